@@ -1,0 +1,273 @@
+/* b_eff.c - effective bandwidth: messages around a ring of all ranks.
+ *
+ * One step: every rank sends the block it holds to its right neighbour in odd steps and to
+ * its left in even steps, and holds the block it received afterwards. So a block goes out
+ * and comes back, and a byte that is damaged once in a sample is still wrong at its end. Three
+ * buffers take turns: send and receive memory are separate, and a step that delivers
+ * nothing leaves the block of three steps ago, which is another rank's.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "core/error.h"
+#include "core/random.h"
+
+enum { N_BUFFERS = 3, N_FILL_ARGS = 4, N_CHECK_ARGS = 5 };
+
+typedef struct b_eff {
+    hf_env env;
+    hf_buffer *blocks[N_BUFFERS], *wrong;
+    hf_kernel *fill, *check;
+    const double *sizes;
+    uint64_t *counts; /* wrong bytes per work-item */
+    size_t n_sizes, items, loop_upper, loop_lower, channel_width;
+    size_t held; /* index of the block that the next step sends */
+    uint64_t sample;
+    bool timer;
+} b_eff;
+
+static const hf_param params[] = {
+    {"sizes", "message sizes [B]",
+     "1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,"
+     "524288,1048576",
+     NULL, NULL, 1, 2147483648.0, HF_INTS},
+    {"loop",
+     "steps per sample: published, max(loop_upper / ceil(size / (2 channel_width)), "
+     "loop_lower); or timer, as few as the clock resolves",
+     "published", "published|timer", NULL, 0, 0, HF_TEXT},
+    {"loop_upper", "most steps per sample", "2048", NULL, NULL, 1, 1e9, HF_INT},
+    {"loop_lower", "fewest steps per sample", "4", NULL, NULL, 1, 1e9, HF_INT},
+    {"channel_width", "width of an external channel [B]", "32", NULL, "HF_CHANNEL_WIDTH",
+     8, 4096, HF_INT},
+    {0},
+};
+
+static const hf_quantity labels[] = {{"message_size", "B", HF_I64}, {0}};
+static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64}, {0}};
+static const hf_quantity figures[] = {
+    {"b_eff", "B/s", HF_F64}, {"latency", "s", HF_F64}, {0}};
+
+/* ---- the payload, known to every rank ---- */
+
+static int neighbour(const b_eff *s, int rank, int distance) {
+    return (rank + distance + s->env.size) % s->env.size;
+}
+
+/* Sample, origin and partner, eight bytes wide: each byte is a different odd multiple, so
+ * neighbours and successive samples differ in every byte, even of the shortest message. */
+static uint64_t payload_stamp(const b_eff *s, int origin) {
+    uint64_t partner = (uint64_t)neighbour(s, origin, 1), stamp = 0;
+    for (unsigned lane = 0; lane < 8; lane++) {
+        uint64_t byte = (31 + 2 * lane) * s->sample + (97 + 6 * lane) * (uint64_t)origin +
+                        (8 + 10 * lane) * partner;
+        stamp |= (byte & 0xFF) << (8 * lane);
+    }
+    return stamp;
+}
+
+static uint32_t payload_key(const b_eff *s, size_t point) {
+    return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sizes[point]);
+}
+
+/* The first step of odd samples goes left, so that both directions are always tried. */
+static bool step_goes_right(const b_eff *s, size_t step) {
+    return (step + s->sample) % 2 == 0;
+}
+
+/* ---- set-up ---- */
+
+static hf_status memory_check(const b_eff *s, size_t largest) {
+    const hf_device_info *info = &s->env.device->info;
+    if (largest <= info->max_alloc && largest <= info->memory / N_BUFFERS)
+        return HF_OK;
+    size_t most = info->memory / N_BUFFERS < info->max_alloc ? info->memory / N_BUFFERS
+                                                             : info->max_alloc;
+    return hf_fail(HF_ENOMEM,
+                   "sizes: %d messages of %zu B do not fit \"%s\"; the largest size is %zu "
+                   "B",
+                   N_BUFFERS, largest, info->name, most);
+}
+
+static hf_status memory_take(b_eff *s, size_t largest) {
+    hf_device *device = s->env.device;
+    HF_TRY(memory_check(s, largest));
+    for (int i = 0; i < N_BUFFERS; i++)
+        HF_TRY(device->ops->alloc(&s->blocks[i], device, largest));
+    s->items = device->info.items;
+    HF_TRY(device->ops->alloc(&s->wrong, device, s->items * sizeof *s->counts));
+    s->counts = malloc(s->items * sizeof *s->counts);
+    if (!s->counts)
+        return hf_fail(HF_ENOMEM, "no memory for %zu counts", s->items);
+    HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill"));
+    HF_TRY(device->ops->kernel(&s->check, device, "b_eff_check"));
+    return s->env.exchange->ops->reserve(s->env.exchange, largest);
+}
+
+static hf_message message_make(const b_eff *s, size_t point, bool right) {
+    int distance = right ? 1 : -1;
+    return (hf_message){
+        .to = neighbour(s, s->env.rank, distance),
+        .from = neighbour(s, s->env.rank, -distance),
+        .bytes = (size_t)s->sizes[point],
+    };
+}
+
+static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
+                             size_t *n_points) {
+    b_eff *s = state;
+    s->env = *env;
+    s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
+    s->timer = hf_args_chosen(args, "loop", "timer");
+    s->loop_upper = (size_t)hf_args_number(args, "loop_upper");
+    s->loop_lower = (size_t)hf_args_number(args, "loop_lower");
+    s->channel_width = (size_t)hf_args_number(args, "channel_width");
+    double largest = 0;
+    for (size_t i = 0; i < s->n_sizes; i++)
+        largest = fmax(largest, s->sizes[i]);
+    if (s->loop_lower > s->loop_upper)
+        return hf_fail(HF_EARG, "loop_lower: %zu is above loop_upper, %zu", s->loop_lower,
+                       s->loop_upper);
+    *n_points = s->n_sizes;
+    return memory_take(s, (size_t)largest);
+}
+
+static void b_eff_teardown(void *state) {
+    b_eff *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    for (int i = 0; i < N_BUFFERS; i++)
+        ops->free(s->blocks[i]);
+    ops->free(s->wrong);
+    ops->kernel_free(s->fill);
+    ops->kernel_free(s->check);
+    free(s->counts);
+}
+
+/* ---- a sample ---- */
+
+static size_t b_eff_inner(const void *state, size_t point) {
+    const b_eff *s = state;
+    if (s->timer)
+        return 0;
+    size_t chunk = 2 * s->channel_width;
+    size_t chunks = ((size_t)s->sizes[point] + chunk - 1) / chunk;
+    size_t steps = s->loop_upper / chunks;
+    return steps > s->loop_lower ? steps : s->loop_lower;
+}
+
+static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
+    b_eff *s = state;
+    s->sample = sample;
+    s->held = 0;
+    uint64_t bytes = (uint64_t)s->sizes[point], stamp = payload_stamp(s, s->env.rank);
+    uint32_t key = payload_key(s, point);
+    const hf_arg args[N_FILL_ARGS] = {
+        {.buffer = s->blocks[0]},
+        {.value = &bytes, .bytes = sizeof bytes},
+        {.value = &key, .bytes = sizeof key},
+        {.value = &stamp, .bytes = sizeof stamp},
+    };
+    hf_device *device = s->env.device;
+    HF_TRY(device->ops->launch(
+        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->items}, NULL));
+    return device->ops->finish(device);
+}
+
+static hf_status b_eff_step(void *state, size_t point, size_t inner) {
+    b_eff *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    const hf_message messages[2] = {message_make(s, point, false),
+                                    message_make(s, point, true)};
+    for (size_t step = 0; step < inner; step++) {
+        size_t next = (s->held + 1) % N_BUFFERS;
+        HF_TRY(exchange->ops->move(exchange, s->blocks[next], s->blocks[s->held], 1,
+                                   &messages[step_goes_right(s, step)]));
+        s->held = next;
+    }
+    return HF_OK;
+}
+
+static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *error) {
+    b_eff *s = state;
+    hf_device *device = s->env.device;
+    /* After an even number of steps our block is back; after an odd number we hold that
+     * of the rank on the side where the first step's message came from. */
+    int origin = inner % 2 == 0 ? s->env.rank
+                                : neighbour(s, s->env.rank, step_goes_right(s, 0) ? -1 : 1);
+    uint64_t bytes = (uint64_t)s->sizes[point], stamp = payload_stamp(s, origin);
+    uint32_t key = payload_key(s, point);
+    const hf_arg args[N_CHECK_ARGS] = {
+        {.buffer = s->blocks[s->held]},
+        {.value = &bytes, .bytes = sizeof bytes},
+        {.value = &key, .bytes = sizeof key},
+        {.value = &stamp, .bytes = sizeof stamp},
+        {.buffer = s->wrong},
+    };
+    HF_TRY(device->ops->launch(
+        device, &(hf_launch){s->check, args, N_CHECK_ARGS, s->items}, NULL));
+    HF_TRY(device->ops->read(device, s->wrong, 0, s->counts,
+                             s->items * sizeof *s->counts, NULL));
+    double wrong = 0;
+    for (size_t i = 0; i < s->items; i++)
+        wrong += (double)s->counts[i];
+    *error = wrong;
+    return HF_OK;
+}
+
+/* ---- numbers ---- */
+
+static void b_eff_label(const void *state, size_t point, double *values) {
+    values[0] = ((const b_eff *)state)->sizes[point];
+}
+
+/* Bytes sent by all ranks per second: the published definition, one message per rank. */
+static double bandwidth(const b_eff *s, size_t point, double seconds) {
+    return s->env.size * s->sizes[point] / seconds;
+}
+
+static void b_eff_metric(const void *state, size_t point, double seconds,
+                         double *values) {
+    values[0] = bandwidth(state, point, seconds);
+}
+
+/* Eq. 1: the mean of the bandwidths over the sizes. */
+static void b_eff_figure(const void *state, const double *seconds, double *values) {
+    const b_eff *s = state;
+    double sum = 0;
+    size_t smallest = 0;
+    for (size_t i = 0; i < s->n_sizes; i++) {
+        sum += bandwidth(s, i, seconds[i]);
+        smallest = s->sizes[i] < s->sizes[smallest] ? i : smallest;
+    }
+    values[0] = sum / (double)s->n_sizes;
+    values[1] = seconds[smallest];
+}
+
+static const char *b_eff_note(const void *state) {
+    const b_eff *s = state;
+    return s->env.size == 1 ? "one rank: every message goes to the rank itself" : NULL;
+}
+
+const hf_bench_ops hf_bench_b_eff = {
+    .name = "b_eff",
+    .summary = "effective bandwidth of messages around a ring of all ranks",
+    .params = params,
+    .kernels = HF_KERNELS_MEMORY,
+    .state_size = sizeof(b_eff),
+    .labels = labels,
+    .metrics = metrics,
+    .figures = figures,
+    .setup = b_eff_setup,
+    .label = b_eff_label,
+    .inner = b_eff_inner,
+    .prepare = b_eff_prepare,
+    .step = b_eff_step,
+    .verify = b_eff_verify,
+    .metric = b_eff_metric,
+    .figure = b_eff_figure,
+    .note = b_eff_note,
+    .teardown = b_eff_teardown,
+};

@@ -1,0 +1,137 @@
+/* transfer.c - device reads and writes alone: two of the three parts of scheme `pcie`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "core/error.h"
+#include "core/random.h"
+
+typedef struct transfer {
+    hf_env env;
+    hf_buffer *block;
+    unsigned char *sent, *got; /* host memory, page aligned */
+    const double *sizes;
+    size_t n_sizes;
+    bool reads;
+} transfer;
+
+static const hf_param params[] = {
+    {"part", "what is timed: read, device to host; or write, host to device", "write",
+     "write|read", NULL, 0, 0, HF_TEXT},
+    {"sizes", "block sizes [B]",
+     "1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,"
+     "524288,1048576",
+     NULL, NULL, 1, 2147483648.0, HF_INTS},
+    {0},
+};
+
+static const hf_quantity labels[] = {{"message_size", "B", HF_I64}, {0}};
+static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64}, {0}};
+static const hf_quantity figures[] = {{"latency", "s", HF_F64}, {0}};
+
+static void *host_block(size_t bytes) {
+    void *block;
+    return posix_memalign(&block, 4096, bytes) == 0 ? block : NULL;
+}
+
+static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
+                                size_t *n_points) {
+    transfer *s = state;
+    s->env = *env;
+    s->reads = hf_args_chosen(args, "part", "read");
+    s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
+    *n_points = s->n_sizes;
+    double largest = 0;
+    for (size_t i = 0; i < s->n_sizes; i++)
+        largest = s->sizes[i] > largest ? s->sizes[i] : largest;
+    size_t bytes = (size_t)largest;
+    HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes));
+    s->sent = host_block(bytes);
+    s->got = host_block(bytes);
+    return s->sent && s->got
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no host memory for two blocks of %zu B", bytes);
+}
+
+static void transfer_teardown(void *state) {
+    transfer *s = state;
+    if (s->env.device)
+        s->env.device->ops->free(s->block);
+    free(s->sent);
+    free(s->got);
+}
+
+/* A block of its own for each sample, in the memory where the timed copy starts. */
+static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
+    transfer *s = state;
+    size_t bytes = (size_t)s->sizes[point];
+    for (size_t i = 0; i < bytes; i++)
+        s->sent[i] = (unsigned char)((i * 167 + i / 251) + 31 * sample +
+                                     97 * (uint64_t)s->env.rank + s->env.seed);
+    if (!s->reads)
+        return HF_OK;
+    hf_device *device = s->env.device;
+    return device->ops->write(device, s->block, 0, s->sent, bytes, NULL);
+}
+
+static hf_status transfer_step(void *state, size_t point, size_t inner) {
+    transfer *s = state;
+    hf_device *device = s->env.device;
+    size_t bytes = (size_t)s->sizes[point];
+    for (size_t step = 0; step < inner; step++)
+        HF_TRY(s->reads
+                   ? device->ops->read(device, s->block, 0, s->got, bytes, NULL)
+                   : device->ops->write(device, s->block, 0, s->sent, bytes, NULL));
+    return HF_OK;
+}
+
+static hf_status transfer_verify(void *state, size_t point, size_t inner,
+                                 double *error) {
+    transfer *s = state;
+    hf_device *device = s->env.device;
+    size_t bytes = (size_t)s->sizes[point], wrong = 0;
+    (void)inner;
+    if (!s->reads)
+        HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL));
+    for (size_t i = 0; i < bytes; i++)
+        wrong += s->got[i] != s->sent[i];
+    *error = (double)wrong;
+    return HF_OK;
+}
+
+static void transfer_label(const void *state, size_t point, double *values) {
+    values[0] = ((const transfer *)state)->sizes[point];
+}
+
+/* Bytes per second of all ranks together. */
+static void transfer_metric(const void *state, size_t point, double seconds,
+                            double *values) {
+    const transfer *s = state;
+    values[0] = s->env.size * s->sizes[point] / seconds;
+}
+
+static void transfer_figure(const void *state, const double *seconds, double *values) {
+    const transfer *s = state;
+    size_t smallest = 0;
+    for (size_t i = 1; i < s->n_sizes; i++)
+        smallest = s->sizes[i] < s->sizes[smallest] ? i : smallest;
+    values[0] = seconds[smallest];
+}
+
+const hf_bench_ops hf_bench_transfer = {
+    .name = "transfer",
+    .summary = "device reads or writes alone, all ranks at once; part of a calibration",
+    .params = params,
+    .state_size = sizeof(transfer),
+    .labels = labels,
+    .metrics = metrics,
+    .figures = figures,
+    .setup = transfer_setup,
+    .label = transfer_label,
+    .prepare = transfer_prepare,
+    .step = transfer_step,
+    .verify = transfer_verify,
+    .metric = transfer_metric,
+    .figure = transfer_figure,
+    .teardown = transfer_teardown,
+};

@@ -1,0 +1,24 @@
+/* clock.c - the one clock of the library. */
+#include "core/clock.h"
+
+#include <time.h>
+
+#include "core/stats.h"
+
+double hf_clock_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double hf_clock_cost(void) {
+    enum { ROUNDS = 31, READS = 64 };
+    double costs[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        double start = hf_clock_now(), end = start;
+        for (int k = 0; k < READS; k++)
+            end = hf_clock_now();
+        costs[i] = (end - start) / READS;
+    }
+    return hf_stats_of(ROUNDS, costs).median;
+}

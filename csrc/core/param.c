@@ -1,0 +1,229 @@
+/* param.c - parameters: tables, values, and the one function that refuses. */
+#include "core/param.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+
+typedef struct value {
+    const hf_param *param;
+    double *numbers;
+    char *text;
+    size_t n;
+} value;
+
+struct hf_args {
+    char bench[32];
+    size_t n;
+    value values[];
+};
+
+static size_t table_length(const hf_param *table) {
+    size_t n = 0;
+    while (table && table[n].name)
+        n++;
+    return n;
+}
+
+static value *args_find(const hf_args *args, const char *name) {
+    for (size_t i = 0; i < args->n; i++)
+        if (strcmp(args->values[i].param->name, name) == 0)
+            return (value *)&args->values[i];
+    return NULL;
+}
+
+/* Append to a line that may be full already. */
+static void line_add(char *line, size_t room, const char *separator, const char *text) {
+    size_t used = strlen(line);
+    snprintf(line + used, room - used, "%s%s", used ? separator : "", text);
+}
+
+static bool choice_known(const char *choices, const char *text) {
+    size_t length = strlen(text);
+    for (const char *at = choices; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
+        if (length && strncmp(at, text, length) == 0 &&
+            (at[length] == '|' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static hf_status value_set_text(value *v, const char *text) {
+    const hf_param *p = v->param;
+    if (p->choices && !choice_known(p->choices, text))
+        return hf_fail(HF_EARG, "%s: \"%s\" is not one of %s", p->name, text,
+                       p->choices);
+    char *copy = strdup(text);
+    if (!copy)
+        return hf_fail(HF_ENOMEM, "no memory for parameter %s", p->name);
+    free(v->text);
+    v->text = copy;
+    return HF_OK;
+}
+
+static hf_status number_check(const hf_param *p, double number) {
+    if (isnan(number))
+        return hf_fail(HF_EARG, "%s: nan is not a number", p->name);
+    if (p->kind != HF_REAL && number != floor(number))
+        return hf_fail(HF_EARG, "%s: %g is not an integer", p->name, number);
+    if (number < p->low || number > p->high)
+        return hf_fail(HF_EARG, "%s: %.17g is not within %.17g .. %.17g", p->name,
+                       number, p->low, p->high);
+    return HF_OK;
+}
+
+static hf_status value_set_numbers(value *v, size_t n, const double *numbers) {
+    const hf_param *p = v->param;
+    if (n == 0)
+        return hf_fail(HF_EARG, "%s: no value given", p->name);
+    if (n > 1 && p->kind != HF_INTS)
+        return hf_fail(HF_EARG, "%s: %zu values given, one expected", p->name, n);
+    for (size_t i = 0; i < n; i++)
+        HF_TRY(number_check(p, numbers[i]));
+    double *copy = malloc(n * sizeof *copy);
+    if (!copy)
+        return hf_fail(HF_ENOMEM, "no memory for %zu values of %s", n, p->name);
+    memcpy(copy, numbers, n * sizeof *copy);
+    free(v->numbers);
+    v->numbers = copy;
+    v->n = n;
+    return HF_OK;
+}
+
+/* "1,64,1024" -> numbers; *out is malloc'ed. */
+static hf_status numbers_parse(double **out, size_t *n, const char *name,
+                               const char *text) {
+    size_t room = 1;
+    for (const char *c = text; *c; c++)
+        room += *c == ',';
+    double *numbers = malloc(room * sizeof *numbers);
+    if (!numbers)
+        return hf_fail(HF_ENOMEM, "no memory for %zu values of %s", room, name);
+    const char *at = text;
+    for (*n = 0; *n < room; (*n)++) {
+        char *end;
+        numbers[*n] = strtod(at, &end);
+        end += strspn(end, " ");
+        if (end == at || (*end != ',' && *end != '\0')) {
+            int length = (int)strcspn(at, ",");
+            free(numbers);
+            return hf_fail(HF_EARG, "%s: \"%.*s\" is not a number", name, length, at);
+        }
+        at = *end ? end + 1 : end;
+    }
+    *out = numbers;
+    return HF_OK;
+}
+
+static hf_status value_set(value *v, size_t n, const double *numbers,
+                           const char *text) {
+    const hf_param *p = v->param;
+    if (p->kind == HF_TEXT)
+        return text ? value_set_text(v, text)
+                    : hf_fail(HF_EARG, "%s: text expected%s%s", p->name,
+                              p->choices ? ", one of " : "",
+                              p->choices ? p->choices : "");
+    if (!text)
+        return value_set_numbers(v, n, numbers);
+    double *parsed = NULL;
+    HF_TRY(numbers_parse(&parsed, &n, p->name, text));
+    hf_status status = value_set_numbers(v, n, parsed);
+    free(parsed);
+    return status;
+}
+
+hf_status hf_args_set(hf_args *args, const char *name, size_t n, const double *numbers,
+                      const char *text) {
+    value *v = args_find(args, name);
+    if (v)
+        return value_set(v, n, numbers, text);
+    char known[384] = "";
+    for (size_t i = 0; i < args->n; i++)
+        line_add(known, sizeof known, ", ", args->values[i].param->name);
+    return hf_fail(HF_EARG, "%s has no parameter \"%s\"; known: %s", args->bench, name,
+                   known);
+}
+
+hf_status hf_args_make(hf_args **out, const char *bench, const hf_param *own,
+                       const hf_param *common) {
+    size_t n_own = table_length(own), n = n_own + table_length(common);
+    hf_args *args = calloc(1, sizeof *args + n * sizeof args->values[0]);
+    if (!args)
+        return hf_fail(HF_ENOMEM, "no memory for %zu parameters", n);
+    snprintf(args->bench, sizeof args->bench, "%s", bench);
+    args->n = n;
+    for (size_t i = 0; i < n; i++) {
+        args->values[i].param = i < n_own ? &own[i] : &common[i - n_own];
+        hf_status status =
+            value_set(&args->values[i], 0, NULL, args->values[i].param->fallback);
+        if (status != HF_OK) {
+            hf_args_free(args);
+            return status;
+        }
+    }
+    *out = args;
+    return HF_OK;
+}
+
+void hf_args_free(hf_args *args) {
+    for (size_t i = 0; args && i < args->n; i++) {
+        free(args->values[i].numbers);
+        free(args->values[i].text);
+    }
+    free(args);
+}
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static uint64_t digest_add(uint64_t digest, const void *data, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        digest = (digest ^ ((const unsigned char *)data)[i]) * 0x100000001B3u;
+    return digest;
+}
+
+uint64_t hf_args_digest(const hf_args *args, size_t index) {
+    if (index >= args->n)
+        return 0;
+    const value *v = &args->values[index];
+    uint64_t digest = digest_add(0xCBF29CE484222325u, args->bench, strlen(args->bench));
+    if (v->text)
+        return digest_add(digest, v->text, strlen(v->text));
+    return digest_add(digest, v->numbers, v->n * sizeof *v->numbers);
+}
+
+const hf_param *hf_args_param(const hf_args *args, size_t index) {
+    return index < args->n ? args->values[index].param : NULL;
+}
+
+size_t hf_args_count(const hf_args *args, size_t index) {
+    return args->values[index].n;
+}
+
+const double *hf_args_numbers(const hf_args *args, size_t index) {
+    return args->values[index].numbers;
+}
+
+const char *hf_args_text(const hf_args *args, size_t index) {
+    return args->values[index].text;
+}
+
+double hf_args_number(const hf_args *args, const char *name) {
+    const value *v = args_find(args, name);
+    assert(v && v->n == 1);
+    return v->numbers[0];
+}
+
+const double *hf_args_list(const hf_args *args, const char *name, size_t *n) {
+    const value *v = args_find(args, name);
+    assert(v && v->param->kind == HF_INTS);
+    *n = v->n;
+    return v->numbers;
+}
+
+bool hf_args_chosen(const hf_args *args, const char *name, const char *choice) {
+    const value *v = args_find(args, name);
+    assert(v && v->text);
+    return strcmp(v->text, choice) == 0;
+}

@@ -1,0 +1,107 @@
+/* registry.c - the components compiled in, found by name. */
+#include "core/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+
+/* hf_components.inc holds one line HF_<KIND>(name) per component; CMake writes it. */
+#define HF_BENCH(name) extern const hf_bench_ops hf_bench_##name;
+#define HF_EXCHANGE(name) extern const hf_exchange_ops hf_exchange_##name;
+#define HF_DEVICE(name) extern const hf_device_ops hf_device_##name;
+#define HF_TRANSPORT(name) extern const hf_transport_ops hf_transport_##name;
+#define HF_MODEL(name) extern const hf_model_ops hf_model_##name;
+#define HF_KERNEL_STEM(name)
+#include "hf_components.inc"
+#undef HF_BENCH
+#undef HF_EXCHANGE
+#undef HF_DEVICE
+#undef HF_TRANSPORT
+#undef HF_MODEL
+#undef HF_KERNEL_STEM
+
+/* Every table begins with `const char *name, *summary`. */
+typedef struct component {
+    const char *kind, *name;
+    const void *ops;
+} component;
+
+#define ENTRY(kind, name)                                                              \
+    {#kind, #name, &hf_##kind##_##name},
+#define HF_BENCH(name) ENTRY(bench, name)
+#define HF_EXCHANGE(name) ENTRY(exchange, name)
+#define HF_DEVICE(name) ENTRY(device, name)
+#define HF_TRANSPORT(name) ENTRY(transport, name)
+#define HF_MODEL(name) ENTRY(model, name)
+#define HF_KERNEL_STEM(name)
+static const component components[] = {
+#include "hf_components.inc"
+};
+static const size_t n_components = sizeof components / sizeof components[0];
+
+bool hf_component(const char *kind, size_t index, const char **name,
+                  const char **summary) {
+    for (size_t i = 0; i < n_components; i++) {
+        if (strcmp(components[i].kind, kind) != 0 || index-- > 0)
+            continue;
+        *name = components[i].name;
+        /* The first two members of every table of functions. */
+        *summary = ((const char *const *)components[i].ops)[1];
+        return true;
+    }
+    return false;
+}
+
+static hf_status find(const void **out, const char *kind, const char *what,
+                      const char *name) {
+    char known[256] = "";
+    for (size_t i = 0; i < n_components; i++) {
+        const component *c = &components[i];
+        if (strcmp(c->kind, kind) != 0)
+            continue;
+        if (strcmp(c->name, name) == 0) {
+            *out = c->ops;
+            return HF_OK;
+        }
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", c->name);
+    }
+    return hf_fail(HF_ENOENT, "no %s \"%s\"; known: %s", what, name, known);
+}
+
+#define FINDER(kind, type, what)                                                       \
+    hf_status hf_##kind##_find(const type **out, const char *name) {                   \
+        const void *ops;                                                               \
+        HF_TRY(find(&ops, #kind, what, name));                                         \
+        *out = ops;                                                                    \
+        return HF_OK;                                                                  \
+    }
+FINDER(bench, hf_bench_ops, "benchmark")
+FINDER(exchange, hf_exchange_ops, "exchange scheme")
+FINDER(device, hf_device_ops, "device runtime")
+FINDER(transport, hf_transport_ops, "transport")
+FINDER(model, hf_model_ops, "model")
+
+hf_status hf_device_list(hf_device_info *out, size_t index, bool *found) {
+    *found = false;
+    for (size_t i = 0; i < n_components && !*found; i++) {
+        if (strcmp(components[i].kind, "device") != 0)
+            continue;
+        const hf_device_ops *ops = components[i].ops;
+        for (size_t at = 0;; at++) {
+            HF_TRY(ops->list(out, at, found));
+            if (!*found || index-- == 0)
+                break;
+        }
+    }
+    return HF_OK;
+}
+
+void hf_mpi_library(char *text, size_t room) {
+    const hf_transport_ops *mpi;
+    if (hf_transport_find(&mpi, "mpi") == HF_OK)
+        mpi->version(text, room);
+    else if (room)
+        *text = '\0';
+}

@@ -1,0 +1,181 @@
+/* session.c - a device, an exchange scheme and a transport, held open together. */
+#include "core/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/param.h"
+#include "core/registry.h"
+
+const hf_param hf_session_params[] = {
+    {"reps", "timed repetitions per point; 0: until the median's interval is within 5 %",
+     "10", NULL, NULL, 0, 1e6, HF_INT},
+    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL, 6, 1e6, HF_INT},
+    {"time_limit", "longest time at one point where reps is 0 [s]", "5", NULL, NULL, 0,
+     1e6, HF_REAL},
+    {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
+     HF_INT},
+    {"seed", "seed of the input data", "1", NULL, NULL, 0, 9007199254740992, HF_INT},
+    {"deadline", "longest wait for another rank [s]", "60", NULL, NULL, 0.01, 1e6,
+     HF_REAL},
+    {0},
+};
+
+typedef struct verdict {
+    int status;
+    char text[256];
+} verdict;
+
+/* The cause of a failure, not its echo: other ranks see ECOMM when one stops. */
+static int cause_find(const verdict *all, int size) {
+    int cause = -1;
+    for (int rank = 0; rank < size; rank++)
+        if (all[rank].status != HF_OK &&
+            (cause < 0 || (all[cause].status == HF_ECOMM && all[rank].status != HF_ECOMM)))
+            cause = rank;
+    return cause;
+}
+
+hf_status hf_agree(hf_transport *net, hf_status status) {
+    if (net->size == 1)
+        return status;
+    verdict mine = {.status = status};
+    if (status != HF_OK)
+        snprintf(mine.text, sizeof mine.text, "%s", hf_error());
+    verdict *all = malloc((size_t)net->size * sizeof *all);
+    if (!all)
+        return hf_fail(HF_ENOMEM, "no memory for %d answers", net->size);
+    hf_status gathered = net->ops->gather(net, all, &mine, sizeof mine);
+    if (gathered == HF_OK) {
+        int cause = cause_find(all, net->size);
+        if (cause >= 0)
+            gathered = hf_fail((hf_status)all[cause].status, "rank %d: %s", cause,
+                               all[cause].text);
+    }
+    free(all);
+    return gathered;
+}
+
+hf_status hf_args_new(hf_args **out, const char *bench) {
+    const hf_bench_ops *ops;
+    HF_TRY(hf_bench_find(&ops, bench));
+    return hf_args_make(out, bench, ops->params, hf_session_params);
+}
+
+/* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> the scheme's runtime, "GPU". */
+static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
+                             const char *text) {
+    char runtime[16] = "";
+    const char *colon = strchr(text, ':'), *selector = text;
+    const hf_device_ops *ops;
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    if (length > 0 && length < sizeof runtime) {
+        memcpy(runtime, text, length);
+        runtime[length] = '\0';
+    }
+    if (*runtime && hf_device_find(&ops, runtime) == HF_OK)
+        selector = colon ? colon + 1 : "";
+    else
+        HF_TRY(hf_device_find(&ops, *text ? "opencl" : scheme->device));
+    if (scheme->host_memory && strcmp(ops->name, scheme->device) != 0)
+        return hf_fail(HF_ENOTSUP,
+                       "exchange \"%s\" moves host memory only: device \"%s\" does not "
+                       "fit; leave it out, or choose another exchange",
+                       scheme->name, text);
+    return ops->open(&session->device, selector, session->net->local_rank);
+}
+
+static hf_status parts_open(hf_session *session, const hf_options *options) {
+    const hf_exchange_ops *scheme;
+    const char *name = options->exchange && *options->exchange ? options->exchange
+                                                               : "pcie";
+    HF_TRY(hf_exchange_find(&scheme, name));
+    HF_TRY(device_open(session, scheme, options->device ? options->device : ""));
+    return scheme->open(&session->exchange, session->device, session->net);
+}
+
+static hf_status hosts_gather(hf_session *session) {
+    char mine[HF_HOST_NAME] = "";
+    gethostname(mine, sizeof mine - 1);
+    session->hosts = malloc((size_t)session->net->size * HF_HOST_NAME);
+    if (!session->hosts)
+        return hf_fail(HF_ENOMEM, "no memory for %d host names", session->net->size);
+    return session->net->ops->gather(session->net, session->hosts, mine, sizeof mine);
+}
+
+hf_status hf_session_open(hf_session **out, const hf_options *options) {
+    const hf_transport_ops *transport;
+    HF_TRY(hf_transport_find(&transport, options->has_comm ? "mpi" : "self"));
+    hf_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return hf_fail(HF_ENOMEM, "no memory for a session");
+    hf_status status = transport->open(&session->net, options->comm,
+                                       options->library ? options->library : "");
+    if (status != HF_OK) {
+        free(session);
+        return status;
+    }
+    session->net->deadline = 60;
+    status = hf_agree(session->net, parts_open(session, options));
+    if (status == HF_OK)
+        status = hosts_gather(session);
+    if (status != HF_OK) {
+        hf_session_close(session);
+        return status;
+    }
+    *out = session;
+    return HF_OK;
+}
+
+void hf_session_close(hf_session *session) {
+    if (!session)
+        return;
+    if (session->exchange)
+        session->exchange->ops->close(session->exchange);
+    if (session->device)
+        session->device->ops->close(session->device);
+    session->net->ops->close(session->net);
+    free(session->hosts);
+    free(session);
+}
+
+hf_facts hf_session_facts(const hf_session *session) {
+    const hf_exchange_ops *scheme = session->exchange->ops;
+    return (hf_facts){
+        .rank = session->net->rank,
+        .size = session->net->size,
+        .local_rank = session->net->local_rank,
+        .exchange = scheme->name,
+        .kernel_routed = scheme->kernel_routed,
+        .emulated = session->device->info.emulated && !scheme->host_memory,
+        .hosts = session->hosts,
+        .device = &session->device->info,
+    };
+}
+
+hf_status hf_session_kernel(const hf_session *session, const char *bench, char *stem,
+                            size_t room) {
+    const hf_bench_ops *ops;
+    HF_TRY(hf_bench_find(&ops, bench));
+    const hf_exchange_ops *scheme = session->exchange->ops;
+    unsigned needed = scheme->kernel_routed ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY;
+    if (ops->kernels == 0 && !scheme->kernel_routed)
+        return snprintf(stem, room, "%s", ""), HF_OK;
+    if (!(ops->kernels & needed))
+        return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"",
+                       bench, scheme->name);
+    snprintf(stem, room, "%s_%s", bench, scheme->kernel_routed ? "stream" : "memory");
+    return HF_OK;
+}
+
+hf_status hf_session_build(hf_session *session, const char *source, const char *options,
+                           unsigned char **binary, size_t *bytes) {
+    return session->device->ops->build(session->device, source, options, binary, bytes);
+}
+
+hf_status hf_session_agree(hf_session *session, hf_status status) {
+    return hf_agree(session->net, status);
+}

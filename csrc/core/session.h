@@ -1,0 +1,20 @@
+/* session.h - an open session, as its two files share it. */
+#ifndef HF_SESSION_H
+#define HF_SESSION_H
+
+#include "exchange.h"
+
+struct hf_session {
+    hf_transport *net;
+    hf_device *device;
+    hf_exchange *exchange;
+    char *hosts; /* [size, HF_HOST_NAME] */
+};
+
+/** Parameters that every benchmark has. */
+extern const hf_param hf_session_params[];
+
+/** Every rank gets the worst status of any rank and its message. Collective. */
+hf_status hf_agree(hf_transport *net, hf_status status);
+
+#endif

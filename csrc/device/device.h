@@ -1,0 +1,80 @@
+/* device.h - where kernels and buffers live.
+ *
+ * A runtime is one table of functions. One rank drives one device with one program.
+ * Calls with an `hf_event **done` return at once when it is not NULL; the caller waits.
+ */
+#ifndef HF_DEVICE_H
+#define HF_DEVICE_H
+
+#include "hf.h"
+
+typedef struct hf_device_ops hf_device_ops;
+typedef struct hf_event hf_event;
+typedef struct hf_kernel hf_kernel;
+
+/** What every device shows; implementations put their own fields behind it. */
+typedef struct hf_device {
+    const hf_device_ops *ops;
+    hf_device_info info;
+} hf_device;
+
+typedef struct hf_buffer {
+    size_t bytes;
+    void *host; /**< its address where the device's memory is the host's, else NULL */
+} hf_buffer;
+
+/** One kernel argument: a buffer, or `bytes` bytes at `value`. */
+typedef struct hf_arg {
+    hf_buffer *buffer;
+    const void *value;
+    size_t bytes;
+} hf_arg;
+
+/** A kernel with its arguments, `items` times (0 means once). */
+typedef struct hf_launch {
+    hf_kernel *kernel;
+    const hf_arg *args;
+    size_t n_args, items;
+} hf_launch;
+
+struct hf_device_ops {
+    const char *name, *summary;
+
+    /** Device number `index` of this runtime: HF_OK with *found false past the end. */
+    hf_status (*list)(hf_device_info *out, size_t index, bool *found);
+
+    /** Open a device. `selector` is an index, a part of a platform's or a device's
+     *  name, or "" for the runtime's choice; where several match, the node-local rank
+     *  modulo their number picks one. */
+    hf_status (*open)(hf_device **out, const char *selector, int local_rank);
+    void (*close)(hf_device *device);
+
+    /** Compile OpenCL C to a program binary; *binary is malloc'ed, the caller's. The
+     *  build log is in the message. */
+    hf_status (*build)(hf_device *device, const char *source, const char *options,
+                       unsigned char **binary, size_t *bytes);
+    /** Program the device. `name` is the kernel file's stem, e.g. "b_eff_memory"; a
+     *  device without binaries ignores `binary`. Loading the same again is free. */
+    hf_status (*load)(hf_device *device, const char *name, const unsigned char *binary,
+                      size_t bytes);
+    hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name);
+    void (*kernel_free)(hf_kernel *kernel);
+
+    hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes);
+    void (*free)(hf_buffer *buffer);
+    hf_status (*write)(hf_device *device, hf_buffer *to, size_t at, const void *from,
+                       size_t bytes, hf_event **done);
+    hf_status (*read)(hf_device *device, const hf_buffer *from, size_t at, void *to,
+                      size_t bytes, hf_event **done);
+    /** Host address of the whole buffer until `unmap`. */
+    hf_status (*map)(hf_device *device, hf_buffer *buffer, void **address);
+    hf_status (*unmap)(hf_device *device, hf_buffer *buffer, void *address);
+
+    hf_status (*launch)(hf_device *device, const hf_launch *launch, hf_event **done);
+    /** Wait for one event and release it. */
+    hf_status (*wait)(hf_device *device, hf_event *done);
+    /** Wait for everything. */
+    hf_status (*finish)(hf_device *device);
+};
+
+#endif

@@ -1,0 +1,221 @@
+/* host.c - the runtime `host`: plain memory; kernels are C functions of this library.
+ *
+ * Every call is complete when it returns, so an hf_event is always NULL.
+ */
+#include "host.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "device.h"
+
+extern const hf_device_ops hf_device_host;
+
+enum { MAX_ARGS = 16, PAGE = 4096 };
+
+#define HF_BENCH(name)
+#define HF_EXCHANGE(name)
+#define HF_DEVICE(name)
+#define HF_TRANSPORT(name)
+#define HF_MODEL(name)
+
+#define HF_KERNEL_STEM(stem) extern const hf_host_kernel hf_kernels_##stem[];
+#include "hf_components.inc"
+#undef HF_KERNEL_STEM
+
+/** Kernel files by stem. */
+static const struct host_file {
+    const char *stem;
+    const hf_host_kernel *kernels;
+} files[] = {
+#define HF_KERNEL_STEM(stem) {#stem, hf_kernels_##stem},
+#include "hf_components.inc"
+#undef HF_KERNEL_STEM
+    {NULL, NULL},
+};
+
+typedef struct host_device {
+    hf_device base;
+    const struct host_file *file; /**< the loaded one, or NULL */
+} host_device;
+
+static hf_device_info host_info(void) {
+    hf_device_info info = {
+        .runtime = "host", .platform = "host", .type = HF_CPU, .items = 1};
+    struct utsname system;
+    if (uname(&system) == 0) {
+        snprintf(info.name, sizeof info.name, "%.64s", system.machine);
+        snprintf(info.version, sizeof info.version, "%.40s %.80s", system.sysname,
+                 system.release);
+    }
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    info.memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX / 2;
+    info.max_alloc = info.memory;
+    return info;
+}
+
+static hf_status host_list(hf_device_info *out, size_t index, bool *found) {
+    *found = index == 0;
+    if (*found)
+        *out = host_info();
+    return HF_OK;
+}
+
+static hf_status host_open(hf_device **out, const char *selector, int local_rank) {
+    (void)local_rank;
+    hf_device_info info = host_info();
+    if (!strstr(info.platform, selector) && !strstr(info.name, selector) &&
+        strcmp(selector, "0") != 0)
+        return hf_fail(HF_ENOENT, "no host device \"%s\"; known: 0: %s", selector,
+                       info.name);
+    host_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return hf_fail(HF_ENOMEM, "no memory for a device");
+    device->base = (hf_device){&hf_device_host, info};
+    *out = &device->base;
+    return HF_OK;
+}
+
+static void host_close(hf_device *base) {
+    free(base);
+}
+
+static hf_status host_build(hf_device *base, const char *source, const char *options,
+                            unsigned char **binary, size_t *bytes) {
+    (void)base, (void)source, (void)options, (void)binary, (void)bytes;
+    return hf_fail(HF_ENOTSUP, "device \"host\" compiles nothing: its kernels are C "
+                               "functions of this library");
+}
+
+static hf_status host_load(hf_device *base, const char *name,
+                           const unsigned char *binary, size_t bytes) {
+    (void)binary, (void)bytes;
+    for (const struct host_file *file = files; file->stem; file++)
+        if (strcmp(file->stem, name) == 0) {
+            ((host_device *)base)->file = file;
+            return HF_OK;
+        }
+    return hf_fail(HF_ENOTSUP, "device \"host\" has no kernels \"%s\"", name);
+}
+
+static hf_status host_kernel(hf_kernel **out, hf_device *base, const char *name) {
+    const struct host_file *file = ((host_device *)base)->file;
+    assert(file);
+    for (const hf_host_kernel *kernel = file->kernels; kernel->name; kernel++)
+        if (strcmp(kernel->name, name) == 0) {
+            *out = (hf_kernel *)kernel;
+            return HF_OK;
+        }
+    return hf_fail(HF_EDEVICE, "the kernels \"%s\" have no \"%s\"", file->stem, name);
+}
+
+static void host_kernel_free(hf_kernel *kernel) {
+    (void)kernel;
+}
+
+static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
+    assert(bytes > 0);
+    if (bytes > base->info.max_alloc)
+        return hf_fail(HF_ENOMEM, "a buffer of %zu B does not fit host memory of %zu B",
+                       bytes, base->info.memory);
+    hf_buffer *buffer = malloc(sizeof *buffer);
+    void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (!buffer || !memory) {
+        free(buffer);
+        free(memory);
+        return hf_fail(HF_ENOMEM, "no host memory for a buffer of %zu B", bytes);
+    }
+    *buffer = (hf_buffer){.bytes = bytes, .host = memory};
+    *out = buffer;
+    return HF_OK;
+}
+
+static void host_free(hf_buffer *buffer) {
+    if (buffer)
+        free(buffer->host);
+    free(buffer);
+}
+
+static hf_status host_write(hf_device *base, hf_buffer *to, size_t at, const void *from,
+                            size_t bytes, hf_event **done) {
+    (void)base;
+    assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
+    memcpy((char *)to->host + at, from, bytes);
+    if (done)
+        *done = NULL;
+    return HF_OK;
+}
+
+static hf_status host_read(hf_device *base, const hf_buffer *from, size_t at, void *to,
+                           size_t bytes, hf_event **done) {
+    (void)base;
+    assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
+    memcpy(to, (const char *)from->host + at, bytes);
+    if (done)
+        *done = NULL;
+    return HF_OK;
+}
+
+static hf_status host_map(hf_device *base, hf_buffer *buffer, void **address) {
+    (void)base;
+    *address = buffer->host;
+    return HF_OK;
+}
+
+static hf_status host_unmap(hf_device *base, hf_buffer *buffer, void *address) {
+    (void)base, (void)buffer, (void)address;
+    return HF_OK;
+}
+
+static hf_status host_launch(hf_device *base, const hf_launch *launch,
+                             hf_event **done) {
+    (void)base;
+    const hf_host_kernel *kernel = (const hf_host_kernel *)launch->kernel;
+    void *args[MAX_ARGS];
+    assert(launch->n_args <= MAX_ARGS);
+    for (size_t i = 0; i < launch->n_args; i++) {
+        const hf_arg *arg = &launch->args[i];
+        args[i] = arg->buffer ? &arg->buffer->host : (void *)arg->value;
+    }
+    kernel->call(args, launch->items ? launch->items : 1);
+    if (done)
+        *done = NULL;
+    return HF_OK;
+}
+
+static hf_status host_wait(hf_device *base, hf_event *done) {
+    (void)base, (void)done;
+    return HF_OK;
+}
+
+static hf_status host_finish(hf_device *base) {
+    (void)base;
+    return HF_OK;
+}
+
+const hf_device_ops hf_device_host = {
+    .name = "host",
+    .summary = "host memory; kernels as C functions",
+    .list = host_list,
+    .open = host_open,
+    .close = host_close,
+    .build = host_build,
+    .load = host_load,
+    .kernel = host_kernel,
+    .kernel_free = host_kernel_free,
+    .alloc = host_alloc,
+    .free = host_free,
+    .write = host_write,
+    .read = host_read,
+    .map = host_map,
+    .unmap = host_unmap,
+    .launch = host_launch,
+    .wait = host_wait,
+    .finish = host_finish,
+};

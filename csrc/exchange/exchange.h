@@ -1,0 +1,57 @@
+/* exchange.h - how blocks cross between the devices of different ranks.
+ *
+ * A scheme is one table of functions in one file. Two kinds exist:
+ *   host-routed    the host moves the blocks; kernels see global memory only
+ *   kernel-routed  kernels send and receive packets; the host only launches them
+ */
+#ifndef HF_EXCHANGE_H
+#define HF_EXCHANGE_H
+
+#include "device.h"
+#include "transport.h"
+
+typedef struct hf_exchange_ops hf_exchange_ops;
+
+/** One block out and one block in; a plain value. Ranks are 0 .. size-1. */
+typedef struct hf_message {
+    int to;         /**< rank that gets our block */
+    int from;       /**< rank whose block we get */
+    size_t send_at; /**< offset of our block in the send buffer [B] */
+    size_t recv_at; /**< offset of theirs in the receive buffer [B] */
+    size_t bytes;   /**< length, equal on both sides [B] */
+} hf_message;
+
+/** What every scheme shows; implementations put their own fields behind it. */
+typedef struct hf_exchange {
+    const hf_exchange_ops *ops;
+    hf_device *device;
+    hf_transport *net;
+} hf_exchange;
+
+struct hf_exchange_ops {
+    const char *name, *summary;
+    const char *device; /**< the runtime it uses unless told otherwise */
+    bool host_memory;   /**< moves host memory only: needs the runtime `device` */
+    bool kernel_routed; /**< selects the *_stream kernels over the *_memory ones */
+
+    /** Bind the scheme to a device and a transport, both borrowed until `close`. */
+    hf_status (*open)(hf_exchange **out, hf_device *device, hf_transport *net);
+
+    /** Get ready for messages of up to `bytes`; called before the first `move`. */
+    hf_status (*reserve)(hf_exchange *exchange, size_t bytes);
+
+    /** Move `n` messages and return when `recv` holds them all. Collective.
+     *  Host-routed: drains the device queue, then copies.
+     *  Kernel-routed: lets the packets travel; nothing to do on real wires. */
+    hf_status (*move)(hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,
+                      size_t n, const hf_message *messages);
+
+    /** Release everything `open` took. Accepts NULL, never fails. */
+    void (*close)(hf_exchange *exchange);
+};
+
+/** Check a plan of `n` messages on every rank: ranks exist, and what one rank sends to
+ *  another is what that one expects, in order and length. Collective. */
+hf_status hf_plan_check(hf_transport *net, size_t n, const hf_message *messages);
+
+#endif

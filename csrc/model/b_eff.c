@@ -1,0 +1,133 @@
+/* b_eff.c - models of the effective bandwidth.
+ *
+ * Equations 1 to 4 and 7 of Meyer, Kenter and Plessl, "Multi-FPGA designs and scaling of
+ * HPC Challenge benchmarks via MPI and circuit-switched inter-FPGA networks".
+ */
+#include <math.h>
+
+#include "model.h"
+
+extern const hf_model_ops hf_model_b_eff;
+
+static const hf_term time_and_bandwidth[] = {
+    {"time", "s", "one step of the slowest rank"},
+    {"bandwidth", "B/s", "bytes sent by all ranks per second"},
+    {0},
+};
+
+/* Eq. 3 with one message, and Eq. 4. */
+static const hf_term channel_inputs[] = {
+    {"message_size", "B", "length L of a message"},
+    {"ranks", "1", "boards in the ring"},
+    {"replications", "1", "kernel pairs on a board, each sending its own messages"},
+    {"channels", "1", "channels of one kernel pair that carry a message together"},
+    {"width", "B", "bytes that a channel takes per cycle"},
+    {"clock", "Hz", "clock of the channels"},
+    {"latency", "s", "delay of a channel"},
+    {0},
+};
+
+static void channel_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        double size = in[0][i], ranks = in[1][i], replications = in[2][i];
+        double per_cycle = in[3][i] * in[4][i], clock = in[5][i], latency = in[6][i];
+        out[0][i] = ceil(size / per_cycle) / clock + latency;
+        out[1][i] = ranks * replications * size / out[0][i];
+    }
+}
+
+/* Eq. 2. */
+static const hf_term pcie_inputs[] = {
+    {"message_size", "B", "length L of a message"},
+    {"ranks", "1", "ranks in the ring, one message each per step"},
+    {"write", "s", "host to device, L bytes"},
+    {"exchange", "s", "host to host through MPI, L bytes"},
+    {"read", "s", "device to host, L bytes"},
+    {0},
+};
+
+static void pcie_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        out[0][i] = in[2][i] + in[3][i] + in[4][i];
+        out[1][i] = in[1][i] * in[0][i] / out[0][i];
+    }
+}
+
+/* Eq. 2 without a device. */
+static const hf_term host_inputs[] = {
+    {"message_size", "B", "length L of a message"},
+    {"ranks", "1", "ranks in the ring, one message each per step"},
+    {"exchange", "s", "host to host through MPI, L bytes"},
+    {0},
+};
+
+static void host_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        out[0][i] = in[2][i];
+        out[1][i] = in[1][i] * in[0][i] / out[0][i];
+    }
+}
+
+/* A data sheet's two numbers as a curve: the terms of Eq. 2 where nothing is measured. */
+static const hf_term link_inputs[] = {
+    {"message_size", "B", "length L of a message"},
+    {"latency", "s", "time of an empty message"},
+    {"bandwidth", "B/s", "rate of a long message"},
+    {0},
+};
+static const hf_term link_outputs[] = {{"time", "s", "one message"}, {0}};
+
+static void link_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++)
+        out[0][i] = in[1][i] + in[0][i] / in[2][i];
+}
+
+/* Eq. 7: two ranks, long messages, latencies left out of Eq. 2. */
+static const hf_term bound_inputs[] = {
+    {"network", "B/s", "bandwidth of the network between the hosts"},
+    {"pcie", "B/s", "bandwidth of PCIe, the same in both directions"},
+    {0},
+};
+static const hf_term bound_outputs[] = {
+    {"bandwidth", "B/s", "limit of Eq. 2 for two ranks"}, {0}};
+
+static void bound_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++)
+        out[0][i] = 2 / (1 / in[0][i] + 2 / in[1][i]);
+}
+
+/* Eq. 1. */
+static const hf_term mean_inputs[] = {{"bandwidth", "B/s", "at each message size"}, {0}};
+static const hf_term mean_outputs[] = {
+    {"b_eff", "B/s", "mean over the message sizes"}, {0}};
+
+static void mean_eval(size_t n, const double *const *in, double *const *out) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += in[0][i];
+    out[0][0] = sum / (double)n;
+}
+
+static const hf_formula formulas[] = {
+    {"channel",
+     "Eq. 3 and 4: external channels; counts what all kernel pairs of all boards send, one "
+     "way",
+     channel_inputs, time_and_bandwidth, false, channel_eval},
+    {"pcie", "Eq. 2: read, MPI and write one after the other; counts one message per rank",
+     pcie_inputs, time_and_bandwidth, false, pcie_eval},
+    {"host", "Eq. 2 without a device: MPI alone; counts one message per rank", host_inputs,
+     time_and_bandwidth, false, host_eval},
+    {"link", "latency plus size over bandwidth: one term of Eq. 2 from a data sheet",
+     link_inputs, link_outputs, false, link_eval},
+    {"bound", "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
+     bound_inputs, bound_outputs, false, bound_eval},
+    {"mean", "Eq. 1: effective bandwidth, the mean over the message sizes", mean_inputs,
+     mean_outputs, true, mean_eval},
+    {0},
+};
+
+const hf_model_ops hf_model_b_eff = {
+    .name = "b_eff",
+    .summary = "effective bandwidth over external channels, PCIe and MPI, or MPI alone",
+    .formulas = formulas,
+};

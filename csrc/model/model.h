@@ -1,0 +1,30 @@
+/* model.h - performance models: pure functions of numbers, arrays in and out. */
+#ifndef HF_MODEL_H
+#define HF_MODEL_H
+
+#include "hf.h"
+
+/** A named quantity; a table of them ends with name == NULL. */
+typedef struct hf_term {
+    const char *name, *unit, *summary;
+} hf_term;
+
+/** One equation. Inputs come as arrays of length n; `reduce` gives one value per
+ *  output, otherwise outputs have length n. */
+typedef struct hf_formula {
+    const char *name;    /**< e.g. "channel" */
+    const char *summary; /**< what it counts, and its source */
+    const hf_term *inputs, *outputs;
+    bool reduce;
+    void (*eval)(size_t n, const double *const *in, double *const *out);
+} hf_formula;
+
+typedef struct hf_model_ops {
+    const char *name, *summary;
+    const hf_formula *formulas; /**< ends with name == NULL */
+} hf_model_ops;
+
+/** Model `name`; on HF_ENOENT the message lists the known ones. */
+hf_status hf_model_find(const hf_model_ops **out, const char *name);
+
+#endif

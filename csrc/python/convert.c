@@ -1,0 +1,159 @@
+/* convert.c - the library's values as Python's, and back. */
+#include "module.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL hf_array_api
+#define NO_IMPORT_ARRAY
+#include <numpy/arrayobject.h>
+
+#include "core/error.h"
+
+PyObject *device_dict(const hf_device_info *info) {
+    static const char *const types[] = {"cpu", "gpu", "accelerator"};
+    return Py_BuildValue(
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:N,s:n,s:n}", "runtime", info->runtime,
+        "platform", info->platform, "name", info->name, "version", info->version,
+        "driver", info->driver, "index", info->index, "type", types[info->type],
+        "emulated", PyBool_FromLong(info->emulated), "memory", (Py_ssize_t)info->memory,
+        "max_alloc", (Py_ssize_t)info->max_alloc);
+}
+
+/* Store `value` under `key`; steals `value`, which may be NULL after an error. */
+static int dict_put(PyObject *dict, const char *key, PyObject *value) {
+    if (!value)
+        return -1;
+    int failed = PyDict_SetItemString(dict, key, value);
+    Py_DECREF(value);
+    return failed;
+}
+
+/* Array over one column; it keeps `owner` alive. */
+static PyObject *column_array(const hf_column *column, PyObject *owner) {
+    static const int types[] = {NPY_FLOAT64, NPY_INT64, NPY_BOOL};
+    npy_intp shape[3];
+    for (int d = 0; d < column->n_dims; d++)
+        shape[d] = (npy_intp)column->shape[d];
+    PyObject *array = PyArray_SimpleNewFromData(column->n_dims, shape,
+                                                types[column->dtype], column->data);
+    if (array &&
+        PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+static PyObject *columns_dict(const hf_result *result, PyObject *owner) {
+    PyObject *columns = PyDict_New();
+    const hf_column *column;
+    for (size_t i = 0; columns && (column = hf_result_column(result, i)); i++) {
+        PyObject *array = column_array(column, owner);
+        PyObject *pair = array ? Py_BuildValue("(sN)", column->unit, array) : NULL;
+        if (dict_put(columns, column->name, pair) < 0)
+            Py_CLEAR(columns);
+    }
+    return columns;
+}
+
+static PyObject *summary_dict(const hf_result *result) {
+    PyObject *summary = PyDict_New();
+    const char *name, *unit;
+    double value;
+    for (size_t i = 0; summary && hf_result_summary(result, i, &name, &unit, &value); i++)
+        if (dict_put(summary, name, Py_BuildValue("(sd)", unit, value)) < 0)
+            Py_CLEAR(summary);
+    return summary;
+}
+
+static PyObject *notes_list(const hf_result *result) {
+    PyObject *notes = PyList_New(0);
+    const char *note;
+    for (size_t i = 0; notes && (note = hf_result_note(result, i)); i++) {
+        PyObject *text = PyUnicode_FromString(note);
+        if (!text || PyList_Append(notes, text) < 0)
+            Py_CLEAR(notes);
+        Py_XDECREF(text);
+    }
+    return notes;
+}
+
+static PyObject *number_object(double number, bool integer) {
+    return integer ? PyLong_FromDouble(number) : PyFloat_FromDouble(number);
+}
+
+static PyObject *parameter_object(const hf_args *args, size_t index) {
+    const hf_param *param = hf_args_param(args, index);
+    const double *numbers = hf_args_numbers(args, index);
+    if (param->kind == HF_TEXT)
+        return PyUnicode_FromString(hf_args_text(args, index));
+    if (param->kind != HF_INTS)
+        return number_object(numbers[0], param->kind == HF_INT);
+    size_t n = hf_args_count(args, index);
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *number = number_object(numbers[i], true);
+        if (!number || PyList_SetItem(list, (Py_ssize_t)i, number) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *parameters_dict(const hf_args *args) {
+    PyObject *parameters = PyDict_New();
+    const hf_param *param;
+    for (size_t i = 0; parameters && (param = hf_args_param(args, i)); i++)
+        if (dict_put(parameters, param->name, parameter_object(args, i)) < 0)
+            Py_CLEAR(parameters);
+    return parameters;
+}
+
+static void capsule_free(PyObject *capsule) {
+    hf_result_free(PyCapsule_GetPointer(capsule, NULL));
+}
+
+PyObject *result_dict(hf_result *result, const hf_args *args) {
+    PyObject *owner = PyCapsule_New(result, NULL, capsule_free);
+    if (!owner) {
+        hf_result_free(result);
+        return NULL;
+    }
+    PyObject *dict = PyDict_New();
+    if (dict && (dict_put(dict, "columns", columns_dict(result, owner)) < 0 ||
+                 dict_put(dict, "summary", summary_dict(result)) < 0 ||
+                 dict_put(dict, "parameters", parameters_dict(args)) < 0 ||
+                 dict_put(dict, "notes", notes_list(result)) < 0 ||
+                 dict_put(dict, "verified",
+                          PyBool_FromLong(hf_result_verified(result))) < 0))
+        Py_CLEAR(dict);
+    Py_DECREF(owner);
+    return dict;
+}
+
+/* A number, or a sequence of numbers, as doubles. */
+static PyArrayObject *numbers_array(PyObject *value) {
+    return (PyArrayObject *)PyArray_FROMANY(value, NPY_FLOAT64, 0, 1, NPY_ARRAY_CARRAY);
+}
+
+hf_status args_set(hf_args *args, const char *name, PyObject *value) {
+    if (PyUnicode_Check(value)) {
+        const char *text = PyUnicode_AsUTF8(value);
+        if (text)
+            return hf_args_set(args, name, 0, NULL, text);
+        PyErr_Clear();
+        return hf_fail(HF_EARG, "%s: text that is not UTF-8", name);
+    }
+    PyArrayObject *numbers =
+        PyBytes_Check(value) || value == Py_None ? NULL : numbers_array(value);
+    if (!numbers) {
+        PyErr_Clear();
+        PyObject *shown = PyObject_Repr(value);
+        const char *text = shown ? PyUnicode_AsUTF8(shown) : NULL;
+        hf_status status = hf_fail(HF_EARG, "%s: %.80s is not a number", name,
+                                   text ? text : "a value");
+        PyErr_Clear();
+        Py_XDECREF(shown);
+        return status;
+    }
+    hf_status status = hf_args_set(args, name, (size_t)PyArray_SIZE(numbers),
+                                   PyArray_DATA(numbers), NULL);
+    Py_DECREF(numbers);
+    return status;
+}

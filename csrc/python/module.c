@@ -1,0 +1,336 @@
+/* module.c - the extension hpccfpga._core: module, exceptions, functions. */
+#include "module.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL hf_array_api
+#include <numpy/arrayobject.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/registry.h"
+#include "model.h"
+
+enum { MAX_TERMS = 16 };
+
+static PyObject *error_class(const module_state *state, hf_status status) {
+    switch (status) {
+    case HF_EARG:
+        return PyExc_ValueError;
+    case HF_ENOMEM:
+        return PyExc_MemoryError;
+    case HF_ENOENT:
+        return PyExc_LookupError;
+    case HF_ENOTSUP:
+        return PyExc_NotImplementedError;
+    case HF_ECANCELED:
+        return PyExc_KeyboardInterrupt;
+    default:
+        return state->error;
+    }
+}
+
+PyObject *status_raise(const module_state *state, hf_status status) {
+    PyErr_SetString(error_class(state, status), hf_error());
+    return NULL;
+}
+
+hf_status status_of(const module_state *state, PyObject *exception) {
+    static const hf_status statuses[] = {HF_EARG, HF_ENOMEM, HF_ENOENT, HF_ENOTSUP,
+                                         HF_ECANCELED};
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        if (PyErr_GivenExceptionMatches(exception, error_class(state, statuses[i])))
+            return statuses[i];
+    return HF_EDEVICE;
+}
+
+static PyObject *core_components(PyObject *module, PyObject *kind) {
+    (void)module;
+    const char *text = PyUnicode_AsUTF8(kind), *name, *summary;
+    PyObject *list = text ? PyList_New(0) : NULL;
+    for (size_t i = 0; list && hf_component(text, i, &name, &summary); i++) {
+        PyObject *pair = Py_BuildValue("(ss)", name, summary);
+        if (!pair || PyList_Append(list, pair) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+static PyObject *core_devices(PyObject *module, PyObject *unused) {
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list; i++) {
+        hf_device_info info;
+        bool found;
+        hf_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = hf_device_list(&info, i, &found);
+        Py_END_ALLOW_THREADS
+        if (status != HF_OK) {
+            Py_DECREF(list);
+            return status_raise(PyModule_GetState(module), status);
+        }
+        if (!found)
+            return list;
+        PyObject *dict = device_dict(&info);
+        if (!dict || PyList_Append(list, dict) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(dict);
+    }
+    return NULL;
+}
+
+/* "a|b|c" as a list, NULL as None. */
+static PyObject *choices_list(const char *choices) {
+    if (!choices)
+        return Py_NewRef(Py_None);
+    PyObject *text = PyUnicode_FromString(choices);
+    PyObject *list = text ? PyObject_CallMethod(text, "split", "s", "|") : NULL;
+    Py_XDECREF(text);
+    return list;
+}
+
+static PyObject *parameter_dict(const hf_param *param) {
+    static const char *const kinds[] = {"int", "real", "text", "ints"};
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:N,s:s,s:d,s:d}", "name", param->name,
+                         "summary", param->summary, "kind", kinds[param->kind],
+                         "default", param->fallback, "choices",
+                         choices_list(param->choices), "macro", param->macro, "low",
+                         param->low, "high", param->high);
+}
+
+static PyObject *core_parameters(PyObject *module, PyObject *bench) {
+    const char *name = PyUnicode_AsUTF8(bench);
+    if (!name)
+        return NULL;
+    hf_args *args;
+    hf_status status = hf_args_new(&args, name);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    PyObject *list = PyList_New(0);
+    const hf_param *param;
+    for (size_t i = 0; list && (param = hf_args_param(args, i)); i++) {
+        PyObject *dict = parameter_dict(param);
+        if (!dict || PyList_Append(list, dict) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(dict);
+    }
+    hf_args_free(args);
+    return list;
+}
+
+static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    char text[8192];
+    hf_mpi_library(text, sizeof text);
+    return PyUnicode_FromString(text);
+}
+
+/* ---- models ---- */
+
+static PyObject *terms_dict(const hf_term *terms) {
+    PyObject *dict = PyDict_New();
+    for (; dict && terms->name; terms++) {
+        PyObject *pair = Py_BuildValue("(ss)", terms->unit, terms->summary);
+        if (!pair || PyDict_SetItemString(dict, terms->name, pair) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(pair);
+    }
+    return dict;
+}
+
+static PyObject *core_models(PyObject *module, PyObject *name) {
+    const hf_model_ops *model;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text)
+        return NULL;
+    hf_status status = hf_model_find(&model, text);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    PyObject *dict = PyDict_New();
+    for (const hf_formula *f = model->formulas; dict && f->name; f++) {
+        PyObject *entry =
+            Py_BuildValue("{s:s,s:N,s:N}", "summary", f->summary, "inputs",
+                          terms_dict(f->inputs), "outputs", terms_dict(f->outputs));
+        if (!entry || PyDict_SetItemString(dict, f->name, entry) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(entry);
+    }
+    return dict;
+}
+
+static hf_status formula_find(const hf_formula **out, const char *model,
+                              const char *name) {
+    const hf_model_ops *ops;
+    char known[256] = "";
+    HF_TRY(hf_model_find(&ops, model));
+    for (*out = ops->formulas; (*out)->name; (*out)++) {
+        if (strcmp((*out)->name, name) == 0)
+            return HF_OK;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                 (*out)->name);
+    }
+    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; known: %s", model,
+                   name, known);
+}
+
+static size_t term_count(const hf_term *terms) {
+    size_t n = 0;
+    while (terms[n].name)
+        n++;
+    return n;
+}
+
+static bool term_known(const hf_term *terms, PyObject *key) {
+    for (; terms->name; terms++)
+        if (PyUnicode_CompareWithASCIIString(key, terms->name) == 0)
+            return true;
+    return false;
+}
+
+/* The inputs as arrays, in the formula's order, broadcast against each other. */
+static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *inputs) {
+    PyObject *arrays[MAX_TERMS] = {NULL}, *key, *value;
+    PyArrayMultiIterObject *iterator = NULL;
+    Py_ssize_t at = 0;
+    size_t n = 0;
+    while (PyDict_Next(inputs, &at, &key, &value))
+        if (!PyUnicode_Check(key) || !term_known(f->inputs, key)) {
+            PyErr_Format(PyExc_ValueError, "formula \"%s\" has no input %R", f->name, key);
+            return NULL;
+        }
+    for (; f->inputs[n].name; n++) {
+        value = PyDict_GetItemString(inputs, f->inputs[n].name);
+        if (!value) {
+            PyErr_Format(PyExc_ValueError, "formula \"%s\" needs the input \"%s\" [%s]",
+                         f->name, f->inputs[n].name, f->inputs[n].unit);
+            break;
+        }
+        arrays[n] = PyArray_FROMANY(value, NPY_FLOAT64, 0, 0, NPY_ARRAY_CARRAY);
+        if (!arrays[n])
+            break;
+    }
+    if (!PyErr_Occurred())
+        iterator = (PyArrayMultiIterObject *)PyArray_MultiIterFromObjects(
+            arrays, (int)n, 0);
+    for (size_t i = 0; i < n; i++)
+        Py_XDECREF(arrays[i]);
+    return iterator;
+}
+
+/* Evaluate over the broadcast inputs; a tuple of arrays. */
+static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *inputs) {
+    size_t n_in = term_count(f->inputs), n_out = term_count(f->outputs);
+    size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
+    double *in[MAX_TERMS], *out[MAX_TERMS];
+    double *block = PyMem_New(double, n_in * n + 1);
+    PyObject *arrays = block ? PyTuple_New((Py_ssize_t)n_out) : PyErr_NoMemory();
+    for (size_t i = 0; i < n_in; i++)
+        in[i] = block + i * n;
+    for (size_t k = 0; arrays && k < n; k++) {
+        for (size_t i = 0; i < n_in; i++)
+            in[i][k] = *(double *)PyArray_MultiIter_DATA(inputs, (int)i);
+        PyArray_MultiIter_NEXT(inputs);
+    }
+    for (size_t i = 0; arrays && i < n_out; i++) {
+        PyObject *array =
+            f->reduce ? PyArray_SimpleNew(0, NULL, NPY_FLOAT64)
+                      : PyArray_SimpleNew(PyArray_MultiIter_NDIM(inputs),
+                                          PyArray_MultiIter_DIMS(inputs), NPY_FLOAT64);
+        if (!array) {
+            Py_CLEAR(arrays);
+            break;
+        }
+        out[i] = PyArray_DATA((PyArrayObject *)array);
+        PyTuple_SET_ITEM(arrays, (Py_ssize_t)i, array);
+    }
+    if (arrays)
+        f->eval(n, (const double *const *)in, out);
+    PyMem_Free(block);
+    return arrays;
+}
+
+static PyObject *core_evaluate(PyObject *module, PyObject *args) {
+    const char *model, *name;
+    PyObject *inputs;
+    const hf_formula *f;
+    if (!PyArg_ParseTuple(args, "ssO!:evaluate", &model, &name, &PyDict_Type, &inputs))
+        return NULL;
+    hf_status status = formula_find(&f, model, name);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    PyArrayMultiIterObject *iterator = inputs_broadcast(f, inputs);
+    PyObject *arrays = iterator ? formula_eval(f, iterator) : NULL;
+    PyObject *answer = arrays ? PyDict_New() : NULL;
+    for (size_t i = 0; answer && f->outputs[i].name; i++)
+        if (PyDict_SetItemString(answer, f->outputs[i].name,
+                                 PyTuple_GET_ITEM(arrays, (Py_ssize_t)i)) < 0)
+            Py_CLEAR(answer);
+    Py_XDECREF(arrays);
+    Py_XDECREF(iterator);
+    return answer;
+}
+
+/* ---- the module ---- */
+
+static PyMethodDef core_methods[] = {
+    {"components", core_components, METH_O,
+     "components(kind, /)\n--\n\nName and summary of each component of a kind."},
+    {"parameters", core_parameters, METH_O,
+     "parameters(benchmark, /)\n--\n\nParameters of a benchmark as dicts."},
+    {"devices", core_devices, METH_NOARGS,
+     "devices()\n--\n\nEvery device of every runtime as a dict."},
+    {"mpi_library", core_mpi_library, METH_NOARGS,
+     "mpi_library()\n--\n\nVersion of the MPI library that the extension uses."},
+    {"models", core_models, METH_O,
+     "models(name, /)\n--\n\nFormulas of a model: summary, inputs and outputs."},
+    {"evaluate", core_evaluate, METH_VARARGS,
+     "evaluate(model, formula, inputs, /)\n--\n\n"
+     "Outputs of a formula; inputs broadcast against each other."},
+    {0},
+};
+
+static int core_exec(PyObject *module) {
+    module_state *state = PyModule_GetState(module);
+    if (_import_array() < 0)
+        return -1;
+    state->error = PyErr_NewExceptionWithDoc("hpccfpga.Error",
+                                             "A device or communication error.",
+                                             PyExc_RuntimeError, NULL);
+    if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0)
+        return -1;
+    return session_type_add(module, state);
+}
+
+static int core_traverse(PyObject *module, visitproc visit, void *arg) {
+    module_state *state = PyModule_GetState(module);
+    Py_VISIT(state->error);
+    Py_VISIT(state->session_type);
+    return 0;
+}
+
+static int core_clear(PyObject *module) {
+    module_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->error);
+    Py_CLEAR(state->session_type);
+    return 0;
+}
+
+static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0, NULL}};
+
+PyModuleDef core_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "hpccfpga._core",
+    .m_doc = "The C library: sessions, components, models.",
+    .m_size = sizeof(module_state),
+    .m_methods = core_methods,
+    .m_slots = core_slots,
+    .m_traverse = core_traverse,
+    .m_clear = core_clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void) {
+    return PyModuleDef_Init(&core_module);
+}

@@ -1,0 +1,342 @@
+/* session_type.c - the heap type Session: parse, release the GIL, call, convert. */
+#include "module.h"
+
+#include <stdlib.h>
+
+#include "core/error.h"
+
+typedef struct session_object {
+    PyObject_HEAD
+    hf_session *session;
+    bool running;
+} session_object;
+
+static module_state *state_of(PyObject *self) {
+    return PyModule_GetState(PyType_GetModuleByDef(Py_TYPE(self), &core_module));
+}
+
+/* The open session, or NULL with an exception. */
+static hf_session *session_of(PyObject *self) {
+    session_object *object = (session_object *)self;
+    if (!object->session)
+        PyErr_SetString(PyExc_ValueError, "the session is closed");
+    else if (object->running)
+        PyErr_SetString(PyExc_ValueError, "the session is busy with another run");
+    else
+        return object->session;
+    return NULL;
+}
+
+static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"device", "exchange", "comm", "mpi_library", NULL};
+    hf_options options = {.device = "", .exchange = "", .library = ""};
+    PyObject *comm = Py_None;
+    Py_ssize_t length; /* Open MPI's version, as mpi4py gives it, ends with a NUL */
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssOs#:Session", keywords,
+                                     &options.device, &options.exchange, &comm,
+                                     &options.library, &length))
+        return NULL;
+    options.has_comm = comm != Py_None;
+    if (options.has_comm) {
+        options.comm = (int)PyLong_AsLong(comm);
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    PyObject *self = PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    hf_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_open(&((session_object *)self)->session, &options);
+    Py_END_ALLOW_THREADS
+    if (status == HF_OK)
+        return self;
+    PyObject *none = status_raise(state_of(self), status);
+    Py_DECREF(self);
+    return none;
+}
+
+static void session_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    hf_session_close(((session_object *)self)->session);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *session_close(PyObject *self, PyObject *unused) {
+    (void)unused;
+    session_object *object = (session_object *)self;
+    if (object->running) {
+        PyErr_SetString(PyExc_ValueError, "the session is busy with a run");
+        return NULL;
+    }
+    hf_session *session = object->session;
+    object->session = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    hf_session_close(session);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* ---- run ---- */
+
+typedef struct watch {
+    PyObject *progress; /* callable or None */
+    PyObject *raised;   /* what it, or a signal handler, raised */
+    const module_state *state;
+} watch;
+
+/* The pending exception, which is cleared; new reference. */
+static PyObject *exception_take(void) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace)
+        PyException_SetTraceback(value, trace);
+    Py_XDECREF(trace);
+    Py_DECREF(type);
+    return value;
+}
+
+/* An exception's text as this thread's message, and its status. */
+static hf_status exception_status(const module_state *state, PyObject *error) {
+    PyObject *text = PyObject_Str(error);
+    const char *line = text ? PyUnicode_AsUTF8(text) : NULL;
+    hf_status status = hf_fail(status_of(state, error), "%s",
+                               line && *line ? line : Py_TYPE(error)->tp_name);
+    PyErr_Clear();
+    Py_XDECREF(text);
+    return status;
+}
+
+static PyObject *row_dict(const hf_progress *row) {
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict && i < row->n_values; i++) {
+        PyObject *value = PyFloat_FromDouble(row->values[i]);
+        if (!value || PyDict_SetItemString(dict, row->names[i], value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static int progress_call(PyObject *progress, const hf_progress *row) {
+    if (!row || progress == Py_None)
+        return 0;
+    PyObject *dict = row_dict(row);
+    PyObject *answer =
+        dict ? PyObject_CallFunction(progress, "nnO", (Py_ssize_t)row->point,
+                                     (Py_ssize_t)row->n_points, dict)
+             : NULL;
+    Py_XDECREF(dict);
+    Py_XDECREF(answer);
+    return answer ? 0 : -1;
+}
+
+/* Between samples and after points: signals first, then the user's callable. */
+static hf_status run_tick(void *context, const hf_progress *row) {
+    watch *w = context;
+    hf_status status = HF_OK;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (PyErr_CheckSignals() < 0 || progress_call(w->progress, row) < 0) {
+        w->raised = exception_take();
+        status = exception_status(w->state, w->raised);
+    }
+    PyGILState_Release(gil);
+    return status;
+}
+
+static hf_status args_fill(hf_args **out, const char *bench, PyObject *params) {
+    HF_TRY(hf_args_new(out, bench));
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(params, &at, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8(key);
+        hf_status status = name ? args_set(*out, name, value)
+                                : hf_fail(HF_EARG, "a parameter's name is no text");
+        PyErr_Clear();
+        if (status != HF_OK) {
+            hf_args_free(*out);
+            *out = NULL;
+            return status;
+        }
+    }
+    return HF_OK;
+}
+
+static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"benchmark", "params", "kernel", "progress", NULL};
+    hf_run run = {.tick = run_tick};
+    PyObject *params, *kernel, *progress;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!OO:run", keywords, &run.bench,
+                                     &PyDict_Type, &params, &kernel, &progress))
+        return NULL;
+    Py_ssize_t bytes = 0;
+    if (kernel != Py_None && !PyArg_ParseTuple(kernel, "sy#", &run.kernel,
+                                               (const char **)&run.binary, &bytes))
+        return NULL;
+    run.binary_bytes = (size_t)bytes;
+    hf_session *session = session_of(self);
+    if (!session)
+        return NULL;
+    watch w = {progress, NULL, state_of(self)};
+    run.context = &w;
+    hf_args *values = NULL;
+    hf_result *result = NULL;
+    /* One rank's bad parameter is every rank's error. */
+    hf_status status = args_fill(&values, run.bench, params);
+    run.args = values;
+    ((session_object *)self)->running = true;
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_agree(session, status);
+    if (status == HF_OK)
+        status = hf_session_run(session, &result, &run);
+    Py_END_ALLOW_THREADS
+    ((session_object *)self)->running = false;
+    PyObject *answer = NULL;
+    if (w.raised) {
+        PyErr_SetObject((PyObject *)Py_TYPE(w.raised), w.raised);
+        Py_DECREF(w.raised);
+        hf_result_free(result);
+    } else if (status != HF_OK) {
+        status_raise(w.state, status);
+    } else {
+        answer = result_dict(result, values);
+    }
+    hf_args_free(values);
+    return answer;
+}
+
+/* ---- the small ones ---- */
+
+static PyObject *session_kernel(PyObject *self, PyObject *bench) {
+    hf_session *session = session_of(self);
+    const char *name = session ? PyUnicode_AsUTF8(bench) : NULL;
+    if (!name)
+        return NULL;
+    char stem[64];
+    hf_status status = hf_session_kernel(session, name, stem, sizeof stem);
+    if (status != HF_OK)
+        return status_raise(state_of(self), status);
+    return *stem ? PyUnicode_FromString(stem) : Py_NewRef(Py_None);
+}
+
+static PyObject *session_build(PyObject *self, PyObject *args) {
+    const char *source, *options;
+    hf_session *session = session_of(self);
+    if (!session || !PyArg_ParseTuple(args, "ss:build", &source, &options))
+        return NULL;
+    unsigned char *binary;
+    size_t bytes;
+    hf_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_build(session, source, options, &binary, &bytes);
+    Py_END_ALLOW_THREADS
+    if (status != HF_OK)
+        return status_raise(state_of(self), status);
+    PyObject *answer =
+        PyBytes_FromStringAndSize((const char *)binary, (Py_ssize_t)bytes);
+    free(binary);
+    return answer;
+}
+
+static PyObject *session_agree(PyObject *self, PyObject *error) {
+    hf_session *session = session_of(self);
+    if (!session)
+        return NULL;
+    module_state *state = state_of(self);
+    hf_status status = error == Py_None ? HF_OK : exception_status(state, error);
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_agree(session, status);
+    Py_END_ALLOW_THREADS
+    if (status != HF_OK)
+        return status_raise(state, status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *fact_get(PyObject *self, void *which) {
+    hf_session *session = session_of(self);
+    if (!session)
+        return NULL;
+    hf_facts facts = hf_session_facts(session);
+    switch ((char)(intptr_t)which) {
+    case 'r':
+        return PyLong_FromLong(facts.rank);
+    case 's':
+        return PyLong_FromLong(facts.size);
+    case 'l':
+        return PyLong_FromLong(facts.local_rank);
+    case 'x':
+        return PyUnicode_FromString(facts.exchange);
+    case 'k':
+        return PyBool_FromLong(facts.kernel_routed);
+    case 'e':
+        return PyBool_FromLong(facts.emulated);
+    case 'd':
+        return device_dict(facts.device);
+    default:
+        break;
+    }
+    PyObject *hosts = PyList_New(facts.size);
+    for (int rank = 0; hosts && rank < facts.size; rank++) {
+        PyObject *host = PyUnicode_DecodeFSDefault(facts.hosts + rank * HF_HOST_NAME);
+        if (!host || PyList_SetItem(hosts, rank, host) < 0)
+            Py_CLEAR(hosts);
+    }
+    return hosts;
+}
+
+#define FACT(name, which, doc) {name, fact_get, NULL, doc, (void *)(intptr_t)(which)}
+static PyGetSetDef session_facts[] = {
+    FACT("rank", 'r', "This rank, 0 .. size - 1."),
+    FACT("size", 's', "Number of ranks."),
+    FACT("local_rank", 'l', "This rank among those of its node."),
+    FACT("exchange", 'x', "Name of the exchange scheme."),
+    FACT("kernel_routed", 'k', "Whether kernels send and receive themselves."),
+    FACT("emulated", 'e', "Whether a CPU stands in for the accelerator."),
+    FACT("device", 'd', "The device as a dict."),
+    FACT("hosts", 'h', "Host name of each rank."),
+    {0},
+};
+
+static PyMethodDef session_methods[] = {
+    {"run", (PyCFunction)(void (*)(void))session_run, METH_VARARGS | METH_KEYWORDS,
+     "run($self, /, benchmark, params, kernel, progress)\n--\n\n"
+     "Run a benchmark; columns, summary, parameters, verified and notes as a dict."},
+    {"kernel", session_kernel, METH_O,
+     "kernel($self, benchmark, /)\n--\n\n"
+     "Stem of the kernel file that a benchmark needs here, or None."},
+    {"build", session_build, METH_VARARGS,
+     "build($self, source, options, /)\n--\n\n"
+     "Compile OpenCL C for the device; the program binary as bytes."},
+    {"agree", session_agree, METH_O,
+     "agree($self, error, /)\n--\n\n"
+     "Raise on every rank if any rank passes an exception. Collective."},
+    {"close", session_close, METH_NOARGS,
+     "close($self, /)\n--\n\nRelease the device and the communicator. Collective."},
+    {0},
+};
+
+static PyType_Slot session_slots[] = {
+    {Py_tp_new, session_new},
+    {Py_tp_dealloc, session_dealloc},
+    {Py_tp_methods, session_methods},
+    {Py_tp_getset, session_facts},
+    {Py_tp_doc, "Session(device='', exchange='', comm=None, mpi_library='')\n--\n\n"
+                "A device, an exchange scheme and a communicator, held open."},
+    {0, NULL},
+};
+
+static PyType_Spec session_spec = {
+    .name = "hpccfpga._core.Session",
+    .basicsize = sizeof(session_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = session_slots,
+};
+
+int session_type_add(PyObject *module, module_state *state) {
+    state->session_type = PyType_FromModuleAndSpec(module, &session_spec, NULL);
+    return state->session_type ? PyModule_AddObjectRef(module, "Session",
+                                                       state->session_type)
+                               : -1;
+}

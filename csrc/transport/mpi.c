@@ -1,0 +1,223 @@
+/* mpi.c - transport over an MPI communicator that the caller made. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "transport.h"
+
+extern const hf_transport_ops hf_transport_mpi;
+
+/* One MPI call moves at most this much: counts are ints. */
+static const size_t chunk_bytes = (size_t)1 << 30;
+
+enum {
+    SPINS = 4096,   /* tests between two looks at the clock */
+    TAGS = 1 << 14, /* epochs before tags repeat; MPI guarantees 2^15 */
+};
+
+typedef struct mpi {
+    hf_transport base;
+    MPI_Comm data, alarms; /* duplicates of the caller's */
+    int epoch;
+    bool broken;
+} mpi;
+
+static hf_status call_check(int code, const char *what) {
+    if (code == MPI_SUCCESS)
+        return HF_OK;
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(code, text, &length);
+    return hf_fail(HF_ECOMM, "%s: %s", what, text);
+}
+
+#define TRY_MPI(call) HF_TRY(call_check((call), #call))
+
+/* Has any rank raised the alarm in this epoch? */
+static hf_status alarm_check(mpi *net) {
+    int raised;
+    MPI_Status status;
+    TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, net->epoch, net->alarms, &raised, &status));
+    return raised ? hf_fail(HF_ECOMM, "rank %d stopped", status.MPI_SOURCE) : HF_OK;
+}
+
+/* Wait for requests by the deadline. Point-to-point requests also end with an alarm and
+ * are cancelled; those of collectives cannot be and stay behind. */
+static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, bool paired) {
+    int done = 0;
+    for (int spin = 0; spin < SPINS && !done; spin++)
+        TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
+    hf_status status = HF_OK;
+    double start = done ? 0 : hf_clock_now();
+    while (!done && status == HF_OK) {
+        for (int spin = 0; spin < SPINS && !done; spin++)
+            TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
+        if (!done && paired)
+            status = alarm_check(net);
+        if (!done && status == HF_OK && hf_clock_now() - start > net->base.deadline) {
+            net->broken = true;
+            status = hf_fail(HF_ECOMM, "waited %g s for another rank",
+                             net->base.deadline);
+        }
+    }
+    for (int i = 0; status != HF_OK && paired && i < n; i++) {
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        MPI_Cancel(&requests[i]);
+        MPI_Request_free(&requests[i]);
+    }
+    return status;
+}
+
+static hf_status intact_check(const mpi *net) {
+    return net->broken ? hf_fail(HF_ECOMM, "an earlier deadline passed on rank %d; open "
+                                           "a new session",
+                                 net->base.rank)
+                       : HF_OK;
+}
+
+static void mpi_close(hf_transport *base) {
+    mpi *net = (mpi *)base;
+    int finalized = 1;
+    if (net)
+        MPI_Finalized(&finalized);
+    /* Freeing is collective: not with ranks that did not answer. */
+    if (!finalized && !net->broken) {
+        if (net->data != MPI_COMM_NULL)
+            MPI_Comm_free(&net->data);
+        if (net->alarms != MPI_COMM_NULL)
+            MPI_Comm_free(&net->alarms);
+    }
+    free(net);
+}
+
+static void mpi_version(char *text, size_t room) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    MPI_Get_library_version(version, &length);
+    snprintf(text, room, "%s", version);
+}
+
+/* The communicator's maker and we must talk to one MPI library, which must be up. */
+static hf_status library_check(const char *library) {
+    char ours[MPI_MAX_LIBRARY_VERSION_STRING];
+    int up, down;
+    mpi_version(ours, sizeof ours);
+    if (strcmp(ours, library) != 0)
+        return hf_fail(HF_EARG,
+                       "the communicator belongs to another MPI library (%.*s) than the "
+                       "one hpccfpga was built with (%.*s)",
+                       (int)strcspn(library, ",\n"), library, (int)strcspn(ours, ",\n"),
+                       ours);
+    TRY_MPI(MPI_Initialized(&up));
+    TRY_MPI(MPI_Finalized(&down));
+    return up && !down ? HF_OK
+                       : hf_fail(HF_EARG, "MPI is %s",
+                                 down ? "finalised already" : "not initialised");
+}
+
+static hf_status local_count(mpi *net) {
+    MPI_Comm node;
+    TRY_MPI(MPI_Comm_split_type(net->data, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                                &node));
+    MPI_Comm_rank(node, &net->base.local_rank);
+    MPI_Comm_size(node, &net->base.local_size);
+    TRY_MPI(MPI_Comm_free(&node));
+    return HF_OK;
+}
+
+static hf_status mpi_bind(mpi *net, int comm) {
+    MPI_Comm theirs = MPI_Comm_f2c(comm);
+    if (theirs == MPI_COMM_NULL || theirs == (MPI_Comm)0)
+        return hf_fail(HF_EARG, "comm: %d is no communicator", comm);
+    TRY_MPI(MPI_Comm_dup(theirs, &net->data));
+    MPI_Comm_set_errhandler(net->data, MPI_ERRORS_RETURN);
+    TRY_MPI(MPI_Comm_dup(net->data, &net->alarms));
+    TRY_MPI(MPI_Comm_rank(net->data, &net->base.rank));
+    TRY_MPI(MPI_Comm_size(net->data, &net->base.size));
+    return local_count(net);
+}
+
+static hf_status mpi_open(hf_transport **out, int comm, const char *library) {
+    HF_TRY(library_check(library));
+    mpi *net = calloc(1, sizeof *net);
+    if (!net)
+        return hf_fail(HF_ENOMEM, "no memory for a transport");
+    net->base.ops = &hf_transport_mpi;
+    net->data = net->alarms = MPI_COMM_NULL;
+    hf_status status = mpi_bind(net, comm);
+    if (status != HF_OK) {
+        mpi_close(&net->base);
+        return status;
+    }
+    *out = &net->base;
+    return HF_OK;
+}
+
+static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void *recv,
+                              int from, size_t bytes) {
+    mpi *net = (mpi *)base;
+    HF_TRY(intact_check(net));
+    size_t at = 0;
+    do {
+        size_t left = bytes - at;
+        int count = (int)(left < chunk_bytes ? left : chunk_bytes);
+        MPI_Request requests[2];
+        TRY_MPI(MPI_Irecv((char *)recv + at, count, MPI_BYTE, from, net->epoch,
+                          net->data, &requests[0]));
+        TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, net->epoch,
+                          net->data, &requests[1]));
+        HF_TRY(requests_wait(net, 2, requests, true));
+        at += (size_t)count;
+    } while (at < bytes);
+    return HF_OK;
+}
+
+static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
+                            size_t bytes) {
+    mpi *net = (mpi *)base;
+    HF_TRY(intact_check(net));
+    MPI_Request request;
+    TRY_MPI(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
+                           net->data, &request));
+    return requests_wait(net, 1, &request, false);
+}
+
+static hf_status mpi_barrier(hf_transport *base) {
+    mpi *net = (mpi *)base;
+    HF_TRY(intact_check(net));
+    MPI_Request request;
+    TRY_MPI(MPI_Ibarrier(net->data, &request));
+    return requests_wait(net, 1, &request, false);
+}
+
+static void mpi_renew(hf_transport *base) {
+    mpi *net = (mpi *)base;
+    net->epoch = (net->epoch + 1) % TAGS;
+}
+
+static void mpi_alarm(hf_transport *base) {
+    mpi *net = (mpi *)base;
+    for (int rank = 0; rank < base->size; rank++) {
+        MPI_Request request;
+        if (rank != base->rank && MPI_Isend(NULL, 0, MPI_BYTE, rank, net->epoch,
+                                            net->alarms, &request) == MPI_SUCCESS)
+            MPI_Request_free(&request);
+    }
+}
+
+const hf_transport_ops hf_transport_mpi = {
+    .name = "mpi",
+    .summary = "an MPI communicator, from mpi4py",
+    .open = mpi_open,
+    .version = mpi_version,
+    .sendrecv = mpi_sendrecv,
+    .gather = mpi_gather,
+    .barrier = mpi_barrier,
+    .renew = mpi_renew,
+    .alarm = mpi_alarm,
+    .close = mpi_close,
+};

@@ -1,0 +1,54 @@
+/* transport.h - how host bytes cross between ranks.
+ *
+ * Every call that can block ends by `deadline`; afterwards the transport is broken and
+ * each further call fails at once. All calls but `alarm` are collective over the ranks
+ * that they name.
+ */
+#ifndef HF_TRANSPORT_H
+#define HF_TRANSPORT_H
+
+#include "hf.h"
+
+typedef struct hf_transport_ops hf_transport_ops;
+
+/** What every transport shows; implementations put their own fields behind it. */
+typedef struct hf_transport {
+    const hf_transport_ops *ops;
+    int rank, size;             /**< 0 <= rank < size */
+    int local_rank, local_size; /**< the same among the ranks of this node */
+    double deadline;            /**< longest wait of one call [s] */
+} hf_transport;
+
+struct hf_transport_ops {
+    const char *name, *summary;
+
+    /** `comm` is a Fortran handle of a communicator, duplicated here (collective);
+     *  `library` names the MPI library of its maker, compared with ours. */
+    hf_status (*open)(hf_transport **out, int comm, const char *library);
+
+    /** Version of the library underneath, "" if there is none. */
+    void (*version)(char *text, size_t room);
+
+    /** Send `bytes` to rank `to` while receiving as many from rank `from`; own rank
+     *  allowed, memory separate, any length. */
+    hf_status (*sendrecv)(hf_transport *net, const void *send, int to, void *recv,
+                          int from, size_t bytes);
+
+    /** Everybody's `bytes` in rank order: `all` is [size, bytes]. Collective. */
+    hf_status (*gather)(hf_transport *net, void *all, const void *mine, size_t bytes);
+
+    /** Return when all ranks have come here. Collective. */
+    hf_status (*barrier)(hf_transport *net);
+
+    /** Start an epoch: what an earlier, failed one left in flight is never received.
+     *  Collective in the sense that every rank must do it equally often. */
+    void (*renew)(hf_transport *net);
+
+    /** Wake every rank that waits for us in this epoch; they fail with HF_ECOMM. */
+    void (*alarm)(hf_transport *net);
+
+    /** Release everything `open` took. Accepts NULL, never fails. */
+    void (*close)(hf_transport *net);
+};
+
+#endif

@@ -1,0 +1,163 @@
+/* core.c - parameters, statistics, random words, clock, results, registry. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/param.h"
+#include "core/random.h"
+#include "core/registry.h"
+#include "core/result.h"
+#include "core/stats.h"
+
+static const hf_param table[] = {
+    {"count", "a count", "3", NULL, NULL, 1, 10, HF_INT},
+    {"share", "a share", "0.5", NULL, NULL, 0, 1, HF_REAL},
+    {"way", "a way", "left", "left|right", NULL, 0, 0, HF_TEXT},
+    {"sizes", "sizes", "1,2,4", NULL, NULL, 1, 100, HF_INTS},
+    {0},
+};
+
+static hf_args *args_make(void) {
+    hf_args *args = NULL;
+    CHECK(hf_args_make(&args, "toy", table, NULL) == HF_OK);
+    return args;
+}
+
+/* One refused text, and the words that its message must hold. */
+static void refused(const char *name, const char *text, const char *words) {
+    hf_args *args = args_make();
+    CHECK(hf_args_set(args, name, 0, NULL, text) == HF_EARG, "%s=%s", name, text);
+    CHECK(strstr(hf_error(), words), "%s=%s said: %s", name, text, hf_error());
+    CHECK(hf_args_number(args, "count") == 3, "a refused value must change nothing");
+    hf_args_free(args);
+}
+
+static void params_test(void) {
+    hf_args *args = args_make();
+    size_t n;
+    CHECK(hf_args_set(args, "sizes", 0, NULL, "7, 9 ,100") == HF_OK);
+    const double *sizes = hf_args_list(args, "sizes", &n);
+    CHECK(n == 3 && sizes[0] == 7 && sizes[1] == 9 && sizes[2] == 100);
+    CHECK(hf_args_set(args, "way", 0, NULL, "right") == HF_OK);
+    CHECK(hf_args_chosen(args, "way", "right"));
+    double two[] = {1, 2};
+    CHECK(hf_args_set(args, "count", 2, two, NULL) == HF_EARG);
+    CHECK(hf_args_set(args, "sizes", 0, two, NULL) == HF_EARG);
+    CHECK(hf_args_set(args, "way", 1, two, NULL) == HF_EARG);
+    double nan = NAN;
+    CHECK(hf_args_set(args, "share", 1, &nan, NULL) == HF_EARG);
+    uint64_t before = hf_args_digest(args, 3);
+    CHECK(hf_args_set(args, "sizes", 0, NULL, "7,9,99") == HF_OK);
+    CHECK(hf_args_digest(args, 3) != before && hf_args_digest(args, 9) == 0);
+    hf_args_free(args);
+    refused("count", "0", "1 .. 10");
+    refused("count", "2.5", "not an integer");
+    refused("count", "two", "\"two\" is not a number");
+    refused("count", "", "not a number");
+    refused("sizes", "1,,2", "not a number");
+    refused("sizes", "1,2,", "not a number");
+    refused("sizes", "1,101", "1 .. 100");
+    refused("sizes", "1,2x", "\"2x\" is not a number");
+    refused("way", "up", "left|right");
+    refused("way", "lef", "left|right");
+    refused("speed", "1", "known: count, share, way, sizes");
+}
+
+/* Exact coverage of the interval by the binomial distribution, summed naively. */
+static double coverage(int n, int k) {
+    double total = 0, inside = 0;
+    for (int i = 0; i <= n; i++) {
+        double ways = 1;
+        for (int j = 0; j < i; j++)
+            ways = ways * (n - j) / (j + 1);
+        total += ways;
+        inside += i >= k && i <= n - k ? ways : 0;
+    }
+    return inside / total;
+}
+
+static void stats_test(void) {
+    for (int n = 1; n <= 200; n++) {
+        double samples[200];
+        for (int i = 0; i < n; i++)
+            samples[i] = n - i;
+        hf_stats stats = hf_stats_of((size_t)n, samples);
+        CHECK(stats.best == 1);
+        CHECK(fabs(stats.median - (n + 1) / 2.0) < 1e-9, "n = %d", n);
+        CHECK(isnan(stats.low) == (n < 6) && isnan(stats.q1) == (n < 4) &&
+                  isnan(stats.p95) == (n < 20) && isnan(stats.p99) == (n < 100),
+              "n = %d", n);
+        if (n < 6)
+            continue;
+        int k = (int)stats.low; /* the samples are 1 .. n, so value and rank are one */
+        CHECK(stats.high == n + 1 - k, "n = %d", n);
+        CHECK(coverage(n, k) >= 0.95, "n = %d", n);
+        CHECK(2 * k + 2 > n || coverage(n, k + 1) < 0.95, "n = %d: too wide", n);
+    }
+}
+
+static void random_test(void) {
+    /* First outputs of SplitMix64 seeded with 1234567, as published with the generator. */
+    CHECK(hf_random(1234567, 0) == 6457827717110365317u);
+    CHECK(hf_random(1234567, 1) == 3203168211198807973u);
+}
+
+static void clock_test(void) {
+    double cost = hf_clock_cost(), start = hf_clock_now();
+    CHECK(cost > 0 && cost < 1e-4, "%g s", cost);
+    CHECK(hf_clock_now() >= start);
+}
+
+static void result_test(void) {
+    const hf_column columns[] = {
+        {.name = "a", .unit = "s", .shape = {3}, .n_dims = 1, .dtype = HF_F64},
+        {.name = "b", .unit = "1", .shape = {5}, .n_dims = 1, .dtype = HF_BOOL},
+        {.name = "c", .unit = "B", .shape = {2, 3, 4}, .n_dims = 3, .dtype = HF_I64},
+    };
+    hf_result *result;
+    CHECK(hf_result_new(&result, 3, columns, 1) == HF_OK);
+    memset(hf_result_flags(result, "b"), 1, 5);
+    for (int i = 0; i < 24; i++)
+        hf_result_integers(result, "c")[i] = i;
+    for (int i = 0; i < 3; i++)
+        hf_result_doubles(result, "a")[i] = i;
+    CHECK(hf_result_flags(result, "b")[4] == 1 && hf_result_integers(result, "c")[0] == 0);
+    CHECK((uintptr_t)hf_result_column(result, 2)->data % 64 == 0);
+    CHECK(hf_result_column(result, 3) == NULL && hf_result_note(result, 0) == NULL);
+    for (int i = 0; i < 6; i++)
+        hf_result_add_note(result, "note");
+    CHECK(hf_result_note(result, 3) && !hf_result_note(result, 4));
+    hf_result_free(result);
+    hf_result_free(NULL);
+}
+
+static void registry_test(void) {
+    const hf_exchange_ops *ops;
+    CHECK(hf_exchange_find(&ops, "pcie") == HF_OK && strcmp(ops->name, "pcie") == 0);
+    CHECK(hf_exchange_find(&ops, "smoke") == HF_ENOENT);
+    CHECK(strstr(hf_error(), "\"smoke\"; known: host, pcie"), "%s", hf_error());
+    static const char *const kinds[] = {"bench", "device", "exchange", "model",
+                                        "transport"};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const char *name, *summary;
+        size_t n = 0;
+        while (hf_component(kinds[k], n, &name, &summary)) {
+            CHECK(*name && strlen(summary) > 5 && strcmp(name, summary) != 0, "%s", name);
+            n++;
+        }
+        CHECK(n > 0, "%s", kinds[k]);
+    }
+}
+
+int main(void) {
+    params_test();
+    stats_test();
+    random_test();
+    clock_test();
+    result_test();
+    registry_test();
+    return check_failures != 0;
+}

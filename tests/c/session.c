@@ -1,0 +1,169 @@
+/* session.c - sessions and runs of one rank, on the device named in argv[1]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/error.h"
+
+static unsigned char *program;
+static size_t program_bytes;
+
+/* The kernel source with its one include in front, compiled; nothing for the host. */
+static void program_build(hf_session *session, const char *folder) {
+    static char source[1 << 18];
+    static const char *const names[] = {"hf_kernel.h", "b_eff_memory.cl"};
+    size_t used = 0;
+    for (int i = 0; i < 2; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        FILE *file = fopen(path, "rb");
+        CHECK(file, "%s", path);
+        used += file ? fread(source + used, 1, sizeof source - 1 - used, file) : 0;
+        if (file)
+            fclose(file);
+    }
+    char *include = strstr(source, "#include \"hf_kernel.h\"");
+    if (include)
+        memcpy(include, "//", 2);
+    CHECK(hf_session_build(session, source, "", &program, &program_bytes) == HF_OK, "%s",
+          hf_error());
+}
+
+static hf_status stop_after_first(void *context, const hf_progress *row) {
+    int *rows = context;
+    if (row)
+        (*rows)++;
+    return row ? hf_fail(HF_ECANCELED, "enough") : HF_OK;
+}
+
+static hf_args *args_make(const char *sizes, const char *reps) {
+    hf_args *args;
+    CHECK(hf_args_new(&args, "b_eff") == HF_OK);
+    CHECK(hf_args_set(args, "sizes", 0, NULL, sizes) == HF_OK);
+    CHECK(hf_args_set(args, "reps", 0, NULL, reps) == HF_OK);
+    CHECK(hf_args_set(args, "loop_upper", 0, NULL, "8") == HF_OK);
+    CHECK(hf_args_set(args, "time_limit", 0, NULL, "0.2") == HF_OK);
+    return args;
+}
+
+static const hf_column *column_find(const hf_result *result, const char *name) {
+    const hf_column *column;
+    for (size_t i = 0; (column = hf_result_column(result, i)); i++)
+        if (strcmp(column->name, name) == 0)
+            return column;
+    CHECK(false, "no column %s", name);
+    abort();
+}
+
+/* Columns that the samples determine are computed here again, the naive way. */
+static void result_check(const hf_result *result, size_t points) {
+    const hf_column *samples = column_find(result, "samples");
+    const double *time = column_find(result, "time")->data;
+    const double *rate = column_find(result, "bandwidth")->data;
+    const int64_t *sizes = column_find(result, "message_size")->data;
+    const int64_t *reps = column_find(result, "reps")->data;
+    CHECK(samples->n_dims == 3 && samples->shape[0] == points && samples->shape[2] == 1);
+    double mean = 0;
+    for (size_t p = 0; p < points; p++) {
+        double best = INFINITY;
+        for (size_t r = 0; r < samples->shape[1]; r++) {
+            double sample = ((double *)samples->data)[p * samples->shape[1] + r];
+            CHECK(isnan(sample) == (r >= (size_t)reps[p]), "point %zu rep %zu", p, r);
+            best = sample < best ? sample : best;
+        }
+        CHECK(time[p] == best && best > 0, "point %zu", p);
+        CHECK(fabs(rate[p] * time[p] / (double)sizes[p] - 1) < 1e-12, "point %zu", p);
+        mean += rate[p] / (double)points;
+    }
+    const char *name, *unit;
+    double value;
+    CHECK(hf_result_summary(result, 0, &name, &unit, &value));
+    CHECK(strcmp(name, "b_eff") == 0 && fabs(value / mean - 1) < 1e-12);
+    CHECK(hf_result_verified(result));
+    CHECK(strstr(hf_result_note(result, 0), "one rank"));
+}
+
+static void run_test(hf_session *session) {
+    static const char *const reps[] = {"3", "0", "25"};
+    for (size_t i = 0; i < sizeof reps / sizeof reps[0]; i++) {
+        hf_args *args = args_make("1,3,64,4097,100000", reps[i]);
+        hf_result *result = NULL;
+        hf_run run = {.bench = "b_eff",
+                      .args = args,
+                      .kernel = "b_eff_memory",
+                      .binary = program,
+                      .binary_bytes = program_bytes};
+        CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
+        if (result)
+            result_check(result, 5);
+        hf_result_free(result);
+        hf_args_free(args);
+    }
+}
+
+static void cancel_test(hf_session *session) {
+    int rows = 0;
+    hf_args *args = args_make("1,2,3", "3");
+    hf_result *result = NULL;
+    hf_run run = {"b_eff", args, "b_eff_memory", program, program_bytes,
+                  stop_after_first, &rows};
+    CHECK(hf_session_run(session, &result, &run) == HF_ECANCELED && !result && rows == 1);
+    CHECK(strcmp(hf_error(), "enough") == 0, "%s", hf_error());
+    hf_args_free(args);
+}
+
+/* Too large for the device: refused by a line that names the largest that fits. */
+static void too_large_test(hf_session *session) {
+    hf_args *args = args_make("1,2147483648", "3");
+    hf_result *result = NULL;
+    hf_run run = {.bench = "b_eff", .args = args, .kernel = "b_eff_memory",
+                  .binary = program, .binary_bytes = program_bytes};
+    if (hf_session_facts(session).device->max_alloc < 2147483648u) {
+        CHECK(hf_session_run(session, &result, &run) == HF_ENOMEM);
+        CHECK(strstr(hf_error(), "the largest size is"), "%s", hf_error());
+    }
+    hf_args_free(args);
+}
+
+static void kernel_faults_test(hf_session *session) {
+    hf_args *args = args_make("1", "1");
+    hf_result *result = NULL;
+    hf_run run = {.bench = "b_eff", .args = args, .kernel = "nonsense",
+                  .binary = (const unsigned char *)"nonsense", .binary_bytes = 8};
+    CHECK(hf_session_run(session, &result, &run) != HF_OK && !result);
+    CHECK(*hf_error(), "a failure without a line");
+    hf_args_free(args);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4)
+        return fprintf(stderr, "session DEVICE EXCHANGE KERNEL_FOLDER\n"), 2;
+    hf_options options = {.device = argv[1], .exchange = argv[2]};
+    hf_session *session = NULL;
+    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    if (!session)
+        return 1;
+    char stem[64];
+    CHECK(hf_session_kernel(session, "b_eff", stem, sizeof stem) == HF_OK);
+    CHECK(strcmp(stem, "b_eff_memory") == 0, "%s", stem);
+    CHECK(hf_session_kernel(session, "transfer", stem, sizeof stem) == HF_OK && !*stem);
+    if (strcmp(argv[1], "host") != 0)
+        program_build(session, argv[3]);
+    else
+        CHECK(hf_session_build(session, "", "", &program, &program_bytes) == HF_ENOTSUP);
+    run_test(session);
+    cancel_test(session);
+    too_large_test(session);
+    kernel_faults_test(session);
+    run_test(session);
+    hf_session_close(session);
+    hf_session_close(NULL);
+    free(program);
+    options = (hf_options){.device = "opencl", .exchange = "host"};
+    CHECK(hf_session_open(&session, &options) == HF_ENOTSUP, "%s", hf_error());
+    options = (hf_options){.exchange = "smoke"};
+    CHECK(hf_session_open(&session, &options) == HF_ENOENT);
+    return check_failures != 0;
+}

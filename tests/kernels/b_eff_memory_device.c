@@ -1,0 +1,115 @@
+/* b_eff_memory_device.c - kernels/b_eff_memory.cl through a device runtime.
+ *
+ * b_eff_memory_device host|opencl KERNEL_FOLDER [OPTIONS]
+ */
+#include "b_eff_memory.h"
+#include "device/device.h"
+
+extern const hf_device_ops hf_device_host, hf_device_opencl;
+
+enum { GUARD = 64, MOST_ITEMS = 64 };
+
+static const hf_device_ops *ops;
+static hf_device *device;
+static hf_kernel *fill, *check;
+
+#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
+
+static char *file_text(const char *folder, const char *name) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    CHECK(file, "cannot open %s", path);
+    char *text = calloc(1 << 20, 1);
+    CHECK(text && fread(text, 1, (1 << 20) - 1, file) > 0, "cannot read %s", path);
+    fclose(file);
+    return text;
+}
+
+static void program_load(const char *folder, const char *more) {
+    char options[1200];
+    unsigned char *binary = NULL;
+    size_t bytes = 0;
+    if (ops == &hf_device_opencl) {
+        char *source = file_text(folder, "b_eff_memory.cl");
+        snprintf(options, sizeof options, "-I%s %s", folder, more);
+        OK(ops->build(device, source, options, &binary, &bytes));
+        free(source);
+    }
+    OK(ops->load(device, "b_eff_memory", binary, bytes));
+    OK(ops->load(device, "b_eff_memory", binary, bytes));
+    free(binary);
+    OK(ops->kernel(&fill, device, "b_eff_fill"));
+    OK(ops->kernel(&check, device, "b_eff_check"));
+}
+
+/** A device buffer with `bytes` of `message` and a guard behind it. */
+static hf_buffer *guarded(const unsigned char *message, size_t bytes) {
+    static const unsigned char guard[GUARD] = {1, 2, 3, 4, 5};
+    hf_buffer *buffer;
+    hf_event *done;
+    OK(ops->alloc(&buffer, device, bytes + GUARD));
+    OK(ops->write(device, buffer, 0, message, bytes, &done));
+    OK(ops->wait(device, done));
+    OK(ops->write(device, buffer, bytes, guard, GUARD, NULL));
+    return buffer;
+}
+
+static void guard_check(const hf_buffer *buffer, size_t bytes) {
+    unsigned char guard[GUARD];
+    OK(ops->read(device, buffer, bytes, guard, GUARD, NULL));
+    for (size_t i = 0; i < GUARD; i++)
+        CHECK(guard[i] == (i < 5 ? i + 1 : 0), "%zu B: byte %zu behind it changed",
+              bytes, i);
+}
+
+static void device_fill(unsigned char *message, size_t bytes, size_t items,
+                        uint32_t key, uint64_t stamp) {
+    hf_buffer *buffer = guarded(message, bytes);
+    uint64_t n = bytes;
+    hf_arg args[] = {{.buffer = buffer},
+                     {.value = &n, .bytes = sizeof n},
+                     {.value = &key, .bytes = sizeof key},
+                     {.value = &stamp, .bytes = sizeof stamp}};
+    hf_event *done;
+    OK(ops->launch(device, &(hf_launch){fill, args, 4, items}, &done));
+    OK(ops->wait(device, done));
+    OK(ops->read(device, buffer, 0, message, bytes, &done));
+    OK(ops->wait(device, done));
+    guard_check(buffer, bytes);
+    ops->free(buffer);
+}
+
+static uint64_t device_count(const unsigned char *message, size_t bytes, size_t items,
+                             uint32_t key, uint64_t stamp) {
+    hf_buffer *buffer = guarded(message, bytes), *wrong;
+    uint64_t n = bytes, sum = 0;
+    void *counts;
+    OK(ops->alloc(&wrong, device, MOST_ITEMS * sizeof(uint64_t)));
+    hf_arg args[] = {{.buffer = buffer},
+                     {.value = &n, .bytes = sizeof n},
+                     {.value = &key, .bytes = sizeof key},
+                     {.value = &stamp, .bytes = sizeof stamp},
+                     {.buffer = wrong}};
+    OK(ops->launch(device, &(hf_launch){check, args, 5, items}, NULL));
+    OK(ops->map(device, wrong, &counts));
+    for (size_t i = 0; i < items; i++)
+        sum += ((const uint64_t *)counts)[i];
+    OK(ops->unmap(device, wrong, counts));
+    OK(ops->finish(device));
+    ops->free(wrong);
+    ops->free(buffer);
+    return sum;
+}
+
+int main(int argc, char **argv) {
+    CHECK(argc >= 3, "usage: %s host|opencl KERNEL_FOLDER [OPTIONS]", argv[0]);
+    ops = strcmp(argv[1], "host") == 0 ? &hf_device_host : &hf_device_opencl;
+    OK(ops->open(&device, "", 0));
+    program_load(argv[2], argc > 3 ? argv[3] : "");
+    comparisons(&(runner){device_fill, device_count});
+    ops->kernel_free(fill);
+    ops->kernel_free(check);
+    ops->close(device);
+    return 0;
+}
