@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_STATUS_MAP(XX)                                                              \
-    XX(EARG, "invalid argument")                                                       \
-    XX(ENOMEM, "out of memory")                                                        \
-    XX(ENOENT, "no such component")                                                    \
-    XX(ENOTSUP, "not supported by this combination")                                   \
-    XX(EDEVICE, "device error")                                                        \
-    XX(ECOMM, "communication error")                                                   \
+#define HF_STATUS_MAP(XX)                            \
+    XX(EARG, "invalid argument")                     \
+    XX(ENOMEM, "out of memory")                      \
+    XX(ENOENT, "no such component")                  \
+    XX(ENOTSUP, "not supported by this combination") \
+    XX(EDEVICE, "device error")                      \
+    XX(ECOMM, "communication error")                 \
     XX(ECANCELED, "canceled")
 
 typedef enum hf_status {
@@ -38,8 +38,8 @@ typedef struct hf_param {
     const char *summary;  /**< one sentence, unit in brackets */
     const char *fallback; /**< the default, as text */
     const char *choices;  /**< HF_TEXT: "a|b|c"; NULL allows any text */
-    const char *macro;    /**< kernel knob: the build option; NULL for a host parameter */
-    double low, high;     /**< inclusive bounds of every number */
+    const char *macro; /**< kernel knob: the build option; NULL for a host parameter */
+    double low, high;  /**< inclusive bounds of every number */
     hf_kind kind;
 } hf_param;
 
@@ -96,7 +96,7 @@ typedef struct hf_device_info {
     bool emulated;       /**< a CPU that stands in for an accelerator */
     size_t memory;       /**< global memory [B] */
     size_t max_alloc;    /**< largest buffer [B] */
-    size_t items;        /**< work-items that fill the device; 1 where loops are pipelines */
+    size_t items; /**< work-items that fill the device; 1 where loops are pipelines */
 } hf_device_info;
 
 /** Device number `index` over all runtimes; *found is false past the end. A runtime that

@@ -6,13 +6,13 @@
  * buffers take turns: send and receive memory are separate, and a step that delivers
  * nothing leaves the block of three steps ago, which is another rank's.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "sweep.h"
 
 enum { N_BUFFERS = 3, N_FILL_ARGS = 4, N_CHECK_ARGS = 5 };
 
@@ -20,29 +20,14 @@ typedef struct b_eff {
     hf_env env;
     hf_buffer *blocks[N_BUFFERS], *wrong;
     hf_kernel *fill, *check;
-    const double *sizes;
+    hf_sweep sweep;
     uint64_t *counts; /* wrong bytes per work-item */
-    size_t n_sizes, items, loop_upper, loop_lower, channel_width;
+    size_t items;
     size_t held; /* index of the block that the next step sends */
     uint64_t sample;
-    bool timer;
 } b_eff;
 
-static const hf_param params[] = {
-    {"sizes", "message sizes [B]",
-     "1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,"
-     "524288,1048576",
-     NULL, NULL, 1, 2147483648.0, HF_INTS},
-    {"loop",
-     "steps per sample: published, max(loop_upper / ceil(size / (2 channel_width)), "
-     "loop_lower); or timer, as few as the clock resolves",
-     "published", "published|timer", NULL, 0, 0, HF_TEXT},
-    {"loop_upper", "most steps per sample", "2048", NULL, NULL, 1, 1e9, HF_INT},
-    {"loop_lower", "fewest steps per sample", "4", NULL, NULL, 1, 1e9, HF_INT},
-    {"channel_width", "width of an external channel [B]", "32", NULL, "HF_CHANNEL_WIDTH",
-     8, 4096, HF_INT},
-    {0},
-};
+static const hf_param params[] = {HF_SWEEP_PARAMS, {0}};
 
 static const hf_quantity labels[] = {{"message_size", "B", HF_I64}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64}, {0}};
@@ -60,15 +45,15 @@ static int neighbour(const b_eff *s, int rank, int distance) {
 static uint64_t payload_stamp(const b_eff *s, int origin) {
     uint64_t partner = (uint64_t)neighbour(s, origin, 1), stamp = 0;
     for (unsigned lane = 0; lane < 8; lane++) {
-        uint64_t byte = (31 + 2 * lane) * s->sample + (97 + 6 * lane) * (uint64_t)origin +
-                        (8 + 10 * lane) * partner;
+        uint64_t byte = (31 + 2 * lane) * s->sample +
+                        (97 + 6 * lane) * (uint64_t)origin + (8 + 10 * lane) * partner;
         stamp |= (byte & 0xFF) << (8 * lane);
     }
     return stamp;
 }
 
 static uint32_t payload_key(const b_eff *s, size_t point) {
-    return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sizes[point]);
+    return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sweep.sizes[point]);
 }
 
 /* The first step of odd samples goes left, so that both directions are always tried. */
@@ -84,10 +69,11 @@ static hf_status memory_check(const b_eff *s, size_t largest) {
         return HF_OK;
     size_t most = info->memory / N_BUFFERS < info->max_alloc ? info->memory / N_BUFFERS
                                                              : info->max_alloc;
-    return hf_fail(HF_ENOMEM,
-                   "sizes: %d messages of %zu B do not fit \"%s\"; the largest size is %zu "
-                   "B",
-                   N_BUFFERS, largest, info->name, most);
+    return hf_fail(
+        HF_ENOMEM,
+        "sizes: %d messages of %zu B do not fit \"%s\"; the largest size is %zu "
+        "B",
+        N_BUFFERS, largest, info->name, most);
 }
 
 static hf_status memory_take(b_eff *s, size_t largest) {
@@ -110,7 +96,7 @@ static hf_message message_make(const b_eff *s, size_t point, bool right) {
     return (hf_message){
         .to = neighbour(s, s->env.rank, distance),
         .from = neighbour(s, s->env.rank, -distance),
-        .bytes = (size_t)s->sizes[point],
+        .bytes = (size_t)s->sweep.sizes[point],
     };
 }
 
@@ -118,19 +104,9 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
                              size_t *n_points) {
     b_eff *s = state;
     s->env = *env;
-    s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
-    s->timer = hf_args_chosen(args, "loop", "timer");
-    s->loop_upper = (size_t)hf_args_number(args, "loop_upper");
-    s->loop_lower = (size_t)hf_args_number(args, "loop_lower");
-    s->channel_width = (size_t)hf_args_number(args, "channel_width");
-    double largest = 0;
-    for (size_t i = 0; i < s->n_sizes; i++)
-        largest = fmax(largest, s->sizes[i]);
-    if (s->loop_lower > s->loop_upper)
-        return hf_fail(HF_EARG, "loop_lower: %zu is above loop_upper, %zu", s->loop_lower,
-                       s->loop_upper);
-    *n_points = s->n_sizes;
-    return memory_take(s, (size_t)largest);
+    HF_TRY(hf_sweep_read(&s->sweep, args));
+    *n_points = s->sweep.n;
+    return memory_take(s, (size_t)hf_sweep_largest(&s->sweep));
 }
 
 static void b_eff_teardown(void *state) {
@@ -149,20 +125,15 @@ static void b_eff_teardown(void *state) {
 /* ---- a sample ---- */
 
 static size_t b_eff_inner(const void *state, size_t point) {
-    const b_eff *s = state;
-    if (s->timer)
-        return 0;
-    size_t chunk = 2 * s->channel_width;
-    size_t chunks = ((size_t)s->sizes[point] + chunk - 1) / chunk;
-    size_t steps = s->loop_upper / chunks;
-    return steps > s->loop_lower ? steps : s->loop_lower;
+    return hf_sweep_inner(&((const b_eff *)state)->sweep, point);
 }
 
 static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     b_eff *s = state;
     s->sample = sample;
     s->held = 0;
-    uint64_t bytes = (uint64_t)s->sizes[point], stamp = payload_stamp(s, s->env.rank);
+    uint64_t bytes = (uint64_t)s->sweep.sizes[point],
+             stamp = payload_stamp(s, s->env.rank);
     uint32_t key = payload_key(s, point);
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = s->blocks[0]},
@@ -195,9 +166,10 @@ static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *e
     hf_device *device = s->env.device;
     /* After an even number of steps our block is back; after an odd number we hold that
      * of the rank on the side where the first step's message came from. */
-    int origin = inner % 2 == 0 ? s->env.rank
-                                : neighbour(s, s->env.rank, step_goes_right(s, 0) ? -1 : 1);
-    uint64_t bytes = (uint64_t)s->sizes[point], stamp = payload_stamp(s, origin);
+    int origin = inner % 2 == 0
+                     ? s->env.rank
+                     : neighbour(s, s->env.rank, step_goes_right(s, 0) ? -1 : 1);
+    uint64_t bytes = (uint64_t)s->sweep.sizes[point], stamp = payload_stamp(s, origin);
     uint32_t key = payload_key(s, point);
     const hf_arg args[N_CHECK_ARGS] = {
         {.buffer = s->blocks[s->held]},
@@ -220,12 +192,12 @@ static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *e
 /* ---- numbers ---- */
 
 static void b_eff_label(const void *state, size_t point, double *values) {
-    values[0] = ((const b_eff *)state)->sizes[point];
+    values[0] = ((const b_eff *)state)->sweep.sizes[point];
 }
 
 /* Bytes sent by all ranks per second: the published definition, one message per rank. */
 static double bandwidth(const b_eff *s, size_t point, double seconds) {
-    return s->env.size * s->sizes[point] / seconds;
+    return s->env.size * s->sweep.sizes[point] / seconds;
 }
 
 static void b_eff_metric(const void *state, size_t point, double seconds,
@@ -237,13 +209,10 @@ static void b_eff_metric(const void *state, size_t point, double seconds,
 static void b_eff_figure(const void *state, const double *seconds, double *values) {
     const b_eff *s = state;
     double sum = 0;
-    size_t smallest = 0;
-    for (size_t i = 0; i < s->n_sizes; i++) {
+    for (size_t i = 0; i < s->sweep.n; i++)
         sum += bandwidth(s, i, seconds[i]);
-        smallest = s->sizes[i] < s->sizes[smallest] ? i : smallest;
-    }
-    values[0] = sum / (double)s->n_sizes;
-    values[1] = seconds[smallest];
+    values[0] = sum / (double)s->sweep.n;
+    values[1] = seconds[hf_sweep_smallest(&s->sweep)];
 }
 
 static const char *b_eff_note(const void *state) {

@@ -208,10 +208,10 @@ static const struct {
     const char *name;
     size_t at;
 } stat_columns[] = {
-    {"time", offsetof(hf_stats, best)},       {"time_median", offsetof(hf_stats, median)},
-    {"time_low", offsetof(hf_stats, low)},    {"time_high", offsetof(hf_stats, high)},
-    {"time_q1", offsetof(hf_stats, q1)},      {"time_q3", offsetof(hf_stats, q3)},
-    {"time_p95", offsetof(hf_stats, p95)},    {"time_p99", offsetof(hf_stats, p99)},
+    {"time", offsetof(hf_stats, best)},    {"time_median", offsetof(hf_stats, median)},
+    {"time_low", offsetof(hf_stats, low)}, {"time_high", offsetof(hf_stats, high)},
+    {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
+    {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
 enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 6 };
 
@@ -368,7 +368,8 @@ static hf_status loop_open(loop *l, const hf_session *session, const hf_run *run
                   (uint64_t)hf_args_number(args, "seed")};
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
     l->points = calloc(l->n_points, sizeof *l->points);
-    return l->points ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu points", l->n_points);
+    return l->points ? HF_OK
+                     : hf_fail(HF_ENOMEM, "no memory for %zu points", l->n_points);
 }
 
 static void loop_close(loop *l) {
@@ -388,8 +389,8 @@ static void loop_close(loop *l) {
 static hf_status points_take(loop *l) {
     size_t room = l->reps ? l->reps : l->max_reps;
     double *scratch = malloc(room * sizeof *scratch);
-    hf_status status = scratch ? HF_OK
-                               : hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
+    hf_status status =
+        scratch ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
     status = hf_agree(l->session->net, status);
     for (size_t i = 0; status == HF_OK && i < l->n_points; i++) {
         status = point_take(l, i, scratch);
@@ -408,8 +409,8 @@ static hf_status args_agree(hf_transport *net, const hf_args *args) {
     for (size_t i = 0; i < ROOM; i++)
         mine[i] = hf_args_digest(args, i);
     uint64_t *all = malloc(size * sizeof mine);
-    hf_status status =
-        hf_agree(net, all ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu ranks", size));
+    hf_status status = hf_agree(
+        net, all ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu ranks", size));
     if (status == HF_OK)
         status = net->ops->gather(net, all, mine, sizeof mine);
     for (size_t i = 0; status == HF_OK && i < size * ROOM && !differs; i++)

@@ -11,9 +11,11 @@
 #include "core/registry.h"
 
 const hf_param hf_session_params[] = {
-    {"reps", "timed repetitions per point; 0: until the median's interval is within 5 %",
-     "10", NULL, NULL, 0, 1e6, HF_INT},
-    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL, 6, 1e6, HF_INT},
+    {"reps",
+     "timed repetitions per point; 0: until the median's interval is within 5 %", "10",
+     NULL, NULL, 0, 1e6, HF_INT},
+    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL, 6, 1e6,
+     HF_INT},
     {"time_limit", "longest time at one point where reps is 0 [s]", "5", NULL, NULL, 0,
      1e6, HF_REAL},
     {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
@@ -33,8 +35,8 @@ typedef struct verdict {
 static int cause_find(const verdict *all, int size) {
     int cause = -1;
     for (int rank = 0; rank < size; rank++)
-        if (all[rank].status != HF_OK &&
-            (cause < 0 || (all[cause].status == HF_ECOMM && all[rank].status != HF_ECOMM)))
+        if (all[rank].status != HF_OK && (cause < 0 || (all[cause].status == HF_ECOMM &&
+                                                        all[rank].status != HF_ECOMM)))
             cause = rank;
     return cause;
 }
@@ -90,8 +92,8 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
 
 static hf_status parts_open(hf_session *session, const hf_options *options) {
     const hf_exchange_ops *scheme;
-    const char *name = options->exchange && *options->exchange ? options->exchange
-                                                               : "pcie";
+    const char *name =
+        options->exchange && *options->exchange ? options->exchange : "pcie";
     HF_TRY(hf_exchange_find(&scheme, name));
     HF_TRY(device_open(session, scheme, options->device ? options->device : ""));
     return scheme->open(&session->exchange, session->device, session->net);

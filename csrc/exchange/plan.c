@@ -12,8 +12,9 @@ static hf_status own_check(const hf_transport *net, size_t n,
         const hf_message *m = &messages[i];
         int bad = m->to < 0 || m->to >= net->size ? m->to : m->from;
         if (bad < 0 || bad >= net->size)
-            return hf_fail(HF_EARG, "message %zu of rank %d names rank %d; ranks are 0 "
-                                    ".. %d",
+            return hf_fail(HF_EARG,
+                           "message %zu of rank %d names rank %d; ranks are 0 "
+                           ".. %d",
                            i, net->rank, bad, net->size - 1);
         if (m->bytes == 0)
             return hf_fail(HF_EARG, "message %zu of rank %d is empty", i, net->rank);

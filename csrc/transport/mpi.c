@@ -59,8 +59,8 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, bool pair
             status = alarm_check(net);
         if (!done && status == HF_OK && hf_clock_now() - start > net->base.deadline) {
             net->broken = true;
-            status = hf_fail(HF_ECOMM, "waited %g s for another rank",
-                             net->base.deadline);
+            status =
+                hf_fail(HF_ECOMM, "waited %g s for another rank", net->base.deadline);
         }
     }
     for (int i = 0; status != HF_OK && paired && i < n; i++) {
@@ -73,8 +73,9 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, bool pair
 }
 
 static hf_status intact_check(const mpi *net) {
-    return net->broken ? hf_fail(HF_ECOMM, "an earlier deadline passed on rank %d; open "
-                                           "a new session",
+    return net->broken ? hf_fail(HF_ECOMM,
+                                 "an earlier deadline passed on rank %d; open "
+                                 "a new session",
                                  net->base.rank)
                        : HF_OK;
 }
@@ -107,11 +108,11 @@ static hf_status library_check(const char *library) {
     int up, down;
     mpi_version(ours, sizeof ours);
     if (strcmp(ours, library) != 0)
-        return hf_fail(HF_EARG,
-                       "the communicator belongs to another MPI library (%.*s) than the "
-                       "one hpccfpga was built with (%.*s)",
-                       (int)strcspn(library, ",\n"), library, (int)strcspn(ours, ",\n"),
-                       ours);
+        return hf_fail(
+            HF_EARG,
+            "the communicator belongs to another MPI library (%.*s) than the "
+            "one hpccfpga was built with (%.*s)",
+            (int)strcspn(library, ",\n"), library, (int)strcspn(ours, ",\n"), ours);
     TRY_MPI(MPI_Initialized(&up));
     TRY_MPI(MPI_Finalized(&down));
     return up && !down ? HF_OK
@@ -121,8 +122,8 @@ static hf_status library_check(const char *library) {
 
 static hf_status local_count(mpi *net) {
     MPI_Comm node;
-    TRY_MPI(MPI_Comm_split_type(net->data, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                &node));
+    TRY_MPI(
+        MPI_Comm_split_type(net->data, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     MPI_Comm_rank(node, &net->base.local_rank);
     MPI_Comm_size(node, &net->base.local_size);
     TRY_MPI(MPI_Comm_free(&node));
