@@ -7,6 +7,7 @@
 #define HF_BENCH_H
 
 #include "core/param.h"
+#include "core/result.h"
 #include "device.h"
 #include "exchange.h"
 

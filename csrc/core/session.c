@@ -50,15 +50,19 @@ hf_status hf_agree(hf_transport *net, hf_status status) {
     verdict *all = malloc((size_t)net->size * sizeof *all);
     if (!all)
         return hf_fail(HF_ENOMEM, "no memory for %d answers", net->size);
-    hf_status gathered = net->ops->gather(net, all, &mine, sizeof mine);
-    if (gathered == HF_OK) {
-        int cause = cause_find(all, net->size);
-        if (cause >= 0)
-            gathered = hf_fail((hf_status)all[cause].status, "rank %d: %s", cause,
-                               all[cause].text);
+    hf_status agreed = net->ops->gather(net, all, &mine, sizeof mine);
+    int cause = agreed == HF_OK ? cause_find(all, net->size) : -1;
+    if (cause >= 0) {
+        const verdict *worst = &all[cause];
+        bool same = true; /* what all ranks say needs no rank's name */
+        for (int rank = 0; rank < net->size; rank++)
+            same = same && strcmp(all[rank].text, worst->text) == 0;
+        agreed =
+            same ? hf_fail((hf_status)worst->status, "%s", worst->text)
+                 : hf_fail((hf_status)worst->status, "rank %d: %s", cause, worst->text);
     }
     free(all);
-    return gathered;
+    return agreed;
 }
 
 hf_status hf_args_new(hf_args **out, const char *bench) {

@@ -2,6 +2,7 @@
 #ifndef HF_SESSION_H
 #define HF_SESSION_H
 
+#include "core/param.h"
 #include "exchange.h"
 
 struct hf_session {

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hpccfpga._core import Error
     from hpccfpga.boards import Board, board, boards
+    from hpccfpga.comparison import Comparison, compare
     from hpccfpga.launch import launch
     from hpccfpga.models import model
     from hpccfpga.plot import plot
     from hpccfpga.published import published, published_list
-    from hpccfpga.result import Column, Comparison, Quantity, Result, compare
+    from hpccfpga.result import Column, Quantity, Result
     from hpccfpga.session import (
         Session,
         VerificationWarning,
@@ -59,11 +60,12 @@ __all__ = [
 _HOME = {
     "_core": ("Error",),
     "boards": ("Board", "board", "boards"),
+    "comparison": ("Comparison", "compare"),
     "launch": ("launch",),
     "models": ("model",),
     "plot": ("plot",),
     "published": ("published", "published_list"),
-    "result": ("Column", "Comparison", "Quantity", "Result", "compare"),
+    "result": ("Column", "Quantity", "Result"),
     "session": (
         "Session",
         "VerificationWarning",

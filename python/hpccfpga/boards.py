@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hpccfpga.result import human
+from hpccfpga.tables import human
 
 _FOLDER = Path(__file__).parent / "boards"
 

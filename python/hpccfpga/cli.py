@@ -184,7 +184,10 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--sizes", help="message sizes [B], e.g. 1,64,1024")
     command.add_argument("--ranks", type=int)
     command.add_argument(
-        "--INPUT", metavar="VALUE", dest="ignored", help="an input instead of the board's"
+        "--INPUT",
+        metavar="VALUE",
+        dest="ignored",
+        help="an input instead of the board's",
     )
     _add_files(command)
 
@@ -225,10 +228,14 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 
 def _add_run(command: _Parser, words: list[str]) -> None:
     command.add_argument("--exchange", default="pcie", help="default: pcie")
-    command.add_argument("--kernel", metavar="PATH", help=".cl source or program binary")
+    command.add_argument(
+        "--kernel", metavar="PATH", help=".cl source or program binary"
+    )
     _add_ranks(command)
     command.add_argument(
-        "--calibrate", action="store_true", help="also measure the parts; show the model"
+        "--calibrate",
+        action="store_true",
+        help="also measure the parts; show the model",
     )
     command.add_argument(
         "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
@@ -456,7 +463,9 @@ def _run(options: Options) -> int:
         arguments.append("--calibrate")
         stages.append(("calibration", False))
 
-    def job(session: Session, comm: Comm | None, watch: Callback | None) -> list[Result]:
+    def job(
+        session: Session, comm: Comm | None, watch: Callback | None
+    ) -> list[Result]:
         results = [
             session.run(benchmark, kernel=options.kernel, progress=watch, **params)
         ]
@@ -476,11 +485,11 @@ def _run(options: Options) -> int:
 def _calibrate(options: Options) -> int:
     params = _given(options)
 
-    def job(session: Session, comm: Comm | None, watch: Callback | None) -> list[Result]:
+    def job(
+        session: Session, comm: Comm | None, watch: Callback | None
+    ) -> list[Result]:
         device = options.device
-        return [
-            hpccfpga.calibrate(device=device, comm=comm, progress=watch, **params)
-        ]
+        return [hpccfpga.calibrate(device=device, comm=comm, progress=watch, **params)]
 
     stages = [("calibration", False)]
     arguments = ["calibrate"]
@@ -501,7 +510,9 @@ def _measure(
     from hpccfpga.result import Result
     from hpccfpga.session import VerificationWarning, origin
 
-    warnings.simplefilter("ignore", VerificationWarning)  # the exit code and text say it
+    warnings.simplefilter(
+        "ignore", VerificationWarning
+    )  # the exit code and text say it
     params, rank = _given(options), under_mpi()
     blank = Result(
         kind="measured",
@@ -527,7 +538,9 @@ def _measure(
                 watch = None
                 if not options.quiet:
                     watch = stack.enter_context(_Watch(*stages))
-                results = start(arguments, outputs, options.ranks, options.timeout, watch)
+                results = start(
+                    arguments, outputs, options.ranks, options.timeout, watch
+                )
             _finish(options, files, results)
         else:
             results = _measure_here(options, exchange, files, stages, job)
@@ -573,13 +586,15 @@ def _world(ranks: int | None) -> Comm | None:
 
     size = MPI.COMM_WORLD.size
     if ranks not in (None, size):
-        foreign = ": is it that of the MPI library that mpi4py uses?" if size == 1 else ""
+        foreign = (
+            ": is it that of the MPI library that mpi4py uses?" if size == 1 else ""
+        )
         raise ValueError(f"--ranks is {ranks}, mpirun started {size}{foreign}")
     return MPI.COMM_WORLD
 
 
 def _error(function: Callable[..., object], *arguments: Any) -> BaseException | None:
-    """What a call raises, for all ranks to agree on."""
+    """Call, and return what is raised, for all ranks to agree on."""
     try:
         function(*arguments)
     except BaseException as error:
@@ -596,7 +611,7 @@ def _finish(options: Options, files: _Files, results: list[Result]) -> None:
             calibration.to_json(options.save_calibration)
         return
     modelled = []
-    about = {"exchange": measured.exchange, "ranks": measured.ranks}
+    about: dict[str, Any] = {"exchange": measured.exchange, "ranks": measured.ranks}
     if calibration:
         modelled.append(
             hpccfpga.model(measured.benchmark, calibration=calibration, **about)

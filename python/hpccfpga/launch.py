@@ -164,7 +164,9 @@ def start(
     command = [*arguments, f"--ranks={ranks}"]
     with tempfile.TemporaryDirectory(prefix="hpccfpga-") as folder:
         paths = [Path(folder, f"{number}.json") for number in range(len(outputs))]
-        files = [f"{option}={path}" for option, path in zip(outputs, paths, strict=True)]
+        files = [
+            f"{option}={path}" for option, path in zip(outputs, paths, strict=True)
+        ]
         with _Job([*command, "--events", *files], ranks, watch) as job:
             job.wait(timeout)
         for path in paths:
@@ -239,7 +241,9 @@ class _Job:
         number = int(found["signal"])
         with suppress(ValueError):
             found["signal"] = f"signal {number} ({signal.Signals(number).name})"
-        who = f"rank {found['rank']} on {found['node']}" if "rank" in found else "a rank"
+        who = (
+            f"rank {found['rank']} on {found['node']}" if "rank" in found else "a rank"
+        )
         return f"{who} was killed by {found['signal']}; all ranks were stopped"
 
     def blame(self) -> NoReturn:
@@ -303,7 +307,7 @@ def _members(session: int) -> Iterator[int]:
 
 
 def _mpirun() -> list[str]:
-    """mpirun with its options, in the words of its make."""
+    """Path of mpirun with its options, which differ between MPI libraries."""
     path = shutil.which("mpirun") or shutil.which("mpiexec")
     if path is None:
         raise _core.Error(
@@ -318,11 +322,7 @@ def _mpirun() -> list[str]:
     if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
         return [path, "-prepend-rank"]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    if match := re.search(r"\) (\d+)\.", version):
-        new = int(match[1]) >= 5
-    else:
-        new = True
-    if new:
+    if not re.search(r"\) [1-4]\.", version):
         options = ["--map-by", ":OVERSUBSCRIBE", "--output", "tag"]
     else:
         options = ["--oversubscribe", "--tag-output"]

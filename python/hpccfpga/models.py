@@ -10,7 +10,8 @@ import numpy as np
 from hpccfpga import _core
 from hpccfpga.boards import Board
 from hpccfpga.boards import board as find_board
-from hpccfpga.result import Column, Quantity, Result, digits
+from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.tables import digits
 
 SIZES = tuple(2**n for n in range(21))
 """Message sizes of b_eff by its definition [B]."""

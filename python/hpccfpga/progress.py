@@ -66,7 +66,6 @@ class _Terminal(Progress):
             BarColumn,
             MofNCompleteColumn,
             TextColumn,
-            TimeElapsedColumn,
         )
         from rich.progress import Progress as Bar
 
@@ -74,9 +73,9 @@ class _Terminal(Progress):
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
             console=Console(highlight=False),
             transient=True,
+            auto_refresh=False,  # a thread would disturb what is measured
         )
         self.task = self.bar.add_task(self.title, total=None)
         self.bar.start()
@@ -90,7 +89,7 @@ class _Terminal(Progress):
             self.bar.console.print(text, markup=False, soft_wrap=True)
 
     def advance(self, done: int, n_points: int) -> None:
-        self.bar.update(self.task, completed=done, total=n_points)
+        self.bar.update(self.task, completed=done, total=n_points, refresh=True)
 
 
 class _Notebook(Progress):
@@ -129,11 +128,15 @@ def progress(title: str, rows: bool = True) -> Progress:
     rows : bool
         Whether to show the values of each point.
     """
+    from hpccfpga.launch import under_mpi
+
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if type(shell).__name__ == "ZMQInteractiveShell":
         return _Notebook(title, rows)
-    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+    # A rank's output may look like a terminal, but mpirun only collects it.
+    watched = sys.stdout.isatty() and under_mpi() is None
+    if watched and os.environ.get("TERM") != "dumb":
         return _Terminal(title, rows)
     return Progress(title, rows)
 

@@ -1,14 +1,13 @@
-"""One type for measured, modelled and published results, and their comparison."""
+"""One type for measured, modelled and published results."""
 
 from __future__ import annotations
 
 import html
 import importlib
 import json
-import math
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,8 @@ from types import NoneType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from hpccfpga.tables import digits, html_table, human, lines, scaling
 
 if TYPE_CHECKING:
     import pandas
@@ -49,12 +50,6 @@ _JSON_NAMES = {
     int: "integer",
     dict: "object",
     NoneType: "null",
-}
-_HUMAN = {
-    "s": ("us", 1e-6),
-    "B/s": ("GB/s", 1e9),
-    "FLOP/s": ("GFLOP/s", 1e9),
-    "Hz": ("MHz", 1e6),
 }
 _HEADER = "header.json"  # the entry of an NPZ file that is no column
 _NOT_SHOWN = ("inner", "error", "verified")
@@ -292,11 +287,9 @@ class Result:
         else:
             where, data = os.fspath(path_or_text), Path(path_or_text).read_bytes()
         try:
-            document = json.loads(data)
-        except ValueError as error:
+            return _decode(cls, json.loads(data), None)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{where}: not JSON: {error}") from None
-        try:
-            return _decode(cls, document, None)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
 
@@ -393,13 +386,13 @@ class Result:
 
         A rate of a point whose data was wrong reads "failed".
         """
-        lines = [self._headline(), *self._warnings()]
+        text = [self._headline(), *self._warnings()]
         if self.columns:
-            lines += ["", *_lines(self._cells())]
+            text += ["", *lines(self._cells())]
         if self.summary:
-            lines += ["", self._summary_line()]
-        lines += [f"note: {note}" for note in self.provenance.get("notes", [])]
-        return "\n".join(lines)
+            text += ["", self._summary_line()]
+        text += [f"note: {note}" for note in self.provenance.get("notes", [])]
+        return "\n".join(text)
 
     def _repr_html_(self) -> str:
         parts = [f"<div><b>{html.escape(self._headline())}</b>"]
@@ -408,7 +401,7 @@ class Result:
             for text in self._warnings()
         ]
         if self.columns:
-            parts.append(_html_table(self._cells()))
+            parts.append(html_table(self._cells()))
         tail = [self._summary_line(), *self.provenance.get("notes", [])]
         parts += [f"<div>{html.escape(text)}</div>" for text in tail if text]
         return "".join(parts) + "</div>"
@@ -425,6 +418,7 @@ class Result:
         return ", ".join(words)
 
     def _warnings(self) -> list[str]:
+        """Return what a reader must know before trusting the numbers."""
         found = [EMULATED] * self.emulated + [NOT_VERIFIED] * (self.verified is False)
         if "error" in self.provenance:
             found.append(f"error: {self.provenance['error']}")
@@ -472,191 +466,6 @@ class Result:
         return document
 
 
-class Point(NamedTuple):
-    """A point of a comparison.
-
-    Parameters
-    ----------
-    at : float
-        What the point is, e.g. its message size [B].
-    ratio : float
-        b over a.
-    """
-
-    at: float
-    ratio: float
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Two results at the points that both have.
-
-    Parameters
-    ----------
-    a, b : Result
-        What is compared; `a` is the reference.
-    index : str
-        Column that tells points apart.
-    at : numpy.ndarray
-        Common points [points], ascending, in the unit of `index`.
-    on : str
-        Column whose ratio is taken.
-    values : dict of str to tuple of numpy.ndarray
-        Quantity -> values of a and of b, float64 [points], SI units.
-    ratio : numpy.ndarray
-        b over a, float64 [points]; NaN where either has no value.
-    """
-
-    a: Result
-    b: Result
-    index: str
-    at: np.ndarray
-    on: str
-    values: dict[str, tuple[np.ndarray, np.ndarray]]
-    ratio: np.ndarray
-
-    LIMIT = 0.10
-    """Difference beyond which a point counts as off."""
-
-    @property
-    def off(self) -> list[Point]:
-        """Points where b differs from a by more than 10 %."""
-        away = np.abs(self.ratio - 1) > self.LIMIT
-        return [
-            Point(at.item(), r.item())
-            for at, r in zip(self.at[away], self.ratio[away], strict=True)
-        ]
-
-    @property
-    def worst(self) -> Point | None:
-        """Point with the largest difference; None if no point has a ratio."""
-        away = np.abs(self.ratio - 1)
-        if np.isnan(away).all():
-            return None
-        point = np.nanargmax(away)
-        return Point(self.at[point].item(), self.ratio[point].item())
-
-    @property
-    def verdict(self) -> str:
-        """One sentence: where b is off by more than 10 %, and by how much."""
-        unit = self.a.columns[self.index].unit
-        noun = "sizes" if unit == "B" else "points"
-        who = {
-            "modelled": "the model",
-            "measured": "the measurement",
-            "published": "the published result",
-        }[self.b.kind]
-        if self.worst is None:
-            return f"no {noun} have a {self.on} in both results"
-        total = int(np.isfinite(self.ratio).sum())
-        at = f"{digits(self.worst.at)} {unit}".removesuffix(" 1")
-        most = f"{at} ({_percent(self.worst.ratio)})"
-        if self.off:
-            return (
-                f"{who} is off by more than 10 % at {len(self.off)} of {total} {noun}: "
-                f"most at {most}"
-            )
-        return f"{who} is within 10 % at all {total} {noun}: farthest at {most}"
-
-    @property
-    def notes(self) -> list[str]:
-        """What a reader must know before trusting the ratio."""
-        found = []
-        for name, (a, b) in self.values.items():
-            if name != "time" and "time" in self.values:
-                time_a, time_b = self.values["time"]
-                work = (b * time_b) / (a * time_a)
-                if np.isfinite(work).any() and abs(np.nanmedian(work) - 1) > 0.01:
-                    times = f"{np.nanmedian(work):.3g} times"
-                    found.append(f"{name} counts {times} as much per step in b as in a")
-        for letter, result in (("a", self.a), ("b", self.b)):
-            found += [f"{letter} is {text}" for text in result._warnings()]
-        return found
-
-    def table(self) -> str:
-        """Aligned text: both results and their ratio at each common point."""
-        head = [f"a: {self.a.label}", f"b: {self.b.label}", ""]
-        tail = ["", self.verdict, *(f"note: {note}" for note in self.notes)]
-        return "\n".join([*head, *_lines(self._cells()), *tail])
-
-    def __str__(self) -> str:
-        """Return the table."""
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        head = f"a: {self.a.label}<br>b: {self.b.label}"
-        texts = [self.verdict, *self.notes]
-        return (
-            f"<div>{html.escape(head).replace('&lt;br&gt;', '<br>')}"
-            f"{_html_table(self._cells())}"
-            f"{''.join(f'<div>{html.escape(text)}</div>' for text in texts)}</div>"
-        )
-
-    def _cells(self) -> dict[tuple[str, str], list[str]]:
-        cells = {
-            (self.index.replace("_", " "), self.a.columns[self.index].unit): [
-                digits(at) for at in self.at
-            ]
-        }
-        for name, pair in self.values.items():
-            unit, scale = scaling(self.a.columns[name].unit)
-            for letter, values in zip("ab", pair, strict=True):
-                cells[f"{name} {letter}", unit] = [digits(v / scale) for v in values]
-        cells[f"{self.on} b / a", "1"] = [digits(ratio, 3) for ratio in self.ratio]
-        off = {point.at for point in self.off}
-        cells["off by", "%"] = [
-            _percent(ratio) if at.item() in off else ""
-            for at, ratio in zip(self.at, self.ratio, strict=True)
-        ]
-        return cells
-
-
-def compare(a: Result, b: Result) -> Comparison:
-    """Put two results side by side at the points that both have.
-
-    The ratio is that of the first rate that both have, else of the time; points whose
-    data was wrong have none.
-
-    Parameters
-    ----------
-    a : Result
-        The reference.
-    b : Result
-        What is held against it, e.g. a model.
-
-    Raises
-    ------
-    ValueError
-        Different benchmarks, no point or no quantity in common.
-    """
-    if a.benchmark != b.benchmark:
-        raise ValueError(f"cannot compare {a.benchmark} with {b.benchmark}")
-    if not a.labels or not b.labels or a.labels[0] != b.labels[0]:
-        raise ValueError(
-            f"cannot compare points told apart by {a.labels} with {b.labels}"
-        )
-    index = a.labels[0]
-    common, in_a, in_b = np.intersect1d(a[index], b[index], return_indices=True)
-    names = [n for n in ("time", *a.rates) if n in a.columns and n in b.columns]
-    if not len(common):
-        raise ValueError(
-            f"no common {index}: {a.label} has {a[index].tolist()}, "
-            f"{b.label} has {b[index].tolist()}"
-        )
-    if not names:
-        raise ValueError(
-            f"nothing to compare: {a.label} has {', '.join(a.columns)}; "
-            f"{b.label} has {', '.join(b.columns)}"
-        )
-    on = names[min(1, len(names) - 1)]
-    right = ~(a.failed[in_a] | b.failed[in_b])
-    values = {n: (a.shown(n)[in_a], b.shown(n)[in_b]) for n in names}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(right, values[on][1] / values[on][0], np.nan)
-    ratio[~np.isfinite(ratio)] = np.nan
-    return Comparison(a, b, index, common, on, values, ratio)
-
-
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `path` when the block ends without error.
@@ -677,62 +486,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-def scaling(unit: str) -> tuple[str, float]:
-    """Return the unit that people read, and its size in the SI unit `unit`."""
-    return _HUMAN.get(unit, (unit, 1.0))
-
-
-def human(value: float, unit: str) -> str:
-    """Text of one quantity given in the SI unit `unit`, in a unit that people read."""
-    shown, scale = scaling(unit)
-    return f"{digits(value / scale)} {shown}".removesuffix(" 1")
-
-
-def digits(value: float, n: int = 4) -> str:
-    """Text of a number with `n` significant digits and no exponent; "-" for NaN."""
-    if not np.isfinite(value):
-        return "-"
-    if value == int(value) or abs(value) >= 10 ** (n - 1):
-        return f"{value:.0f}"
-    return f"{value:.{n - 1 - math.floor(math.log10(abs(value)))}f}"
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.0f} %"
-
-
-def _lines(cells: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
-    """Two heading lines, then the rows; numbers are aligned at the decimal point."""
-    columns = []
-    for (name, unit), texts in cells.items():
-        after = max((len(t) - t.index(".") for t in texts if "." in t), default=0)
-        padded = [
-            t + " " * (after - (len(t) - t.index(".") if "." in t else 0))
-            if t[-1:].isdigit()
-            else t
-            for t in texts
-        ]
-        column = [name, f"[{unit}]" if unit not in ("1", "%") else "", *padded]
-        width = max(map(len, column))
-        columns.append([text.rjust(width) for text in column])
-    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
-
-
-def _html_table(cells: Mapping[tuple[str, str], Sequence[str]]) -> str:
-    def row(tag: str, texts: Iterable[str]) -> str:
-        return (
-            "<tr>"
-            + "".join(f"<{tag}>{html.escape(t)}</{tag}>" for t in texts)
-            + "</tr>"
-        )
-
-    heads = [
-        f"{name} [{unit}]" if unit not in ("1", "%") else name for name, unit in cells
-    ]
-    rows = "".join(row("td", texts) for texts in zip(*cells.values(), strict=True))
-    return f"<table><thead>{row('th', heads)}</thead><tbody>{rows}</tbody></table>"
 
 
 def _plain(value: Any) -> Any:

@@ -86,7 +86,7 @@ class Session:
 
     @property
     def rank(self) -> int:
-        """This rank, 0 .. size - 1."""
+        """Number of this rank, 0 .. size - 1."""
         return self._core.rank
 
     @property
@@ -371,8 +371,8 @@ def warn(result: Result) -> None:
     wrong = result[label][result.failed]
     listed = ", ".join(map(str, wrong[:5])) + ", ..." * (len(wrong) > 5)
     warnings.warn(
-        f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} points "
-        f"({label} {listed})",
+        f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} "
+        f"points ({label} {listed})",
         VerificationWarning,
         stacklevel=3,
     )
@@ -405,7 +405,7 @@ def _handle(comm: Comm | None) -> tuple[int | None, str]:
 
 
 def _described(program: kernels.Kernel, path: Any) -> dict[str, Any]:
-    """What a result says about its kernels."""
+    """Provenance of the kernels."""
     where = {} if path is None else {"path": os.fspath(path)}
     return {"name": program.stem, **where, **program.manifest}
 

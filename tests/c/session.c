@@ -6,6 +6,8 @@
 
 #include "check.h"
 #include "core/error.h"
+#include "core/param.h"
+#include "core/result.h"
 
 static unsigned char *program;
 static size_t program_bytes;

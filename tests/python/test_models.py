@@ -3,9 +3,10 @@ import pytest
 
 from example_result import measured
 from hpccfpga import _core
+from hpccfpga.comparison import compare
 from hpccfpga.models import SIZES, model
 from hpccfpga.published import published
-from hpccfpga.result import Column, Result, compare
+from hpccfpga.result import Column, Result
 
 OLD_LIST = [2**n for n in range(22) if n != 13]
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from example_result import measured
-from hpccfpga.result import SCHEMA, Column, Result, compare, replacing
+from hpccfpga.comparison import compare
+from hpccfpga.result import SCHEMA, Column, Result, replacing
 
 
 def document(**changes):
