@@ -62,16 +62,20 @@ typedef struct hf_options {
     bool has_comm;        /**< false: one rank, no MPI call is made */
 } hf_options;
 
+/** Where a rank runs. */
+typedef struct hf_place {
+    char host[64];    /**< host name */
+    char device[160]; /**< "opencl:1 NVIDIA H200" */
+} hf_place;
+
 /** What a session shows; borrowed until it is closed. */
 typedef struct hf_facts {
     int rank, size, local_rank;
     const char *exchange;
     bool kernel_routed, emulated;
-    const char *hosts; /**< [size, HF_HOST_NAME] */
+    const hf_place *places; /**< [size] */
     const hf_device_info *device;
 } hf_facts;
-
-enum { HF_HOST_NAME = 64 };
 
 /** Sent after each point, and without a row between samples. */
 typedef struct hf_progress {

@@ -54,7 +54,9 @@ def start(command, timeout, environment):
     finally:
         for pid in _members(process.pid):
             os.kill(pid, signal.SIGKILL)
-    out, err = (re.sub(_TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err))
+    out, err = (
+        re.sub(_TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)
+    )
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 

@@ -103,13 +103,18 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
     return scheme->open(&session->exchange, session->device, session->net);
 }
 
-static hf_status hosts_gather(hf_session *session) {
-    char mine[HF_HOST_NAME] = "";
-    gethostname(mine, sizeof mine - 1);
-    session->hosts = malloc((size_t)session->net->size * HF_HOST_NAME);
-    if (!session->hosts)
-        return hf_fail(HF_ENOMEM, "no memory for %d host names", session->net->size);
-    return session->net->ops->gather(session->net, session->hosts, mine, sizeof mine);
+static hf_status places_gather(hf_session *session) {
+    const hf_device_info *info = &session->device->info;
+    hf_place mine = {0};
+    gethostname(mine.host, sizeof mine.host - 1);
+    snprintf(mine.device, sizeof mine.device, "%s:%d %s", info->runtime, info->index,
+             info->name);
+    session->places = malloc((size_t)session->net->size * sizeof mine);
+    hf_status status = session->places ? HF_OK
+                                       : hf_fail(HF_ENOMEM, "no memory for %d places",
+                                                 session->net->size);
+    HF_TRY(hf_agree(session->net, status));
+    return session->net->ops->gather(session->net, session->places, &mine, sizeof mine);
 }
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {
@@ -127,7 +132,7 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
     session->net->deadline = 60;
     status = hf_agree(session->net, parts_open(session, options));
     if (status == HF_OK)
-        status = hosts_gather(session);
+        status = places_gather(session);
     if (status != HF_OK) {
         hf_session_close(session);
         return status;
@@ -144,7 +149,7 @@ void hf_session_close(hf_session *session) {
     if (session->device)
         session->device->ops->close(session->device);
     session->net->ops->close(session->net);
-    free(session->hosts);
+    free(session->places);
     free(session);
 }
 
@@ -157,7 +162,7 @@ hf_facts hf_session_facts(const hf_session *session) {
         .exchange = scheme->name,
         .kernel_routed = scheme->kernel_routed,
         .emulated = session->device->info.emulated && !scheme->host_memory,
-        .hosts = session->hosts,
+        .places = session->places,
         .device = &session->device->info,
     };
 }

@@ -9,7 +9,7 @@ struct hf_session {
     hf_transport *net;
     hf_device *device;
     hf_exchange *exchange;
-    char *hosts; /* [size, HF_HOST_NAME] */
+    hf_place *places; /* [size] */
 };
 
 /** Parameters that every benchmark has. */

@@ -267,13 +267,15 @@ static PyObject *fact_get(PyObject *self, void *which) {
     default:
         break;
     }
-    PyObject *hosts = PyList_New(facts.size);
-    for (int rank = 0; hosts && rank < facts.size; rank++) {
-        PyObject *host = PyUnicode_DecodeFSDefault(facts.hosts + rank * HF_HOST_NAME);
-        if (!host || PyList_SetItem(hosts, rank, host) < 0)
-            Py_CLEAR(hosts);
+    PyObject *list = PyList_New(facts.size);
+    for (int rank = 0; list && rank < facts.size; rank++) {
+        const hf_place *place = &facts.places[rank];
+        PyObject *text = PyUnicode_DecodeFSDefault(
+            (char)(intptr_t)which == 'h' ? place->host : place->device);
+        if (!text || PyList_SetItem(list, rank, text) < 0)
+            Py_CLEAR(list);
     }
-    return hosts;
+    return list;
 }
 
 #define FACT(name, which, doc) \
@@ -287,6 +289,7 @@ static PyGetSetDef session_facts[] = {
     FACT("emulated", 'e', "Whether a CPU stands in for the accelerator."),
     FACT("device", 'd', "The device as a dict."),
     FACT("hosts", 'h', "Host name of each rank."),
+    FACT("devices", 'v', "Runtime, index and name of each rank's device."),
     {0},
 };
 

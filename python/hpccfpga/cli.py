@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Exception, KeyboardInterrupt) as error:
         code = _code(error)
-        _report(error, quiet="--events" in words)
+        _report(error, "--events" in words)
     if code != OK:
         _leave(code)
     return code
@@ -80,12 +80,24 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _report(error: BaseException, quiet: bool) -> None:
+def _about(error: BaseException) -> dict[str, str]:
+    """Error as results and events hold it."""
+    from hpccfpga.launch import error_type
+
+    return {"error": _line(error), "error_type": error_type(error)}
+
+
+def _report(error: BaseException, events: bool) -> None:
+    """Tell of an error, once for all ranks."""
     from hpccfpga.launch import under_mpi
 
     if os.environ.get("HPCCFPGA_DEBUG"):
         traceback.print_exception(error)
-    elif not quiet and not under_mpi():
+    if under_mpi():  # not rank 0
+        return
+    if events:
+        _tell(_about(error))
+    elif not os.environ.get("HPCCFPGA_DEBUG"):
         known = _code(error) != FAILED or isinstance(
             error, MemoryError | ImportError | hpccfpga.Error
         )
@@ -355,11 +367,8 @@ class _Files:
 
     def fail(self, error: BaseException) -> None:
         """Write a result that has nothing but an error."""
-        from hpccfpga.launch import error_type
-
         if self.json and self.blank:
-            self.blank.provenance["error"] = _line(error)
-            self.blank.provenance["error_type"] = error_type(error)
+            self.blank.provenance |= _about(error)
             with suppress(ValueError):
                 self.blank.to_json(self.json)
 
@@ -436,12 +445,11 @@ class _Watch:
         self.fresh = True
 
 
-def _tell(point: int, n_points: int, row: dict[str, float]) -> None:
+def _tell(event: object) -> None:
     """Tell the process that started mpirun, in one write."""
     from hpccfpga.launch import EVENT
 
-    text = f"{EVENT}{json.dumps([point, n_points, row])}\n"
-    os.write(sys.stdout.fileno(), text.encode())
+    os.write(sys.stdout.fileno(), f"{EVENT}{json.dumps(event)}\n".encode())
 
 
 def _run(options: Options) -> int:
@@ -545,7 +553,7 @@ def _measure(
         else:
             results = _measure_here(options, exchange, files, stages, job)
     except BaseException as error:
-        if not rank:
+        if not rank and not options.events:
             files.fail(error)
         raise
     return OK if all(result.verified for result in results) else WRONG_DATA
@@ -568,8 +576,10 @@ def _measure_here(
             files.blank.ranks = session.size
         session.agree(_error(files.check) if first and not options.events else None)
         with ExitStack() as stack:
-            watch: Callback | None = _tell if options.events and first else None
-            if first and not options.events and not options.quiet:
+            watch: Callback | None = None
+            if first and options.events:
+                watch = lambda *point: _tell(point)  # noqa: E731
+            elif first and not options.quiet:
                 watch = stack.enter_context(_Watch(*stages))
             results = job(session, comm, watch)
         session.agree(_error(_finish, options, files, results) if first else None)

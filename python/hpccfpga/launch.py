@@ -25,7 +25,7 @@ from hpccfpga.result import Result
 from hpccfpga.session import warn
 
 EVENT = "\x1e"
-"""Opens a line of JSON by which rank 0 tells of its progress (RFC 7464)."""
+"""Opens a line of JSON by which rank 0 tells of a point or an error (RFC 7464)."""
 
 GRACE = 2.0
 """Time from a polite end to a forced one [s]."""
@@ -169,13 +169,10 @@ def start(
         ]
         with _Job([*command, "--events", *files], ranks, watch) as job:
             job.wait(timeout)
-        for path in paths:
-            if not path.exists() or job.killed:
-                job.blame()
+        if job.killed or job.error or not all(path.exists() for path in paths):
+            job.blame()
         results = [Result.from_json(path) for path in paths]
     for result in results:
-        if "error" in result.provenance:
-            _raise(result.provenance)
         result.provenance["command"] = shlex.join(["hpccfpga", *command])
     return results
 
@@ -189,6 +186,7 @@ class _Job:
         self.watch = watch
         self.said: list[str] = []  # by mpirun
         self.lines: list[str] = []  # by ranks, on standard error
+        self.error: dict[str, str] = {}  # what rank 0 says that all ranks raised
         program = [sys.executable, "-m", "hpccfpga", *arguments]
         environment = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
         self.process = subprocess.Popen(
@@ -247,9 +245,14 @@ class _Job:
         return f"{who} was killed by {found['signal']}; all ranks were stopped"
 
     def blame(self) -> NoReturn:
-        """Raise for ranks that ended without a word."""
+        """Raise for ranks that ended without a result."""
         if self.killed:
             raise _core.Error(self.killed)
+        for kind in _ERRORS:
+            if kind.__name__ == self.error.get("error_type"):
+                raise kind(self.error["error"])
+        if self.error:
+            raise _core.Error(self.error["error"])
         said = [line for line in self.said if line.strip(" -=")]
         last = self.lines[-1:] or [" ".join(" ".join(said).split())[:400]]
         code = self.process.returncode
@@ -272,16 +275,24 @@ class _Job:
 
     def _line(self, text: str, error: bool) -> None:
         bare = _TAG.sub("", text)
+        _, is_event, event = bare.partition(EVENT)
         if bare == text:
             self.said.append(text)
-        elif bare.startswith(EVENT):
-            with suppress(ValueError):  # torn by another rank's output
-                event = json.loads(bare.removeprefix(EVENT))
-                if self.watch:
-                    self.watch(*event)
+        elif is_event:
+            self._event(event)
         elif error and (_debug() or not _LIBRARY_NOISE.match(bare)):
             self.lines.append(bare)
             print(bare, file=sys.stderr, flush=True)
+
+    def _event(self, text: str) -> None:
+        try:
+            event = json.loads(text)
+        except ValueError:  # torn by another rank's output
+            return
+        if isinstance(event, dict):
+            self.error = event
+        elif self.watch:
+            self.watch(*event)
 
     def _stop(self) -> None:
         """End mpirun and whatever it started here."""
@@ -344,14 +355,6 @@ def error_type(error: BaseException) -> str:
     """Name of the kind of an error, as another process can raise it again."""
     kinds = (kind.__name__ for kind in _ERRORS if isinstance(error, kind))
     return next(kinds, "Error")
-
-
-def _raise(provenance: dict[str, Any]) -> NoReturn:
-    """Raise here what the ranks raised."""
-    for kind in _ERRORS:
-        if kind.__name__ == provenance.get("error_type"):
-            raise kind(provenance["error"])
-    raise _core.Error(provenance["error"])
 
 
 def _debug() -> bool:

@@ -197,6 +197,7 @@ class Session:
                 **origin(start),
                 "mpi": self._mpi.strip("\0\n ").partition("\n")[0] or None,
                 "hosts": self._core.hosts,
+                "devices": self._core.devices,
                 "device": self.device,
                 "kernel": program and _described(program, kernel),
                 "notes": found["notes"],

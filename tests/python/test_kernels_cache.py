@@ -267,7 +267,10 @@ def test_impossible_knobs(cache, value, line):
         (lambda path: None, "does not exist"),
         (lambda path: path.mkdir(), "is a folder, not a file"),
         (lambda path: path.write_text(" \n"), "is no OpenCL C source: it is "),
-        (lambda path: path.write_bytes(b"\xff\xfe"), "is no OpenCL C source: it is not"),
+        (
+            lambda path: path.write_bytes(b"\xff\xfe"),
+            "is no OpenCL C source: it is not",
+        ),
         (lambda path: path.write_bytes(b"a\0b"), "is no OpenCL C source: it is not"),
     ],
 )
@@ -378,7 +381,11 @@ def test_a_source_of_ones_own(tmp_path):
     ("text", "kind", "line"),
     [
         ("kernel void f( {", ValueError, r"do not compile: .*"),
-        ("kernel void f(global int *a) { *a = 1; }", Exception, 'no kernel "b_eff_fill"'),
+        (
+            "kernel void f(global int *a) { *a = 1; }",
+            Exception,
+            'no kernel "b_eff_fill"',
+        ),
     ],
 )
 def test_a_source_that_is_of_no_use(tmp_path, capfd, text, kind, line):

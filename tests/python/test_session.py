@@ -185,7 +185,11 @@ def test_verified_data_is_no_warning():
     ("kind", "options", "line"),
     [
         (LookupError, {"benchmark": "linpack"}, 'no benchmark "linpack"; known: b_eff'),
-        (LookupError, {"exchange": "wifi"}, 'no exchange scheme "wifi"; known: host, p'),
+        (
+            LookupError,
+            {"exchange": "wifi"},
+            'no exchange scheme "wifi"; known: host, p',
+        ),
         (LookupError, {"device": "abacus"}, 'no OpenCL device "abacus"; known: 0: '),
         (LookupError, {"device": 99}, 'no OpenCL device "99"; known: 0: '),
         (ValueError, {"colour": 1}, 'no parameter "colour"; known: sizes, loop'),
@@ -207,7 +211,7 @@ def test_verified_data_is_no_warning():
 def test_bad_input(kind, options, line):
     if "sizes" in options and options["sizes"] == [1 << 31]:
         largest = next(d for d in hf.devices() if d["runtime"] == "opencl")
-        if 3 << 31 <= largest["memory"] and 1 << 31 <= largest["max_alloc"]:
+        if largest["memory"] >= 3 << 31 and largest["max_alloc"] >= 1 << 31:
             pytest.skip("three messages of 2 GiB fit this device")
     with pytest.raises(kind) as raised:
         hf.run(**{"benchmark": "b_eff", "reps": 1} | options)
