@@ -21,7 +21,8 @@ typedef struct b_eff {
     hf_buffer *blocks[N_BUFFERS], *wrong;
     hf_kernel *fill, *check;
     hf_sweep sweep;
-    uint64_t *counts; /* wrong bytes per work-item */
+    hf_message messages[2]; /* of the current point: to the left, to the right */
+    uint64_t *counts;       /* wrong bytes per work-item */
     size_t items;
     size_t held; /* index of the block that the next step sends */
     uint64_t sample;
@@ -91,15 +92,6 @@ static hf_status memory_take(b_eff *s, size_t largest) {
     return s->env.exchange->ops->reserve(s->env.exchange, largest);
 }
 
-static hf_message message_make(const b_eff *s, size_t point, bool right) {
-    int distance = right ? 1 : -1;
-    return (hf_message){
-        .to = neighbour(s, s->env.rank, distance),
-        .from = neighbour(s, s->env.rank, -distance),
-        .bytes = (size_t)s->sweep.sizes[point],
-    };
-}
-
 static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
                              size_t *n_points) {
     b_eff *s = state;
@@ -124,12 +116,26 @@ static void b_eff_teardown(void *state) {
 
 /* ---- a sample ---- */
 
+static const hf_message *b_eff_plan(void *state, size_t point, size_t *n) {
+    b_eff *s = state;
+    for (int right = 0; right < 2; right++)
+        s->messages[right] = (hf_message){
+            .to = neighbour(s, s->env.rank, right ? 1 : -1),
+            .from = neighbour(s, s->env.rank, right ? -1 : 1),
+            .bytes = (size_t)s->sweep.sizes[point],
+        };
+    *n = 2;
+    return s->messages;
+}
+
 static size_t b_eff_inner(const void *state, size_t point) {
     return hf_sweep_inner(&((const b_eff *)state)->sweep, point);
 }
 
 static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     b_eff *s = state;
+    size_t n;
+    b_eff_plan(s, point, &n);
     s->sample = sample;
     s->held = 0;
     uint64_t bytes = (uint64_t)s->sweep.sizes[point],
@@ -150,12 +156,11 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
 static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     b_eff *s = state;
     hf_exchange *exchange = s->env.exchange;
-    const hf_message messages[2] = {message_make(s, point, false),
-                                    message_make(s, point, true)};
+    (void)point;
     for (size_t step = 0; step < inner; step++) {
         size_t next = (s->held + 1) % N_BUFFERS;
         HF_TRY(exchange->ops->move(exchange, s->blocks[next], s->blocks[s->held], 1,
-                                   &messages[step_goes_right(s, step)]));
+                                   &s->messages[step_goes_right(s, step)]));
         s->held = next;
     }
     return HF_OK;
@@ -231,6 +236,7 @@ const hf_bench_ops hf_bench_b_eff = {
     .figures = figures,
     .setup = b_eff_setup,
     .label = b_eff_label,
+    .plan = b_eff_plan,
     .inner = b_eff_inner,
     .prepare = b_eff_prepare,
     .step = b_eff_step,

@@ -42,6 +42,9 @@ typedef struct hf_bench_ops {
                        size_t *n_points);
     /** The values of `labels` at a point; integers up to 2^53 pass through a double. */
     void (*label)(const void *state, size_t point, double *values);
+    /** The messages of this rank at a point, which the session checks with the other
+     *  ranks' before the first sample; NULL: none travel. */
+    const hf_message *(*plan)(void *state, size_t point, size_t *n);
     /** Steps in one sample; 0 leaves the choice to the session's timer floor. */
     size_t (*inner)(const void *state, size_t point);
     /** Fresh input for sample number `sample`, untimed. */

@@ -219,6 +219,7 @@ static size_t columns_list(const loop *l, hf_column *columns) {
     size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0;
     for (size_t i = 0; i < l->n_points; i++)
         longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
+    assert(columns);
     for (const hf_quantity *q = l->ops->labels; q && q->name; q++)
         columns[n++] = column_make(q->name, "", q->unit, q->dtype, l->n_points);
     for (size_t i = 0; i < N_STATS; i++)
@@ -386,6 +387,17 @@ static void loop_close(loop *l) {
     free(l->state);
 }
 
+/* Do both ends of every message agree? Collective. */
+static hf_status plans_check(const loop *l) {
+    for (size_t i = 0; l->ops->plan && i < l->n_points; i++) {
+        size_t n;
+        const hf_message *messages = l->ops->plan(l->state, i, &n);
+        hf_transport *net = l->session->net;
+        HF_TRY(hf_agree(net, hf_plan_check(net, n, messages)));
+    }
+    return HF_OK;
+}
+
 static hf_status points_take(loop *l) {
     size_t room = l->reps ? l->reps : l->max_reps;
     double *scratch = malloc(room * sizeof *scratch);
@@ -432,6 +444,8 @@ hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run
     HF_TRY(args_agree(net, run->args));
     HF_TRY(hf_bench_find(&l.ops, run->bench));
     hf_status status = hf_agree(net, loop_open(&l, session, run));
+    if (status == HF_OK)
+        status = plans_check(&l);
     if (status == HF_OK)
         status = points_take(&l);
     if (status == HF_OK)

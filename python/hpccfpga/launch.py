@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hpccfpga import _core
+from hpccfpga.errors import again
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
 from hpccfpga.result import Result
@@ -48,22 +49,6 @@ _KILLED = re.compile(
     re.DOTALL,
 )
 _LIBRARY_NOISE = re.compile(r"\[[\w.-]+:\d+\] ")  # Open MPI's, of one rank
-_ERRORS = (
-    ValueError,
-    TypeError,
-    LookupError,
-    NotImplementedError,
-    MemoryError,
-    KeyboardInterrupt,
-)
-
-
-def under_mpi() -> int | None:
-    """Rank that a process manager gave this process, or None without one."""
-    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return None
 
 
 def launch(
@@ -248,11 +233,8 @@ class _Job:
         """Raise for ranks that ended without a result."""
         if self.killed:
             raise _core.Error(self.killed)
-        for kind in _ERRORS:
-            if kind.__name__ == self.error.get("error_type"):
-                raise kind(self.error["error"])
         if self.error:
-            raise _core.Error(self.error["error"])
+            raise again(self.error)
         said = [line for line in self.said if line.strip(" -=")]
         last = self.lines[-1:] or [" ".join(" ".join(said).split())[:400]]
         code = self.process.returncode
@@ -289,8 +271,8 @@ class _Job:
             event = json.loads(text)
         except ValueError:  # torn by another rank's output
             return
-        if isinstance(event, dict):
-            self.error = event
+        if len(event) == 1:
+            self.error = event[0]
         elif self.watch:
             self.watch(*event)
 
@@ -349,12 +331,6 @@ def _text(value: Any) -> str:
         return ",".join(str(entry) for entry in value)
     except TypeError:
         return str(value)
-
-
-def error_type(error: BaseException) -> str:
-    """Name of the kind of an error, as another process can raise it again."""
-    kinds = (kind.__name__ for kind in _ERRORS if isinstance(error, kind))
-    return next(kinds, "Error")
 
 
 def _debug() -> bool:

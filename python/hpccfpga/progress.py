@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hpccfpga.errors import under_mpi
 from hpccfpga.result import digits, scaling
 
 Callback = Callable[[int, int, dict[str, float]], object]
@@ -104,7 +105,8 @@ class _Notebook(Progress):
         return self
 
     def write(self, text: str) -> None:
-        self.text = " ".join(text.split())
+        if self.rows:
+            self.text = " ".join(text.split())
 
     def advance(self, done: int, n_points: int) -> None:
         self.handle.update(self._bar(done, n_points))
@@ -128,8 +130,6 @@ def progress(title: str, rows: bool = True) -> Progress:
     rows : bool
         Whether to show the values of each point.
     """
-    from hpccfpga.launch import under_mpi
-
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if type(shell).__name__ == "ZMQInteractiveShell":

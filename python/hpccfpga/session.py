@@ -111,9 +111,11 @@ class Session:
     def agree(self, error: BaseException | None) -> None:
         """Raise on every rank if any rank gives an error.
 
-        What ValueError, MemoryError, LookupError, NotImplementedError and
-        KeyboardInterrupt do not cover is raised as Error.
+        Among several ranks, what ValueError, MemoryError, LookupError,
+        NotImplementedError and KeyboardInterrupt do not cover is raised as Error.
         """
+        if error is not None and self.size == 1:
+            raise error
         try:
             self._core.agree(error)
         except BaseException as agreed:

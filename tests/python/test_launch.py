@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import hpccfpga as hf
-from hpccfpga.launch import _TAG, _members, _mpirun, start, under_mpi
+from hpccfpga.errors import under_mpi
+from hpccfpga.launch import _TAG, _members, _mpirun, start
 
 SMALL = {"sizes": [1, 64], "reps": 2}
 
@@ -120,7 +121,7 @@ def test_a_deadline_ends_all(capfd):
     before = time.monotonic()
     with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
         hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
-    assert time.monotonic() - before < 4 + 3
+    assert time.monotonic() - before < 4 + 6  # where other work runs too
     assert gone("--reps=999983")
     assert capfd.readouterr().err == ""
 
@@ -138,7 +139,7 @@ def test_an_interrupt_ends_all(number):
     process.send_signal(number)
     before = time.monotonic()
     _, err = process.communicate(timeout=20)
-    assert time.monotonic() - before < 1
+    assert time.monotonic() - before < 2  # 0.1 where nothing else runs
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
     assert gone("--reps=999979")
 
