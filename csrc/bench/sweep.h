@@ -13,8 +13,8 @@
     {"loop", "steps per sample: published, max(loop_upper / ceil(size / "              \
      "(2 channel_width)), loop_lower); or timer, as few as the clock resolves",        \
      "published", "published|timer", NULL, 0, 0, HF_TEXT},                             \
-    {"loop_upper", "most steps per sample", "2048", NULL, NULL, 1, 1e9, HF_INT},       \
-    {"loop_lower", "fewest steps per sample", "4", NULL, NULL, 1, 1e9, HF_INT},        \
+    {"loop_upper", "most steps per sample", "1024", NULL, NULL, 1, 1e9, HF_INT},       \
+    {"loop_lower", "fewest steps per sample", "32", NULL, NULL, 1, 1e9, HF_INT},        \
     {"channel_width", "width of an external channel [B]", "32", NULL,                  \
      "HF_CHANNEL_WIDTH", 8, 4096, HF_INT}
 /* clang-format on */
