@@ -96,7 +96,7 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
                              size_t *n_points) {
     b_eff *s = state;
     s->env = *env;
-    HF_TRY(hf_sweep_read(&s->sweep, args));
+    s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
     return memory_take(s, (size_t)hf_sweep_largest(&s->sweep));
 }
