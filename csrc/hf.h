@@ -97,6 +97,7 @@ typedef struct hf_device_info {
     size_t memory;       /**< global memory [B] */
     size_t max_alloc;    /**< largest buffer [B] */
     size_t items;        /**< work-items that fill the device; 1 where loops are pipelines */
+    size_t workers;      /**< kernels that can run at the same time */
 } hf_device_info;
 
 /** Device number `index` over all runtimes; *found is false past the end. A runtime that
