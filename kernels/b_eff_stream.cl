@@ -101,7 +101,6 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
             HF_FLUSH(out_a);                                                           \
             HF_FLUSH(out_b);                                                           \
         }                                                                              \
-        HF_CLOSE(held);                                                                \
     }                                                                                  \
     HF_HOST_CALL(b_eff_send_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),            \
                  HF_VALUE(2, uint), HF_VALUE(3, ulong), HF_VALUE(4, ulong),            \
@@ -113,7 +112,8 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
         HF_OPEN(in_a)                                                                  \
         HF_OPEN(in_b)                                                                  \
         HF_OPEN(held)                                                                  \
-        hf_packet wrong_a = {{0}}, wrong_b = {{0}}, first_a, first_b;                  \
+        hf_packet wrong_a = {{0}}, wrong_b = wrong_a;                                  \
+        hf_packet first_a = wrong_a, first_b = wrong_a;                                \
         ulong mark = key;                                                              \
         for (ulong message = 0; message < messages; message++) {                       \
             for (ulong chunk = 0; chunk < chunks; chunk++) {                           \
@@ -143,8 +143,6 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
         }                                                                              \
         last[2 * chunks] = wrong_a;                                                    \
         last[2 * chunks + 1] = wrong_b;                                                \
-        HF_CLOSE(in_a);                                                                \
-        HF_CLOSE(in_b);                                                                \
     }                                                                                  \
     HF_HOST_CALL(b_eff_recv_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),            \
                  HF_VALUE(2, uint), HF_BUFFER(3), HF_BUFFER(4), HF_BUFFER(5),          \

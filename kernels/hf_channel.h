@@ -9,9 +9,8 @@
  * HF_SEND(name, packet), HF_RECV(name, packet)
  *                           the next packet, when there is room, or one; after an abort
  *                           they return from the kernel
- * HF_FLUSH(name)            an end that sends: what was sent can be received now. Needed
- *                           before waiting for an answer, and at the end
- * HF_CLOSE(name)            an end that receives: what was received is free now
+ * HF_FLUSH(name)            an end that sends: no more for now, as at the end of a message;
+ *                           without it the other side may learn a little later
  *
  * A packet has HF_CHANNEL_WIDTH bytes in lanes of eight.
  */
@@ -46,7 +45,6 @@ typedef struct hf_packet {
 #define HF_SEND(name, packet) write_channel_intel(name, packet)
 #define HF_RECV(name, packet) packet = read_channel_intel(name)
 #define HF_FLUSH(name)
-#define HF_CLOSE(name)
 
 #elif defined(HF_XILINX)
 
@@ -61,7 +59,6 @@ typedef struct hf_packet {
 #define HF_SEND(name, packet) name.write(packet)
 #define HF_RECV(name, packet) packet = name.read()
 #define HF_FLUSH(name)
-#define HF_CLOSE(name)
 
 #else
 
@@ -85,17 +82,18 @@ typedef struct hf_packet {
         if (name##_at == name##_limit &&                                 \
             (name##_limit = hf_ring_room(name, name##_at)) == name##_at) \
             return;                                                      \
-        name##_slots[name##_at++ & name##_mask] = packet;                \
+        name##_slots[name##_at & name##_mask] = packet;                  \
+        HF_RING_STORE(&name->writer.moved, ++name##_at);                 \
     } while (0)
 #define HF_RECV(name, packet)                                            \
     do {                                                                 \
         if (name##_at == name##_limit &&                                 \
             (name##_limit = hf_ring_more(name, name##_at)) == name##_at) \
             return;                                                      \
-        packet = name##_slots[name##_at++ & name##_mask];                \
+        packet = name##_slots[name##_at & name##_mask];                  \
+        HF_RING_STORE(&name->reader.moved, ++name##_at);                 \
     } while (0)
 #define HF_FLUSH(name) HF_RING_STORE(&name->writer.at, name##_at)
-#define HF_CLOSE(name) HF_RING_STORE(&name->reader.at, name##_at)
 
 #endif
 

@@ -1,9 +1,11 @@
 /* hf_ring.h - a live channel: packets from one writer to one reader through memory.
  *
  * Writer and reader run at the same time, in one process or in two that share the memory.
- * Each counts packets from 0, keeps its count in a register, and publishes it every
- * HF_PUBLISH packets, before it waits, and at a flush. `limit` is how far it may go before
- * it looks at the ring again. Who waits gives its core away after HF_SPINS looks.
+ * Each counts the packets it moved and publishes the count every HF_PUBLISH packets, before
+ * it waits, and at a flush, so that the other side rarely has to fetch that cache line.
+ * `limit` is how far it may go before it looks at the ring again. Who waits looks HF_SPINS
+ * times at what is published, then gives its core away between looks at what is moved: a
+ * kernel that waits at one channel withholds nothing at another.
  *
  * The host fills `depth`, `mask` and `width`, zeroes the rest, and may set `abort` at any
  * time: whoever waits then, leaves. Packets follow the header, which fills a page.
@@ -30,13 +32,15 @@ typedef uint64_t hf_word;
 
 enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 }; /* values of `abort` */
 
-/** What one side writes: alone on its cache lines. */
+/** What one side writes, on two pairs of cache lines of its own. */
 typedef struct hf_ring_side {
-    hf_word at;     /* packets published, written or read */
+    hf_word at; /* packets published, written or read */
+    hf_word unused[15];
+    hf_word moved;  /* packets written or read */
     hf_word stalls; /* waits for the other side */
     hf_word most;   /* reader: most packets seen waiting */
     hf_word waits;  /* 1 while it waits */
-    hf_word unused[12];
+    hf_word unused2[12];
 } hf_ring_side;
 
 typedef struct hf_ring {
@@ -47,7 +51,7 @@ typedef struct hf_ring {
     hf_word width; /* bytes of a packet */
     hf_word unused[12];
     char names[2][64]; /* writer, reader: for reports */
-    hf_word page[448];
+    hf_word page[416];
 } hf_ring;
 
 #define HF_RING_LOAD(word)         __atomic_load_n(word, __ATOMIC_ACQUIRE)
@@ -67,21 +71,20 @@ static inline void hf_ring_yield(void) {
 #endif
 }
 
-/** Wait until `*other` is not `still`; its value, or `still` after an abort. */
+/** Wait until `other` is past `still`; its count, or `still` after an abort. */
 static inline hf_word hf_ring_wait(HF_RING_MEMORY hf_ring *ring,
                                    HF_RING_MEMORY hf_ring_side *self,
-                                   HF_RING_MEMORY const hf_word *other, hf_word still) {
-    hf_word seen = HF_RING_LOAD(other);
+                                   HF_RING_MEMORY const hf_ring_side *other,
+                                   hf_word still) {
+    hf_word seen = still;
     HF_RING_STORE(&self->stalls, self->stalls + 1);
-    for (unsigned spin = 0; seen == still && spin < HF_SPINS; spin++)
-        seen = HF_RING_LOAD(other);
-    if (seen != still)
+    for (unsigned spin = 0; seen <= still && spin < HF_SPINS; spin++)
+        seen = HF_RING_LOAD(&other->at);
+    if (seen > still)
         return seen;
     HF_RING_STORE(&self->waits, 1);
-    while (seen == still && !HF_RING_LOAD(&ring->abort)) {
+    while ((seen = HF_RING_LOAD(&other->moved)) == still && !HF_RING_LOAD(&ring->abort))
         hf_ring_yield();
-        seen = HF_RING_LOAD(other);
-    }
     HF_RING_STORE(&self->waits, 0);
     return seen;
 }
@@ -89,10 +92,10 @@ static inline hf_word hf_ring_wait(HF_RING_MEMORY hf_ring *ring,
 /** Publish `at` written packets and wait for room; the new limit, `at` after an abort. */
 static inline hf_word hf_ring_room(HF_RING_MEMORY hf_ring *ring, hf_word at) {
     HF_RING_STORE(&ring->writer.at, at);
-    hf_word read = HF_RING_LOAD(&ring->reader.at), full = at - ring->depth;
-    if (read == full)
-        read = hf_ring_wait(ring, &ring->writer, &ring->reader.at, full);
-    hf_word room = read - full;
+    hf_word depth = ring->depth, read = HF_RING_LOAD(&ring->reader.at);
+    if (read + depth <= at)
+        read = hf_ring_wait(ring, &ring->writer, &ring->reader, at - depth);
+    hf_word room = read + depth - at;
     return at + (room < HF_PUBLISH ? room : HF_PUBLISH);
 }
 
@@ -100,8 +103,8 @@ static inline hf_word hf_ring_room(HF_RING_MEMORY hf_ring *ring, hf_word at) {
 static inline hf_word hf_ring_more(HF_RING_MEMORY hf_ring *ring, hf_word at) {
     HF_RING_STORE(&ring->reader.at, at);
     hf_word written = HF_RING_LOAD(&ring->writer.at);
-    if (written == at)
-        written = hf_ring_wait(ring, &ring->reader, &ring->writer.at, at);
+    if (written <= at)
+        written = hf_ring_wait(ring, &ring->reader, &ring->writer, at);
     hf_word more = written - at;
     if (more > ring->reader.most)
         HF_RING_STORE(&ring->reader.most, more);

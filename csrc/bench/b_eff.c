@@ -41,7 +41,7 @@ static const hf_param params[] = {
      "RANK:PORT-RANK:PORT; kernel-routed schemes only",
      "published", NULL, NULL, 0, 0, HF_TEXT},
     {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
-     NULL, 1, 1 << 24, HF_INT},
+     NULL, 1, 1 << 30, HF_INT},
     {0},
 };
 

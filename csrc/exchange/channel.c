@@ -269,7 +269,7 @@ static void report_side(report *r, const hf_ring *ring, bool writer) {
     size_t room = sizeof r->text - r->used;
     int length = snprintf(r->text + r->used, room, "; %s: %s after %llu packets",
                           ring->names[writer ? 0 : 1], writer ? "full" : "empty",
-                          (unsigned long long)HF_RING_LOAD(&side->at));
+                          (unsigned long long)HF_RING_LOAD(&side->moved));
     if (length < 0 || (size_t)length >= room) {
         r->text[r->used] = '\0';
         r->more++;
@@ -346,7 +346,7 @@ static void channel_traffic(const hf_exchange *base, hf_traffic *out) {
     for (int port = 0; !c->wires && port < c->wiring.ports; port++) {
         const hf_ring *in = c->in[port].ring, *sent = c->out[port].ring;
         double most = (double)HF_RING_LOAD(&in->reader.most);
-        out->packets += (double)HF_RING_LOAD(&in->reader.at);
+        out->packets += (double)HF_RING_LOAD(&in->reader.moved);
         out->stalls += (double)HF_RING_LOAD(&in->reader.stalls);
         out->stalls += (double)HF_RING_LOAD(&sent->writer.stalls);
         out->high_water = most > out->high_water ? most : out->high_water;

@@ -239,9 +239,7 @@ static hf_status window_make(mpi *net, window *shared, size_t bytes) {
     if (code != MPI_SUCCESS)
         return hf_fail(HF_ENOMEM, "no shared memory for %d ranks with %zu B each",
                        net->base.size, bytes);
-    HF_TRY(parts_find(shared, net->base.size));
-    memset(shared->base.parts[net->base.rank], 0, bytes);
-    return HF_OK;
+    return parts_find(shared, net->base.size);
 }
 
 static hf_status mpi_share(hf_transport *base, hf_shared **out, size_t bytes) {

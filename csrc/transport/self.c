@@ -58,7 +58,6 @@ static hf_status self_share(hf_transport *net, hf_shared **out, size_t bytes) {
         free(shared);
         return hf_fail(HF_ENOMEM, "no memory for %zu B to share", bytes);
     }
-    memset(memory, 0, bytes);
     *shared = (hf_shared){(void **)(shared + 1), bytes};
     shared->parts[0] = memory;
     *out = shared;

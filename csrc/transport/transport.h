@@ -21,7 +21,7 @@ typedef struct hf_transport {
 
 /** Memory that all ranks see; they may see it at different addresses. */
 typedef struct hf_shared {
-    void **parts; /**< one per rank, page aligned, zeroed once */
+    void **parts; /**< one per rank, page aligned, of any content */
     size_t bytes; /**< of each part */
 } hf_shared;
 
