@@ -1,4 +1,4 @@
-/* hf.h - public header: status, parameters, results, sessions.
+/* hf.h - public header: status, devices, sessions, components.
  *
  * Units are SI everywhere: B, s, B/s, FLOP/s, Hz. Arrays are in C order.
  */
@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_STATUS_MAP(XX)                                                              \
-    XX(EARG, "invalid argument")                                                       \
-    XX(ENOMEM, "out of memory")                                                        \
-    XX(ENOENT, "no such component")                                                    \
-    XX(ENOTSUP, "not supported by this combination")                                   \
-    XX(EDEVICE, "device error")                                                        \
-    XX(ECOMM, "communication error")                                                   \
+#define HF_STATUS_MAP(XX)                            \
+    XX(EARG, "invalid argument")                     \
+    XX(ENOMEM, "out of memory")                      \
+    XX(ENOENT, "no such component")                  \
+    XX(ENOTSUP, "not supported by this combination") \
+    XX(EDEVICE, "device error")                      \
+    XX(ECOMM, "communication error")                 \
     XX(ECANCELED, "canceled")
 
 typedef enum hf_status {
@@ -27,62 +27,6 @@ typedef enum hf_status {
 
 /** What the last failing call of this thread said; one line, never NULL. */
 const char *hf_error(void);
-
-/* ---- parameters: described by tables, refused by one function ---- */
-
-typedef enum hf_kind { HF_INT, HF_REAL, HF_TEXT, HF_INTS } hf_kind;
-
-/** One parameter; a table of them ends with name == NULL. */
-typedef struct hf_param {
-    const char *name;
-    const char *summary;  /**< one sentence, unit in brackets */
-    const char *fallback; /**< the default, as text */
-    const char *choices;  /**< HF_TEXT: "a|b|c"; NULL allows any text */
-    const char *macro;    /**< kernel knob: the build option; NULL for a host parameter */
-    double low, high;     /**< inclusive bounds of every number */
-    hf_kind kind;
-} hf_param;
-
-/** Values of a benchmark's and the session's parameters. */
-typedef struct hf_args hf_args;
-
-/** Defaults for benchmark `bench`; free with hf_args_free. */
-hf_status hf_args_new(hf_args **out, const char *bench);
-void hf_args_free(hf_args *args);
-/** Set one parameter from numbers (n >= 1) or from text; refuses unknown names, wrong
- *  kinds and values out of bounds with the known choices in the message. */
-hf_status hf_args_set(hf_args *args, const char *name, size_t n, const double *numbers,
-                      const char *text);
-/** Entry `index` of the table, NULL past the end. */
-const hf_param *hf_args_param(const hf_args *args, size_t index);
-size_t hf_args_count(const hf_args *args, size_t index);
-/** The values of a numeric parameter; NULL for text. */
-const double *hf_args_numbers(const hf_args *args, size_t index);
-const char *hf_args_text(const hf_args *args, size_t index);
-
-/* ---- results ---- */
-
-typedef enum hf_dtype { HF_F64, HF_I64, HF_BOOL } hf_dtype;
-
-typedef struct hf_column {
-    char name[32];
-    const char *unit;
-    void *data; /**< C order; owned by the result */
-    size_t shape[3];
-    int n_dims;
-    hf_dtype dtype;
-} hf_column;
-
-typedef struct hf_result hf_result;
-
-const hf_column *hf_result_column(const hf_result *result, size_t index);
-/** Entry `index` of the summary: false past the end. NaN stands for "no value". */
-bool hf_result_summary(const hf_result *result, size_t index, const char **name,
-                       const char **unit, double *value);
-/** Entry `index` of the remarks about the run, NULL past the end. */
-const char *hf_result_note(const hf_result *result, size_t index);
-bool hf_result_verified(const hf_result *result);
-void hf_result_free(hf_result *result);
 
 /* ---- devices ---- */
 
@@ -96,8 +40,8 @@ typedef struct hf_device_info {
     bool emulated;       /**< a CPU that stands in for an accelerator */
     size_t memory;       /**< global memory [B] */
     size_t max_alloc;    /**< largest buffer [B] */
-    size_t items;        /**< work-items that fill the device; 1 where loops are pipelines */
-    size_t workers;      /**< kernels that can run at the same time */
+    size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
+    size_t workers; /**< kernels that can run at the same time */
 } hf_device_info;
 
 /** Device number `index` over all runtimes; *found is false past the end. A runtime that
@@ -107,6 +51,8 @@ hf_status hf_device_list(hf_device_info *out, size_t index, bool *found);
 /* ---- sessions: a device, an exchange scheme and a transport, held open ---- */
 
 typedef struct hf_session hf_session;
+typedef struct hf_args hf_args;     /* core/param.h */
+typedef struct hf_result hf_result; /* core/result.h */
 
 /** All-zero is a valid default: the scheme's own device, one rank, no MPI. */
 typedef struct hf_options {
@@ -117,16 +63,20 @@ typedef struct hf_options {
     bool has_comm;        /**< false: one rank, no MPI call is made */
 } hf_options;
 
+/** Where a rank runs. */
+typedef struct hf_place {
+    char host[64];    /**< host name */
+    char device[160]; /**< "opencl:1 NVIDIA H200" */
+} hf_place;
+
 /** What a session shows; borrowed until it is closed. */
 typedef struct hf_facts {
     int rank, size, local_rank;
     const char *exchange;
     bool kernel_routed, emulated;
-    const char *hosts; /**< [size, HF_HOST_NAME] */
+    const hf_place *places; /**< [size] */
     const hf_device_info *device;
 } hf_facts;
-
-enum { HF_HOST_NAME = 64 };
 
 /** Sent after each point, and without a row between samples. */
 typedef struct hf_progress {

@@ -1,6 +1,6 @@
 /* b_eff.c - effective bandwidth: messages around a ring of all ranks.
  *
- * Over host-routed schemes, one step: every rank sends the block it holds to its right neighbour in odd steps and to
+ * One step: every rank sends the block it holds to its right neighbour in odd steps and to
  * its left in even steps, and holds the block it received afterwards. So a block goes out
  * and comes back, and a byte that is damaged once in a sample is still wrong at its end. Three
  * buffers take turns: send and receive memory are separate, and a step that delivers
@@ -9,7 +9,6 @@
  * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and one step a
  * message of each pair: see b_eff_stream.cl.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,27 +17,16 @@
 #include "core/random.h"
 
 enum { N_FILL_ARGS = 4, N_CHECK_ARGS = 5 };
+
 static const hf_param params[] = {
-    {"sizes", "message sizes [B]",
-     "1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,"
-     "524288,1048576",
-     NULL, NULL, 1, 2147483648.0, HF_INTS},
-    {"loop",
-     "steps per sample: published, max(loop_upper / ceil(size / (2 channel_width)), "
-     "loop_lower); or timer, as few as the clock resolves",
-     "published", "published|timer", NULL, 0, 0, HF_TEXT},
-    {"loop_upper", "most steps per sample", "2048", NULL, NULL, 1, 1e9, HF_INT},
-    {"loop_lower", "fewest steps per sample", "4", NULL, NULL, 1, 1e9, HF_INT},
-    {"channel_width", "width of an external channel [B]", "32", NULL,
-     "HF_CHANNEL_WIDTH", 8, 4096, HF_INT},
+    HF_SWEEP_PARAMS,
     {"replications",
-     "pairs of kernels on a device, each with its own messages; kernel-routed "
-     "schemes only",
+     "pairs of kernels on a device, each with its own messages; kernel-routed schemes "
+     "only",
      "2", NULL, "HF_REPLICATIONS", 1, MOST_PAIRS, HF_INT},
     {"topology",
      "wiring of the external channels: published, ring, pairs, torus:PxQ, or a list of "
-     "cables "
-     "RANK:PORT-RANK:PORT; kernel-routed schemes only",
+     "cables RANK:PORT-RANK:PORT; kernel-routed schemes only",
      "published", NULL, NULL, 0, 0, HF_TEXT},
     {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
      NULL, 1, 1 << 30, HF_INT},
@@ -56,6 +44,8 @@ static int neighbour(const b_eff *s, int rank, int distance) {
     return (rank + distance + s->env.size) % s->env.size;
 }
 
+/* Sample, origin and partner, eight bytes wide: each byte is a different odd multiple, so
+ * neighbours and successive samples differ in every byte, even of the shortest message. */
 uint64_t b_eff_stamp(uint64_t sample, int origin, int partner) {
     uint64_t stamp = 0;
     for (unsigned lane = 0; lane < 8; lane++) {
@@ -71,7 +61,7 @@ static uint64_t payload_stamp(const b_eff *s, int origin) {
 }
 
 uint32_t b_eff_key(const b_eff *s, size_t point) {
-    return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sizes[point]);
+    return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sweep.sizes[point]);
 }
 
 /* The first step of odd samples goes left, so that both directions are always tried. */
@@ -109,36 +99,15 @@ static hf_status memory_take(b_eff *s, size_t largest) {
     return s->env.exchange->ops->reserve(s->env.exchange, largest);
 }
 
-static hf_message message_make(const b_eff *s, size_t point, bool right) {
-    int distance = right ? 1 : -1;
-    return (hf_message){
-        .to = neighbour(s, s->env.rank, distance),
-        .from = neighbour(s, s->env.rank, -distance),
-        .bytes = (size_t)s->sizes[point],
-    };
-}
-
-/* ---- both ---- */
-
 static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
                              size_t *n_points) {
     b_eff *s = state;
     s->env = *env;
-    s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
-    s->timer = hf_args_chosen(args, "loop", "timer");
-    s->loop_upper = (size_t)hf_args_number(args, "loop_upper");
-    s->loop_lower = (size_t)hf_args_number(args, "loop_lower");
-    s->channel_width = (size_t)hf_args_number(args, "channel_width");
-    double largest = 0;
-    for (size_t i = 0; i < s->n_sizes; i++)
-        largest = fmax(largest, s->sizes[i]);
-    if (s->loop_lower > s->loop_upper)
-        return hf_fail(HF_EARG, "loop_lower: %zu is above loop_upper, %zu",
-                       s->loop_lower, s->loop_upper);
-    *n_points = s->n_sizes;
-    return env->exchange->ops->kernel_routed
-               ? b_eff_pairs_take(s, args, (size_t)largest)
-               : memory_take(s, (size_t)largest);
+    HF_TRY(hf_sweep_read(&s->sweep, args));
+    *n_points = s->sweep.n;
+    size_t largest = (size_t)hf_sweep_largest(&s->sweep);
+    return env->exchange->ops->kernel_routed ? b_eff_pairs_take(s, args, largest)
+                                             : memory_take(s, largest);
 }
 
 static void b_eff_teardown(void *state) {
@@ -157,21 +126,32 @@ static void b_eff_teardown(void *state) {
 
 /* ---- a sample ---- */
 
+static const hf_message *b_eff_plan(void *state, size_t point, size_t *n) {
+    b_eff *s = state;
+    for (int right = 0; right < 2; right++)
+        s->messages[right] = (hf_message){
+            .to = neighbour(s, s->env.rank, right ? 1 : -1),
+            .from = neighbour(s, s->env.rank, right ? -1 : 1),
+            .bytes = (size_t)s->sweep.sizes[point],
+        };
+    *n = s->n_pairs > 0 ? 0 : 2; /* the links tell where packets go */
+    return s->messages;
+}
+
 static size_t b_eff_inner(const void *state, size_t point) {
-    const b_eff *s = state;
-    if (s->timer)
-        return 0;
-    size_t steps = s->loop_upper / b_eff_chunk_count(s, (size_t)s->sizes[point]);
-    return steps > s->loop_lower ? steps : s->loop_lower;
+    return hf_sweep_inner(&((const b_eff *)state)->sweep, point);
 }
 
 static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     b_eff *s = state;
+    size_t n;
+    b_eff_plan(s, point, &n);
     s->sample = sample;
     s->held = 0;
     if (s->n_pairs > 0)
         return b_eff_pairs_prepare(s, point);
-    uint64_t bytes = (uint64_t)s->sizes[point], stamp = payload_stamp(s, s->env.rank);
+    uint64_t bytes = (uint64_t)s->sweep.sizes[point],
+             stamp = payload_stamp(s, s->env.rank);
     uint32_t key = b_eff_key(s, point);
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = s->blocks[0]},
@@ -188,15 +168,14 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
 static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     b_eff *s = state;
     hf_exchange *exchange = s->env.exchange;
-    s->messages = inner;
+    (void)point;
+    s->steps = inner;
     if (s->n_pairs > 0)
         return exchange->ops->stream(exchange);
-    const hf_message messages[2] = {message_make(s, point, false),
-                                    message_make(s, point, true)};
     for (size_t step = 0; step < inner; step++) {
         size_t next = (s->held + 1) % N_BUFFERS;
         HF_TRY(exchange->ops->move(exchange, s->blocks[next], s->blocks[s->held], 1,
-                                   &messages[step_goes_right(s, step)]));
+                                   &s->messages[step_goes_right(s, step)]));
         s->held = next;
     }
     return HF_OK;
@@ -212,7 +191,7 @@ static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *e
     int origin = inner % 2 == 0
                      ? s->env.rank
                      : neighbour(s, s->env.rank, step_goes_right(s, 0) ? -1 : 1);
-    uint64_t bytes = (uint64_t)s->sizes[point], stamp = payload_stamp(s, origin);
+    uint64_t bytes = (uint64_t)s->sweep.sizes[point], stamp = payload_stamp(s, origin);
     uint32_t key = b_eff_key(s, point);
     const hf_arg args[N_CHECK_ARGS] = {
         {.buffer = s->blocks[s->held]},
@@ -235,14 +214,14 @@ static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *e
 /* ---- numbers ---- */
 
 static void b_eff_label(const void *state, size_t point, double *values) {
-    values[0] = ((const b_eff *)state)->sizes[point];
+    values[0] = ((const b_eff *)state)->sweep.sizes[point];
 }
 
 /* Bytes sent by all ranks per second: the published definition, one message per rank or
  * per pair of kernels. */
 static double bandwidth(const b_eff *s, size_t point, double seconds) {
     double senders = s->env.size * (s->n_pairs > 0 ? (double)s->n_pairs : 1);
-    return senders * s->sizes[point] / seconds;
+    return senders * s->sweep.sizes[point] / seconds;
 }
 
 static void b_eff_metric(const void *state, size_t point, double seconds,
@@ -254,13 +233,10 @@ static void b_eff_metric(const void *state, size_t point, double seconds,
 static void b_eff_figure(const void *state, const double *seconds, double *values) {
     const b_eff *s = state;
     double sum = 0;
-    size_t smallest = 0;
-    for (size_t i = 0; i < s->n_sizes; i++) {
+    for (size_t i = 0; i < s->sweep.n; i++)
         sum += bandwidth(s, i, seconds[i]);
-        smallest = s->sizes[i] < s->sizes[smallest] ? i : smallest;
-    }
-    values[0] = sum / (double)s->n_sizes;
-    values[1] = seconds[smallest];
+    values[0] = sum / (double)s->sweep.n;
+    values[1] = seconds[hf_sweep_smallest(&s->sweep)];
 }
 
 static const char *b_eff_note(const void *state) {
@@ -280,6 +256,7 @@ const hf_bench_ops hf_bench_b_eff = {
     .setup = b_eff_setup,
     .connect = b_eff_connect,
     .label = b_eff_label,
+    .plan = b_eff_plan,
     .inner = b_eff_inner,
     .prepare = b_eff_prepare,
     .step = b_eff_step,

@@ -3,6 +3,7 @@
 #define HF_B_EFF_H
 
 #include "bench.h"
+#include "sweep.h"
 
 enum { N_BUFFERS = 3, MOST_PAIRS = 4, N_SEND_ARGS = 5, N_RECV_ARGS = 4, N_ENDS = 3 };
 
@@ -18,21 +19,24 @@ typedef struct pair {
 
 typedef struct b_eff {
     hf_env env;
+    hf_sweep sweep;
+    uint64_t sample;
+    /* host-routed */
+    hf_buffer *blocks[N_BUFFERS], *wrong;
+    hf_kernel *fill, *check;
+    hf_message messages[2]; /* of the current point: to the left, to the right */
+    uint64_t *counts;       /* wrong bytes per work-item */
+    size_t items;
+    size_t held; /* index of the block that the next step sends */
+    /* kernel-routed */
+    size_t n_pairs; /* 0 over host-routed schemes */
     pair pairs[MOST_PAIRS];
     hf_stream streams[2 * MOST_PAIRS];
     hf_link *links;
-    unsigned char *got;        /* a `last` on the host */
-    uint64_t messages, chunks; /* arguments of the pairs' kernels */
+    size_t n_links, depth;
+    unsigned char *got;     /* a `last` on the host */
+    uint64_t steps, chunks; /* arguments of the pairs' kernels */
     uint32_t key;
-    size_t n_links, n_pairs, depth; /* n_pairs: 0 over host-routed schemes */
-    hf_buffer *blocks[N_BUFFERS], *wrong;
-    hf_kernel *fill, *check;
-    const double *sizes;
-    uint64_t *counts; /* wrong bytes per work-item */
-    size_t n_sizes, items, loop_upper, loop_lower, channel_width;
-    size_t held; /* index of the block that the next step sends */
-    uint64_t sample;
-    bool timer;
 } b_eff;
 
 /* Eight bytes that tell sample, origin and partner apart, each by itself. */

@@ -8,19 +8,19 @@
 #include "core/error.h"
 
 size_t b_eff_chunk_count(const b_eff *s, size_t bytes) {
-    size_t chunk = 2 * s->channel_width;
+    size_t chunk = 2 * s->sweep.channel_width;
     return (bytes + chunk - 1) / chunk;
 }
 
 static size_t last_bytes(const b_eff *s, size_t bytes) {
-    return (b_eff_chunk_count(s, bytes) + 1) * 2 * s->channel_width;
+    return (b_eff_chunk_count(s, bytes) + 1) * 2 * s->sweep.channel_width;
 }
 
 /* Arguments and channel ends, in the order of b_eff_stream.cl. */
 static void pair_fill(b_eff *s, int i) {
     pair *p = &s->pairs[i];
     const hf_arg values[N_SEND_ARGS] = {
-        {.value = &s->messages, .bytes = sizeof s->messages},
+        {.value = &s->steps, .bytes = sizeof s->steps},
         {.value = &s->chunks, .bytes = sizeof s->chunks},
         {.value = &s->key, .bytes = sizeof s->key},
         {.value = &p->stamps[0], .bytes = sizeof p->stamps[0]},
@@ -74,8 +74,8 @@ hf_status b_eff_connect(void *state) {
     if (s->n_pairs == 0)
         return HF_OK;
     int pairs = (int)s->n_pairs;
-    const hf_wiring wiring = {s->links, s->n_links,       2 * pairs,
-                              pairs,    s->channel_width, s->depth};
+    const hf_wiring wiring = {
+        s->links, s->n_links, 2 * pairs, pairs, s->sweep.channel_width, s->depth};
     return exchange->ops->connect(exchange, &wiring);
 }
 
@@ -88,7 +88,7 @@ static uint64_t port_stamp(const b_eff *s, int rank, int port) {
 
 hf_status b_eff_pairs_prepare(b_eff *s, size_t point) {
     hf_exchange *exchange = s->env.exchange;
-    s->chunks = b_eff_chunk_count(s, (size_t)s->sizes[point]);
+    s->chunks = b_eff_chunk_count(s, (size_t)s->sweep.sizes[point]);
     s->key = b_eff_key(s, point);
     for (int i = 0; i < (int)s->n_pairs; i++)
         for (int k = 0; k < 2; k++)
@@ -98,11 +98,11 @@ hf_status b_eff_pairs_prepare(b_eff *s, size_t point) {
 
 /* Bytes that are not the payload of what came in at `port`, in every other packet. */
 static size_t port_wrong(const b_eff *s, int port, const unsigned char *packets) {
-    size_t width = s->channel_width, wrong = 0;
+    size_t width = s->sweep.channel_width, wrong = 0;
     /* After an even number of messages our own is back. */
     const hf_link *link = hf_links_to(s->n_links, s->links, s->env.rank, port);
-    uint64_t stamp = s->messages % 2 == 0 ? port_stamp(s, s->env.rank, port)
-                                          : port_stamp(s, link->from, link->out);
+    uint64_t stamp = s->steps % 2 == 0 ? port_stamp(s, s->env.rank, port)
+                                       : port_stamp(s, link->from, link->out);
     for (size_t i = 0; i < width; i++) {
         unsigned char right = b_eff_payload((unsigned)i, s->key, stamp);
         for (size_t chunk = 0; chunk < s->chunks; chunk++)
@@ -117,9 +117,10 @@ hf_status b_eff_pairs_verify(b_eff *s, size_t point, double *error) {
     size_t wrong = 0;
     for (int i = 0; i < (int)s->n_pairs; i++) {
         HF_TRY(device->ops->read(device, s->pairs[i].last, 0, s->got,
-                                 last_bytes(s, (size_t)s->sizes[point]), NULL));
+                                 last_bytes(s, (size_t)s->sweep.sizes[point]), NULL));
         for (int k = 0; k < 2; k++)
-            wrong += port_wrong(s, 2 * i + k, s->got + (size_t)k * s->channel_width);
+            wrong +=
+                port_wrong(s, 2 * i + k, s->got + (size_t)k * s->sweep.channel_width);
     }
     *error = (double)wrong;
     return HF_OK;

@@ -7,6 +7,7 @@
 #define HF_BENCH_H
 
 #include "core/param.h"
+#include "core/result.h"
 #include "device.h"
 #include "exchange.h"
 
@@ -43,6 +44,9 @@ typedef struct hf_bench_ops {
     hf_status (*connect)(void *state);
     /** The values of `labels` at a point; integers up to 2^53 pass through a double. */
     void (*label)(const void *state, size_t point, double *values);
+    /** The messages of this rank at a point, which the session checks with the other
+     *  ranks' before the first sample; NULL: none travel. */
+    const hf_message *(*plan)(void *state, size_t point, size_t *n);
     /** Steps in one sample; 0 leaves the choice to the session's timer floor. */
     size_t (*inner)(const void *state, size_t point);
     /** Fresh input for sample number `sample`, untimed. */

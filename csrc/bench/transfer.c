@@ -4,24 +4,20 @@
 
 #include "bench.h"
 #include "core/error.h"
-#include "core/random.h"
+#include "sweep.h"
 
 typedef struct transfer {
     hf_env env;
     hf_buffer *block;
     unsigned char *sent, *got; /* host memory, page aligned */
-    const double *sizes;
-    size_t n_sizes;
+    hf_sweep sweep;
     bool reads;
 } transfer;
 
 static const hf_param params[] = {
     {"part", "what is timed: read, device to host; or write, host to device", "write",
      "write|read", NULL, 0, 0, HF_TEXT},
-    {"sizes", "block sizes [B]",
-     "1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,"
-     "524288,1048576",
-     NULL, NULL, 1, 2147483648.0, HF_INTS},
+    HF_SWEEP_PARAMS,
     {0},
 };
 
@@ -39,12 +35,9 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     transfer *s = state;
     s->env = *env;
     s->reads = hf_args_chosen(args, "part", "read");
-    s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
-    *n_points = s->n_sizes;
-    double largest = 0;
-    for (size_t i = 0; i < s->n_sizes; i++)
-        largest = s->sizes[i] > largest ? s->sizes[i] : largest;
-    size_t bytes = (size_t)largest;
+    HF_TRY(hf_sweep_read(&s->sweep, args));
+    *n_points = s->sweep.n;
+    size_t bytes = (size_t)hf_sweep_largest(&s->sweep);
     HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes));
     s->sent = host_block(bytes);
     s->got = host_block(bytes);
@@ -61,10 +54,14 @@ static void transfer_teardown(void *state) {
     free(s->got);
 }
 
+static size_t transfer_inner(const void *state, size_t point) {
+    return hf_sweep_inner(&((const transfer *)state)->sweep, point);
+}
+
 /* A block of its own for each sample, in the memory where the timed copy starts. */
 static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     transfer *s = state;
-    size_t bytes = (size_t)s->sizes[point];
+    size_t bytes = (size_t)s->sweep.sizes[point];
     for (size_t i = 0; i < bytes; i++)
         s->sent[i] = (unsigned char)((i * 167 + i / 251) + 31 * sample +
                                      97 * (uint64_t)s->env.rank + s->env.seed);
@@ -77,7 +74,7 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
 static hf_status transfer_step(void *state, size_t point, size_t inner) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t bytes = (size_t)s->sizes[point];
+    size_t bytes = (size_t)s->sweep.sizes[point];
     for (size_t step = 0; step < inner; step++)
         HF_TRY(s->reads
                    ? device->ops->read(device, s->block, 0, s->got, bytes, NULL)
@@ -89,7 +86,7 @@ static hf_status transfer_verify(void *state, size_t point, size_t inner,
                                  double *error) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t bytes = (size_t)s->sizes[point], wrong = 0;
+    size_t bytes = (size_t)s->sweep.sizes[point], wrong = 0;
     (void)inner;
     if (!s->reads)
         HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL));
@@ -100,22 +97,19 @@ static hf_status transfer_verify(void *state, size_t point, size_t inner,
 }
 
 static void transfer_label(const void *state, size_t point, double *values) {
-    values[0] = ((const transfer *)state)->sizes[point];
+    values[0] = ((const transfer *)state)->sweep.sizes[point];
 }
 
 /* Bytes per second of all ranks together. */
 static void transfer_metric(const void *state, size_t point, double seconds,
                             double *values) {
     const transfer *s = state;
-    values[0] = s->env.size * s->sizes[point] / seconds;
+    values[0] = s->env.size * s->sweep.sizes[point] / seconds;
 }
 
 static void transfer_figure(const void *state, const double *seconds, double *values) {
     const transfer *s = state;
-    size_t smallest = 0;
-    for (size_t i = 1; i < s->n_sizes; i++)
-        smallest = s->sizes[i] < s->sizes[smallest] ? i : smallest;
-    values[0] = seconds[smallest];
+    values[0] = seconds[hf_sweep_smallest(&s->sweep)];
 }
 
 const hf_bench_ops hf_bench_transfer = {
@@ -128,6 +122,7 @@ const hf_bench_ops hf_bench_transfer = {
     .figures = figures,
     .setup = transfer_setup,
     .label = transfer_label,
+    .inner = transfer_inner,
     .prepare = transfer_prepare,
     .step = transfer_step,
     .verify = transfer_verify,

@@ -9,11 +9,11 @@ __attribute__((format(printf, 2, 3))) hf_status hf_fail(hf_status status,
                                                         const char *format, ...);
 
 /** Pass a failure on unchanged. */
-#define HF_TRY(call)                                                                   \
-    do {                                                                               \
-        hf_status hf_try_status = (call);                                              \
-        if (hf_try_status != HF_OK)                                                    \
-            return hf_try_status;                                                      \
+#define HF_TRY(call)                      \
+    do {                                  \
+        hf_status hf_try_status = (call); \
+        if (hf_try_status != HF_OK)       \
+            return hf_try_status;         \
     } while (0)
 
 #endif

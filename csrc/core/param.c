@@ -81,6 +81,7 @@ static hf_status value_set_numbers(value *v, size_t n, const double *numbers) {
         return hf_fail(HF_EARG, "%s: no value given", p->name);
     if (n > 1 && p->kind != HF_INTS)
         return hf_fail(HF_EARG, "%s: %zu values given, one expected", p->name, n);
+    assert(numbers);
     for (size_t i = 0; i < n; i++)
         HF_TRY(number_check(p, numbers[i]));
     double *copy = malloc(n * sizeof *copy);

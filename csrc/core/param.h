@@ -1,8 +1,40 @@
-/* param.h - parameter values as benchmarks read them. */
+/* param.h - parameters: described by tables, refused by one function. */
 #ifndef HF_PARAM_H
 #define HF_PARAM_H
 
 #include "hf.h"
+
+typedef enum hf_kind { HF_INT, HF_REAL, HF_TEXT, HF_INTS } hf_kind;
+
+/** One parameter; a table of them ends with name == NULL. */
+typedef struct hf_param {
+    const char *name;
+    const char *summary;  /**< one sentence, unit in brackets */
+    const char *fallback; /**< the default, as text */
+    const char *choices;  /**< HF_TEXT: "a|b|c"; NULL allows any text */
+    const char *macro; /**< kernel knob: the build option; NULL for a host parameter */
+    double low, high;  /**< inclusive bounds of every number */
+    hf_kind kind;
+} hf_param;
+
+/** Values of a benchmark's and the session's parameters. */
+typedef struct hf_args hf_args;
+
+/** Defaults for benchmark `bench`; free with hf_args_free. */
+hf_status hf_args_new(hf_args **out, const char *bench);
+void hf_args_free(hf_args *args);
+/** Set one parameter from numbers (n >= 1) or from text; refuses unknown names, wrong
+ *  kinds and values out of bounds with the known choices in the message. */
+hf_status hf_args_set(hf_args *args, const char *name, size_t n, const double *numbers,
+                      const char *text);
+/** Entry `index` of the table, NULL past the end. */
+const hf_param *hf_args_param(const hf_args *args, size_t index);
+size_t hf_args_count(const hf_args *args, size_t index);
+/** The values of a numeric parameter; NULL for text. */
+const double *hf_args_numbers(const hf_args *args, size_t index);
+const char *hf_args_text(const hf_args *args, size_t index);
+
+/* ---- for benchmarks ---- */
 
 /** Defaults of two tables, the benchmark's and the session's. */
 hf_status hf_args_make(hf_args **out, const char *bench, const hf_param *own,

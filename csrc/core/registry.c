@@ -7,11 +7,11 @@
 #include "core/error.h"
 
 /* hf_components.inc holds one line HF_<KIND>(name) per component; CMake writes it. */
-#define HF_BENCH(name) extern const hf_bench_ops hf_bench_##name;
-#define HF_EXCHANGE(name) extern const hf_exchange_ops hf_exchange_##name;
-#define HF_DEVICE(name) extern const hf_device_ops hf_device_##name;
+#define HF_BENCH(name)     extern const hf_bench_ops hf_bench_##name;
+#define HF_EXCHANGE(name)  extern const hf_exchange_ops hf_exchange_##name;
+#define HF_DEVICE(name)    extern const hf_device_ops hf_device_##name;
 #define HF_TRANSPORT(name) extern const hf_transport_ops hf_transport_##name;
-#define HF_MODEL(name) extern const hf_model_ops hf_model_##name;
+#define HF_MODEL(name)     extern const hf_model_ops hf_model_##name;
 #define HF_KERNEL_STEM(name)
 #include "hf_components.inc"
 #undef HF_BENCH
@@ -27,13 +27,12 @@ typedef struct component {
     const void *ops;
 } component;
 
-#define ENTRY(kind, name)                                                              \
-    {#kind, #name, &hf_##kind##_##name},
-#define HF_BENCH(name) ENTRY(bench, name)
-#define HF_EXCHANGE(name) ENTRY(exchange, name)
-#define HF_DEVICE(name) ENTRY(device, name)
+#define ENTRY(kind, name)  {#kind, #name, &hf_##kind##_##name},
+#define HF_BENCH(name)     ENTRY(bench, name)
+#define HF_EXCHANGE(name)  ENTRY(exchange, name)
+#define HF_DEVICE(name)    ENTRY(device, name)
 #define HF_TRANSPORT(name) ENTRY(transport, name)
-#define HF_MODEL(name) ENTRY(model, name)
+#define HF_MODEL(name)     ENTRY(model, name)
 #define HF_KERNEL_STEM(name)
 static const component components[] = {
 #include "hf_components.inc"
@@ -70,12 +69,12 @@ static hf_status find(const void **out, const char *kind, const char *what,
     return hf_fail(HF_ENOENT, "no %s \"%s\"; known: %s", what, name, known);
 }
 
-#define FINDER(kind, type, what)                                                       \
-    hf_status hf_##kind##_find(const type **out, const char *name) {                   \
-        const void *ops;                                                               \
-        HF_TRY(find(&ops, #kind, what, name));                                         \
-        *out = ops;                                                                    \
-        return HF_OK;                                                                  \
+#define FINDER(kind, type, what)                                     \
+    hf_status hf_##kind##_find(const type **out, const char *name) { \
+        const void *ops;                                             \
+        HF_TRY(find(&ops, #kind, what, name));                       \
+        *out = ops;                                                  \
+        return HF_OK;                                                \
     }
 FINDER(bench, hf_bench_ops, "benchmark")
 FINDER(exchange, hf_exchange_ops, "exchange scheme")

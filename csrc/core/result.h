@@ -1,8 +1,32 @@
-/* result.h - results as the session fills them. */
+/* result.h - columns and summary of a run. */
 #ifndef HF_RESULT_H
 #define HF_RESULT_H
 
 #include "hf.h"
+
+typedef enum hf_dtype { HF_F64, HF_I64, HF_BOOL } hf_dtype;
+
+typedef struct hf_column {
+    char name[32];
+    const char *unit;
+    void *data; /**< C order; owned by the result */
+    size_t shape[3];
+    int n_dims;
+    hf_dtype dtype;
+} hf_column;
+
+typedef struct hf_result hf_result;
+
+const hf_column *hf_result_column(const hf_result *result, size_t index);
+/** Entry `index` of the summary: false past the end. NaN stands for "no value". */
+bool hf_result_summary(const hf_result *result, size_t index, const char **name,
+                       const char **unit, double *value);
+/** Entry `index` of the remarks about the run, NULL past the end. */
+const char *hf_result_note(const hf_result *result, size_t index);
+bool hf_result_verified(const hf_result *result);
+void hf_result_free(hf_result *result);
+
+/* ---- for the session ---- */
 
 /** One allocation for all columns, zeroed; names, units, shapes and dtypes come from
  *  `columns`, whose data pointers are ignored. */

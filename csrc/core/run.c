@@ -194,6 +194,17 @@ static void loop_close(hf_loop *l) {
     free(l->state);
 }
 
+/* Do both ends of every message agree? Collective. */
+static hf_status plans_check(const hf_loop *l) {
+    for (size_t i = 0; l->ops->plan && i < l->n_points; i++) {
+        size_t n;
+        const hf_message *messages = l->ops->plan(l->state, i, &n);
+        hf_transport *net = l->session->net;
+        HF_TRY(hf_agree(net, hf_plan_check(net, n, messages)));
+    }
+    return HF_OK;
+}
+
 static hf_status points_take(hf_loop *l) {
     size_t room = l->reps ? l->reps : l->max_reps;
     double *scratch = malloc(room * sizeof *scratch);
@@ -242,6 +253,8 @@ hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run
     hf_status status = hf_agree(net, loop_open(&l, session, run));
     if (status == HF_OK && l.ops->connect)
         status = hf_agree(net, l.ops->connect(l.state));
+    if (status == HF_OK)
+        status = plans_check(&l);
     if (status == HF_OK)
         status = points_take(&l);
     if (status == HF_OK)

@@ -63,6 +63,7 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0;
     for (size_t i = 0; i < l->n_points; i++)
         longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
+    assert(columns);
     for (const hf_quantity *q = l->ops->labels; q && q->name; q++)
         columns[n++] = column_make(q->name, "", q->unit, q->dtype, l->n_points);
     for (size_t i = 0; i < N_STATS; i++)

@@ -11,9 +11,11 @@
 #include "core/registry.h"
 
 const hf_param hf_session_params[] = {
-    {"reps", "timed repetitions per point; 0: until the median's interval is within 5 %",
-     "10", NULL, NULL, 0, 1e6, HF_INT},
-    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL, 6, 1e6, HF_INT},
+    {"reps",
+     "timed repetitions per point; 0: until the median's interval is within 5 %", "10",
+     NULL, NULL, 0, 1e6, HF_INT},
+    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL, 6, 1e6,
+     HF_INT},
     {"time_limit", "longest time at one point where reps is 0 [s]", "5", NULL, NULL, 0,
      1e6, HF_REAL},
     {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
@@ -33,8 +35,8 @@ typedef struct verdict {
 static int cause_find(const verdict *all, int size) {
     int cause = -1;
     for (int rank = 0; rank < size; rank++)
-        if (all[rank].status != HF_OK &&
-            (cause < 0 || (all[cause].status == HF_ECOMM && all[rank].status != HF_ECOMM)))
+        if (all[rank].status != HF_OK && (cause < 0 || (all[cause].status == HF_ECOMM &&
+                                                        all[rank].status != HF_ECOMM)))
             cause = rank;
     return cause;
 }
@@ -48,15 +50,19 @@ hf_status hf_agree(hf_transport *net, hf_status status) {
     verdict *all = malloc((size_t)net->size * sizeof *all);
     if (!all)
         return hf_fail(HF_ENOMEM, "no memory for %d answers", net->size);
-    hf_status gathered = net->ops->gather(net, all, &mine, sizeof mine);
-    if (gathered == HF_OK) {
-        int cause = cause_find(all, net->size);
-        if (cause >= 0)
-            gathered = hf_fail((hf_status)all[cause].status, "rank %d: %s", cause,
-                               all[cause].text);
+    hf_status agreed = net->ops->gather(net, all, &mine, sizeof mine);
+    int cause = agreed == HF_OK ? cause_find(all, net->size) : -1;
+    if (cause >= 0) {
+        const verdict *worst = &all[cause];
+        bool same = true; /* what all ranks say needs no rank's name */
+        for (int rank = 0; rank < net->size; rank++)
+            same = same && strcmp(all[rank].text, worst->text) == 0;
+        agreed =
+            same ? hf_fail((hf_status)worst->status, "%s", worst->text)
+                 : hf_fail((hf_status)worst->status, "rank %d: %s", cause, worst->text);
     }
     free(all);
-    return gathered;
+    return agreed;
 }
 
 hf_status hf_args_new(hf_args **out, const char *bench) {
@@ -90,20 +96,25 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
 
 static hf_status parts_open(hf_session *session, const hf_options *options) {
     const hf_exchange_ops *scheme;
-    const char *name = options->exchange && *options->exchange ? options->exchange
-                                                               : "pcie";
+    const char *name =
+        options->exchange && *options->exchange ? options->exchange : "pcie";
     HF_TRY(hf_exchange_find(&scheme, name));
     HF_TRY(device_open(session, scheme, options->device ? options->device : ""));
     return scheme->open(&session->exchange, session->device, session->net);
 }
 
-static hf_status hosts_gather(hf_session *session) {
-    char mine[HF_HOST_NAME] = "";
-    gethostname(mine, sizeof mine - 1);
-    session->hosts = malloc((size_t)session->net->size * HF_HOST_NAME);
-    if (!session->hosts)
-        return hf_fail(HF_ENOMEM, "no memory for %d host names", session->net->size);
-    return session->net->ops->gather(session->net, session->hosts, mine, sizeof mine);
+static hf_status places_gather(hf_session *session) {
+    const hf_device_info *info = &session->device->info;
+    hf_place mine = {0};
+    gethostname(mine.host, sizeof mine.host - 1);
+    snprintf(mine.device, sizeof mine.device, "%s:%d %s", info->runtime, info->index,
+             info->name);
+    session->places = malloc((size_t)session->net->size * sizeof mine);
+    hf_status status = session->places ? HF_OK
+                                       : hf_fail(HF_ENOMEM, "no memory for %d places",
+                                                 session->net->size);
+    HF_TRY(hf_agree(session->net, status));
+    return session->net->ops->gather(session->net, session->places, &mine, sizeof mine);
 }
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {
@@ -121,7 +132,7 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
     session->net->deadline = 60;
     status = hf_agree(session->net, parts_open(session, options));
     if (status == HF_OK)
-        status = hosts_gather(session);
+        status = places_gather(session);
     if (status != HF_OK) {
         hf_session_close(session);
         return status;
@@ -138,7 +149,7 @@ void hf_session_close(hf_session *session) {
     if (session->device)
         session->device->ops->close(session->device);
     session->net->ops->close(session->net);
-    free(session->hosts);
+    free(session->places);
     free(session);
 }
 
@@ -151,7 +162,7 @@ hf_facts hf_session_facts(const hf_session *session) {
         .exchange = scheme->name,
         .kernel_routed = scheme->kernel_routed,
         .emulated = session->device->info.emulated && !scheme->host_memory,
-        .hosts = session->hosts,
+        .places = session->places,
         .device = &session->device->info,
     };
 }

@@ -2,13 +2,14 @@
 #ifndef HF_SESSION_H
 #define HF_SESSION_H
 
+#include "core/param.h"
 #include "exchange.h"
 
 struct hf_session {
     hf_transport *net;
     hf_device *device;
     hf_exchange *exchange;
-    char *hosts; /* [size, HF_HOST_NAME] */
+    hf_place *places; /* [size] */
 };
 
 /** Parameters that every benchmark has. */

@@ -7,7 +7,7 @@
 /** NaN where there are too few samples: quartiles need 4, the interval 6, p95 20, p99
  *  100. All in the unit of the samples. */
 typedef struct hf_stats {
-    double best;             /**< the smallest */
+    double best; /**< the smallest */
     double median;
     double low, high;        /**< distribution-free 95 % interval of the median */
     double q1, q3, p95, p99; /**< linear interpolation between order statistics */

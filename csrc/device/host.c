@@ -112,6 +112,7 @@ static void host_close(hf_device *base) {
 }
 
 static hf_status host_build(hf_device *base, const char *source, const char *options,
+                            /* NOLINTNEXTLINE(readability-non-const-parameter) */
                             unsigned char **binary, size_t *bytes) {
     (void)base, (void)source, (void)options, (void)binary, (void)bytes;
     return hf_fail(HF_ENOTSUP, "device \"host\" compiles nothing: its kernels are C "

@@ -38,10 +38,10 @@ const char *hf_opencl_code(cl_int code);
 /** Whether `part` occurs in `text`, in upper or lower case. */
 bool hf_opencl_contains(const char *text, const char *part);
 
-hf_status hf_opencl_build(hf_device *device, const char *source, const char *options,
+hf_status hf_opencl_build(hf_device *base, const char *source, const char *options,
                           unsigned char **binary, size_t *bytes);
-hf_status hf_opencl_load(hf_device *device, const char *name,
-                         const unsigned char *binary, size_t bytes);
+hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char *binary,
+                         size_t bytes);
 
 hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name);
 void hf_opencl_kernel_free(hf_kernel *kernel);

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-/** The first two lines of `log` that name an error, else its first line, on one line. */
+/** The first two lines of `log` that name an error, else its first, on one line. */
 static void log_trim(char *line, size_t size, const char *log) {
     size_t used = 0, n_errors = 0;
     line[0] = '\0';
@@ -17,8 +17,7 @@ static void log_trim(char *line, size_t size, const char *log) {
         size_t kept = length < sizeof text ? length : sizeof text - 1;
         memcpy(text, at, kept);
         text[kept] = '\0';
-        bool error =
-            hf_opencl_contains(text, "error") && !hf_opencl_contains(text, "generated");
+        bool error = hf_opencl_contains(text, "error:");
         if (kept == 0 || (!error && used > 0))
             continue;
         if (error && n_errors++ == 0)

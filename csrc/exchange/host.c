@@ -22,7 +22,8 @@ static hf_status host_reserve(hf_exchange *exchange, size_t bytes) {
 }
 
 static hf_status host_move(hf_exchange *exchange, hf_buffer *recv,
-                           const hf_buffer *send, size_t n, const hf_message *messages) {
+                           const hf_buffer *send, size_t n,
+                           const hf_message *messages) {
     hf_transport *net = exchange->net;
     for (size_t i = 0; i < n; i++) {
         const hf_message *m = &messages[i];

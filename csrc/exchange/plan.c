@@ -1,4 +1,5 @@
 /* plan.c - do both ends of every message agree? */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ static hf_status own_check(const hf_transport *net, size_t n,
         const hf_message *m = &messages[i];
         int bad = m->to < 0 || m->to >= net->size ? m->to : m->from;
         if (bad < 0 || bad >= net->size)
-            return hf_fail(HF_EARG, "message %zu of rank %d names rank %d; ranks are 0 "
-                                    ".. %d",
+            return hf_fail(HF_EARG,
+                           "message %zu of rank %d names rank %d; ranks are 0 "
+                           ".. %d",
                            i, net->rank, bad, net->size - 1);
         if (m->bytes == 0)
             return hf_fail(HF_EARG, "message %zu of rank %d is empty", i, net->rank);
@@ -58,6 +60,7 @@ hf_status hf_plan_check(hf_transport *net, size_t n, const hf_message *messages)
     hf_status status = counts ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a plan");
     if (status == HF_OK)
         status = net->ops->gather(net, counts, &n, sizeof n);
+    assert(status != HF_OK || counts);
     for (size_t r = 0; status == HF_OK && r < size; r++)
         room = counts[r] > room ? counts[r] : room;
     if (status == HF_OK && room > 0) {

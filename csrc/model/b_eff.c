@@ -97,9 +97,10 @@ static void bound_eval(size_t n, const double *const *in, double *const *out) {
 }
 
 /* Eq. 1. */
-static const hf_term mean_inputs[] = {{"bandwidth", "B/s", "at each message size"}, {0}};
-static const hf_term mean_outputs[] = {
-    {"b_eff", "B/s", "mean over the message sizes"}, {0}};
+static const hf_term mean_inputs[] = {{"bandwidth", "B/s", "at each message size"},
+                                      {0}};
+static const hf_term mean_outputs[] = {{"b_eff", "B/s", "mean over the message sizes"},
+                                       {0}};
 
 static void mean_eval(size_t n, const double *const *in, double *const *out) {
     double sum = 0;
@@ -110,16 +111,19 @@ static void mean_eval(size_t n, const double *const *in, double *const *out) {
 
 static const hf_formula formulas[] = {
     {"channel",
-     "Eq. 3 and 4: external channels; counts what all kernel pairs of all boards send, one "
+     "Eq. 3 and 4: external channels; counts what all kernel pairs of all boards send, "
+     "one "
      "way",
      channel_inputs, time_and_bandwidth, false, channel_eval},
-    {"pcie", "Eq. 2: read, MPI and write one after the other; counts one message per rank",
+    {"pcie",
+     "Eq. 2: read, MPI and write one after the other; counts one message per rank",
      pcie_inputs, time_and_bandwidth, false, pcie_eval},
-    {"host", "Eq. 2 without a device: MPI alone; counts one message per rank", host_inputs,
-     time_and_bandwidth, false, host_eval},
+    {"host", "Eq. 2 without a device: MPI alone; counts one message per rank",
+     host_inputs, time_and_bandwidth, false, host_eval},
     {"link", "latency plus size over bandwidth: one term of Eq. 2 from a data sheet",
      link_inputs, link_outputs, false, link_eval},
-    {"bound", "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
+    {"bound",
+     "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
      bound_inputs, bound_outputs, false, bound_eval},
     {"mean", "Eq. 1: effective bandwidth, the mean over the message sizes", mean_inputs,
      mean_outputs, true, mean_eval},

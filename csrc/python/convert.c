@@ -1,7 +1,7 @@
 /* convert.c - the library's values as Python's, and back. */
 #include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL hf_array_api
 #define NO_IMPORT_ARRAY
 #include <numpy/arrayobject.h>
@@ -35,8 +35,7 @@ static PyObject *column_array(const hf_column *column, PyObject *owner) {
         shape[d] = (npy_intp)column->shape[d];
     PyObject *array = PyArray_SimpleNewFromData(column->n_dims, shape,
                                                 types[column->dtype], column->data);
-    if (array &&
-        PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
+    if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
         Py_CLEAR(array);
     return array;
 }
@@ -57,7 +56,8 @@ static PyObject *summary_dict(const hf_result *result) {
     PyObject *summary = PyDict_New();
     const char *name, *unit;
     double value;
-    for (size_t i = 0; summary && hf_result_summary(result, i, &name, &unit, &value); i++)
+    for (size_t i = 0; summary && hf_result_summary(result, i, &name, &unit, &value);
+         i++)
         if (dict_put(summary, name, Py_BuildValue("(sd)", unit, value)) < 0)
             Py_CLEAR(summary);
     return summary;
@@ -116,12 +116,12 @@ PyObject *result_dict(hf_result *result, const hf_args *args) {
         return NULL;
     }
     PyObject *dict = PyDict_New();
-    if (dict && (dict_put(dict, "columns", columns_dict(result, owner)) < 0 ||
-                 dict_put(dict, "summary", summary_dict(result)) < 0 ||
-                 dict_put(dict, "parameters", parameters_dict(args)) < 0 ||
-                 dict_put(dict, "notes", notes_list(result)) < 0 ||
-                 dict_put(dict, "verified",
-                          PyBool_FromLong(hf_result_verified(result))) < 0))
+    if (dict &&
+        (dict_put(dict, "columns", columns_dict(result, owner)) < 0 ||
+         dict_put(dict, "summary", summary_dict(result)) < 0 ||
+         dict_put(dict, "parameters", parameters_dict(args)) < 0 ||
+         dict_put(dict, "notes", notes_list(result)) < 0 ||
+         dict_put(dict, "verified", PyBool_FromLong(hf_result_verified(result))) < 0))
         Py_CLEAR(dict);
     Py_DECREF(owner);
     return dict;

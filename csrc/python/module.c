@@ -1,7 +1,7 @@
 /* module.c - the extension hpccfpga._core: module, exceptions, functions. */
 #include "module.h"
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL hf_array_api
 #include <numpy/arrayobject.h>
 #include <string.h>
@@ -63,10 +63,8 @@ static PyObject *core_devices(PyObject *module, PyObject *unused) {
         hf_device_info info;
         bool found;
         hf_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = hf_device_list(&info, i, &found);
-        Py_END_ALLOW_THREADS
-        if (status != HF_OK) {
+        Py_BEGIN_ALLOW_THREADS status = hf_device_list(&info, i, &found);
+        Py_END_ALLOW_THREADS if (status != HF_OK) {
             Py_DECREF(list);
             return status_raise(PyModule_GetState(module), status);
         }
@@ -198,7 +196,8 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
     size_t n = 0;
     while (PyDict_Next(inputs, &at, &key, &value))
         if (!PyUnicode_Check(key) || !term_known(f->inputs, key)) {
-            PyErr_Format(PyExc_ValueError, "formula \"%s\" has no input %R", f->name, key);
+            PyErr_Format(PyExc_ValueError, "formula \"%s\" has no input %R", f->name,
+                         key);
             return NULL;
         }
     for (; f->inputs[n].name; n++) {
@@ -213,8 +212,8 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
             break;
     }
     if (!PyErr_Occurred())
-        iterator = (PyArrayMultiIterObject *)PyArray_MultiIterFromObjects(
-            arrays, (int)n, 0);
+        iterator =
+            (PyArrayMultiIterObject *)PyArray_MultiIterFromObjects(arrays, (int)n, 0);
     for (size_t i = 0; i < n; i++)
         Py_XDECREF(arrays[i]);
     return iterator;
@@ -225,7 +224,7 @@ static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *input
     size_t n_in = term_count(f->inputs), n_out = term_count(f->outputs);
     size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
     double *in[MAX_TERMS], *out[MAX_TERMS];
-    double *block = PyMem_New(double, n_in * n + 1);
+    double *block = PyMem_New(double, n_in *n + 1);
     PyObject *arrays = block ? PyTuple_New((Py_ssize_t)n_out) : PyErr_NoMemory();
     for (size_t i = 0; i < n_in; i++)
         in[i] = block + i * n;
@@ -296,9 +295,8 @@ static int core_exec(PyObject *module) {
     module_state *state = PyModule_GetState(module);
     if (_import_array() < 0)
         return -1;
-    state->error = PyErr_NewExceptionWithDoc("hpccfpga.Error",
-                                             "A device or communication error.",
-                                             PyExc_RuntimeError, NULL);
+    state->error = PyErr_NewExceptionWithDoc(
+        "hpccfpga.Error", "A device or communication error.", PyExc_RuntimeError, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0)
         return -1;
     return session_type_add(module, state);

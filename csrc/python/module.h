@@ -5,6 +5,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "core/param.h"
+#include "core/result.h"
 #include "hf.h"
 
 typedef struct module_state {

@@ -46,11 +46,9 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!self)
         return NULL;
     hf_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = hf_session_open(&((session_object *)self)->session, &options);
-    Py_END_ALLOW_THREADS
-    if (status == HF_OK)
-        return self;
+    Py_BEGIN_ALLOW_THREADS status =
+        hf_session_open(&((session_object *)self)->session, &options);
+    Py_END_ALLOW_THREADS if (status == HF_OK) return self;
     PyObject *none = status_raise(state_of(self), status);
     Py_DECREF(self);
     return none;
@@ -72,10 +70,8 @@ static PyObject *session_close(PyObject *self, PyObject *unused) {
     }
     hf_session *session = object->session;
     object->session = NULL;
-    Py_BEGIN_ALLOW_THREADS
-    hf_session_close(session);
-    Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS hf_session_close(session);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 /* ---- run ---- */
@@ -187,12 +183,10 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     hf_status status = args_fill(&values, run.bench, params);
     run.args = values;
     ((session_object *)self)->running = true;
-    Py_BEGIN_ALLOW_THREADS
-    status = hf_session_agree(session, status);
+    Py_BEGIN_ALLOW_THREADS status = hf_session_agree(session, status);
     if (status == HF_OK)
         status = hf_session_run(session, &result, &run);
-    Py_END_ALLOW_THREADS
-    ((session_object *)self)->running = false;
+    Py_END_ALLOW_THREADS((session_object *)self)->running = false;
     PyObject *answer = NULL;
     if (w.raised) {
         PyErr_SetObject((PyObject *)Py_TYPE(w.raised), w.raised);
@@ -229,11 +223,10 @@ static PyObject *session_build(PyObject *self, PyObject *args) {
     unsigned char *binary;
     size_t bytes;
     hf_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = hf_session_build(session, source, options, &binary, &bytes);
-    Py_END_ALLOW_THREADS
-    if (status != HF_OK)
-        return status_raise(state_of(self), status);
+    Py_BEGIN_ALLOW_THREADS status =
+        hf_session_build(session, source, options, &binary, &bytes);
+    Py_END_ALLOW_THREADS if (status != HF_OK) return status_raise(state_of(self),
+                                                                  status);
     PyObject *answer =
         PyBytes_FromStringAndSize((const char *)binary, (Py_ssize_t)bytes);
     free(binary);
@@ -246,11 +239,8 @@ static PyObject *session_agree(PyObject *self, PyObject *error) {
         return NULL;
     module_state *state = state_of(self);
     hf_status status = error == Py_None ? HF_OK : exception_status(state, error);
-    Py_BEGIN_ALLOW_THREADS
-    status = hf_session_agree(session, status);
-    Py_END_ALLOW_THREADS
-    if (status != HF_OK)
-        return status_raise(state, status);
+    Py_BEGIN_ALLOW_THREADS status = hf_session_agree(session, status);
+    Py_END_ALLOW_THREADS if (status != HF_OK) return status_raise(state, status);
     Py_RETURN_NONE;
 }
 
@@ -277,16 +267,19 @@ static PyObject *fact_get(PyObject *self, void *which) {
     default:
         break;
     }
-    PyObject *hosts = PyList_New(facts.size);
-    for (int rank = 0; hosts && rank < facts.size; rank++) {
-        PyObject *host = PyUnicode_DecodeFSDefault(facts.hosts + rank * HF_HOST_NAME);
-        if (!host || PyList_SetItem(hosts, rank, host) < 0)
-            Py_CLEAR(hosts);
+    PyObject *list = PyList_New(facts.size);
+    for (int rank = 0; list && rank < facts.size; rank++) {
+        const hf_place *place = &facts.places[rank];
+        PyObject *text = PyUnicode_DecodeFSDefault(
+            (char)(intptr_t)which == 'h' ? place->host : place->device);
+        if (!text || PyList_SetItem(list, rank, text) < 0)
+            Py_CLEAR(list);
     }
-    return hosts;
+    return list;
 }
 
-#define FACT(name, which, doc) {name, fact_get, NULL, doc, (void *)(intptr_t)(which)}
+#define FACT(name, which, doc) \
+    { name, fact_get, NULL, doc, (void *)(intptr_t)(which) }
 static PyGetSetDef session_facts[] = {
     FACT("rank", 'r', "This rank, 0 .. size - 1."),
     FACT("size", 's', "Number of ranks."),
@@ -296,6 +289,7 @@ static PyGetSetDef session_facts[] = {
     FACT("emulated", 'e', "Whether a CPU stands in for the accelerator."),
     FACT("device", 'd', "The device as a dict."),
     FACT("hosts", 'h', "Host name of each rank."),
+    FACT("devices", 'v', "Runtime, index and name of each rank's device."),
     {0},
 };
 
@@ -336,7 +330,7 @@ static PyType_Spec session_spec = {
 
 int session_type_add(PyObject *module, module_state *state) {
     state->session_type = PyType_FromModuleAndSpec(module, &session_spec, NULL);
-    return state->session_type ? PyModule_AddObjectRef(module, "Session",
-                                                       state->session_type)
-                               : -1;
+    return state->session_type
+               ? PyModule_AddObjectRef(module, "Session", state->session_type)
+               : -1;
 }

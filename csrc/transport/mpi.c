@@ -16,6 +16,7 @@ static const size_t chunk_bytes = (size_t)1 << 30;
 
 enum {
     SPINS = 4096,   /* tests between two looks at the clock */
+    EVERYBODY = -1, /* in place of a rank */
     TAGS = 1 << 14, /* epochs before tags repeat; MPI guarantees 2^15 */
     PAGE = 4096,
 };
@@ -24,7 +25,7 @@ typedef struct mpi {
     hf_transport base;
     MPI_Comm data, alarms; /* duplicates of the caller's */
     int epoch;
-    bool broken;
+    char broken[128]; /* why, once a deadline has passed */
 } mpi;
 
 typedef struct window {
@@ -51,9 +52,11 @@ static hf_status alarm_check(mpi *net) {
     return raised ? hf_fail(HF_ECOMM, "rank %d stopped", status.MPI_SOURCE) : HF_OK;
 }
 
-/* Wait for requests by the deadline. Point-to-point requests also end with an alarm and
- * are cancelled; those of collectives cannot be and stay behind. */
-static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, bool paired) {
+/* Wait by the deadline for the requests of a message from rank `from`, or of a collective
+ * of everybody. Messages also end with an alarm and are cancelled then; collectives cannot
+ * be and stay behind. */
+static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from) {
+    bool paired = from != EVERYBODY;
     int done = 0;
     for (int spin = 0; spin < SPINS && !done; spin++)
         TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
@@ -65,9 +68,12 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, bool pair
         if (!done && paired)
             status = alarm_check(net);
         if (!done && status == HF_OK && hf_clock_now() - start > net->base.deadline) {
-            net->broken = true;
-            status =
-                hf_fail(HF_ECOMM, "waited %g s for another rank", net->base.deadline);
+            char whom[32] = "the other ranks";
+            if (paired)
+                snprintf(whom, sizeof whom, "rank %d", from);
+            snprintf(net->broken, sizeof net->broken, "rank %d waited %g s for %s",
+                     net->base.rank, net->base.deadline, whom);
+            status = hf_fail(HF_ECOMM, "%s", net->broken);
         }
     }
     for (int i = 0; status != HF_OK && paired && i < n; i++) {
@@ -80,11 +86,7 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, bool pair
 }
 
 static hf_status intact_check(const mpi *net) {
-    return net->broken ? hf_fail(HF_ECOMM,
-                                 "an earlier deadline passed on rank %d; open "
-                                 "a new session",
-                                 net->base.rank)
-                       : HF_OK;
+    return *net->broken ? hf_fail(HF_ECOMM, "%s", net->broken) : HF_OK;
 }
 
 static void mpi_close(hf_transport *base) {
@@ -93,7 +95,7 @@ static void mpi_close(hf_transport *base) {
     if (net)
         MPI_Finalized(&finalized);
     /* Freeing is collective: not with ranks that did not answer. */
-    if (!finalized && !net->broken) {
+    if (!finalized && !*net->broken) {
         if (net->data != MPI_COMM_NULL)
             MPI_Comm_free(&net->data);
         if (net->alarms != MPI_COMM_NULL)
@@ -178,7 +180,7 @@ static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void
                           net->data, &requests[0]));
         TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, net->epoch,
                           net->data, &requests[1]));
-        HF_TRY(requests_wait(net, 2, requests, true));
+        HF_TRY(requests_wait(net, 2, requests, from));
         at += (size_t)count;
     } while (at < bytes);
     return HF_OK;
@@ -191,7 +193,7 @@ static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
     MPI_Request request;
     TRY_MPI(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
                            net->data, &request));
-    return requests_wait(net, 1, &request, false);
+    return requests_wait(net, 1, &request, EVERYBODY);
 }
 
 static hf_status mpi_barrier(hf_transport *base) {
@@ -199,7 +201,7 @@ static hf_status mpi_barrier(hf_transport *base) {
     HF_TRY(intact_check(net));
     MPI_Request request;
     TRY_MPI(MPI_Ibarrier(net->data, &request));
-    return requests_wait(net, 1, &request, false);
+    return requests_wait(net, 1, &request, EVERYBODY);
 }
 
 /* Our view of every rank's part, on the page that its first byte shares with nobody. */
@@ -218,7 +220,7 @@ static hf_status parts_find(window *shared, int size) {
 static void mpi_unshare(hf_transport *base, hf_shared *shared) {
     window *w = (window *)shared;
     /* Freeing is collective: not with ranks that did not answer. */
-    if (w && w->handle != MPI_WIN_NULL && !((mpi *)base)->broken)
+    if (w && w->handle != MPI_WIN_NULL && !*((mpi *)base)->broken)
         MPI_Win_free(&w->handle);
     free(w);
 }

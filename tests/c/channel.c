@@ -13,6 +13,8 @@
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/param.h"
+#include "core/result.h"
 
 typedef struct program {
     unsigned char *binary;

@@ -6,14 +6,14 @@
 
 static int check_failures;
 
-#define CHECK(condition, ...)                                                          \
-    do {                                                                               \
-        if (!(condition)) {                                                            \
-            check_failures++;                                                          \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);            \
-            fprintf(stderr, "" __VA_ARGS__);                                           \
-            fputc('\n', stderr);                                                       \
-        }                                                                              \
+#define CHECK(condition, ...)                                               \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            check_failures++;                                               \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, "" __VA_ARGS__);                                \
+            fputc('\n', stderr);                                            \
+        }                                                                   \
     } while (0)
 
 #endif

@@ -124,7 +124,8 @@ static void result_test(void) {
         hf_result_integers(result, "c")[i] = i;
     for (int i = 0; i < 3; i++)
         hf_result_doubles(result, "a")[i] = i;
-    CHECK(hf_result_flags(result, "b")[4] == 1 && hf_result_integers(result, "c")[0] == 0);
+    CHECK(hf_result_flags(result, "b")[4] == 1 &&
+          hf_result_integers(result, "c")[0] == 0);
     CHECK((uintptr_t)hf_result_column(result, 2)->data % 64 == 0);
     CHECK(hf_result_column(result, 3) == NULL && hf_result_note(result, 0) == NULL);
     for (int i = 0; i < 6; i++)
@@ -145,7 +146,8 @@ static void registry_test(void) {
         const char *name, *summary;
         size_t n = 0;
         while (hf_component(kinds[k], n, &name, &summary)) {
-            CHECK(*name && strlen(summary) > 5 && strcmp(name, summary) != 0, "%s", name);
+            CHECK(*name && strlen(summary) > 5 && strcmp(name, summary) != 0, "%s",
+                  name);
             n++;
         }
         CHECK(n > 0, "%s", kinds[k]);

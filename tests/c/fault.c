@@ -96,7 +96,8 @@ static hf_status move_damaged(fault *f, hf_buffer *recv, const hf_buffer *send,
                               const hf_message *m) {
     hf_device *device = f->base.device;
     unsigned char *data = malloc(m->bytes), *old = malloc(m->bytes);
-    hf_status status = data && old ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a fault");
+    hf_status status =
+        data && old ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a fault");
     if (status == HF_OK)
         status = device->ops->read(device, recv, m->recv_at, old, m->bytes, NULL);
     if (status == HF_OK)

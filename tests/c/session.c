@@ -6,6 +6,8 @@
 
 #include "check.h"
 #include "core/error.h"
+#include "core/param.h"
+#include "core/result.h"
 
 static unsigned char *program;
 static size_t program_bytes;
@@ -57,7 +59,8 @@ static void result_check(const hf_result *result, size_t points) {
     const double *rate = column_find(result, "bandwidth")->data;
     const int64_t *sizes = column_find(result, "message_size")->data;
     const int64_t *reps = column_find(result, "reps")->data;
-    CHECK(samples->n_dims == 3 && samples->shape[0] == points && samples->shape[2] == 1);
+    CHECK(samples->n_dims == 3 && samples->shape[0] == points &&
+          samples->shape[2] == 1);
     double mean = 0;
     for (size_t p = 0; p < points; p++) {
         double best = INFINITY;
@@ -100,9 +103,10 @@ static void cancel_test(hf_session *session) {
     int rows = 0;
     hf_args *args = args_make("1,2,3", "3");
     hf_result *result = NULL;
-    hf_run run = {"b_eff", args, "b_eff_memory", program, program_bytes,
+    hf_run run = {"b_eff",          args, "b_eff_memory", program, program_bytes,
                   stop_after_first, &rows};
-    CHECK(hf_session_run(session, &result, &run) == HF_ECANCELED && !result && rows == 1);
+    CHECK(hf_session_run(session, &result, &run) == HF_ECANCELED && !result &&
+          rows == 1);
     CHECK(strcmp(hf_error(), "enough") == 0, "%s", hf_error());
     hf_args_free(args);
 }
@@ -111,8 +115,11 @@ static void cancel_test(hf_session *session) {
 static void too_large_test(hf_session *session) {
     hf_args *args = args_make("1,2147483648", "3");
     hf_result *result = NULL;
-    hf_run run = {.bench = "b_eff", .args = args, .kernel = "b_eff_memory",
-                  .binary = program, .binary_bytes = program_bytes};
+    hf_run run = {.bench = "b_eff",
+                  .args = args,
+                  .kernel = "b_eff_memory",
+                  .binary = program,
+                  .binary_bytes = program_bytes};
     if (hf_session_facts(session).device->max_alloc < 2147483648u) {
         CHECK(hf_session_run(session, &result, &run) == HF_ENOMEM);
         CHECK(strstr(hf_error(), "the largest size is"), "%s", hf_error());
@@ -123,8 +130,11 @@ static void too_large_test(hf_session *session) {
 static void kernel_faults_test(hf_session *session) {
     hf_args *args = args_make("1", "1");
     hf_result *result = NULL;
-    hf_run run = {.bench = "b_eff", .args = args, .kernel = "nonsense",
-                  .binary = (const unsigned char *)"nonsense", .binary_bytes = 8};
+    hf_run run = {.bench = "b_eff",
+                  .args = args,
+                  .kernel = "nonsense",
+                  .binary = (const unsigned char *)"nonsense",
+                  .binary_bytes = 8};
     CHECK(hf_session_run(session, &result, &run) != HF_OK && !result);
     CHECK(*hf_error(), "a failure without a line");
     hf_args_free(args);
@@ -145,7 +155,8 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "host") != 0)
         program_build(session, argv[3]);
     else
-        CHECK(hf_session_build(session, "", "", &program, &program_bytes) == HF_ENOTSUP);
+        CHECK(hf_session_build(session, "", "", &program, &program_bytes) ==
+              HF_ENOTSUP);
     run_test(session);
     cancel_test(session);
     too_large_test(session);

@@ -26,7 +26,8 @@ static unsigned char byte_of(int rank, size_t i) {
 
 static void sendrecv_test(void) {
     static const size_t lengths[] = {1, 7, 4096, 65536, 1000003};
-    int to = (net->rank + 1) % net->size, from = (net->rank + net->size - 1) % net->size;
+    int to = (net->rank + 1) % net->size,
+        from = (net->rank + net->size - 1) % net->size;
     for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
         size_t n = lengths[k], wrong = 0;
         unsigned char *out = malloc(n), *in = calloc(n + 1, 1);
@@ -114,8 +115,8 @@ int main(int argc, char **argv) {
     CHECK(mpi->open(&net, 0, version) == HF_EARG && strstr(hf_error(), "initialised"),
           "%s", hf_error());
     MPI_Init(&argc, &argv);
-    CHECK(mpi->open(&net, 0, "MPICH 4") == HF_EARG && strstr(hf_error(), "MPICH 4"), "%s",
-          hf_error());
+    CHECK(mpi->open(&net, 0, "MPICH 4") == HF_EARG && strstr(hf_error(), "MPICH 4"),
+          "%s", hf_error());
     CHECK(mpi->open(&net, 123456, version) == HF_EARG, "no communicator");
     int world;
     MPI_Comm_size(MPI_COMM_WORLD, &world);

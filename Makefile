@@ -1,0 +1,70 @@
+# Makefile - set up and go: `make run` measures, `make test` checks everything.
+#
+# Both install what is missing first: system packages by apt (as root or by sudo without a
+# password, otherwise they print the line to type), then .venv with this package in it.
+PYTHON ?= python3
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.PHONY: run test lint packages
+.NOTPARALLEL:
+
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+C := $(shell find csrc kernels tests benchmarks -name '*.[ch]' -o -name '*.cl')
+
+run: .venv/run
+	@mkdir -p results
+	hpccfpga run b_eff --ranks 2 --exchange pcie --calibrate \
+	    --json results/b_eff.json --plot results/b_eff.png
+
+test: lint
+	cmake --workflow --preset dev
+	printf '%s\n' $(filter csrc/%.c,$(C)) | \
+	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
+	    sed '/warnings\? generated/d'
+	cmake --workflow --preset asan
+	python -m pytest
+
+lint: .venv/test
+	ruff check
+	ruff format --check
+	codespell
+	clang-format --dry-run -Werror $(C)
+	mypy
+	MYPYPATH=python stubtest hpccfpga._core
+
+# One stamp per kind of install: .venv/run has what a user needs, .venv/test also the tools.
+.venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | packages
+	@echo "setting up .venv (the first time takes a minute or two)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "hpccfpga needs Python >= 3.11: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	@test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv
+	python -m pip install -q -e '.$(if $(filter %/test,$@),[dev])'
+	@touch .venv/run $@
+
+# What a machine lacks, as names of Debian packages: $(call lacks,COMMAND,PACKAGE).
+lacks = $(shell { $(1); } >/dev/null 2>&1 || echo $(2))
+packages:
+	@lacking="$(strip \
+	    $(call lacks,command -v cc,build-essential) \
+	    $(call lacks,$(PYTHON) -c 'import ensurepip',python3-venv) \
+	    $(call lacks,$(PYTHON) -c 'import sysconfig as s; open(s.get_path("include") + "/Python.h")',python3-dev) \
+	    $(call lacks,command -v mpicc,libopenmpi-dev) \
+	    $(call lacks,command -v mpirun,openmpi-bin) \
+	    $(call lacks,cc -include CL/cl.h -E -x c /dev/null,opencl-headers) \
+	    $(call lacks,cc -print-file-name=libOpenCL.so | grep /,ocl-icd-opencl-dev) \
+	    $(call lacks,ls $${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/*.icd,pocl-opencl-icd) \
+	    $(if $(filter test,$(MAKECMDGOALS)),$(call lacks,command -v valgrind,valgrind)))"; \
+	test -n "$$lacking" || exit 0; \
+	if [ "$$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=no; fi; \
+	if [ "$$sudo" = no ] || ! command -v apt-get >/dev/null; then \
+	    echo "missing here; please type this line and try again:"; \
+	    echo "  sudo apt-get update && sudo apt-get install -y $$lacking"; exit 1; \
+	fi; \
+	echo "installing $$lacking"; \
+	apt="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq"; \
+	$$apt update; \
+	$$apt install -y --no-install-recommends $$lacking >/dev/null

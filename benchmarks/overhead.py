@@ -1,0 +1,180 @@
+"""What hpccfpga costs beside the least code that does the same.
+
+Runs the ring of b_eff by hpccfpga and by minimal programs, interleaved over several
+rounds, with the same ``mpirun``, sizes, loop lengths and number of samples:
+
+* ``pcie`` against ``pcie_ring.c`` (OpenCL and MPI calls, nothing else),
+* ``host`` against ``host_ring.c`` (MPI_Sendrecv) and ``host_ring.py`` (mpi4py).
+
+Every figure is a median over rounds of a ratio taken within one round. Ends with 1 when
+a target is missed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import fmean, median
+
+HERE = Path(__file__).parent
+SCHEMES = ("pcie", "host")
+SHARE_OF_C = 0.97  # of the effective bandwidth of the C program
+SMALL = 4096  # up to here `host` must beat mpi4py at every size [B]
+ENVIRONMENT = os.environ | {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Any number of ranks, not bound to cores, as hpccfpga itself starts them.
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+Times = dict[int, float]  # seconds per step of each size [B]
+
+
+def arguments() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--exchange", choices=SCHEMES, help="default: all of them")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--reps", type=int, default=5, help="samples per size")
+    parser.add_argument("--sizes", help="message sizes [B], as for hpccfpga run")
+    parser.add_argument("--device", default="", help="part of an OpenCL device's name")
+    return parser.parse_args()
+
+
+def output(command: list[str]) -> str:
+    """Run a command to its end; what it printed, or exit with what it complained of."""
+    done = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+class Rings:
+    """The programs, ready to run.
+
+    Parameters
+    ----------
+    options : Namespace
+        Ranks, samples, sizes and device.
+    folder : Path
+        Where programs and results are put.
+    """
+
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        self.options, self.folder = options, folder
+        self.mpirun = ["mpirun", "-n", str(options.ranks)]
+        for name in ("host_ring", "pcie_ring"):
+            flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2"]
+            files = [str(HERE / f"{name}.c"), "-o", str(folder / name)]
+            output(["mpicc", *flags, *files, "-lOpenCL"])
+
+    def product(self, exchange: str) -> tuple[Times, dict[int, int]]:
+        """Time of each size [s] by hpccfpga, and its loop lengths."""
+        path = self.folder / "result.json"
+        command = [sys.executable, "-m", "hpccfpga", "run", "b_eff"]
+        command += ["--exchange", exchange, "--reps", str(self.options.reps)]
+        command += ["--json", str(path)]
+        if self.options.sizes:
+            command += ["--sizes", self.options.sizes]
+        if self.options.device and exchange == "pcie":
+            command += ["--device", self.options.device]
+        output(self.mpirun + command)
+        columns = json.loads(path.read_text())["columns"]
+        sizes, time, inner = (
+            columns[name]["values"] for name in ("message_size", "time", "inner")
+        )
+        return (
+            dict(zip(sizes, time, strict=True)),
+            dict(zip(sizes, inner, strict=True)),
+        )
+
+    def minimal(self, program: list[str], loops: dict[int, int]) -> Times:
+        """Time of each size [s] by one of the minimal programs: its best sample."""
+        plan = [f"{size}:{steps}" for size, steps in loops.items()]
+        command = [*self.mpirun, *program, str(self.options.reps), *plan]
+        rows = [json.loads(line) for line in output(command).splitlines()]
+        return {row["size"]: min(row["samples"]) for row in rows}
+
+    def rounds(self, exchange: str) -> dict[str, list[Times]]:
+        """Run every program once a round, in alternating order; their times."""
+        _, loops = self.product(exchange)
+        programs = {
+            "pcie": {"C": [str(self.folder / "pcie_ring"), self.options.device]},
+            "host": {
+                "C": [str(self.folder / "host_ring")],
+                "mpi4py": [sys.executable, str(HERE / "host_ring.py")],
+            },
+        }[exchange]
+        runs = {"hpccfpga": lambda: self.product(exchange)[0]} | {
+            name: lambda program=program: self.minimal(program, loops)
+            for name, program in programs.items()
+        }
+        times: dict[str, list[Times]] = {name: [] for name in runs}
+        for number in range(self.options.rounds):
+            for name in list(runs)[:: -1 if number % 2 else 1]:
+                times[name].append(runs[name]())
+        return times
+
+
+def b_eff(times: Times) -> float:
+    """Mean bandwidth over the sizes [B/s per rank]."""
+    return fmean(size / seconds for size, seconds in times.items())
+
+
+def table(exchange: str, times: dict[str, list[Times]]) -> None:
+    """Print the median time of every program at every size."""
+    others = [name for name in times if name != "hpccfpga"]
+    print(f"\n{exchange}: time per step [us], median over rounds; ratio to hpccfpga")
+    heads = "".join(f"{name:>12}{'ratio':>8}" for name in others)
+    print(f"{'size [B]':>10}{'hpccfpga':>12}{heads}")
+    for size in times["hpccfpga"][0]:
+        row = f"{size:>10}{1e6 * median(t[size] for t in times['hpccfpga']):>12.3f}"
+        for name in others:
+            micros = 1e6 * median(t[size] for t in times[name])
+            row += f"{micros:>12.3f}{ratio_at(size, times, name):>8.3f}"
+        print(row)
+
+
+def ratio_at(size: int, times: dict[str, list[Times]], other: str) -> float:
+    """Time of another program over that of hpccfpga at one size."""
+    pairs = zip(times[other], times["hpccfpga"], strict=True)
+    return median(theirs[size] / ours[size] for theirs, ours in pairs)
+
+
+def report(exchange: str, times: dict[str, list[Times]]) -> bool:
+    """Print a scheme's table and figures; whether its targets are met."""
+    table(exchange, times)
+    pairs = zip(times["hpccfpga"], times["C"], strict=True)
+    share = median(b_eff(ours) / b_eff(theirs) for ours, theirs in pairs)
+    good = share >= SHARE_OF_C
+    print(f"effective bandwidth over that of C: {share:.3f} (target {SHARE_OF_C})")
+    if "mpi4py" in times:
+        small = [size for size in times["mpi4py"][0] if size <= SMALL]
+        slower = [size for size in small if ratio_at(size, times, "mpi4py") <= 1]
+        print(f"sizes up to {SMALL} B slower than mpi4py: {slower or 'none'}")
+        good = good and not slower
+    return good
+
+
+def main() -> int:
+    """Compare the schemes; 0 when every target is met."""
+    options = arguments()
+    schemes = [options.exchange] if options.exchange else SCHEMES
+    with tempfile.TemporaryDirectory() as folder:
+        rings = Rings(options, Path(folder))
+        good = [report(name, rings.rounds(name)) for name in schemes]
+    print("\nall targets met" if all(good) else "\ntarget missed")
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Thousands of short runs in one process: memory, files and threads must not grow.
+
+Every run opens a device, loads kernels, allocates, measures, verifies and closes again.
+An OpenCL object that is left behind shows as memory: the bound is below the size of one
+event per run. Ends with 1 on growth.
+"""
+
+import argparse
+import gc
+import os
+import resource
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import hpccfpga
+
+BYTES_PER_RUN = 128  # growth of the resident set that is still noise
+SHORT = {"sizes": [1, 1000], "reps": 1, "loop_upper": 1, "loop_lower": 1}
+
+
+def usage() -> dict[str, int]:
+    """Resident memory [B], open files and threads of this process."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return {
+        "memory": pages * resource.getpagesize(),
+        "files": len(os.listdir("/proc/self/fd")),
+        "threads": len(os.listdir("/proc/self/task")),
+    }
+
+
+def main() -> int:
+    """Run, look at the process now and then; 0 when nothing grows."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--exchange", default="pcie")
+    options = parser.parse_args()
+
+    settled = options.runs // 2  # caches and allocators have filled by then
+    before = {}
+    start = perf_counter()
+    for number in range(1, options.runs + 1):
+        result = hpccfpga.run("b_eff", exchange=options.exchange, seed=number, **SHORT)
+        if not result.verified:
+            sys.exit(f"run {number} did not verify")
+        if number == settled:
+            before = usage()
+        if number % max(1, options.runs // 10) == 0:
+            figures = ", ".join(f"{name} {value}" for name, value in usage().items())
+            print(f"{number} runs, {perf_counter() - start:.0f} s: {figures}")
+
+    grown = {name: value - before[name] for name, value in usage().items()}
+    per_run = grown["memory"] / (options.runs - settled)
+    print(f"growth since run {settled}: {grown} ({per_run:.0f} B per run)")
+    good = per_run < BYTES_PER_RUN and grown["files"] <= 0 and grown["threads"] <= 0
+    print("no growth" if good else "growth")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+/* sweep.c - message sizes, and the published rule for the steps of a sample. */
+#include "sweep.h"
+
+#include <math.h>
+
+#include "core/error.h"
+
+hf_status hf_sweep_read(hf_sweep *out, const hf_args *args) {
+    hf_sweep sweep = {
+        .timer = hf_args_chosen(args, "loop", "timer"),
+        .loop_upper = (size_t)hf_args_number(args, "loop_upper"),
+        .loop_lower = (size_t)hf_args_number(args, "loop_lower"),
+        .channel_width = (size_t)hf_args_number(args, "channel_width"),
+    };
+    sweep.sizes = hf_args_list(args, "sizes", &sweep.n);
+    if (sweep.loop_lower > sweep.loop_upper)
+        return hf_fail(HF_EARG, "loop_lower: %zu is above loop_upper, %zu",
+                       sweep.loop_lower, sweep.loop_upper);
+    *out = sweep;
+    return HF_OK;
+}
+
+double hf_sweep_largest(const hf_sweep *sweep) {
+    double largest = 0;
+    for (size_t i = 0; i < sweep->n; i++)
+        largest = fmax(largest, sweep->sizes[i]);
+    return largest;
+}
+
+size_t hf_sweep_smallest(const hf_sweep *sweep) {
+    size_t smallest = 0;
+    for (size_t i = 1; i < sweep->n; i++)
+        smallest = sweep->sizes[i] < sweep->sizes[smallest] ? i : smallest;
+    return smallest;
+}
+
+size_t hf_sweep_inner(const hf_sweep *sweep, size_t point) {
+    if (sweep->timer)
+        return 0;
+    size_t chunk = 2 * sweep->channel_width;
+    size_t chunks = ((size_t)sweep->sizes[point] + chunk - 1) / chunk;
+    size_t steps = sweep->loop_upper / chunks;
+    return steps > sweep->loop_lower ? steps : sweep->loop_lower;
+}

@@ -1,0 +1,112 @@
+"""HPC Challenge benchmarks on many accelerators: measured, modelled, published.
+
+A run gives a `Result`; so do a model and a published measurement, and `compare` and
+`plot` take any of them. Nothing heavy is imported before it is used.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hpccfpga._core import Error
+    from hpccfpga.boards import Board, board, boards
+    from hpccfpga.comparison import Comparison, compare
+    from hpccfpga.launch import launch
+    from hpccfpga.models import model
+    from hpccfpga.plot import plot
+    from hpccfpga.published import published, published_list
+    from hpccfpga.result import Column, Quantity, Result
+    from hpccfpga.session import (
+        Session,
+        VerificationWarning,
+        benchmarks,
+        calibrate,
+        devices,
+        exchanges,
+        open,
+        run,
+    )
+
+    __version__: str
+
+__all__ = [
+    "Board",
+    "Column",
+    "Comparison",
+    "Error",
+    "Quantity",
+    "Result",
+    "Session",
+    "VerificationWarning",
+    "__version__",
+    "benchmarks",
+    "board",
+    "boards",
+    "calibrate",
+    "compare",
+    "devices",
+    "exchanges",
+    "launch",
+    "model",
+    "open",
+    "plot",
+    "published",
+    "published_list",
+    "run",
+]
+
+_HOME = {
+    "_core": ("Error",),
+    "boards": ("Board", "board", "boards"),
+    "comparison": ("Comparison", "compare"),
+    "launch": ("launch",),
+    "models": ("model",),
+    "plot": ("plot",),
+    "published": ("published", "published_list"),
+    "result": ("Column", "Quantity", "Result"),
+    "session": (
+        "Session",
+        "VerificationWarning",
+        "benchmarks",
+        "calibrate",
+        "devices",
+        "exchanges",
+        "open",
+        "run",
+    ),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+
+class _Package(ModuleType):
+    """Some modules are named as their function: `hpccfpga.plot` is the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _MODULE.get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        try:
+            value: Any = metadata.version("hpccfpga")
+        except metadata.PackageNotFoundError:  # used from a build tree
+            value = "0+source"
+    elif name in _MODULE:
+        value = getattr(importlib.import_module(f"{__name__}.{_MODULE[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

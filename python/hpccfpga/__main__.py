@@ -1,0 +1,7 @@
+"""`python -m hpccfpga` is the command `hpccfpga`."""
+
+import sys
+
+from hpccfpga.cli import main
+
+sys.exit(main())

@@ -1,0 +1,89 @@
+from collections.abc import Callable
+from typing import Any, Literal, TypedDict, final
+
+from numpy import bool_, float64, int64
+from numpy.typing import NDArray
+
+class Error(RuntimeError): ...
+
+class _Device(TypedDict):
+    runtime: str
+    platform: str
+    name: str
+    version: str
+    driver: str
+    index: int
+    type: Literal["cpu", "gpu", "accelerator"]
+    emulated: bool
+    memory: int
+    max_alloc: int
+
+class _Parameter(TypedDict):
+    name: str
+    summary: str
+    kind: Literal["int", "real", "text", "ints"]
+    default: str
+    choices: list[str] | None
+    macro: str | None
+    low: float
+    high: float
+
+class _Formula(TypedDict):
+    summary: str
+    inputs: dict[str, tuple[str, str]]
+    outputs: dict[str, tuple[str, str]]
+
+class _Run(TypedDict):
+    columns: dict[str, tuple[str, NDArray[float64] | NDArray[int64] | NDArray[bool_]]]
+    summary: dict[str, tuple[str, float]]
+    parameters: dict[str, Any]
+    verified: bool
+    notes: list[str]
+
+@final
+class Session:
+    def __new__(
+        cls,
+        device: str = "",
+        exchange: str = "",
+        comm: int | None = None,
+        mpi_library: str = "",
+    ) -> Session: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def local_rank(self) -> int: ...
+    @property
+    def exchange(self) -> str: ...
+    @property
+    def kernel_routed(self) -> bool: ...
+    @property
+    def device(self) -> _Device: ...
+    @property
+    def hosts(self) -> list[str]: ...
+    @property
+    def devices(self) -> list[str]: ...
+    @property
+    def emulated(self) -> bool: ...
+    def kernel(self, benchmark: str, /) -> str | None: ...
+    def build(self, source: str, options: str, /) -> bytes: ...
+    def agree(self, error: BaseException | None, /) -> None: ...
+    def run(
+        self,
+        benchmark: str,
+        params: dict[str, Any],
+        kernel: tuple[str, bytes] | None,
+        progress: Callable[[int, int, dict[str, float]], object] | None,
+    ) -> _Run: ...
+    def close(self) -> None: ...
+
+def components(kind: str, /) -> list[tuple[str, str]]: ...
+def parameters(benchmark: str, /) -> list[_Parameter]: ...
+def devices() -> list[_Device]: ...
+def models(name: str, /) -> dict[str, _Formula]: ...
+def evaluate(
+    model: str, formula: str, inputs: dict[str, Any], /
+) -> dict[str, NDArray[float64]]: ...
+def mpi_library() -> str: ...

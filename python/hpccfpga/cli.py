@@ -1,0 +1,237 @@
+"""The command `hpccfpga`.
+
+Exit codes, the same on every rank: 0 all data verified, 1 some did not, 2 bad input,
+3 the run failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hpccfpga
+from hpccfpga.errors import about, line, under_mpi
+from hpccfpga.options import Options, given, option, parse, sizes
+
+if TYPE_CHECKING:
+    from hpccfpga.result import Result
+
+OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Default: those of the process.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    code = OK
+    try:
+        options = parse(words)
+        code = JOBS[options.job](options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (Exception, KeyboardInterrupt) as error:
+        code = _code(error)
+        _report(error, "--events" in words)
+    if code != OK:
+        _leave(code)
+    return code
+
+
+def _code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    bad = (ValueError, LookupError, NotImplementedError, OSError)
+    return BAD_INPUT if isinstance(error, bad) else FAILED
+
+
+def _report(error: BaseException, events: bool) -> None:
+    """Tell of an error, once for all ranks."""
+    if os.environ.get("HPCCFPGA_DEBUG"):
+        traceback.print_exception(error)
+    if under_mpi():  # not rank 0
+        return
+    if events:
+        from hpccfpga.measure import tell
+
+        tell(about(error))
+    elif not os.environ.get("HPCCFPGA_DEBUG"):
+        ours = type(error).__module__.startswith("hpccfpga")
+        known = ours or _code(error) != FAILED
+        known = known or isinstance(error, MemoryError | ImportError)
+        bug = "" if known else f"internal error: {type(error).__name__}: "
+        hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
+        print(f"hpccfpga: {bug}{line(error)}{hint}", file=sys.stderr)
+
+
+def _leave(code: int) -> None:
+    """Under mpirun, end such that every rank ends and rank 0 has been heard."""
+    rank = under_mpi()
+    if rank is None:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    mpi = sys.modules.get("mpi4py.MPI")
+    up = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
+    if up and code != FAILED:
+        return  # MPI_Finalize lets all ranks end together
+    if rank:
+        time.sleep(1)  # mpirun stops all ranks when the first one fails
+    if up:  # after a communication error MPI_Finalize may never return
+        os._exit(code)
+
+
+def _read(path: str) -> Result:
+    from hpccfpga.result import Result
+
+    return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)
+
+
+def _run(options: Options) -> int:
+    from hpccfpga import measure
+
+    return OK if measure.run(options) else WRONG_DATA
+
+
+def _calibrate(options: Options) -> int:
+    from hpccfpga import measure
+
+    return OK if measure.calibrate(options) else WRONG_DATA
+
+
+def _doctor(options: Options) -> int:
+    from hpccfpga.doctor import examine
+
+    return OK if examine() else FAILED
+
+
+def _devices(options: Options) -> int:
+    for device in hpccfpga.devices():
+        emulated = ", stands in for an accelerator" if device["emulated"] else ""
+        print(
+            f"{device['runtime']}:{device['index']}  {device['name']} "
+            f"({device['platform']}; {device['type']}{emulated}; "
+            f"{device['memory'] / 2**30:.1f} GiB)"
+        )
+    return OK
+
+
+def _boards(options: Options) -> int:
+    if options.board:
+        print(hpccfpga.board(options.board).table())
+        return OK
+    for key, text in hpccfpga.boards():
+        print(f"{key:12}{text}")
+    return OK
+
+
+def _list(options: Options) -> int:
+    print("benchmarks")
+    for name, entry in hpccfpga.benchmarks().items():
+        print(f"  {name}: {entry['summary']}")
+        for parameter, facts in entry["parameters"].items():
+            print(f"    {option(parameter)} {facts['default']}")
+            print(f"        {facts['summary']}")
+    print("exchange schemes")
+    for name, summary in hpccfpga.exchanges().items():
+        print(f"  {name}: {summary}")
+    return OK
+
+
+def _model(options: Options) -> int:
+    from hpccfpga.measure import Files
+
+    files = Files(options)
+    files.check()
+    result = hpccfpga.model(
+        options.benchmark,
+        exchange=options.exchange,
+        board=options.board,
+        sizes=sizes(options.sizes),
+        ranks=options.ranks,
+        calibration=_read(options.calibration) if options.calibration else None,
+        **getattr(options, "overrides", {}),
+    )
+    print(result.table())
+    files.save(result)
+    return OK
+
+
+def _published(options: Options) -> int:
+    from hpccfpga.measure import Files
+
+    files = Files(options)
+    files.check()
+    choice = {
+        name: getattr(options, name)
+        for name in ("board", "exchange", "ranks", "source")
+        if getattr(options, name) is not None
+    }
+    if not choice:
+        for run in hpccfpga.published_list(options.benchmark):
+            who = f"{run['board']:8}{run['exchange']:9}{run['ranks']:3} ranks"
+            print(f"{who}  {run['source']}: {run['log']}")
+        return OK
+    result = hpccfpga.published(options.benchmark, **choice)
+    print(result.table())
+    files.save(result)
+    return OK
+
+
+def _show(options: Options) -> int:
+    print(_read(options.file).table())
+    return OK
+
+
+def _plot(options: Options) -> int:
+    hpccfpga.plot(*map(_read, options.files), path=options.output)
+    print(f"wrote {options.output}")
+    return OK
+
+
+def _compare(options: Options) -> int:
+    print(hpccfpga.compare(_read(options.a), _read(options.b)).table())
+    return OK
+
+
+def _build(options: Options) -> int:
+    from hpccfpga import _core, kernels
+
+    core = _core.Session(options.device or "", options.exchange)
+    known = [name for name, _ in _core.components("bench")]
+    knobs = given(options)
+    for name in options.benchmarks or known:
+        own = {entry["name"] for entry in _core.parameters(name)}
+        params = {knob: value for knob, value in knobs.items() if knob in own}
+        path = None
+        with suppress(*(() if options.benchmarks else (NotImplementedError,))):
+            path = kernels.build(core, name, params, Path(options.output))
+        print(f"{name}: {path or 'no kernels to build'}")
+    return OK
+
+
+JOBS = {
+    "boards": _boards,
+    "build": _build,
+    "calibrate": _calibrate,
+    "compare": _compare,
+    "devices": _devices,
+    "doctor": _doctor,
+    "list": _list,
+    "model": _model,
+    "plot": _plot,
+    "published": _published,
+    "run": _run,
+    "show": _show,
+}

@@ -1,0 +1,198 @@
+"""Two results side by side: their values and ratio at the points that both have."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hpccfpga.result import Result
+from hpccfpga.tables import digits, html_table, lines, scaling
+
+
+class Point(NamedTuple):
+    """A point of a comparison.
+
+    Parameters
+    ----------
+    at : float
+        What the point is, e.g. its message size [B].
+    ratio : float
+        b over a.
+    """
+
+    at: float
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two results at the points that both have.
+
+    Parameters
+    ----------
+    a, b : Result
+        What is compared; `a` is the reference.
+    index : str
+        Column that tells points apart.
+    at : numpy.ndarray
+        Common points [points], ascending, in the unit of `index`.
+    on : str
+        Column whose ratio is taken.
+    values : dict of str to tuple of numpy.ndarray
+        Quantity -> values of a and of b, float64 [points], SI units.
+    ratio : numpy.ndarray
+        b over a, float64 [points]; NaN where either has no value.
+    """
+
+    a: Result
+    b: Result
+    index: str
+    at: np.ndarray
+    on: str
+    values: dict[str, tuple[np.ndarray, np.ndarray]]
+    ratio: np.ndarray
+
+    LIMIT = 0.10
+    """Difference beyond which a point counts as off."""
+
+    @property
+    def off(self) -> list[Point]:
+        """Points where b differs from a by more than 10 %."""
+        away = np.abs(self.ratio - 1) > self.LIMIT
+        return [
+            Point(at.item(), r.item())
+            for at, r in zip(self.at[away], self.ratio[away], strict=True)
+        ]
+
+    @property
+    def worst(self) -> Point | None:
+        """Point with the largest difference; None if no point has a ratio."""
+        away = np.abs(self.ratio - 1)
+        if np.isnan(away).all():
+            return None
+        point = np.nanargmax(away)
+        return Point(self.at[point].item(), self.ratio[point].item())
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: where b is off by more than 10 %, and by how much."""
+        unit = self.a.columns[self.index].unit
+        noun = "sizes" if unit == "B" else "points"
+        who = {
+            "modelled": "the model",
+            "measured": "the measurement",
+            "published": "the published result",
+        }[self.b.kind]
+        if self.worst is None:
+            return f"no {noun} have a {self.on} in both results"
+        total = int(np.isfinite(self.ratio).sum())
+        at = f"{digits(self.worst.at)} {unit}".removesuffix(" 1")
+        most = f"{at} ({_percent(self.worst.ratio)})"
+        if self.off:
+            return (
+                f"{who} is off by more than 10 % at {len(self.off)} of {total} {noun}: "
+                f"most at {most}"
+            )
+        return f"{who} is within 10 % at all {total} {noun}: farthest at {most}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know before trusting the ratio."""
+        found = []
+        for name, (a, b) in self.values.items():
+            if name != "time" and "time" in self.values:
+                time_a, time_b = self.values["time"]
+                work = (b * time_b) / (a * time_a)
+                if np.isfinite(work).any() and abs(np.nanmedian(work) - 1) > 0.01:
+                    times = f"{np.nanmedian(work):.3g} times"
+                    found.append(f"{name} counts {times} as much per step in b as in a")
+        for letter, result in (("a", self.a), ("b", self.b)):
+            found += [f"{letter} is {text}" for text in result._warnings()]
+        return found
+
+    def table(self) -> str:
+        """Aligned text: both results and their ratio at each common point."""
+        head = [f"a: {self.a.label}", f"b: {self.b.label}", ""]
+        tail = ["", self.verdict, *(f"note: {note}" for note in self.notes)]
+        return "\n".join([*head, *lines(self._cells()), *tail])
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        head = [f"a: {self.a.label}", f"b: {self.b.label}"]
+        tail = [f"<b>{html.escape(self.verdict)}</b>", *map(html.escape, self.notes)]
+        parts = [*map(html.escape, head), html_table(self._cells()), *tail]
+        return "".join(f"<div>{part}</div>" for part in parts)
+
+    def _cells(self) -> dict[tuple[str, str], list[str]]:
+        cells = {
+            (self.index.replace("_", " "), self.a.columns[self.index].unit): [
+                digits(at) for at in self.at
+            ]
+        }
+        for name, pair in self.values.items():
+            unit, scale = scaling(self.a.columns[name].unit)
+            for letter, values in zip("ab", pair, strict=True):
+                cells[f"{name} {letter}", unit] = [digits(v / scale) for v in values]
+        cells[f"{self.on} b / a", "1"] = [digits(ratio, 3) for ratio in self.ratio]
+        off = {point.at for point in self.off}
+        cells["off by", "%"] = [
+            _percent(ratio) if at.item() in off else ""
+            for at, ratio in zip(self.at, self.ratio, strict=True)
+        ]
+        return cells
+
+
+def compare(a: Result, b: Result) -> Comparison:
+    """Put two results side by side at the points that both have.
+
+    The ratio is that of the first rate that both have, else of the time; points whose
+    data was wrong have none.
+
+    Parameters
+    ----------
+    a : Result
+        The reference.
+    b : Result
+        What is held against it, e.g. a model.
+
+    Raises
+    ------
+    ValueError
+        Different benchmarks, no point or no quantity in common.
+    """
+    if a.benchmark != b.benchmark:
+        raise ValueError(f"cannot compare {a.benchmark} with {b.benchmark}")
+    if not a.labels or not b.labels or a.labels[0] != b.labels[0]:
+        raise ValueError(
+            f"cannot compare points told apart by {a.labels} with {b.labels}"
+        )
+    index = a.labels[0]
+    common, in_a, in_b = np.intersect1d(a[index], b[index], return_indices=True)
+    names = [n for n in ("time", *a.rates) if n in a.columns and n in b.columns]
+    if not len(common):
+        raise ValueError(
+            f"no common {index}: {a.label} has {a[index].tolist()}, "
+            f"{b.label} has {b[index].tolist()}"
+        )
+    if not names:
+        raise ValueError(
+            f"nothing to compare: {a.label} has {', '.join(a.columns)}; "
+            f"{b.label} has {', '.join(b.columns)}"
+        )
+    on = names[min(1, len(names) - 1)]
+    right = ~(a.failed[in_a] | b.failed[in_b])
+    values = {n: (a.shown(n)[in_a], b.shown(n)[in_b]) for n in names}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(right, values[on][1] / values[on][0], np.nan)
+    ratio[~np.isfinite(ratio)] = np.nan
+    return Comparison(a, b, index, common, on, values, ratio)
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.0f} %"

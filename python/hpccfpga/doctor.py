@@ -1,0 +1,127 @@
+"""What this machine has, what it lacks, and what to install."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import hpccfpga
+
+_ASK_MPI = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version().strip("\\0 \\n").splitlines()[0])
+"""
+
+
+class _Findings:
+    def __init__(self) -> None:
+        self.able = True
+
+    def good(self, what: str, text: str) -> None:
+        print(f"ok       {what}: {text}")
+
+    def poor(self, what: str, text: str) -> None:
+        """Something works less well."""
+        print(f"lacking  {what}: {text}")
+
+    def bad(self, what: str, text: str) -> None:
+        """Nothing runs."""
+        print(f"MISSING  {what}: {text}")
+        self.able = False
+
+
+def examine() -> bool:
+    """Print what is found and what is missing; True if a run is possible."""
+    found = _Findings()
+    found.good("Python", f"{platform.python_version()} ({sys.executable})")
+    try:
+        from hpccfpga import _core
+    except ImportError as error:
+        found.bad("hpccfpga", f"its extension does not load: {error}")
+        return False
+    found.good("hpccfpga", f"{hpccfpga.__version__} ({_core.__file__})")
+    _examine_devices(found)
+    _examine_kernels(found)
+    _examine_mpi(found, _core.mpi_library().strip("\0 \n").partition("\n")[0])
+    for package, use in (
+        ("matplotlib", "plots"),
+        ("pandas", "to_pandas"),
+        ("xarray", "to_xarray"),
+    ):
+        if importlib.util.find_spec(package):
+            found.good(package, use)
+        else:
+            found.poor(package, f"{use}: pip install {package}")
+    print("a run is possible" if found.able else "no run is possible")
+    return found.able
+
+
+def _examine_devices(found: _Findings) -> None:
+    try:
+        devices = [d for d in hpccfpga.devices() if d["runtime"] != "host"]
+    except hpccfpga.Error as error:
+        found.bad("devices", str(error))
+        return
+    for device in devices:
+        where = f"{device['platform']}, {device['version']}"
+        found.good(f"device {device['runtime']}:{device['index']}", device["name"])
+        print(f"         {where}, driver {device['driver']}")
+    if not devices:
+        found.bad("OpenCL device", "none; for the CPU: apt install pocl-opencl-icd")
+
+
+def _examine_kernels(found: _Findings) -> None:
+    from hpccfpga.kernels import cache_dir, kernel_dir
+
+    try:
+        found.good("kernel sources", str(kernel_dir()))
+    except LookupError as error:
+        found.bad("kernel sources", str(error))
+    folder = cache_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            found.good("kernel cache", str(folder))
+    except OSError as error:
+        found.bad(
+            "kernel cache",
+            f"cannot write {folder}: {error.strerror}; set HPCCFPGA_CACHE",
+        )
+
+
+def _examine_mpi(found: _Findings, ours: str) -> None:
+    found.good("MPI of hpccfpga", ours)
+    asked = subprocess.run(
+        [sys.executable, "-c", _ASK_MPI],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    theirs = asked.stdout.strip()
+    if asked.returncode:
+        last = (asked.stderr.strip().splitlines() or ["it crashed"])[-1]
+        found.poor("mpi4py", f"one rank only: {last}; pip install mpi4py")
+    elif theirs != ours:
+        found.poor(
+            "mpi4py",
+            f"one rank only: it uses {theirs}; "
+            "pip install --force-reinstall --no-binary mpi4py mpi4py",
+        )
+    else:
+        found.good("MPI of mpi4py", theirs)
+    mpirun = shutil.which("mpirun") or shutil.which("mpiexec")
+    if mpirun is None:
+        found.poor("mpirun", "one rank only: apt install openmpi-bin")
+        return
+    said = subprocess.run(
+        [mpirun, "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    version = (said.stdout or said.stderr).strip().partition("\n")[0]
+    found.good("mpirun", f"{version} ({mpirun})")

@@ -1,0 +1,407 @@
+"""Kernel files: found, compiled once per device, kept in a cache, loaded by path.
+
+A program binary is never used without its manifest, a JSON file beside it that says
+what it was built for. Entries of the cache are such pairs too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hpccfpga import _core
+from hpccfpga.result import replacing
+
+SCHEMA = "hpccfpga-kernel/1"
+LOCK_DEADLINE = 300.0
+"""Longest wait for another process that builds the same kernels [s]."""
+
+_INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
+_REQUIRED = ("schema", "benchmark", "kind", "knobs")
+
+
+class Kernel(NamedTuple):
+    """Kernels ready to load.
+
+    Parameters
+    ----------
+    stem : str
+        Name of the kernel file, e.g. "b_eff_memory".
+    binary : bytes
+        Program binary; empty for the device `host`, whose kernels are C functions.
+    manifest : dict
+        What the binary was built for; `manifest["knobs"]` holds the values of the
+        parameters that are built into it.
+    """
+
+    stem: str
+    binary: bytes
+    manifest: dict[str, Any]
+
+
+def kernel_dir() -> Path:
+    """Folder of the kernel sources.
+
+    Raises
+    ------
+    LookupError
+        The installation has none.
+    """
+    folders = (
+        Path(__file__).with_name("kernels_src"),
+        Path(__file__).resolve().parents[2] / "kernels",
+    )
+    for folder in folders:
+        if (folder / "hf_kernel.h").is_file():
+            return folder
+    raise LookupError(
+        f"no kernel sources: neither {folders[0]} nor {folders[1]} has hf_kernel.h"
+    )
+
+
+def cache_dir() -> Path:
+    """Folder for built kernels: HPCCFPGA_CACHE, else in the user's cache folder."""
+    if chosen := os.environ.get("HPCCFPGA_CACHE"):
+        return Path(chosen).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(base if os.path.isabs(base) else "~/.cache").expanduser() / "hpccfpga"
+
+
+def read_source(path: Path) -> str:
+    """Text of a kernel file with its quoted includes put in place.
+
+    They are looked for beside the file, then among the package's kernels; what is not
+    found stays for the compiler to judge.
+
+    Raises
+    ------
+    ValueError
+        No such file, no text, or a file that includes itself.
+    """
+    return _inlined(path, ())
+
+
+def load(
+    core: _core.Session,
+    benchmark: str,
+    params: Mapping[str, Any],
+    path: str | os.PathLike[str] | None = None,
+) -> Kernel | None:
+    """Return the kernels that a benchmark needs in a session, built if need be.
+
+    Parameters
+    ----------
+    core : _core.Session
+        Where they will run.
+    benchmark : str
+        Name of the benchmark.
+    params : mapping
+        Parameters of the run; those with a macro are build options.
+    path : path, optional
+        OpenCL C source (`.cl`), or a program binary with its manifest `<path>.json`
+        beside it. Default: the package's source.
+
+    Returns
+    -------
+    Kernel or None
+        None if the benchmark needs no kernels here.
+
+    Raises
+    ------
+    LookupError
+        Unknown benchmark; the message lists the known ones.
+    ValueError
+        No usable file at `path`, a manifest that is missing or contradicts the
+        request, or a cache that cannot be written.
+    Error
+        The source does not compile, or another process builds it for too long.
+    """
+    stem = core.kernel(benchmark)
+    on_host = core.device["runtime"] == "host"
+    if path is not None and (stem is None or on_host):
+        reason = "device host runs C functions" if stem else f"{benchmark} needs none"
+        raise ValueError(f"kernel: {os.fspath(path)} is of no use here: {reason}")
+    if stem is None:
+        return None
+    knobs, options = _knobs(benchmark, params)
+    if on_host:
+        return Kernel(stem, b"", {"knobs": knobs})
+    source = kernel_dir() / f"{stem}.cl" if path is None else _existing(path)
+    if source.suffix != ".cl":
+        return _loaded(core, source, stem, params)
+    return _cached(core, stem, read_source(source), knobs, options)
+
+
+def build(
+    core: _core.Session, benchmark: str, params: Mapping[str, Any], folder: Path
+) -> Path | None:
+    """Write the program binary of a benchmark, and its manifest, into a folder.
+
+    Parameters
+    ----------
+    core : _core.Session
+        For which device and exchange scheme.
+    benchmark : str
+        Name of the benchmark.
+    params : mapping
+        Parameters; those with a macro are build options.
+    folder : Path
+        Made if it does not exist.
+
+    Returns
+    -------
+    Path or None
+        The binary, named after the kernel file; None if there is nothing to build.
+
+    Raises
+    ------
+    LookupError, ValueError, Error
+        As `load`; ValueError too if the folder cannot be written.
+    """
+    kernel = load(core, benchmark, params)
+    if kernel is None or not kernel.binary:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"cannot write {folder}: {error.strerror}") from None
+    path = folder / f"{kernel.stem}.bin"
+    _write(path, kernel)
+    return path
+
+
+def _inlined(path: Path, above: tuple[Path, ...]) -> str:
+    if path.resolve() in above:
+        raise ValueError(f"{path} includes itself")
+    above = (*above, path.resolve())
+    lines = [f'#line 1 "{path.name}"']
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        match = _INCLUDE.match(line)
+        found = match and _beside(path, match[1])
+        if found:
+            lines += [_inlined(found, above), f'#line {number + 1} "{path.name}"']
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _beside(path: Path, name: str) -> Path | None:
+    if (near := path.parent / name).is_file():
+        return near
+    return own if (own := kernel_dir() / name).is_file() else None
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no OpenCL C source: it is not text") from None
+    if not text.strip() or "\0" in text:
+        raise ValueError(
+            f"{path} is no OpenCL C source: it is {'not text' if text else 'empty'}"
+        )
+    return text
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    found = Path(path)
+    if found.is_dir():
+        raise ValueError(f"kernel: {found} is a folder, not a file")
+    if not found.exists():
+        raise ValueError(f"kernel: {found} does not exist")
+    return found
+
+
+def _number(entry: _core._Parameter, value: Any) -> int | float:
+    name, low, high = entry["name"], entry["low"], entry["high"]
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {value!r} is not a number") from None
+    if entry["kind"] == "int" and not number.is_integer():
+        raise ValueError(f"{name}: {value} is not an integer")
+    if not low <= number <= high:
+        raise ValueError(f"{name}: {value} is not within {low:g} .. {high:g}")
+    return int(number) if entry["kind"] == "int" else number
+
+
+def _knobs(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Values of the parameters that are built in, and the options that do it."""
+    knobs: dict[str, Any] = {}
+    options = []
+    for entry in _core.parameters(benchmark):
+        if entry["macro"] is None:
+            continue
+        name, value = entry["name"], params.get(entry["name"], entry["default"])
+        if entry["kind"] != "text":
+            knobs[name] = _number(entry, value)
+        elif value in (entry["choices"] or [value]):
+            knobs[name] = value
+        else:
+            raise ValueError(
+                f"{name}: {value!r} is not one of {'|'.join(entry['choices'] or [])}"
+            )
+        options.append(f"-D{entry['macro']}={knobs[name]}")
+    return knobs, " ".join(options)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# ---- the cache ----
+
+
+def _cached(
+    core: _core.Session, stem: str, source: str, knobs: dict[str, Any], options: str
+) -> Kernel:
+    """Kernels built from `source`, by this process or an earlier one."""
+    from filelock import FileLock, Timeout
+
+    device = core.device
+    benchmark, _, kind = stem.rpartition("_")
+    wanted = {
+        "schema": SCHEMA,
+        "benchmark": benchmark,
+        "kind": kind,
+        "data_type": knobs.get("data_type"),
+        "knobs": knobs,
+        "replications": knobs.get("replications", 1),
+        "target": "emulation" if device["emulated"] else "hardware",
+        "device": device["name"],
+        "platform": device["platform"],
+        "driver": device["driver"],
+        "source_hash": _hash(source.encode()),
+        "options": options,
+    }
+    key = _hash(json.dumps([wanted, device["version"]], sort_keys=True).encode())
+    folder = cache_dir()
+    path = folder / f"{stem}-{key[:32]}.bin"
+    if found := _entry(path, stem, wanted):
+        return found
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock", timeout=LOCK_DEADLINE):
+            if found := _entry(path, stem, wanted):
+                return found
+            binary = _built(core, stem, source, options)
+            kernel = Kernel(stem, binary, {**wanted, "binary_hash": _hash(binary)})
+            _write(path, kernel)
+            return kernel
+    except Timeout:
+        raise _core.Error(
+            f"waited {LOCK_DEADLINE:g} s for another process to build {path}"
+        ) from None
+    except OSError as error:
+        raise ValueError(
+            f"cannot write the kernel cache {folder}: {error.strerror or error}; "
+            "set HPCCFPGA_CACHE to a folder that can be written"
+        ) from None
+
+
+def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
+    """Program binary; PoCL's compiler, which also talks to standard error, is muted."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        return core.build(source, options)
+    except _core.Error as error:
+        raise ValueError(f"kernel {stem}: {error}") from None
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _entry(path: Path, stem: str, wanted: dict[str, Any]) -> Kernel | None:
+    """Whole and fitting entry of the cache, or None."""
+    try:
+        binary = path.read_bytes()
+        manifest = json.loads(Path(f"{path}.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    whole = {**wanted, "binary_hash": _hash(binary)}
+    return Kernel(stem, binary, manifest) if manifest == whole else None
+
+
+def _write(path: Path, kernel: Kernel) -> None:
+    """Binary first: without its manifest it counts for nothing."""
+    with replacing(path) as file:
+        file.write(kernel.binary)
+    with replacing(f"{path}.json") as file:
+        file.write(json.dumps(kernel.manifest, indent=1).encode() + b"\n")
+
+
+# ---- a given binary ----
+
+
+def _loaded(
+    core: _core.Session, path: Path, stem: str, params: Mapping[str, Any]
+) -> Kernel:
+    """Kernels from a program binary, held against its manifest."""
+    beside = Path(f"{path}.json")
+    try:
+        binary = path.read_bytes()
+        text = beside.read_bytes() if beside.is_file() else None
+    except OSError as error:
+        raise ValueError(f"cannot read {error.filename}: {error.strerror}") from None
+    if not binary:
+        raise ValueError(f"kernel: {path} is empty")
+    if text is None:
+        raise ValueError(
+            f"kernel: {path} is no OpenCL C source (*.cl), and as a program binary it "
+            f"lacks its manifest {beside}"
+        )
+    manifest = _manifest(beside, text)
+    benchmark, _, kind = stem.rpartition("_")
+    needed = {
+        "schema": SCHEMA,
+        "benchmark": benchmark,
+        "kind": kind,
+        "device": core.device["name"],
+        "platform": core.device["platform"],
+        "binary_hash": _hash(binary),
+    }
+    for field, value in needed.items():
+        _same(beside, field, manifest.get(field, value), value)
+    names = [e["name"] for e in _core.parameters(benchmark) if e["macro"] is not None]
+    _complete(beside, "knobs.", manifest["knobs"], names)
+    knobs, _ = _knobs(benchmark, manifest["knobs"])
+    asked, _ = _knobs(benchmark, {**knobs, **params})
+    for name, value in asked.items():
+        _same(beside, f"knobs.{name}", knobs[name], value)
+    return Kernel(stem, binary, {**manifest, "knobs": knobs})
+
+
+def _manifest(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    if not isinstance(manifest, dict):
+        raise ValueError(f"{path}: no JSON object")
+    _complete(path, "", manifest, _REQUIRED)
+    if not isinstance(manifest["knobs"], dict):
+        raise ValueError(f"{path}: knobs is {manifest['knobs']!r}, no JSON object")
+    return manifest
+
+
+def _complete(
+    path: Path, prefix: str, entries: Mapping[str, Any], names: Iterable[str]
+) -> None:
+    if missing := [f"{prefix}{name}" for name in names if name not in entries]:
+        raise ValueError(f"{path}: {', '.join(missing)} missing")
+
+
+def _same(path: Path, field: str, found: Any, needed: Any) -> None:
+    if found != needed:
+        raise ValueError(f"{path}: {field} is {found!r}, {needed!r} is needed")

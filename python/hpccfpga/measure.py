@@ -1,0 +1,307 @@
+"""The commands `run` and `calibrate`: here, or on ranks that mpirun starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hpccfpga
+from hpccfpga import _core
+from hpccfpga.errors import about, under_mpi
+from hpccfpga.launch import EVENT, start
+from hpccfpga.options import SHARED, Options, given, option
+from hpccfpga.progress import Callback, Progress, progress
+from hpccfpga.result import Result
+from hpccfpga.session import Session, VerificationWarning, origin
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+Job = Callable[[Session, "Comm | None", Callback | None], list[Result]]
+
+
+class Files:
+    """What a command writes at its end; JSON also when it fails."""
+
+    def __init__(self, options: Options, blank: Result | None = None) -> None:
+        self.json, self.npz = options.json, options.npz
+        self.plot = getattr(options, "plot", None)
+        self.parts = getattr(options, "save_calibration", None)
+        self.blank = blank
+
+    def check(self) -> None:
+        """Find out what cannot be written, before anything runs."""
+        for path in filter(None, (self.json, self.npz, self.plot, self.parts)):
+            _try(Path(path))
+        if self.plot:
+            _check_picture(self.plot)
+        if self.json and self.blank:
+            self.fail(RuntimeError("the run did not finish"))
+
+    def fail(self, error: BaseException) -> None:
+        """Write a result that has nothing but an error."""
+        if self.json and self.blank:
+            self.blank.provenance |= about(error)
+            with suppress(ValueError):
+                self.blank.to_json(self.json)
+
+    def save(self, *results: Result) -> None:
+        """Write the first result, and a picture of all."""
+        if self.json:
+            results[0].to_json(self.json)
+        if self.npz:
+            results[0].to_npz(self.npz)
+        if self.plot:
+            hpccfpga.plot(*results, path=self.plot)
+        if written := list(filter(None, (self.json, self.npz, self.plot))):
+            print(f"wrote {', '.join(written)}")
+
+
+def _try(path: Path) -> None:
+    """Raise ValueError if a file cannot be written."""
+    if path.is_dir():
+        raise ValueError(f"cannot write {path}: it is a folder")
+    probe = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _check_picture(path: str) -> None:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    ending = Path(path).suffix.removeprefix(".").lower()
+    if ending not in known and ending:
+        raise ValueError(
+            f"cannot write {path}: no format {ending!r}; known: {', '.join(known)}"
+        )
+
+
+class _Watch:
+    """Progress of several sweeps, one after the other."""
+
+    def __init__(self, *stages: tuple[str, bool]) -> None:
+        self.stages = list(stages)
+        self.stack = ExitStack()
+        self.fresh = False
+
+    def __enter__(self) -> _Watch:
+        self._next()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stack.close()
+
+    def __call__(self, point: int, n_points: int, row: dict[str, float]) -> None:
+        if point == 0 and not self.fresh:
+            self._next()
+        self.fresh = False
+        self.now(point, n_points, row)
+
+    def _next(self) -> None:
+        self.stack.close()
+        self.now: Progress = self.stack.enter_context(progress(*self.stages.pop(0)))
+        self.fresh = True
+
+
+def tell(*event: object) -> None:
+    """Tell the process that started mpirun, in one write."""
+    os.write(sys.stdout.fileno(), f"{EVENT}{json.dumps(event)}\n".encode())
+
+
+def run(options: Options) -> bool:
+    """Measure a benchmark; True if all data was right."""
+    params = given(options)
+    benchmark, exchange = options.benchmark, options.exchange
+    calibrates = options.calibrate or options.save_calibration
+    _core.parameters(benchmark)
+    if calibrates and exchange not in _core.models(benchmark):
+        raise LookupError(f"no model of {benchmark} over exchange {exchange}")
+    if options.model:  # its errors come before the run
+        hpccfpga.model(benchmark, exchange=exchange, board=options.model, sizes=[1])
+    arguments = ["run", benchmark, f"--exchange={exchange}"]
+    if options.kernel:
+        arguments.append(f"--kernel={options.kernel}")
+    stages = [(f"{benchmark} {exchange}", True)]
+    if calibrates:
+        arguments.append("--calibrate")
+        stages.append(("calibration", False))
+
+    def job(
+        session: Session, comm: Comm | None, watch: Callback | None
+    ) -> list[Result]:
+        results = [
+            session.run(benchmark, kernel=options.kernel, progress=watch, **params)
+        ]
+        if calibrates:
+            shared = {name: params[name] for name in SHARED if name in params}
+            results.append(
+                hpccfpga.calibrate(
+                    device=options.device, comm=comm, progress=watch, **shared
+                )
+            )
+        return results
+
+    outputs = ["--json", "--save-calibration"][: len(stages)]
+    return _measure(options, benchmark, exchange, arguments, outputs, stages, job)
+
+
+def calibrate(options: Options) -> bool:
+    """Measure the parts of scheme `pcie`; True if all data was right."""
+    params = given(options)
+
+    def job(
+        session: Session, comm: Comm | None, watch: Callback | None
+    ) -> list[Result]:
+        device = options.device
+        return [hpccfpga.calibrate(device=device, comm=comm, progress=watch, **params)]
+
+    stages = [("calibration", False)]
+    arguments = ["calibrate"]
+    return _measure(options, "calibration", None, arguments, ["--json"], stages, job)
+
+
+def _measure(
+    options: Options,
+    benchmark: str,
+    exchange: str | None,
+    arguments: list[str],
+    outputs: list[str],
+    stages: list[tuple[str, bool]],
+    job: Job,
+) -> bool:
+    """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
+    # The text and the exit code say it.
+    warnings.simplefilter("ignore", VerificationWarning)
+    params, rank = given(options), under_mpi()
+    blank = Result(
+        kind="measured",
+        benchmark=benchmark,
+        exchange=exchange,
+        device=options.device,
+        emulated=False,
+        ranks=max(1, options.ranks or 1),
+        verified=False,
+        parameters=params,
+        provenance=origin(datetime.now(UTC)),
+    )
+    files = Files(options, blank)
+    try:
+        if rank is None and options.ranks not in (None, 1):
+            files.check()
+            arguments += [f"{option(name)}={value}" for name, value in params.items()]
+            if options.device:
+                arguments.append(f"--device={options.device}")
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.default_int_handler)
+            with ExitStack() as stack:
+                watch = None
+                if not options.quiet:
+                    watch = stack.enter_context(_Watch(*stages))
+                results = start(
+                    arguments, outputs, options.ranks, options.timeout, watch
+                )
+            _finish(options, files, results)
+        else:
+            results = _measure_here(options, exchange, files, stages, job)
+    except BaseException as error:
+        if not rank and not options.events:
+            files.fail(error)
+        raise
+    return all(result.verified for result in results)
+
+
+def _measure_here(
+    options: Options,
+    exchange: str | None,
+    files: Files,
+    stages: list[tuple[str, bool]],
+    job: Job,
+) -> list[Result]:
+    """Run `job` on this process, or on the ranks that it is one of."""
+    comm = _world(options.ranks)
+    device = options.device if exchange else None
+    with hpccfpga.open(device, exchange or "host", comm) as session:
+        first = session.rank == 0
+        if first:
+            assert files.blank is not None
+            files.blank.ranks = session.size
+        session.agree(_error(files.check) if first and not options.events else None)
+        with ExitStack() as stack:
+            watch: Callback | None = None
+            if first and options.events:
+                watch = tell
+            elif first and not options.quiet:
+                watch = stack.enter_context(_Watch(*stages))
+            results = job(session, comm, watch)
+        session.agree(_error(_finish, options, files, results) if first else None)
+    return results
+
+
+def _world(ranks: int | None) -> Comm | None:
+    """Communicator of the ranks that mpirun started, or None without it."""
+    if under_mpi() is None:
+        return None
+    from mpi4py import MPI
+
+    size = MPI.COMM_WORLD.size
+    if ranks not in (None, size):
+        foreign = (
+            ": is it that of the MPI library that mpi4py uses?" if size == 1 else ""
+        )
+        raise ValueError(f"--ranks is {ranks}, mpirun started {size}{foreign}")
+    return MPI.COMM_WORLD
+
+
+def _error(function: Callable[..., object], *arguments: Any) -> BaseException | None:
+    """Call, and return what is raised, for all ranks to agree on."""
+    try:
+        function(*arguments)
+    except BaseException as error:
+        return error
+    return None
+
+
+def _finish(options: Options, files: Files, results: list[Result]) -> None:
+    """Show and save what was measured."""
+    measured, calibration = results[0], results[1] if len(results) > 1 else None
+    if options.events:
+        measured.to_json(options.json)
+        if calibration:
+            calibration.to_json(options.save_calibration)
+        return
+    modelled = []
+    kind: dict[str, Any] = {"exchange": measured.exchange, "ranks": measured.ranks}
+    if calibration:
+        modelled.append(
+            hpccfpga.model(measured.benchmark, calibration=calibration, **kind)
+        )
+        if options.save_calibration:
+            calibration.to_json(options.save_calibration)
+    if getattr(options, "model", None):
+        kind["sizes"] = measured["message_size"].tolist()
+        modelled.append(hpccfpga.model(measured.benchmark, board=options.model, **kind))
+    print()
+    for model in modelled:
+        print(hpccfpga.compare(measured, model).table(), end="\n\n")
+    live = measured.benchmark != "calibration" and not options.quiet
+    print(_closing(measured) if live or modelled else measured.table())
+    files.save(measured, *modelled)
+
+
+def _closing(result: Result) -> str:
+    """All but the rows, which were shown while they came."""
+    notes = [f"note: {note}" for note in result.provenance.get("notes", [])]
+    head = [result._headline(), *result._warnings()]
+    return "\n".join([*head, result._summary_line(), *notes])

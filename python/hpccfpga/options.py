@@ -1,0 +1,245 @@
+"""What the command `hpccfpga` understands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+import hpccfpga
+
+Options = argparse.Namespace
+
+SHARED = ("sizes", "reps", "max_reps", "time_limit", "warmup", "seed", "deadline")
+"""Parameters of a run that its calibration takes over."""
+
+_PARAMETER = "parameter "
+"""What the names of parameters begin with among the options."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """One line about a wrong option, not a page."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message}; see {self.prog} --help")
+
+
+def parse(words: list[str]) -> Options:
+    """Options of a command line; `job` names the command.
+
+    Raises
+    ------
+    ValueError
+        Unknown or incomplete; the message lists what is known.
+    """
+    parser = _parser(words)
+    options, rest = parser.parse_known_args(words)
+    if not rest:
+        return options
+    if options.job == "model":
+        options.overrides = _overrides(rest)
+        return options
+    if options.job == "run":
+        from hpccfpga import _core
+
+        names = [entry["name"] for entry in _core.parameters(options.benchmark)]
+        raise ValueError(
+            f"{options.benchmark} has no parameter {rest[0].partition('=')[0]}; "
+            f"known: {', '.join(map(option, names))}"
+        )
+    parser.error(f"unknown: {' '.join(rest)}")
+
+
+def _parser(words: list[str]) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="hpccfpga",
+        description="HPC Challenge benchmarks on many accelerators.",
+        allow_abbrev=False,
+    )
+    version = hpccfpga.__version__ if "--version" in words else ""
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, summary: str) -> _Parser:
+        command = commands.add_parser(
+            name, help=summary, description=summary, allow_abbrev=False
+        )
+        command.set_defaults(job=name)
+        return command
+
+    add("doctor", "say what is found, what is missing, what to install")
+    add("devices", "list the devices")
+    add("list", "list benchmarks with their parameters, and exchange schemes")
+
+    command = add("boards", "list the boards, or the data of one")
+    command.add_argument("board", nargs="?")
+
+    command = add("run", "measure a benchmark")
+    command.add_argument("benchmark")
+    _add_run(command, words)
+
+    command = add("calibrate", "measure the parts of scheme pcie apart")
+    _add_ranks(command)
+    _add_files(command, plot=False)
+    if words[:1] == ["calibrate"]:
+        _add_parameters(command, "transfer", SHARED)
+
+    command = add("model", "say what a performance model expects")
+    command.add_argument("benchmark")
+    command.add_argument("--exchange", default="pcie")
+    command.add_argument("--board", help="data sheet that feeds the model")
+    command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
+    command.add_argument("--sizes", help="message sizes [B], e.g. 1,64,1024")
+    command.add_argument("--ranks", type=int)
+    command.add_argument(
+        "--INPUT",
+        metavar="VALUE",
+        dest="ignored",
+        help="an input instead of the board's",
+    )
+    _add_files(command)
+
+    command = add("published", "show what others measured")
+    command.add_argument("benchmark")
+    command.add_argument("--board")
+    command.add_argument("--exchange")
+    command.add_argument("--ranks", type=int)
+    command.add_argument("--source", help="words of the source")
+    _add_files(command)
+
+    command = add("show", "show a saved result")
+    command.add_argument("file")
+    command = add("plot", "draw saved results into one picture")
+    command.add_argument("files", nargs="+", metavar="FILE")
+    command.add_argument("--output", "-o", required=True, metavar="PICTURE")
+    command = add("compare", "put two saved results side by side")
+    command.add_argument("a")
+    command.add_argument("b")
+
+    kernels = commands.add_parser("kernels", help="build kernels", allow_abbrev=False)
+    jobs = kernels.add_subparsers(metavar="COMMAND", required=True)
+    command = jobs.add_parser(
+        "build",
+        help="compile kernels for a device",
+        description="Compile kernels for a device: program binaries with manifests.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(job="build")
+    command.add_argument("benchmarks", nargs="*", metavar="BENCHMARK")
+    command.add_argument("--exchange", default="pcie")
+    command.add_argument("--device")
+    command.add_argument("--output", "-o", default=".", metavar="FOLDER")
+    if words[:2] == ["kernels", "build"]:
+        _add_knobs(command)
+    return parser
+
+
+def _add_run(command: _Parser, words: list[str]) -> None:
+    command.add_argument("--exchange", default="pcie", help="default: pcie")
+    command.add_argument(
+        "--kernel", metavar="PATH", help=".cl source or program binary"
+    )
+    _add_ranks(command)
+    command.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="also measure the parts; show the model",
+    )
+    command.add_argument(
+        "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
+    )
+    command.add_argument("--model", metavar="BOARD", help="show the model of a board")
+    _add_files(command)
+    if words[:1] == ["run"]:
+        from hpccfpga import _core
+
+        known = {name for name, _ in _core.components("bench")}
+        for name in [word for word in words[1:] if word in known][:1]:
+            _add_parameters(command, name)
+
+
+def _add_ranks(command: _Parser) -> None:
+    command.add_argument("--ranks", type=int, help="default: those of mpirun, or 1")
+    command.add_argument("--device", help="index or part of the name; see devices")
+    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument(
+        "--timeout", type=float, default=600, help="of the ranks it starts [s]"
+    )
+    command.add_argument("--events", action="store_true", help=argparse.SUPPRESS)
+
+
+def _add_files(command: _Parser, plot: bool = True) -> None:
+    command.add_argument("--json", metavar="PATH", help="save the result as JSON")
+    command.add_argument("--npz", metavar="PATH", help="save the result as NPZ")
+    if plot:
+        command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
+
+
+def _add_parameters(
+    command: _Parser, benchmark: str, names: Iterable[str] | None = None
+) -> None:
+    from hpccfpga import _core
+
+    group = command.add_argument_group(f"parameters of {benchmark}")
+    for entry in _core.parameters(benchmark):
+        if names is None or entry["name"] in names:
+            _add_parameter(group, entry)
+
+
+def _add_knobs(command: _Parser) -> None:
+    from hpccfpga import _core
+
+    knobs = {
+        entry["name"]: entry
+        for name, _ in _core.components("bench")
+        for entry in _core.parameters(name)
+        if entry["macro"] is not None
+    }
+    for entry in knobs.values():
+        _add_parameter(command, entry)
+
+
+def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
+    default = entry["default"] if len(entry["default"]) < 24 else "many"
+    command.add_argument(
+        option(entry["name"]),
+        dest=_PARAMETER + entry["name"],
+        default=argparse.SUPPRESS,
+        metavar="|".join(entry["choices"] or []) or entry["kind"].upper(),
+        help=f"{entry['summary']}; default: {default}".replace("%", "%%"),
+    )
+
+
+def option(name: str) -> str:
+    """Option of a parameter."""
+    return f"--{name.replace('_', '-')}"
+
+
+def given(options: Options) -> dict[str, str]:
+    """Parameters that were given, as text."""
+    return {
+        name.removeprefix(_PARAMETER): value
+        for name, value in vars(options).items()
+        if name.startswith(_PARAMETER)
+    }
+
+
+def _overrides(words: list[str]) -> dict[str, float]:
+    """Numbers out of `--name value` and `--name=value`."""
+    flat = [part for word in words for part in word.split("=", 1)]
+    found = {}
+    for option, value in zip(flat[::2], [*flat[1::2], ""], strict=False):
+        name = option.removeprefix("--").replace("-", "_")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise ValueError(f"{option}: {value!r} is not a number") from None
+    return found
+
+
+def sizes(text: str | None) -> list[int] | None:
+    """Numbers out of text like 1,64,1024."""
+    try:
+        return text and [int(size) for size in text.split(",")]  # type: ignore[return-value]
+    except ValueError:
+        raise ValueError(f"--sizes: {text!r} is not like 1,64,1024") from None

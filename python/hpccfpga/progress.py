@@ -1,0 +1,161 @@
+"""Progress of a run: a line per point, and a bar where somebody watches."""
+
+from __future__ import annotations
+
+import html
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hpccfpga.errors import under_mpi
+from hpccfpga.result import digits, scaling
+
+Callback = Callable[[int, int, dict[str, float]], object]
+"""Called after each point with its number, the number of points, and its values."""
+
+_UNITS = {"message_size": "B", "bandwidth": "B/s", "time": "s", "time_median": "s"}
+_WIDTH = 18
+
+
+class Progress:
+    """A line of text per point on standard output.
+
+    Parameters
+    ----------
+    title : str
+        What runs, in a few words.
+    rows : bool
+        Whether to show the values of each point.
+    """
+
+    def __init__(self, title: str, rows: bool = True) -> None:
+        self.title = title
+        self.rows = rows
+
+    def __enter__(self) -> Progress:
+        """Start to show."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Leave the screen tidy."""
+
+    def __call__(self, point: int, n_points: int, row: Mapping[str, float]) -> None:
+        """Show that `point` is done; SI units, names as in a result's columns."""
+        if point == 0 and not self.rows:
+            self.write(f"{self.title} ...")
+        if point == 0 and self.rows:
+            self.write(_heading(row))
+        if self.rows:
+            self.write(_line(row))
+        self.advance(point + 1, n_points)
+
+    def write(self, text: str) -> None:
+        """Put out one line."""
+        print(text, flush=True)
+
+    def advance(self, done: int, n_points: int) -> None:
+        """Move the bar, if there is one."""
+
+
+class _Terminal(Progress):
+    """Lines above a bar that moves."""
+
+    def __enter__(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+        )
+        from rich.progress import Progress as Bar
+
+        self.bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            console=Console(highlight=False),
+            transient=True,
+            auto_refresh=False,  # a thread would disturb what is measured
+        )
+        self.task = self.bar.add_task(self.title, total=None)
+        self.bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.bar.stop()
+
+    def write(self, text: str) -> None:
+        if self.rows:
+            self.bar.console.print(text, markup=False, soft_wrap=True)
+
+    def advance(self, done: int, n_points: int) -> None:
+        self.bar.update(self.task, completed=done, total=n_points, refresh=True)
+
+
+class _Notebook(Progress):
+    """A bar in a notebook's output, with the last point beside it."""
+
+    text = ""
+
+    def __enter__(self) -> Progress:
+        from IPython.display import display
+
+        self.handle: Any = display(self._bar(0, 1), display_id=True)
+        return self
+
+    def write(self, text: str) -> None:
+        if self.rows:
+            self.text = " ".join(text.split())
+
+    def advance(self, done: int, n_points: int) -> None:
+        self.handle.update(self._bar(done, n_points))
+
+    def _bar(self, done: int, n_points: int) -> Any:
+        from IPython.display import HTML
+
+        return HTML(
+            f'{html.escape(self.title)} <progress value="{done}" max="{n_points}">'
+            f"</progress> {done}/{n_points} <code>{html.escape(self.text)}</code>"
+        )
+
+
+def progress(title: str, rows: bool = True) -> Progress:
+    """Return the kind of progress that suits where the output goes.
+
+    Parameters
+    ----------
+    title : str
+        What runs, in a few words.
+    rows : bool
+        Whether to show the values of each point.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if type(shell).__name__ == "ZMQInteractiveShell":
+        return _Notebook(title, rows)
+    # A rank's output may look like a terminal, but mpirun only collects it.
+    watched = sys.stdout.isatty() and under_mpi() is None
+    if watched and os.environ.get("TERM") != "dumb":
+        return _Terminal(title, rows)
+    return Progress(title, rows)
+
+
+def _shown(row: Mapping[str, float]) -> dict[str, str]:
+    """Heading and text of everything but the verdict."""
+    shown = {}
+    for name, value in row.items():
+        if name != "verified":
+            unit, scale = scaling(_UNITS.get(name, "1"))
+            heading = f"{name.replace('_', ' ')} [{unit}]".removesuffix(" [1]")
+            shown[heading] = digits(value / scale)
+    return shown
+
+
+def _heading(row: Mapping[str, float]) -> str:
+    return "".join(name.rjust(_WIDTH) for name in _shown(row))
+
+
+def _line(row: Mapping[str, float]) -> str:
+    text = "".join(value.rjust(_WIDTH) for value in _shown(row).values())
+    return text if row.get("verified", True) else f"{text}  WRONG DATA"

@@ -1,0 +1,182 @@
+"""Published measurements, with their source, as results.
+
+`data/<benchmark>_runs.csv` has one line per published run, `<benchmark>_points.csv` one
+per point; headings name the SI unit. A time is seconds per step: what was published
+for a loop of `inner` steps, divided by `inner`. Rates stand as published.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpccfpga.result import Column, Quantity, Result
+
+_FOLDER = Path(__file__).parent / "data"
+_COUNTS = (
+    "bytes sent by all ranks per second: ranks x replications x size / time; each rank "
+    "sends one message per replication in a step"
+)
+
+
+def published(
+    benchmark: str,
+    *,
+    board: str | None = None,
+    exchange: str | None = None,
+    ranks: int | None = None,
+    source: str | None = None,
+) -> Result:
+    """Return the one published run that fits.
+
+    Parameters
+    ----------
+    benchmark : str
+        E.g. "b_eff".
+    board : str, optional
+        Board, as `hpccfpga.board` takes it.
+    exchange : str, optional
+        Exchange scheme.
+    ranks : int, optional
+        Number of ranks, one per device.
+    source : str, optional
+        Words that occur in the source or the name of the log, e.g. "readme" or
+        "2021 929861".
+
+    Returns
+    -------
+    Result
+        Of kind "published": message_size [B], time [s per step], bandwidth [B/s] and
+        inner [steps per sample], each [points]. `provenance` names source and log, and
+        its notes say what is known to be wrong.
+
+    Raises
+    ------
+    LookupError
+        Nothing is published about this benchmark, or nothing fits.
+    ValueError
+        More than one run fits; the message lists them.
+    """
+    runs = _runs(benchmark)
+    fitting = [run for run in runs if _fits(run, board, exchange, ranks, source)]
+    if not fitting:
+        raise LookupError(f"no published {benchmark} fits; known: {_list(runs)}")
+    if len(fitting) > 1:
+        raise ValueError(
+            f"{len(fitting)} published results of {benchmark} fit; choose by board, "
+            f"exchange, ranks or source: {_list(fitting)}"
+        )
+    return _result(benchmark, fitting[0])
+
+
+def published_list(benchmark: str) -> list[dict[str, Any]]:
+    """Return what is published: board, exchange, ranks, source and log of each run.
+
+    Raises
+    ------
+    LookupError
+        Nothing is published about this benchmark; the message lists the known ones.
+    """
+    keys = ("board", "exchange", "ranks", "source", "log")
+    return [
+        {key: int(run[key]) if key == "ranks" else run[key] for key in keys}
+        for run in _runs(benchmark)
+    ]
+
+
+def _fits(
+    run: dict[str, str],
+    board: str | None,
+    exchange: str | None,
+    ranks: int | None,
+    source: str | None,
+) -> bool:
+    from hpccfpga.boards import board as find
+
+    where = f"{run['source']} {run['log']}".lower()
+    return (
+        (board is None or find(board).key == run["board"])
+        and (exchange is None or exchange == run["exchange"])
+        and (ranks is None or int(ranks) == int(run["ranks"]))
+        and all(word in where for word in (source or "").lower().split())
+    )
+
+
+def _list(runs: list[dict[str, str]]) -> str:
+    """Return the choices: by source where nothing else tells them apart."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for run in runs:
+        groups.setdefault(f"{run['board']} {run['exchange']}", []).append(run)
+    if len(groups) == 1 and len({run["ranks"] for run in runs}) == 1:
+        return "; ".join(f"{run['source']}: {run['log']}" for run in runs)
+    ranks = {name: sorted({int(r["ranks"]) for r in g}) for name, g in groups.items()}
+    return "; ".join(
+        f"{name} on {', '.join(map(str, counts))} ranks"
+        for name, counts in ranks.items()
+    )
+
+
+def _result(benchmark: str, run: dict[str, str]) -> Result:
+    rows = [row for row in _rows(f"{benchmark}_points.csv") if row["log"] == run["log"]]
+    columns = {}
+    for heading in list(rows[0])[1:]:
+        name, unit = _parts(heading)
+        dtype = np.int64 if unit in ("B", "1") else np.float64
+        columns[name] = Column(unit, np.array([r[heading] for r in rows]).astype(dtype))
+    verified = {"true": True, "false": False, "": None}[run["verified"]]
+    if verified is not None:
+        columns["verified"] = Column("1", np.full(len(rows), verified))
+    summary = {
+        name: Quantity(unit, float(text))
+        for heading, text in run.items()
+        for name, unit in [_parts(heading)]
+        if unit
+    }
+    summary["latency"] = Quantity("s", float(columns["time"].values[0]))
+    counts = ("replications", "repetitions", "nodes")
+    return Result(
+        kind="published",
+        benchmark=benchmark,
+        exchange=run["exchange"],
+        device=run["board"],
+        emulated=False,
+        ranks=int(run["ranks"]),
+        verified=verified,
+        parameters={name: int(run[name]) for name in counts if run[name]},
+        columns=columns,
+        summary=summary,
+        provenance={
+            **{
+                key: run[key]
+                for key in ("source", "log", "version", "commit")
+                if run[key]
+            },
+            "counts": _COUNTS,
+            "notes": [note for note in run["note"].split("; ") if note],
+        },
+    )
+
+
+def _parts(heading: str) -> tuple[str, str]:
+    """Name and unit of a heading such as "time [s]"."""
+    name, _, unit = heading.partition(" [")
+    return name, unit.removesuffix("]")
+
+
+def _runs(benchmark: str) -> list[dict[str, str]]:
+    known = sorted(p.name.removesuffix("_runs.csv") for p in _FOLDER.glob("*_runs.csv"))
+    if benchmark not in known:
+        raise LookupError(
+            f"nothing published about {benchmark!r}; known: {', '.join(known)}"
+        )
+    return _rows(f"{benchmark}_runs.csv")
+
+
+@cache
+def _rows(name: str) -> list[dict[str, str]]:
+    with (_FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,601 @@
+"""One type for measured, modelled and published results."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hpccfpga.tables import digits, html_table, human, lines, scaling
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+    from matplotlib.figure import Figure
+
+SCHEMA = "hpccfpga-result/1"
+KINDS = ("measured", "modelled", "published")
+EMULATED = (
+    "EMULATED: a CPU stands in for the accelerator; this checks function, not speed"
+)
+NOT_VERIFIED = "NOT VERIFIED: wrong data or an unfinished run"
+
+_DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,)}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "kind": (str,),
+    "benchmark": (str,),
+    "exchange": (str, NoneType),
+    "device": (str, NoneType),
+    "emulated": (bool,),
+    "ranks": (int,),
+    "verified": (bool, NoneType),
+    "parameters": (dict,),
+    "columns": (dict,),
+    "summary": (dict,),
+    "provenance": (dict,),
+}
+_JSON_NAMES = {
+    str: "text",
+    bool: "boolean",
+    int: "integer",
+    dict: "object",
+    NoneType: "null",
+}
+_HEADER = "header.json"  # the entry of an NPZ file that is no column
+_NOT_SHOWN = ("inner", "error", "verified")
+_NOT_SHOWN_ENDS = ("_q1", "_q3", "_p95", "_p99")
+
+
+class Column(NamedTuple):
+    """Values of one quantity at every point.
+
+    Parameters
+    ----------
+    unit : str
+        SI unit, "1" for counts.
+    values : numpy.ndarray
+        float64, int64 or bool; the first dimension is the point.
+    """
+
+    unit: str
+    values: np.ndarray
+
+
+class Quantity(NamedTuple):
+    """One number that follows from all points.
+
+    Parameters
+    ----------
+    unit : str
+        SI unit.
+    value : float
+        NaN stands for "no value".
+    """
+
+    unit: str
+    value: float
+
+
+@dataclass(eq=False)
+class Result:
+    """What a run measured, a model says, or somebody published.
+
+    Parameters
+    ----------
+    kind : str
+        "measured", "modelled" or "published".
+    benchmark : str
+        Name of the benchmark.
+    exchange : str or None
+        Exchange scheme.
+    device : str or None
+        Device or board.
+    emulated : bool
+        A CPU stood in for the accelerator.
+    ranks : int
+        Number of ranks.
+    verified : bool or None
+        All data was right; None where nobody checks (models) or says so.
+    parameters : dict
+        Every input, defaults included.
+    columns : dict of str to Column
+        Labels first, then what was found at each point, in SI units.
+    summary : dict of str to Quantity
+        What follows from all points, in SI units.
+    provenance : dict
+        Where the numbers come from; "notes" is a list of remarks, "error" says why a
+        run ended early.
+
+    Raises
+    ------
+    ValueError
+        Unknown kind, unsupported dtype, or columns of different length.
+    """
+
+    kind: str
+    benchmark: str
+    exchange: str | None
+    device: str | None
+    emulated: bool
+    ranks: int
+    verified: bool | None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
+    summary: dict[str, Quantity] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be saved or shown."""
+        if self.kind not in KINDS:
+            raise ValueError(f"no result kind {self.kind!r}; known: {', '.join(KINDS)}")
+        first: tuple[str, tuple[int, ...]] | None = None
+        for name, (_, values) in self.columns.items():
+            if values.dtype.name not in _DTYPES:
+                raise ValueError(
+                    f"column {name!r} has dtype {values.dtype}; "
+                    f"known: {', '.join(_DTYPES)}"
+                )
+            first = first or (name, values.shape)
+            if values.shape[:1] != first[1][:1] or not values.ndim:
+                raise ValueError(
+                    f"column {name!r} has shape {values.shape}, which does not fit "
+                    f"column {first[0]!r} of shape {first[1]}"
+                )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Array of a column, not a copy; the first dimension is the point.
+
+        Raises
+        ------
+        KeyError
+            There is no such column.
+        """
+        try:
+            return self.columns[name].values
+        except KeyError:
+            raise KeyError(
+                f"no column {name!r}; known: {', '.join(self.columns)}"
+            ) from None
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Result {self._headline()}>"
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each column."""
+        return {name: column.unit for name, column in self.columns.items()}
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the leading columns that say what a point is."""
+        names = []
+        for name, (unit, values) in self.columns.items():
+            if values.ndim != 1 or unit == "s" or unit.endswith("/s"):
+                break
+            names.append(name)
+        return names
+
+    @property
+    def rates(self) -> list[str]:
+        """Names of the columns that hold rates of the best repetition."""
+        return [
+            name
+            for name, (unit, values) in self.columns.items()
+            if unit.endswith("/s") and values.ndim == 1 and not name.endswith("_median")
+        ]
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Points whose data was wrong, bool [points]."""
+        if "verified" in self.columns:
+            return ~self["verified"].astype(bool)
+        points = len(next(iter(self.columns.values())).values) if self.columns else 0
+        return np.zeros(points, bool)
+
+    @property
+    def label(self) -> str:
+        """A few words for a legend."""
+        kind = "model" if self.kind == "modelled" else self.kind
+        words = [f"{kind} {self.exchange or self.benchmark}"]
+        if self.kind == "modelled" and "calibration" in self.provenance:
+            words.append("calibrated")
+        elif self.kind != "measured" and self.device:
+            words.append(self.device)
+        words.append(f"{self.ranks} rank{'s' * (self.ranks != 1)}")
+        if self.emulated:
+            words.append("emulated")
+        if self.verified is False:
+            words.append("not verified")
+        return ", ".join(words)
+
+    def shown(self, name: str) -> np.ndarray:
+        """Column as floats, without the rates of points that failed.
+
+        Parameters
+        ----------
+        name : str
+            A column of one dimension.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 [points], in the column's unit; NaN where there is no value.
+        """
+        values = self[name].astype(float)
+        if self.columns[name].unit.endswith("/s"):
+            values[self.failed] = np.nan
+        return values
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Text of this result as JSON; `data/result.schema.json` describes it.
+
+        NaN and infinities become null.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the text there, whole or not at all.
+
+        Returns
+        -------
+        str
+            JSON text.
+
+        Raises
+        ------
+        ValueError
+            The path cannot be written.
+        """
+        document = self._document()
+        for name, column in self.columns.items():
+            document["columns"][name]["values"] = _plain(column.values)
+        text = json.dumps(document, allow_nan=False, indent=1) + "\n"
+        if path is not None:
+            with replacing(path) as file:
+                file.write(text.encode())
+        return text
+
+    @classmethod
+    def from_json(cls, path_or_text: str | os.PathLike[str]) -> Result:
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        path_or_text : path or str
+            A file, or the text itself (recognised by its opening brace).
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ValueError
+            No JSON, no result, a newer schema, or columns that contradict themselves.
+        """
+        if isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{"):
+            where, data = "text", path_or_text.encode()
+        else:
+            where, data = os.fspath(path_or_text), Path(path_or_text).read_bytes()
+        try:
+            return _decode(cls, json.loads(data), None)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{where}: not JSON: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+
+    def to_npz(self, path: str | os.PathLike[str]) -> None:
+        """Write the columns as NumPy arrays, and all else as JSON, to one NPZ file.
+
+        Raises
+        ------
+        ValueError
+            The path cannot be written.
+        """
+        arrays = {name: column.values for name, column in self.columns.items()}
+        header = np.array(json.dumps(self._document(), allow_nan=False))
+        with replacing(path) as file:
+            np.savez(file, **{_HEADER: header, **arrays})  # type: ignore[arg-type]
+
+    @classmethod
+    def from_npz(cls, path: str | os.PathLike[str]) -> Result:
+        """Read what `to_npz` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ValueError
+            No such archive, no result, a newer schema, or contradicting columns.
+        """
+        try:
+            with open(path, "rb") as file, np.load(file) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            document = json.loads(str(arrays.pop(_HEADER)))
+        except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile):
+            raise ValueError(
+                f"{os.fspath(path)}: not an NPZ file of a result"
+            ) from None
+        try:
+            return _decode(cls, document, arrays)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Table with one row per point and the columns of one dimension.
+
+        Returns
+        -------
+        pandas.DataFrame
+            SI units, named in `attrs["units"]`.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        flat = {n: c.values for n, c in self.columns.items() if c.values.ndim == 1}
+        frame = _need("pandas").DataFrame(flat)
+        frame.attrs["units"] = {name: self.columns[name].unit for name in flat}
+        return frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Dataset with the dimensions point, repetition and rank.
+
+        Returns
+        -------
+        xarray.Dataset
+            Labels are coordinates; each variable has its unit in `attrs["units"]`.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed.
+        """
+        variables = {}
+        for name, (unit, values) in self.columns.items():
+            repetition = "repetition" if name == "samples" else f"{name}_repetition"
+            dims = ("point", repetition, "rank")[: values.ndim]
+            variables[name] = (dims, values, {"units": unit})
+        labels = self.labels
+        return _need("xarray").Dataset(
+            {n: v for n, v in variables.items() if n not in labels},
+            coords={n: variables[n] for n in labels},
+            attrs={"title": self._headline(), "benchmark": self.benchmark},
+        )
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, ax: Any = None
+    ) -> Figure:
+        """Draw this result; see `hpccfpga.plot`."""
+        from hpccfpga.plot import plot
+
+        return plot(self, path=path, ax=ax)
+
+    def table(self) -> str:
+        """Aligned text: one line per point, in units that people read.
+
+        A rate of a point whose data was wrong reads "failed".
+        """
+        text = [self._headline(), *self._warnings()]
+        if self.columns:
+            text += ["", *lines(self._cells())]
+        if self.summary:
+            text += ["", self._summary_line()]
+        text += [f"note: {note}" for note in self.provenance.get("notes", [])]
+        return "\n".join(text)
+
+    def _repr_html_(self) -> str:
+        parts = [f"<div><b>{html.escape(self._headline())}</b>"]
+        parts += [
+            f'<div style="color:#b00020;font-weight:bold">{html.escape(text)}</div>'
+            for text in self._warnings()
+        ]
+        if self.columns:
+            parts.append(html_table(self._cells()))
+        tail = [self._summary_line(), *self.provenance.get("notes", [])]
+        parts += [f"<div>{html.escape(text)}</div>" for text in tail if text]
+        return "".join(parts) + "</div>"
+
+    def _headline(self) -> str:
+        words = [f"{self.benchmark}, {self.kind}"]
+        if self.exchange:
+            words.append(f"exchange {self.exchange}")
+        if self.device:
+            words.append(self.device)
+        words.append(f"{self.ranks} rank{'s' * (self.ranks != 1)}")
+        if self.verified:
+            words.append("verified")
+        return ", ".join(words)
+
+    def _warnings(self) -> list[str]:
+        """Return what a reader must know before trusting the numbers."""
+        found = [EMULATED] * self.emulated + [NOT_VERIFIED] * (self.verified is False)
+        if "error" in self.provenance:
+            found.append(f"error: {self.provenance['error']}")
+        return found
+
+    def _summary_line(self) -> str:
+        return "   ".join(
+            f"{name} {human(value, unit)}"
+            for name, (unit, value) in self.summary.items()
+        )
+
+    def _cells(self) -> dict[tuple[str, str], list[str]]:
+        """Texts below each heading of name and unit."""
+        cells = {}
+        for name, (unit, values) in self.columns.items():
+            if (
+                values.ndim == 1
+                and name not in _NOT_SHOWN
+                and not name.endswith(_NOT_SHOWN_ENDS)
+            ):
+                shown, scale = scaling(unit)
+                texts = [digits(v / scale) for v in self.shown(name)]
+                if unit.endswith("/s"):
+                    for point in np.flatnonzero(self.failed):
+                        texts[point] = "failed"
+                cells[name.replace("_", " "), shown] = texts
+        return cells
+
+    def _document(self) -> dict[str, Any]:
+        """Everything but the values of the columns, ready for JSON."""
+        document: dict[str, Any] = {"schema": SCHEMA}
+        scalars = (
+            key for key in _TYPES if key not in ("columns", "summary", "provenance")
+        )
+        document |= {key: _plain(getattr(self, key)) for key in scalars}
+        document["columns"] = {
+            name: {"unit": unit, "dtype": values.dtype.name, "shape": [*values.shape]}
+            for name, (unit, values) in self.columns.items()
+        }
+        document["summary"] = {
+            name: {"unit": unit, "value": _plain(value)}
+            for name, (unit, value) in self.summary.items()
+        }
+        document["provenance"] = _plain(self.provenance)
+        return document
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of `path` when the block ends without error.
+
+    Raises
+    ------
+    ValueError
+        The path cannot be written.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+        temporary.replace(path)
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _plain(value: Any) -> Any:
+    """Value in terms of JSON; what is not finite becomes None."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            plain = value.astype(object)
+            plain[~np.isfinite(value)] = None
+            return plain.tolist()
+        return value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, Iterable):
+        return [_plain(entry) for entry in value]
+    return str(value)
+
+
+def _decode(
+    cls: type[Result], document: Any, arrays: Mapping[str, np.ndarray] | None
+) -> Result:
+    """Make a result from its document; `arrays` replaces the values of the columns."""
+    if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
+        raise ValueError("not a result: no schema named")
+    family, _, version = document["schema"].rpartition("/")
+    known, _, newest = SCHEMA.rpartition("/")
+    if family != known or not version.isdigit():
+        raise ValueError(f"not a result: its schema is {document['schema']!r}")
+    if int(version) > int(newest):
+        raise ValueError(
+            f"written as {document['schema']}, this version reads up to {SCHEMA}"
+        )
+    if missing := [key for key in _TYPES if key not in document]:
+        raise ValueError(f"missing {', '.join(missing)}")
+    for key, types in _TYPES.items():
+        if not isinstance(document[key], types):
+            names = " or ".join(_JSON_NAMES[known] for known in types)
+            raise ValueError(f"{key} is {document[key]!r}, no {names}")
+    if document["ranks"] < 1:
+        raise ValueError(f"ranks is {document['ranks']}, must be at least 1")
+    columns = {
+        name: _decode_column(name, entry, arrays)
+        for name, entry in document["columns"].items()
+    }
+    try:
+        summary = {
+            name: Quantity(
+                str(entry["unit"]),
+                np.nan if entry["value"] is None else float(entry["value"]),
+            )
+            for name, entry in document["summary"].items()
+        }
+    except (KeyError, TypeError, ValueError):
+        raise ValueError("a summary entry has no unit or no number") from None
+    rest = {key: document[key] for key in _TYPES}
+    return cls(**(rest | {"columns": columns, "summary": summary}))
+
+
+def _decode_column(
+    name: str, entry: Any, arrays: Mapping[str, np.ndarray] | None
+) -> Column:
+    keys = ["unit", "dtype", "shape"] + ["values"] * (arrays is None)
+    missing = [k for k in keys if not isinstance(entry, dict) or k not in entry]
+    if missing or (arrays is not None and name not in arrays):
+        raise ValueError(f"column {name!r} lacks {', '.join(missing) or 'values'}")
+    if entry["dtype"] not in _DTYPES:
+        raise ValueError(
+            f"column {name!r} has dtype {entry['dtype']!r}; known: {', '.join(_DTYPES)}"
+        )
+    shape = entry["shape"]
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"column {name!r} has shape {shape!r}, no list of lengths")
+    if arrays is None:
+        values: np.ndarray = np.empty(0, object)
+        with suppress(ValueError):  # ragged: the shape below cannot fit
+            values = np.array(entry["values"], dtype=object)
+        if values.size == 0 and 0 in shape:
+            values = values.reshape(shape)
+    else:
+        values = arrays[name]
+    if values.shape != tuple(shape):
+        raise ValueError(
+            f"column {name!r} has values of shape {[*values.shape]}, declared {shape}"
+        )
+    if arrays is None:
+        allowed = _DTYPES[entry["dtype"]]
+        for value in values.flat:
+            void = value is None and entry["dtype"] == "float64"
+            if type(value) not in allowed and not void:
+                raise ValueError(
+                    f"column {name!r} holds {value!r}, no {entry['dtype']}"
+                )
+        values = values.astype(entry["dtype"])
+    elif values.dtype.name != entry["dtype"]:
+        raise ValueError(
+            f"column {name!r} has values of dtype {values.dtype}, "
+            f"declared {entry['dtype']}"
+        )
+    return Column(str(entry["unit"]), values)
+
+
+def _need(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise ImportError(
+            f"to_{package} needs {package}: pip install 'hpccfpga[data]'"
+        ) from None

@@ -1,0 +1,422 @@
+"""Sessions: open a device and an exchange scheme, run benchmarks, get results."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shlex
+import sys
+import warnings
+from collections.abc import Iterable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpccfpga import _core, kernels
+from hpccfpga.progress import Callback
+from hpccfpga.progress import progress as make_progress
+from hpccfpga.result import Column, Quantity, Result
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+
+class VerificationWarning(UserWarning):
+    """The data of a run was wrong; its result says at which points."""
+
+
+class Session:
+    """A device and an exchange scheme, held open; use it in a `with` statement.
+
+    Collective over the ranks of `comm`, as are `run`, `agree` and `close`.
+
+    Parameters
+    ----------
+    device : str or int, optional
+        "host", "opencl", "opencl:SELECTOR" or SELECTOR, which is an index or a part of
+        a platform's or device's name; where several devices fit, each node-local rank
+        takes its own. Default: what the scheme needs.
+    exchange : str
+        Name of the exchange scheme.
+    comm : mpi4py.MPI.Comm, optional
+        The ranks; default: this process alone, without MPI.
+
+    Raises
+    ------
+    LookupError
+        Unknown exchange or device; the message lists the known ones.
+    TypeError
+        `comm` is no communicator.
+    ValueError
+        MPI is not up, or `comm` belongs to another MPI library.
+    Error
+        No OpenCL platform, or one that fails.
+    """
+
+    def __init__(
+        self,
+        device: str | int | None = None,
+        exchange: str = "pcie",
+        comm: Comm | None = None,
+    ) -> None:
+        handle, self._mpi = _handle(comm)
+        chosen = "" if device is None else str(device)
+        self._core = _core.Session(chosen, exchange, handle, self._mpi)
+
+    def __enter__(self) -> Session:
+        """Return the session itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the session."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """One line."""
+        device = self.device["name"]
+        return (
+            f"<Session exchange {self.exchange}, {device}, "
+            f"rank {self.rank} of {self.size}>"
+        )
+
+    @property
+    def rank(self) -> int:
+        """Number of this rank, 0 .. size - 1."""
+        return self._core.rank
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+        return self._core.size
+
+    @property
+    def exchange(self) -> str:
+        """Name of the exchange scheme."""
+        return self._core.exchange
+
+    @property
+    def device(self) -> dict[str, Any]:
+        """Device of this rank, as `hpccfpga.devices` describes it."""
+        return dict(self._core.device)
+
+    def close(self) -> None:
+        """Release the device and the ranks."""
+        self._core.close()
+
+    def agree(self, error: BaseException | None) -> None:
+        """Raise on every rank if any rank gives an error.
+
+        Among several ranks, what ValueError, MemoryError, LookupError,
+        NotImplementedError and KeyboardInterrupt do not cover is raised as Error.
+        """
+        if error is not None and self.size == 1:
+            raise error
+        try:
+            self._core.agree(error)
+        except BaseException as agreed:
+            raise agreed from error
+
+    def run(
+        self,
+        benchmark: str,
+        *,
+        kernel: str | os.PathLike[str] | None = None,
+        progress: bool | Callback | None = None,
+        **params: Any,
+    ) -> Result:
+        """Measure one benchmark.
+
+        Parameters
+        ----------
+        benchmark : str
+            One of `hpccfpga.benchmarks()`.
+        kernel : path, optional
+            Kernels to use: OpenCL C source (`.cl`), or a program binary with its
+            manifest `<path>.json` beside it. Default: the package's own, built for the
+            device and kept in a cache.
+        progress : bool or callable, optional
+            True shows the progress of rank 0. A callable gets, on every rank, the
+            number of the point just done, the number of points, and a dict of its
+            values in SI units.
+        **params : int, float, str or sequence of int
+            Parameters of the benchmark, as `hpccfpga.benchmarks()` describes them, the
+            same on every rank.
+
+        Returns
+        -------
+        Result
+            Of kind "measured". `samples` [s per step] is [points, reps, ranks], all
+            else [points]; figures are of the best repetition of the slowest rank.
+            Wrong data gives a VerificationWarning and `verified` False, no exception.
+
+        Raises
+        ------
+        LookupError
+            Unknown benchmark; the message lists the known ones.
+        ValueError
+            Unknown or impossible parameters, unusable kernel file, closed session.
+        MemoryError
+            The device or the host has too little memory.
+        NotImplementedError
+            The benchmark cannot run over this exchange scheme.
+        Error
+            The device failed, or a rank did not answer by the deadline.
+        """
+        start = datetime.now(UTC)
+        program, error = None, None
+        try:
+            program = kernels.load(self._core, benchmark, params, kernel)
+        except BaseException as raised:
+            error = raised
+        self.agree(error)
+        if program is not None:
+            params = {**params, **program.manifest["knobs"]}
+        with ExitStack() as stack:
+            watch = progress if callable(progress) else None
+            if progress is True and self.rank == 0:
+                title = f"{benchmark} {self.exchange}"
+                watch = stack.enter_context(make_progress(title))
+            found = self._core.run(
+                benchmark, params, program and (program.stem, program.binary), watch
+            )
+        result = Result(
+            kind="measured",
+            benchmark=benchmark,
+            exchange=self.exchange,
+            device=self._core.device["name"],
+            emulated=self._core.emulated,
+            ranks=self.size,
+            verified=found["verified"],
+            parameters=found["parameters"],
+            columns={name: Column(*pair) for name, pair in found["columns"].items()},
+            summary={name: Quantity(*pair) for name, pair in found["summary"].items()},
+            provenance={
+                **origin(start),
+                "mpi": self._mpi.strip("\0\n ").partition("\n")[0] or None,
+                "hosts": self._core.hosts,
+                "devices": self._core.devices,
+                "device": self.device,
+                "kernel": program and _described(program, kernel),
+                "notes": found["notes"],
+            },
+        )
+        if self.rank == 0:
+            warn(result)
+        return result
+
+
+def open(
+    device: str | int | None = None, exchange: str = "pcie", comm: Comm | None = None
+) -> Session:
+    """Open a device and an exchange scheme; see `Session`.
+
+    Examples
+    --------
+    >>> with hpccfpga.open(exchange="pcie", comm=MPI.COMM_WORLD) as session:
+    ...     short = session.run("b_eff", sizes=[1, 64])
+    ...     long = session.run("b_eff", sizes=[1 << 20], reps=0)
+    """
+    return Session(device, exchange, comm)
+
+
+def run(
+    benchmark: str,
+    *,
+    exchange: str = "pcie",
+    device: str | int | None = None,
+    comm: Comm | None = None,
+    kernel: str | os.PathLike[str] | None = None,
+    progress: bool | Callback | None = None,
+    **params: Any,
+) -> Result:
+    """Measure one benchmark in a session of its own; see `Session` and `Session.run`.
+
+    Returns
+    -------
+    Result
+        Of kind "measured".
+    """
+    with Session(device, exchange, comm) as session:
+        return session.run(benchmark, kernel=kernel, progress=progress, **params)
+
+
+def calibrate(
+    *,
+    device: str | int | None = None,
+    comm: Comm | None = None,
+    sizes: Iterable[int] | str | None = None,
+    progress: bool | Callback | None = None,
+    **params: Any,
+) -> Result:
+    """Measure apart what scheme `pcie` does one after the other.
+
+    Device writes, device reads and the exchange over the host's network, each by all
+    ranks at once; `hpccfpga.model` makes an expectation of them.
+
+    Parameters
+    ----------
+    device, comm
+        As for `Session`.
+    sizes : iterable of int, optional
+        Message sizes [B]; default 2^0 ... 2^20.
+    progress : bool or callable, optional
+        As for `Session.run`; the points are those of all three parts.
+    **params
+        Parameters that all benchmarks have: reps, warmup, seed, deadline, ...
+
+    Returns
+    -------
+    Result
+        Of benchmark "calibration": message_size [B], and of each part write, exchange
+        and read its `<part>_time` (best repetition of the slowest rank) [s], [points],
+        and its `<part>_samples` [s], [points, reps, ranks].
+
+    Raises
+    ------
+    LookupError, ValueError, TypeError, MemoryError, Error
+        As `Session` and `Session.run`.
+    """
+    if sizes is not None:
+        params["sizes"] = sizes if isinstance(sizes, str) else list(sizes)
+    parts = {}
+    with ExitStack() as stack:
+        near = stack.enter_context(Session(device, "pcie", comm))
+        far = stack.enter_context(Session(None, "host", comm))
+        watch = progress if callable(progress) else None
+        if progress is True and near.rank == 0:
+            watch = stack.enter_context(make_progress("calibration", rows=False))
+        for number, (part, session, benchmark, extra) in enumerate(
+            (
+                ("write", near, "transfer", {"part": "write"}),
+                ("exchange", far, "b_eff", {}),
+                ("read", near, "transfer", {"part": "read"}),
+            )
+        ):
+            told = watch and _shifted(watch, number, 3)
+            parts[part] = session.run(benchmark, progress=told, **extra, **params)
+    first = parts["write"]
+    columns = {"message_size": first.columns["message_size"]}
+    for part, result in parts.items():
+        columns[f"{part}_time"] = result.columns["time"]
+    for part, result in parts.items():
+        columns[f"{part}_samples"] = result.columns["samples"]
+    right = np.logical_and.reduce([r["verified"] for r in parts.values()])
+    columns["verified"] = Column("1", right)
+    notes = [note for r in parts.values() for note in r.provenance["notes"]]
+    return Result(
+        kind="measured",
+        benchmark="calibration",
+        exchange=None,
+        device=first.device,
+        emulated=first.emulated,
+        ranks=first.ranks,
+        verified=bool(right.all()),
+        parameters={k: v for k, v in first.parameters.items() if k != "part"},
+        columns=columns,
+        summary={},
+        provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},
+    )
+
+
+def benchmarks() -> dict[str, dict[str, Any]]:
+    """Every benchmark: name -> {"summary": str, "parameters": name -> description}."""
+    return {
+        name: {
+            "summary": summary,
+            "parameters": {
+                entry["name"]: {k: v for k, v in entry.items() if k != "name"}
+                for entry in _core.parameters(name)
+            },
+        }
+        for name, summary in _core.components("bench")
+    }
+
+
+def exchanges() -> dict[str, str]:
+    """Every exchange scheme: name -> summary."""
+    return dict(_core.components("exchange"))
+
+
+def devices() -> list[dict[str, Any]]:
+    """Every device of every runtime, with name, memory [B], type and so on."""
+    return [dict(device) for device in _core.devices()]
+
+
+def origin(start: datetime) -> dict[str, Any]:
+    """Provenance that every measurement has: when, by which command and versions."""
+    from hpccfpga import __version__
+
+    script = Path(sys.argv[0])
+    ours = script.name == "hpccfpga" or script.parts[-2:] == ("hpccfpga", "__main__.py")
+    words = ["hpccfpga" if ours else "python", *sys.argv[ours:]]
+    return {
+        "date": start.isoformat(timespec="seconds"),
+        "command": shlex.join(words),
+        "versions": {
+            "hpccfpga": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "mpi4py": _version("mpi4py"),
+        },
+    }
+
+
+def warn(result: Result) -> None:
+    """Give a VerificationWarning if the data of a run was wrong."""
+    if result.verified:
+        return
+    label = result.labels[0]
+    wrong = result[label][result.failed]
+    listed = ", ".join(map(str, wrong[:5])) + ", ..." * (len(wrong) > 5)
+    warnings.warn(
+        f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} "
+        f"points ({label} {listed})",
+        VerificationWarning,
+        stacklevel=3,
+    )
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _handle(comm: Comm | None) -> tuple[int | None, str]:
+    """Fortran handle of a communicator, and the version of its MPI library."""
+    if comm is None:
+        return None, ""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not isinstance(comm, mpi.Comm):
+        raise TypeError(f"comm: {comm!r} is no mpi4py communicator")
+    if not mpi.Is_initialized():
+        raise ValueError("comm: MPI is not initialised; call MPI.Init() first")
+    if mpi.Is_finalized():
+        raise ValueError("comm: MPI is finalised already")
+    if comm == mpi.COMM_NULL:
+        raise ValueError("comm: this rank is in no communicator (COMM_NULL)")
+    if comm.Is_inter():
+        raise ValueError("comm: an intercommunicator has no common ranks")
+    return comm.py2f(), mpi.Get_library_version()
+
+
+def _described(program: kernels.Kernel, path: Any) -> dict[str, Any]:
+    """Provenance of the kernels."""
+    where = {} if path is None else {"path": os.fspath(path)}
+    return {"name": program.stem, **where, **program.manifest}
+
+
+def _shifted(watch: Callback, part: int, parts: int) -> Callback:
+    """Tell of one of several equally long sweeps as a part of them all."""
+
+    def told(point: int, n_points: int, row: dict[str, float]) -> None:
+        watch(part * n_points + point, parts * n_points, row)
+
+    return told

@@ -1,0 +1,109 @@
+"""Start commands and ranks with a deadline; a kernel cache for the tests alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hpccfpga import _core
+from hpccfpga.launch import _PRIVATE, _TAG, _members, _mpirun
+
+ROOT = Path(__file__).parents[1]
+
+# An editable install finds its modules before PYTHONPATH is searched.
+_WITHOUT_EDITABLE = """
+import sys
+sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Never build into the user's cache."""
+    os.environ["HPCCFPGA_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def start(command, timeout, environment):
+    """Run a command in a session of its own, of which nothing survives.
+
+    Returns
+    -------
+    subprocess.CompletedProcess
+        With text, the tags of mpirun taken away.
+    """
+    clean = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+    process = subprocess.Popen(
+        command,
+        env=clean | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"{command} took more than {timeout} s")
+    finally:
+        for pid in _members(process.pid):
+            os.kill(pid, signal.SIGKILL)
+    out, err = (
+        re.sub(_TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)
+    )
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@pytest.fixture
+def command():
+    """Run `hpccfpga` with arguments: command(*words, timeout=60, **environment)."""
+
+    def run(*words, timeout=60, **environment):
+        words = [sys.executable, "-m", "hpccfpga", *map(str, words)]
+        return start(words, timeout, environment)
+
+    return run
+
+
+@pytest.fixture
+def mpirun():
+    """Run a script, or `hpccfpga` with a list of arguments, on n ranks.
+
+    mpirun(n, script_or_arguments, timeout=60, **environment); the text of a script may
+    use `comm`, `rank`, `size`, `hf`, and `say` to print a line that stays whole.
+    """
+
+    def run(n, what, timeout=60, **environment):
+        if isinstance(what, str):
+            head = (
+                "import os\nfrom mpi4py import MPI\nimport hpccfpga as hf\n"
+                "comm = MPI.COMM_WORLD\nrank, size = comm.rank, comm.size\n"
+                "def say(*words):\n"
+                "    os.write(1, (' '.join(map(str, words)) + '\\n').encode())\n"
+            )
+            words = ["-c", head + what]
+        else:
+            words = ["-m", "hpccfpga", *map(str, what)]
+        command = [*_mpirun(), "-n", str(n), sys.executable, *words]
+        return start(command, timeout, environment)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def faults(tmp_path_factory):
+    """Environment in which the package has the exchange scheme `fault`."""
+    if "fault" in dict(_core.components("exchange")):
+        return {}
+    built = ROOT / "build" / "dev" / "python"
+    if not any(built.glob("hpccfpga/_core*.so")):
+        pytest.skip("no build with -DHF_TESTS=ON: cmake --workflow --preset dev")
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "sitecustomize.py").write_text(_WITHOUT_EDITABLE)
+    return {"PYTHONPATH": f"{folder}:{built}"}

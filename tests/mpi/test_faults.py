@@ -1,0 +1,128 @@
+"""Verification can fail, and a rank that fails takes all ranks out by one clear line.
+
+The faults are planted by the exchange scheme `fault` of a build with -DHF_TESTS=ON
+(tests/c/fault.c): `pcie` with one fault at one move of one rank.
+"""
+
+import json
+import time
+
+import pytest
+
+RUN = ["run", "b_eff", "--exchange", "fault", "--sizes", "64,1000", "--reps", "2"]
+LOOP = ["--loop-upper", "4", "--loop-lower", "4"]
+
+# Every fault in a session of its own, all in one process per rank. Moves 0 and 1 of a
+# size are the two warm-ups, 2 .. 5 and 6 .. 9 the two samples of four steps.
+CASES = """
+import json, os, warnings
+warnings.simplefilter("ignore", hf.VerificationWarning)
+found = {}
+for case in json.loads(os.environ["CASES"]):
+    os.environ["HPCCFPGA_FAULT"] = case
+    r = hf.run("b_eff", exchange="fault", comm=comm, sizes=[64, 1000], reps=2,
+               loop_upper=4, loop_lower=4)
+    found[case] = [r["verified"].tolist(), r["bandwidth"].tolist(),
+                   r.summary["b_eff"].value, r.verified]
+if rank == 0:
+    print(json.dumps(found))
+"""
+
+
+def outcomes(mpirun, faults, ranks, cases):
+    done = mpirun(ranks, CASES, CASES=json.dumps(cases), **faults)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_a_damaged_message_is_caught(mpirun, faults, ranks):
+    cases = [
+        f"{kind} {ranks - 1} {move}"
+        for kind in ("flip", "swap", "shift", "truncate", "stale")
+        for move in (0, 1, 3, 6, 9)
+        # One rank: late in a sample, what was there before is the very block it sent.
+        if not (ranks == 1 and kind in ("truncate", "stale") and move in (6, 9))
+    ]
+    for case, (verified, rates, b_eff, whole) in outcomes(
+        mpirun, faults, ranks, cases
+    ).items():
+        assert verified == [False, True], case
+        assert rates[0] != rates[0], f"{case}: a rate is shown for wrong data"
+        assert rates[1] > 0, case
+        assert b_eff != b_eff, case
+        assert whole is False, case
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_a_wrong_neighbour_is_caught(mpirun, faults, ranks):
+    cases = [f"neighbour 0 {move}" for move in (0, 1, 3, 8)]
+    for case, (verified, *_) in outcomes(mpirun, faults, ranks, cases).items():
+        assert verified == [False, True], case
+
+
+def test_without_a_fault_all_is_well(mpirun, faults):
+    (verified, rates, b_eff, whole), = outcomes(
+        mpirun, faults, 3, ["none -1 0"]
+    ).values()  # fmt: skip
+    assert verified == [True, True]
+    assert min(*rates, b_eff) > 0
+    assert whole is True
+
+
+@pytest.fixture
+def run(command, faults, tmp_path):
+    """Run b_eff on three ranks with a fault; the process, its JSON, its seconds."""
+
+    def run(fault, deadline):
+        path = tmp_path / "r.json"
+        start = time.monotonic()
+        done = command(
+            *RUN, *LOOP, "--deadline", deadline, "--ranks", 3, "--json", path,
+            HPCCFPGA_FAULT=fault, **faults,
+        )  # fmt: skip
+        return done, json.loads(path.read_text()), time.monotonic() - start
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("setup 1 0", "rank 1: planted: set-up failed"),
+        ("fail 1 5", "rank 1: planted: a move failed"),
+        ("launch 1 2", "rank 1: planted: a launch failed"),
+        ("launch 1 3", "rank 1: planted: a launch failed"),
+    ],
+    ids=["set-up", "point", "prepare", "verification"],
+)
+def test_one_failing_rank_stops_all_at_once(run, fault, words):
+    done, result, seconds = run(fault, 40)
+    lines = done.stderr.strip().splitlines()
+    assert done.returncode in {2, 3}
+    assert len(lines) == 1, done.stderr
+    assert words in lines[0]
+    assert result["verified"] is False
+    assert words in result["provenance"]["error"]
+    assert seconds < 30, "the others waited for their deadline"
+
+
+def test_a_rank_that_hangs_ends_the_others_by_the_deadline(run):
+    done, result, seconds = run("hang 1 5", 2)
+    assert done.returncode == 3, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert "2 s" in done.stderr
+    assert result["verified"] is False
+    assert seconds < 30
+
+
+def test_a_killed_rank_is_named_once(run):
+    done, result, seconds = run("kill 1 5", 40)
+    assert done.returncode == 3, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert "rank 1" in lines[0]
+    assert "SIGKILL" in lines[0]
+    assert result["verified"] is False
+    assert "rank 1" in result["provenance"]["error"]
+    assert seconds < 30

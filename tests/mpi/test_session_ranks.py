@@ -1,0 +1,111 @@
+"""The Python API on several ranks, started by mpirun."""
+
+import pytest
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_runs_and_calibration(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        "for exchange in ('host', 'pcie'):\n"
+        "    r = hf.run('b_eff', exchange=exchange, comm=comm, sizes=[1, 99], reps=2)\n"
+        "    assert r.verified and r.ranks == size, r\n"
+        "    assert r['samples'].shape == (2, 2, size)\n"
+        "    assert len(r.provenance['hosts']) == size\n"
+        "    assert r.provenance['mpi'] in MPI.Get_library_version()\n"
+        "c = hf.calibrate(comm=comm, sizes=[64], reps=2)\n"
+        "assert c.verified and c.ranks == size\n"
+        "say('done')",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
+def test_parts_of_the_ranks(mpirun):
+    answer = mpirun(
+        3,
+        "part = comm.Split(rank % 2)\n"
+        "r = hf.run('b_eff', comm=part, sizes=[8], reps=2)\n"
+        "say(rank, r.ranks, r.verified)",
+    )
+    assert sorted(answer.stdout.splitlines()) == ["0 2 True", "1 1 True", "2 2 True"]
+
+
+def test_one_rank_has_a_bad_kernel_path(mpirun):
+    answer = mpirun(
+        3,
+        "with hf.open(comm=comm) as s:\n"
+        "    try: s.run('b_eff', kernel='/nowhere.cl' if rank == 1 else None)\n"
+        "    except ValueError as error: say(error)\n"
+        "    assert s.run('b_eff', sizes=[8], reps=2).verified\n",
+    )
+    assert answer.returncode == 0, answer.stderr
+    line = "rank 1: kernel: /nowhere.cl does not exist"
+    assert answer.stdout.splitlines() == [line] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("s.run('b_eff', sizes=[rank], reps=1)", "ValueError"),
+        ("s.run('b_eff', sizes=[1 + rank], reps=1)", "ValueError"),
+        ("s.agree(LookupError('gone') if rank == 1 else None)", "LookupError"),
+        ("s.agree(OSError('full') if rank == 1 else None)", "Error"),
+        ("s.run('b_eff', progress=lambda *r: 1 / rank)", "Error"),
+    ],
+)
+def test_one_rank_fails_and_all_raise(mpirun, call, kind):
+    answer = mpirun(
+        2,
+        "with hf.open(exchange='host', comm=comm) as s:\n"
+        f"    try: {call}\n"
+        "    except Exception as error: say(type(error).__name__)\n"
+        "    assert s.run('b_eff', sizes=[8], reps=2).verified\n",
+    )
+    assert answer.returncode == 0, answer.stderr
+    kinds = set(answer.stdout.split()) - {"ZeroDivisionError"}
+    assert kinds == {kind}
+    assert len(answer.stdout.split()) == 2
+
+
+def test_warning_on_rank_0_only(mpirun, faults):
+    answer = mpirun(
+        2,
+        "r = hf.run('b_eff', exchange='fault', comm=comm, sizes=[8], reps=2)\n"
+        "say(r.verified)",
+        HPCCFPGA_FAULT="flip 1 5",
+        **faults,
+    )
+    assert answer.stdout.split() == ["False", "False"]
+    assert answer.stderr.count("VerificationWarning: b_eff: wrong data at 1 of 1") == 1
+
+
+def test_an_interrupt_of_one_rank_stops_all(mpirun):
+    answer = mpirun(
+        2,
+        "import signal, threading, time\n"
+        "with hf.open(exchange='pcie', comm=comm) as s:\n"
+        "    s.run('b_eff', sizes=[8], reps=2)\n"
+        "    if rank == 1:\n"
+        "        t = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))\n"
+        "        t.start()\n"
+        "    start = time.monotonic()\n"
+        "    try: s.run('b_eff', sizes=[64], reps=100000, loop_upper=8)\n"
+        "    except KeyboardInterrupt: pass\n"
+        "    say(time.monotonic() - start < 1.5)\n"
+        "    assert s.run('b_eff', sizes=[8], reps=2).verified\n",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["True", "True"]
+
+
+def test_an_intercommunicator(mpirun):
+    answer = mpirun(
+        2,
+        "part = comm.Split(rank)\n"
+        "inter = part.Create_intercomm(0, comm, 1 - rank)\n"
+        "try: hf.open(comm=inter)\n"
+        "except ValueError as error: say(error)",
+    )
+    line = "comm: an intercommunicator has no common ranks"
+    assert answer.stdout.splitlines() == [line] * 2

@@ -1,0 +1,275 @@
+"""The command: what it prints and writes, its exit codes, one line for each error."""
+
+import json
+import os
+import re
+import sys
+
+import pytest
+
+import hpccfpga as hf
+from hpccfpga import cli, doctor
+
+SMALL = ["--sizes=1,64", "--reps=2"]
+
+
+@pytest.fixture
+def call(capfd, monkeypatch, tmp_path):
+    """Call the command in this process; exit code, output, error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        capfd.readouterr()
+        code = cli.main([str(word) for word in words])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run
+
+
+# ---- it works ----
+
+
+def test_run_writes_what_was_asked_for(call, tmp_path):
+    files = [f"--json={tmp_path}/r.json", f"--npz={tmp_path}/r.npz"]
+    code, out, err = call("run", "b_eff", *SMALL, *files, f"--plot={tmp_path}/r.png")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split()[:3] == ["message", "size", "[B]"]
+    assert [line.split()[0] for line in lines[1:3]] == ["1", "64"]
+    assert any(line.startswith("b_eff ") and "GB/s" in line for line in lines)
+    result = hf.Result.from_json(tmp_path / "r.json")
+    assert result.verified
+    assert (hf.Result.from_npz(tmp_path / "r.npz")["time"] == result["time"]).all()
+    assert (tmp_path / "r.png").read_bytes()[:4] == b"\x89PNG"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.json", "r.npz", "r.png"]
+
+
+def test_run_starts_mpirun(command, tmp_path):
+    answer = command("run", "b_eff", "--ranks=2", *SMALL, f"--json={tmp_path}/r.json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    result = hf.Result.from_json(tmp_path / "r.json")
+    assert result.ranks == 2
+    assert result.provenance["command"].startswith("hpccfpga run b_eff ")
+
+
+def test_run_under_mpirun(mpirun, tmp_path):
+    answer = mpirun(3, ["run", "b_eff", *SMALL, f"--json={tmp_path}/r.json"])
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert hf.Result.from_json(tmp_path / "r.json").ranks == 3
+    assert answer.stdout.count("message size [B]") == 1
+    assert "\x1b" not in answer.stdout
+
+
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_run_with_calibration(call, tmp_path, ranks):
+    parts = tmp_path / "parts.json"
+    words = ["--calibrate", f"--save-calibration={parts}", f"--plot={tmp_path}/r.svg"]
+    code, out, err = call("run", "b_eff", *SMALL, *ranks, *words)
+    assert (code, err) == (0, "")
+    assert "bandwidth b / a" in out
+    assert re.search(r"the model is (within|off by more than) 10 % at ", out)
+    assert "<svg" in (tmp_path / "r.svg").read_text()
+    code, out, _ = call("model", "b_eff", f"--calibration={parts}")
+    assert code == 0
+    assert "b_eff, modelled, exchange pcie" in out
+    assert call("show", parts)[0] == 0
+
+
+def test_run_beside_the_model_of_a_board(call):
+    code, out, _ = call("run", "b_eff", "--exchange=host", *SMALL, "--model=520n")
+    assert code == 0
+    assert "b: model host" in out
+
+
+def test_calibrate(call, tmp_path):
+    path = tmp_path / "c.json"
+    code, out, _ = call("calibrate", *SMALL, "--quiet", f"--json={path}")
+    assert code == 0
+    assert "write time" in out
+    assert hf.Result.from_json(path).benchmark == "calibration"
+
+
+def test_model_published_show_plot_compare(call, tmp_path):
+    code, out, _ = call(
+        "model", "b_eff", "--exchange=channel", "--board=520n", "--json=m"
+    )
+    assert code == 0
+    assert "b_eff 7.772 GB/s" in out
+    words = ["--exchange=channel", "--board=520n", "--clock=78125000"]
+    code, out, _ = call("model", "b_eff", *words, "--sizes=1,64", "--ranks", "2")
+    assert code == 0
+    assert out.count("\n") >= 5
+    choice = ["--exchange=channel", "--ranks=1", "--source=2021"]
+    code, out, err = call("published", "b_eff", *choice, "--json=p")
+    assert (code, err) == (0, "")
+    assert call("show", "p")[1] in out + "\n"
+    assert call("compare", "m", "p")[0] == 0
+    assert call("plot", "m", "p", "-o", "both.pdf") == (0, "wrote both.pdf\n", "")
+    assert (tmp_path / "both.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_lists(call):
+    for words, text in (
+        (["devices"], "opencl:0"),
+        (["boards"], "520n"),
+        (["boards", "520n"], "520N"),
+        (["list"], "--sizes"),
+        (["published", "b_eff"], "ranks"),
+        (["doctor"], "a run is possible"),
+    ):
+        code, out, err = call(*words)
+        assert (code, err) == (0, ""), words
+        assert text in out
+
+
+def test_help_lists_the_parameters(capfd):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["run", "b_eff", "--help"])
+    assert stopped.value.code == 0
+    assert "--loop-upper" in capfd.readouterr().out
+
+
+def test_kernels_build(call, tmp_path):
+    code, out, err = call("kernels", "build", "-o", tmp_path / "k")
+    assert (code, err) == (0, "")
+    manifest = json.loads((tmp_path / "k" / "b_eff_memory.bin.json").read_text())
+    assert manifest["benchmark"] == "b_eff"
+    assert "transfer: no kernels to build" in out
+
+
+# ---- it does not ----
+
+BAD = [
+    ([], 2, "the following arguments are required: COMMAND"),
+    (["nonsense"], 2, "invalid choice: 'nonsense'"),
+    (["run"], 2, "the following arguments are required: benchmark"),
+    (["run", "linpack"], 2, 'no benchmark "linpack"; known: b_eff'),
+    (["run", "linpack", "--n=3"], 2, 'no benchmark "linpack"; known: b_eff'),
+    (["run", "b_eff", "--exchange=wifi"], 2, 'no exchange scheme "wifi"; known: host'),
+    (["run", "b_eff", "--device=abacus"], 2, 'no OpenCL device "abacus"; known: 0'),
+    (["run", "b_eff", "--colour=1"], 2, "b_eff has no parameter --colour; known: --s"),
+    (["run", "b_eff", "--sizes=0"], 2, "sizes: 0 is not within 1 .. "),
+    (["run", "b_eff", "--sizes", "-4"], 2, "sizes: -4 is not within 1 .. "),
+    (["run", "b_eff", "--sizes=1,x"], 2, 'sizes: "x" is not a number'),
+    (["run", "b_eff", "--sizes="], 2, "sizes: "),
+    (["run", "b_eff", "--ranks=x"], 2, "argument --ranks: invalid int value: 'x'"),
+    (["run", "b_eff", "--ranks=0"], 2, "ranks: 0 is not a number from 1 up"),
+    (["run", "b_eff", "--ranks=-1"], 2, "ranks: -1 is not a number from 1 up"),
+    (["run", "b_eff", "--ranks=2", "--timeout=0"], 2, "timeout: 0.0 is not a time"),
+    (["run", "b_eff", "--kernel=gone.cl"], 2, "kernel: gone.cl does not exist"),
+    (["run", "b_eff", "--kernel=."], 2, "kernel: . is a folder"),
+    (["run", "b_eff", "--json=gone/r.json"], 2, "cannot write gone/r.json: No such"),
+    (["run", "b_eff", "--json=."], 2, "cannot write .: it is a folder"),
+    (["run", "b_eff", "--save-calibration=."], 2, "cannot write .: it is a folder"),
+    (["run", "b_eff", "--plot=r.doc"], 2, "cannot write r.doc: no format 'doc'; kno"),
+    (["run", "b_eff", "--model=cardboard"], 2, "no board 'cardboard'; known: 520n"),
+    (["run", "transfer", "--calibrate"], 2, 'no model "transfer"; known: b_eff'),
+    (["model", "linpack"], 2, "no model of 'linpack'; known: b_eff"),
+    (["model", "b_eff", "--exchange=wifi"], 2, "no model of b_eff over exchange 'wifi"),
+    (["model", "b_eff", "--width=wide"], 2, "--width: 'wide' is not a number"),
+    (["model", "b_eff", "--sizes=1,x"], 2, "--sizes: '1,x' is not like 1,64,1024"),
+    (["published", "b_eff", "--ranks=77"], 2, "no published b_eff fits; known: "),
+    (["boards", "cardboard"], 2, "no board 'cardboard'; known: 520n"),
+    (["show", "gone.json"], 2, "gone.json: No such file or directory"),
+    (["plot", "gone.json", "-o", "r.png"], 2, "gone.json: No such file or directory"),
+    (["compare", "one"], 2, "the following arguments are required: b"),
+    (["kernels", "build", "linpack"], 2, 'no benchmark "linpack"; known: b_eff'),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "line"), BAD, ids=lambda v: str(v)[:40])
+def test_bad_input(call, words, code, line):
+    found, out, err = call(*words)
+    assert found == code
+    assert out == ""
+    assert line in err
+    assert err.startswith("hpccfpga: ")
+    assert err.count("\n") == 1
+
+
+def test_nothing_is_written_over_before_the_paths_are_checked(call, tmp_path):
+    (tmp_path / "r.json").write_text("old")
+    code, _, _ = call("run", "b_eff", "--json=r.json", "--npz=gone/r.npz")
+    assert code == 2
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["provenance"]["error"].startswith("cannot write gone/r.npz")
+
+
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_json_is_written_when_a_run_fails(call, tmp_path, ranks):
+    code, _, err = call("run", "b_eff", "--sizes=0", *ranks, "--json=r.json")
+    assert code == 2
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["verified"] is False
+    assert document["columns"] == {}
+    assert document["parameters"] == {"sizes": "0"}
+    assert f"hpccfpga: {document['provenance']['error']}\n" == err
+    assert hf.Result.from_json(tmp_path / "r.json").ranks == 1 + bool(ranks)
+
+
+def test_same_code_on_all_ranks(mpirun, tmp_path):
+    path = tmp_path / "r.json"
+    for words, code, line in (
+        (["run", "b_eff", "--sizes=0", f"--json={path}"], 2, "sizes: 0 is not within"),
+        (["run", "b_eff", "--ranks=3"], 2, "--ranks is 3, mpirun started 2"),
+        (["run", "b_eff", f"--json={tmp_path}/gone/r.json"], 2, "cannot write "),
+        (["run", "b_eff", "--colour=1"], 2, "b_eff has no parameter --colour"),
+    ):
+        answer = mpirun(2, words)
+        assert answer.returncode == code, answer.stderr
+        assert answer.stderr.count("hpccfpga: ") == 1
+        assert line in answer.stderr
+    assert json.loads(path.read_text())["verified"] is False
+
+
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_wrong_data_is_code_1(command, faults, tmp_path, ranks):
+    path = tmp_path / "r.json"
+    words = ["run", "b_eff", "--exchange=fault", *SMALL, *ranks, f"--json={path}"]
+    answer = command(*words, HPCCFPGA_FAULT="flip 0 5", **faults)
+    assert (answer.returncode, answer.stderr) == (1, "")
+    assert "WRONG DATA" in answer.stdout
+    assert "NOT VERIFIED" in answer.stdout
+    assert json.loads(path.read_text())["verified"] is False
+
+
+def test_no_opencl_platform_is_code_3(command):
+    answer = command("run", "b_eff", OCL_ICD_VENDORS="/nowhere/")
+    assert answer.returncode == 3
+    assert answer.stderr.startswith("hpccfpga: no OpenCL platform: install")
+    assert answer.stderr.count("\n") == 1
+    answer = command("doctor", OCL_ICD_VENDORS="/nowhere/")
+    assert answer.returncode == 3
+    assert "apt install pocl-opencl-icd" in answer.stdout
+
+
+def test_a_reader_that_leaves(tmp_path):
+    os.system(f"{sys.executable} -m hpccfpga list 2>{tmp_path}/err | true")
+    assert (tmp_path / "err").read_text() == ""
+
+
+def test_a_bug_is_one_line_too(call, monkeypatch):
+    monkeypatch.setitem(cli.JOBS, "boards", lambda options: 1 / 0)
+    code, _, err = call("boards")
+    assert code == 3
+    assert err.startswith("hpccfpga: internal error: ZeroDivisionError: division")
+    assert err.endswith("(HPCCFPGA_DEBUG=1 shows where)\n")
+
+
+def test_debug_shows_where(capfd, monkeypatch):
+    monkeypatch.setenv("HPCCFPGA_DEBUG", "1")
+    assert cli.main(["boards", "cardboard"]) == 2
+    assert "Traceback" in capfd.readouterr().err
+
+
+def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path / "file" / "x"))
+    assert not doctor.examine()
+    out = capfd.readouterr().out
+    assert "mpirun: one rank only: apt install openmpi-bin" in out
+    assert "set HPCCFPGA_CACHE" in out
+    assert "no run is possible" in out

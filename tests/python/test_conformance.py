@@ -1,0 +1,145 @@
+"""Every benchmark over every exchange on every device that can run it, does."""
+
+import numpy as np
+import pytest
+
+import hpccfpga
+from hpccfpga import _core
+
+SMALL = {"sizes": "1,3,64,1000", "reps": 3, "loop_upper": 4, "loop_lower": 1}
+BENCHMARKS = [name for name, _ in _core.components("bench")]
+EXCHANGES = [name for name, _ in _core.components("exchange")]
+RUNTIMES = [name for name, _ in _core.components("device")]
+COMMON = {
+    "time": ("s", np.float64),
+    "time_median": ("s", np.float64),
+    "time_low": ("s", np.float64),
+    "time_high": ("s", np.float64),
+    "verified": ("1", np.bool_),
+    "error": ("1", np.float64),
+    "reps": ("1", np.int64),
+    "inner": ("1", np.int64),
+}
+
+
+@pytest.fixture(params=EXCHANGES)
+def exchange(request):
+    return request.param
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request):
+    return request.param
+
+
+@pytest.fixture(params=BENCHMARKS)
+def benchmark(request):
+    return request.param
+
+
+@pytest.fixture
+def session(exchange, runtime):
+    try:
+        session = hpccfpga.open(device=runtime, exchange=exchange)
+    except NotImplementedError as refused:
+        pytest.skip(f"does not go together: {refused}")
+    with session:
+        yield session
+
+
+def small(benchmark):
+    known = {entry["name"] for entry in _core.parameters(benchmark)}
+    return {name: value for name, value in SMALL.items() if name in known}
+
+
+def test_runs_verified_with_the_declared_columns(session, benchmark):
+    result = session.run(benchmark, **small(benchmark))
+    assert result.kind == "measured"
+    assert result.verified is True
+    assert result["verified"].all()
+    points = len(result["time"])
+    for name, (unit, dtype) in COMMON.items():
+        column = result.columns[name]
+        assert (column.unit, column.values.dtype) == (unit, dtype), name
+        assert column.values.shape == (points,), name
+    assert result["samples"].shape == (points, 3, 1)
+    assert result["warmup"].shape == (points, 2, 1)
+    assert (result["samples"] > 0).all()
+    assert np.array_equal(result["time"], result["samples"].max(axis=2).min(axis=1))
+    assert np.allclose(
+        result["time_median"], np.median(result["samples"].max(axis=2), axis=1)
+    )
+    assert not np.isfinite(result["time_low"]).any(), "three samples have no interval"
+    assert all(np.isfinite(q.value) for q in result.summary.values())
+
+
+def test_columns_are_views_of_one_result(session, benchmark):
+    result = session.run(benchmark, **small(benchmark))
+    owners = {id(column.values.base) for column in result.columns.values()}
+    assert len(owners) == 1, "every column is a view of one owner, without a copy"
+
+
+def test_unknown_and_impossible_parameters_are_refused(session, benchmark):
+    for params, words in (
+        ({"speed": 1}, "speed"),
+        ({"reps": -1}, "reps"),
+        ({"reps": "many"}, "many"),
+        ({"reps": float("nan")}, "nan"),
+        ({"reps": None}, "None"),
+        ({"seed": 0.5}, "0.5"),
+        ({"warmup": [1, 2]}, "warmup"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            session.run(benchmark, **params)
+    assert session.run(benchmark, **small(benchmark)).verified, "still usable"
+
+
+def test_figures_follow_from_the_samples():
+    """Eq. 1 and the definition of the bandwidth, computed here again."""
+    sizes = np.array([1, 64, 4096])
+    result = hpccfpga.run("b_eff", exchange="pcie", sizes=sizes, reps=7, loop_upper=16)
+    slowest = result["samples"].max(axis=2)
+    rate = result.ranks * sizes / slowest.min(axis=1)
+    assert np.allclose(result["bandwidth"], rate)
+    assert result.summary["b_eff"].value == pytest.approx(rate.mean())
+    median = result.ranks * sizes / np.median(slowest, axis=1)
+    assert result.summary["b_eff_median"].value == pytest.approx(median.mean())
+    assert result.summary["latency"].value == slowest.min(axis=1)[0]
+    ordered = np.sort(slowest, axis=1)
+    assert np.array_equal(result["time_low"], ordered[:, 0]), "7 samples: ranks 1 and 7"
+    assert np.array_equal(result["time_high"], ordered[:, 6])
+
+
+def test_published_loop_rule():
+    result = hpccfpga.run(
+        "b_eff", exchange="host", sizes=[1, 64, 65, 4096], loop_upper=100, loop_lower=3,
+        channel_width=32, reps=1,
+    )  # fmt: skip
+    assert result["inner"].tolist() == [100, 100, 50, 3]
+
+
+def test_timer_floor_gives_many_clock_readings_per_sample():
+    result = hpccfpga.run("b_eff", exchange="host", sizes=[1], loop="timer", reps=5)
+    assert result["inner"][0] > 1, (
+        "one step of a few ns is below the clock's resolution"
+    )
+
+
+def test_adaptive_repetitions_stop_by_themselves():
+    result = hpccfpga.run(
+        "b_eff", exchange="host", sizes=[64, 4096], reps=0, max_reps=40, time_limit=1
+    )
+    reps = result["reps"]
+    assert ((reps >= 6) & (reps <= 40)).all()
+    assert result["samples"].shape[1] == reps.max()
+    for point, n in enumerate(reps):
+        assert np.isfinite(result["samples"][point, :n]).all()
+        assert np.isnan(result["samples"][point, n:]).all()
+
+
+def test_a_size_beyond_memory_is_refused_with_the_largest_that_fits():
+    device = next(d for d in hpccfpga.devices() if d["runtime"] == "opencl")
+    if device["max_alloc"] >= 1 << 31 and device["memory"] >= 3 << 31:
+        pytest.skip(f"{device['name']} has room for every size that b_eff accepts")
+    with pytest.raises(MemoryError, match="the largest size is"):
+        hpccfpga.run("b_eff", exchange="pcie", sizes=[1, 1 << 31])

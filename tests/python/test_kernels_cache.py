@@ -1,0 +1,402 @@
+"""Kernels: found, compiled once, cached, loaded by path; and what can be wrong."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+import hpccfpga as hf
+from hpccfpga import kernels
+
+DEVICE = {
+    "runtime": "opencl",
+    "platform": "Platform",
+    "name": "Device",
+    "version": "1",
+    "driver": "2",
+    "emulated": True,
+}
+
+
+class Core:
+    """Stands in for a session: counts what it compiles."""
+
+    def __init__(self, **device):
+        self.device = DEVICE | device
+        self.built = []
+
+    def kernel(self, benchmark):
+        return f"{benchmark}_memory"
+
+    def build(self, source, options):
+        self.built.append((source, options))
+        return b"binary of " + source[-40:].encode() + options.encode()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(folder))
+    return folder
+
+
+def entries(cache):
+    return sorted(p.name for p in cache.iterdir() if p.suffix == ".bin")
+
+
+# ---- sources ----
+
+
+def test_includes_are_put_in_place(tmp_path):
+    (tmp_path / "part.h").write_text("int part;\n")
+    file = tmp_path / "x.cl"
+    file.write_text('int a;\n # include "part.h" // text\n#include "gone.h"\nint b;\n')
+    lines = kernels.read_source(file).split("\n")
+    assert lines[:4] == ['#line 1 "x.cl"', "int a;", '#line 1 "part.h"', "int part;"]
+    assert lines[5:8] == ['#line 3 "x.cl"', '#include "gone.h"', "int b;"]
+
+
+def test_includes_are_found_among_the_packages_kernels(tmp_path):
+    file = tmp_path / "x.cl"
+    file.write_text('#include "hf_kernel.h"\n')
+    assert "HF_KERNEL" in kernels.read_source(file)
+
+
+def test_a_file_that_includes_itself(tmp_path):
+    (tmp_path / "a.h").write_text('#include "b.h"\n')
+    (tmp_path / "b.h").write_text('#include "a.h"\n')
+    with pytest.raises(ValueError, match=r"a\.h includes itself"):
+        kernels.read_source(tmp_path / "a.h")
+
+
+def test_every_source_of_the_package_reads():
+    files = list(kernels.kernel_dir().glob("*.cl"))
+    assert files
+    for file in files:
+        assert "HF_KERNEL" in kernels.read_source(file)
+
+
+# ---- the cache ----
+
+
+def test_where_the_cache_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("HPCCFPGA_CACHE", "~/here")
+    assert kernels.cache_dir() == Path.home() / "here"
+    monkeypatch.delenv("HPCCFPGA_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kernels.cache_dir() == tmp_path / "hpccfpga"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert kernels.cache_dir() == Path.home() / ".cache" / "hpccfpga"
+
+
+def test_compiled_once(cache):
+    core = Core()
+    first = kernels.load(core, "b_eff", {})
+    second = kernels.load(Core(), "b_eff", {"channel_width": "32"})
+    assert first == second
+    assert first.stem == "b_eff_memory"
+    assert [options for _, options in core.built] == ["-DHF_CHANNEL_WIDTH=32"]
+    assert first.manifest["knobs"] == {"channel_width": 32}
+    assert len(entries(cache)) == 1
+
+
+@pytest.mark.parametrize(
+    ("device", "params"),
+    [
+        ({}, {"channel_width": 64}),
+        ({"name": "Other"}, {}),
+        ({"platform": "Other"}, {}),
+        ({"driver": "3"}, {}),
+        ({"version": "2"}, {}),
+    ],
+)
+def test_another_request_is_another_entry(cache, device, params):
+    kernels.load(Core(), "b_eff", {})
+    core = Core(**device)
+    kernels.load(core, "b_eff", params)
+    assert len(core.built) == 1
+    assert len(entries(cache)) == 2
+
+
+def test_another_source_is_another_entry(cache, tmp_path):
+    file = tmp_path / "mine.cl"
+    for text in ("int a;\n", "int b;\n"):
+        file.write_text(text)
+        core = Core()
+        kernels.load(core, "b_eff", {}, file)
+        assert len(core.built) == 1
+    assert len(entries(cache)) == 2
+
+
+def spoil_truncate(binary, manifest):
+    binary.write_bytes(binary.read_bytes()[:-1])
+
+
+def spoil_flip(binary, manifest):
+    binary.write_bytes(b"?" + binary.read_bytes()[1:])
+
+
+def spoil_empty(binary, manifest):
+    binary.write_bytes(b"")
+
+
+def spoil_no_manifest(binary, manifest):
+    manifest.unlink()
+
+
+def spoil_no_binary(binary, manifest):
+    binary.unlink()
+
+
+def spoil_half_manifest(binary, manifest):
+    manifest.write_bytes(manifest.read_bytes()[:40])
+
+
+def spoil_other_manifest(binary, manifest):
+    text = manifest.read_text()
+    manifest.write_text(text.replace('"driver": "2"', '"driver": "1"'))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        spoil_truncate,
+        spoil_flip,
+        spoil_empty,
+        spoil_no_manifest,
+        spoil_no_binary,
+        spoil_half_manifest,
+        spoil_other_manifest,
+    ],
+)
+def test_a_bad_entry_is_rebuilt(cache, spoil):
+    good = kernels.load(Core(), "b_eff", {})
+    binary = cache / entries(cache)[0]
+    spoil(binary, Path(f"{binary}.json"))
+    core = Core()
+    assert kernels.load(core, "b_eff", {}) == good
+    assert len(core.built) == 1
+    assert kernels.load(core, "b_eff", {}) == good
+    assert len(core.built) == 1
+
+
+def test_many_at_once_build_once(cache, tmp_path):
+    log = tmp_path / "log"
+    script = textwrap.dedent(f"""
+        import sys, time
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from test_kernels_cache import Core, kernels
+        class Slow(Core):
+            def build(self, source, options):
+                open({str(log)!r}, "a").write("built\\n")
+                time.sleep(0.5)
+                return super().build(source, options)
+        print(kernels.load(Slow(), "b_eff", {{}}).manifest["binary_hash"])
+    """)
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    hashes = {process.communicate(timeout=60)[0] for process in processes}
+    assert len(hashes) == 1
+    assert log.read_text() == "built\n"
+
+
+def test_a_lock_that_stays(cache, monkeypatch):
+    kernels.load(Core(), "b_eff", {})
+    binary = cache / entries(cache)[0]
+    binary.unlink()
+    monkeypatch.setattr(kernels, "LOCK_DEADLINE", 0.2)
+    with (
+        FileLock(f"{binary}.lock"),
+        pytest.raises(hf.Error, match=r"waited 0\.2 s .* to build .*b_eff_memory"),
+    ):
+        kernels.load(Core(), "b_eff", {})
+
+
+def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path / "file" / "x"))
+    with pytest.raises(ValueError, match=r"file/x.*; set HPCCFPGA_CACHE to") as raised:
+        kernels.load(Core(), "b_eff", {})
+    assert "\n" not in str(raised.value)
+
+
+def test_a_real_entry_that_is_corrupt(cache):
+    first = hf.run("b_eff", sizes=[8], reps=1)
+    binary = cache / entries(cache)[0]
+    binary.write_bytes(os.urandom(1000))
+    again = hf.run("b_eff", sizes=[8], reps=1)
+    assert first.verified
+    assert again.verified
+    kernel = again.provenance["kernel"]
+    assert kernel["binary_hash"] == first.provenance["kernel"]["binary_hash"]
+
+
+# ---- knobs ----
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("x", "channel_width: 'x' is not a number"),
+        (None, "channel_width: None is not a number"),
+        (8.5, "channel_width: 8.5 is not an integer"),
+        (0, "channel_width: 0 is not within 8 .. 4096"),
+        ("nan", "channel_width: nan is not an integer"),
+    ],
+)
+def test_impossible_knobs(cache, value, line):
+    core = Core()
+    with pytest.raises(ValueError, match=line):
+        kernels.load(core, "b_eff", {"channel_width": value})
+    assert core.built == []
+
+
+# ---- a path ----
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "is a folder, not a file"),
+        (lambda path: path.write_text(" \n"), "is no OpenCL C source: it is "),
+        (
+            lambda path: path.write_bytes(b"\xff\xfe"),
+            "is no OpenCL C source: it is not",
+        ),
+        (lambda path: path.write_bytes(b"a\0b"), "is no OpenCL C source: it is not"),
+    ],
+)
+def test_a_path_that_is_no_source(cache, tmp_path, make, line):
+    path = tmp_path / "my.cl"
+    make(path)
+    with pytest.raises(ValueError, match=rf"my\.cl {line}"):
+        kernels.load(Core(), "b_eff", {}, path)
+
+
+def pair(tmp_path, binary=b"binary", **changes):
+    """A binary with its manifest; a change to None takes a field away."""
+    manifest = {
+        "schema": kernels.SCHEMA,
+        "benchmark": "b_eff",
+        "kind": "memory",
+        "knobs": {"channel_width": 64},
+    } | changes
+    path = tmp_path / "my.aocx"
+    path.write_bytes(binary)
+    text = json.dumps({k: v for k, v in manifest.items() if v is not None})
+    Path(f"{path}.json").write_text(text)
+    return path
+
+
+def test_a_binary_brings_its_knobs(tmp_path):
+    kernel = kernels.load(Core(), "b_eff", {}, pair(tmp_path))
+    assert kernel.binary == b"binary"
+    assert kernel.manifest["knobs"] == {"channel_width": 64}
+    same = kernels.load(Core(), "b_eff", {"channel_width": "64"}, pair(tmp_path))
+    assert same == kernel
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"schema": None}, "schema missing"),
+        ({"schema": "other/1"}, "schema is 'other/1', 'hpccfpga-kernel/1' is needed"),
+        ({"benchmark": None, "kind": None}, "benchmark, kind missing"),
+        ({"benchmark": "stream"}, "benchmark is 'stream', 'b_eff' is needed"),
+        ({"kind": "stream"}, "kind is 'stream', 'memory' is needed"),
+        ({"device": "Board"}, "device is 'Board', 'Device' is needed"),
+        ({"platform": "Other"}, "platform is 'Other', 'Platform' is needed"),
+        ({"binary_hash": "0"}, "binary_hash is '0', '"),
+        ({"knobs": None}, "knobs missing"),
+        ({"knobs": {}}, r"knobs\.channel_width missing"),
+        ({"knobs": []}, r"knobs is \[\], no JSON object"),
+        ({"knobs": {"channel_width": 32}}, r"knobs\.channel_width is 32, 64 is needed"),
+        ({"knobs": {"channel_width": "wide"}}, "channel_width: 'wide' is not a number"),
+    ],
+)
+def test_a_manifest_that_contradicts(tmp_path, changes, line):
+    path = pair(tmp_path, **changes)
+    with pytest.raises(ValueError, match=line):
+        kernels.load(Core(), "b_eff", {"channel_width": 64}, path)
+
+
+def test_a_binary_without_a_manifest(tmp_path):
+    path = pair(tmp_path)
+    Path(f"{path}.json").unlink()
+    with pytest.raises(ValueError, match=r"lacks its manifest .*my\.aocx\.json"):
+        kernels.load(Core(), "b_eff", {}, path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\xff"])
+def test_a_manifest_that_is_none(tmp_path, text):
+    path = pair(tmp_path)
+    Path(f"{path}.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"my\.aocx\.json: (not JSON|no JSON object)"):
+        kernels.load(Core(), "b_eff", {}, path)
+
+
+def test_an_empty_binary(tmp_path):
+    with pytest.raises(ValueError, match=r"my\.aocx is empty"):
+        kernels.load(Core(), "b_eff", {}, pair(tmp_path, b""))
+
+
+def test_a_kernel_where_none_is_needed(tmp_path):
+    with pytest.raises(ValueError, match="device host runs C functions"):
+        hf.run("b_eff", exchange="host", kernel=pair(tmp_path))
+    with pytest.raises(ValueError, match="transfer needs none"):
+        hf.run("transfer", kernel=pair(tmp_path))
+
+
+# ---- on a device ----
+
+
+def test_a_built_binary_runs(tmp_path, command):
+    answer = command("kernels", "build", "b_eff", "--channel-width=16", "-o", tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    path = tmp_path / "b_eff_memory.bin"
+    result = hf.run("b_eff", kernel=path, sizes=[1, 100], reps=1)
+    assert result.verified
+    assert result.parameters["channel_width"] == 16
+    assert result.provenance["kernel"]["path"] == str(path)
+    with pytest.raises(ValueError, match=r"knobs\.channel_width is 16, 32 is needed"):
+        hf.run("b_eff", kernel=path, sizes=[1], reps=1, channel_width=32)
+
+
+def test_a_source_of_ones_own(tmp_path):
+    path = tmp_path / "mine.cl"
+    text = (kernels.kernel_dir() / "b_eff_memory.cl").read_text()
+    path.write_text(text + "\n/* mine */\n")
+    assert hf.run("b_eff", kernel=path, sizes=[64], reps=1).verified
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "line"),
+    [
+        ("kernel void f( {", ValueError, r"do not compile: .*"),
+        (
+            "kernel void f(global int *a) { *a = 1; }",
+            Exception,
+            'no kernel "b_eff_fill"',
+        ),
+    ],
+)
+def test_a_source_that_is_of_no_use(tmp_path, capfd, text, kind, line):
+    path = tmp_path / "mine.cl"
+    path.write_text(text)
+    with pytest.raises(kind, match=line) as raised:
+        hf.run("b_eff", kernel=path, sizes=[64], reps=1)
+    assert "\n" not in str(raised.value)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_binary_that_the_device_refuses(tmp_path):
+    with pytest.raises(hf.Error, match="refuses the program binary"):
+        hf.run("b_eff", kernel=pair(tmp_path, b"nonsense" * 100), sizes=[64], reps=1)

@@ -1,0 +1,260 @@
+"""Ranks that mpirun starts for us: results, errors, kills, deadlines, no leftovers."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hpccfpga as hf
+from hpccfpga.errors import under_mpi
+from hpccfpga.launch import _TAG, _members, _mpirun, start
+
+SMALL = {"sizes": [1, 64], "reps": 2}
+
+
+def leftovers(marker):
+    """Command lines of living processes that hold `marker`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if marker in text and int(entry.parts[2]) != os.getpid():
+            found.append(text)
+    return found
+
+
+def gone(marker):
+    """Whether all processes with `marker` end soon."""
+    end = time.monotonic() + 5
+    while leftovers(marker) and time.monotonic() < end:
+        time.sleep(0.1)
+    return not leftovers(marker)
+
+
+def stand_in(folder, monkeypatch, script, version="HYDRA build details:"):
+    """Put a program named mpirun first in the path."""
+    path = folder / "mpirun"
+    asked = f'[ "$1" != --version ] || exec echo "{version}"'
+    path.write_text(f"#!/bin/sh\n{asked}\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+# ---- it works ----
+
+
+def test_a_result_comes_back(capfd):
+    told = []
+    result = hf.launch(
+        "b_eff", ranks=2, progress=lambda *row: told.append(row), **SMALL
+    )
+    assert result.verified
+    assert result.ranks == 2
+    assert result["samples"].shape == (2, 2, 2)
+    assert [row[:2] for row in told] == [(0, 2), (1, 2)]
+    assert told[1][2]["message_size"] == 64
+    assert result.provenance["command"] == (
+        "hpccfpga run b_eff --sizes=1,64 --reps=2 --exchange=pcie --ranks=2"
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+def test_one_rank_and_progress(capfd):
+    result = hf.launch("b_eff", ranks=1, exchange="host", progress=True, **SMALL)
+    assert result.ranks == 1
+    out, err = capfd.readouterr()
+    assert len(out.splitlines()) == 3
+    assert err == ""
+
+
+def test_a_calibration_comes_back():
+    result = hf.launch("calibration", ranks=2, sizes=[64], reps=2)
+    assert result.benchmark == "calibration"
+    assert result["write_samples"].shape == (1, 2, 2)
+
+
+def test_from_a_rank_of_another_mpirun(mpirun):
+    answer = mpirun(
+        1, "say(hf.launch('b_eff', ranks=2, exchange='host', sizes=[8], reps=2).ranks)"
+    )
+    assert answer.stdout == "2\n", answer.stderr
+
+
+# ---- it does not ----
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "line"),
+    [
+        (LookupError, {"benchmark": "linpack"}, 'no benchmark "linpack"; known: b_eff'),
+        (LookupError, {"exchange": "wifi"}, 'no exchange scheme "wifi"; known: host'),
+        (ValueError, {"sizes": [0]}, "sizes: 0 is not within"),
+        (ValueError, {"colour": 1}, "b_eff has no parameter --colour; known: --sizes"),
+        (ValueError, {"kernel": "/nowhere.cl"}, "kernel: /nowhere.cl is of no use"),
+        (ValueError, {"ranks": 0}, "ranks: 0 is not a number from 1 up"),
+        (ValueError, {"ranks": "two"}, "ranks: 'two' is not a number from 1 up"),
+        (ValueError, {"timeout": 0}, "timeout: 0 is not a time above 0 s"),
+    ],
+)
+def test_errors_of_the_ranks_are_raised_here(capfd, kind, options, line):
+    with pytest.raises(kind) as raised:
+        hf.launch(**{"benchmark": "b_eff", "ranks": 2, "exchange": "host"} | options)
+    assert line in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert capfd.readouterr().err == ""
+
+
+def test_no_mpirun(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(hf.Error, match="mpirun not found: install an MPI"):
+        hf.launch("b_eff", ranks=2)
+
+
+def test_a_deadline_ends_all(capfd):
+    before = time.monotonic()
+    with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
+        hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
+    assert time.monotonic() - before < 4 + 6  # where other work runs too
+    assert gone("--reps=999983")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_all(number):
+    words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999979"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hpccfpga", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(number)
+    before = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    assert time.monotonic() - before < 2  # 0.1 where nothing else runs
+    assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
+    assert gone("--reps=999979")
+
+
+def test_a_killed_rank_is_named(mpirun):
+    """As real as it gets without the library: a rank kills itself."""
+    answer = mpirun(
+        2,
+        "import signal\ncomm.Barrier()\n"
+        "if rank == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "comm.Barrier()",
+    )
+    assert "process rank 1" in answer.stderr
+    assert answer.returncode == 137
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            "mpirun noticed that process rank 2 with PID 0 on node n7 exited on signal "
+            "9 (Killed).",
+            "rank 2 on n7 was killed by signal 9 (SIGKILL); all ranks were stopped",
+        ),
+        (
+            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+            "=   RANK 1 PID 77 RUNNING AT n7\n=   KILLED BY SIGNAL: 11 (Segmentation)",
+            "rank 1 on n7 was killed by signal 11 (SIGSEGV); all ranks were stopped",
+        ),
+        (
+            "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
+            "a rank was killed by signal 9 (SIGKILL); all ranks were stopped",
+        ),
+        ("there are not enough slots", "mpirun ended with code 9 and no result: there"),
+    ],
+)
+def test_what_process_managers_say(monkeypatch, tmp_path, said, line):
+    (tmp_path / "said").write_text(f"-----\n{said}\n-----\n")
+    stand_in(tmp_path, monkeypatch, f"cat {tmp_path / 'said'}; exit 9")
+    with pytest.raises(hf.Error) as raised:
+        hf.launch("b_eff", ranks=2)
+    assert str(raised.value).startswith(line)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_rank_that_speaks_is_heard(monkeypatch, tmp_path, capfd):
+    script = "echo '[0] a word' >&2; echo '[1] [n7:12] noise of a library' >&2; exit 1"
+    stand_in(tmp_path, monkeypatch, script)
+    with pytest.raises(hf.Error, match="code 1 and no result: a word"):
+        hf.launch("b_eff", ranks=2)
+    assert capfd.readouterr().err == "a word\n"
+
+
+def test_a_stray_process_that_holds_the_pipes(monkeypatch, tmp_path):
+    stand_in(tmp_path, monkeypatch, "sleep 600.25 & exit 1")
+    before = time.monotonic()
+    with pytest.raises(hf.Error, match="mpirun ended with code 1"):
+        hf.launch("b_eff", ranks=2)
+    assert time.monotonic() - before < 10
+    assert gone("sleep 600.25")
+
+
+@pytest.mark.parametrize(
+    ("version", "options"),
+    [
+        ("mpirun (Open MPI) 4.1.4", ["--oversubscribe", "--tag-output"]),
+        ("mpirun (Open MPI) 5.0.3", ["--map-by", ":OVERSUBSCRIBE", "--output", "tag"]),
+        ("HYDRA build details:", ["-prepend-rank"]),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.9", ["-prepend-rank"]),
+    ],
+)
+def test_options_in_the_words_of_each_mpirun(monkeypatch, tmp_path, version, options):
+    stand_in(tmp_path, monkeypatch, "", version)
+    found = _mpirun()
+    assert found[0] == str(tmp_path / "mpirun")
+    assert set(options) <= set(found)
+    assert ("--allow-run-as-root" in found) == (
+        "Open MPI" in version and os.geteuid() == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("[1,0]<stdout>:word", "word"),
+        ("[prterun-n7-12@1,3]<stderr>: word", "word"),
+        ("[1,0]<stdout>:one [1,0]<stdout>:two", "one two"),
+        ("[12] word", "word"),
+        ("mpirun noticed [that]", "mpirun noticed [that]"),
+    ],
+)
+def test_tags(text, bare):
+    assert _TAG.sub("", text) == bare
+
+
+def test_under_mpi(monkeypatch):
+    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    assert under_mpi() is None
+    monkeypatch.setenv("PMI_RANK", "3")
+    assert under_mpi() == 3
+
+
+def test_members_are_of_one_session():
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    assert list(_members(process.pid)) == [process.pid]
+    process.kill()
+    process.wait()
+    assert list(_members(process.pid)) == []
+
+
+def test_start_gives_one_result_per_output():
+    words = ["run", "b_eff", "--calibrate", "--sizes=64", "--reps=2"]
+    measured, calibration = start(
+        words, ["--json", "--save-calibration"], 2, 60.0, None
+    )
+    assert measured.benchmark == "b_eff"
+    assert calibration.benchmark == "calibration"

@@ -1,0 +1,51 @@
+"""Every notebook is short, clean, and runs from its first cell to its last."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+
+PATHS = sorted(Path(__file__).parents[2].glob("notebooks/*.ipynb"))
+SMALL = {"01_b_eff": "sizes = [1, 64, 1024]\nreps = 3"}
+"""What the cell tagged `parameters` is followed by, to make the run a short one."""
+
+every_notebook = pytest.mark.parametrize("path", PATHS, ids=[p.stem for p in PATHS])
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+@every_notebook
+def test_notebook_is_short_and_stripped(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert len(notebook.cells) <= 10
+    for cell in code_cells(notebook):
+        assert cell.outputs == [], "strip it: pre-commit run -a"
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.FunctionDef):
+                assert node.end_lineno - node.lineno < 5, f"{node.name} is too long"
+
+
+@pytest.mark.notebooks
+@pytest.mark.timeout(240)
+@every_notebook
+def test_notebook_runs(path):
+    notebook = nbformat.read(path, as_version=4)
+    tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
+    at = next(number for number, found in enumerate(tags) if "parameters" in found)
+    notebook.cells.insert(at + 1, nbformat.v4.new_code_cell(SMALL[path.stem]))
+    plots = sum(c.source.count("hpccfpga.plot(") for c in code_cells(notebook))
+    assert plots > 0
+
+    nbclient.NotebookClient(notebook, timeout=200).execute(cwd=path.parent)
+
+    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
+    figures = [o for o in outputs if "image/png" in o.get("data", {})]
+    assert len(figures) == plots
+    said = [o.text for o in outputs if o.output_type == "stream" and o.name == "stderr"]
+    assert said == []

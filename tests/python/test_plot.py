@@ -1,0 +1,120 @@
+import sys
+
+import numpy as np
+import pytest
+
+from example_result import measured
+from hpccfpga.plot import plot
+from hpccfpga.published import published
+from hpccfpga.result import Column
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "p.png"
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_picture_is_written_without_pyplot(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    measured().plot(path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert path.stat().st_size > 10_000
+
+
+def test_axes_are_logarithmic_and_in_units_that_people_read(path):
+    time, rate = plot(measured(), path=path).axes
+    for axis in (time, rate):
+        assert axis.get_xscale() == axis.get_yscale() == "log"
+        assert axis.get_xlabel() == "message size [B]"
+    assert time.get_ylabel() == "time per step [µs]"
+    assert rate.get_ylabel() == "bandwidth [GB/s]"
+
+
+def test_samples_best_and_median_are_drawn(path):
+    r = measured()
+    time, rate = plot(r, path=path).axes
+    lines = [line.get_ydata() for line in time.lines]
+    assert any(np.allclose(y, r["time"] * 1e6) for y in lines)
+    for repetition in range(5):
+        slowest = r["samples"][:, repetition].max(axis=1) * 1e6
+        assert any(np.allclose(y, slowest) for y in lines)
+    bars = time.containers[0].lines[2][0].get_segments()
+    np.testing.assert_allclose([b[0][1] for b in bars], r["time_low"] * 1e6)
+    np.testing.assert_allclose([b[1][1] for b in bars], r["time_high"] * 1e6)
+    slow = r["bandwidth"] / 1.4 / 1e9
+    assert any(np.allclose(line.get_ydata(), slow) for line in rate.lines)
+    bars = rate.containers[0].lines[2][0].get_segments()
+    np.testing.assert_allclose([b[0][1] for b in bars], r["bandwidth"] / 1.3e9)
+
+
+def test_a_failed_point_has_no_rate(path):
+    _, rate = plot(measured(failed=1), path=path).axes
+    for line in rate.lines:
+        y = np.asarray(line.get_ydata(), float)
+        if len(y) == 3:
+            assert np.isnan(y[1])
+
+
+def test_legend_tells_kinds_apart_and_marks_emulation(path):
+    theirs = published("b_eff", board="520n", exchange="channel", ranks=2)
+    columns = {n: theirs.columns[n] for n in ("message_size", "time", "bandwidth")}
+    model = measured(kind="modelled", columns=columns, emulated=False, device="520n")
+    figure = plot(measured(), model, theirs, path=path)
+    assert texts(figure) == [
+        "measured pcie, 2 ranks, EMULATED",
+        "model pcie, 520n, 2 ranks",
+        "published channel, 520n, 2 ranks",
+    ]
+    styles = [handle.get_linestyle() for handle in figure.legends[0].legend_handles]
+    assert styles == ["-", "--", ":"]
+    assert len({h.get_color() for h in figure.legends[0].legend_handles}) == 3
+
+
+def test_axes_can_be_given(path):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    axes = figure.subplots(1, 2)
+    assert plot(measured(), ax=axes) is figure
+    assert axes[0].lines
+    with pytest.raises(ValueError, match="two axes"):
+        plot(measured(), ax=axes[:1])
+
+
+def test_other_benchmarks_are_drawn_by_the_same_rules(path):
+    columns = {
+        "n": Column("1", np.array([8, 16])),
+        "time": Column("s", np.array([1.0, 2.0])),
+        "rate": Column("FLOP/s", np.array([1e9, 2e9])),
+    }
+    time, rate = plot(measured(benchmark="gemm", columns=columns), path=path).axes
+    assert time.get_xlabel() == "n"
+    assert rate.get_ylabel() == "rate [GFLOP/s]"
+
+
+def test_bad_paths_are_one_clear_line(tmp_path):
+    for path, match in [
+        (tmp_path / "none" / "p.png", "cannot write .*: No such file"),
+        (tmp_path / "p.xyz", r"cannot write .*p\.xyz: no format 'xyz'; known: "),
+    ]:
+        with pytest.raises(ValueError, match=match) as caught:
+            plot(measured(), path=path)
+        assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_drawn_is_refused(path):
+    with pytest.raises(ValueError, match="at least one result"):
+        plot(path=path)
+    with pytest.raises(ValueError, match="no points with a time"):
+        plot(measured(columns={}), path=path)
+    other = {"n": Column("1", np.array([8])), "time": Column("s", np.array([1.0]))}
+    with pytest.raises(ValueError, match="is over n, not over message_size"):
+        plot(measured(), measured(columns=other), path=path)
+    assert not path.exists()

@@ -1,0 +1,371 @@
+import json
+import os
+import stat
+import sys
+
+import numpy as np
+import pytest
+
+from example_result import measured
+from hpccfpga.comparison import compare
+from hpccfpga.result import SCHEMA, Column, Result, replacing
+
+
+def document(**changes):
+    return json.loads(measured().to_json()) | changes
+
+
+def refused(doc, match):
+    with pytest.raises(ValueError, match=match) as caught:
+        Result.from_json(json.dumps(doc))
+    assert "\n" not in str(caught.value)
+
+
+def same(a, b):
+    for name in ("kind", "benchmark", "exchange", "device", "emulated", "ranks"):
+        assert getattr(a, name) == getattr(b, name)
+    assert a.verified == b.verified
+    assert a.provenance == b.provenance
+    assert a.summary.keys() == b.summary.keys()
+    for name, quantity in a.summary.items():
+        np.testing.assert_equal(b.summary[name], quantity)
+    assert [*a.columns] == [*b.columns]
+    assert a.units == b.units
+    for name, column in a.columns.items():
+        assert b[name].dtype == column.values.dtype
+        np.testing.assert_array_equal(b[name], column.values)
+
+
+def test_arrays_are_not_copied():
+    r = measured()
+    assert r["time"] is r.columns["time"].values
+    assert r.units["bandwidth"] == "B/s"
+    with pytest.raises(KeyError, match=r"no column 'speed'; known: message_size"):
+        r["speed"]
+
+
+def test_json_round_trip_as_text_and_file(tmp_path):
+    r = measured()
+    path = tmp_path / "r.json"
+    text = r.to_json(path)
+    assert path.read_text() == text
+    same(r, Result.from_json(text))
+    same(r, Result.from_json(path))
+    same(r, Result.from_json(str(path)))
+
+
+def test_json_is_what_other_tools_rely_on():
+    doc = document()
+    assert [*doc] == [
+        *("schema", "kind", "benchmark", "exchange", "device", "emulated", "ranks"),
+        *("verified", "parameters", "columns", "summary", "provenance"),
+    ]
+    samples = doc["columns"]["samples"]
+    assert samples["unit"] == "s"
+    assert samples["dtype"] == "float64"
+    assert samples["shape"] == [3, 5, 2]
+    assert np.shape(samples["values"]) == (3, 5, 2)
+    assert doc["columns"]["time_p95"]["values"] == [None] * 3
+    assert doc["columns"]["verified"]["values"] == [True] * 3
+    assert doc["summary"]["latency"] == {"unit": "s", "value": None}
+    assert doc["parameters"]["sizes"] == [1, 64, 4096]
+
+
+def test_failed_run_without_points_is_valid():
+    r = measured(columns={}, summary={}, verified=False, provenance={"error": "x"})
+    back = Result.from_json(r.to_json())
+    assert back.verified is False
+    assert "error: x" in back.table()
+    assert "error: x" in back._repr_html_()
+
+
+def test_npz_round_trip(tmp_path):
+    path = tmp_path / "r.npz"
+    measured().to_npz(path)
+    same(measured(), Result.from_npz(path))
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ValueError, match=r"r\.npz: not an NPZ file of a result"):
+        Result.from_npz(path)
+    np.savez(path, time=np.ones(3))
+    with pytest.raises(ValueError, match="not an NPZ file of a result"):
+        Result.from_npz(path)
+
+
+def test_json_fits_the_shipped_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    from importlib.resources import files
+
+    schema = json.loads((files("hpccfpga") / "data/result.schema.json").read_text())
+    check = jsonschema.Draft202012Validator(schema)
+    check.check_schema(schema)
+    assert schema["properties"]["schema"]["const"] == SCHEMA
+    check.validate(document())
+    assert not check.is_valid(document(kind="guessed"))
+    assert not check.is_valid(document(extra=1))
+    doc = document()
+    doc["columns"]["reps"]["values"][0] = None
+    assert not check.is_valid(doc)
+    doc = document()
+    doc["columns"]["verified"]["values"][0] = 1
+    assert not check.is_valid(doc)
+
+
+def test_text_that_is_no_result_is_refused(tmp_path):
+    path = tmp_path / "r.json"
+    for text in ("", "hello", '{"a":', "[1, 2]", "\udcff"):
+        path.write_text(text, errors="surrogateescape")
+        with pytest.raises(ValueError, match=r"r\.json: not") as caught:
+            Result.from_json(path)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(FileNotFoundError):
+        Result.from_json(tmp_path / "none.json")
+
+
+def test_other_schemas_are_refused():
+    refused(
+        document(schema="hpccfpga-result/2"),
+        "written as hpccfpga-result/2, this version reads up to hpccfpga-result/1",
+    )
+    refused(document(schema="other/1"), "its schema is 'other/1'")
+    refused({"kind": "measured"}, "no schema")
+
+
+def test_missing_keys_and_wrong_kinds_are_refused():
+    doc = document()
+    del doc["device"], doc["summary"]
+    refused(doc, "missing device, summary")
+    refused(document(kind="guessed"), "no result kind 'guessed'; known: measured")
+    refused(document(ranks=0), "ranks is 0")
+    refused(document(columns=[]), r"columns is \[\], no object")
+    refused(document(emulated="no"), "emulated is 'no', no boolean")
+    refused(document(device=3), "device is 3, no text or null")
+
+
+def test_columns_that_contradict_themselves_are_refused():
+    def column(name, **changes):
+        doc = document()
+        doc["columns"][name] |= changes
+        return doc
+
+    refused(
+        column("time", values=[1.0, 2.0]),
+        r"column 'time' has values of shape \[2\], declared \[3\]",
+    )
+    refused(
+        column("samples", values=[[[1.0]], [[1.0], [2.0]], [[1.0]]]),
+        r"column 'samples' has values of shape \[3\], declared \[3, 5, 2\]",
+    )
+    refused(
+        column("time", values=[1.0, 2.0], shape=[2]),
+        r"column 'time' has shape \(2,\), which does not fit column 'message_size' "
+        r"of shape \(3,\)",
+    )
+    refused(column("time", values=[1.0, "2", 3.0]), "column 'time' holds '2'")
+    refused(column("reps", values=[1, None, 3]), "column 'reps' holds None, no int64")
+    refused(column("reps", values=[1, 2.5, 3]), "column 'reps' holds 2.5, no int64")
+    refused(column("verified", values=[1, 1, 1]), "holds 1, no bool")
+    refused(column("time", dtype="complex"), "dtype 'complex'; known: float64")
+    refused(column("time", shape=3), "shape 3, no list")
+    doc = document()
+    del doc["columns"]["time"]["unit"]
+    refused(doc, "column 'time' lacks unit")
+    doc = document()
+    doc["summary"]["b_eff"]["value"] = "fast"
+    refused(doc, "summary")
+
+
+def test_result_refuses_what_it_could_not_save():
+    with pytest.raises(ValueError, match="dtype float32"):
+        measured(columns={"x": Column("1", np.ones(2, np.float32))})
+    with pytest.raises(ValueError, match="shape"):
+        measured(columns={"x": Column("1", np.array(1.0))})
+
+
+def test_writing_is_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text("old")
+    with pytest.raises(TypeError), replacing(path) as file:
+        file.writelines([b"half", "no bytes"])
+    assert path.read_text() == "old"
+    reader = path.open()
+    measured().to_json(path)
+    assert reader.read() == "old"  # a new file took its place
+    reader.close()
+    with pytest.raises(ValueError, match=r"cannot write .*none/r\.json: No such file"):
+        measured().to_json(tmp_path / "none" / "r.json")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(ValueError, match="cannot write"):
+        measured().to_json(folder)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "r.json"]
+
+
+def test_written_files_obey_the_umask(tmp_path):
+    old = os.umask(0o022)
+    try:
+        measured().to_json(tmp_path / "r.json")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "r.json").stat().st_mode) == 0o644
+
+
+def test_table_is_aligned_and_in_units_that_people_read():
+    lines = measured(emulated=False).table().splitlines()
+    names, units, *rows = lines[2:7]
+    assert names.split()[:3] == ["message", "size", "time"]
+    assert units.split()[:2] == ["[B]", "[us]"]
+    assert "[GB/s]" in units
+    assert rows[0].split()[:2] == ["1", "10.00"]
+    assert rows[2].split()[:2] == ["4096", "14.10"]
+    dots = {row.index(".") for row in rows}
+    assert len(dots) == 1
+    assert "time_p95" not in names
+    assert "EMULATED" not in "\n".join(lines)
+    assert lines[-1] == "note: a <remark>"
+
+
+def test_a_point_that_failed_shows_no_rate():
+    text = measured(failed=1).table()
+    assert "NOT VERIFIED" in text
+    assert "EMULATED" in text
+    rows = {row.split()[0]: row for row in text.splitlines() if row.strip()}
+    assert rows["64"].split().count("failed") == 2
+    assert "failed" not in rows["1"]
+    assert np.isnan(measured(failed=1).shown("bandwidth")).tolist() == [0, 1, 0]
+
+
+def test_html_is_escaped_and_says_what_matters():
+    text = measured(failed=1)._repr_html_()
+    assert "opencl &lt;cpu&gt; &amp; more" in text
+    assert "a &lt;remark&gt;" in text
+    assert "<cpu>" not in text
+    assert "EMULATED" in text
+    assert "NOT VERIFIED" in text
+    assert text.count("<tr>") == 4
+
+
+def test_pandas_has_a_row_per_point():
+    pytest.importorskip("pandas")
+    frame = measured().to_pandas()
+    assert len(frame) == 3
+    assert "samples" not in frame
+    assert frame["message_size"].tolist() == [1, 64, 4096]
+    assert frame.attrs["units"]["time"] == "s"
+
+
+def test_xarray_has_named_dimensions():
+    pytest.importorskip("xarray")
+    data = measured().to_xarray()
+    assert data["samples"].dims == ("point", "repetition", "rank")
+    assert data["samples"].shape == (3, 5, 2)
+    assert data["warmup"].shape == (3, 1, 2)
+    assert "message_size" in data.coords
+    assert data["bandwidth"].attrs["units"] == "B/s"
+
+
+def test_missing_package_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'hpccfpga\[data\]'"):
+        measured().to_pandas()
+
+
+def modelled(at, time, ranks=2, **fields):
+    size, time = np.array(at, np.int64), np.array(time)
+    columns = {
+        "message_size": Column("B", size),
+        "time": Column("s", time),
+        "bandwidth": Column("B/s", ranks * size / time),
+    }
+    return measured(
+        kind="modelled", columns=columns, verified=None, emulated=False, **fields
+    )
+
+
+def test_compare_at_common_sizes():
+    a = measured()
+    c = compare(
+        a, modelled([64, 4096, 8192], [a["time"][1] * 1.05, a["time"][2] / 1.2, 1])
+    )
+    assert c.at.tolist() == [64, 4096]
+    np.testing.assert_allclose(c.ratio, [1 / 1.05, 1.2])
+    assert [point.at for point in c.off] == [4096]
+    assert c.worst.at == 4096
+    assert c.worst.ratio == pytest.approx(1.2)
+    assert c.verdict == (
+        "the model is off by more than 10 % at 1 of 2 sizes: most at 4096 B (+20 %)"
+    )
+    rows = [row for row in c.table().splitlines() if row.strip().startswith("4096")]
+    assert len(rows) == 1
+    assert rows[0].endswith("+20 %")
+    assert c.verdict in c._repr_html_()
+
+
+def test_compare_within_ten_percent():
+    a = measured()
+    c = compare(a, modelled(a["message_size"], a["time"] * [1, 0.97, 1.04]))
+    assert c.off == []
+    assert c.verdict == (
+        "the model is within 10 % at all 3 sizes: farthest at 4096 B (-4 %)"
+    )
+
+
+def test_compare_leaves_out_what_failed():
+    a = measured(failed=2)
+    c = compare(a, modelled(a["message_size"], a["time"] * [1, 1, 2]))
+    assert np.isnan(c.ratio[2])
+    assert c.off == []
+    assert "all 2 sizes" in c.verdict
+    everything = measured(failed=[0, 1, 2])
+    assert compare(everything, a).worst is None
+    assert "no sizes have a bandwidth in both" in compare(everything, a).verdict
+
+
+def test_compare_says_when_rates_count_different_work():
+    a = measured(emulated=False)
+    assert compare(a, modelled(a["message_size"], a["time"])).notes == []
+    b = modelled(a["message_size"], a["time"], ranks=4)
+    assert compare(a, b).notes == [
+        "bandwidth counts 2 times as much per step in b as in a"
+    ]
+    assert any("EMULATED" in note for note in compare(measured(), b).notes)
+
+
+def test_compare_refuses_what_has_nothing_in_common():
+    a = measured()
+    with pytest.raises(
+        ValueError, match=r"no common message_size.*\[1, 64, 4096\].*\[2\]"
+    ):
+        compare(a, modelled([2], [1.0]))
+    with pytest.raises(ValueError, match="cannot compare b_eff with stream"):
+        compare(a, measured(benchmark="stream"))
+    time = Column("s", np.ones(3))
+    parts = {"message_size": a.columns["message_size"], "read_time": time}
+    with pytest.raises(ValueError, match="nothing to compare"):
+        compare(a, measured(columns=parts))
+
+
+def test_compare_serves_any_benchmark():
+    def gemm(rate):
+        columns = {
+            "n": Column("1", np.array([8, 16])),
+            "time": Column("s", np.array([1.0, 2.0])),
+            "rate": Column("FLOP/s", np.array(rate)),
+        }
+        return measured(benchmark="gemm", columns=columns)
+
+    c = compare(gemm([1e9, 1e9]), gemm([1e9, 5e8]))
+    assert c.index == "n"
+    assert c.on == "rate"
+    assert "the measurement is off by more than 10 % at 1 of 2 points" in c.verdict
+    assert c.verdict.endswith("most at 16 (-50 %)")
+    assert "[GFLOP/s]" in c.table()
+
+
+def test_label_says_what_a_legend_needs():
+    assert measured().label == "measured pcie, 2 ranks, emulated"
+    assert measured(ranks=1, failed=0, emulated=False).label == (
+        "measured pcie, 1 rank, not verified"
+    )
+    assert measured(kind="published", device="520n", emulated=False).label == (
+        "published pcie, 520n, 2 ranks"
+    )

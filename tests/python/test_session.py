@@ -1,0 +1,256 @@
+"""The Python API on one rank: runs, calibration, bad input, signals, lazy imports."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import hpccfpga as hf
+from hpccfpga import _core
+from hpccfpga.session import warn
+
+SMALL = {"sizes": [1, 64, 1000], "reps": 3}
+
+
+def python(script, **environment):
+    """Output of a script in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+# ---- the package ----
+
+
+def test_nothing_heavy_is_imported():
+    script = "import sys, hpccfpga; print([m for m in ('numpy', 'mpi4py', 'matplotlib'"
+    answer = python(script + ", 'hpccfpga._core') if m in sys.modules])")
+    assert answer.stdout == "[]\n"
+
+
+def test_a_run_alone_imports_no_mpi():
+    answer = python(
+        "import sys, hpccfpga\n"
+        "r = hpccfpga.run('b_eff', exchange='host', sizes=[1], reps=1)\n"
+        "print(r.verified, 'mpi4py' in sys.modules, 'rich' in sys.modules)"
+    )
+    assert answer.stdout == "True False False\n"
+
+
+def test_every_name_is_there():
+    for name in hf.__all__:
+        assert getattr(hf, name) is not None
+        assert name in dir(hf)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = hf.nonsense
+
+
+@pytest.mark.parametrize("name", ["plot", "launch", "published"])
+def test_a_function_hides_the_module_of_its_name(name):
+    script = f"import hpccfpga, hpccfpga.{name}; print(type(hpccfpga.{name}).__name__)"
+    assert python(script).stdout == "function\n"
+
+
+# ---- runs ----
+
+
+def test_a_run_says_all_about_itself():
+    result = hf.run("b_eff", **SMALL, seed=7)
+    assert result.kind == "measured"
+    assert result.verified
+    assert result["message_size"].tolist() == [1, 64, 1000]
+    assert result["samples"].shape == (3, 3, 1)
+    assert result.units["bandwidth"] == "B/s"
+    assert result.parameters["seed"] == 7
+    assert result.parameters["channel_width"] == 32
+    assert set(result.summary) >= {"b_eff", "b_eff_median", "latency"}
+    provenance = result.provenance
+    assert provenance["mpi"] is None
+    assert len(provenance["hosts"]) == 1
+    assert provenance["device"]["name"] == result.device
+    assert len(provenance["kernel"]["binary_hash"]) == 64
+    assert provenance["versions"]["numpy"] == np.__version__
+    assert provenance["date"].endswith("+00:00")
+    assert any("one rank" in note for note in provenance["notes"])
+    assert hf.Result.from_json(result.to_json()).provenance == provenance
+
+
+def test_columns_are_not_copies():
+    result = hf.run("b_eff", exchange="host", **SMALL)
+    assert not result["samples"].flags.owndata
+    assert result["samples"] is result["samples"]
+
+
+def test_one_session_runs_often():
+    with hf.open(exchange="pcie") as session:
+        assert "rank 0 of 1" in repr(session)
+        assert session.device["runtime"] == "opencl"
+        for sizes in ([1], "1,2,4"):
+            assert session.run("b_eff", sizes=sizes, reps=1).verified
+    with pytest.raises(ValueError, match="the session is closed"):
+        session.run("b_eff")
+    session.close()
+
+
+def test_progress_is_told_point_by_point(capsys):
+    told = []
+    hf.run("b_eff", **SMALL, progress=lambda *row: told.append(row))
+    assert [row[:2] for row in told] == [(0, 3), (1, 3), (2, 3)]
+    assert told[1][2].keys() >= {"message_size", "bandwidth", "time", "verified"}
+    hf.run("b_eff", **SMALL, progress=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert "message size [B]" in lines[0]
+    assert lines[3].split()[0] == "1000"
+
+
+def test_an_error_in_progress_leaves_a_usable_session():
+    with hf.open(exchange="host") as session:
+        with pytest.raises(ZeroDivisionError):
+            session.run("b_eff", **SMALL, progress=lambda *row: 1 / 0)
+        assert session.run("b_eff", **SMALL).verified
+
+
+def test_control_c_leaves_a_usable_session():
+    with hf.open(exchange="pcie") as session:
+        session.run("b_eff", **SMALL)
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            session.run("b_eff", sizes=[4096], reps=100_000)
+        assert time.monotonic() - start < 0.3 + 1
+        assert session.run("b_eff", **SMALL).verified
+
+
+def test_calibration():
+    result = hf.calibrate(sizes=[1, 4096], reps=3)
+    assert result.benchmark == "calibration"
+    assert result.verified
+    for part in ("write", "exchange", "read"):
+        assert result.units[f"{part}_time"] == "s"
+        assert (result[f"{part}_time"] > 0).all()
+        assert result[f"{part}_samples"].shape == (2, 3, 1)
+    model = hf.model("b_eff", exchange="pcie", calibration=result)
+    total = sum(result[f"{part}_time"] for part in ("write", "exchange", "read"))
+    np.testing.assert_allclose(model["time"], total)
+
+
+def test_what_there_is():
+    assert {"b_eff", "transfer"} <= set(hf.benchmarks())
+    sizes = hf.benchmarks()["b_eff"]["parameters"]["sizes"]
+    assert sizes["kind"] == "ints"
+    assert {"host", "pcie"} <= set(hf.exchanges())
+    assert any(device["runtime"] == "opencl" for device in hf.devices())
+
+
+def test_wrong_data_is_a_warning(faults):
+    answer = python(
+        "import warnings, hpccfpga as hf\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    r = hf.run('b_eff', exchange='fault', sizes=[1, 64], reps=2)\n"
+        "print(r.verified, r['verified'].tolist(), [str(w.message) for w in seen])\n"
+        "print(seen[0].category is hf.VerificationWarning, r['bandwidth'][1])",
+        HPCCFPGA_FAULT="flip 0 2100",
+        **faults,
+    )
+    assert answer.stderr == ""
+    first, second = answer.stdout.splitlines()
+    assert first.startswith("False [")
+    assert "b_eff: wrong data at 1 of 2 points (message_size " in first
+    assert second.startswith("True ")
+
+
+def test_verified_data_is_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn(hf.run("b_eff", exchange="host", **SMALL))
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "line"),
+    [
+        (LookupError, {"benchmark": "linpack"}, 'no benchmark "linpack"; known: b_eff'),
+        (
+            LookupError,
+            {"exchange": "wifi"},
+            'no exchange scheme "wifi"; known: host, p',
+        ),
+        (LookupError, {"device": "abacus"}, 'no OpenCL device "abacus"; known: 0: '),
+        (LookupError, {"device": 99}, 'no OpenCL device "99"; known: 0: '),
+        (ValueError, {"colour": 1}, 'no parameter "colour"; known: sizes, loop'),
+        (ValueError, {"sizes": [0]}, "sizes: 0 is not within 1 .. "),
+        (ValueError, {"sizes": [-5]}, "sizes: -5 is not within 1 .. "),
+        (ValueError, {"sizes": "1,two"}, 'sizes: "two" is not a number'),
+        (ValueError, {"sizes": ["1", None]}, "is not a number"),
+        (ValueError, {"sizes": []}, "sizes: no value given"),
+        (ValueError, {"sizes": [1.5]}, "sizes: 1.5 is not an integer"),
+        (ValueError, {"sizes": [1 << 40]}, "sizes: 1099511627776 is not within"),
+        (ValueError, {"reps": -1}, "reps: -1 is not within"),
+        (ValueError, {"loop": "none"}, 'loop: "none" is not one of published|timer'),
+        (MemoryError, {"sizes": [1 << 31]}, "2147483648"),
+        (NotImplementedError, {"exchange": "host", "device": "opencl"}, "device"),
+        (TypeError, {"comm": 42}, "comm: 42 is no mpi4py communicator"),
+        (TypeError, {"comm": "world"}, "comm: 'world' is no mpi4py communicator"),
+    ],
+)
+def test_bad_input(kind, options, line):
+    if "sizes" in options and options["sizes"] == [1 << 31]:
+        largest = next(d for d in hf.devices() if d["runtime"] == "opencl")
+        if largest["memory"] >= 3 << 31 and largest["max_alloc"] >= 1 << 31:
+            pytest.skip("three messages of 2 GiB fit this device")
+    with pytest.raises(kind) as raised:
+        hf.run(**{"benchmark": "b_eff", "reps": 1} | options)
+    assert line in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_opencl_platform():
+    answer = python(
+        "import hpccfpga as hf\n"
+        "try: hf.run('b_eff')\n"
+        "except hf.Error as error: print(error)",
+        OCL_ICD_VENDORS="/nowhere/",
+    )
+    assert answer.stdout.startswith("no OpenCL platform: install ")
+    assert answer.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ("", "comm: MPI is not initialised"),
+        ("MPI.Init(); MPI.Finalize()", "comm: MPI is finalised already"),
+        ("MPI.Init(); comm = MPI.COMM_NULL", "comm: this rank is in no communicator"),
+    ],
+)
+def test_mpi_that_is_not_up(step, line):
+    answer = python(
+        "import mpi4py; mpi4py.rc.initialize = False\n"
+        "from mpi4py import MPI; import hpccfpga as hf\n"
+        f"comm = MPI.COMM_WORLD\n{step}\n"
+        "try: hf.run('b_eff', comm=comm)\n"
+        "except ValueError as error: print(error)"
+    )
+    assert answer.stdout.startswith(line), answer.stderr
+    assert answer.stdout.count("\n") == 1
+
+
+def test_a_communicator_of_another_library():
+    with pytest.raises(ValueError, match="another MPI library") as raised:
+        _core.Session("", "host", 0, "MPICH Version: 4.0")
+    assert "\n" not in str(raised.value)
