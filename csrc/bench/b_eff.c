@@ -23,7 +23,7 @@ static const hf_param params[] = {
     {"replications",
      "pairs of kernels on a device, each with its own messages; kernel-routed schemes "
      "only",
-     "2", NULL, "HF_REPLICATIONS", 1, MOST_PAIRS, HF_INT},
+     "2", NULL, NULL, 1, MOST_PAIRS, HF_INT},
     {"topology",
      "wiring of the external channels: published, ring, pairs, torus:PxQ, or a list of "
      "cables RANK:PORT-RANK:PORT; kernel-routed schemes only",
