@@ -74,6 +74,7 @@ typedef struct hf_facts {
     int rank, size, local_rank;
     const char *exchange;
     bool kernel_routed, emulated;
+    const char *prelude;    /**< to put in front of kernels that are built here */
     const hf_place *places; /**< [size] */
     const hf_device_info *device;
 } hf_facts;

@@ -24,26 +24,6 @@
 #error "HF_REPLICATIONS, the pairs of kernels, must be 1 to 4"
 #endif
 
-/* What an external channel is called: a file in Intel's emulator. */
-#ifndef HF_IO_OUT_0
-#define HF_IO_OUT_0 "kernel_output_ch0"
-#define HF_IO_OUT_1 "kernel_output_ch1"
-#define HF_IO_OUT_2 "kernel_output_ch2"
-#define HF_IO_OUT_3 "kernel_output_ch3"
-#define HF_IO_OUT_4 "kernel_output_ch4"
-#define HF_IO_OUT_5 "kernel_output_ch5"
-#define HF_IO_OUT_6 "kernel_output_ch6"
-#define HF_IO_OUT_7 "kernel_output_ch7"
-#define HF_IO_IN_0  "kernel_input_ch0"
-#define HF_IO_IN_1  "kernel_input_ch1"
-#define HF_IO_IN_2  "kernel_input_ch2"
-#define HF_IO_IN_3  "kernel_input_ch3"
-#define HF_IO_IN_4  "kernel_input_ch4"
-#define HF_IO_IN_5  "kernel_input_ch5"
-#define HF_IO_IN_6  "kernel_input_ch6"
-#define HF_IO_IN_7  "kernel_input_ch7"
-#endif
-
 /** Number of chunk 0 on the wire, and the distance between two. */
 #define B_EFF_MARK 0x9E3779B97F4A7C15ul
 
@@ -151,30 +131,30 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
                  HF_VALUE(2, uint), HF_BUFFER(3), HF_BUFFER(4), HF_BUFFER(5),          \
                  HF_BUFFER(6))
 
-HF_PORT_OUT(out_0, HF_IO_OUT_0)
-HF_PORT_OUT(out_1, HF_IO_OUT_1)
-HF_PORT_IN(in_0, HF_IO_IN_0)
-HF_PORT_IN(in_1, HF_IO_IN_1)
+HF_PORT_OUT(out_0, 0)
+HF_PORT_OUT(out_1, 1)
+HF_PORT_IN(in_0, 0)
+HF_PORT_IN(in_1, 1)
 B_EFF_PAIR(0, out_0, out_1, in_0, in_1, held_0)
 #if HF_REPLICATIONS > 1
-HF_PORT_OUT(out_2, HF_IO_OUT_2)
-HF_PORT_OUT(out_3, HF_IO_OUT_3)
-HF_PORT_IN(in_2, HF_IO_IN_2)
-HF_PORT_IN(in_3, HF_IO_IN_3)
+HF_PORT_OUT(out_2, 2)
+HF_PORT_OUT(out_3, 3)
+HF_PORT_IN(in_2, 2)
+HF_PORT_IN(in_3, 3)
 B_EFF_PAIR(1, out_2, out_3, in_2, in_3, held_1)
 #endif
 #if HF_REPLICATIONS > 2
-HF_PORT_OUT(out_4, HF_IO_OUT_4)
-HF_PORT_OUT(out_5, HF_IO_OUT_5)
-HF_PORT_IN(in_4, HF_IO_IN_4)
-HF_PORT_IN(in_5, HF_IO_IN_5)
+HF_PORT_OUT(out_4, 4)
+HF_PORT_OUT(out_5, 5)
+HF_PORT_IN(in_4, 4)
+HF_PORT_IN(in_5, 5)
 B_EFF_PAIR(2, out_4, out_5, in_4, in_5, held_2)
 #endif
 #if HF_REPLICATIONS > 3
-HF_PORT_OUT(out_6, HF_IO_OUT_6)
-HF_PORT_OUT(out_7, HF_IO_OUT_7)
-HF_PORT_IN(in_6, HF_IO_IN_6)
-HF_PORT_IN(in_7, HF_IO_IN_7)
+HF_PORT_OUT(out_6, 6)
+HF_PORT_OUT(out_7, 7)
+HF_PORT_IN(in_6, 6)
+HF_PORT_IN(in_7, 7)
 B_EFF_PAIR(3, out_6, out_7, in_6, in_7, held_3)
 #endif
 

@@ -1,8 +1,8 @@
 /* hf_channel.h - channels between kernels: of one device, and of different devices.
  *
  * HF_CHANNEL(name, depth)   declares a channel between two kernels of this file
- * HF_PORT_OUT(name, io)     declares a port that sends to another device
- * HF_PORT_IN(name, io)      declares a port that receives
+ * HF_PORT_OUT(name, number) declares a port that sends to another device
+ * HF_PORT_IN(name, number)  declares a port that receives
  * HF_OUT(name), HF_IN(name) last in a kernel's arguments, without a comma in front: the
  *                           ends it uses, which are arguments on some targets only
  * HF_OPEN(name)             once per end, before its first packet
@@ -36,9 +36,17 @@ typedef struct hf_packet {
 #pragma OPENCL EXTENSION cl_intel_channels : enable
 #define HF_CHANNEL(name, packets) \
     channel hf_packet name __attribute__((depth(packets)));
-#define HF_PORT_OUT(name, path) \
-    channel hf_packet name __attribute__((depth(1), io(path)));
-#define HF_PORT_IN(name, path) HF_PORT_OUT(name, path)
+#ifdef HF_IO /* a folder of the emulator: ports are files in it */
+#define HF_IO_OUT(number) HF_IO "/out" #number
+#define HF_IO_IN(number)  HF_IO "/in" #number
+#else
+#define HF_IO_OUT(number) "kernel_output_ch" #number
+#define HF_IO_IN(number)  "kernel_input_ch" #number
+#endif
+#define HF_PORT_OUT(name, number) \
+    channel hf_packet name __attribute__((depth(1), io(HF_IO_OUT(number))));
+#define HF_PORT_IN(name, number) \
+    channel hf_packet name __attribute__((depth(1), io(HF_IO_IN(number))));
 #define HF_OUT(name)
 #define HF_IN(name)
 #define HF_OPEN(name)
@@ -51,8 +59,8 @@ typedef struct hf_packet {
 #include <hls_stream.h>
 
 #define HF_CHANNEL(name, packets)
-#define HF_PORT_OUT(name, path)
-#define HF_PORT_IN(name, path)
+#define HF_PORT_OUT(name, number)
+#define HF_PORT_IN(name, number)
 #define HF_OUT(name) , hls::stream<hf_packet> &name
 #define HF_IN(name)  , hls::stream<hf_packet> &name
 #define HF_OPEN(name)
@@ -65,8 +73,8 @@ typedef struct hf_packet {
 #include "hf_ring.h"
 
 #define HF_CHANNEL(name, packets)
-#define HF_PORT_OUT(name, path)
-#define HF_PORT_IN(name, path)
+#define HF_PORT_OUT(name, number)
+#define HF_PORT_IN(name, number)
 #define HF_OUT(name) , HF_GLOBAL hf_ring *name
 #define HF_IN(name)  , HF_GLOBAL hf_ring *name
 #define HF_OPEN(name)                                                            \

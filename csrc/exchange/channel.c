@@ -1,6 +1,7 @@
 /* channel.c - scheme `channel`: kernels send packets to kernels of other ranks.
  *
- * On a board the ports are wires and the host only launches. On a CPU they are rings
+ * On a board the ports are wires and the host only launches; in Intel's FPGA emulator they
+ * are named pipes (pipes.h). On a CPU they are rings
  * (hf_ring.h) in memory that the ranks of a node share: each rank's part holds the rings that
  * its ports receive from, then those of its inner channels.
  */
@@ -13,6 +14,7 @@
 #include "core/error.h"
 #include "exchange.h"
 #include "hf_ring.h"
+#include "pipes.h"
 
 extern const hf_exchange_ops hf_exchange_channel;
 
@@ -29,7 +31,8 @@ typedef struct tap {
 
 typedef struct channel {
     hf_exchange base;
-    bool wires;
+    bool wires;       /* kernels have ports of their own: a board, or its emulator */
+    hf_pipes *pipes;  /* the emulator's, else NULL */
     bool stuck;       /* kernels run on: what they use stays */
     hf_wiring wiring; /* without its links */
     hf_shared *shared;
@@ -49,8 +52,19 @@ static hf_status channel_open(hf_exchange **out, hf_device *device, hf_transport
     channel *exchange = calloc(1, sizeof *exchange);
     if (!exchange)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    exchange->base = (hf_exchange){&hf_exchange_channel, device, net};
+    exchange->base =
+        (hf_exchange){.ops = &hf_exchange_channel, .device = device, .net = net};
     exchange->wires = device->info.type == HF_ACCELERATOR;
+    if (exchange->wires && device->info.emulated) {
+        hf_status status = hf_pipes_open(&exchange->pipes);
+        if (status != HF_OK) {
+            free(exchange);
+            return status;
+        }
+        snprintf(exchange->base.prelude, sizeof exchange->base.prelude,
+                 "#define HF_INTEL\n#define HF_IO \"%s\"\n",
+                 hf_pipes_folder(exchange->pipes));
+    }
     *out = &exchange->base;
     return HF_OK;
 }
@@ -163,6 +177,9 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
                                    "session");
     c->wiring = *wiring;
     c->wiring.links = NULL;
+    if (c->pipes)
+        return hf_pipes_connect(c->pipes, base->net, wiring->n_links, wiring->links,
+                                wiring->ports, wiring->depth * wiring->width);
     if (c->wires)
         return HF_OK;
     rings_free(c);
@@ -205,6 +222,8 @@ static hf_status channel_prepare(hf_exchange *base, size_t n,
     assert(n < HF_LANES_MOST);
     c->n = n;
     c->streams = streams;
+    if (c->pipes)
+        hf_pipes_drain(c->pipes);
     if (c->wires)
         return HF_OK;
     HF_TRY(workers_check(c, n));
@@ -278,6 +297,18 @@ static void report_side(report *r, const hf_ring *ring, bool writer) {
     }
 }
 
+/* Wires do not tell who waits; pipes tell what waits in them. */
+static void report_pipes(report *r, const channel *c) {
+    for (int port = 0; c->pipes && port < c->wiring.ports; port++) {
+        size_t room = sizeof r->text - r->used;
+        int length = snprintf(r->text + r->used, room,
+                              "; rank %d in %d: %zu packets wait", c->base.net->rank,
+                              port, hf_pipes_waiting(c->pipes, port) / c->wiring.width);
+        if (length > 0 && (size_t)length < room)
+            r->used += (size_t)length;
+    }
+}
+
 /* Who waits for what, on all ranks: read before the rings are aborted. */
 static hf_status deadlock_fail(const channel *c, size_t ended) {
     report r = {.used = 0};
@@ -286,11 +317,27 @@ static hf_status deadlock_fail(const channel *c, size_t ended) {
         report_side(&r, ring, true);
         report_side(&r, ring, false);
     }
+    report_pipes(&r, c);
     char more[32] = "";
     if (r.more)
         snprintf(more, sizeof more, "; and %zu more", r.more);
     return hf_fail(HF_EDEVICE, "deadlock: %zu of %zu kernels ended within %g s%s%s",
                    ended, c->n, c->base.net->deadline, r.text, more);
+}
+
+/* Have the kernels leave; how many of `n` have. */
+static size_t kernels_stop(channel *c, size_t n) {
+    double end = hf_clock_now() + stop_seconds;
+    size_t ended = 0;
+    rings_abort(c);
+    do {
+        if (c->pipes)
+            hf_pipes_pump(c->pipes);
+        double slice = c->pipes ? hf_clock_now() + 1e-3 : end;
+        if (kernels_poll(c, n, slice, &ended) != HF_OK)
+            return ended;
+    } while (ended < n && hf_clock_now() < end);
+    return ended;
 }
 
 /* Were the kernels told to leave, and by whom? */
@@ -317,8 +364,7 @@ static hf_status stream_end(channel *c, size_t n, hf_status status) {
     if (status != HF_OK) {
         char line[512];
         snprintf(line, sizeof line, "%s", hf_error());
-        rings_abort(c);
-        kernels_poll(c, n, hf_clock_now() + stop_seconds, &ended);
+        ended = kernels_stop(c, n);
         c->stuck = ended < n;
         if (c->stuck)
             return hf_fail(status, "%.400s; %zu kernels do not stop", line, n - ended);
@@ -354,8 +400,10 @@ static void channel_traffic(const hf_exchange *base, hf_traffic *out) {
 }
 
 static void channel_close(hf_exchange *base) {
-    if (base)
+    if (base) {
         rings_free((channel *)base);
+        hf_pipes_close(((channel *)base)->pipes);
+    }
     free(base);
 }
 

@@ -58,6 +58,7 @@ typedef struct hf_exchange {
     const hf_exchange_ops *ops;
     hf_device *device;
     hf_transport *net;
+    char prelude[128]; /**< goes in front of kernels that are built here */
 } hf_exchange;
 
 struct hf_exchange_ops {
