@@ -40,7 +40,8 @@ typedef struct hf_device_info {
     bool emulated;       /**< a CPU that stands in for an accelerator */
     size_t memory;       /**< global memory [B] */
     size_t max_alloc;    /**< largest buffer [B] */
-    size_t items; /**< work-items that fill the device; 1 where loops are pipelines */
+    size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
+    size_t workers; /**< kernels that can run at the same time */
 } hf_device_info;
 
 /** Device number `index` over all runtimes; *found is false past the end. A runtime that
@@ -73,6 +74,7 @@ typedef struct hf_facts {
     int rank, size, local_rank;
     const char *exchange;
     bool kernel_routed, emulated;
+    const char *prelude;    /**< to put in front of kernels that are built here */
     const hf_place *places; /**< [size] */
     const hf_device_info *device;
 } hf_facts;

@@ -1,10 +1,9 @@
 /* b_eff_memory.cl - b_eff for host-routed schemes: fill a message, check a message.
  *
- * Byte i of a message depends on i, on `key` (sender, receiver, size, seed) and on
- * `stamp` (sample and step), so that no other byte, message or step looks the same.
  * Work-items take turns at words of HF_CHANNEL_WIDTH bytes; on an FPGA one word is
  * written or read per clock cycle.
  */
+#include "b_eff_payload.h"
 #include "hf_kernel.h"
 
 #ifndef HF_CHANNEL_WIDTH
@@ -13,15 +12,6 @@
 #if HF_CHANNEL_WIDTH < 8 || (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
 #error "HF_CHANNEL_WIDTH, the bytes per word, must be a power of two and at least 8"
 #endif
-
-/** Byte `i` of the payload. */
-static inline uchar payload(uint i, uint key, ulong stamp) {
-    uint h = i * 0x9E3779B1u + key;
-    h ^= h >> 15;
-    h *= 0x85EBCA77u;
-    h ^= h >> 13;
-    return (uchar)((h >> 24) + (uint)((stamp >> (8 * (i & 7))) & 0xff));
-}
 
 /** Write `bytes` bytes of payload. */
 HF_KERNEL b_eff_fill(HF_GLOBAL uchar *HF_RESTRICT message, ulong bytes, uint key,
@@ -32,10 +22,10 @@ HF_KERNEL b_eff_fill(HF_GLOBAL uchar *HF_RESTRICT message, ulong bytes, uint key
         const ulong at = word * HF_CHANNEL_WIDTH;
         HF_UNROLL(HF_CHANNEL_WIDTH)
         for (uint i = 0; i < HF_CHANNEL_WIDTH; i++)
-            message[at + i] = payload((uint)at + i, key, stamp);
+            message[at + i] = b_eff_payload((uint)at + i, key, stamp);
     }
     for (ulong i = words * HF_CHANNEL_WIDTH + HF_ITEM; i < bytes; i += HF_ITEMS)
-        message[i] = payload((uint)i, key, stamp);
+        message[i] = b_eff_payload((uint)i, key, stamp);
 }
 HF_HOST_CALL(b_eff_fill, HF_BUFFER(0), HF_VALUE(1, ulong), HF_VALUE(2, uint),
              HF_VALUE(3, ulong))
@@ -51,7 +41,7 @@ HF_KERNEL b_eff_check(HF_GLOBAL const uchar *HF_RESTRICT message, ulong bytes, u
         uchar differs[HF_CHANNEL_WIDTH];
         HF_UNROLL(HF_CHANNEL_WIDTH)
         for (uint i = 0; i < HF_CHANNEL_WIDTH; i++)
-            differs[i] = message[at + i] != payload((uint)at + i, key, stamp);
+            differs[i] = message[at + i] != b_eff_payload((uint)at + i, key, stamp);
         uint n = 0;
         HF_UNROLL(HF_CHANNEL_WIDTH)
         for (uint i = 0; i < HF_CHANNEL_WIDTH; i++)
@@ -59,7 +49,7 @@ HF_KERNEL b_eff_check(HF_GLOBAL const uchar *HF_RESTRICT message, ulong bytes, u
         count += n;
     }
     for (ulong i = words * HF_CHANNEL_WIDTH + HF_ITEM; i < bytes; i += HF_ITEMS)
-        count += message[i] != payload((uint)i, key, stamp);
+        count += message[i] != b_eff_payload((uint)i, key, stamp);
     wrong[HF_ITEM] = count;
 }
 HF_HOST_CALL(b_eff_check, HF_BUFFER(0), HF_VALUE(1, ulong), HF_VALUE(2, uint),

@@ -1,10 +1,10 @@
 /* hf_kernel.h - one dialect for every compiler that reads a kernel.
  *
- * target        selected by     work-items                       used by
- * OpenCL C      none of these   any number, a 1-D range          PoCL, GPUs
- * Intel FPGA    -DHF_INTEL      one: loops are pipelines         aoc
- * Xilinx HLS    -DHF_XILINX     one: loops are pipelines (C++)   v++
- * plain C       -DHF_HOST       any number, one after the other  device `host`, tests
+ * target        selected by     work-items                       a channel is
+ * OpenCL C      none of these   any number, a 1-D range          a ring in memory (CPUs)
+ * Intel FPGA    -DHF_INTEL      one: loops are pipelines         a channel, with `io`
+ * Xilinx HLS    -DHF_XILINX     one: loops are pipelines (C++)   an AXI stream
+ * plain C       -DHF_HOST       any number, one after the other  a ring in memory
  *
  * HF_KERNEL             starts a kernel's definition
  * HF_GLOBAL             device memory, in front of the pointed-to type
@@ -12,6 +12,8 @@
  * HF_PIPELINE           first in the body of a loop: start a trip every clock cycle
  * HF_UNROLL(n)          in front of a loop: n trips at the same time on FPGAs
  * HF_ITEM, HF_ITEMS     this work-item and their number
+ *
+ * Files with channels include hf_channel.h instead, which adds those.
  */
 #ifndef HF_KERNEL_H
 #define HF_KERNEL_H

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from hpccfpga import _core
+from hpccfpga import _core, emulation
 from hpccfpga.launch import _PRIVATE, _TAG, _members, _mpirun
 
 ROOT = Path(__file__).parents[1]
+
+# Schemes take turns in this process, and PoCL counts its workers once.
+emulation.prepare("channel")
 
 # An editable install finds its modules before PYTHONPATH is searched.
 _WITHOUT_EDITABLE = """

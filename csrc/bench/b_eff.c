@@ -5,30 +5,33 @@
  * and comes back, and a byte that is damaged once in a sample is still wrong at its end. Three
  * buffers take turns: send and receive memory are separate, and a step that delivers
  * nothing leaves the block of three steps ago, which is another rank's.
+ *
+ * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and one step a
+ * message of each pair: see b_eff_stream.cl.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "b_eff.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "sweep.h"
 
-enum { N_BUFFERS = 3, N_FILL_ARGS = 4, N_CHECK_ARGS = 5 };
+enum { N_FILL_ARGS = 4, N_CHECK_ARGS = 5 };
 
-typedef struct b_eff {
-    hf_env env;
-    hf_buffer *blocks[N_BUFFERS], *wrong;
-    hf_kernel *fill, *check;
-    hf_sweep sweep;
-    hf_message messages[2]; /* of the current point: to the left, to the right */
-    uint64_t *counts;       /* wrong bytes per work-item */
-    size_t items;
-    size_t held; /* index of the block that the next step sends */
-    uint64_t sample;
-} b_eff;
-
-static const hf_param params[] = {HF_SWEEP_PARAMS, {0}};
+static const hf_param params[] = {
+    HF_SWEEP_PARAMS,
+    {"replications",
+     "pairs of kernels on a device, each with its own messages; kernel-routed schemes "
+     "only",
+     "2", NULL, NULL, 1, MOST_PAIRS, HF_INT},
+    {"topology",
+     "wiring of the external channels: published, ring, pairs, torus:PxQ, or a list of "
+     "cables RANK:PORT-RANK:PORT; kernel-routed schemes only",
+     "published", NULL, NULL, 0, 0, HF_TEXT},
+    {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
+     NULL, 1, 1 << 30, HF_INT},
+    {0},
+};
 
 static const hf_quantity labels[] = {{"message_size", "B", HF_I64}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64}, {0}};
@@ -43,17 +46,21 @@ static int neighbour(const b_eff *s, int rank, int distance) {
 
 /* Sample, origin and partner, eight bytes wide: each byte is a different odd multiple, so
  * neighbours and successive samples differ in every byte, even of the shortest message. */
-static uint64_t payload_stamp(const b_eff *s, int origin) {
-    uint64_t partner = (uint64_t)neighbour(s, origin, 1), stamp = 0;
+uint64_t b_eff_stamp(uint64_t sample, int origin, int partner) {
+    uint64_t stamp = 0;
     for (unsigned lane = 0; lane < 8; lane++) {
-        uint64_t byte = (31 + 2 * lane) * s->sample +
-                        (97 + 6 * lane) * (uint64_t)origin + (8 + 10 * lane) * partner;
+        uint64_t byte = (31 + 2 * lane) * sample + (97 + 6 * lane) * (uint64_t)origin +
+                        (8 + 10 * lane) * (uint64_t)partner;
         stamp |= (byte & 0xFF) << (8 * lane);
     }
     return stamp;
 }
 
-static uint32_t payload_key(const b_eff *s, size_t point) {
+static uint64_t payload_stamp(const b_eff *s, int origin) {
+    return b_eff_stamp(s->sample, origin, neighbour(s, origin, 1));
+}
+
+uint32_t b_eff_key(const b_eff *s, size_t point) {
     return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sweep.sizes[point]);
 }
 
@@ -64,22 +71,22 @@ static bool step_goes_right(const b_eff *s, size_t step) {
 
 /* ---- set-up ---- */
 
-static hf_status memory_check(const b_eff *s, size_t largest) {
+hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest) {
     const hf_device_info *info = &s->env.device->info;
-    if (largest <= info->max_alloc && largest <= info->memory / N_BUFFERS)
+    if (largest <= info->max_alloc && largest <= info->memory / n)
         return HF_OK;
-    size_t most = info->memory / N_BUFFERS < info->max_alloc ? info->memory / N_BUFFERS
-                                                             : info->max_alloc;
+    size_t most =
+        info->memory / n < info->max_alloc ? info->memory / n : info->max_alloc;
     return hf_fail(
         HF_ENOMEM,
-        "sizes: %d messages of %zu B do not fit \"%s\"; the largest size is %zu "
+        "sizes: %zu messages of %zu B do not fit \"%s\"; the largest size is %zu "
         "B",
-        N_BUFFERS, largest, info->name, most);
+        n, largest, info->name, most);
 }
 
 static hf_status memory_take(b_eff *s, size_t largest) {
     hf_device *device = s->env.device;
-    HF_TRY(memory_check(s, largest));
+    HF_TRY(b_eff_memory_check(s, N_BUFFERS, largest));
     for (int i = 0; i < N_BUFFERS; i++)
         HF_TRY(device->ops->alloc(&s->blocks[i], device, largest));
     s->items = device->info.items;
@@ -98,7 +105,9 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
     s->env = *env;
     s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
-    return memory_take(s, (size_t)hf_sweep_largest(&s->sweep));
+    size_t largest = (size_t)hf_sweep_largest(&s->sweep);
+    return env->exchange->ops->kernel_routed ? b_eff_pairs_take(s, args, largest)
+                                             : memory_take(s, largest);
 }
 
 static void b_eff_teardown(void *state) {
@@ -111,6 +120,7 @@ static void b_eff_teardown(void *state) {
     ops->free(s->wrong);
     ops->kernel_free(s->fill);
     ops->kernel_free(s->check);
+    b_eff_pairs_free(s);
     free(s->counts);
 }
 
@@ -124,7 +134,7 @@ static const hf_message *b_eff_plan(void *state, size_t point, size_t *n) {
             .from = neighbour(s, s->env.rank, right ? -1 : 1),
             .bytes = (size_t)s->sweep.sizes[point],
         };
-    *n = 2;
+    *n = s->n_pairs > 0 ? 0 : 2; /* the links tell where packets go */
     return s->messages;
 }
 
@@ -138,9 +148,11 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     b_eff_plan(s, point, &n);
     s->sample = sample;
     s->held = 0;
+    if (s->n_pairs > 0)
+        return b_eff_pairs_prepare(s, point);
     uint64_t bytes = (uint64_t)s->sweep.sizes[point],
              stamp = payload_stamp(s, s->env.rank);
-    uint32_t key = payload_key(s, point);
+    uint32_t key = b_eff_key(s, point);
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = s->blocks[0]},
         {.value = &bytes, .bytes = sizeof bytes},
@@ -149,7 +161,7 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     };
     hf_device *device = s->env.device;
     HF_TRY(device->ops->launch(
-        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->items}, NULL));
+        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->items, 0}, NULL));
     return device->ops->finish(device);
 }
 
@@ -157,6 +169,9 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     b_eff *s = state;
     hf_exchange *exchange = s->env.exchange;
     (void)point;
+    s->steps = inner;
+    if (s->n_pairs > 0)
+        return exchange->ops->stream(exchange);
     for (size_t step = 0; step < inner; step++) {
         size_t next = (s->held + 1) % N_BUFFERS;
         HF_TRY(exchange->ops->move(exchange, s->blocks[next], s->blocks[s->held], 1,
@@ -169,13 +184,15 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
 static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *error) {
     b_eff *s = state;
     hf_device *device = s->env.device;
+    if (s->n_pairs > 0)
+        return b_eff_pairs_verify(s, point, error);
     /* After an even number of steps our block is back; after an odd number we hold that
      * of the rank on the side where the first step's message came from. */
     int origin = inner % 2 == 0
                      ? s->env.rank
                      : neighbour(s, s->env.rank, step_goes_right(s, 0) ? -1 : 1);
     uint64_t bytes = (uint64_t)s->sweep.sizes[point], stamp = payload_stamp(s, origin);
-    uint32_t key = payload_key(s, point);
+    uint32_t key = b_eff_key(s, point);
     const hf_arg args[N_CHECK_ARGS] = {
         {.buffer = s->blocks[s->held]},
         {.value = &bytes, .bytes = sizeof bytes},
@@ -184,7 +201,7 @@ static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *e
         {.buffer = s->wrong},
     };
     HF_TRY(device->ops->launch(
-        device, &(hf_launch){s->check, args, N_CHECK_ARGS, s->items}, NULL));
+        device, &(hf_launch){s->check, args, N_CHECK_ARGS, s->items, 0}, NULL));
     HF_TRY(device->ops->read(device, s->wrong, 0, s->counts,
                              s->items * sizeof *s->counts, NULL));
     double wrong = 0;
@@ -200,9 +217,11 @@ static void b_eff_label(const void *state, size_t point, double *values) {
     values[0] = ((const b_eff *)state)->sweep.sizes[point];
 }
 
-/* Bytes sent by all ranks per second: the published definition, one message per rank. */
+/* Bytes sent by all ranks per second: the published definition, one message per rank or
+ * per pair of kernels. */
 static double bandwidth(const b_eff *s, size_t point, double seconds) {
-    return s->env.size * s->sweep.sizes[point] / seconds;
+    double senders = s->env.size * (s->n_pairs > 0 ? (double)s->n_pairs : 1);
+    return senders * s->sweep.sizes[point] / seconds;
 }
 
 static void b_eff_metric(const void *state, size_t point, double seconds,
@@ -229,12 +248,13 @@ const hf_bench_ops hf_bench_b_eff = {
     .name = "b_eff",
     .summary = "effective bandwidth of messages around a ring of all ranks",
     .params = params,
-    .kernels = HF_KERNELS_MEMORY,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM,
     .state_size = sizeof(b_eff),
     .labels = labels,
     .metrics = metrics,
     .figures = figures,
     .setup = b_eff_setup,
+    .connect = b_eff_connect,
     .label = b_eff_label,
     .plan = b_eff_plan,
     .inner = b_eff_inner,

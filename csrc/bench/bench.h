@@ -40,6 +40,8 @@ typedef struct hf_bench_ops {
     /** Take parameters, allocate, load kernels. `state` is zeroed. */
     hf_status (*setup)(void *state, const hf_args *args, const hf_env *env,
                        size_t *n_points);
+    /** What takes all ranks, after each one's `setup` went well; may be NULL. */
+    hf_status (*connect)(void *state);
     /** The values of `labels` at a point; integers up to 2^53 pass through a double. */
     void (*label)(const void *state, size_t point, double *values);
     /** The messages of this rank at a point, which the session checks with the other

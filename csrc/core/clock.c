@@ -1,14 +1,18 @@
 /* clock.c - the one clock of the library. */
 #include "core/clock.h"
 
-#include <time.h>
-
 #include "core/stats.h"
 
 double hf_clock_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+struct timespec hf_clock_after(double seconds) {
+    double at = hf_clock_now() + seconds;
+    time_t whole = (time_t)at;
+    return (struct timespec){whole, (long)(1e9 * (at - (double)whole))};
 }
 
 double hf_clock_cost(void) {

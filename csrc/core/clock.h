@@ -2,8 +2,13 @@
 #ifndef HF_CLOCK_H
 #define HF_CLOCK_H
 
+#include <time.h>
+
 /** CLOCK_MONOTONIC [s]. */
 double hf_clock_now(void);
+
+/** The time of CLOCK_MONOTONIC in `seconds` from now. */
+struct timespec hf_clock_after(double seconds);
 
 /** Cost of one reading, the median of many [s]. */
 double hf_clock_cost(void);

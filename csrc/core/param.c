@@ -223,8 +223,12 @@ const double *hf_args_list(const hf_args *args, const char *name, size_t *n) {
     return v->numbers;
 }
 
-bool hf_args_chosen(const hf_args *args, const char *name, const char *choice) {
+const char *hf_args_word(const hf_args *args, const char *name) {
     const value *v = args_find(args, name);
     assert(v && v->text);
-    return strcmp(v->text, choice) == 0;
+    return v->text;
+}
+
+bool hf_args_chosen(const hf_args *args, const char *name, const char *choice) {
+    return strcmp(hf_args_word(args, name), choice) == 0;
 }

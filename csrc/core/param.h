@@ -47,6 +47,7 @@ uint64_t hf_args_digest(const hf_args *args, size_t index);
 /** Values of a parameter that the tables are known to hold. */
 double hf_args_number(const hf_args *args, const char *name);
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n);
+const char *hf_args_word(const hf_args *args, const char *name);
 bool hf_args_chosen(const hf_args *args, const char *name, const char *choice);
 
 #endif

@@ -162,6 +162,7 @@ hf_facts hf_session_facts(const hf_session *session) {
         .exchange = scheme->name,
         .kernel_routed = scheme->kernel_routed,
         .emulated = session->device->info.emulated && !scheme->host_memory,
+        .prelude = session->exchange->prelude,
         .places = session->places,
         .device = &session->device->info,
     };

@@ -30,11 +30,14 @@ typedef struct hf_arg {
     size_t bytes;
 } hf_arg;
 
-/** A kernel with its arguments, `items` times (0 means once). */
+enum { HF_LANES_MOST = 32 };
+
+/** A kernel with its arguments, `items` times (0 means once). Lane 0 runs commands one
+ *  after the other; each further lane, below HF_LANES_MOST, runs beside the others. */
 typedef struct hf_launch {
     hf_kernel *kernel;
     const hf_arg *args;
-    size_t n_args, items;
+    size_t n_args, items, lane;
 } hf_launch;
 
 struct hf_device_ops {
@@ -61,6 +64,9 @@ struct hf_device_ops {
     void (*kernel_free)(hf_kernel *kernel);
 
     hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes);
+    /** A buffer over the caller's memory, page aligned and kept until `free`; kernels
+     *  work on it in place. HF_ENOTSUP where device memory is not the host's. */
+    hf_status (*wrap)(hf_buffer **out, hf_device *device, void *memory, size_t bytes);
     void (*free)(hf_buffer *buffer);
     hf_status (*write)(hf_device *device, hf_buffer *to, size_t at, const void *from,
                        size_t bytes, hf_event **done);
@@ -71,6 +77,8 @@ struct hf_device_ops {
     hf_status (*unmap)(hf_device *device, hf_buffer *buffer, void *address);
 
     hf_status (*launch)(hf_device *device, const hf_launch *launch, hf_event **done);
+    /** Wait at most `seconds` for an event of a lane above 0, which stays. */
+    hf_status (*poll)(hf_device *device, hf_event *event, double seconds, bool *done);
     /** Wait for one event and release it. */
     hf_status (*wait)(hf_device *device, hf_event *done);
     /** Wait for everything. */

@@ -1,17 +1,21 @@
 /* host.c - the runtime `host`: plain memory; kernels are C functions of this library.
  *
- * Every call is complete when it returns, so an hf_event is always NULL.
+ * Calls are complete when they return and their hf_event is NULL, but for launches in a lane
+ * above 0: those are threads.
  */
 #include "host.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "device.h"
 
@@ -45,9 +49,30 @@ typedef struct host_device {
     const struct host_file *file; /**< the loaded one, or NULL */
 } host_device;
 
+typedef struct host_buffer {
+    hf_buffer base;
+    bool borrowed; /**< over the caller's memory */
+} host_buffer;
+
+/** A kernel in its own thread: what an hf_event is here. */
+typedef struct host_task {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    const hf_host_kernel *kernel;
+    size_t items;
+    void *args[MAX_ARGS];      /**< where the values are: buffers, or `values` */
+    void *buffers[MAX_ARGS];   /**< their addresses */
+    uint64_t values[MAX_ARGS]; /**< copies of the others */
+    bool done;
+} host_task;
+
 static hf_device_info host_info(void) {
-    hf_device_info info = {
-        .runtime = "host", .platform = "host", .type = HF_CPU, .items = 1};
+    hf_device_info info = {.runtime = "host",
+                           .platform = "host",
+                           .type = HF_CPU,
+                           .items = 1,
+                           .workers = HF_LANES_MOST - 1};
     struct utsname system;
     if (uname(&system) == 0) {
         snprintf(info.name, sizeof info.name, "%.64s", system.machine);
@@ -120,26 +145,37 @@ static void host_kernel_free(hf_kernel *kernel) {
     (void)kernel;
 }
 
+static hf_status host_wrap(hf_buffer **out, hf_device *base, void *memory,
+                           size_t bytes) {
+    (void)base;
+    host_buffer *buffer = malloc(sizeof *buffer);
+    if (!buffer)
+        return hf_fail(HF_ENOMEM, "no memory for a buffer");
+    *buffer = (host_buffer){{.bytes = bytes, .host = memory}, true};
+    *out = &buffer->base;
+    return HF_OK;
+}
+
 static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
     assert(bytes > 0);
     if (bytes > base->info.max_alloc)
         return hf_fail(HF_ENOMEM, "a buffer of %zu B does not fit host memory of %zu B",
                        bytes, base->info.memory);
-    hf_buffer *buffer = malloc(sizeof *buffer);
     void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    if (!buffer || !memory) {
-        free(buffer);
+    hf_status status =
+        memory ? host_wrap(out, base, memory, bytes)
+               : hf_fail(HF_ENOMEM, "no host memory for a buffer of %zu B", bytes);
+    if (status == HF_OK)
+        ((host_buffer *)*out)->borrowed = false;
+    else
         free(memory);
-        return hf_fail(HF_ENOMEM, "no host memory for a buffer of %zu B", bytes);
-    }
-    *buffer = (hf_buffer){.bytes = bytes, .host = memory};
-    *out = buffer;
-    return HF_OK;
+    return status;
 }
 
-static void host_free(hf_buffer *buffer) {
-    if (buffer)
-        free(buffer->host);
+static void host_free(hf_buffer *base) {
+    host_buffer *buffer = (host_buffer *)base;
+    if (buffer && !buffer->borrowed)
+        free(base->host);
     free(buffer);
 }
 
@@ -174,24 +210,99 @@ static hf_status host_unmap(hf_device *base, hf_buffer *buffer, void *address) {
     return HF_OK;
 }
 
-static hf_status host_launch(hf_device *base, const hf_launch *launch,
-                             hf_event **done) {
-    (void)base;
-    const hf_host_kernel *kernel = (const hf_host_kernel *)launch->kernel;
-    void *args[MAX_ARGS];
+/** What a C kernel takes: args[i] points at the value of argument i. */
+static void args_point(void **args, const hf_launch *launch) {
     assert(launch->n_args <= MAX_ARGS);
     for (size_t i = 0; i < launch->n_args; i++) {
         const hf_arg *arg = &launch->args[i];
         args[i] = arg->buffer ? &arg->buffer->host : (void *)arg->value;
     }
+}
+
+static void task_free(host_task *task) {
+    pthread_mutex_destroy(&task->lock);
+    pthread_cond_destroy(&task->ended);
+    free(task);
+}
+
+static void *task_run(void *context) {
+    host_task *task = context;
+    task->kernel->call(task->args, task->items);
+    pthread_mutex_lock(&task->lock);
+    task->done = true;
+    pthread_cond_broadcast(&task->ended);
+    pthread_mutex_unlock(&task->lock);
+    return NULL;
+}
+
+/** A task with its own copy of the arguments; the caller's end with the launch. */
+static host_task *task_new(const hf_launch *launch) {
+    host_task *task = calloc(1, sizeof *task);
+    if (!task)
+        return NULL;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&task->lock, NULL);
+    pthread_cond_init(&task->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    task->kernel = (const hf_host_kernel *)launch->kernel;
+    task->items = launch->items ? launch->items : 1;
+    assert(launch->n_args <= MAX_ARGS);
+    for (size_t i = 0; i < launch->n_args; i++) {
+        const hf_arg *arg = &launch->args[i];
+        assert(arg->buffer || arg->bytes <= sizeof task->values[i]);
+        if (arg->buffer)
+            task->buffers[i] = arg->buffer->host;
+        else
+            memcpy(&task->values[i], arg->value, arg->bytes);
+        task->args[i] = arg->buffer ? (void *)&task->buffers[i] : &task->values[i];
+    }
+    return task;
+}
+
+static hf_status host_launch(hf_device *base, const hf_launch *launch,
+                             hf_event **done) {
+    (void)base;
+    const hf_host_kernel *kernel = (const hf_host_kernel *)launch->kernel;
+    if (launch->lane > 0) {
+        host_task *task = task_new(launch);
+        if (!task || pthread_create(&task->thread, NULL, task_run, task) != 0) {
+            if (task)
+                task_free(task);
+            return hf_fail(HF_ENOMEM, "no thread for kernel \"%s\"", kernel->name);
+        }
+        *done = (hf_event *)task;
+        return HF_OK;
+    }
+    void *args[MAX_ARGS];
+    args_point(args, launch);
     kernel->call(args, launch->items ? launch->items : 1);
     if (done)
         *done = NULL;
     return HF_OK;
 }
 
+static hf_status host_poll(hf_device *base, hf_event *event, double seconds,
+                           bool *done) {
+    (void)base;
+    host_task *task = (host_task *)event;
+    struct timespec until = hf_clock_after(seconds);
+    int late = 0;
+    pthread_mutex_lock(&task->lock);
+    while (!task->done && !late)
+        late = pthread_cond_timedwait(&task->ended, &task->lock, &until);
+    *done = task->done;
+    pthread_mutex_unlock(&task->lock);
+    return HF_OK;
+}
+
 static hf_status host_wait(hf_device *base, hf_event *done) {
-    (void)base, (void)done;
+    (void)base;
+    if (done) {
+        pthread_join(((host_task *)done)->thread, NULL);
+        task_free((host_task *)done);
+    }
     return HF_OK;
 }
 
@@ -211,12 +322,14 @@ const hf_device_ops hf_device_host = {
     .kernel = host_kernel,
     .kernel_free = host_kernel_free,
     .alloc = host_alloc,
+    .wrap = host_wrap,
     .free = host_free,
     .write = host_write,
     .read = host_read,
     .map = host_map,
     .unmap = host_unmap,
     .launch = host_launch,
+    .poll = host_poll,
     .wait = host_wait,
     .finish = host_finish,
 };

@@ -15,11 +15,6 @@
 
 enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64, GPU_ITEMS_PER_UNIT = 256 };
 
-typedef struct opencl_buffer {
-    hf_buffer base;
-    cl_mem mem;
-} opencl_buffer;
-
 /** One device of the machine. */
 typedef struct opencl_entry {
     cl_platform_id platform;
@@ -149,6 +144,7 @@ static hf_device_info entry_info(const opencl_entry *entry, size_t index) {
                     hf_opencl_contains(info.platform, "emulat");
     info.memory = (size_t)memory;
     info.max_alloc = (size_t)max_alloc;
+    info.workers = info.type == HF_CPU ? units : HF_LANES_MOST - 1;
     if (info.type == HF_GPU)
         info.items = (size_t)units * GPU_ITEMS_PER_UNIT;
     return info;
@@ -229,11 +225,9 @@ static hf_status opencl_list(hf_device_info *out, size_t index, bool *found) {
 
 static void opencl_close(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    if (!device)
+    if (!device || !hf_opencl_lanes_close(device))
         return;
     hf_opencl_unload(device);
-    if (device->queue)
-        clReleaseCommandQueue(device->queue);
     if (device->context)
         clReleaseContext(device->context);
     free(device);
@@ -258,36 +252,18 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
         return hf_fail(HF_ENOMEM, "no memory for a device");
     device->base = (hf_device){&hf_device_opencl, entry->info};
     device->id = entry->id;
+    hf_opencl_lanes_open(device);
     cl_int code;
-    const char *call = "clCreateContext";
     device->context = clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
-    if (code == CL_SUCCESS) {
-        call = "clCreateCommandQueue";
-        device->queue = clCreateCommandQueue(device->context, device->id, 0, &code);
-    }
-    if (code != CL_SUCCESS) {
+    hf_status status = hf_opencl_check(code, "clCreateContext");
+    if (status == HF_OK)
+        status = hf_opencl_lane(device, 0);
+    if (status != HF_OK) {
         opencl_close(&device->base);
-        return hf_opencl_check(code, call);
+        return status;
     }
     *out = &device->base;
     return HF_OK;
-}
-
-static hf_status opencl_kernel(hf_kernel **out, hf_device *base, const char *name) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
-    assert(device->program);
-    cl_int code;
-    cl_kernel kernel = clCreateKernel(device->program, name, &code);
-    if (code == CL_INVALID_KERNEL_NAME)
-        return hf_fail(HF_EDEVICE, "the loaded program has no kernel \"%s\"", name);
-    HF_TRY(hf_opencl_check(code, "clCreateKernel"));
-    *out = (hf_kernel *)kernel;
-    return HF_OK;
-}
-
-static void opencl_kernel_free(hf_kernel *kernel) {
-    if (kernel)
-        clReleaseKernel((cl_kernel)kernel);
 }
 
 static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
@@ -300,7 +276,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
             "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
             "buffer, %zu B in all",
             bytes, info->name, info->max_alloc, info->memory);
-    opencl_buffer *buffer = calloc(1, sizeof *buffer);
+    hf_opencl_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return hf_fail(HF_ENOMEM, "no memory for a buffer");
     cl_int code;
@@ -315,8 +291,29 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
     return HF_OK;
 }
 
+static hf_status opencl_wrap(hf_buffer **out, hf_device *base, void *memory,
+                             size_t bytes) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    if (base->info.type != HF_CPU)
+        return hf_fail(HF_ENOTSUP, "device \"%s\" does not work in host memory",
+                       base->info.name);
+    hf_opencl_buffer *buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return hf_fail(HF_ENOMEM, "no memory for a buffer");
+    cl_int code;
+    buffer->base = (hf_buffer){.bytes = bytes, .host = memory};
+    buffer->mem = clCreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory, &code);
+    if (code != CL_SUCCESS) {
+        free(buffer);
+        return hf_opencl_check(code, "clCreateBuffer");
+    }
+    *out = &buffer->base;
+    return HF_OK;
+}
+
 static void opencl_free(hf_buffer *base) {
-    opencl_buffer *buffer = (opencl_buffer *)base;
+    hf_opencl_buffer *buffer = (hf_opencl_buffer *)base;
     if (buffer)
         clReleaseMemObject(buffer->mem);
     free(buffer);
@@ -324,7 +321,7 @@ static void opencl_free(hf_buffer *base) {
 
 /** Hand a command's event to the caller and see that the command starts. */
 static hf_status event_pass(hf_opencl_device *device, cl_event event, hf_event **done) {
-    cl_int code = clFlush(device->queue);
+    cl_int code = clFlush(device->lanes[0]);
     if (code != CL_SUCCESS) {
         clReleaseEvent(event);
         return hf_opencl_check(code, "clFlush");
@@ -336,10 +333,10 @@ static hf_status event_pass(hf_opencl_device *device, cl_event event, hf_event *
 static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
                               const void *from, size_t bytes, hf_event **done) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    cl_mem mem = ((opencl_buffer *)to)->mem;
+    cl_mem mem = ((hf_opencl_buffer *)to)->mem;
     cl_event event = NULL;
     assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
-    HF_TRY(hf_opencl_check(clEnqueueWriteBuffer(device->queue, mem, done == NULL, at,
+    HF_TRY(hf_opencl_check(clEnqueueWriteBuffer(device->lanes[0], mem, done == NULL, at,
                                                 bytes, from, 0, NULL,
                                                 done ? &event : NULL),
                            "clEnqueueWriteBuffer"));
@@ -349,12 +346,12 @@ static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
 static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
                              void *to, size_t bytes, hf_event **done) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    cl_mem mem = ((const opencl_buffer *)from)->mem;
+    cl_mem mem = ((const hf_opencl_buffer *)from)->mem;
     cl_event event = NULL;
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
     HF_TRY(
-        hf_opencl_check(clEnqueueReadBuffer(device->queue, mem, done == NULL, at, bytes,
-                                            to, 0, NULL, done ? &event : NULL),
+        hf_opencl_check(clEnqueueReadBuffer(device->lanes[0], mem, done == NULL, at,
+                                            bytes, to, 0, NULL, done ? &event : NULL),
                         "clEnqueueReadBuffer"));
     return done ? event_pass(device, event, done) : HF_OK;
 }
@@ -362,9 +359,9 @@ static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
 static hf_status opencl_map(hf_device *base, hf_buffer *buffer, void **address) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     cl_int code;
-    void *mapped = clEnqueueMapBuffer(device->queue, ((opencl_buffer *)buffer)->mem,
-                                      CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                      buffer->bytes, 0, NULL, NULL, &code);
+    void *mapped = clEnqueueMapBuffer(
+        device->lanes[0], ((hf_opencl_buffer *)buffer)->mem, CL_TRUE,
+        CL_MAP_READ | CL_MAP_WRITE, 0, buffer->bytes, 0, NULL, NULL, &code);
     HF_TRY(hf_opencl_check(code, "clEnqueueMapBuffer"));
     *address = mapped;
     return HF_OK;
@@ -372,53 +369,15 @@ static hf_status opencl_map(hf_device *base, hf_buffer *buffer, void **address) 
 
 static hf_status opencl_unmap(hf_device *base, hf_buffer *buffer, void *address) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    return hf_opencl_check(clEnqueueUnmapMemObject(device->queue,
-                                                   ((opencl_buffer *)buffer)->mem,
+    return hf_opencl_check(clEnqueueUnmapMemObject(device->lanes[0],
+                                                   ((hf_opencl_buffer *)buffer)->mem,
                                                    address, 0, NULL, NULL),
                            "clEnqueueUnmapMemObject");
 }
 
-static hf_status opencl_wait(hf_device *base, hf_event *done) {
-    (void)base;
-    cl_event event = (cl_event)done;
-    cl_int code = clWaitForEvents(1, &event), state = CL_COMPLETE;
-    if (code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                       NULL) == CL_SUCCESS &&
-        state < 0)
-        code = state;
-    clReleaseEvent(event);
-    return hf_opencl_check(code, "clWaitForEvents");
-}
-
-static hf_status opencl_launch(hf_device *base, const hf_launch *launch,
-                               hf_event **done) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
-    cl_kernel kernel = (cl_kernel)launch->kernel;
-    for (size_t i = 0; i < launch->n_args; i++) {
-        const hf_arg *arg = &launch->args[i];
-        cl_int code = arg->buffer
-                          ? clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
-                                           &((opencl_buffer *)arg->buffer)->mem)
-                          : clSetKernelArg(kernel, (cl_uint)i, arg->bytes, arg->value);
-        HF_TRY(hf_opencl_check(code, "clSetKernelArg"));
-    }
-    cl_event event;
-    if (launch->items <= 1)
-        HF_TRY(hf_opencl_check(clEnqueueTask(device->queue, kernel, 0, NULL, &event),
-                               "clEnqueueTask"));
-    else
-        HF_TRY(hf_opencl_check(clEnqueueNDRangeKernel(device->queue, kernel, 1, NULL,
-                                                      &launch->items, NULL, 0, NULL,
-                                                      &event),
-                               "clEnqueueNDRangeKernel"));
-    return done ? event_pass(device, event, done)
-                : opencl_wait(base, (hf_event *)event);
-}
-
 static hf_status opencl_finish(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    return hf_opencl_check(clFinish(device->queue), "clFinish");
+    return hf_opencl_check(clFinish(device->lanes[0]), "clFinish");
 }
 
 const hf_device_ops hf_device_opencl = {
@@ -429,15 +388,17 @@ const hf_device_ops hf_device_opencl = {
     .close = opencl_close,
     .build = hf_opencl_build,
     .load = hf_opencl_load,
-    .kernel = opencl_kernel,
-    .kernel_free = opencl_kernel_free,
+    .kernel = hf_opencl_kernel,
+    .kernel_free = hf_opencl_kernel_free,
     .alloc = opencl_alloc,
+    .wrap = opencl_wrap,
     .free = opencl_free,
     .write = opencl_write,
     .read = opencl_read,
     .map = opencl_map,
     .unmap = opencl_unmap,
-    .launch = opencl_launch,
-    .wait = opencl_wait,
+    .launch = hf_opencl_launch,
+    .poll = hf_opencl_poll,
+    .wait = hf_opencl_wait,
     .finish = opencl_finish,
 };

@@ -4,6 +4,7 @@
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <pthread.h>
 
 #include "device.h"
 
@@ -11,11 +12,20 @@ typedef struct hf_opencl_device {
     hf_device base;
     cl_device_id id;
     cl_context context;
-    cl_command_queue queue; /**< in order */
-    cl_program program;     /**< NULL until the first `load` */
-    unsigned char *binary;  /**< what `program` was made from */
+    cl_command_queue lanes[HF_LANES_MOST]; /**< in order each; NULL until used, but 0 */
+    pthread_mutex_t lock;
+    pthread_cond_t ended;  /**< a kernel of a lane above 0 ended */
+    size_t running;        /**< such kernels now */
+    size_t endings;        /**< of such kernels so far */
+    cl_program program;    /**< NULL until the first `load` */
+    unsigned char *binary; /**< what `program` was made from */
     size_t binary_bytes;
 } hf_opencl_device;
+
+typedef struct hf_opencl_buffer {
+    hf_buffer base;
+    cl_mem mem;
+} hf_opencl_buffer;
 
 extern const hf_device_ops hf_device_opencl;
 
@@ -32,6 +42,18 @@ hf_status hf_opencl_build(hf_device *base, const char *source, const char *optio
                           unsigned char **binary, size_t *bytes);
 hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char *binary,
                          size_t bytes);
+
+hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name);
+void hf_opencl_kernel_free(hf_kernel *kernel);
+hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch, hf_event **done);
+hf_status hf_opencl_poll(hf_device *base, hf_event *event, double seconds, bool *done);
+hf_status hf_opencl_wait(hf_device *base, hf_event *done);
+
+void hf_opencl_lanes_open(hf_opencl_device *device);
+/** See that lane `lane` has its queue. */
+hf_status hf_opencl_lane(hf_opencl_device *device, size_t lane);
+/** Release the lanes; false if a kernel still runs, and with it the device. */
+bool hf_opencl_lanes_close(hf_opencl_device *device);
 
 /** Forget the loaded program. */
 void hf_opencl_unload(hf_opencl_device *device);

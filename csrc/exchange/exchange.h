@@ -8,6 +8,7 @@
 #define HF_EXCHANGE_H
 
 #include "device.h"
+#include "links.h"
 #include "transport.h"
 
 typedef struct hf_exchange_ops hf_exchange_ops;
@@ -21,11 +22,43 @@ typedef struct hf_message {
     size_t bytes;   /**< length, equal on both sides [B] */
 } hf_message;
 
+/** Channels of a kernel file and how its ports are wired; the same on every rank. */
+typedef struct hf_wiring {
+    const hf_link *links; /**< of all ranks, checked */
+    size_t n_links;
+    int ports;    /**< of each rank */
+    int inner;    /**< channels between kernels of one device */
+    size_t width; /**< of a packet [B] */
+    size_t depth; /**< packets that a link holds */
+} hf_wiring;
+
+/** One end of a port or of an inner channel, as a kernel's argument; a plain value. */
+typedef struct hf_end {
+    int index;
+    bool inner, sends;
+} hf_end;
+
+/** A kernel that runs beside others; `launch` holds the arguments before the ends. */
+typedef struct hf_stream {
+    const char *name;
+    hf_launch launch;
+    const hf_end *ends;
+    size_t n_ends;
+} hf_stream;
+
+/** Packets through the ports of a rank since the last `prepare`. */
+typedef struct hf_traffic {
+    double packets;    /**< received */
+    double stalls;     /**< waits for room or for a packet */
+    double high_water; /**< most packets seen in one link */
+} hf_traffic;
+
 /** What every scheme shows; implementations put their own fields behind it. */
 typedef struct hf_exchange {
     const hf_exchange_ops *ops;
     hf_device *device;
     hf_transport *net;
+    char prelude[128]; /**< goes in front of kernels that are built here */
 } hf_exchange;
 
 struct hf_exchange_ops {
@@ -37,14 +70,30 @@ struct hf_exchange_ops {
     /** Bind the scheme to a device and a transport, both borrowed until `close`. */
     hf_status (*open)(hf_exchange **out, hf_device *device, hf_transport *net);
 
+    /* Host-routed schemes have these two. */
+
     /** Get ready for messages of up to `bytes`; called before the first `move`. */
     hf_status (*reserve)(hf_exchange *exchange, size_t bytes);
 
     /** Move `n` messages and return when `recv` holds them all. Collective.
-     *  Host-routed: drains the device queue, then copies.
-     *  Kernel-routed: lets the packets travel; nothing to do on real wires. */
+     *  Drains the device queue, then copies. */
     hf_status (*move)(hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,
                       size_t n, const hf_message *messages);
+
+    /* Kernel-routed schemes have these four. */
+
+    /** Make the channels, in place of those before. Collective. */
+    hf_status (*connect)(hf_exchange *exchange, const hf_wiring *wiring);
+
+    /** Empty the channels and take `n` kernels, borrowed until `stream` returns. All ranks
+     *  come here between two calls of `stream`. */
+    hf_status (*prepare)(hf_exchange *exchange, size_t n, const hf_stream *streams);
+
+    /** Run the kernels side by side until all have ended or the transport's deadline has
+     *  passed: then they are stopped, and the message says who waited for what. */
+    hf_status (*stream)(hf_exchange *exchange);
+
+    void (*traffic)(const hf_exchange *exchange, hf_traffic *out);
 
     /** Release everything `open` took. Accepts NULL, never fails. */
     void (*close)(hf_exchange *exchange);

@@ -10,7 +10,7 @@ static hf_status host_open(hf_exchange **out, hf_device *device, hf_transport *n
     hf_exchange *exchange = malloc(sizeof *exchange);
     if (!exchange)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    *exchange = (hf_exchange){&hf_exchange_host, device, net};
+    *exchange = (hf_exchange){.ops = &hf_exchange_host, .device = device, .net = net};
     *out = exchange;
     return HF_OK;
 }

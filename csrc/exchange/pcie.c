@@ -16,7 +16,8 @@ static hf_status pcie_open(hf_exchange **out, hf_device *device, hf_transport *n
     pcie *exchange = calloc(1, sizeof *exchange);
     if (!exchange)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    exchange->base = (hf_exchange){&hf_exchange_pcie, device, net};
+    exchange->base =
+        (hf_exchange){.ops = &hf_exchange_pcie, .device = device, .net = net};
     *out = &exchange->base;
     return HF_OK;
 }

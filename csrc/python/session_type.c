@@ -258,6 +258,8 @@ static PyObject *fact_get(PyObject *self, void *which) {
         return PyLong_FromLong(facts.local_rank);
     case 'x':
         return PyUnicode_FromString(facts.exchange);
+    case 'p':
+        return PyUnicode_FromString(facts.prelude);
     case 'k':
         return PyBool_FromLong(facts.kernel_routed);
     case 'e':
@@ -285,6 +287,7 @@ static PyGetSetDef session_facts[] = {
     FACT("size", 's', "Number of ranks."),
     FACT("local_rank", 'l', "This rank among those of its node."),
     FACT("exchange", 'x', "Name of the exchange scheme."),
+    FACT("prelude", 'p', "Text to put in front of kernels that are built here."),
     FACT("kernel_routed", 'k', "Whether kernels send and receive themselves."),
     FACT("emulated", 'e', "Whether a CPU stands in for the accelerator."),
     FACT("device", 'd', "The device as a dict."),

@@ -1,5 +1,6 @@
 /* mpi.c - transport over an MPI communicator that the caller made. */
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum {
     SPINS = 4096,   /* tests between two looks at the clock */
     EVERYBODY = -1, /* in place of a rank */
     TAGS = 1 << 14, /* epochs before tags repeat; MPI guarantees 2^15 */
+    PAGE = 4096,
 };
 
 typedef struct mpi {
@@ -25,6 +27,11 @@ typedef struct mpi {
     int epoch;
     char broken[128]; /* why, once a deadline has passed */
 } mpi;
+
+typedef struct window {
+    hf_shared base;
+    MPI_Win handle;
+} window;
 
 static hf_status call_check(int code, const char *what) {
     if (code == MPI_SUCCESS)
@@ -206,6 +213,67 @@ static hf_status mpi_barrier(hf_transport *base) {
     return requests_wait(net, 1, &request, EVERYBODY);
 }
 
+/* Our view of every rank's part, on the page that its first byte shares with nobody. */
+static hf_status parts_find(window *shared, int size) {
+    for (int rank = 0; rank < size; rank++) {
+        MPI_Aint bytes;
+        int unit;
+        void *part;
+        TRY_MPI(MPI_Win_shared_query(shared->handle, rank, &bytes, &unit, &part));
+        uintptr_t misfit = (uintptr_t)part % PAGE;
+        shared->base.parts[rank] = (char *)part + (misfit ? PAGE - misfit : 0);
+    }
+    return HF_OK;
+}
+
+static void mpi_unshare(hf_transport *base, hf_shared *shared) {
+    window *w = (window *)shared;
+    /* Freeing is collective: not with ranks that did not answer. */
+    if (w && w->handle != MPI_WIN_NULL && !*((mpi *)base)->broken)
+        MPI_Win_free(&w->handle);
+    free(w);
+}
+
+static hf_status window_make(mpi *net, window *shared, size_t bytes) {
+    MPI_Comm node;
+    MPI_Info info;
+    void *mine;
+    TRY_MPI(
+        MPI_Comm_split_type(net->data, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    int code = MPI_Win_allocate_shared((MPI_Aint)(bytes + PAGE), 1, info, node, &mine,
+                                       &shared->handle);
+    MPI_Info_free(&info);
+    MPI_Comm_free(&node);
+    if (code != MPI_SUCCESS)
+        return hf_fail(HF_ENOMEM, "no shared memory for %d ranks with %zu B each",
+                       net->base.size, bytes);
+    return parts_find(shared, net->base.size);
+}
+
+static hf_status mpi_share(hf_transport *base, hf_shared **out, size_t bytes) {
+    mpi *net = (mpi *)base;
+    HF_TRY(intact_check(net));
+    if (base->local_size != base->size)
+        return hf_fail(
+            HF_ENOTSUP,
+            "only %d of %d ranks are on this node: emulated channels need all "
+            "ranks on one",
+            base->local_size, base->size);
+    window *shared = malloc(sizeof *shared + (size_t)base->size * sizeof(void *));
+    if (!shared)
+        return hf_fail(HF_ENOMEM, "no memory for a window of %d ranks", base->size);
+    *shared = (window){{(void **)(shared + 1), bytes}, MPI_WIN_NULL};
+    hf_status status = window_make(net, shared, bytes);
+    if (status == HF_OK)
+        *out = &shared->base;
+    else
+        mpi_unshare(base, &shared->base);
+    return status;
+}
+
 static void mpi_renew(hf_transport *base) {
     mpi *net = (mpi *)base;
     net->epoch = (net->epoch + 1) % TAGS;
@@ -229,6 +297,8 @@ const hf_transport_ops hf_transport_mpi = {
     .sendrecv = mpi_sendrecv,
     .gather = mpi_gather,
     .barrier = mpi_barrier,
+    .share = mpi_share,
+    .unshare = mpi_unshare,
     .renew = mpi_renew,
     .alarm = mpi_alarm,
     .close = mpi_close,

@@ -8,6 +8,8 @@
 
 extern const hf_transport_ops hf_transport_self;
 
+enum { PAGE = 4096 };
+
 static hf_status self_open(hf_transport **out, int comm, const char *library) {
     (void)comm;
     (void)library;
@@ -47,6 +49,28 @@ static hf_status self_barrier(hf_transport *net) {
     return HF_OK;
 }
 
+static hf_status self_share(hf_transport *net, hf_shared **out, size_t bytes) {
+    (void)net;
+    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    hf_shared *shared = malloc(sizeof *shared + sizeof(void *));
+    void *memory = shared ? aligned_alloc(PAGE, bytes) : NULL;
+    if (!memory) {
+        free(shared);
+        return hf_fail(HF_ENOMEM, "no memory for %zu B to share", bytes);
+    }
+    *shared = (hf_shared){(void **)(shared + 1), bytes};
+    shared->parts[0] = memory;
+    *out = shared;
+    return HF_OK;
+}
+
+static void self_unshare(hf_transport *net, hf_shared *shared) {
+    (void)net;
+    if (shared)
+        free(shared->parts[0]);
+    free(shared);
+}
+
 static void self_nothing(hf_transport *net) {
     (void)net;
 }
@@ -63,6 +87,8 @@ const hf_transport_ops hf_transport_self = {
     .sendrecv = self_sendrecv,
     .gather = self_gather,
     .barrier = self_barrier,
+    .share = self_share,
+    .unshare = self_unshare,
     .renew = self_nothing,
     .alarm = self_nothing,
     .close = self_close,

@@ -19,6 +19,12 @@ typedef struct hf_transport {
     double deadline;            /**< longest wait of one call [s] */
 } hf_transport;
 
+/** Memory that all ranks see; they may see it at different addresses. */
+typedef struct hf_shared {
+    void **parts; /**< one per rank, page aligned, of any content */
+    size_t bytes; /**< of each part */
+} hf_shared;
+
 struct hf_transport_ops {
     const char *name, *summary;
 
@@ -39,6 +45,11 @@ struct hf_transport_ops {
 
     /** Return when all ranks have come here. Collective. */
     hf_status (*barrier)(hf_transport *net);
+
+    /** Memory of `bytes` per rank; HF_ENOTSUP if the ranks are not all on one node.
+     *  Collective, as is `unshare`, which accepts NULL. */
+    hf_status (*share)(hf_transport *net, hf_shared **out, size_t bytes);
+    void (*unshare)(hf_transport *net, hf_shared *shared);
 
     /** Start an epoch: what an earlier, failed one left in flight is never received.
      *  Collective in the sense that every rank must do it equally often. */

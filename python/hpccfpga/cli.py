@@ -206,8 +206,9 @@ def _compare(options: Options) -> int:
 
 
 def _build(options: Options) -> int:
-    from hpccfpga import _core, kernels
+    from hpccfpga import _core, emulation, kernels
 
+    emulation.prepare(options.exchange)
     core = _core.Session(options.device or "", options.exchange)
     known = [name for name, _ in _core.components("bench")]
     knobs = given(options)

@@ -135,7 +135,11 @@ def load(
     source = kernel_dir() / f"{stem}.cl" if path is None else _existing(path)
     if source.suffix != ".cl":
         return _loaded(core, source, stem, params)
-    return _cached(core, stem, read_source(source), knobs, options)
+    text = read_source(source)
+    if core.prelude:  # it names what belongs to this session alone
+        binary = _built(core, stem, core.prelude + text, options)
+        return Kernel(stem, binary, {"knobs": knobs, "binary_hash": _hash(binary)})
+    return _cached(core, stem, text, knobs, options)
 
 
 def build(

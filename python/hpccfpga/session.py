@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, kernels
+from hpccfpga import _core, emulation, kernels
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
 from hpccfpga.result import Column, Quantity, Result
@@ -66,6 +66,7 @@ class Session:
     ) -> None:
         handle, self._mpi = _handle(comm)
         chosen = "" if device is None else str(device)
+        emulation.prepare(exchange)
         self._core = _core.Session(chosen, exchange, handle, self._mpi)
 
     def __enter__(self) -> Session:

@@ -47,7 +47,7 @@ static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *
     fault *f = calloc(1, sizeof *f);
     if (!f)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    f->base = (hf_exchange){&hf_exchange_fault, device, net};
+    f->base = (hf_exchange){.ops = &hf_exchange_fault, .device = device, .net = net};
     f->rank = -1;
     const char *text = getenv("HPCCFPGA_FAULT");
     if (text && sscanf(text, "%15s %d %ld", f->kind, &f->rank, &f->call) != 3) {

@@ -12,24 +12,17 @@
 static unsigned char *program;
 static size_t program_bytes;
 
-/* The kernel source with its one include in front, compiled; nothing for the host. */
+/* The kernel source compiled; nothing for the host. */
 static void program_build(hf_session *session, const char *folder) {
     static char source[1 << 18];
-    static const char *const names[] = {"hf_kernel.h", "b_eff_memory.cl"};
-    size_t used = 0;
-    for (int i = 0; i < 2; i++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        FILE *file = fopen(path, "rb");
-        CHECK(file, "%s", path);
-        used += file ? fread(source + used, 1, sizeof source - 1 - used, file) : 0;
-        if (file)
-            fclose(file);
-    }
-    char *include = strstr(source, "#include \"hf_kernel.h\"");
-    if (include)
-        memcpy(include, "//", 2);
-    CHECK(hf_session_build(session, source, "", &program, &program_bytes) == HF_OK,
+    char path[1024], options[1024];
+    snprintf(path, sizeof path, "%s/b_eff_memory.cl", folder);
+    snprintf(options, sizeof options, "-I%s", folder);
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fread(source, 1, sizeof source - 1, file) > 0, "%s", path);
+    if (file)
+        fclose(file);
+    CHECK(hf_session_build(session, source, options, &program, &program_bytes) == HF_OK,
           "%s", hf_error());
 }
 

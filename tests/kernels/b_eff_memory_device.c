@@ -72,7 +72,7 @@ static void device_fill(unsigned char *message, size_t bytes, size_t items,
                      {.value = &key, .bytes = sizeof key},
                      {.value = &stamp, .bytes = sizeof stamp}};
     hf_event *done;
-    OK(ops->launch(device, &(hf_launch){fill, args, 4, items}, &done));
+    OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0}, &done));
     OK(ops->wait(device, done));
     OK(ops->read(device, buffer, 0, message, bytes, &done));
     OK(ops->wait(device, done));
@@ -91,7 +91,7 @@ static uint64_t device_count(const unsigned char *message, size_t bytes, size_t 
                      {.value = &key, .bytes = sizeof key},
                      {.value = &stamp, .bytes = sizeof stamp},
                      {.buffer = wrong}};
-    OK(ops->launch(device, &(hf_launch){check, args, 5, items}, NULL));
+    OK(ops->launch(device, &(hf_launch){check, args, 5, items, 0}, NULL));
     OK(ops->map(device, wrong, &counts));
     for (size_t i = 0; i < items; i++)
         sum += ((const uint64_t *)counts)[i];

@@ -38,9 +38,10 @@ def benchmark(request):
 
 
 @pytest.fixture
-def session(exchange, runtime):
+def session(benchmark, exchange, runtime):
     try:
         session = hpccfpga.open(device=runtime, exchange=exchange)
+        session._core.kernel(benchmark)
     except NotImplementedError as refused:
         pytest.skip(f"does not go together: {refused}")
     with session:

@@ -29,6 +29,7 @@ class Core:
     def __init__(self, **device):
         self.device = DEVICE | device
         self.built = []
+        self.prelude = ""
 
     def kernel(self, benchmark):
         return f"{benchmark}_memory"

@@ -188,7 +188,7 @@ def test_verified_data_is_no_warning():
         (
             LookupError,
             {"exchange": "wifi"},
-            'no exchange scheme "wifi"; known: host, p',
+            'no exchange scheme "wifi"; known: channel, host, p',
         ),
         (LookupError, {"device": "abacus"}, 'no OpenCL device "abacus"; known: 0: '),
         (LookupError, {"device": 99}, 'no OpenCL device "99"; known: 0: '),

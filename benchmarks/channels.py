@@ -1,0 +1,161 @@
+"""How fast live channels are, beside `pcie` and beside two threads of plain C.
+
+Runs b_eff of two ranks over `channel`, with one and with two pairs of kernels, and over
+`pcie`, and thread_ring.c, interleaved over several rounds; then 4, 8 and 16 ranks once.
+Every figure is a median over rounds, every ratio one of figures of the same round. Ends
+with 1 when a target is missed.
+
+A step of one pair takes each rank two hand-overs of its core between two threads: where
+cores are as few as here, that is the floor, and it is printed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+HERE = Path(__file__).parent
+PACKET = 32  # bytes
+MIB = 1 << 20
+SIZES = "1,4,16,64,256,1024,4096,16384,65536,262144,1048576"
+ENVIRONMENT = os.environ | {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Any number of ranks, not bound to cores, as hpccfpga itself starts them.
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+Run = dict[int, dict[str, float]]  # columns of each size [B]
+
+
+def output(command: list[str]) -> str:
+    """Run a command to its end; what it printed, or exit with what it complained of."""
+    done = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def b_eff(ranks: int, exchange: str, *words: str) -> Run:
+    """Time [s] and bandwidth [B/s] of each size; all verified, or the program ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.json"
+        command = ["mpirun", "-n", str(ranks), sys.executable, "-m", "hpccfpga", "run"]
+        command += ["b_eff", "--exchange", exchange, "--json", str(path), *words]
+        output(command)
+        columns = json.loads(path.read_text())["columns"]
+    names = ("message_size", "time", "bandwidth", "verified")
+    rows = zip(*(columns[name]["values"] for name in names), strict=True)
+    run = {}
+    for size, seconds, rate, verified in rows:
+        if not verified:
+            sys.exit(f"{exchange}, {ranks} ranks, {size} B: not verified")
+        run[size] = {"time": seconds, "bandwidth": rate}
+    return run
+
+
+def measure(rounds: int, reps: int) -> list[dict]:
+    """Run every program once a round, in alternating order."""
+    with tempfile.TemporaryDirectory() as folder:
+        ring = f"{folder}/thread_ring"
+        flags = ["-O3", "-march=native", "-pthread"]
+        output(["cc", *flags, str(HERE / "thread_ring.c"), "-o", ring])
+        common = ("--sizes", SIZES, "--reps", str(reps))
+        programs = {
+            "threads": lambda: json.loads(output([ring, "5"])),
+            "one": lambda: b_eff(2, "channel", *common, "--replications", "1"),
+            "two": lambda: b_eff(2, "channel", *common, "--replications", "2"),
+            "pcie": lambda: b_eff(2, "pcie", *common),
+        }
+        return [
+            {name: programs[name]() for name in list(programs)[:: 1 - 2 * (n % 2)]}
+            for n in range(rounds)
+        ]
+
+
+class Report:
+    """Lines with their targets."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def line(self, text: str, value: float, unit: str, low: float, high: float) -> None:
+        """Print one figure; it must lie within [low, high]."""
+        good = low <= value <= high
+        self.missed += not good
+        target = f"at least {low:g}" if high == float("inf") else f"at most {high:g}"
+        print(f"{'ok    ' if good else 'MISSED'} {text}: {value:.3g} {unit} ({target})")
+
+
+def two_ranks(report: Report, rounds: list[dict]) -> None:
+    """Print times and ratios of two ranks."""
+    middle = lambda of: median(of(r) for r in rounds)  # noqa: E731
+    print(f"{'size [B]':>9}{'pcie':>10}{'1 pair':>10}{'2 pairs':>10}  time per step [us]")
+    for size in rounds[0]["pcie"]:
+        row = "".join(
+            f"{1e6 * middle(lambda r, n=n, s=size: r[n][s]['time']):>10.2f}"
+            for n in ("pcie", "one", "two")
+        )
+        print(f"{size:>9}{row}")
+    infinity = float("inf")
+    turn = middle(lambda r: r["threads"]["hand_over"])
+    print(f"hand-over of a core between two threads: {1e6 * turn:.2f} us")
+    for name, most in (("one", 2), ("two", 3)):
+        steps = middle(lambda r, n=name: r[n][1]["time"])
+        turns = middle(lambda r, n=name: r[n][1]["time"] / r["threads"]["hand_over"])
+        report.line(f"1 B, pairs: {name}", 1e6 * steps, "us", 0, most)
+        print(f"       that is {turns:.2f} hand-overs")
+    least = min(
+        middle(lambda r, n=n, s=size: r[n][s]["bandwidth"] / r["pcie"][s]["bandwidth"])
+        for n in ("one", "two")
+        for size in rounds[0]["pcie"]
+        if size <= 1024
+    )
+    report.line("bandwidth over that of pcie, up to 1 KiB", least, "times", 8, infinity)
+    least = min(
+        middle(lambda r, s=size: r["two"][s]["bandwidth"] / r["pcie"][s]["bandwidth"])
+        for size in rounds[0]["pcie"]
+    )
+    report.line("the same, any size", least, "times", 1, infinity)
+    rate = middle(lambda r: r["two"][MIB]["bandwidth"] / 2)
+    report.line("1 MiB, per rank", rate / 1e9, "GB/s", 5, infinity)
+    share = middle(
+        lambda r: r["two"][MIB]["bandwidth"] / PACKET / r["threads"]["packets"]
+    )
+    report.line("packet rate over that of threads", share, "", 0.5, infinity)
+
+
+def many_ranks(report: Report) -> None:
+    """Print how long 21 sizes take on more ranks than cores."""
+    for ranks, most in ((4, 60), (8, 60), (16, 300)):
+        start = time.monotonic()
+        b_eff(ranks, "channel", "--reps", "2", "--loop-upper", "64", "--loop-lower", "1")
+        seconds = time.monotonic() - start
+        report.line(f"{ranks} ranks, 21 sizes verified", seconds, "s", 0, most)
+
+
+def main() -> int:
+    """Measure; 0 when every target is met."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--reps", type=int, default=10, help="samples per size")
+    options = parser.parse_args()
+    report = Report()
+    two_ranks(report, measure(options.rounds, options.reps))
+    many_ranks(report)
+    print("all targets met" if not report.missed else f"{report.missed} targets missed")
+    return 1 if report.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+/* run.h - the samples of a run, as the loop takes them and its result shows them. */
+#ifndef HF_RUN_H
+#define HF_RUN_H
+
+#include "bench.h"
+#include "core/result.h"
+#include "core/session.h"
+#include "core/stats.h"
+
+enum { HF_MOST_VALUES = 32 };
+
+/* What a rank tells the others after a sample. */
+typedef struct hf_report {
+    double seconds, error, elapsed;
+    hf_traffic traffic;
+    int status;
+} hf_report;
+
+/* Seconds per step of all samples of a point: [n, ranks], and the slowest's: [n]. */
+typedef struct hf_series {
+    double *ranks, *slowest;
+    size_t n, room;
+} hf_series;
+
+typedef struct hf_point {
+    hf_series warmup, timed;
+    hf_stats stats;
+    size_t inner;
+    double error;
+    hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
+} hf_point;
+
+typedef struct hf_loop {
+    const hf_session *session;
+    const hf_bench_ops *ops;
+    const hf_run *run;
+    void *state;
+    hf_report *reports; /* [ranks] */
+    hf_point *points;
+    size_t n_points, reps, max_reps, n_warmup;
+    double time_limit, clock_cost;
+    uint64_t sample; /* number of the next sample of this run */
+} hf_loop;
+
+size_t hf_quantity_count(const hf_quantity *table);
+bool hf_point_verified(const hf_point *point);
+
+/* Metrics at a point, NaN where the data did not verify. */
+void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values);
+hf_status hf_loop_result(hf_result **out, const hf_loop *l);
+
+#endif

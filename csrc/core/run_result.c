@@ -1,0 +1,198 @@
+/* run_result.c - the samples of a run as its result: columns, metrics, figures. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/run.h"
+
+size_t hf_quantity_count(const hf_quantity *table) {
+    size_t n = 0;
+    while (table && table[n].name)
+        n++;
+    return n;
+}
+
+bool hf_point_verified(const hf_point *p) {
+    return p->error == 0;
+}
+
+void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values) {
+    l->ops->metric(l->state, index, seconds, values);
+    if (!hf_point_verified(&l->points[index]))
+        for (size_t i = 0; i < hf_quantity_count(l->ops->metrics); i++)
+            values[i] = NAN;
+}
+
+static hf_column column_make(const char *name, const char *suffix, const char *unit,
+                             hf_dtype dtype, size_t points) {
+    hf_column column = {.unit = unit, .shape = {points}, .n_dims = 1, .dtype = dtype};
+    snprintf(column.name, sizeof column.name, "%s%s", name, suffix);
+    return column;
+}
+
+static const struct {
+    const char *name;
+    size_t at;
+} stat_columns[] = {
+    {"time", offsetof(hf_stats, best)},    {"time_median", offsetof(hf_stats, median)},
+    {"time_low", offsetof(hf_stats, low)}, {"time_high", offsetof(hf_stats, high)},
+    {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
+    {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
+};
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 6 };
+
+/* Where kernels exchange packets: of all ranks together. */
+static const struct {
+    const char *name;
+    size_t at;
+} traffic_columns[] = {
+    {"packets", offsetof(hf_traffic, packets)},
+    {"stalls", offsetof(hf_traffic, stalls)},
+    {"high_water", offsetof(hf_traffic, high_water)},
+};
+enum { N_TRAFFIC = sizeof traffic_columns / sizeof traffic_columns[0] };
+
+static bool has_traffic(const hf_loop *l) {
+    return l->session->exchange->ops->traffic != NULL;
+}
+
+static size_t columns_list(const hf_loop *l, hf_column *columns) {
+    size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0;
+    for (size_t i = 0; i < l->n_points; i++)
+        longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
+    assert(columns);
+    for (const hf_quantity *q = l->ops->labels; q && q->name; q++)
+        columns[n++] = column_make(q->name, "", q->unit, q->dtype, l->n_points);
+    for (size_t i = 0; i < N_STATS; i++)
+        columns[n++] = column_make(stat_columns[i].name, "", "s", HF_F64, l->n_points);
+    for (const hf_quantity *q = l->ops->metrics; q && q->name; q++) {
+        columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
+        columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
+    }
+    columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
+    columns[n++] = column_make("error", "", "1", HF_F64, l->n_points);
+    columns[n++] = column_make("reps", "", "1", HF_I64, l->n_points);
+    columns[n++] = column_make("inner", "", "1", HF_I64, l->n_points);
+    for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
+        columns[n++] =
+            column_make(traffic_columns[i].name, "", "1", HF_F64, l->n_points);
+    hf_column samples = column_make("samples", "", "s", HF_F64, l->n_points);
+    samples.n_dims = 3;
+    samples.shape[1] = longest;
+    samples.shape[2] = ranks;
+    columns[n++] = samples;
+    hf_column warmup = column_make("warmup", "", "s", HF_F64, l->n_points);
+    warmup.n_dims = 3;
+    warmup.shape[1] = l->n_warmup;
+    warmup.shape[2] = ranks;
+    columns[n++] = warmup;
+    return n;
+}
+
+/* Rows of a ragged series, padded with NaN. */
+static void series_copy(double *to, size_t rows, const hf_series *s, size_t ranks) {
+    for (size_t i = 0; i < rows * ranks; i++)
+        to[i] = i < s->n * ranks ? s->ranks[i] : NAN;
+}
+
+static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
+    double values[HF_MOST_VALUES];
+    l->ops->label(l->state, index, values);
+    for (size_t i = 0; i < hf_quantity_count(l->ops->labels); i++) {
+        const hf_quantity *q = &l->ops->labels[i];
+        if (q->dtype == HF_I64)
+            hf_result_integers(result, q->name)[index] = (int64_t)values[i];
+        else
+            hf_result_doubles(result, q->name)[index] = values[i];
+    }
+}
+
+static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
+    const hf_stats *stats = &l->points[index].stats;
+    double best[HF_MOST_VALUES], median[HF_MOST_VALUES];
+    hf_loop_metrics(l, index, stats->best, best);
+    hf_loop_metrics(l, index, stats->median, median);
+    for (size_t i = 0; i < hf_quantity_count(l->ops->metrics); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s_median", l->ops->metrics[i].name);
+        hf_result_doubles(result, l->ops->metrics[i].name)[index] = best[i];
+        hf_result_doubles(result, name)[index] = median[i];
+    }
+}
+
+static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
+    const hf_point *p = &l->points[index];
+    size_t ranks = (size_t)l->session->net->size, rows = 0;
+    labels_fill(l, result, index);
+    metrics_fill(l, result, index);
+    for (size_t i = 0; i < N_STATS; i++)
+        memcpy(&hf_result_doubles(result, stat_columns[i].name)[index],
+               (const char *)&p->stats + stat_columns[i].at, sizeof(double));
+    hf_result_flags(result, "verified")[index] = hf_point_verified(p);
+    hf_result_doubles(result, "error")[index] = p->error;
+    hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
+    hf_result_integers(result, "inner")[index] = (int64_t)p->inner;
+    for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
+        memcpy(&hf_result_doubles(result, traffic_columns[i].name)[index],
+               (const char *)&p->traffic + traffic_columns[i].at, sizeof(double));
+    for (size_t i = 0; i < l->n_points; i++)
+        rows = l->points[i].timed.n > rows ? l->points[i].timed.n : rows;
+    series_copy(hf_result_doubles(result, "samples") + index * rows * ranks, rows,
+                &p->timed, ranks);
+    series_copy(hf_result_doubles(result, "warmup") + index * l->n_warmup * ranks,
+                l->n_warmup, &p->warmup, ranks);
+}
+
+/* Figures over all points: from the best repetitions and from the medians. */
+static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
+    size_t n = hf_quantity_count(l->ops->figures);
+    double values[HF_MOST_VALUES];
+    for (int median = 0; median < 2; median++) {
+        for (size_t i = 0; i < l->n_points; i++) {
+            const hf_point *p = &l->points[i];
+            double time = median ? p->stats.median : p->stats.best;
+            seconds[i] = hf_point_verified(p) ? time : NAN;
+        }
+        l->ops->figure(l->state, seconds, values);
+        for (size_t i = 0; i < n; i++) {
+            const hf_quantity *q = &l->ops->figures[i];
+            char name[32];
+            snprintf(name, sizeof name, "%s%s", q->name, median ? "_median" : "");
+            hf_result_set_summary(result, 2 * i + (size_t)median, name, q->unit,
+                                  values[i]);
+        }
+    }
+}
+
+hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
+    size_t room = hf_quantity_count(l->ops->labels) + N_STATS +
+                  2 * hf_quantity_count(l->ops->metrics) + N_COMMON + N_TRAFFIC;
+    hf_column *columns = calloc(room, sizeof *columns);
+    double *seconds = calloc(l->n_points, sizeof *seconds);
+    hf_result *result = NULL;
+    hf_status status = columns && seconds
+                           ? HF_OK
+                           : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
+    if (status == HF_OK)
+        status = hf_result_new(&result, columns_list(l, columns), columns,
+                               2 * hf_quantity_count(l->ops->figures));
+    if (status == HF_OK) {
+        bool verified = true;
+        for (size_t i = 0; i < l->n_points; i++) {
+            point_fill(l, result, i);
+            verified = verified && hf_point_verified(&l->points[i]);
+        }
+        figures_fill(l, result, seconds);
+        hf_result_set_verified(result, verified);
+        const char *note = l->ops->note ? l->ops->note(l->state) : NULL;
+        if (note)
+            hf_result_add_note(result, note);
+        *out = result;
+    }
+    free(seconds);
+    free(columns);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* pipes.c - external channels of Intel's FPGA emulator: a named pipe for each link.
+ *
+ * The emulator takes an I/O channel for a file. Each rank has a folder with a pipe for each
+ * port that receives, which it holds open, and a symbolic link for each port that sends, to
+ * the pipe of another rank. A lock tells a living owner: what is not locked may go.
+ */
+#include "pipes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+#define PARENT "/tmp"
+#define PREFIX "hpccfpga-pipes-"
+
+enum { MOST_PORTS = 16, FOLDER_ROOM = 64, PATH_ROOM = 400, MOST_BYTES = 1 << 20 };
+
+struct hf_pipes {
+    char folder[FOLDER_ROOM];
+    int lock, ports;
+    int in[MOST_PORTS], out[MOST_PORTS];
+};
+
+static void folder_remove(const char *folder) {
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        char path[PATH_ROOM];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    if (list)
+        closedir(list);
+    rmdir(folder);
+}
+
+static int lock_open(const char *folder, int flags) {
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/lock", folder);
+    int lock = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        close(lock);
+        lock = -1;
+    }
+    return lock;
+}
+
+/* Folders of processes that are gone. */
+static void leftovers_remove(void) {
+    DIR *list = opendir(PARENT);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        char path[PATH_ROOM];
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", PARENT, entry->d_name);
+        int lock = lock_open(path, 0);
+        if (lock < 0)
+            continue;
+        folder_remove(path);
+        close(lock);
+    }
+    if (list)
+        closedir(list);
+}
+
+hf_status hf_pipes_open(hf_pipes **out) {
+    leftovers_remove();
+    hf_pipes *pipes = calloc(1, sizeof *pipes);
+    if (!pipes)
+        return hf_fail(HF_ENOMEM, "no memory for pipes");
+    snprintf(pipes->folder, sizeof pipes->folder, "%s/%sXXXXXX", PARENT, PREFIX);
+    for (int i = 0; i < MOST_PORTS; i++)
+        pipes->in[i] = pipes->out[i] = -1;
+    pipes->lock = mkdtemp(pipes->folder) ? lock_open(pipes->folder, O_CREAT) : -1;
+    if (pipes->lock < 0) {
+        hf_status status =
+            hf_fail(HF_EDEVICE, "cannot make a folder for pipes in %s: %s", PARENT,
+                    strerror(errno));
+        free(pipes);
+        return status;
+    }
+    *out = pipes;
+    return HF_OK;
+}
+
+static void ends_close(hf_pipes *pipes) {
+    for (int port = 0; port < MOST_PORTS; port++) {
+        if (pipes->in[port] >= 0)
+            close(pipes->in[port]);
+        if (pipes->out[port] >= 0)
+            close(pipes->out[port]);
+        pipes->in[port] = pipes->out[port] = -1;
+    }
+}
+
+void hf_pipes_close(hf_pipes *pipes) {
+    if (!pipes)
+        return;
+    ends_close(pipes);
+    folder_remove(pipes->folder);
+    close(pipes->lock);
+    free(pipes);
+}
+
+const char *hf_pipes_folder(const hf_pipes *pipes) {
+    return pipes->folder;
+}
+
+/* Held open for both directions: a kernel's own opening never waits then. */
+static hf_status pipe_make(hf_pipes *pipes, int port, size_t bytes) {
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/in%d", pipes->folder, port);
+    unlink(path);
+    if (mkfifo(path, 0600) == 0)
+        pipes->in[port] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (pipes->in[port] < 0)
+        return hf_fail(HF_EDEVICE, "cannot make the pipe %s: %s", path,
+                       strerror(errno));
+#ifdef F_SETPIPE_SZ
+    fcntl(pipes->in[port], F_SETPIPE_SZ, bytes < MOST_BYTES ? (int)bytes : MOST_BYTES);
+#endif
+    return HF_OK;
+}
+
+static hf_status pipe_point(hf_pipes *pipes, const hf_link *link, const char *folder) {
+    char path[PATH_ROOM], target[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/out%d", pipes->folder, link->out);
+    snprintf(target, sizeof target, "%s/in%d", folder, link->in);
+    unlink(path);
+    if (symlink(target, path) == 0)
+        pipes->out[link->out] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return pipes->out[link->out] >= 0
+               ? HF_OK
+               : hf_fail(HF_EDEVICE, "cannot link %s: %s", path, strerror(errno));
+}
+
+hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
+                           const hf_link *links, int ports, size_t bytes) {
+    char *folders = malloc((size_t)net->size * FOLDER_ROOM);
+    hf_status status = HF_OK;
+    ends_close(pipes);
+    pipes->ports = ports;
+    for (int port = 0; port < ports && status == HF_OK; port++)
+        status = pipe_make(pipes, port, bytes);
+    if (!folders)
+        return hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
+    hf_status told = net->ops->gather(net, folders, pipes->folder, FOLDER_ROOM);
+    status = status == HF_OK ? told : status;
+    for (int port = 0; port < ports && status == HF_OK; port++) {
+        const hf_link *link = hf_links_from(n, links, net->rank, port);
+        status = pipe_point(pipes, link, folders + (size_t)link->to * FOLDER_ROOM);
+    }
+    free(folders);
+    return status;
+}
+
+static void pipe_drain(int pipe) {
+    char waste[4096];
+    while (read(pipe, waste, sizeof waste) > 0)
+        continue;
+}
+
+void hf_pipes_drain(hf_pipes *pipes) {
+    for (int port = 0; port < pipes->ports; port++)
+        pipe_drain(pipes->in[port]);
+}
+
+size_t hf_pipes_waiting(const hf_pipes *pipes, int port) {
+    int bytes = 0;
+    return ioctl(pipes->in[port], FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes
+                                                                      : 0;
+}
+
+static void pipe_pump(int pipe) {
+    static const char zeros[4096];
+    pipe_drain(pipe);
+    if (write(pipe, zeros, sizeof zeros) < 0)
+        return; /* another rank filled it: its reader has what it needs */
+}
+
+void hf_pipes_pump(hf_pipes *pipes) {
+    for (int port = 0; port < pipes->ports; port++) {
+        pipe_pump(pipes->in[port]);
+        pipe_pump(pipes->out[port]);
+    }
+}

@@ -1,0 +1,31 @@
+/* pipes.h - external channels of Intel's FPGA emulator: a named pipe for each link. */
+#ifndef HF_PIPES_H
+#define HF_PIPES_H
+
+#include "links.h"
+#include "transport.h"
+
+typedef struct hf_pipes hf_pipes;
+
+/** A folder of pipes for this rank, empty yet; removes what ended processes left. */
+hf_status hf_pipes_open(hf_pipes **out);
+/** Accepts NULL. */
+void hf_pipes_close(hf_pipes *pipes);
+
+/** Where kernels find their ports: files in<PORT> and out<PORT>. */
+const char *hf_pipes_folder(const hf_pipes *pipes);
+
+/** Wire the ports of all ranks; at most `bytes` wait in a pipe. Collective. */
+hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
+                           const hf_link *links, int ports, size_t bytes);
+
+/** Throw away what waits in the pipes to this rank. */
+void hf_pipes_drain(hf_pipes *pipes);
+
+/** Bytes that wait in the pipe to `port`. */
+size_t hf_pipes_waiting(const hf_pipes *pipes, int port);
+
+/** Let kernels that wait at our ports go on: make room for some packets, give some zeros. */
+void hf_pipes_pump(hf_pipes *pipes);
+
+#endif

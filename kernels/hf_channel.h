@@ -1,0 +1,108 @@
+/* hf_channel.h - channels between kernels: of one device, and of different devices.
+ *
+ * HF_CHANNEL(name, depth)   declares a channel between two kernels of this file
+ * HF_PORT_OUT(name, number) declares a port that sends to another device
+ * HF_PORT_IN(name, number)  declares a port that receives
+ * HF_OUT(name), HF_IN(name) last in a kernel's arguments, without a comma in front: the
+ *                           ends it uses, which are arguments on some targets only
+ * HF_OPEN(name)             once per end, before its first packet
+ * HF_SEND(name, packet), HF_RECV(name, packet)
+ *                           the next packet, when there is room, or one; after an abort
+ *                           they return from the kernel
+ * HF_FLUSH(name)            an end that sends: no more for now, as at the end of a message;
+ *                           without it the other side may learn a little later
+ *
+ * A packet has HF_CHANNEL_WIDTH bytes in lanes of eight.
+ */
+#ifndef HF_CHANNEL_H
+#define HF_CHANNEL_H
+
+#include "hf_kernel.h"
+
+#ifndef HF_CHANNEL_WIDTH
+#define HF_CHANNEL_WIDTH 32
+#endif
+#if HF_CHANNEL_WIDTH < 8 || (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
+#error "HF_CHANNEL_WIDTH, the bytes per packet, must be a power of two and at least 8"
+#endif
+#define HF_LANES (HF_CHANNEL_WIDTH / 8)
+
+typedef struct hf_packet {
+    ulong lane[HF_LANES];
+} __attribute__((aligned(HF_CHANNEL_WIDTH))) hf_packet;
+
+#if defined(HF_INTEL)
+
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+#define HF_CHANNEL(name, packets) \
+    channel hf_packet name __attribute__((depth(packets)));
+#ifdef HF_IO /* a folder of the emulator: ports are files in it */
+#define HF_IO_OUT(number) HF_IO "/out" #number
+#define HF_IO_IN(number)  HF_IO "/in" #number
+#else
+#define HF_IO_OUT(number) "kernel_output_ch" #number
+#define HF_IO_IN(number)  "kernel_input_ch" #number
+#endif
+#define HF_PORT_OUT(name, number) \
+    channel hf_packet name __attribute__((depth(1), io(HF_IO_OUT(number))));
+#define HF_PORT_IN(name, number) \
+    channel hf_packet name __attribute__((depth(1), io(HF_IO_IN(number))));
+#define HF_OUT(name)
+#define HF_IN(name)
+#define HF_OPEN(name)
+#define HF_SEND(name, packet) write_channel_intel(name, packet)
+#define HF_RECV(name, packet) packet = read_channel_intel(name)
+#define HF_FLUSH(name)
+
+#elif defined(HF_XILINX)
+
+#include <hls_stream.h>
+
+#define HF_CHANNEL(name, packets)
+#define HF_PORT_OUT(name, number)
+#define HF_PORT_IN(name, number)
+#define HF_OUT(name) , hls::stream<hf_packet> &name
+#define HF_IN(name)  , hls::stream<hf_packet> &name
+#define HF_OPEN(name)
+#define HF_SEND(name, packet) name.write(packet)
+#define HF_RECV(name, packet) packet = name.read()
+#define HF_FLUSH(name)
+
+#else
+
+#include "hf_ring.h"
+
+#define HF_CHANNEL(name, packets)
+#define HF_PORT_OUT(name, number)
+#define HF_PORT_IN(name, number)
+#define HF_OUT(name) , HF_GLOBAL hf_ring *name
+#define HF_IN(name)  , HF_GLOBAL hf_ring *name
+#define HF_OPEN(name)                                                            \
+    HF_GLOBAL hf_packet *const name##_slots = (HF_GLOBAL hf_packet *)(name + 1); \
+    const ulong name##_mask = name->mask;                                        \
+    ulong name##_at = 0, name##_limit = 0;                                       \
+    if (name->width != HF_CHANNEL_WIDTH) {                                       \
+        HF_RING_STORE(&name->abort, HF_RING_MISFIT);                             \
+        return;                                                                  \
+    }
+#define HF_SEND(name, packet)                                            \
+    do {                                                                 \
+        if (name##_at == name##_limit &&                                 \
+            (name##_limit = hf_ring_room(name, name##_at)) == name##_at) \
+            return;                                                      \
+        name##_slots[name##_at & name##_mask] = packet;                  \
+        HF_RING_STORE(&name->writer.moved, ++name##_at);                 \
+    } while (0)
+#define HF_RECV(name, packet)                                            \
+    do {                                                                 \
+        if (name##_at == name##_limit &&                                 \
+            (name##_limit = hf_ring_more(name, name##_at)) == name##_at) \
+            return;                                                      \
+        packet = name##_slots[name##_at & name##_mask];                  \
+        HF_RING_STORE(&name->reader.moved, ++name##_at);                 \
+    } while (0)
+#define HF_FLUSH(name) HF_RING_STORE(&name->writer.at, name##_at)
+
+#endif
+
+#endif

@@ -1,0 +1,315 @@
+/* channel.c - b_eff over the scheme `channel`: sessions of 1 to 16 ranks, and its faults.
+ *
+ * channel DEVICE KERNEL_FOLDER                    the tests
+ * channel DEVICE KERNEL_FOLDER NAME=VALUE ...     one run of b_eff with these parameters, a
+ *                                                 row per size; -DNAME=VALUE is for kernels
+ */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/param.h"
+#include "core/result.h"
+
+typedef struct program {
+    unsigned char *binary;
+    size_t bytes;
+} program;
+
+static hf_session *session;
+static const char *folder;
+static bool on_host;
+static int rank, size;
+
+/* The kernels, with the first `was` after `behind` replaced by `is`. */
+static program program_build(const char *knobs, const char *behind, const char *was,
+                             const char *is) {
+    program p = {0};
+    char path[1024], options[1400];
+    char *source = calloc(1, 1 << 18), *text = calloc(1, 1 << 18);
+    snprintf(path, sizeof path, "%s/b_eff_stream.cl", folder);
+    snprintf(options, sizeof options, "-I%s%s", folder, knobs);
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fread(source, 1, (1 << 18) - 1, file) > 0, "%s", path);
+    if (file)
+        fclose(file);
+    char *start = strstr(source, behind), *at = start ? strstr(start, was) : NULL;
+    CHECK(at, "no \"%s\" in %s", was, path);
+    if (at)
+        snprintf(text, 1 << 18, "%.*s%s%s", (int)(at - source), source, is,
+                 at + strlen(was));
+    if (!on_host)
+        CHECK(hf_session_build(session, text, options, &p.binary, &p.bytes) == HF_OK,
+              "%s", hf_error());
+    free(source);
+    free(text);
+    return p;
+}
+
+static const hf_column *column_find(const hf_result *result, const char *name) {
+    const hf_column *column;
+    for (size_t i = 0; (column = hf_result_column(result, i)); i++)
+        if (strcmp(column->name, name) == 0)
+            return column;
+    CHECK(false, "no column %s", name);
+    abort();
+}
+
+static double entry(const hf_result *result, const char *name, size_t i) {
+    const hf_column *column = column_find(result, name);
+    return column->dtype == HF_F64   ? ((double *)column->data)[i]
+           : column->dtype == HF_I64 ? (double)((int64_t *)column->data)[i]
+                                     : ((unsigned char *)column->data)[i];
+}
+
+static size_t point_count(const hf_result *result) {
+    return column_find(result, "time")->shape[0];
+}
+
+/* Run b_eff with `n` parameters NAME=VALUE; the result, or NULL. */
+static hf_result *run(const program *p, int n, char *const *params, hf_status *status) {
+    hf_args *args;
+    hf_result *result = NULL;
+    /* Compilers may have kept a rank for longer than the deadline of this run. */
+    CHECK(hf_session_agree(session, HF_OK) == HF_OK, "%s", hf_error());
+    CHECK(hf_args_new(&args, "b_eff") == HF_OK);
+    for (int i = 0; i < n; i++) {
+        char name[64] = "";
+        const char *equals = strchr(params[i], '=');
+        if (params[i][0] == '-' || !equals)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(equals - params[i]), params[i]);
+        CHECK(hf_args_set(args, name, 0, NULL, equals + 1) == HF_OK, "%s", hf_error());
+    }
+    const hf_run what = {.bench = "b_eff",
+                         .args = args,
+                         .kernel = "b_eff_stream",
+                         .binary = p->binary,
+                         .binary_bytes = p->bytes};
+    *status = hf_session_run(session, &result, &what);
+    hf_args_free(args);
+    return result;
+}
+
+#define RUN(p, status, ...)                                         \
+    run(p, (int)(sizeof((char *[]){__VA_ARGS__}) / sizeof(char *)), \
+        (char *[]){__VA_ARGS__}, status)
+
+/* ---- runs that must verify ---- */
+
+static void result_check(const hf_result *result, double pairs, double width) {
+    for (size_t i = 0; i < point_count(result); i++) {
+        double bytes = entry(result, "message_size", i);
+        double chunks = ceil(bytes / (2 * width)), steps = entry(result, "inner", i);
+        double rate = entry(result, "bandwidth", i) * entry(result, "time", i);
+        CHECK(entry(result, "error", i) == 0, "%g B", bytes);
+        CHECK(fabs(rate / (size * pairs * bytes) - 1) < 1e-9, "%g B", bytes);
+        double packets = size * 2 * pairs * chunks * steps * entry(result, "reps", i);
+        CHECK(entry(result, "packets", i) == packets, "%g B: %g packets, not %g", bytes,
+              entry(result, "packets", i), packets);
+        CHECK(entry(result, "high_water", i) >= 1, "%g B", bytes);
+    }
+    CHECK(hf_result_verified(result));
+}
+
+#define SMALL "sizes=1,3,64,65,1000,70001", "reps=2", "loop_upper=9", "loop_lower=3"
+
+static void good_runs(const program *p) {
+    static char *const more[][2] = {
+        {"topology=published", "replications=2"},
+        {"topology=published", "replications=1"},
+        {"topology=ring", "replications=2"},
+        {"topology=pairs", "replications=1"},
+        {"channel_depth=8192", "reps=3"},
+        {"channel_depth=33", "reps=1"},
+        {"channel_depth=1000", "seed=5"},
+    };
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        hf_status status;
+        hf_result *result = RUN(p, &status, SMALL, more[i][0], more[i][1]);
+        CHECK(status == HF_OK, "%s %s: %s", more[i][0], more[i][1], hf_error());
+        if (result)
+            result_check(result, strstr(more[i][1], "ions=1") ? 1 : 2, 32);
+        hf_result_free(result);
+    }
+}
+
+/* One packet fits: each is a switch between threads. */
+static void shallow_run(const program *p) {
+    hf_status status;
+    hf_result *result = RUN(p, &status, "sizes=1,100,321", "reps=1", "loop_upper=3",
+                            "loop_lower=2", "warmup=1", "channel_depth=1");
+    CHECK(status == HF_OK, "%s", hf_error());
+    if (result)
+        result_check(result, 2, 32);
+    hf_result_free(result);
+}
+
+/* ---- runs that must not ---- */
+
+static void bad_parameters(const program *p) {
+    static const struct {
+        char *param;
+        hf_status status;
+        const char *says;
+    } bad[] = {
+        {"topology=star", HF_EARG, "neither a cable"},
+        {"topology=torus:3x7", HF_EARG, "no torus:PxQ of"},
+        {"topology=0:0-0:1", HF_EARG, "0:2 is not connected"},
+        {"topology=0:0-0:1,0:2-0:2,0:3-0:9", HF_EARG, "ports are 0 .. 3"},
+        {"topology=0:0-99:1", HF_EARG, "ranks are 0 .. "},
+        {"topology=0:0-0:1,0:0-0:2", HF_EARG, "sends twice"},
+        {"topology=0:0-0:1,0:2>0:1", HF_EARG, "receives twice"},
+        {"topology=0:0>0:1,0:1>0:2,0:2>0:0", HF_EARG, "does not send back"},
+        {"channel_depth=1073741824", HF_ENOMEM, "channel_depth: "},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        hf_status status;
+        hf_result *result = RUN(p, &status, "sizes=1", "reps=1", bad[i].param);
+        CHECK(status == bad[i].status && !result && strstr(hf_error(), bad[i].says),
+              "%s: %s", bad[i].param, hf_error());
+        hf_result_free(result);
+    }
+}
+
+/* Rank 0's send kernels withhold a packet: all ranks end, with one line. One rank alone
+ * waits for itself in the message that lacks it, 8 packets long with the others; else the
+ * neighbours take the next for it and miss the last. */
+static void deadlock_test(const program *good) {
+    program bad =
+        program_build("", "HF_KERNEL b_eff_send", "chunk < chunks",
+                      rank == 0 ? "chunk + (message == 2) < chunks" : "chunk < chunks");
+    hf_status status;
+    double start = hf_clock_now();
+    hf_result *result =
+        RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=9", "deadline=2");
+    CHECK(status == HF_EDEVICE && !result, "%s", hf_error());
+    CHECK(hf_clock_now() - start < 20);
+    CHECK(strstr(hf_error(), "deadlock: ") &&
+              strstr(hf_error(),
+                     size == 1 ? " empty after 5 packets" : " empty after 7 packets") &&
+              strstr(hf_error(), "b_eff_recv_"),
+          "%s", hf_error());
+    if (rank == 0)
+        printf("%s\n", hf_error());
+    hf_result_free(result);
+    free(bad.binary);
+    good_runs(good);
+}
+
+/* One bit of one packet of one message: all ranks see a run that is not verified. */
+static void damage_test(void) {
+    program bad =
+        program_build("", "HF_KERNEL b_eff_send", "packet_mark(b, mark)",
+                      rank == 0 ? "packet_mark(b, mark ^ (message == 1 && chunk == 1))"
+                                : "packet_mark(b, mark)");
+    hf_status status;
+    hf_result *result =
+        RUN(&bad, &status, "sizes=64,200", "reps=2", "loop_upper=9", "loop_lower=5");
+    CHECK(status == HF_OK, "%s", hf_error());
+    if (result) {
+        CHECK(!hf_result_verified(result));
+        CHECK(entry(result, "error", 0) == 0 && entry(result, "error", 1) >= 1);
+        CHECK(isnan(entry(result, "bandwidth", 1)));
+    }
+    hf_result_free(result);
+    free(bad.binary);
+}
+
+/* A program for other packets than the host believes. */
+static void misfit_test(void) {
+    program wide =
+        program_build(" -DHF_CHANNEL_WIDTH=64", "#include", "#include", "#include");
+    hf_status status;
+    hf_result *result = RUN(&wide, &status, "sizes=1", "reps=1", "deadline=2");
+    CHECK(status == HF_EARG && strstr(hf_error(), "channel_width"), "%s", hf_error());
+    result = RUN(&wide, &status, SMALL, "channel_width=64");
+    CHECK(status == HF_OK, "%s", hf_error());
+    if (result)
+        result_check(result, 2, 64);
+    hf_result_free(result);
+    free(wide.binary);
+}
+
+static void tests(const program *p) {
+    good_runs(p);
+    shallow_run(p);
+    bad_parameters(p);
+    good_runs(p);
+    if (on_host)
+        return;
+    damage_test();
+    misfit_test();
+    deadlock_test(p);
+}
+
+static void rows_print(const hf_result *result) {
+    for (size_t i = 0; rank == 0 && i < point_count(result); i++)
+        printf(
+            "%8.0f B %9.3f us %9.3f us %8.3f GB/s  inner %.0f  error %g  packets %g  "
+            "stalls %g  most %g\n",
+            entry(result, "message_size", i), 1e6 * entry(result, "time", i),
+            1e6 * entry(result, "time_median", i), 1e-9 * entry(result, "bandwidth", i),
+            entry(result, "inner", i), entry(result, "error", i),
+            entry(result, "packets", i), entry(result, "stalls", i),
+            entry(result, "high_water", i));
+}
+
+static void once(int n, char *const *params) {
+    char knobs[256] = "";
+    hf_status status;
+    for (int i = 0; i < n; i++)
+        if (params[i][0] == '-')
+            snprintf(knobs + strlen(knobs), sizeof knobs - strlen(knobs), " %s",
+                     params[i]);
+    program p = program_build(knobs, "#include", "#include", "#include");
+    hf_result *result = run(&p, n, params, &status);
+    CHECK(status == HF_OK, "%s", hf_error());
+    if (result) {
+        CHECK(hf_result_verified(result));
+        rows_print(result);
+    }
+    hf_result_free(result);
+    free(p.binary);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3)
+        return fprintf(stderr, "channel DEVICE KERNEL_FOLDER [NAME=VALUE ...]\n"), 2;
+    setenv("POCL_MAX_PTHREAD_COUNT", "8", 0);
+    setenv("POCL_CPU_MAX_CU_COUNT", "8", 0);
+    MPI_Init(&argc, &argv);
+    char version[8192];
+    hf_mpi_library(version, sizeof version);
+    hf_options options = {.device = argv[1],
+                          .exchange = "channel",
+                          .library = version,
+                          .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
+                          .has_comm = true};
+    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    if (!session)
+        return 1;
+    folder = argv[2];
+    on_host = strcmp(argv[1], "host") == 0;
+    rank = hf_session_facts(session).rank;
+    size = hf_session_facts(session).size;
+    char stem[64];
+    CHECK(hf_session_kernel(session, "b_eff", stem, sizeof stem) == HF_OK &&
+              strcmp(stem, "b_eff_stream") == 0,
+          "%s", stem);
+    if (argc > 3) {
+        once(argc - 3, argv + 3);
+    } else {
+        program p = program_build("", "#include", "#include", "#include");
+        tests(&p);
+        free(p.binary);
+    }
+    hf_session_close(session);
+    MPI_Finalize();
+    return check_failures != 0;
+}

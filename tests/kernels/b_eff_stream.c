@@ -1,0 +1,144 @@
+/* b_eff_stream.c - kernels/b_eff_stream.cl as plain C: pairs of kernels in threads.
+ *
+ * cc -std=c11 -fsanitize=address,undefined -pthread -Icsrc -Ikernels \
+ *    tests/kernels/b_eff_stream.c [-DHF_CHANNEL_WIDTH=8]
+ */
+#include "rings.h"
+
+#include "../../kernels/b_eff_stream.cl"
+
+enum { PAIRS = 2, PORTS = 2 * PAIRS, WIDTH = HF_CHANNEL_WIDTH };
+
+/** Byte `i` of the payload, in 64-bit arithmetic, one operation at a time. */
+static unsigned reference_byte(uint64_t i, uint64_t key, uint64_t stamp) {
+    const uint64_t two32 = 4294967296u;
+    uint64_t h = ((i % two32) * 2654435761u + key) % two32;
+    h = h ^ h / 32768;
+    h = h * 2246822519u % two32;
+    h = h ^ h / 8192;
+    for (uint64_t k = 0; k < i % 8; k++)
+        stamp /= 256;
+    return (unsigned)((h / 16777216 + stamp % 256) % 256);
+}
+
+/** What happens to packet number `at` on the way into port 0. */
+typedef struct fault {
+    enum { NONE, FLIP, REPEAT, SWAP } kind;
+    ulong at;
+} fault;
+
+/** Passes packets on, all but one unchanged. */
+HF_KERNEL relay(ulong packets, fault f HF_IN(in) HF_OUT(out)) {
+    HF_OPEN(in);
+    HF_OPEN(out);
+    hf_packet packet, before = {{0}};
+    for (ulong i = 0; i < packets; i++) {
+        HF_RECV(in, packet);
+        hf_packet sent = packet;
+        if (i == f.at && f.kind == FLIP)
+            ((uint8_t *)&sent)[i % WIDTH] ^= (uint8_t)(1 << i % 8);
+        if (i == f.at && f.kind == REPEAT)
+            sent = before;
+        if (i == f.at && f.kind == SWAP) {
+            HF_RECV(in, sent);
+            HF_SEND(out, sent);
+            sent = packet;
+            i++;
+        }
+        HF_SEND(out, sent);
+        HF_FLUSH(out);
+        before = packet;
+    }
+}
+HF_HOST_CALL(relay, HF_VALUE(0, ulong), HF_VALUE(1, fault), HF_BUFFER(2), HF_BUFFER(3))
+
+static const ulong stamps[PORTS] = {0x0123456789ABCDEF, 0xFEDCBA9876543210,
+                                    0x1111111111111111, 0xA0B0C0D0E0F00102};
+static const uint key = 0xC0FFEE;
+
+/** Bytes of `last` that are not what came from `port`, and bits marked as wrong. */
+static size_t port_wrong(const unsigned char *last, ulong chunks, int half, int port) {
+    size_t wrong = 0;
+    for (ulong chunk = 0; chunk <= chunks; chunk++)
+        for (size_t i = 0; i < WIDTH; i++) {
+            unsigned right = chunk < chunks ? reference_byte(i, key, stamps[port]) : 0;
+            wrong += last[(2 * chunk + (ulong)half) * WIDTH + i] != right;
+        }
+    return wrong;
+}
+
+/** One board: ports 0 and 1 of pair 0 wired to ports 2 and 3 of pair 1, both ways, with a
+ *  relay in front of port 0. The bytes that are wrong in the end. */
+static size_t pairs_run(ulong messages, ulong chunks, size_t depth, fault f) {
+    hf_ring *in[PORTS], *held[PAIRS], *wire = ring_new(depth);
+    unsigned char *last[PAIRS];
+    for (int port = 0; port < PORTS; port++)
+        in[port] = ring_new(depth);
+    for (int i = 0; i < PAIRS; i++) {
+        held[i] = ring_new(4);
+        last[i] = aligned_alloc(WIDTH, 2 * (chunks + 1) * WIDTH);
+        memset(last[i], 0xA5, 2 * (chunks + 1) * WIDTH);
+    }
+    void *s[PORTS], *k = (void *)&key;
+    for (int port = 0; port < PORTS; port++)
+        s[port] = (void *)&stamps[port];
+    ulong packets = messages * chunks;
+    task tasks[] = {
+        {.call = b_eff_send_0_call,
+         .args = {&messages, &chunks, k, s[0], s[1], &in[2], &in[3], &held[0]}},
+        {.call = b_eff_recv_0_call,
+         .args = {&messages, &chunks, k, &last[0], &in[0], &in[1], &held[0]}},
+        {.call = b_eff_send_1_call,
+         .args = {&messages, &chunks, k, s[2], s[3], &wire, &in[1], &held[1]}},
+        {.call = b_eff_recv_1_call,
+         .args = {&messages, &chunks, k, &last[1], &in[2], &in[3], &held[1]}},
+        {.call = relay_call, .args = {&packets, &f, &wire, &in[0]}},
+    };
+    tasks_start(tasks, 5);
+    tasks_join(tasks, 5);
+    size_t wrong = 0;
+    for (int port = 0; port < PORTS; port++) {
+        int origin = messages % 2 ? (port + 2) % PORTS : port;
+        wrong += port_wrong(last[port / 2], chunks, port % 2, origin);
+        CHECK(in[port]->reader.moved == packets, "port %d: %llu of %llu packets read",
+              port, (unsigned long long)in[port]->reader.moved,
+              (unsigned long long)packets);
+        free(in[port]);
+    }
+    for (int i = 0; i < PAIRS; i++) {
+        CHECK(held[i]->reader.moved == 2 * (messages - 1),
+              "pair %d: messages handed back", i);
+        free(held[i]);
+        free(last[i]);
+    }
+    free(wire);
+    return wrong;
+}
+
+int main(void) {
+    static const ulong chunks[] = {1, 2, 3, 17, 700};
+    static const ulong messages[] = {1, 2, 3, 10};
+    static const size_t depths[] = {1, 3, 8192};
+    const fault none = {NONE, 0};
+    for (int c = 0; c < 5; c++)
+        for (int m = 0; m < 4; m++)
+            for (int d = 0; d < 3; d++) {
+                if (depths[d] < 100 && messages[m] * chunks[c] > 100)
+                    continue; /* each packet is a switch of threads */
+                CHECK(pairs_run(messages[m], chunks[c], depths[d], none) == 0,
+                      "%llu chunks, %llu messages, depth %zu: wrong",
+                      (unsigned long long)chunks[c], (unsigned long long)messages[m],
+                      depths[d]);
+            }
+    for (int kind = FLIP; kind <= SWAP; kind++)
+        for (ulong at = kind == FLIP ? 0 : 1; at < 3 * 5; at++) {
+            if (kind == SWAP && at % 5 == 4)
+                continue; /* the next message starts when this one is whole */
+            CHECK(pairs_run(3, 5, 16, (fault){kind, at}) > 0, "fault %d at %llu passes",
+                  kind, (unsigned long long)at);
+        }
+    for (ulong at = 0; at < 4; at++)
+        CHECK(pairs_run(4, 1, 16, (fault){FLIP, at}) > 0, "a flip at %llu passes",
+              (unsigned long long)at);
+    return 0;
+}

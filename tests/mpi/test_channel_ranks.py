@@ -1,0 +1,118 @@
+"""Live channels between ranks: runs, and what goes wrong among them."""
+
+import json
+
+import pytest
+
+SMALL = "sizes=[1, 65, 1000, 70001], reps=2, loop_upper=8, loop_lower=2"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_channels_verify(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        "import numpy as np\n"
+        "wirings = {}, {'replications': 1}, {'topology': 'ring'}, {'channel_depth': 5}\n"
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    for more in wirings:\n"
+        f"        r = s.run('b_eff', {SMALL}, **more)\n"
+        "        assert r.verified and r.emulated and r.ranks == size, r\n"
+        "        pairs = r.parameters['replications']\n"
+        "        rate = r['bandwidth'] * r['time'] / r['message_size']\n"
+        "        assert np.allclose(rate, size * pairs), rate\n"
+        "        assert (r['packets'] > 0).all() and (r['high_water'] >= 1).all()\n"
+        "say('done')",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
+@pytest.mark.parametrize(
+    ("topology", "line"),
+    [
+        ("0:0-1:0,0:1-1:1,0:2-1:2,0:3-0:3", "topology: 1:3 is not connected"),
+        ("0:0-1:0,0:1-1:1,0:2-1:1", "topology: 1:1 receives twice"),
+        ("0:0>1:0,0:1-1:1", "topology: 0:0 sends to 1:0, which does not send back"),
+    ],
+)
+def test_a_bad_topology_is_refused_by_all(mpirun, topology, line):
+    answer = mpirun(
+        2,
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        f"    try: s.run('b_eff', sizes=[1], reps=1, topology={topology!r})\n"
+        "    except ValueError as error: say(error)\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1).verified",
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2
+    assert all(line in text for text in lines)
+
+
+def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):
+    answer = mpirun(
+        2,
+        "from hpccfpga import kernels\n"
+        "text = (kernels.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
+        "bad = text.replace('chunk < chunks', 'chunk + (message == 1) < chunks', 1)\n"
+        "assert bad != text\n"
+        f"path = {str(tmp_path)!r} + '/b_eff_stream.cl'\n"
+        "if rank == 0: open(path, 'w').write(bad)\n"
+        "comm.Barrier()\n"
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    try: s.run('b_eff', kernel=path, sizes=[200], reps=1, deadline=5)\n"
+        "    except hf.Error as error: say(error)\n"
+        "    assert s.run('b_eff', sizes=[200], reps=1).verified",
+        timeout=100,
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert "deadlock: " in line
+        assert "empty after " in line
+        assert "b_eff_recv_" in line
+
+
+def test_too_few_workers_are_an_error_that_says_what_to_set(mpirun):
+    answer = mpirun(
+        2,
+        "try: hf.run('b_eff', exchange='channel', comm=comm, sizes=[1], reps=1)\n"
+        "except NotImplementedError as error: say(error)",
+        POCL_MAX_PTHREAD_COUNT="2",
+        POCL_CPU_MAX_CU_COUNT="2",
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2
+    assert all("set POCL_MAX_PTHREAD_COUNT and POCL_CPU_MAX_CU_COUNT" in t for t in lines)
+
+
+def test_a_killed_rank_ends_the_others(mpirun):
+    answer = mpirun(
+        3,
+        "import os, signal, threading\n"
+        "if rank == 1: threading.Timer(2, os.kill, (os.getpid(), signal.SIGKILL)).start()\n"
+        "hf.run('b_eff', exchange='channel', comm=comm, loop_upper=10**8, sizes=[1],\n"
+        "       reps=1, deadline=30)",
+        timeout=60,
+    )
+    assert answer.returncode != 0
+
+
+def test_two_runs_at_once_do_not_meet(command, tmp_path):
+    """Each run of two ranks has two more beside it in another mpirun."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(number):
+        path = tmp_path / f"{number}.json"
+        answer = command(
+            "run", "b_eff", "--exchange=channel", "--ranks=2", "--sizes=1,1000,70001",
+            "--reps=5", f"--seed={number}", f"--json={path}",
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(path.read_text())["verified"]
+
+    with ThreadPoolExecutor() as pool:
+        assert list(pool.map(run, range(3))) == [True] * 3
