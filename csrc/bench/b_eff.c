@@ -44,29 +44,33 @@ static int neighbour(const b_eff *s, int rank, int distance) {
     return (rank + distance + s->env.size) % s->env.size;
 }
 
-/* Sample, origin and partner, eight bytes wide: each byte is a different odd multiple, so
- * neighbours and successive samples differ in every byte, even of the shortest message. */
+/* Sample and origin in each byte, by another odd multiple: any two of 256 origins differ in
+ * every byte, as successive samples do, even of the shortest message. From byte 4 on the
+ * partner is in it too. */
 uint64_t b_eff_stamp(uint64_t sample, int origin, int partner) {
     uint64_t stamp = 0;
     for (unsigned lane = 0; lane < 8; lane++) {
-        uint64_t byte = (31 + 2 * lane) * sample + (97 + 6 * lane) * (uint64_t)origin +
-                        (8 + 10 * lane) * (uint64_t)partner;
+        uint64_t byte = (31 + 2 * lane) * sample + (97 + 6 * lane) * (uint64_t)origin;
+        if (lane >= 4)
+            byte += (8 + 10 * lane) * (uint64_t)partner;
         stamp |= (byte & 0xFF) << (8 * lane);
     }
     return stamp;
 }
 
+/* The first step of odd samples goes left, so that both directions are always tried. */
+static bool step_goes_right(const b_eff *s, size_t step) {
+    return (step + s->sample) % 2 == 0;
+}
+
+/* The block of `origin` travels between it and the neighbour that the first step has. */
 static uint64_t payload_stamp(const b_eff *s, int origin) {
-    return b_eff_stamp(s->sample, origin, neighbour(s, origin, 1));
+    return b_eff_stamp(s->sample, origin,
+                       neighbour(s, origin, step_goes_right(s, 0) ? 1 : -1));
 }
 
 uint32_t b_eff_key(const b_eff *s, size_t point) {
     return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sweep.sizes[point]);
-}
-
-/* The first step of odd samples goes left, so that both directions are always tried. */
-static bool step_goes_right(const b_eff *s, size_t step) {
-    return (step + s->sample) % 2 == 0;
 }
 
 /* ---- set-up ---- */
@@ -96,7 +100,7 @@ static hf_status memory_take(b_eff *s, size_t largest) {
         return hf_fail(HF_ENOMEM, "no memory for %zu counts", s->items);
     HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill"));
     HF_TRY(device->ops->kernel(&s->check, device, "b_eff_check"));
-    return s->env.exchange->ops->reserve(s->env.exchange, largest);
+    return HF_OK;
 }
 
 static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
@@ -147,7 +151,7 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     size_t n;
     b_eff_plan(s, point, &n);
     s->sample = sample;
-    s->held = 0;
+    s->held = s->taken = 0;
     if (s->n_pairs > 0)
         return b_eff_pairs_prepare(s, point);
     uint64_t bytes = (uint64_t)s->sweep.sizes[point],
@@ -172,10 +176,10 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     s->steps = inner;
     if (s->n_pairs > 0)
         return exchange->ops->stream(exchange);
-    for (size_t step = 0; step < inner; step++) {
+    for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t next = (s->held + 1) % N_BUFFERS;
         HF_TRY(exchange->ops->move(exchange, s->blocks[next], s->blocks[s->held], 1,
-                                   &s->messages[step_goes_right(s, step)]));
+                                   &s->messages[step_goes_right(s, s->taken)]));
         s->held = next;
     }
     return HF_OK;

@@ -27,7 +27,8 @@ typedef struct b_eff {
     hf_message messages[2]; /* of the current point: to the left, to the right */
     uint64_t *counts;       /* wrong bytes per work-item */
     size_t items;
-    size_t held; /* index of the block that the next step sends */
+    size_t held;  /* index of the block that the next step sends */
+    size_t taken; /* steps of this sample */
     /* kernel-routed */
     size_t n_pairs; /* 0 over host-routed schemes */
     pair pairs[MOST_PAIRS];

@@ -12,14 +12,12 @@
 #define HF_DEVICE(name)    extern const hf_device_ops hf_device_##name;
 #define HF_TRANSPORT(name) extern const hf_transport_ops hf_transport_##name;
 #define HF_MODEL(name)     extern const hf_model_ops hf_model_##name;
-#define HF_KERNEL_STEM(name)
 #include "hf_components.inc"
 #undef HF_BENCH
 #undef HF_EXCHANGE
 #undef HF_DEVICE
 #undef HF_TRANSPORT
 #undef HF_MODEL
-#undef HF_KERNEL_STEM
 
 /* Every table begins with `const char *name, *summary`. */
 typedef struct component {
@@ -33,7 +31,6 @@ typedef struct component {
 #define HF_DEVICE(name)    ENTRY(device, name)
 #define HF_TRANSPORT(name) ENTRY(transport, name)
 #define HF_MODEL(name)     ENTRY(model, name)
-#define HF_KERNEL_STEM(name)
 static const component components[] = {
 #include "hf_components.inc"
 };
@@ -81,6 +78,21 @@ FINDER(exchange, hf_exchange_ops, "exchange scheme")
 FINDER(device, hf_device_ops, "device runtime")
 FINDER(transport, hf_transport_ops, "transport")
 FINDER(model, hf_model_ops, "model")
+
+hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name) {
+    const hf_model_ops *ops;
+    char known[256] = "";
+    HF_TRY(hf_model_find(&ops, model));
+    for (*out = ops->formulas; (*out)->name; (*out)++) {
+        if (strcmp((*out)->name, name) == 0)
+            return HF_OK;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                 (*out)->name);
+    }
+    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; known: %s", model,
+                   name, known);
+}
 
 hf_status hf_device_list(hf_device_info *out, size_t index, bool *found) {
     *found = false;

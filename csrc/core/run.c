@@ -11,6 +11,7 @@
 #include "core/run.h"
 
 enum { CLOCK_READS = 20, CONVERGED_REPS = 6 };
+static const double LONG_STEP = 0.05; /* [s] */
 
 static hf_status series_grow(hf_series *s, size_t ranks) {
     if (s->n < s->room)
@@ -26,6 +27,19 @@ static hf_status series_grow(hf_series *s, size_t ranks) {
     return HF_OK;
 }
 
+/* The timed part. Where a step is long, Ctrl-C is heard between two of them. */
+static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
+    const hf_series *warmup = &l->points[index].warmup;
+    bool short_steps = warmup->n == 0 || warmup->slowest[0] < LONG_STEP;
+    if (short_steps || !l->run->tick || l->session->exchange->ops->kernel_routed)
+        return l->ops->step(l->state, index, inner);
+    for (size_t i = 0; i < inner; i++) {
+        HF_TRY(l->ops->step(l->state, index, 1));
+        HF_TRY(l->run->tick(l->run->context, NULL));
+    }
+    return HF_OK;
+}
+
 /* Sample all ranks at once; each of them leaves with the same reports. */
 static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double began) {
     hf_transport *net = l->session->net;
@@ -37,9 +51,11 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
     HF_TRY(hf_agree(net, status));
     HF_TRY(net->ops->barrier(net));
     double start = hf_clock_now();
-    status = ops->step(l->state, index, inner);
+    status = steps_take(l, index, inner);
     double end = hf_clock_now();
-    hf_report mine = {.seconds = (end - start) / (double)inner, .elapsed = end - began};
+    hf_report mine = {.seconds = (end - start) / (double)inner,
+                      .elapsed = end - began,
+                      .clock_cost = l->clock_cost};
     if (status != HF_OK)
         net->ops->alarm(net);
     else
@@ -80,18 +96,21 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
     return HF_OK;
 }
 
-static double elapsed_max(const hf_loop *l) {
-    double elapsed = 0;
-    for (int rank = 0; rank < l->session->net->size; rank++)
-        elapsed = fmax(elapsed, l->reports[rank].elapsed);
-    return elapsed;
+/* The largest of all ranks' reports: a number that every rank knows. */
+static hf_report report_max(const hf_loop *l) {
+    hf_report most = {0};
+    for (int rank = 0; rank < l->session->net->size; rank++) {
+        most.elapsed = fmax(most.elapsed, l->reports[rank].elapsed);
+        most.clock_cost = fmax(most.clock_cost, l->reports[rank].clock_cost);
+    }
+    return most;
 }
 
 /* Enough repetitions? Every rank decides from the same numbers. */
 static bool point_done(const hf_loop *l, const hf_point *p, double *scratch) {
     if (l->reps)
         return p->timed.n == l->reps;
-    if (p->timed.n == l->max_reps || elapsed_max(l) > l->time_limit)
+    if (p->timed.n == l->max_reps || report_max(l).elapsed > l->time_limit)
         return true;
     if (p->timed.n < CONVERGED_REPS)
         return false;
@@ -110,7 +129,7 @@ static size_t inner_choose(const hf_loop *l, size_t index) {
     double best = s->slowest[0];
     for (size_t i = 1; i < s->n; i++)
         best = fmin(best, s->slowest[i]);
-    double steps = ceil(CLOCK_READS * l->clock_cost / fmax(best, 1e-9));
+    double steps = ceil(CLOCK_READS * report_max(l).clock_cost / fmax(best, 1e-9));
     return steps < 1 ? 1 : (size_t)steps;
 }
 
@@ -170,6 +189,8 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
     if (!l->state || !l->reports)
         return hf_fail(HF_ENOMEM, "no memory for a run");
     hf_device *device = session->device;
+    if (l->ops->kernels && !run->kernel)
+        return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
         HF_TRY(device->ops->load(device, run->kernel, run->binary, run->binary_bytes));
     hf_env env = {device, session->exchange, session->net->rank, session->net->size,
@@ -194,15 +215,20 @@ static void loop_close(hf_loop *l) {
     free(l->state);
 }
 
-/* Do both ends of every message agree? Collective. */
+/* Do both ends of every message agree? Then there is room for the largest. Collective. */
 static hf_status plans_check(const hf_loop *l) {
+    hf_exchange *exchange = l->session->exchange;
+    size_t largest = 0;
     for (size_t i = 0; l->ops->plan && i < l->n_points; i++) {
         size_t n;
         const hf_message *messages = l->ops->plan(l->state, i, &n);
-        hf_transport *net = l->session->net;
-        HF_TRY(hf_agree(net, hf_plan_check(net, n, messages)));
+        HF_TRY(hf_agree(exchange->net, hf_plan_check(exchange->net, n, messages)));
+        for (size_t k = 0; k < n; k++)
+            largest = messages[k].bytes > largest ? messages[k].bytes : largest;
     }
-    return HF_OK;
+    if (largest == 0 || exchange->ops->kernel_routed)
+        return HF_OK;
+    return hf_agree(exchange->net, exchange->ops->reserve(exchange, largest));
 }
 
 static hf_status points_take(hf_loop *l) {
@@ -243,12 +269,10 @@ static hf_status args_agree(hf_transport *net, const hf_args *args) {
                    param ? param->name : "benchmark");
 }
 
-hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run) {
+static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {
     hf_loop l = {0};
     hf_result *result = NULL;
     hf_transport *net = session->net;
-    net->ops->renew(net);
-    net->deadline = hf_args_number(run->args, "deadline");
     HF_TRY(args_agree(net, run->args));
     HF_TRY(hf_bench_find(&l.ops, run->bench));
     hf_status status = hf_agree(net, loop_open(&l, session, run));
@@ -265,5 +289,15 @@ hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run
         *out = result;
     else
         hf_result_free(result);
+    return status;
+}
+
+hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run) {
+    hf_transport *net = session->net;
+    double deadline = net->deadline;
+    net->ops->renew(net);
+    net->deadline = hf_args_number(run->args, "deadline");
+    hf_status status = loop_run(session, out, run);
+    net->deadline = deadline;
     return status;
 }

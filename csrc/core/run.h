@@ -11,7 +11,7 @@ enum { HF_MOST_VALUES = 32 };
 
 /* What a rank tells the others after a sample. */
 typedef struct hf_report {
-    double seconds, error, elapsed;
+    double seconds, error, elapsed, clock_cost;
     hf_traffic traffic;
     int status;
 } hf_report;

@@ -105,7 +105,7 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
 
 static hf_status places_gather(hf_session *session) {
     const hf_device_info *info = &session->device->info;
-    hf_place mine = {0};
+    hf_place mine = {.emulated = info->emulated};
     gethostname(mine.host, sizeof mine.host - 1);
     snprintf(mine.device, sizeof mine.device, "%s:%d %s", info->runtime, info->index,
              info->name);
@@ -155,13 +155,16 @@ void hf_session_close(hf_session *session) {
 
 hf_facts hf_session_facts(const hf_session *session) {
     const hf_exchange_ops *scheme = session->exchange->ops;
+    bool emulated = false;
+    for (int rank = 0; rank < session->net->size; rank++)
+        emulated = emulated || session->places[rank].emulated;
     return (hf_facts){
         .rank = session->net->rank,
         .size = session->net->size,
         .local_rank = session->net->local_rank,
         .exchange = scheme->name,
         .kernel_routed = scheme->kernel_routed,
-        .emulated = session->device->info.emulated && !scheme->host_memory,
+        .emulated = emulated && !scheme->host_memory,
         .prelude = session->exchange->prelude,
         .places = session->places,
         .device = &session->device->info,

@@ -23,24 +23,18 @@ extern const hf_device_ops hf_device_host;
 
 enum { MAX_ARGS = 16, PAGE = 4096 };
 
-#define HF_BENCH(name)
-#define HF_EXCHANGE(name)
-#define HF_DEVICE(name)
-#define HF_TRANSPORT(name)
-#define HF_MODEL(name)
-
-#define HF_KERNEL_STEM(stem) extern const hf_host_kernel hf_kernels_##stem[];
-#include "hf_components.inc"
-#undef HF_KERNEL_STEM
+#define HF_KERNEL(stem) extern const hf_host_kernel hf_kernels_##stem[];
+#include "hf_kernels.inc"
+#undef HF_KERNEL
 
 /** Kernel files by stem. */
 static const struct host_file {
     const char *stem;
     const hf_host_kernel *kernels;
 } files[] = {
-#define HF_KERNEL_STEM(stem) {#stem, hf_kernels_##stem},
-#include "hf_components.inc"
-#undef HF_KERNEL_STEM
+#define HF_KERNEL(stem) {#stem, hf_kernels_##stem},
+#include "hf_kernels.inc"
+#undef HF_KERNEL
     {NULL, NULL},
 };
 
@@ -71,6 +65,7 @@ static hf_device_info host_info(void) {
     hf_device_info info = {.runtime = "host",
                            .platform = "host",
                            .type = HF_CPU,
+                           .emulated = true,
                            .items = 1,
                            .workers = HF_LANES_MOST - 1};
     struct utsname system;

@@ -56,8 +56,10 @@ static hf_status ends_check(const hf_transport *net, size_t room, const size_t *
 hf_status hf_plan_check(hf_transport *net, size_t n, const hf_message *messages) {
     size_t size = (size_t)net->size, room = 0;
     size_t *counts = malloc(size * sizeof *counts);
+    bool *ready = malloc(size * sizeof *ready);
     hf_message *mine = NULL, *all = NULL;
-    hf_status status = counts ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a plan");
+    hf_status status =
+        counts && ready ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a plan");
     if (status == HF_OK)
         status = net->ops->gather(net, counts, &n, sizeof n);
     assert(status != HF_OK || counts);
@@ -66,10 +68,17 @@ hf_status hf_plan_check(hf_transport *net, size_t n, const hf_message *messages)
     if (status == HF_OK && room > 0) {
         mine = calloc(room, sizeof *mine);
         all = calloc(size * room, sizeof *all);
-        if (mine && all)
+        bool own = mine && all;
+        assert(ready);
+        if (own)
             memcpy(mine, messages, n * sizeof *mine);
-        status = mine && all ? net->ops->gather(net, all, mine, room * sizeof *mine)
-                             : hf_fail(HF_ENOMEM, "no memory for a plan");
+        /* All ranks take part in the next gather, or none. */
+        status = net->ops->gather(net, ready, &own, sizeof own);
+        for (size_t r = 0; status == HF_OK && r < size; r++)
+            if (!ready[r])
+                status = hf_fail(HF_ENOMEM, "no memory for a plan");
+        if (status == HF_OK)
+            status = net->ops->gather(net, all, mine, room * sizeof *mine);
     }
     if (status == HF_OK)
         status = own_check(net, n, messages);
@@ -77,6 +86,7 @@ hf_status hf_plan_check(hf_transport *net, size_t n, const hf_message *messages)
         status = ends_check(net, room, counts, all);
     free(all);
     free(mine);
+    free(ready);
     free(counts);
     return status;
 }

@@ -26,5 +26,7 @@ typedef struct hf_model_ops {
 
 /** Model `name`; on HF_ENOENT the message lists the known ones. */
 hf_status hf_model_find(const hf_model_ops **out, const char *name);
+/** Formula `name` of `model`; on HF_ENOENT the message lists the known ones. */
+hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name);
 
 #endif

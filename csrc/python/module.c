@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/registry.h"
 #include "model.h"
 
 enum { MAX_TERMS = 16 };
@@ -63,8 +62,10 @@ static PyObject *core_devices(PyObject *module, PyObject *unused) {
         hf_device_info info;
         bool found;
         hf_status status;
-        Py_BEGIN_ALLOW_THREADS status = hf_device_list(&info, i, &found);
-        Py_END_ALLOW_THREADS if (status != HF_OK) {
+        Py_BEGIN_ALLOW_THREADS
+        status = hf_device_list(&info, i, &found);
+        Py_END_ALLOW_THREADS
+        if (status != HF_OK) {
             Py_DECREF(list);
             return status_raise(PyModule_GetState(module), status);
         }
@@ -158,22 +159,6 @@ static PyObject *core_models(PyObject *module, PyObject *name) {
     return dict;
 }
 
-static hf_status formula_find(const hf_formula **out, const char *model,
-                              const char *name) {
-    const hf_model_ops *ops;
-    char known[256] = "";
-    HF_TRY(hf_model_find(&ops, model));
-    for (*out = ops->formulas; (*out)->name; (*out)++) {
-        if (strcmp((*out)->name, name) == 0)
-            return HF_OK;
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
-                 (*out)->name);
-    }
-    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; known: %s", model,
-                   name, known);
-}
-
 static size_t term_count(const hf_term *terms) {
     size_t n = 0;
     while (terms[n].name)
@@ -257,7 +242,7 @@ static PyObject *core_evaluate(PyObject *module, PyObject *args) {
     const hf_formula *f;
     if (!PyArg_ParseTuple(args, "ssO!:evaluate", &model, &name, &PyDict_Type, &inputs))
         return NULL;
-    hf_status status = formula_find(&f, model, name);
+    hf_status status = hf_formula_find(&f, model, name);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     PyArrayMultiIterObject *iterator = inputs_broadcast(f, inputs);

@@ -8,7 +8,7 @@
 typedef struct session_object {
     PyObject_HEAD
     hf_session *session;
-    bool running;
+    bool busy; /* in a call that has released the GIL */
 } session_object;
 
 static module_state *state_of(PyObject *self) {
@@ -20,11 +20,23 @@ static hf_session *session_of(PyObject *self) {
     session_object *object = (session_object *)self;
     if (!object->session)
         PyErr_SetString(PyExc_ValueError, "the session is closed");
-    else if (object->running)
-        PyErr_SetString(PyExc_ValueError, "the session is busy with another run");
-    else
-        return object->session;
-    return NULL;
+    return object->session;
+}
+
+/* The open session for one call that releases the GIL; `session_release` ends it. */
+static hf_session *session_acquire(PyObject *self) {
+    session_object *object = (session_object *)self;
+    hf_session *session = session_of(self);
+    if (session && object->busy) {
+        PyErr_SetString(PyExc_ValueError, "the session is busy in another call");
+        return NULL;
+    }
+    object->busy = session != NULL;
+    return session;
+}
+
+static void session_release(PyObject *self) {
+    ((session_object *)self)->busy = false;
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -46,9 +58,11 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!self)
         return NULL;
     hf_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        hf_session_open(&((session_object *)self)->session, &options);
-    Py_END_ALLOW_THREADS if (status == HF_OK) return self;
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_open(&((session_object *)self)->session, &options);
+    Py_END_ALLOW_THREADS
+    if (status == HF_OK)
+        return self;
     PyObject *none = status_raise(state_of(self), status);
     Py_DECREF(self);
     return none;
@@ -64,14 +78,16 @@ static void session_dealloc(PyObject *self) {
 static PyObject *session_close(PyObject *self, PyObject *unused) {
     (void)unused;
     session_object *object = (session_object *)self;
-    if (object->running) {
-        PyErr_SetString(PyExc_ValueError, "the session is busy with a run");
+    if (object->busy) {
+        PyErr_SetString(PyExc_ValueError, "the session is busy in another call");
         return NULL;
     }
     hf_session *session = object->session;
     object->session = NULL;
-    Py_BEGIN_ALLOW_THREADS hf_session_close(session);
-    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS
+    hf_session_close(session);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
 }
 
 /* ---- run ---- */
@@ -172,7 +188,7 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
                                                (const char **)&run.binary, &bytes))
         return NULL;
     run.binary_bytes = (size_t)bytes;
-    hf_session *session = session_of(self);
+    hf_session *session = session_acquire(self);
     if (!session)
         return NULL;
     watch w = {progress, NULL, state_of(self)};
@@ -182,11 +198,12 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     /* One rank's bad parameter is every rank's error. */
     hf_status status = args_fill(&values, run.bench, params);
     run.args = values;
-    ((session_object *)self)->running = true;
-    Py_BEGIN_ALLOW_THREADS status = hf_session_agree(session, status);
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_agree(session, status);
     if (status == HF_OK)
         status = hf_session_run(session, &result, &run);
-    Py_END_ALLOW_THREADS((session_object *)self)->running = false;
+    Py_END_ALLOW_THREADS
+    session_release(self);
     PyObject *answer = NULL;
     if (w.raised) {
         PyErr_SetObject((PyObject *)Py_TYPE(w.raised), w.raised);
@@ -217,16 +234,20 @@ static PyObject *session_kernel(PyObject *self, PyObject *bench) {
 
 static PyObject *session_build(PyObject *self, PyObject *args) {
     const char *source, *options;
-    hf_session *session = session_of(self);
-    if (!session || !PyArg_ParseTuple(args, "ss:build", &source, &options))
+    if (!PyArg_ParseTuple(args, "ss:build", &source, &options))
+        return NULL;
+    hf_session *session = session_acquire(self);
+    if (!session)
         return NULL;
     unsigned char *binary;
     size_t bytes;
     hf_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        hf_session_build(session, source, options, &binary, &bytes);
-    Py_END_ALLOW_THREADS if (status != HF_OK) return status_raise(state_of(self),
-                                                                  status);
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_build(session, source, options, &binary, &bytes);
+    Py_END_ALLOW_THREADS
+    session_release(self);
+    if (status != HF_OK)
+        return status_raise(state_of(self), status);
     PyObject *answer =
         PyBytes_FromStringAndSize((const char *)binary, (Py_ssize_t)bytes);
     free(binary);
@@ -234,13 +255,17 @@ static PyObject *session_build(PyObject *self, PyObject *args) {
 }
 
 static PyObject *session_agree(PyObject *self, PyObject *error) {
-    hf_session *session = session_of(self);
+    hf_session *session = session_acquire(self);
     if (!session)
         return NULL;
     module_state *state = state_of(self);
     hf_status status = error == Py_None ? HF_OK : exception_status(state, error);
-    Py_BEGIN_ALLOW_THREADS status = hf_session_agree(session, status);
-    Py_END_ALLOW_THREADS if (status != HF_OK) return status_raise(state, status);
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_agree(session, status);
+    Py_END_ALLOW_THREADS
+    session_release(self);
+    if (status != HF_OK)
+        return status_raise(state, status);
     Py_RETURN_NONE;
 }
 

@@ -21,10 +21,15 @@ enum {
     PAGE = 4096,
 };
 
+/* How long a cancelled message may take to end [s]. */
+static const double GRACE = 0.5;
+
 typedef struct mpi {
     hf_transport base;
     MPI_Comm data, alarms; /* duplicates of the caller's */
     int epoch;
+    char *mine, *all; /* of gathers: a late one never writes into the caller's memory */
+    size_t room;      /* of `mine` [B]; `all` is [size, room] */
     char broken[128]; /* why, once a deadline has passed */
 } mpi;
 
@@ -62,6 +67,27 @@ static hf_status deadline_pass(mpi *net, int from) {
     return hf_fail(HF_ECOMM, "%s", net->broken);
 }
 
+/* End a request of a message that is no longer wanted. A receive that has matched writes
+ * into the caller's memory until it is done; a send that nobody will match, since its tag is of
+ * an ended epoch, only reads. */
+static void request_abandon(mpi *net, MPI_Request *request) {
+    double start = hf_clock_now();
+    int done = *request == MPI_REQUEST_NULL;
+    if (!done)
+        MPI_Cancel(request);
+    while (!done && hf_clock_now() - start < GRACE)
+        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            break;
+    if (done)
+        return;
+    if (!*net->broken)
+        snprintf(net->broken, sizeof net->broken,
+                 "rank %d has a message in flight from a run that failed; open a new "
+                 "session",
+                 net->base.rank);
+    MPI_Request_free(request);
+}
+
 /* Wait by the deadline for requests: two of a message from rank `from`, or one of a
  * collective of everybody. Messages also end with an alarm and are cancelled then;
  * collectives cannot be and stay behind. */
@@ -85,12 +111,8 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from)
                 status = deadline_pass(net, from);
         }
     }
-    for (int i = 0; status != HF_OK && paired && i < n; i++) {
-        if (requests[i] == MPI_REQUEST_NULL)
-            continue;
-        MPI_Cancel(&requests[i]);
-        MPI_Request_free(&requests[i]);
-    }
+    for (int i = 0; status != HF_OK && paired && i < n; i++)
+        request_abandon(net, &requests[i]);
     return status;
 }
 
@@ -105,6 +127,8 @@ static void mpi_close(hf_transport *base) {
         MPI_Finalized(&finalized);
     /* Freeing is collective: not with ranks that did not answer. */
     if (!finalized && !*net->broken) {
+        free(net->mine);
+        free(net->all);
         if (net->data != MPI_COMM_NULL)
             MPI_Comm_free(&net->data);
         if (net->alarms != MPI_COMM_NULL)
@@ -199,10 +223,23 @@ static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
                             size_t bytes) {
     mpi *net = (mpi *)base;
     HF_TRY(intact_check(net));
+    size_t size = (size_t)base->size;
+    if (bytes > net->room) {
+        char *own = realloc(net->mine, bytes), *others = NULL;
+        net->mine = own ? own : net->mine;
+        others = realloc(net->all, size * bytes);
+        net->all = others ? others : net->all;
+        if (!own || !others)
+            return hf_fail(HF_ENOMEM, "no memory to gather %zu B of each rank", bytes);
+        net->room = bytes;
+    }
+    memcpy(net->mine, mine, bytes);
     MPI_Request request;
-    TRY_MPI(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
-                           net->data, &request));
-    return requests_wait(net, 1, &request, EVERYBODY);
+    TRY_MPI(MPI_Iallgather(net->mine, (int)bytes, MPI_BYTE, net->all, (int)bytes,
+                           MPI_BYTE, net->data, &request));
+    HF_TRY(requests_wait(net, 1, &request, EVERYBODY));
+    memcpy(all, net->all, size * bytes);
+    return HF_OK;
 }
 
 static hf_status mpi_barrier(hf_transport *base) {
@@ -276,6 +313,14 @@ static hf_status mpi_share(hf_transport *base, hf_shared **out, size_t bytes) {
 
 static void mpi_renew(hf_transport *base) {
     mpi *net = (mpi *)base;
+    int raised = 1;
+    MPI_Status status;
+    /* Alarms of ended epochs, before their tags come again. */
+    while (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, net->alarms, &raised, &status) ==
+               MPI_SUCCESS &&
+           raised)
+        MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, net->alarms,
+                 MPI_STATUS_IGNORE);
     net->epoch = (net->epoch + 1) % TAGS;
 }
 

@@ -1,6 +1,6 @@
 /* transport.h - how host bytes cross between ranks.
  *
- * Every call that can block ends by `deadline`; afterwards the transport is broken and
+ * Every call that can block, but `open` and `close`, ends by `deadline`; afterwards the transport is broken and
  * each further call fails at once. All calls but `alarm` are collective over the ranks
  * that they name.
  */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b_eff.h"
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -105,6 +106,26 @@ static void random_test(void) {
     CHECK(hf_random(1234567, 1) == 3203168211198807973u);
 }
 
+/* Any two ranks' payloads differ in every byte, and so do those of successive samples. */
+static void payload_test(void) {
+    for (int ranks = 2; ranks <= 64; ranks++)
+        for (int a = 0; a < ranks; a++)
+            for (int b = 0; b < a; b++) {
+                uint64_t differ = b_eff_stamp(7, a, (a + 1) % ranks) ^
+                                  b_eff_stamp(7, b, (b + 1) % ranks);
+                for (int lane = 0; lane < 4; lane++)
+                    CHECK(differ >> (8 * lane) & 0xFF, "%d ranks: %d and %d", ranks, a,
+                          b);
+                CHECK(differ >> 32, "%d ranks: %d and %d", ranks, a, b);
+            }
+    for (uint64_t sample = 0; sample < 300; sample++) {
+        uint64_t differ = b_eff_stamp(sample, 3, 4) ^ b_eff_stamp(sample + 1, 3, 4);
+        for (int lane = 0; lane < 8; lane++)
+            CHECK(differ >> (8 * lane) & 0xFF, "sample %d", (int)sample);
+    }
+    CHECK(b_eff_stamp(7, 3, 4) != b_eff_stamp(7, 3, 2), "the partner is not in it");
+}
+
 static void clock_test(void) {
     double cost = hf_clock_cost(), start = hf_clock_now();
     CHECK(cost > 0 && cost < 1e-4, "%g s", cost);
@@ -159,6 +180,7 @@ int main(void) {
     params_test();
     stats_test();
     random_test();
+    payload_test();
     clock_test();
     result_test();
     registry_test();

@@ -31,6 +31,17 @@ def test_parts_of_the_ranks(mpirun):
     assert sorted(answer.stdout.splitlines()) == ["0 2 True", "1 1 True", "2 2 True"]
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_all_ranks_take_as_many_steps_by_the_timer(mpirun, ranks):
+    script = (
+        "r = hf.run('b_eff', exchange='host', comm=comm, sizes=list(range(1, 41)),\n"
+        "           loop='timer', reps=3, deadline=20)\n"
+        "if rank == 0: print(r.verified and r['inner'].min() >= 1)"
+    )
+    done = mpirun(ranks, script)
+    assert done.stdout.strip() == "True", done.stderr
+
+
 def test_one_rank_has_a_bad_kernel_path(mpirun):
     answer = mpirun(
         3,

@@ -5,6 +5,7 @@ import pytest
 
 import hpccfpga
 from hpccfpga import _core
+from hpccfpga.progress import _UNITS
 
 SMALL = {"sizes": "1,3,64,1000", "reps": 3, "loop_upper": 4, "loop_lower": 1}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
@@ -74,6 +75,23 @@ def test_runs_verified_with_the_declared_columns(session, benchmark):
     assert all(np.isfinite(q.value) for q in result.summary.values())
 
 
+def test_what_a_point_tells_is_what_its_columns_hold(session, benchmark):
+    """Rows hold what a benchmark declares: its labels and metrics."""
+    told = []
+    result = session.run(
+        benchmark, progress=lambda *row: told.append(row), **small(benchmark)
+    )
+    points = len(result["time"])
+    assert [row[:2] for row in told] == [(i, points) for i in range(points)]
+    assert set(result.labels) < set(told[0][2])
+    for name in told[0][2]:
+        column = result.columns[name]
+        assert column.values.shape == (points,), name
+        assert column.values.dtype in (np.float64, np.int64, np.bool_), name
+        assert column.unit == _UNITS.get(name, "1"), f"{name}: progress shows no unit"
+        assert np.array_equal([row[2][name] for row in told], column.values), name
+
+
 def test_columns_are_views_of_one_result(session, benchmark):
     result = session.run(benchmark, **small(benchmark))
     owners = {id(column.values.base) for column in result.columns.values()}
@@ -117,6 +135,12 @@ def test_published_loop_rule():
         channel_width=32, reps=1,
     )  # fmt: skip
     assert result["inner"].tolist() == [100, 100, 50, 3]
+
+
+def test_a_benchmark_without_its_kernels_is_refused():
+    core = _core.Session("host", "host")
+    with pytest.raises(ValueError, match='"b_eff" needs a kernel file'):
+        core.run("b_eff", {}, None, None)
 
 
 def test_timer_floor_gives_many_clock_readings_per_sample():
