@@ -1,8 +1,8 @@
 /* transport.h - how host bytes cross between ranks.
  *
- * Every call that can block, but `open` and `close`, ends by `deadline`; afterwards the transport is broken and
- * each further call fails at once. All calls but `alarm` are collective over the ranks
- * that they name.
+ * Every call that can block, but `open` and `close`, ends by its deadline; afterwards the
+ * transport is broken and each further call fails at once. All calls but `alarm` are
+ * collective over the ranks that they name.
  */
 #ifndef HF_TRANSPORT_H
 #define HF_TRANSPORT_H
@@ -16,7 +16,7 @@ typedef struct hf_transport {
     const hf_transport_ops *ops;
     int rank, size;             /**< 0 <= rank < size */
     int local_rank, local_size; /**< the same among the ranks of this node */
-    double deadline;            /**< longest wait of one call [s] */
+    double deadline; /**< longest wait for one rank; twice that for all [s] */
 } hf_transport;
 
 /** Memory that all ranks see; they may see it at different addresses. */

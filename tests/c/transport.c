@@ -100,8 +100,8 @@ static void deadline_test(void) {
     double start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
     double waited = hf_clock_now() - start;
-    CHECK(waited >= 0.5 && waited < 10, "%g s", waited);
-    CHECK(strstr(hf_error(), "0.5 s"), "%s", hf_error());
+    CHECK(waited >= 1 && waited < 10, "%g s", waited);
+    CHECK(strstr(hf_error(), "waited 1 s"), "%s", hf_error());
     start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
     CHECK(hf_clock_now() - start < 0.1, "a broken transport waits again");
