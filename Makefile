@@ -29,12 +29,7 @@ test: lint
 	python -m pytest
 
 lint: .venv/test
-	ruff check
-	ruff format --check
-	codespell
-	clang-format --dry-run -Werror $(C)
-	mypy
-	MYPYPATH=python stubtest hpccfpga._core
+	pre-commit run --all-files --show-diff-on-failure
 
 # One stamp per kind of install: .venv/run has what a user needs, .venv/test also the tools.
 .venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | packages

@@ -77,8 +77,8 @@ class Rings:
             files = [str(HERE / f"{name}.c"), "-o", str(folder / name)]
             output(["mpicc", *flags, *files, "-lOpenCL"])
 
-    def product(self, exchange: str) -> tuple[Times, dict[int, int]]:
-        """Time of each size [s] by hpccfpga, and its loop lengths."""
+    def product(self, exchange: str) -> tuple[Times, dict[int, int], str]:
+        """Time of each size [s] by hpccfpga, its loop lengths, its device's name."""
         path = self.folder / "result.json"
         command = [sys.executable, "-m", "hpccfpga", "run", "b_eff"]
         command += ["--exchange", exchange, "--reps", str(self.options.reps)]
@@ -88,13 +88,19 @@ class Rings:
         if self.options.device and exchange == "pcie":
             command += ["--device", self.options.device]
         output(self.mpirun + command)
-        columns = json.loads(path.read_text())["columns"]
+        result = json.loads(path.read_text())
         sizes, time, inner = (
-            columns[name]["values"] for name in ("message_size", "time", "inner")
+            result["columns"][name]["values"]
+            for name in ("message_size", "time", "inner")
         )
+        # "opencl:1 NVIDIA H200" of each rank
+        devices = {text.split(" ", 1)[1] for text in result["provenance"]["devices"]}
+        if len(devices) > 1:
+            sys.exit(f"ranks on {', '.join(sorted(devices))}: choose by --device")
         return (
             dict(zip(sizes, time, strict=True)),
             dict(zip(sizes, inner, strict=True)),
+            devices.pop(),
         )
 
     def minimal(self, program: list[str], loops: dict[int, int]) -> Times:
@@ -106,9 +112,9 @@ class Rings:
 
     def rounds(self, exchange: str) -> dict[str, list[Times]]:
         """Run every program once a round, in alternating order; their times."""
-        _, loops = self.product(exchange)
+        _, loops, device = self.product(exchange)
         programs = {
-            "pcie": {"C": [str(self.folder / "pcie_ring"), self.options.device]},
+            "pcie": {"C": [str(self.folder / "pcie_ring"), device]},
             "host": {
                 "C": [str(self.folder / "host_ring")],
                 "mpi4py": [sys.executable, str(HERE / "host_ring.py")],

@@ -27,7 +27,9 @@ class Fact(NamedTuple):
     source : str
         Where the value stands.
     verified : bool
-        The source was seen; False marks common knowledge and derived values.
+        The source was seen and states the value, or it follows from such values by the
+        arithmetic that `source` shows. False marks what was written from memory,
+        estimates and fits.
     """
 
     value: Any

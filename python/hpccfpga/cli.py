@@ -1,7 +1,7 @@
 """The command `hpccfpga`.
 
 Exit codes, the same on every rank: 0 all data verified, 1 some did not, 2 bad input,
-3 the run failed, 130 interrupted.
+3 the run failed, 130 interrupted, 141 nobody read the output to its end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hpccfpga.options import Options, given, option, parse, sizes
 if TYPE_CHECKING:
     from hpccfpga.result import Result
 
-OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Default: those of the process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    code = OK
+    code = UNREAD  # until the job has come to its end
     try:
         options = parse(words)
         code = JOBS[options.job](options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -116,12 +115,11 @@ def _examine_mpi(found: _Findings, ours: str) -> None:
         )
     else:
         found.good("MPI of mpi4py", theirs)
-    mpirun = shutil.which("mpirun") or shutil.which("mpiexec")
-    if mpirun is None:
-        found.poor("mpirun", "one rank only: apt install openmpi-bin")
-        return
-    said = subprocess.run(
-        [mpirun, "--version"], capture_output=True, text=True, timeout=60, check=False
-    )
-    version = (said.stdout or said.stderr).strip().partition("\n")[0]
-    found.good("mpirun", f"{version} ({mpirun})")
+    from hpccfpga.launch import find_mpirun
+
+    try:
+        path, said = find_mpirun()
+        version = said.partition("\n")[0]
+        found.good("mpirun", f"{version} ({path})")
+    except hpccfpga.Error as error:
+        found.poor("mpirun", f"one rank only: {error}")

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ LOCK_DEADLINE = 300.0
 
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
 _REQUIRED = ("schema", "benchmark", "kind", "knobs")
+_MUTED = threading.Lock()  # standard error belongs to the whole process
 
 
 class Kernel(NamedTuple):
@@ -313,17 +315,18 @@ def _cached(
 
 def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
     """Program binary; PoCL's compiler, which also talks to standard error, is muted."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        return core.build(source, options)
-    except _core.Error as error:
-        raise ValueError(f"kernel {stem}: {error}") from None
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+    with _MUTED:
+        sys.stderr.flush()
+        kept = os.dup(2)
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+            return core.build(source, options)
+        except _core.Error as error:
+            raise ValueError(f"kernel {stem}: {error}") from None
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _entry(path: Path, stem: str, wanted: dict[str, Any]) -> Kernel | None:
@@ -408,4 +411,4 @@ def _complete(
 
 def _same(path: Path, field: str, found: Any, needed: Any) -> None:
     if found != needed:
-        raise ValueError(f"{path}: {field} is {found!r}, {needed!r} was asked for")
+        raise ValueError(f"{path}: {field} is {found!r}, {needed!r} is needed")

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from hpccfpga import _core
 from hpccfpga.errors import again
+from hpccfpga.options import option
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
 from hpccfpga.result import Result
@@ -93,12 +94,13 @@ def launch(
         So too; also if a rank was killed, the time is over, or mpirun does not work.
     """
     arguments = ["calibrate"] if benchmark == "calibration" else ["run", benchmark]
-    options = {"device": device, **params}
+    options: dict[str, Any] = {"device": device}
     if benchmark != "calibration":
         options |= {"exchange": exchange, "kernel": kernel}
-    for name, value in options.items():
-        if value is not None:
-            arguments.append(f"--{name.replace('_', '-')}={_text(value)}")
+    params |= {name: value for name, value in options.items() if value is not None}
+    arguments += [
+        f"{option(name)}={_text(name, value)}" for name, value in params.items()
+    ]
     with ExitStack() as stack:
         watch = progress if callable(progress) else None
         if progress is True:
@@ -300,19 +302,31 @@ def _members(session: int) -> Iterator[int]:
                 yield int(entry)
 
 
-def _mpirun() -> list[str]:
-    """Path of mpirun with its options, which differ between MPI libraries."""
+def find_mpirun() -> tuple[str, str]:
+    """Path of mpirun, and what it says about its version.
+
+    Raises
+    ------
+    Error
+        There is none, or it does not start.
+    """
     path = shutil.which("mpirun") or shutil.which("mpiexec")
     if path is None:
         raise _core.Error(
             "mpirun not found: install an MPI, for example apt install openmpi-bin"
         )
     try:
-        version = subprocess.run(
+        said = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=False
-        ).stdout
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _core.Error(f"{path} does not start: {error}") from None
+    return path, (said.stdout or said.stderr).strip()
+
+
+def _mpirun() -> list[str]:
+    """Path of mpirun with its options, which differ between MPI libraries."""
+    path, version = find_mpirun()
     if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
         return [path, "-prepend-rank"]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
@@ -324,8 +338,10 @@ def _mpirun() -> list[str]:
     return [path, *root, *options, "--bind-to", "none"]
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     """Value as an option of the command."""
+    if value is None:
+        raise ValueError(f"{name}: None is not a number")
     if isinstance(value, str | os.PathLike):
         return os.fspath(value)
     try:

@@ -7,17 +7,18 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hpccfpga
-from hpccfpga import _core
+from hpccfpga import _core, models
 from hpccfpga.errors import about, under_mpi
 from hpccfpga.launch import EVENT, start
-from hpccfpga.options import SHARED, Options, given, option
+from hpccfpga.options import SHARED, Options, given, option, refuse_unknown
+from hpccfpga.plot import picture_format
 from hpccfpga.progress import Callback, Progress, progress
 from hpccfpga.result import Result
 from hpccfpga.session import Session, VerificationWarning, origin
@@ -25,7 +26,7 @@ from hpccfpga.session import Session, VerificationWarning, origin
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
-Job = Callable[[Session, "Comm | None", Callback | None], list[Result]]
+Job = Callable[[Session, Callback | None], list[Result]]
 
 
 class Files:
@@ -42,7 +43,7 @@ class Files:
         for path in filter(None, (self.json, self.npz, self.plot, self.parts)):
             _try(Path(path))
         if self.plot:
-            _check_picture(self.plot)
+            picture_format(self.plot)
         if self.json and self.blank:
             self.fail(RuntimeError("the run did not finish"))
 
@@ -75,17 +76,6 @@ def _try(path: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise ValueError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _check_picture(path: str) -> None:
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    known = FigureCanvasBase.get_supported_filetypes()
-    ending = Path(path).suffix.removeprefix(".").lower()
-    if ending not in known and ending:
-        raise ValueError(
-            f"cannot write {path}: no format {ending!r}; known: {', '.join(known)}"
-        )
 
 
 class _Watch:
@@ -125,11 +115,6 @@ def run(options: Options) -> bool:
     params = given(options)
     benchmark, exchange = options.benchmark, options.exchange
     calibrates = options.calibrate or options.save_calibration
-    _core.parameters(benchmark)
-    if calibrates and exchange not in _core.models(benchmark):
-        raise LookupError(f"no model of {benchmark} over exchange {exchange}")
-    if options.model:  # its errors come before the run
-        hpccfpga.model(benchmark, exchange=exchange, board=options.model, sizes=[1])
     arguments = ["run", benchmark, f"--exchange={exchange}"]
     if options.kernel:
         arguments.append(f"--kernel={options.kernel}")
@@ -138,53 +123,43 @@ def run(options: Options) -> bool:
         arguments.append("--calibrate")
         stages.append(("calibration", False))
 
-    def job(
-        session: Session, comm: Comm | None, watch: Callback | None
-    ) -> list[Result]:
+    def job(session: Session, watch: Callback | None) -> list[Result]:
         results = [
             session.run(benchmark, kernel=options.kernel, progress=watch, **params)
         ]
         if calibrates:
             shared = {name: params[name] for name in SHARED if name in params}
-            results.append(
-                hpccfpga.calibrate(
-                    device=options.device, comm=comm, progress=watch, **shared
-                )
-            )
+            results.append(session.calibrate(progress=watch, **shared))
         return results
 
-    outputs = ["--json", "--save-calibration"][: len(stages)]
-    return _measure(options, benchmark, exchange, arguments, outputs, stages, job)
+    with _files(options, benchmark, exchange) as files:
+        names = [entry["name"] for entry in _core.parameters(benchmark)]
+        refuse_unknown(options, benchmark, names)
+        if calibrates:
+            models.check(benchmark, exchange, calibrated=True)
+        if options.model:  # its errors come before the run
+            hpccfpga.model(benchmark, exchange=exchange, board=options.model, sizes=[1])
+        outputs = ["--json", "--save-calibration"][: len(stages)]
+        return _measure(options, exchange, files, arguments, outputs, stages, job)
 
 
 def calibrate(options: Options) -> bool:
     """Measure the parts of scheme `pcie`; True if all data was right."""
     params = given(options)
 
-    def job(
-        session: Session, comm: Comm | None, watch: Callback | None
-    ) -> list[Result]:
-        device = options.device
-        return [hpccfpga.calibrate(device=device, comm=comm, progress=watch, **params)]
+    def job(session: Session, watch: Callback | None) -> list[Result]:
+        return [session.calibrate(progress=watch, **params)]
 
     stages = [("calibration", False)]
-    arguments = ["calibrate"]
-    return _measure(options, "calibration", None, arguments, ["--json"], stages, job)
+    with _files(options, "calibration", None) as files:
+        refuse_unknown(options, "calibration", SHARED)
+        arguments = ["calibrate"]
+        return _measure(options, "pcie", files, arguments, ["--json"], stages, job)
 
 
-def _measure(
-    options: Options,
-    benchmark: str,
-    exchange: str | None,
-    arguments: list[str],
-    outputs: list[str],
-    stages: list[tuple[str, bool]],
-    job: Job,
-) -> bool:
-    """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
-    # The text and the exit code say it.
-    warnings.simplefilter("ignore", VerificationWarning)
-    params, rank = given(options), under_mpi()
+@contextmanager
+def _files(options: Options, benchmark: str, exchange: str | None) -> Iterator[Files]:
+    """Give what a measurement writes; an error in the block becomes its JSON."""
     blank = Result(
         kind="measured",
         benchmark=benchmark,
@@ -193,46 +168,57 @@ def _measure(
         emulated=False,
         ranks=max(1, options.ranks or 1),
         verified=False,
-        parameters=params,
+        parameters=given(options),
         provenance=origin(datetime.now(UTC)),
     )
     files = Files(options, blank)
     try:
-        if rank is None and options.ranks not in (None, 1):
-            files.check()
-            arguments += [f"{option(name)}={value}" for name, value in params.items()]
-            if options.device:
-                arguments.append(f"--device={options.device}")
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.default_int_handler)
-            with ExitStack() as stack:
-                watch = None
-                if not options.quiet:
-                    watch = stack.enter_context(_Watch(*stages))
-                results = start(
-                    arguments, outputs, options.ranks, options.timeout, watch
-                )
-            _finish(options, files, results)
-        else:
-            results = _measure_here(options, exchange, files, stages, job)
+        yield files
     except BaseException as error:
-        if not rank and not options.events:
+        if not under_mpi() and not options.events:  # of all ranks, 0 writes
             files.fail(error)
         raise
+
+
+def _measure(
+    options: Options,
+    exchange: str,
+    files: Files,
+    arguments: list[str],
+    outputs: list[str],
+    stages: list[tuple[str, bool]],
+    job: Job,
+) -> bool:
+    """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
+    # The text and the exit code say it.
+    warnings.simplefilter("ignore", VerificationWarning)
+    if under_mpi() is not None or options.ranks in (None, 1):
+        results = _measure_here(options, exchange, files, stages, job)
+        return all(result.verified for result in results)
+    files.check()
+    arguments += [f"{option(name)}={value}" for name, value in given(options).items()]
+    if options.device:
+        arguments.append(f"--device={options.device}")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    with ExitStack() as stack:
+        watch = None
+        if not options.quiet:
+            watch = stack.enter_context(_Watch(*stages))
+        results = start(arguments, outputs, options.ranks, options.timeout, watch)
+    _finish(options, files, results)
     return all(result.verified for result in results)
 
 
 def _measure_here(
     options: Options,
-    exchange: str | None,
+    exchange: str,
     files: Files,
     stages: list[tuple[str, bool]],
     job: Job,
 ) -> list[Result]:
     """Run `job` on this process, or on the ranks that it is one of."""
-    comm = _world(options.ranks)
-    device = options.device if exchange else None
-    with hpccfpga.open(device, exchange or "host", comm) as session:
+    with hpccfpga.open(options.device, exchange, _world(options.ranks)) as session:
         first = session.rank == 0
         if first:
             assert files.blank is not None
@@ -244,7 +230,7 @@ def _measure_here(
                 watch = tell
             elif first and not options.quiet:
                 watch = stack.enter_context(_Watch(*stages))
-            results = job(session, comm, watch)
+            results = job(session, watch)
         session.agree(_error(_finish, options, files, results) if first else None)
     return results
 

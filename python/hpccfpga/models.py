@@ -36,6 +36,7 @@ _FACTS = {
     "network_bandwidth": "host.bandwidth",
 }
 _CHANNELS_PER_KERNEL_PAIR = 2
+_OPTIONAL = "pcie_bandwidth"  # of Eq. 7, which nothing else needs
 
 
 def model(
@@ -55,7 +56,7 @@ def model(
     [Hz] and latency [s]. Over "pcie" (Eq. 2) and "host" they are the curves of a
     calibration, or latencies and bandwidths of links: pcie_latency [s],
     write_bandwidth, read_bandwidth [B/s], network_latency [s], network_bandwidth [B/s],
-    and for Eq. 7 pcie_bandwidth [B/s].
+    and, for Eq. 7 alone, pcie_bandwidth [B/s], which may be missing.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def model(
     Result
         Of kind "modelled": message_size [B], time [s per step], bandwidth [B/s] and the
         parts write_time, exchange_time, read_time [s] that the scheme has, each
-        [points]; summary b_eff [B/s], latency [s] and, where links feed Eq. 2,
+        [points]; summary b_eff [B/s], latency [s] and, where pcie_bandwidth is known,
         pair_bound [B/s] (Eq. 7, for two ranks). `provenance["counts"]` says what the
         bandwidth counts.
 
@@ -91,14 +92,9 @@ def model(
     ValueError
         Unknown, missing or impossible inputs; sizes outside the calibration.
     """
-    if benchmark != "b_eff":
-        raise LookupError(f"no model of {benchmark!r}; known: b_eff")
-    if exchange not in _PARTS:
-        raise LookupError(
-            f"no model of b_eff over exchange {exchange!r}; known: {', '.join(_PARTS)}"
-        )
-    if calibration is not None and (board is not None or exchange == "channel"):
-        raise ValueError("a calibration serves pcie and host, and takes no board")
+    check(benchmark, exchange, calibrated=calibration is not None)
+    if calibration is not None and board is not None:
+        raise ValueError("a calibration takes no board")
     if sizes is None:
         sizes = SIZES if calibration is None else calibration["message_size"].tolist()
     if ranks is None:
@@ -129,9 +125,9 @@ def model(
     mean = _evaluate("mean", bandwidth=found["bandwidth"])["b_eff"]
     summary["b_eff"] = Quantity("B/s", mean.item())
     summary["latency"] = Quantity("s", float(found["time"][np.argmin(size)]))
-    if "pcie_bandwidth" in inputs:
+    if _OPTIONAL in inputs:
         bound = _evaluate(
-            "bound", network=inputs["network_bandwidth"], pcie=inputs["pcie_bandwidth"]
+            "bound", network=inputs["network_bandwidth"], pcie=inputs[_OPTIONAL]
         )
         summary["pair_bound"] = Quantity("B/s", bound["bandwidth"].item())
 
@@ -163,16 +159,29 @@ def model(
     )
 
 
+def check(benchmark: str, exchange: str, calibrated: bool = False) -> None:
+    """Raise LookupError if there is no such model, or none that a calibration feeds."""
+    if benchmark != "b_eff":
+        raise LookupError(f"no model of {benchmark!r}; known: b_eff")
+    known = [name for name, parts in _PARTS.items() if parts or not calibrated]
+    if exchange not in known:
+        fed = " from a calibration" if calibrated else ""
+        raise LookupError(
+            f"no model of b_eff over exchange {exchange!r}{fed}; "
+            f"known: {', '.join(known)}"
+        )
+
+
 def _evaluate(formula: str, **inputs: Any) -> dict[str, np.ndarray]:
     return _core.evaluate("b_eff", formula, inputs)
 
 
 def _names(exchange: str) -> tuple[str, ...]:
-    """Scalar inputs that a scheme needs when nothing was calibrated."""
+    """Scalar inputs that a scheme takes when nothing was calibrated."""
     if exchange == "channel":
         return _CHANNEL
     links = dict.fromkeys(name for part in _PARTS[exchange] for name in _LINKS[part])
-    return (*links, "pcie_bandwidth") if exchange == "pcie" else (*links,)
+    return (*links, _OPTIONAL) if exchange == "pcie" else (*links,)
 
 
 def _inputs(
@@ -197,7 +206,7 @@ def _inputs(
             if name == "replications":
                 values[name] = max(1, fact.value // values["channels"])
                 sources[name] = f"ports / channels, ports from {fact.source}"
-    if missing := [name for name in names if name not in values]:
+    if missing := [name for name in names if name not in (*values, _OPTIONAL)]:
         who = "no board was given, and" if board is None else f"board {board.key} lacks"
         raise ValueError(f"{who} {', '.join(missing)}: give {missing[0]}=... and so on")
     return values, sources

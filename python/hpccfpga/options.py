@@ -34,20 +34,22 @@ def parse(words: list[str]) -> Options:
     """
     parser = _parser(words)
     options, rest = parser.parse_known_args(words)
-    if not rest:
-        return options
     if options.job == "model":
         options.overrides = _overrides(rest)
-        return options
-    if options.job == "run":
-        from hpccfpga import _core
+    elif options.job in ("run", "calibrate"):
+        options.unknown = rest  # refused where the result file is known
+    elif rest:
+        parser.error(f"unknown: {' '.join(rest)}")
+    return options
 
-        names = [entry["name"] for entry in _core.parameters(options.benchmark)]
+
+def refuse_unknown(options: Options, benchmark: str, names: Iterable[str]) -> None:
+    """Raise ValueError for what is none of the parameters `names`."""
+    for word in options.unknown:
         raise ValueError(
-            f"{options.benchmark} has no parameter {rest[0].partition('=')[0]}; "
+            f"{benchmark} has no parameter {word.partition('=')[0]}; "
             f"known: {', '.join(map(option, names))}"
         )
-    parser.error(f"unknown: {' '.join(rest)}")
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:

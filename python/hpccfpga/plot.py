@@ -94,7 +94,9 @@ def plot(
             color="0.4",
         )
     if path is not None:
-        _save(figure, path)
+        ending = picture_format(path)
+        with replacing(path) as file:
+            figure.savefig(file, format=ending, dpi=150)
     return figure
 
 
@@ -227,12 +229,20 @@ def _legend(
         axes[0].legend(handles=handles, frameon=False, fontsize="small")
 
 
-def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """Format that the ending of a picture's path names, PNG without one.
+
+    Raises
+    ------
+    ValueError
+        There is no such format; the message lists the known ones.
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
     ending = Path(path).suffix.removeprefix(".").lower() or "png"
-    known = figure.canvas.get_supported_filetypes()
+    known = FigureCanvasBase.get_supported_filetypes()
     if ending not in known:
         raise ValueError(
             f"cannot write {path}: no format {ending!r}; known: {', '.join(known)}"
         )
-    with replacing(path) as file:
-        figure.savefig(file, format=ending, dpi=150)
+    return ending

@@ -8,7 +8,6 @@ import platform
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cache
@@ -33,7 +32,7 @@ class VerificationWarning(UserWarning):
 class Session:
     """A device and an exchange scheme, held open; use it in a `with` statement.
 
-    Collective over the ranks of `comm`, as are `run`, `agree` and `close`.
+    Collective over the ranks of `comm`, as are `run`, `calibrate`, `agree` and `close`.
 
     Parameters
     ----------
@@ -65,6 +64,7 @@ class Session:
         comm: Comm | None = None,
     ) -> None:
         handle, self._mpi = _handle(comm)
+        self._chosen, self._comm = device, comm
         chosen = "" if device is None else str(device)
         emulation.prepare(exchange)
         self._core = _core.Session(chosen, exchange, handle, self._mpi)
@@ -210,6 +210,60 @@ class Session:
             warn(result)
         return result
 
+    def calibrate(
+        self, *, progress: bool | Callback | None = None, **params: Any
+    ) -> Result:
+        """Measure apart what scheme `pcie` does one after the other.
+
+        Device writes, device reads and the exchange over the host's network, each by
+        all ranks at once; `hpccfpga.model` makes an expectation of them. A part that
+        needs another exchange scheme than this session's opens it for that time.
+
+        Parameters
+        ----------
+        progress : bool or callable, optional
+            As for `run`; the points are those of all three parts.
+        **params
+            Parameters that all benchmarks have: sizes [B], reps, warmup, seed, ...
+
+        Returns
+        -------
+        Result
+            Of benchmark "calibration": message_size [B], and of each part write,
+            exchange and read its `<part>_time` (best repetition of the slowest rank)
+            [s], [points], and its `<part>_samples` [s], [points, reps, ranks].
+
+        Raises
+        ------
+        LookupError, ValueError, TypeError, MemoryError, Error
+            As `Session` and `run`.
+        """
+        parts = {}
+        with ExitStack() as stack:
+            near = self._over(stack, self._chosen, "pcie")
+            far = self._over(stack, None, "host")
+            watch = progress if callable(progress) else None
+            if progress is True and self.rank == 0:
+                watch = stack.enter_context(make_progress("calibration", rows=False))
+            for number, (part, session, benchmark, extra) in enumerate(
+                (
+                    ("write", near, "transfer", {"part": "write"}),
+                    ("exchange", far, "b_eff", {}),
+                    ("read", near, "transfer", {"part": "read"}),
+                )
+            ):
+                told = watch and _shifted(watch, number, 3)
+                parts[part] = session.run(benchmark, progress=told, **extra, **params)
+        return _calibration(parts)
+
+    def _over(
+        self, stack: ExitStack, device: str | int | None, exchange: str
+    ) -> Session:
+        """Give this session if it is over `exchange`, else one that `stack` closes."""
+        if self.exchange == exchange:
+            return self
+        return stack.enter_context(Session(device, exchange, self._comm))
+
 
 def open(
     device: str | int | None = None, exchange: str = "pcie", comm: Comm | None = None
@@ -250,78 +304,20 @@ def calibrate(
     *,
     device: str | int | None = None,
     comm: Comm | None = None,
-    sizes: Iterable[int] | str | None = None,
     progress: bool | Callback | None = None,
     **params: Any,
 ) -> Result:
-    """Measure apart what scheme `pcie` does one after the other.
+    """Measure the parts of scheme `pcie`, in a session of its own.
 
-    Device writes, device reads and the exchange over the host's network, each by all
-    ranks at once; `hpccfpga.model` makes an expectation of them.
-
-    Parameters
-    ----------
-    device, comm
-        As for `Session`.
-    sizes : iterable of int, optional
-        Message sizes [B]; default 2^0 ... 2^20.
-    progress : bool or callable, optional
-        As for `Session.run`; the points are those of all three parts.
-    **params
-        Parameters that all benchmarks have: reps, warmup, seed, deadline, ...
+    See `Session` and `Session.calibrate`.
 
     Returns
     -------
     Result
-        Of benchmark "calibration": message_size [B], and of each part write, exchange
-        and read its `<part>_time` (best repetition of the slowest rank) [s], [points],
-        and its `<part>_samples` [s], [points, reps, ranks].
-
-    Raises
-    ------
-    LookupError, ValueError, TypeError, MemoryError, Error
-        As `Session` and `Session.run`.
+        Of benchmark "calibration".
     """
-    if sizes is not None:
-        params["sizes"] = sizes if isinstance(sizes, str) else list(sizes)
-    parts = {}
-    with ExitStack() as stack:
-        near = stack.enter_context(Session(device, "pcie", comm))
-        far = stack.enter_context(Session(None, "host", comm))
-        watch = progress if callable(progress) else None
-        if progress is True and near.rank == 0:
-            watch = stack.enter_context(make_progress("calibration", rows=False))
-        for number, (part, session, benchmark, extra) in enumerate(
-            (
-                ("write", near, "transfer", {"part": "write"}),
-                ("exchange", far, "b_eff", {}),
-                ("read", near, "transfer", {"part": "read"}),
-            )
-        ):
-            told = watch and _shifted(watch, number, 3)
-            parts[part] = session.run(benchmark, progress=told, **extra, **params)
-    first = parts["write"]
-    columns = {"message_size": first.columns["message_size"]}
-    for part, result in parts.items():
-        columns[f"{part}_time"] = result.columns["time"]
-    for part, result in parts.items():
-        columns[f"{part}_samples"] = result.columns["samples"]
-    right = np.logical_and.reduce([r["verified"] for r in parts.values()])
-    columns["verified"] = Column("1", right)
-    notes = [note for r in parts.values() for note in r.provenance["notes"]]
-    return Result(
-        kind="measured",
-        benchmark="calibration",
-        exchange=None,
-        device=first.device,
-        emulated=first.emulated,
-        ranks=first.ranks,
-        verified=bool(right.all()),
-        parameters={k: v for k, v in first.parameters.items() if k != "part"},
-        columns=columns,
-        summary={},
-        provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},
-    )
+    with Session(device, "pcie", comm) as session:
+        return session.calibrate(progress=progress, **params)
 
 
 def benchmarks() -> dict[str, dict[str, Any]]:
@@ -412,6 +408,32 @@ def _described(program: kernels.Kernel, path: Any) -> dict[str, Any]:
     """Provenance of the kernels."""
     where = {} if path is None else {"path": os.fspath(path)}
     return {"name": program.stem, **where, **program.manifest}
+
+
+def _calibration(parts: dict[str, Result]) -> Result:
+    """One result of three: of write, exchange and read."""
+    first = parts["write"]
+    columns = {"message_size": first.columns["message_size"]}
+    for part, result in parts.items():
+        columns[f"{part}_time"] = result.columns["time"]
+    for part, result in parts.items():
+        columns[f"{part}_samples"] = result.columns["samples"]
+    right = np.logical_and.reduce([r["verified"] for r in parts.values()])
+    columns["verified"] = Column("1", right)
+    notes = [note for r in parts.values() for note in r.provenance["notes"]]
+    return Result(
+        kind="measured",
+        benchmark="calibration",
+        exchange=None,
+        device=first.device,
+        emulated=first.emulated,
+        ranks=first.ranks,
+        verified=bool(right.all()),
+        parameters={k: v for k, v in first.parameters.items() if k != "part"},
+        columns=columns,
+        summary={},
+        provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},
+    )
 
 
 def _shifted(watch: Callback, part: int, parts: int) -> Callback:

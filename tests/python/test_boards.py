@@ -19,6 +19,8 @@ def test_every_number_has_a_unit_and_a_source(key):
         assert (fact.unit is None) == isinstance(fact.value, str), name
         assert len(fact.source) > 4, name
         assert isinstance(fact.verified, bool), name
+        for word in ("not checked", "estimate", "fit of"):
+            assert not (fact.verified and word in fact.source), name
 
 
 @pytest.mark.parametrize("key", KEYS)

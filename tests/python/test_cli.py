@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -169,7 +170,14 @@ BAD = [
     (["run", "b_eff", "--save-calibration=."], 2, "cannot write .: it is a folder"),
     (["run", "b_eff", "--plot=r.doc"], 2, "cannot write r.doc: no format 'doc'; known"),
     (["run", "b_eff", "--model=cardboard"], 2, "no board 'cardboard'; known: 520n"),
-    (["run", "transfer", "--calibrate"], 2, 'no model "transfer"; known: b_eff'),
+    (["run", "transfer", "--calibrate"], 2, "no model of 'transfer'; known: b_eff"),
+    (
+        ["run", "b_eff", "--exchange=mean", "--calibrate"],
+        2,
+        "over exchange 'mean' from",
+    ),
+    (["run", "b_eff", "--exchange=channel", "--calibrate"], 2, "known: pcie, host"),
+    (["calibrate", "--colour=1"], 2, "calibration has no parameter --colour; known: "),
     (["model", "linpack"], 2, "no model of 'linpack'; known: b_eff"),
     (["model", "b_eff", "--exchange=wifi"], 2, "no model of b_eff over exchange 'wifi"),
     (["model", "b_eff", "--width=wide"], 2, "--width: 'wide' is not a number"),
@@ -202,13 +210,25 @@ def test_nothing_is_written_over_before_the_paths_are_checked(call, tmp_path):
 
 
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
-def test_json_is_written_when_a_run_fails(call, tmp_path, ranks):
-    code, _, err = call("run", "b_eff", "--sizes=0", *ranks, "--json=r.json")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "b_eff", "--sizes=0"],
+        ["run", "linpack", "--n=3"],
+        ["run", "b_eff", "--colour=1"],
+        ["run", "b_eff", "--model=cardboard"],
+        ["run", "b_eff", "--exchange=channel", "--calibrate"],
+        ["calibrate", "--colour=1"],
+    ],
+    ids=" ".join,
+)
+def test_json_is_written_when_a_run_fails(call, tmp_path, ranks, words):
+    code, _, err = call(*words, *ranks, "--json=r.json")
     assert code == 2
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["verified"] is False
     assert document["columns"] == {}
-    assert document["parameters"] == {"sizes": "0"}
+    assert document["parameters"] == ({"sizes": "0"} if "--sizes=0" in words else {})
     assert f"hpccfpga: {document['provenance']['error']}\n" == err
     assert hf.Result.from_json(tmp_path / "r.json").ranks == 1 + bool(ranks)
 
@@ -249,9 +269,36 @@ def test_no_opencl_platform_is_code_3(command):
     assert "apt install pocl-opencl-icd" in answer.stdout
 
 
-def test_a_reader_that_leaves(tmp_path):
-    os.system(f"{sys.executable} -m hpccfpga list 2>{tmp_path}/err | true")
-    assert (tmp_path / "err").read_text() == ""
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_a_reader_that_leaves(ranks, tmp_path):
+    words = ["run", "b_eff", "--reps=20", *ranks, f"--json={tmp_path}/r.json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hpccfpga", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert "message size" in process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+    assert json.loads((tmp_path / "r.json").read_text())["verified"] is False
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_reader_that_leaves_at_the_end(code):
+    """What was verified stays so: only the last words find no reader."""
+    script = (
+        "import sys; from hpccfpga import cli; "
+        f"cli.JOBS['list'] = lambda _: print('last words') or {code}; "
+        "sys.exit(cli.main(['list']))"
+    )
+    buffered = os.environ | {"PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, env=buffered
+    ) as process:
+        process.stdout.close()
+    assert process.returncode == code
 
 
 def test_a_bug_is_one_line_too(call, monkeypatch):
@@ -274,6 +321,7 @@ def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
     monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path / "file" / "x"))
     assert not doctor.examine()
     out = capfd.readouterr().out
-    assert "mpirun: one rank only: apt install openmpi-bin" in out
+    assert "mpirun: one rank only: mpirun not found" in out
+    assert "apt install openmpi-bin" in out
     assert "set HPCCFPGA_CACHE" in out
     assert "no run is possible" in out

@@ -100,6 +100,7 @@ def test_from_a_rank_of_another_mpirun(mpirun):
             'no exchange scheme "wifi"; known: chan',
         ),
         (ValueError, {"sizes": [0]}, "sizes: 0 is not within"),
+        (ValueError, {"reps": None}, "reps: None is not a number"),
         (ValueError, {"colour": 1}, "b_eff has no parameter --colour; known: --sizes"),
         (ValueError, {"kernel": "/nowhere.cl"}, "kernel: /nowhere.cl is of no use"),
         (ValueError, {"ranks": 0}, "ranks: 0 is not a number from 1 up"),
@@ -149,18 +150,6 @@ def test_an_interrupt_ends_all(number):
     assert time.monotonic() - before < 5  # 0.1 where nothing else runs
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
     assert gone("--reps=999979")
-
-
-def test_a_killed_rank_is_named(mpirun):
-    """As real as it gets without the library: a rank kills itself."""
-    answer = mpirun(
-        2,
-        "import signal\ncomm.Barrier()\n"
-        "if rank == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "comm.Barrier()",
-    )
-    assert "process rank 1" in answer.stderr
-    assert answer.returncode == 137
 
 
 @pytest.mark.parametrize(

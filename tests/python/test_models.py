@@ -68,10 +68,14 @@ def test_equation_2_tends_to_equation_7():
         **fast,
         **links,
     )
-    assert r["bandwidth"][0] == pytest.approx(r.summary["pair_bound"].value)
+    fastest = r["bandwidth"][0]
+    assert fastest == pytest.approx(r.summary["pair_bound"].value)
+    del links["pcie_bandwidth"]  # only Eq. 7 asks for it
+    r = model("b_eff", exchange="pcie", network_bandwidth=12.5e9, **fast, **links)
+    assert set(r.summary) == {"b_eff", "latency"}
     slow = model("b_eff", exchange="pcie", board="520n", ranks=2, sizes=[1, 2**40])
     assert slow["time"][0] == pytest.approx(2 * 30e-6 + 1.11e-6, rel=1e-3)
-    assert slow["bandwidth"][1] < r["bandwidth"][0]
+    assert slow["bandwidth"][1] < fastest
 
 
 @pytest.mark.parametrize("exchange", ["channel", "pcie", "host"])
@@ -169,6 +173,8 @@ def test_a_result_that_is_no_calibration_is_refused():
         model("b_eff", exchange="pcie", calibration=measured())
     with pytest.raises(ValueError, match="takes no board"):
         model("b_eff", exchange="pcie", calibration=calibration(), board="520n")
+    with pytest.raises(LookupError, match="'channel' from a calibration; known: pcie"):
+        model("b_eff", exchange="channel", calibration=calibration())
     with pytest.raises(ValueError, match="no input clock here; known: none"):
         model("b_eff", exchange="host", calibration=calibration(), clock=1)
 

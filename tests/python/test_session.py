@@ -147,6 +147,23 @@ def test_calibration():
     np.testing.assert_allclose(model["time"], total)
 
 
+def test_a_calibration_opens_no_device_twice(monkeypatch):
+    opened = []
+    whole = hf.Session.__init__
+
+    def counted(self, *arguments):
+        opened.append(arguments[1])
+        whole(self, *arguments)
+
+    monkeypatch.setattr(hf.Session, "__init__", counted)
+    for exchange, others in (("pcie", ["host"]), ("host", ["pcie"])):
+        with hf.open(None, exchange) as session:
+            assert session.calibrate(sizes=[64], reps=1).verified
+            assert session.run("b_eff", sizes=[64], reps=1).verified
+        assert opened == [exchange, *others]
+        opened.clear()
+
+
 def test_what_there_is():
     assert {"b_eff", "transfer"} <= set(hf.benchmarks())
     sizes = hf.benchmarks()["b_eff"]["parameters"]["sizes"]
