@@ -345,6 +345,7 @@ def exchanges() -> dict[str, str]:
 
 def devices() -> list[dict[str, Any]]:
     """Every device of every runtime, with name, memory [B], type and so on."""
+    emulation.prepare()
     return [dict(device) for device in _core.devices()]
 
 
