@@ -103,7 +103,7 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
                              size_t *n_points) {
     b_eff *s = state;
     s->env = *env;
-    HF_TRY(hf_sweep_read(&s->sweep, args));
+    s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
     size_t largest = (size_t)hf_sweep_largest(&s->sweep);
     return env->exchange->ops->kernel_routed ? b_eff_pairs_take(s, args, largest)

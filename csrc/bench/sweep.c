@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-#include "core/error.h"
-
-hf_status hf_sweep_read(hf_sweep *out, const hf_args *args) {
+hf_sweep hf_sweep_of(const hf_args *args) {
     hf_sweep sweep = {
         .timer = hf_args_chosen(args, "loop", "timer"),
         .loop_upper = (size_t)hf_args_number(args, "loop_upper"),
@@ -13,11 +11,7 @@ hf_status hf_sweep_read(hf_sweep *out, const hf_args *args) {
         .channel_width = (size_t)hf_args_number(args, "channel_width"),
     };
     sweep.sizes = hf_args_list(args, "sizes", &sweep.n);
-    if (sweep.loop_lower > sweep.loop_upper)
-        return hf_fail(HF_EARG, "loop_lower: %zu is above loop_upper, %zu",
-                       sweep.loop_lower, sweep.loop_upper);
-    *out = sweep;
-    return HF_OK;
+    return sweep;
 }
 
 double hf_sweep_largest(const hf_sweep *sweep) {
@@ -40,5 +34,7 @@ size_t hf_sweep_inner(const hf_sweep *sweep, size_t point) {
     size_t chunk = 2 * sweep->channel_width;
     size_t chunks = ((size_t)sweep->sizes[point] + chunk - 1) / chunk;
     size_t steps = sweep->loop_upper / chunks;
-    return steps > sweep->loop_lower ? steps : sweep->loop_lower;
+    if (steps < sweep->loop_lower)
+        steps = sweep->loop_lower;
+    return steps < sweep->loop_upper ? steps : sweep->loop_upper;
 }

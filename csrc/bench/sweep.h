@@ -11,10 +11,11 @@
      "1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,"      \
      "262144,524288,1048576", NULL, NULL, 1, 2147483648.0, HF_INTS},                   \
     {"loop", "steps per sample: published, max(loop_upper / ceil(size / "              \
-     "(2 channel_width)), loop_lower); or timer, as few as the clock resolves",        \
+     "(2 channel_width)), loop_lower) but no more than loop_upper; or timer, as few "  \
+     "as the clock resolves",                                                          \
      "published", "published|timer", NULL, 0, 0, HF_TEXT},                             \
-    {"loop_upper", "most steps per sample", "2048", NULL, NULL, 1, 1e9, HF_INT},       \
-    {"loop_lower", "fewest steps per sample", "4", NULL, NULL, 1, 1e9, HF_INT},        \
+    {"loop_upper", "most steps per sample", "1024", NULL, NULL, 1, 1e9, HF_INT},       \
+    {"loop_lower", "fewest steps per sample", "32", NULL, NULL, 1, 1e9, HF_INT},        \
     {"channel_width", "width of an external channel [B]", "32", NULL,                  \
      "HF_CHANNEL_WIDTH", 8, 4096, HF_INT}
 /* clang-format on */
@@ -26,7 +27,7 @@ typedef struct hf_sweep {
     bool timer;
 } hf_sweep;
 
-hf_status hf_sweep_read(hf_sweep *out, const hf_args *args);
+hf_sweep hf_sweep_of(const hf_args *args);
 double hf_sweep_largest(const hf_sweep *sweep);
 /** Index of the smallest size. */
 size_t hf_sweep_smallest(const hf_sweep *sweep);

@@ -35,7 +35,7 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     transfer *s = state;
     s->env = *env;
     s->reads = hf_args_chosen(args, "part", "read");
-    HF_TRY(hf_sweep_read(&s->sweep, args));
+    s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
     size_t bytes = (size_t)hf_sweep_largest(&s->sweep);
     HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes));

@@ -211,6 +211,7 @@ static hf_status points_take(hf_loop *l) {
     hf_status status =
         scratch ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
     status = hf_agree(l->session->net, status);
+    assert(status != HF_OK || scratch);
     for (size_t i = 0; status == HF_OK && i < l->n_points; i++) {
         status = point_take(l, i, scratch);
         if (status == HF_OK)

@@ -210,7 +210,8 @@ static hf_status entries_pick(const opencl_entry **out, const opencl_entry *all,
             match = i == index;
         else
             match = hf_opencl_contains(all[i].info.platform, selector) ||
-                    hf_opencl_contains(all[i].info.name, selector);
+                    hf_opencl_contains(all[i].info.name, selector) ||
+                    hf_opencl_contains(all[i].info.version, selector);
         if (match)
             matches[n_matches++] = i;
     }

@@ -110,7 +110,7 @@ class Comparison:
                     times = f"{np.nanmedian(work):.3g} times"
                     found.append(f"{name} counts {times} as much per step in b as in a")
         for letter, result in (("a", self.a), ("b", self.b)):
-            found += [f"{letter} is {text}" for text in result._warnings()]
+            found += [f"{letter} is {text}" for text in result.warnings]
         return found
 
     def table(self) -> str:

@@ -408,4 +408,4 @@ def _complete(
 
 def _same(path: Path, field: str, found: Any, needed: Any) -> None:
     if found != needed:
-        raise ValueError(f"{path}: {field} is {found!r}, {needed!r} is needed")
+        raise ValueError(f"{path}: {field} is {found!r}, {needed!r} was asked for")

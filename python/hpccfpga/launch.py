@@ -102,8 +102,9 @@ def launch(
     with ExitStack() as stack:
         watch = progress if callable(progress) else None
         if progress is True:
-            title = f"{benchmark}, {ranks} ranks"
             rows = benchmark != "calibration"
+            scheme = f" {exchange}" if rows else ""
+            title = f"{benchmark}{scheme}, {ranks} ranks"
             watch = stack.enter_context(make_progress(title, rows))
         (result,) = start(arguments, ["--json"], ranks, timeout, watch)
     warn(result)

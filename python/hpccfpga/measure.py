@@ -296,12 +296,5 @@ def _finish(options: Options, files: Files, results: list[Result]) -> None:
     for model in modelled:
         print(hpccfpga.compare(measured, model).table(), end="\n\n")
     live = measured.benchmark != "calibration" and not options.quiet
-    print(_closing(measured) if live or modelled else measured.table())
+    print(measured.table(rows=not (live or modelled)))
     files.save(measured, *modelled)
-
-
-def _closing(result: Result) -> str:
-    """All but the rows, which were shown while they came."""
-    notes = [f"note: {note}" for note in result.provenance.get("notes", [])]
-    head = [result._headline(), *result._warnings()]
-    return "\n".join([*head, result._summary_line(), *notes])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hpccfpga.errors import under_mpi
-from hpccfpga.result import digits, scaling
+from hpccfpga.tables import digits, scaling
 
 Callback = Callable[[int, int, dict[str, float]], object]
 """Called after each point with its number, the number of points, and its values."""
@@ -104,9 +104,11 @@ class _Notebook(Progress):
         self.handle: Any = display(self._bar(0, 1), display_id=True)
         return self
 
-    def write(self, text: str) -> None:
+    def __call__(self, point: int, n_points: int, row: Mapping[str, float]) -> None:
         if self.rows:
-            self.text = " ".join(text.split())
+            values = (f"{name}: {value}" for name, value in _shown(row).items())
+            self.text = ", ".join(values)
+        self.advance(point + 1, n_points)
 
     def advance(self, done: int, n_points: int) -> None:
         self.handle.update(self._bar(done, n_points))

@@ -381,16 +381,17 @@ class Result:
 
         return plot(self, path=path, ax=ax)
 
-    def table(self) -> str:
+    def table(self, *, rows: bool = True) -> str:
         """Aligned text: one line per point, in units that people read.
 
-        A rate of a point whose data was wrong reads "failed".
+        A rate of a point whose data was wrong reads "failed". Without `rows` only what
+        stands around them.
         """
-        text = [self._headline(), *self._warnings()]
-        if self.columns:
-            text += ["", *lines(self._cells())]
+        text = [self._headline(), *self.warnings]
+        if rows and self.columns:
+            text += ["", *lines(self._cells()), ""]
         if self.summary:
-            text += ["", self._summary_line()]
+            text.append(self._summary_line())
         text += [f"note: {note}" for note in self.provenance.get("notes", [])]
         return "\n".join(text)
 
@@ -398,7 +399,7 @@ class Result:
         parts = [f"<div><b>{html.escape(self._headline())}</b>"]
         parts += [
             f'<div style="color:#b00020;font-weight:bold">{html.escape(text)}</div>'
-            for text in self._warnings()
+            for text in self.warnings
         ]
         if self.columns:
             parts.append(html_table(self._cells()))
@@ -417,7 +418,8 @@ class Result:
             words.append("verified")
         return ", ".join(words)
 
-    def _warnings(self) -> list[str]:
+    @property
+    def warnings(self) -> list[str]:
         """Return what a reader must know before trusting the numbers."""
         found = [EMULATED] * self.emulated + [NOT_VERIFIED] * (self.verified is False)
         if "error" in self.provenance:

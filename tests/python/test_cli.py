@@ -163,7 +163,7 @@ BAD = [
     (["run", "b_eff", "--json=gone/r.json"], 2, "cannot write gone/r.json: No such"),
     (["run", "b_eff", "--json=."], 2, "cannot write .: it is a folder"),
     (["run", "b_eff", "--save-calibration=."], 2, "cannot write .: it is a folder"),
-    (["run", "b_eff", "--plot=r.doc"], 2, "cannot write r.doc: no format 'doc'; kno"),
+    (["run", "b_eff", "--plot=r.doc"], 2, "cannot write r.doc: no format 'doc'; known"),
     (["run", "b_eff", "--model=cardboard"], 2, "no board 'cardboard'; known: 520n"),
     (["run", "transfer", "--calibrate"], 2, 'no model "transfer"; known: b_eff'),
     (["model", "linpack"], 2, "no model of 'linpack'; known: b_eff"),
