@@ -127,6 +127,19 @@ def _devices(options: Options) -> int:
     return OK
 
 
+def _topology(options: Options) -> int:
+    from hpccfpga import topology
+
+    wiring = topology.links(options.topology, ranks=options.ranks, ports=options.ports)
+    print(topology.table(wiring))
+    if options.plot:
+        hpccfpga.plot_topology(
+            options.topology, ranks=options.ranks, ports=options.ports, path=options.plot
+        )
+        print(f"wrote {options.plot}")
+    return OK
+
+
 def _boards(options: Options) -> int:
     if options.board:
         print(hpccfpga.board(options.board).table())
@@ -228,6 +241,7 @@ JOBS = {
     "calibrate": _calibrate,
     "compare": _compare,
     "devices": _devices,
+    "topology": _topology,
     "doctor": _doctor,
     "list": _list,
     "model": _model,
