@@ -140,6 +140,13 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--exchange", default="pcie")
     command.add_argument("--device")
     command.add_argument("--output", "-o", default=".", metavar="FOLDER")
+    command.add_argument("--target", help="for a board: intel or xilinx")
+    command.add_argument("--board", default="520n", help="with --target")
+    command.add_argument("--platform", help="what the compiler calls the board")
+    command.add_argument("--replications", type=int, default=2, help="with --target")
+    command.add_argument(
+        "--print", action="store_true", help="with --target: say what to run"
+    )
     if words[:2] == ["kernels", "build"]:
         _add_knobs(command)
     return parser
