@@ -100,7 +100,9 @@ class Report:
 def two_ranks(report: Report, rounds: list[dict]) -> None:
     """Print times and ratios of two ranks."""
     middle = lambda of: median(of(r) for r in rounds)  # noqa: E731
-    print(f"{'size [B]':>9}{'pcie':>10}{'1 pair':>10}{'2 pairs':>10}  time per step [us]")
+    print(
+        f"{'size [B]':>9}{'pcie':>10}{'1 pair':>10}{'2 pairs':>10}  time per step [us]"
+    )
     for size in rounds[0]["pcie"]:
         row = "".join(
             f"{1e6 * middle(lambda r, n=n, s=size: r[n][s]['time']):>10.2f}"
@@ -139,7 +141,9 @@ def many_ranks(report: Report) -> None:
     """Print how long 21 sizes take on more ranks than cores."""
     for ranks, most in ((4, 60), (8, 60), (16, 300)):
         start = time.monotonic()
-        b_eff(ranks, "channel", "--reps", "2", "--loop-upper", "64", "--loop-lower", "1")
+        b_eff(
+            ranks, "channel", "--reps", "2", "--loop-upper", "64", "--loop-lower", "1"
+        )
         seconds = time.monotonic() - start
         report.line(f"{ranks} ranks, 21 sizes verified", seconds, "s", 0, most)
 

@@ -133,9 +133,8 @@ def _topology(options: Options) -> int:
     wiring = topology.links(options.topology, ranks=options.ranks, ports=options.ports)
     print(topology.table(wiring))
     if options.plot:
-        hpccfpga.plot_topology(
-            options.topology, ranks=options.ranks, ports=options.ports, path=options.plot
-        )
+        size = {"ranks": options.ranks, "ports": options.ports}
+        hpccfpga.plot_topology(options.topology, path=options.plot, **size)
         print(f"wrote {options.plot}")
     return OK
 

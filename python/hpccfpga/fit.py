@@ -44,7 +44,9 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
         for name in ("message_size", "time", "bandwidth")
     )
     if len(np.unique(np.ceil(size / (_CHANNELS * width)))) < 2:
-        raise ValueError("a fit needs sizes of two different numbers of chunks at least")
+        raise ValueError(
+            "a fit needs sizes of two different numbers of chunks at least"
+        )
     found = _core.evaluate(
         "b_eff",
         "fit",

@@ -112,7 +112,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         "topology",
         nargs="?",
         default="published",
-        help="published, ring, pairs, torus:PxQ, RANK:PORT-RANK:PORT,... or a .json file",
+        help="published, ring, pairs, torus:PxQ, RANK:PORT-RANK:PORT,..., or a file",
     )
     command.add_argument("--ranks", type=int, default=2)
     command.add_argument("--ports", type=int, default=4, help="of each rank")

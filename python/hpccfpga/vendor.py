@@ -1,6 +1,6 @@
 """Vendors' compilers for boards: their command lines, and the files they need.
 
-Nothing here runs a compiler: building a bitstream takes hours on a machine that has one.
+Nothing here runs a compiler: a bitstream takes hours on a machine that has one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Job:
         if self.target == "intel":
             binary = str(folder / f"{self.stem}.aocx")
             head = ["aoc", f"-board={self.platform}", "-DHF_INTEL", *self.defines]
-            return [[*head, f"-I{folder}", str(folder / f"{self.stem}.cl"), "-o", binary]]
+            return [
+                [*head, f"-I{folder}", str(folder / f"{self.stem}.cl"), "-o", binary]
+            ]
         source = str(folder / f"{self.stem}.cpp")
         head = ["v++", "-t", "hw", "--platform", self.platform]
         objects, lines = [], []

@@ -23,13 +23,17 @@ def test_finds_what_it_was_made_of():
 
 @pytest.mark.parametrize(("ranks", "worst"), [(1, 0.013), (2, 0.013), (16, 0.035)])
 def test_published_runs_of_2021(ranks, worst):
-    """The latency of the data sheet, 520 ns, is optimistic: Eq. 4 is 6 % above b_eff."""
-    run = hf.published("b_eff", board="520n", exchange="channel", ranks=ranks, source="2021")
+    """The latency of the data sheet, 520 ns, is optimistic: Eq. 4 is 6 % high."""
+    run = hf.published(
+        "b_eff", board="520n", exchange="channel", ranks=ranks, source="2021"
+    )
     fitted = hf.fit(run)
     assert fitted.summary["latency"].value == pytest.approx(675e-9, rel=0.005)
     assert fitted.summary["chunk_time"].value == pytest.approx(6.48e-9, rel=0.011)
     assert np.abs(fitted["residual"]).max() < worst
-    assert fitted.summary["b_eff"].value == pytest.approx(run["bandwidth"].mean(), rel=0.02)
+    assert fitted.summary["b_eff"].value == pytest.approx(
+        run["bandwidth"].mean(), rel=0.02
+    )
     model = hf.model("b_eff", exchange="channel", board="520n", ranks=ranks)
     ratio = model["bandwidth"] / run["bandwidth"]
     assert ratio[0] == pytest.approx(1.30, abs=0.01)
@@ -46,7 +50,11 @@ def test_published_runs_of_2019(ranks):
         "b_eff", board="520n", exchange="channel", ranks=ranks, source="README"
     )
     model = hf.model(
-        "b_eff", exchange="channel", board="520n", ranks=ranks, sizes=run["message_size"]
+        "b_eff",
+        exchange="channel",
+        board="520n",
+        ranks=ranks,
+        sizes=run["message_size"],
     )
     ratio = model["bandwidth"] / run["bandwidth"]
     assert ratio[20] == pytest.approx(2.017, abs=0.002)
@@ -70,4 +78,6 @@ def test_what_cannot_be_fitted():
     with pytest.raises(ValueError, match="only b_eff over channel"):
         hf.fit(hf.run("b_eff", exchange="host", sizes=[1, 100], reps=1))
     with pytest.raises(ValueError, match="two different numbers of chunks"):
-        hf.fit(hf.run("b_eff", exchange="channel", device="host", sizes=[1, 64], reps=1))
+        hf.fit(
+            hf.run("b_eff", exchange="channel", device="host", sizes=[1, 64], reps=1)
+        )

@@ -54,7 +54,11 @@ def test_from_a_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[]", "no JSON with links"), ("{", "no JSON"), ('{"links": 3}', "no list of texts")],
+    [
+        ("[]", "no JSON with links"),
+        ("{", "no JSON"),
+        ('{"links": 3}', "no list of texts"),
+    ],
 )
 def test_a_bad_file(tmp_path, text, words):
     path = tmp_path / "wires.json"

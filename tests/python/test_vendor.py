@@ -13,7 +13,14 @@ HLS = Path(__file__).parents[1] / "kernels" / "hls"
 
 def build(command, folder, *words):
     return command(
-        "kernels", "build", "b_eff", "--exchange=channel", "--print", "-o", folder, *words
+        "kernels",
+        "build",
+        "b_eff",
+        "--exchange=channel",
+        "--print",
+        "-o",
+        folder,
+        *words,
     )
 
 
@@ -36,9 +43,10 @@ def test_xilinx(command, tmp_path):
     assert answer.returncode == 0, answer.stderr
     lines = [line for line in answer.stdout.splitlines() if line.startswith("v++")]
     assert len(lines) == 3, "two kernels and the link"
-    assert "sc=b_eff_recv_0.held_0:b_eff_send_0.held_0" in (
-        tmp_path / "b_eff_stream.cfg"
-    ).read_text().splitlines()
+    assert (
+        "sc=b_eff_recv_0.held_0:b_eff_send_0.held_0"
+        in (tmp_path / "b_eff_stream.cfg").read_text().splitlines()
+    )
     if compiler := shutil.which("c++"):
         flags = [word for word in shlex.split(lines[0]) if word.startswith("-D")]
         check = [compiler, "-std=c++14", f"-I{HLS}", "-fsyntax-only", "-w", *flags]
