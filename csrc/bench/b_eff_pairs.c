@@ -35,9 +35,10 @@ static void pair_fill(b_eff *s, int i) {
     }
     p->send_ends[2] = (hf_end){i, true, false};
     p->recv_ends[2] = (hf_end){i, true, true};
-    s->streams[2 * i] = (hf_stream){
+    hf_stream *streams = &s->streams[2 * (size_t)i];
+    streams[0] = (hf_stream){
         p->names[0], {p->send, p->send_args, N_SEND_ARGS, 1, 0}, p->send_ends, N_ENDS};
-    s->streams[2 * i + 1] = (hf_stream){
+    streams[1] = (hf_stream){
         p->names[1], {p->recv, p->recv_args, N_RECV_ARGS, 1, 0}, p->recv_ends, N_ENDS};
 }
 

@@ -122,7 +122,7 @@ enum { N_WIRINGS = sizeof wirings / sizeof wirings[0] };
 
 static hf_status torus_check(shape *s, const char *topology) {
     int end = 0;
-    if (sscanf(topology, "torus:%dx%d%n", &s->rows, &s->columns, &end) != 2 ||
+    if (sscanf(topology, "torus:%6dx%6d%n", &s->rows, &s->columns, &end) != 2 ||
         topology[end] || s->rows < 1 || s->columns < 1 ||
         s->rows * s->columns != s->ranks)
         return hf_fail(HF_EARG, "topology: \"%s\" is no torus:PxQ of %d ranks",
@@ -142,7 +142,7 @@ static hf_status cables_parse(hf_link *links, size_t *n, const char *topology) {
         hf_link link;
         char kind = 0;
         int end = 0;
-        if (sscanf(at, "%d:%d%c%d:%d%n", &link.from, &link.out, &kind, &link.to,
+        if (sscanf(at, "%6d:%6d%c%6d:%6d%n", &link.from, &link.out, &kind, &link.to,
                    &link.in, &end) != 5 ||
             (kind != '-' && kind != '>') || (at[end] && at[end] != ','))
             return hf_fail(

@@ -186,8 +186,8 @@ static void deadlock_test(const program *good) {
                       rank == 0 ? "chunk + (message == 2) < chunks" : "chunk < chunks");
     hf_status status;
     double start = hf_clock_now();
-    hf_result *result =
-        RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=9", "deadline=2");
+    hf_result *result = RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=9",
+                            "loop_lower=4", "deadline=2");
     CHECK(status == HF_EDEVICE && !result, "%s", hf_error());
     CHECK(hf_clock_now() - start < 20);
     CHECK(strstr(hf_error(), "deadlock: ") &&

@@ -139,7 +139,8 @@ static void registry_test(void) {
     const hf_exchange_ops *ops;
     CHECK(hf_exchange_find(&ops, "pcie") == HF_OK && strcmp(ops->name, "pcie") == 0);
     CHECK(hf_exchange_find(&ops, "smoke") == HF_ENOENT);
-    CHECK(strstr(hf_error(), "\"smoke\"; known: channel, host, pcie"), "%s", hf_error());
+    CHECK(strstr(hf_error(), "\"smoke\"; known: channel, host, pcie"), "%s",
+          hf_error());
     static const char *const kinds[] = {"bench", "device", "exchange", "model",
                                         "transport"};
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {

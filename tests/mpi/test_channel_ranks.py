@@ -12,8 +12,8 @@ def test_channels_verify(mpirun, ranks):
     answer = mpirun(
         ranks,
         "import numpy as np\n"
-        "wirings = {}, {'replications': 1}, {'topology': 'ring'}, "
-        "{'channel_depth': 5}\n"
+        "wirings = ({}, {'replications': 1}, {'topology': 'ring'},\n"
+        "           {'channel_depth': 5})\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    for more in wirings:\n"
         f"        r = s.run('b_eff', {SMALL}, **more)\n"
@@ -96,8 +96,8 @@ def test_a_killed_rank_ends_the_others(mpirun):
     answer = mpirun(
         3,
         "import os, signal, threading\n"
-        "end = threading.Timer(2, os.kill, (os.getpid(), signal.SIGKILL))\n"
-        "if rank == 1: end.start()\n"
+        "me = os.getpid(), signal.SIGKILL\n"
+        "if rank == 1: threading.Timer(2, os.kill, me).start()\n"
         "hf.run('b_eff', exchange='channel', comm=comm, loop_upper=10**8, sizes=[1],\n"
         "       reps=1, deadline=30)",
         timeout=60,

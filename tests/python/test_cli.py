@@ -147,7 +147,11 @@ BAD = [
     (["run"], 2, "the following arguments are required: benchmark"),
     (["run", "linpack"], 2, 'no benchmark "linpack"; known: b_eff'),
     (["run", "linpack", "--n=3"], 2, 'no benchmark "linpack"; known: b_eff'),
-    (["run", "b_eff", "--exchange=wifi"], 2, 'no exchange scheme "wifi"; known: chan'),
+    (
+        ["run", "b_eff", "--exchange=wifi"],
+        2,
+        'no exchange scheme "wifi"; known: chan',
+    ),
     (["run", "b_eff", "--device=abacus"], 2, 'no OpenCL device "abacus"; known: 0'),
     (["run", "b_eff", "--colour=1"], 2, "b_eff has no parameter --colour; known: --s"),
     (["run", "b_eff", "--sizes=0"], 2, "sizes: 0 is not within 1 .. "),

@@ -94,7 +94,11 @@ def test_from_a_rank_of_another_mpirun(mpirun):
     ("kind", "options", "line"),
     [
         (LookupError, {"benchmark": "linpack"}, 'no benchmark "linpack"; known: b_eff'),
-        (LookupError, {"exchange": "wifi"}, 'no exchange scheme "wifi"; known: chan'),
+        (
+            LookupError,
+            {"exchange": "wifi"},
+            'no exchange scheme "wifi"; known: chan',
+        ),
         (ValueError, {"sizes": [0]}, "sizes: 0 is not within"),
         (ValueError, {"colour": 1}, "b_eff has no parameter --colour; known: --sizes"),
         (ValueError, {"kernel": "/nowhere.cl"}, "kernel: /nowhere.cl is of no use"),
