@@ -44,7 +44,7 @@ static int cause_find(const verdict *all, int size) {
 hf_status hf_agree(hf_transport *net, hf_status status) {
     if (net->size == 1)
         return status;
-    verdict mine = {.status = status};
+    verdict mine = {.status = (int)status};
     if (status != HF_OK)
         snprintf(mine.text, sizeof mine.text, "%s", hf_error());
     verdict *all = malloc((size_t)net->size * sizeof *all);

@@ -181,18 +181,25 @@ static hf_status entries_fail(const opencl_entry *all, size_t n, const char *sel
     return hf_fail(HF_ENOENT, "no OpenCL device \"%s\"; known: %s", selector, known);
 }
 
+/** A device of the default platform, its type the default type: hardware, else a CPU that
+ *  stands in for it, and an emulator only where there is nothing else. */
+static size_t entries_default(const opencl_entry *all, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!all[i].info.emulated)
+            return i;
+    for (size_t i = 0; i < n; i++)
+        if (all[i].info.type == HF_CPU)
+            return i;
+    return 0;
+}
+
 /** The device that `selector` and the node-local rank mean. */
 static hf_status entries_pick(const opencl_entry **out, const opencl_entry *all,
                               size_t n, const char *selector, int local_rank) {
     bool number = selector[strspn(selector, "0123456789")] == '\0';
     unsigned long index = strtoul(selector, NULL, 10);
-    size_t first = 0; /* device of the default platform, its type the default type */
-    while (first < n && all[first].info.type == HF_CPU)
-        first++;
-    bool cpu = first == n;
-    if (cpu)
-        first = 0;
-
+    size_t first = entries_default(all, n);
+    bool cpu = all[first].info.type == HF_CPU;
     size_t matches[MAX_DEVICES], n_matches = 0;
     for (size_t i = 0; i < n; i++) {
         bool match;

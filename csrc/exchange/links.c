@@ -186,6 +186,9 @@ static hf_status links_fill(hf_link *links, size_t *n, const char *topology, sha
 hf_status hf_links_make(hf_link **links, size_t *n, const char *topology, int ranks,
                         int ports) {
     shape s = {.ranks = ranks, .ports = ports};
+    if (ranks < 1 || ports < 1)
+        return hf_fail(HF_EARG, "topology: %d ranks with %d ports: at least 1 of each",
+                       ranks, ports);
     size_t room = (size_t)ranks * (size_t)ports + 2 * cables_count(topology), count = 0;
     hf_link *made = malloc(room * sizeof *made);
     if (!made)

@@ -36,6 +36,43 @@ static void channel_eval(size_t n, const double *const *in, double *const *out) 
     }
 }
 
+/* Eq. 3 turned round: latency and time of a chunk from measured times, by least squares
+ * of the relative residuals, so that each size counts the same. */
+static const hf_term fit_inputs[] = {
+    {"message_size", "B", "length L of a message"},
+    {"measured", "s", "one step"},
+    {"channels", "1", "channels of one kernel pair that carry a message together"},
+    {"width", "B", "bytes of a packet, one on each channel for a chunk"},
+    {0},
+};
+static const hf_term fit_outputs[] = {
+    {"time", "s", "one step, as fitted"},
+    {"residual", "1", "measured over fitted time, less 1"},
+    {"latency", "s", "of a message; the same at every size"},
+    {"chunk_time", "s", "of a chunk; the same at every size"},
+    {0},
+};
+
+static void fit_eval(size_t n, const double *const *in, double *const *out) {
+    double a = 0, b = 0, c = 0, u = 0, v = 0; /* normal equations of l + k p = t */
+    for (size_t i = 0; i < n; i++) {
+        double k = ceil(in[0][i] / (in[2][i] * in[3][i])), w = 1 / in[1][i];
+        a += w * w;
+        b += w * w * k;
+        c += w * w * k * k;
+        u += w;
+        v += w * k;
+    }
+    double det = a * c - b * b;
+    for (size_t i = 0; i < n; i++) {
+        double k = ceil(in[0][i] / (in[2][i] * in[3][i]));
+        out[2][i] = (u * c - v * b) / det;
+        out[3][i] = (a * v - b * u) / det;
+        out[0][i] = out[2][i] + k * out[3][i];
+        out[1][i] = in[1][i] / out[0][i] - 1;
+    }
+}
+
 /* Eq. 2. */
 static const hf_term pcie_inputs[] = {
     {"message_size", "B", "length L of a message"},
@@ -118,6 +155,8 @@ static const hf_formula formulas[] = {
     {"pcie",
      "Eq. 2: read, MPI and write one after the other; counts one message per rank",
      pcie_inputs, time_and_bandwidth, false, pcie_eval},
+    {"fit", "Eq. 3 fitted: latency and time of a chunk from measured times", fit_inputs,
+     fit_outputs, false, fit_eval},
     {"host", "Eq. 2 without a device: MPI alone; counts one message per rank",
      host_inputs, time_and_bandwidth, false, host_eval},
     {"link", "latency plus size over bandwidth: one term of Eq. 2 from a data sheet",

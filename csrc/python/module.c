@@ -4,9 +4,11 @@
 #define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL hf_array_api
 #include <numpy/arrayobject.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "links.h"
 #include "model.h"
 
 enum { MAX_TERMS = 16 };
@@ -124,6 +126,32 @@ static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
     char text[8192];
     hf_mpi_library(text, sizeof text);
     return PyUnicode_FromString(text);
+}
+
+static PyObject *links_list(size_t n, const hf_link *links) {
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *link = Py_BuildValue("(iiii)", links[i].from, links[i].out,
+                                       links[i].to, links[i].in);
+        if (!link || PyList_SetItem(list, (Py_ssize_t)i, link) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *core_links(PyObject *module, PyObject *args) {
+    const char *topology;
+    int ranks, ports;
+    hf_link *links;
+    size_t n;
+    if (!PyArg_ParseTuple(args, "sii:links", &topology, &ranks, &ports))
+        return NULL;
+    hf_status status = hf_links_make(&links, &n, topology, ranks, ports);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    PyObject *list = links_list(n, links);
+    free(links);
+    return list;
 }
 
 /* ---- models ---- */
@@ -268,6 +296,9 @@ static PyMethodDef core_methods[] = {
      "devices()\n--\n\nEvery device of every runtime as a dict."},
     {"mpi_library", core_mpi_library, METH_NOARGS,
      "mpi_library()\n--\n\nVersion of the MPI library that the extension uses."},
+    {"links", core_links, METH_VARARGS,
+     "links(topology, ranks, ports, /)\n--\n\n"
+     "Links of a topology: rank and port that send, rank and port that receive."},
     {"models", core_models, METH_O,
      "models(name, /)\n--\n\nFormulas of a model: summary, inputs and outputs."},
     {"evaluate", core_evaluate, METH_VARARGS,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hpccfpga._core import Error
     from hpccfpga.boards import Board, board, boards
     from hpccfpga.comparison import Comparison, compare
+    from hpccfpga.fit import fit
     from hpccfpga.launch import launch
     from hpccfpga.models import model
     from hpccfpga.plot import plot
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         open,
         run,
     )
+    from hpccfpga.topology import Link, links, plot_topology
 
     __version__: str
 
@@ -36,6 +38,7 @@ __all__ = [
     "Column",
     "Comparison",
     "Error",
+    "Link",
     "Quantity",
     "Result",
     "Session",
@@ -48,10 +51,13 @@ __all__ = [
     "compare",
     "devices",
     "exchanges",
+    "fit",
     "launch",
+    "links",
     "model",
     "open",
     "plot",
+    "plot_topology",
     "published",
     "published_list",
     "run",
@@ -61,6 +67,7 @@ _HOME = {
     "_core": ("Error",),
     "boards": ("Board", "board", "boards"),
     "comparison": ("Comparison", "compare"),
+    "fit": ("fit",),
     "launch": ("launch",),
     "models": ("model",),
     "plot": ("plot",),
@@ -76,6 +83,7 @@ _HOME = {
         "open",
         "run",
     ),
+    "topology": ("Link", "links", "plot_topology"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

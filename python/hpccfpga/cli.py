@@ -127,6 +127,18 @@ def _devices(options: Options) -> int:
     return OK
 
 
+def _topology(options: Options) -> int:
+    from hpccfpga import topology
+
+    wiring = topology.links(options.topology, ranks=options.ranks, ports=options.ports)
+    print(topology.table(wiring))
+    if options.plot:
+        size = {"ranks": options.ranks, "ports": options.ports}
+        hpccfpga.plot_topology(options.topology, path=options.plot, **size)
+        print(f"wrote {options.plot}")
+    return OK
+
+
 def _boards(options: Options) -> int:
     if options.board:
         print(hpccfpga.board(options.board).table())
@@ -208,6 +220,8 @@ def _compare(options: Options) -> int:
 def _build(options: Options) -> int:
     from hpccfpga import _core, emulation, kernels
 
+    if options.target:
+        return _build_for_board(options)
     emulation.prepare(options.exchange)
     core = _core.Session(options.device or "", options.exchange)
     known = [name for name, _ in _core.components("bench")]
@@ -222,12 +236,41 @@ def _build(options: Options) -> int:
     return OK
 
 
+def _build_for_board(options: Options) -> int:
+    import shlex
+
+    from hpccfpga import _core, vendor
+
+    kind = "stream" if options.exchange == "channel" else "memory"
+    hpccfpga.board(options.board)
+    folder, knobs = Path(options.output), given(options)
+    for name in options.benchmarks or ["b_eff"]:
+        own = {e["name"]: e for e in _core.parameters(name) if e["macro"] is not None}
+        values = {k: knobs.get(k, int(e["default"])) for k, e in own.items()}
+        job = vendor.Job(
+            options.target,
+            options.board,
+            f"{name}_{kind}",
+            {k: int(v) for k, v in values.items()},
+            {k: str(e["macro"]) for k, e in own.items()},
+            options.platform,
+            options.replications,
+        )
+        for path in job.write(folder):
+            print(f"wrote {path}")
+        if options.print:
+            for line in job.commands(folder):
+                print(shlex.join(line))
+    return OK
+
+
 JOBS = {
     "boards": _boards,
     "build": _build,
     "calibrate": _calibrate,
     "compare": _compare,
     "devices": _devices,
+    "topology": _topology,
     "doctor": _doctor,
     "list": _list,
     "model": _model,

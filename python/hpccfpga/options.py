@@ -109,6 +109,17 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--source", help="words of the source")
     _add_files(command)
 
+    command = add("topology", "show which ports are wired to which")
+    command.add_argument(
+        "topology",
+        nargs="?",
+        default="published",
+        help="published, ring, pairs, torus:PxQ, RANK:PORT-RANK:PORT,..., or a file",
+    )
+    command.add_argument("--ranks", type=int, default=2)
+    command.add_argument("--ports", type=int, default=4, help="of each rank")
+    command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
+
     command = add("show", "show a saved result")
     command.add_argument("file")
     command = add("plot", "draw saved results into one picture")
@@ -131,6 +142,13 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--exchange", default="pcie")
     command.add_argument("--device")
     command.add_argument("--output", "-o", default=".", metavar="FOLDER")
+    command.add_argument("--target", help="for a board: intel or xilinx")
+    command.add_argument("--board", default="520n", help="with --target")
+    command.add_argument("--platform", help="what the compiler calls the board")
+    command.add_argument("--replications", type=int, default=2, help="with --target")
+    command.add_argument(
+        "--print", action="store_true", help="with --target: say what to run"
+    )
     if words[:2] == ["kernels", "build"]:
         _add_knobs(command)
     return parser

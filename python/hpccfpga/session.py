@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, emulation, kernels
+from hpccfpga import _core, emulation, kernels, topology
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
 from hpccfpga.result import Column, Quantity, Result
@@ -171,6 +171,8 @@ class Session:
         start = datetime.now(UTC)
         program, error = None, None
         try:
+            if "topology" in params:
+                params = {**params, "topology": topology.text(params["topology"])}
             program = kernels.load(self._core, benchmark, params, kernel)
         except BaseException as raised:
             error = raised
@@ -341,6 +343,7 @@ def exchanges() -> dict[str, str]:
 
 def devices() -> list[dict[str, Any]]:
     """Every device of every runtime, with name, memory [B], type and so on."""
+    emulation.prepare()
     return [dict(device) for device in _core.devices()]
 
 

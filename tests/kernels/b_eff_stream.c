@@ -21,9 +21,11 @@ static unsigned reference_byte(uint64_t i, uint64_t key, uint64_t stamp) {
     return (unsigned)((h / 16777216 + stamp % 256) % 256);
 }
 
+enum { NONE, FLIP, REPEAT, SWAP };
+
 /** What happens to packet number `at` on the way into port 0. */
 typedef struct fault {
-    enum { NONE, FLIP, REPEAT, SWAP } kind;
+    int kind;
     ulong at;
 } fault;
 

@@ -1,0 +1,75 @@
+"""Intel's FPGA emulator: the same kernels with real I/O channels, a pipe per link."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hpccfpga import emulation
+
+PREFIX = Path(sys.prefix)
+pytestmark = pytest.mark.skipif(
+    not (PREFIX / "lib" / "libintelocl_emu.so").is_file(),
+    reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]",
+)
+OPEN = "with hf.open('FPGA Emulation', exchange='channel', comm=comm) as s:\n"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_verifies(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        OPEN + "    for replications in (1, 2):\n"
+        "        r = s.run('b_eff', sizes=[1, 65, 1000], reps=1, loop_upper=4,\n"
+        "                  loop_lower=1, replications=replications)\n"
+        "        assert r.verified and r.emulated, r\n"
+        "say('done')",
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
+def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):
+    answer = mpirun(
+        2,
+        "from hpccfpga import kernels\n"
+        "text = (kernels.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
+        "bad = text.replace('chunk < chunks', 'chunk + (message == 1) < chunks', 1)\n"
+        f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
+        "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[200], reps=1, "
+        "loop_upper=8)\n"
+        "    try: s.run('b_eff', kernel=path, deadline=5, **small)\n"
+        "    except hf.Error as error: say(error)\n"
+        "    assert s.run('b_eff', **small).verified",
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2
+    assert all("deadlock: " in line for line in lines)
+
+
+def test_pipes_go_with_their_owner(mpirun):
+    """A killed run leaves its folders; the next one takes them away."""
+    folders = lambda: set(Path("/tmp").glob("hpccfpga-pipes-*"))  # noqa: E731
+    before = folders()
+    killed = mpirun(
+        1, OPEN + "    import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert killed.returncode != 0
+    left = folders() - before
+    assert left
+    answer = mpirun(
+        1, OPEN + "    say(s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified)"
+    )
+    assert answer.stdout.split() == ["True"], answer.stderr
+    assert not left & folders()
+
+
+def test_default_device_stays(command):
+    """An emulator is taken only where it is asked for."""
+    assert emulation.vendors(sys.prefix) is not None
+    answer = command("run", "b_eff", "--sizes=1", "--reps=1")
+    assert answer.returncode == 0, answer.stderr
+    assert "FPGA Emulation" not in answer.stdout

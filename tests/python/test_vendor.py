@@ -1,0 +1,68 @@
+"""Command lines and files for the vendors' compilers."""
+
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HLS = Path(__file__).parents[1] / "kernels" / "hls"
+
+
+def build(command, folder, *words):
+    return command(
+        "kernels",
+        "build",
+        "b_eff",
+        "--exchange=channel",
+        "--print",
+        "-o",
+        folder,
+        *words,
+    )
+
+
+def test_intel(command, tmp_path):
+    answer = build(command, tmp_path, "--target=intel", "--channel-width=64")
+    assert answer.returncode == 0, answer.stderr
+    line = shlex.split(answer.stdout.splitlines()[-1])
+    assert line[0] == "aoc"
+    assert {"-DHF_INTEL", "-DHF_CHANNEL_WIDTH=64", "-DHF_REPLICATIONS=2"} <= set(line)
+    assert str(tmp_path / "b_eff_stream.cl") in line
+    manifest = json.loads((tmp_path / "b_eff_stream.aocx.json").read_text())
+    assert manifest["knobs"] == {"channel_width": 64}
+    for header in ("hf_kernel.h", "hf_channel.h", "b_eff_payload.h"):
+        assert (tmp_path / header).is_file()
+
+
+def test_xilinx(command, tmp_path):
+    words = ("--target=xilinx", "--board=u280", "--replications=1")
+    answer = build(command, tmp_path, *words)
+    assert answer.returncode == 0, answer.stderr
+    lines = [line for line in answer.stdout.splitlines() if line.startswith("v++")]
+    assert len(lines) == 3, "two kernels and the link"
+    assert (
+        "sc=b_eff_recv_0.held_0:b_eff_send_0.held_0"
+        in (tmp_path / "b_eff_stream.cfg").read_text().splitlines()
+    )
+    if compiler := shutil.which("c++"):
+        flags = [word for word in shlex.split(lines[0]) if word.startswith("-D")]
+        check = [compiler, "-std=c++14", f"-I{HLS}", "-fsyntax-only", "-w", *flags]
+        source = str(tmp_path / "b_eff_stream.cpp")
+        subprocess.run([*check, source], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--target=amd"], "target: 'amd' is not one of intel, xilinx"),
+        (["--target=xilinx"], "no xilinx platform known for board '520n'"),
+        (["--target=intel", "--board=999x"], "999x"),
+    ],
+)
+def test_refused(command, tmp_path, words, line):
+    answer = build(command, tmp_path, *words)
+    assert answer.returncode == 2
+    assert line in answer.stderr
