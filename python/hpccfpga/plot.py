@@ -94,10 +94,15 @@ def plot(
             color="0.4",
         )
     if path is not None:
-        ending = picture_format(path)
-        with replacing(path) as file:
-            figure.savefig(file, format=ending, dpi=150)
+        save(figure, path)
     return figure
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure, whole or not at all, in the format of the path's ending."""
+    ending = picture_format(path)
+    with replacing(path) as file:
+        figure.savefig(file, format=ending, dpi=150)
 
 
 def _figure(path: Any, ax: Sequence[Axes] | None) -> tuple[Figure, Sequence[Axes]]:

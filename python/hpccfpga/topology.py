@@ -145,7 +145,7 @@ def plot_topology(
             bbox={"boxstyle": "circle", "facecolor": "white"},
         )  # fmt: skip
     if path is not None:
-        from hpccfpga.plot import _save
+        from hpccfpga.plot import save
 
-        _save(figure, path)
+        save(figure, path)
     return figure
