@@ -320,8 +320,8 @@ static void mpi_renew(hf_transport *base) {
     mpi *net = (mpi *)base;
     int raised = 1;
     MPI_Status status;
-    /* Alarms of ended epochs, before their tags come again. */
-    while (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, net->alarms, &raised, &status) ==
+    /* Alarms of the ended epoch, before its tag comes again. */
+    while (MPI_Iprobe(MPI_ANY_SOURCE, net->epoch, net->alarms, &raised, &status) ==
                MPI_SUCCESS &&
            raised)
         MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, net->alarms,
