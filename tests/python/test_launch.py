@@ -126,7 +126,7 @@ def test_a_deadline_ends_all(capfd):
     before = time.monotonic()
     with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
         hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
-    assert time.monotonic() - before < 4 + 6  # where other work runs too
+    assert time.monotonic() - before < 4 + 40  # hours without; the machine may stall
     assert gone("--reps=999983")
     assert capfd.readouterr().err == ""
 
@@ -146,8 +146,8 @@ def test_an_interrupt_ends_all(number):
     time.sleep(1)
     process.send_signal(number)
     before = time.monotonic()
-    _, err = process.communicate(timeout=20)
-    assert time.monotonic() - before < 5  # 0.1 where nothing else runs
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - before < 40  # hours without; the machine may stall
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
     assert gone("--reps=999979")
 
