@@ -315,6 +315,14 @@ def test_debug_shows_where(capfd, monkeypatch):
     assert "Traceback" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["json", "kernel", "device", "plot"])
+def test_an_empty_word_is_refused(call, tmp_path, name):
+    code, out, err = call("run", "b_eff", "--exchange=host", *SMALL, f"--{name}", "")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"--{name}: nothing given" in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PATH", str(tmp_path))
