@@ -71,6 +71,7 @@ def test_run_with_calibration(call, tmp_path, ranks):
     assert (code, err) == (0, "")
     assert "bandwidth b / a" in out
     assert re.search(r"the model is (within|off by more than) 10 % at ", out)
+    assert f"wrote {tmp_path}/r.svg, {parts}\n" in out
     assert "<svg" in (tmp_path / "r.svg").read_text()
     code, out, _ = call("model", "b_eff", f"--calibration={parts}")
     assert code == 0
@@ -321,6 +322,12 @@ def test_an_empty_word_is_refused(call, tmp_path, name):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"--{name}: nothing given" in err
     assert not list(tmp_path.iterdir())
+
+
+def test_more_ranks_than_the_machine_bears_are_refused(call):
+    code, out, err = call("run", "b_eff", "--ranks=100000", "--quiet")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"the {64 * os.cpu_count()} started here at most, 64 per core" in err
 
 
 def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
