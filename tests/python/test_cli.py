@@ -77,6 +77,8 @@ def test_run_with_calibration(call, tmp_path, ranks):
     assert code == 0
     assert "b_eff, modelled, exchange pcie" in out
     assert call("show", parts)[0] == 0
+    words = ["--exchange=host", f"--calibration={parts}"]
+    assert "EMULATED" not in call("model", "b_eff", *words)[1]
 
 
 def test_run_beside_the_model_of_a_board(call):
@@ -107,6 +109,8 @@ def test_model_published_show_plot_compare(call, tmp_path):
     code, out, err = call("published", "b_eff", *choice, "--json=p")
     assert (code, err) == (0, "")
     assert call("show", "p")[1] in out + "\n"
+    assert "source: pc2/" in out
+    assert "counts: bytes sent by all ranks per second: ranks x replications" in out
     assert call("compare", "m", "p")[0] == 0
     assert call("plot", "m", "p", "-o", "both.pdf") == (0, "wrote both.pdf\n", "")
     assert (tmp_path / "both.pdf").read_bytes()[:4] == b"%PDF"
