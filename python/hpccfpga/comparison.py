@@ -91,12 +91,15 @@ class Comparison:
         total = int(np.isfinite(self.ratio).sum())
         at = f"{digits(self.worst.at)} {unit}".removesuffix(" 1")
         most = f"{at} ({_percent(self.worst.ratio)})"
+        if total == 1:
+            noun = noun.removesuffix("s")
+        every = "the one" if total == 1 else f"all {total}"
         if self.off:
             return (
                 f"{who} is off by more than 10 % at {len(self.off)} of {total} {noun}: "
                 f"most at {most}"
             )
-        return f"{who} is within 10 % at all {total} {noun}: farthest at {most}"
+        return f"{who} is within 10 % at {every} {noun}: farthest at {most}"
 
     @property
     def notes(self) -> list[str]:
@@ -119,7 +122,7 @@ class Comparison:
 
     def _why(self, work: float) -> str:
         """Say in words if the replications explain that b counts `work` times a."""
-        a, b = (int(r.parameters.get("replications", 1)) for r in (self.a, self.b))
+        a, b = (int(r.parameters.get("replications") or 1) for r in (self.a, self.b))
         if abs(work * a / b - 1) > 0.01:
             return ""
         return (

@@ -153,7 +153,13 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("benchmarks", nargs="*", metavar="BENCHMARK")
     command.add_argument("--exchange", default="pcie")
     command.add_argument("--device")
-    command.add_argument("--output", "-o", default=".", metavar="FOLDER")
+    command.add_argument(
+        "--output",
+        "-o",
+        default=".",
+        metavar="FOLDER",
+        help="default: the current folder",
+    )
     command.add_argument("--target", help="for a board: intel or xilinx")
     command.add_argument("--board", default="520n", help="with --target")
     command.add_argument("--platform", help="what the compiler calls the board")
@@ -270,9 +276,16 @@ def _overrides(words: list[str]) -> dict[str, float]:
     return found
 
 
+def _whole(text: str) -> int:
+    number = float(text)
+    if number != int(number):
+        raise ValueError
+    return int(number)
+
+
 def sizes(text: str | None) -> list[int] | None:
-    """Numbers out of text like 1,64,1024."""
+    """Numbers out of text like 1,64,1e3, as a run reads it."""
     try:
-        return text and [int(size) for size in text.split(",")]  # type: ignore[return-value]
-    except ValueError:
+        return text and [_whole(size) for size in text.split(",")]  # type: ignore[return-value]
+    except (ValueError, OverflowError):
         raise ValueError(f"--sizes: {text!r} is not like 1,64,1024") from None

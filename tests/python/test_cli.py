@@ -102,7 +102,7 @@ def test_model_published_show_plot_compare(call, tmp_path):
     assert code == 0
     assert "b_eff 7.772 GB/s" in out
     words = ["--exchange=channel", "--board=520n", "--clock=78125000"]
-    code, out, _ = call("model", "b_eff", *words, "--sizes=1,64", "--ranks", "2")
+    code, out, _ = call("model", "b_eff", *words, "--sizes=1,1e3", "--ranks", "2")
     assert code == 0
     assert out.count("\n") >= 5
     choice = ["--exchange=channel", "--ranks=1", "--source=2021"]
@@ -332,6 +332,13 @@ def test_more_ranks_than_the_machine_bears_are_refused(call):
     code, out, err = call("run", "b_eff", "--ranks=100000", "--quiet")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"the {64 * os.cpu_count()} started here at most, 64 per core" in err
+
+
+def test_doctor_asks_for_the_driver_of_a_named_folder(command, tmp_path):
+    folder = str(tmp_path)
+    names = {"OCL_ICD_VENDORS": folder, "OPENCL_VENDOR_PATH": folder}
+    out = command("doctor", **names).stdout
+    assert f"is a working driver in OCL_ICD_VENDORS={folder}" in out
 
 
 def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
