@@ -192,7 +192,8 @@ def _published(options: Options) -> int:
     }
     if not choice:
         for run in hpccfpga.published_list(options.benchmark):
-            who = f"{run['board']:8}{run['exchange']:9}{run['ranks']:3} ranks"
+            ranks = f"{run['ranks']:3} rank{'s' * (run['ranks'] != 1)}"
+            who = f"{run['board']:8}{run['exchange']:9}{ranks:9}"
             print(f"{who}  {run['source']}: {run['log']}")
         return OK
     result = hpccfpga.published(options.benchmark, **choice)

@@ -91,12 +91,15 @@ class Comparison:
         total = int(np.isfinite(self.ratio).sum())
         at = f"{digits(self.worst.at)} {unit}".removesuffix(" 1")
         most = f"{at} ({_percent(self.worst.ratio)})"
+        if total == 1:
+            noun = noun.removesuffix("s")
+        every = "the one" if total == 1 else f"all {total}"
         if self.off:
             return (
                 f"{who} is off by more than 10 % at {len(self.off)} of {total} {noun}: "
                 f"most at {most}"
             )
-        return f"{who} is within 10 % at all {total} {noun}: farthest at {most}"
+        return f"{who} is within 10 % at {every} {noun}: farthest at {most}"
 
     @property
     def notes(self) -> list[str]:
@@ -108,10 +111,23 @@ class Comparison:
                 work = (b * time_b) / (a * time_a)
                 if np.isfinite(work).any() and abs(np.nanmedian(work) - 1) > 0.01:
                     times = f"{np.nanmedian(work):.3g} times"
-                    found.append(f"{name} counts {times} as much per step in b as in a")
+                    text = f"{name} counts {times} as much per step in b as in a"
+                    found.append(text + self._why(float(np.nanmedian(work))))
         for letter, result in (("a", self.a), ("b", self.b)):
             found += [f"{letter} is {text}" for text in result.warnings]
+            found += [
+                f"{letter}: {text}" for text in result.provenance.get("notes", [])
+            ]
         return found
+
+    def _why(self, work: float) -> str:
+        """Say in words if the replications explain that b counts `work` times a."""
+        a, b = (int(r.parameters.get("replications") or 1) for r in (self.a, self.b))
+        if abs(work * a / b - 1) > 0.01:
+            return ""
+        return (
+            f": a step is {a} of a rank's messages in a, {b} in b, one per replication"
+        )
 
     def table(self) -> str:
         """Aligned text: both results and their ratio at each common point."""
@@ -163,9 +179,14 @@ def compare(a: Result, b: Result) -> Comparison:
 
     Raises
     ------
+    TypeError
+        No result.
     ValueError
         Different benchmarks, no point or no quantity in common.
     """
+    for result in (a, b):
+        if not isinstance(result, Result):
+            raise TypeError(f"only results can be compared, not {result!r}")
     if a.benchmark != b.benchmark:
         raise ValueError(f"cannot compare {a.benchmark} with {b.benchmark}")
     if not a.labels or not b.labels or a.labels[0] != b.labels[0]:

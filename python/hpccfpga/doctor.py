@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import subprocess
 import sys
@@ -62,17 +63,22 @@ def examine() -> bool:
 
 
 def _examine_devices(found: _Findings) -> None:
+    names = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")  # before we set them ourselves
+    ways = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+    hint = f"; is a working driver in {' and '.join(ways)}?" if ways else ""
     try:
         devices = [d for d in hpccfpga.devices() if d["runtime"] != "host"]
     except hpccfpga.Error as error:
-        found.bad("devices", str(error))
+        found.bad("devices", f"{error}{hint}")
         return
     for device in devices:
         where = f"{device['platform']}, {device['version']}"
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         print(f"         {where}, driver {device['driver']}")
     if not devices:
-        found.bad("OpenCL device", "none; for the CPU: apt install pocl-opencl-icd")
+        found.bad(
+            "OpenCL device", f"none; for the CPU: apt install pocl-opencl-icd{hint}"
+        )
 
 
 def _examine_kernels(found: _Findings) -> None:

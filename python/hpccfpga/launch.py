@@ -29,6 +29,9 @@ from hpccfpga.session import warn
 EVENT = "\x1e"
 """Opens a line of JSON by which rank 0 tells of a point or an error (RFC 7464)."""
 
+RANKS_PER_CORE = 64
+"""Ranks that are started here at most, per core of this machine."""
+
 GRACE = 2.0
 """Time from a polite end to a forced one [s]."""
 
@@ -72,7 +75,7 @@ def launch(
     benchmark : str
         One of `hpccfpga.benchmarks()`, or "calibration".
     ranks : int
-        Number of ranks, also more than there are cores.
+        Number of ranks, also more than there are cores, up to 64 per core.
     exchange, device, kernel, **params
         As for `hpccfpga.run`; `exchange` and `kernel` do not apply to "calibration".
     timeout : float
@@ -147,6 +150,12 @@ def start(
     """
     if not isinstance(ranks, int) or ranks < 1:
         raise ValueError(f"ranks: {ranks!r} is not a number from 1 up")
+    most = RANKS_PER_CORE * (os.cpu_count() or 1)
+    if ranks > most:
+        raise ValueError(
+            f"ranks: {ranks} are more than the {most} started here at most, "
+            f"{RANKS_PER_CORE} per core; for several machines call mpirun yourself"
+        )
     if not timeout > 0:
         raise ValueError(f"timeout: {timeout!r} is not a time above 0 s")
     command = [*arguments, f"--ranks={ranks}"]

@@ -55,14 +55,15 @@ class Files:
                 self.blank.to_json(self.json)
 
     def save(self, *results: Result) -> None:
-        """Write the first result, and a picture of all."""
+        """Write the first result, and a picture of all; say what was written."""
         if self.json:
             results[0].to_json(self.json)
         if self.npz:
             results[0].to_npz(self.npz)
         if self.plot:
             hpccfpga.plot(*results, path=self.plot)
-        if written := list(filter(None, (self.json, self.npz, self.plot))):
+        paths = (self.json, self.npz, self.plot, self.parts)
+        if written := list(filter(None, paths)):
             print(f"wrote {', '.join(written)}")
 
 

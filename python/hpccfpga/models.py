@@ -144,7 +144,8 @@ def model(
         benchmark="b_eff",
         exchange=exchange,
         device=getattr(hardware, "key", None) or getattr(calibration, "device", None),
-        emulated=calibration is not None and calibration.emulated,
+        # The exchange part alone is of host memory, whatever device was beside it.
+        emulated=calibration is not None and calibration.emulated and "write" in parts,
         ranks=int(ranks),
         verified=None,
         parameters={"sizes": size.tolist(), **inputs},

@@ -18,10 +18,20 @@ _PARAMETER = "parameter "
 
 
 class _Parser(argparse.ArgumentParser):
-    """One line about a wrong option, not a page."""
+    """One line about a wrong option, not a page; an empty word is none."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.register("type", None, _word)  # of what names no type
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; see {self.prog} --help")
+
+
+def _word(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("nothing given")
+    return text
 
 
 def parse(words: list[str]) -> Options:
@@ -61,6 +71,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     version = hpccfpga.__version__ if "--version" in words else ""
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands.type = str  # all words of the command, which checks its own
 
     def add(name: str, summary: str) -> _Parser:
         command = commands.add_parser(
@@ -131,6 +142,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 
     kernels = commands.add_parser("kernels", help="build kernels", allow_abbrev=False)
     jobs = kernels.add_subparsers(metavar="COMMAND", required=True)
+    jobs.type = str
     command = jobs.add_parser(
         "build",
         help="compile kernels for a device",
@@ -141,7 +153,13 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("benchmarks", nargs="*", metavar="BENCHMARK")
     command.add_argument("--exchange", default="pcie")
     command.add_argument("--device")
-    command.add_argument("--output", "-o", default=".", metavar="FOLDER")
+    command.add_argument(
+        "--output",
+        "-o",
+        default=".",
+        metavar="FOLDER",
+        help="default: the current folder",
+    )
     command.add_argument("--target", help="for a board: intel or xilinx")
     command.add_argument("--board", default="520n", help="with --target")
     command.add_argument("--platform", help="what the compiler calls the board")
@@ -224,6 +242,7 @@ def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
     command.add_argument(
         option(entry["name"]),
         dest=_PARAMETER + entry["name"],
+        type=str,  # the benchmark's own table refuses
         default=argparse.SUPPRESS,
         metavar="|".join(entry["choices"] or []) or entry["kind"].upper(),
         help=f"{entry['summary']}; default: {default}".replace("%", "%%"),
@@ -257,9 +276,16 @@ def _overrides(words: list[str]) -> dict[str, float]:
     return found
 
 
+def _whole(text: str) -> int:
+    number = float(text)
+    if number != int(number):
+        raise ValueError
+    return int(number)
+
+
 def sizes(text: str | None) -> list[int] | None:
-    """Numbers out of text like 1,64,1024."""
+    """Numbers out of text like 1,64,1e3, as a run reads it."""
     try:
-        return text and [int(size) for size in text.split(",")]  # type: ignore[return-value]
-    except ValueError:
+        return text and [_whole(size) for size in text.split(",")]  # type: ignore[return-value]
+    except (ValueError, OverflowError):
         raise ValueError(f"--sizes: {text!r} is not like 1,64,1024") from None

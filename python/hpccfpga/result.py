@@ -392,7 +392,7 @@ class Result:
             text += ["", *lines(self._cells()), ""]
         if self.summary:
             text.append(self._summary_line())
-        text += [f"note: {note}" for note in self.provenance.get("notes", [])]
+        text += self._remarks()
         return "\n".join(text)
 
     def _repr_html_(self) -> str:
@@ -403,7 +403,7 @@ class Result:
         ]
         if self.columns:
             parts.append(html_table(self._cells()))
-        tail = [self._summary_line(), *self.provenance.get("notes", [])]
+        tail = [self._summary_line(), *self._remarks()]
         parts += [f"<div>{html.escape(text)}</div>" for text in tail if text]
         return "".join(parts) + "</div>"
 
@@ -425,6 +425,15 @@ class Result:
         if "error" in self.provenance:
             found.append(f"error: {self.provenance['error']}")
         return found
+
+    def _remarks(self) -> list[str]:
+        """Say where the numbers come from, what they count, and what is to be noted."""
+        said = [
+            f"{key}: {self.provenance[key]}"
+            for key in ("source", "log", "counts")
+            if self.kind == "published" and key in self.provenance
+        ]
+        return said + [f"note: {note}" for note in self.provenance.get("notes", [])]
 
     def _summary_line(self) -> str:
         return "   ".join(

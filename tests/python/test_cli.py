@@ -71,11 +71,14 @@ def test_run_with_calibration(call, tmp_path, ranks):
     assert (code, err) == (0, "")
     assert "bandwidth b / a" in out
     assert re.search(r"the model is (within|off by more than) 10 % at ", out)
+    assert f"wrote {tmp_path}/r.svg, {parts}\n" in out
     assert "<svg" in (tmp_path / "r.svg").read_text()
     code, out, _ = call("model", "b_eff", f"--calibration={parts}")
     assert code == 0
     assert "b_eff, modelled, exchange pcie" in out
     assert call("show", parts)[0] == 0
+    words = ["--exchange=host", f"--calibration={parts}"]
+    assert "EMULATED" not in call("model", "b_eff", *words)[1]
 
 
 def test_run_beside_the_model_of_a_board(call):
@@ -99,13 +102,15 @@ def test_model_published_show_plot_compare(call, tmp_path):
     assert code == 0
     assert "b_eff 7.772 GB/s" in out
     words = ["--exchange=channel", "--board=520n", "--clock=78125000"]
-    code, out, _ = call("model", "b_eff", *words, "--sizes=1,64", "--ranks", "2")
+    code, out, _ = call("model", "b_eff", *words, "--sizes=1,1e3", "--ranks", "2")
     assert code == 0
     assert out.count("\n") >= 5
     choice = ["--exchange=channel", "--ranks=1", "--source=2021"]
     code, out, err = call("published", "b_eff", *choice, "--json=p")
     assert (code, err) == (0, "")
     assert call("show", "p")[1] in out + "\n"
+    assert "source: pc2/" in out
+    assert "counts: bytes sent by all ranks per second: ranks x replications" in out
     assert call("compare", "m", "p")[0] == 0
     assert call("plot", "m", "p", "-o", "both.pdf") == (0, "wrote both.pdf\n", "")
     assert (tmp_path / "both.pdf").read_bytes()[:4] == b"%PDF"
@@ -313,6 +318,27 @@ def test_debug_shows_where(capfd, monkeypatch):
     monkeypatch.setenv("HPCCFPGA_DEBUG", "1")
     assert cli.main(["boards", "cardboard"]) == 2
     assert "Traceback" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["json", "kernel", "device", "plot"])
+def test_an_empty_word_is_refused(call, tmp_path, name):
+    code, out, err = call("run", "b_eff", "--exchange=host", *SMALL, f"--{name}", "")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"--{name}: nothing given" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_ranks_than_the_machine_bears_are_refused(call):
+    code, out, err = call("run", "b_eff", "--ranks=100000", "--quiet")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"the {64 * os.cpu_count()} started here at most, 64 per core" in err
+
+
+def test_doctor_asks_for_the_driver_of_a_named_folder(command, tmp_path):
+    folder = str(tmp_path)
+    names = {"OCL_ICD_VENDORS": folder, "OPENCL_VENDOR_PATH": folder}
+    out = command("doctor", **names).stdout
+    assert f"is a working driver in OCL_ICD_VENDORS={folder}" in out
 
 
 def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):

@@ -322,12 +322,25 @@ def test_compare_leaves_out_what_failed():
 
 def test_compare_says_when_rates_count_different_work():
     a = measured(emulated=False)
-    assert compare(a, modelled(a["message_size"], a["time"])).notes == []
+    same = modelled(a["message_size"], a["time"])
     b = modelled(a["message_size"], a["time"], ranks=4)
+    for result in (a, same, b):
+        result.provenance["notes"] = []
+    assert compare(a, same).notes == []
     assert compare(a, b).notes == [
         "bandwidth counts 2 times as much per step in b as in a"
     ]
     assert any("EMULATED" in note for note in compare(measured(), b).notes)
+    a.parameters["replications"], b.parameters["replications"] = 1, 2
+    b.provenance["notes"] = ["latency is not verified"]
+    counts, caveat = compare(a, b).notes
+    assert counts.endswith("1 of a rank's messages in a, 2 in b, one per replication")
+    assert caveat == "b: latency is not verified"
+
+
+def test_compare_takes_results_only():
+    with pytest.raises(TypeError, match="only results can be compared, not 5"):
+        compare(measured(), 5)
 
 
 def test_compare_refuses_what_has_nothing_in_common():
