@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--exchange", default="pcie")
     options = parser.parse_args()
 
-    settled = options.runs // 2  # caches and allocators have filled by then
+    settled = options.runs // 5  # caches and allocators have filled by then
     before = {}
     start = perf_counter()
     for number in range(1, options.runs + 1):

@@ -85,7 +85,7 @@ static void alarm_test(void) {
         net->ops->alarm(net);
     else
         CHECK(net->ops->sendrecv(net, &out, last, &in, last, 1) == HF_ECOMM);
-    CHECK(hf_clock_now() - start < 15);
+    CHECK(hf_clock_now() - start < 5);
     /* The next epoch does not see what the last one left behind. */
     CHECK(net->ops->barrier(net) == HF_OK);
     net->ops->renew(net);
@@ -104,7 +104,7 @@ static void deadline_test(void) {
     CHECK(strstr(hf_error(), "waited 1 s"), "%s", hf_error());
     start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
-    CHECK(hf_clock_now() - start < 0.9, "a broken transport waits again");
+    CHECK(hf_clock_now() - start < 0.1, "a broken transport waits again");
 }
 
 int main(int argc, char **argv) {

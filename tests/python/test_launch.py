@@ -126,7 +126,7 @@ def test_a_deadline_ends_all(capfd):
     before = time.monotonic()
     with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
         hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
-    assert time.monotonic() - before < 4 + 40  # hours without; the machine may stall
+    assert time.monotonic() - before < 4 + 40  # should be 6: stops are slow at times
     assert gone("--reps=999983")
     assert capfd.readouterr().err == ""
 
@@ -147,7 +147,7 @@ def test_an_interrupt_ends_all(number):
     process.send_signal(number)
     before = time.monotonic()
     _, err = process.communicate(timeout=60)
-    assert time.monotonic() - before < 40  # hours without; the machine may stall
+    assert time.monotonic() - before < 40  # should be 2: stops are slow at times
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
     assert gone("--reps=999979")
 
