@@ -186,13 +186,14 @@ class _Job:
         self.error: dict[str, str] = {}  # what rank 0 says that all ranks raised
         program = [sys.executable, "-m", "hpccfpga", *arguments]
         environment = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+        self.mark = new_mark()
         self.process = subprocess.Popen(
             [*_mpirun(), "-n", str(ranks), *program],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
+            env=environment | {self.mark: ""},
+            process_group=0,  # a session would starve ours: Linux shares by those
         )
 
     def __enter__(self) -> _Job:
@@ -290,24 +291,29 @@ class _Job:
 
     def _stop(self) -> None:
         """End mpirun and whatever it started here."""
+        own = self.process.pid
         for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid in _members(self.process.pid):
+            # mpirun last, as it waits a second for ranks that it ends itself, and
+            # politely, as there may be ranks on other machines.
+            for pid in sorted(marked(self.mark), key=lambda pid: pid == own):
                 with suppress(ProcessLookupError):
-                    # mpirun first asks ranks on other machines to end
-                    own = pid == self.process.pid
-                    os.kill(pid, number if own else signal.SIGKILL)
+                    os.kill(pid, number if pid == own else signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
                 return
 
 
-def _members(session: int) -> Iterator[int]:
-    """Living processes of a session; mpirun's ranks are in groups of their own."""
+def new_mark() -> str:
+    """Name of an environment variable by which a job's processes are found again."""
+    return f"HPCCFPGA_JOB_{os.urandom(8).hex()}"
+
+
+def marked(mark: str) -> Iterator[int]:
+    """Living processes of a job; mpirun's ranks are in groups of their own."""
     for entry in os.listdir("/proc"):
         with suppress(OSError, ValueError):
-            stat = Path("/proc", str(int(entry)), "stat").read_text()
-            state, _, _, sid = stat.rpartition(")")[2].split()[:4]
-            if int(sid) == session and state != "Z":
+            environment = Path("/proc", str(int(entry)), "environ").read_bytes()
+            if f"{mark}=".encode() in environment:
                 yield int(entry)
 
 

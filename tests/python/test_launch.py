@@ -12,7 +12,7 @@ import pytest
 
 import hpccfpga as hf
 from hpccfpga.errors import under_mpi
-from hpccfpga.launch import _TAG, _members, _mpirun, start
+from hpccfpga.launch import _TAG, _mpirun, marked, new_mark, start
 
 SMALL = {"sizes": [1, 64], "reps": 2}
 
@@ -126,7 +126,7 @@ def test_a_deadline_ends_all(capfd):
     before = time.monotonic()
     with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
         hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
-    assert time.monotonic() - before < 4 + 40  # should be 6: stops are slow at times
+    assert time.monotonic() - before < 4 + 6
     assert gone("--reps=999983")
     assert capfd.readouterr().err == ""
 
@@ -146,8 +146,8 @@ def test_an_interrupt_ends_all(number):
     time.sleep(1)
     process.send_signal(number)
     before = time.monotonic()
-    _, err = process.communicate(timeout=60)
-    assert time.monotonic() - before < 40  # should be 2: stops are slow at times
+    _, err = process.communicate(timeout=20)
+    assert time.monotonic() - before < 2
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
     assert gone("--reps=999979")
 
@@ -239,12 +239,28 @@ def test_under_mpi(monkeypatch):
     assert under_mpi() == 3
 
 
-def test_members_are_of_one_session():
-    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    assert list(_members(process.pid)) == [process.pid]
-    process.kill()
+def test_the_processes_of_a_job_are_found_by_its_mark():
+    mark = new_mark()
+    words = ["sh", "-c", "sleep 60 & wait"]
+    process = subprocess.Popen(words, env=os.environ | {mark: ""})
+    end = time.monotonic() + 5
+    while len(found := list(marked(mark))) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(found) == 2
+    assert process.pid in found
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
     process.wait()
-    assert list(_members(process.pid)) == []
+    assert gone("sleep 60")
+    assert list(marked(mark)) == []
+
+
+def test_ranks_stay_in_this_session(monkeypatch, tmp_path):
+    """Linux shares processors between sessions; ranks in one of their own starve us."""
+    stand_in(tmp_path, monkeypatch, f"ps -o sid= $$ > {tmp_path / 'sid'}")
+    with pytest.raises(hf.Error, match="mpirun ended with code 0"):
+        hf.launch("b_eff", ranks=2)
+    assert int((tmp_path / "sid").read_text()) == os.getsid(0)
 
 
 def test_start_gives_one_result_per_output():
