@@ -41,6 +41,7 @@ def start(command, timeout, environment):
         With text, the tags of mpirun taken away.
     """
     clean = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+    clean["MPIEXEC_TIMEOUT"] = str(timeout + 10)  # in case that we are killed
     mark = new_mark()
     process = subprocess.Popen(
         command,

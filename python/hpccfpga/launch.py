@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import selectors
@@ -164,8 +165,8 @@ def start(
         files = [
             f"{option}={path}" for option, path in zip(outputs, paths, strict=True)
         ]
-        with _Job([*command, "--events", *files], ranks, watch) as job:
-            job.wait(timeout)
+        with _Job([*command, "--events", *files], ranks, timeout, watch) as job:
+            job.wait()
         if job.killed or job.error or not all(path.exists() for path in paths):
             job.blame()
         results = [Result.from_json(path) for path in paths]
@@ -178,14 +179,21 @@ class _Job:
     """Running mpirun: its processes and what they say."""
 
     def __init__(
-        self, arguments: Sequence[str], ranks: int, watch: Callback | None
+        self,
+        arguments: Sequence[str],
+        ranks: int,
+        timeout: float,
+        watch: Callback | None,
     ) -> None:
+        self.timeout = timeout
         self.watch = watch
         self.said: list[str] = []  # by mpirun
         self.lines: list[str] = []  # by ranks, on standard error
         self.error: dict[str, str] = {}  # what rank 0 says that all ranks raised
         program = [sys.executable, "-m", "hpccfpga", *arguments]
         environment = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+        # In case that we are killed, mpirun has a deadline of its own.
+        environment["MPIEXEC_TIMEOUT"] = str(math.ceil(min(timeout, 1e9) + 10))
         self.mark = new_mark()
         self.process = subprocess.Popen(
             [*_mpirun(), "-n", str(ranks), *program],
@@ -206,9 +214,9 @@ class _Job:
             assert pipe is not None
             pipe.close()
 
-    def wait(self, timeout: float) -> None:
+    def wait(self) -> None:
         """Pass on what the ranks say until all have ended."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + self.timeout
         with selectors.DefaultSelector() as selector:
             for pipe in (self.process.stdout, self.process.stderr):
                 assert pipe is not None
@@ -223,7 +231,9 @@ class _Job:
                 if time.monotonic() > end:
                     break
         if self.process.poll() is None and time.monotonic() > end:
-            raise _core.Error(f"no result after {timeout:g} s: the ranks were stopped")
+            raise _core.Error(
+                f"no result after {self.timeout:g} s: the ranks were stopped"
+            )
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.1, end - time.monotonic()))
 

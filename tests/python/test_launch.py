@@ -38,6 +38,18 @@ def gone(marker):
     return not leftovers(marker)
 
 
+def running(words, marker, processes):
+    """A command, once as many processes as given are there."""
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 20
+    while len(leftovers(marker)) < processes and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(1)
+    return process
+
+
 def stand_in(folder, monkeypatch, script, version="HYDRA build details:"):
     """Put a program named mpirun first in the path."""
     path = folder / "mpirun"
@@ -134,22 +146,39 @@ def test_a_deadline_ends_all(capfd):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all(number):
     words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999979"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hpccfpga", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    end = time.monotonic() + 20
-    while len(leftovers("--reps=999979")) < 4 and time.monotonic() < end:
-        time.sleep(0.1)  # until the command, mpirun and both ranks are there
-    time.sleep(1)
+    # The command, mpirun and both ranks.
+    process = running([sys.executable, "-m", "hpccfpga", *words], "--reps=999979", 4)
     process.send_signal(number)
     before = time.monotonic()
     _, err = process.communicate(timeout=20)
     assert time.monotonic() - before < 2
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
     assert gone("--reps=999979")
+
+
+def test_an_interrupt_of_a_users_own_mpirun():
+    words = [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--reps=999971"]
+    process = running([*_mpirun(), "-n", "2", *words], "--reps=999971", 3)
+    process.send_signal(signal.SIGINT)
+    end = time.monotonic() + 1
+    while len(leftovers("--reps=999971")) > 1 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(leftovers("--reps=999971")) <= 1  # mpirun itself takes 2 s
+    out, err = process.communicate(timeout=5)
+    assert process.returncode  # mpirun's own
+    assert out == ""
+    assert "hpccfpga: interrupted" in err
+    assert gone("--reps=999971")
+
+
+def test_ranks_end_by_the_deadline_when_their_launcher_is_killed():
+    words = ["run", "b_eff", "--ranks=2", "--timeout=2", "--reps=999961"]
+    process = running([sys.executable, "-m", "hpccfpga", *words], "--reps=999961", 4)
+    process.kill()
+    process.communicate()
+    assert leftovers("--reps=999961")
+    time.sleep(2 + 10)
+    assert gone("--reps=999961")
 
 
 @pytest.mark.parametrize(
