@@ -202,7 +202,7 @@ def _measure(
     """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
     # The text and the exit code say it.
     warnings.simplefilter("ignore", VerificationWarning)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of a Ctrl-C
+    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of Ctrl-C
         signal.signal(number, signal.default_int_handler)
     if under_mpi() is not None or options.ranks in (None, 1):
         results = _measure_here(options, exchange, files, stages, job)

@@ -160,11 +160,10 @@ def test_an_interrupt_of_a_users_own_mpirun():
     words = [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--reps=999971"]
     process = running([*_mpirun(), "-n", "2", *words], "--reps=999971", 3)
     process.send_signal(signal.SIGINT)
-    end = time.monotonic() + 1
-    while len(leftovers("--reps=999971")) > 1 and time.monotonic() < end:
-        time.sleep(0.05)
-    assert len(leftovers("--reps=999971")) <= 1  # mpirun itself takes 2 s
-    out, err = process.communicate(timeout=5)
+    before = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    # Open MPI asks the ranks to end after 1 s, forces them after 2.
+    assert time.monotonic() - before < 3
     assert process.returncode  # mpirun's own
     assert out == ""
     assert "hpccfpga: interrupted" in err
