@@ -17,7 +17,7 @@ import hpccfpga
 from hpccfpga import _core, models
 from hpccfpga.errors import about, under_mpi
 from hpccfpga.launch import EVENT, start
-from hpccfpga.options import SHARED, Options, given, option, refuse_unknown
+from hpccfpga.options import SHARED, Options, given, option, outlet, refuse_unknown
 from hpccfpga.plot import picture_format
 from hpccfpga.progress import Callback, Progress, progress
 from hpccfpga.result import Result
@@ -158,6 +158,15 @@ def calibrate(options: Options) -> bool:
         return _measure(options, "pcie", files, arguments, ["--json"], stages, job)
 
 
+def refuse(words: list[str], error: ValueError) -> None:
+    """Leave the JSON of a command line that could not be read."""
+    known = [name for name, _ in _core.components("bench")]
+    other = "calibration" if words[0] == "calibrate" else "unknown"
+    benchmark = next((word for word in words if word in known), other)
+    with suppress(ValueError), _files(outlet(words), benchmark, None):
+        raise error
+
+
 @contextmanager
 def _files(options: Options, benchmark: str, exchange: str | None) -> Iterator[Files]:
     """Give what a measurement writes; an error in the block becomes its JSON."""
@@ -193,6 +202,8 @@ def _measure(
     """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
     # The text and the exit code say it.
     warnings.simplefilter("ignore", VerificationWarning)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of Ctrl-C
+        signal.signal(number, signal.default_int_handler)
     if under_mpi() is not None or options.ranks in (None, 1):
         results = _measure_here(options, exchange, files, stages, job)
         return all(result.verified for result in results)
@@ -200,8 +211,6 @@ def _measure(
     arguments += [f"{option(name)}={value}" for name, value in given(options).items()]
     if options.device:
         arguments.append(f"--device={options.device}")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     with ExitStack() as stack:
         watch = None
         if not options.quiet:
