@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga.result import Result, replacing
+from hpccfpga.formats import replacing
+from hpccfpga.result import Result
 from hpccfpga.tables import scaling
 
 if TYPE_CHECKING:
