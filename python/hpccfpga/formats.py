@@ -99,14 +99,20 @@ def fields(
     return rest | {"columns": columns, "summary": summary}
 
 
+def family(document: Any) -> str:
+    """Name of a document's schema without its version; "" if it names none."""
+    schema = document.get("schema") if isinstance(document, dict) else None
+    return schema.rpartition("/")[0] if isinstance(schema, str) else ""
+
+
 def check_schema(document: Any, ours: str) -> None:
     """Raise ValueError unless a document is of the family and version of `ours`."""
     known, _, newest = ours.rpartition("/")
     noun = known.removeprefix("hpccfpga-")
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise ValueError(f"not a {noun}: no schema named")
-    family, _, version = document["schema"].rpartition("/")
-    if family != known or not version.isdigit():
+    version = document["schema"].rpartition("/")[2]
+    if family(document) != known or not version.isdigit():
         raise ValueError(f"not a {noun}: its schema is {document['schema']!r}")
     if int(version) > int(newest):
         raise ValueError(

@@ -167,7 +167,9 @@ class Result:
         return [
             name
             for name, (unit, values) in self.columns.items()
-            if unit.endswith("/s") and values.ndim == 1 and not name.endswith("_median")
+            if unit.endswith("/s")
+            and values.ndim == 1
+            and not name.endswith(("_median", "_model"))
         ]
 
     @property
@@ -251,7 +253,7 @@ class Result:
             No JSON, no result, a newer schema, or columns that contradict themselves.
         """
         with formats.read(path_or_text) as document:
-            return cls._of(formats.fields(document))
+            return cls.of(document)
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
         """Write the columns as NumPy arrays, and all else as JSON, to one NPZ file.
@@ -286,12 +288,14 @@ class Result:
                 f"{os.fspath(path)}: not an NPZ file of a result"
             ) from None
         try:
-            return cls._of(formats.fields(document, arrays))
+            return cls.of(document, arrays)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
-    def _of(cls, fields: dict[str, Any]) -> Result:
+    def of(cls, document: Any, arrays: dict[str, np.ndarray] | None = None) -> Result:
+        """Make a result of its document; ValueError if it is none."""
+        fields = formats.fields(document, arrays)
         columns = {name: Column(*pair) for name, pair in fields["columns"].items()}
         summary = {name: Quantity(*pair) for name, pair in fields["summary"].items()}
         return cls(**(fields | {"columns": columns, "summary": summary}))
