@@ -172,8 +172,8 @@ def run_all(options: Options) -> Suite:
     for name in ("kernel", "calibrate", "save_calibration", "npz", "plot"):
         if getattr(options, name):
             raise ValueError(f"run all takes no {option(name)}")
-    own = [f"{name}.PARAMETER" for name in benchmarks()]
-    refuse_unknown(options, "all", [*COMMON, *own])
+    of_one = [f"{name}.PARAMETER" for name in benchmarks()]
+    refuse_unknown(options, "all", [*COMMON, *of_one])
     if options.json:
         _try(Path(options.json))
     warnings.simplefilter("ignore", VerificationWarning)

@@ -173,6 +173,15 @@ class Result:
         ]
 
     @property
+    def parts(self) -> list[str]:
+        """Names of the columns that hold the time of a part of what is measured."""
+        return [
+            name
+            for name, (unit, values) in self.columns.items()
+            if unit == "s" and values.ndim == 1 and name.endswith("_time")
+        ]
+
+    @property
     def failed(self) -> np.ndarray:
         """Points whose data was wrong, bool [points]."""
         if "verified" in self.columns:
@@ -189,7 +198,11 @@ class Result:
             words.append("calibrated")
         elif self.kind != "measured" and self.device:
             words.append(self.device)
-        words.append(f"{self.ranks} rank{'s' * (self.ranks != 1)}")
+        over_ranks = self.labels[:1] == ["ranks"]
+        if over_ranks:
+            words.append(f"{self.parameters.get('mode')} scaling")
+        up_to = "up to " * over_ranks
+        words.append(f"{up_to}{self.ranks} rank{'s' * (self.ranks != 1)}")
         if self.emulated:
             words.append("emulated")
         if self.verified is False:

@@ -94,12 +94,9 @@ class Suite:
     def table(self) -> str:
         """Aligned text: a line for each figure, and one for what could not run."""
         cells, remarks = self._cells()
-        head, *rows = (line.rstrip() for line in lines(cells))
-        text = [
-            f"{row}  {remark}".rstrip()
-            for row, remark in zip(rows[1:], remarks, strict=True)
-        ]
-        return "\n".join([*self._head(), "", head, rows[0], *text, *self._notes()])
+        rows = zip(lines(cells), ["", *remarks], strict=True)
+        text = [f"{row}  {remark}".rstrip() for row, remark in rows]
+        return "\n".join([*self._head(), "", *text, *self._notes()])
 
     def __str__(self) -> str:
         """Return the table."""
@@ -148,12 +145,13 @@ class Suite:
 
     def _head(self) -> list[str]:
         results = self.results.values()
-        for result in results:
-            words = [f"suite, measured, exchange {result.exchange}", result.device]
-            ranks = f"{result.ranks} rank{'s' * (result.ranks != 1)}"
-            warnings = {text: None for result in results for text in result.warnings}
-            return [", ".join(filter(None, [*words, ranks])), *warnings]
-        return ["suite, measured: nothing could run"]
+        if not results:
+            return ["suite, measured: nothing could run"]
+        first, right = next(iter(results)), "verified" if self.verified else ""
+        words = [f"suite, measured, exchange {first.exchange}", first.device]
+        words += [f"{first.ranks} rank{'s' * (first.ranks != 1)}", right]
+        warnings = dict.fromkeys(text for result in results for text in result.warnings)
+        return [", ".join(filter(None, words)), *warnings]
 
     def _notes(self) -> list[str]:
         """Remarks on the results and on what the models took for granted."""
@@ -180,8 +178,8 @@ class Suite:
             rows.append([name, *[""] * 6])
             fits = isinstance(error, NotImplementedError)
             remarks.append(f"{'left out' if fits else 'FAILED'}: {error}")
-        heads = ("benchmark", "figure", "per device", "total")
-        heads += ("model", "measured / model", "unit")
+        heads = ["benchmark", "figure", "per device", "total"]
+        heads += ["model", "measured / model", "unit"]
         columns = zip(*rows, strict=True)
         cells = {(h, "1"): list(c) for h, c in zip(heads, columns, strict=True)}
         if not self.models:
@@ -241,8 +239,9 @@ def run_all(
         if ranks is None:
             measure = stack.enter_context(Session(device, exchange, comm)).run
         else:
-            chosen = {"exchange": exchange, "device": device, "timeout": timeout}
-            measure = partial(launch, ranks=ranks, **chosen)
+            measure = partial(
+                launch, ranks=ranks, exchange=exchange, device=device, timeout=timeout
+            )
         for name, given in own.items():
             try:
                 suite.results[name] = measure(name, progress=progress, **given)
