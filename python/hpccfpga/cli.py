@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = UNREAD  # until the job has come to its end
     try:
-        options = parse(words)
+        options = _parse(words)
         code = JOBS[options.job](options)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has left
@@ -48,6 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code != OK:
         _leave(code)
     return code
+
+
+def _parse(words: list[str]) -> Options:
+    try:
+        return parse(words)
+    except ValueError as error:
+        if words[:1] in (["run"], ["calibrate"], ["scaling"]):
+            from hpccfpga.measure import refuse
+
+            refuse(words, error)
+        raise
 
 
 def _code(error: BaseException) -> int:

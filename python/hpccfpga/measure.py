@@ -24,6 +24,7 @@ from hpccfpga.options import (
     given,
     numbers,
     option,
+    outlet,
     refuse_unknown,
 )
 from hpccfpga.plot import picture_format
@@ -176,7 +177,7 @@ def run_all(options: Options) -> Suite:
     refuse_unknown(options, "all", [*COMMON, *of_one])
     if options.json:
         _try(Path(options.json))
-    warnings.simplefilter("ignore", VerificationWarning)
+    _get_ready()
     params: dict[str, Any] = {}
     for name, value in given(options).items():
         benchmark, _, own = name.rpartition(".")
@@ -206,7 +207,7 @@ def scaling(options: Options) -> bool:
         raise ValueError("scaling starts its ranks itself: call it without mpirun")
     counts = numbers("--ranks", options.ranks)
     benchmark, exchange = options.benchmark, options.exchange
-    warnings.simplefilter("ignore", VerificationWarning)
+    _get_ready()
     options.ranks = max(counts)
     with _files(options, benchmark, exchange) as files:
         names = [entry["name"] for entry in _core.parameters(benchmark)]
@@ -227,6 +228,15 @@ def scaling(options: Options) -> bool:
         print(f"\n{result.table()}")
         files.save(result)
     return bool(result.verified)
+
+
+def refuse(words: list[str], error: ValueError) -> None:
+    """Leave the JSON of a command line that could not be read."""
+    known = [name for name, _ in _core.components("bench")]
+    other = "calibration" if words[0] == "calibrate" else "unknown"
+    benchmark = next((word for word in words if word in known), other)
+    with suppress(ValueError), _files(outlet(words), benchmark, None):
+        raise error
 
 
 @contextmanager
@@ -252,6 +262,13 @@ def _files(options: Options, benchmark: str, exchange: str | None) -> Iterator[F
         raise
 
 
+def _get_ready() -> None:
+    """Leave wrong data to the text and the exit code; end in order on any signal."""
+    warnings.simplefilter("ignore", VerificationWarning)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of Ctrl-C
+        signal.signal(number, signal.default_int_handler)
+
+
 def _measure(
     options: Options,
     exchange: str,
@@ -262,8 +279,7 @@ def _measure(
     job: Job,
 ) -> bool:
     """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
-    # The text and the exit code say it.
-    warnings.simplefilter("ignore", VerificationWarning)
+    _get_ready()
     if under_mpi() is not None or options.ranks in (None, 1):
         results = _measure_here(options, exchange, files, stages, job)
         return all(result.verified for result in results)
@@ -271,8 +287,6 @@ def _measure(
     arguments += [f"{option(name)}={value}" for name, value in given(options).items()]
     if options.device:
         arguments.append(f"--device={options.device}")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     with ExitStack() as stack:
         watch = None
         if not options.quiet:

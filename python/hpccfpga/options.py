@@ -57,6 +57,15 @@ def parse(words: list[str]) -> Options:
     return options
 
 
+def outlet(words: list[str]) -> Options:
+    """Say where the error of a command line goes that `parse` refuses."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--json")
+    parser.add_argument("--events", action="store_true")
+    parser.set_defaults(npz=None, device=None, ranks=None)
+    return parser.parse_known_args(words)[0]
+
+
 def refuse_unknown(options: Options, benchmark: str, names: Iterable[str]) -> None:
     """Raise ValueError for what is none of the parameters `names`."""
     for word in options.unknown:

@@ -68,23 +68,26 @@ def plot(
         if result.labels[0] != index:
             raise ValueError(f"{result!r} is over {result.labels[0]}, not over {index}")
 
+    from matplotlib.ticker import NullLocator
+
     figure, axes = _figure(path, ax)
     scaled = all("efficiency" in result.columns for result in results)
     places = _places(results)
     panels = [_panels(result, scaled) for result in results]
+    parts = {name for r in results if r.kind == "measured" for name in r.parts}
+    half = 0.25 / len(results) if places else 0.0
     for number, result in enumerate(results):
-        at = result[index]
-        if places:
-            room = (number + 0.5) / len(results) - 0.5  # beside the others
-            at = np.array([places.index(str(x)) for x in at]) + 0.6 * room
-        colour = _COLOURS[number % len(_COLOURS)]
-        look = {"color": colour, "marker": _MARKERS[number % len(_MARKERS)]}
+        at = _where(result, places, (number + 0.5) / len(results) - 0.5)
+        look = {
+            "color": _COLOURS[number % len(_COLOURS)],
+            "marker": _MARKERS[number % len(_MARKERS)],
+        }
         for axis, name in zip(axes, panels[number], strict=False):
-            _draw(axis, result, name, at, look, 0.25 / len(results) if places else 0)
+            _draw(axis, result, name, at, look, half)
             if scaled:
-                _draw_expected(axis, result, name, colour)
-    if not scaled:
-        _draw_parts(axes[0], results, places)
+                _draw_expected(axis, result, name, look["color"])
+        for part in () if scaled else (name for name in result.parts if name in parts):
+            _draw_part(axes[0], result, part, at, look["color"], half)
     if scaled:
         _draw_ideal(axes, results)
 
@@ -103,7 +106,7 @@ def plot(
             axis.set_xticks(range(len(places)), places)
         elif scaled:
             axis.set_xticks(counts := first["ranks"], map(str, counts))
-            axis.minorticks_off()
+            axis.xaxis.set_minor_locator(NullLocator())
     _legend(figure, axes, results, own=ax is None)
     if ax is None and any("samples" in result.columns for result in results):
         figure.supxlabel(
@@ -154,6 +157,14 @@ def _places(results: Sequence[Result]) -> list[str]:
     return found if words or len(found) == 1 else []
 
 
+def _where(result: Result, places: list[str], beside: float) -> np.ndarray:
+    """Points on the axis; `beside`, -0.5 .. 0.5, tells apart what shares a place."""
+    labels = result[result.labels[0]]
+    if not places:
+        return labels
+    return np.array([places.index(str(x)) for x in labels]) + 0.6 * beside
+
+
 def _panels(result: Result, scaled: bool) -> list[str]:
     """Names of the columns to draw, left and right."""
     if scaled:
@@ -177,17 +188,15 @@ def _draw(
     best = result.shown(name) / scale
     colour, marker = look["color"], look["marker"]
     if result.kind == "published":
-        style = {
-            "mfc": "white",
-            "mew": 1.3,
-            "ms": 5,
-            "lw": 0.8,
-            "ls": "" if half else ":",
-        }
-        axis.plot(at, best, color=colour, marker=marker, zorder=3, **style)  # type: ignore[arg-type]
+        hollow: dict[str, Any] = {"mfc": "white", "mew": 1.3, "ms": 5, "zorder": 3}
+        style = "" if half else ":"
+        axis.plot(at, best, ls=style, lw=0.8, color=colour, marker=marker, **hollow)
         return
     _join(axis, at, best, half, "--" if result.kind == "modelled" else "-", colour)
-    if result.kind == "modelled" or result.columns[name].unit == "1":
+    if result.kind == "modelled":
+        return
+    if name == "efficiency":
+        axis.plot(at, best, ls="", color=colour, marker=marker, ms=4, zorder=4)
         return
 
     work = None if name == "time" else best * result["time"]
@@ -236,7 +245,7 @@ def _join(
     at: np.ndarray,
     values: np.ndarray,
     half: float,
-    style: str,
+    style: Any,
     colour: str,
     thin: bool = False,
 ) -> None:
@@ -250,29 +259,22 @@ def _join(
         axis.plot(at, values, ls=style, marker=mark, ms=14, **look)
 
 
-def _draw_parts(axis: Axes, results: Sequence[Result], places: list[str]) -> None:
-    """Draw the parts of measured times, and those of models that bear their names."""
-    names = {n for r in results if r.kind == "measured" for n in r.parts}
-    for number, result in enumerate(results):
-        at = result[result.labels[0]]
-        style = "--" if result.kind == "modelled" else "-"
-        colour = _COLOURS[number % len(_COLOURS)]
-        room = 0.6 * ((number + 0.5) / len(results) - 0.5)
-        half = 0.25 / len(results) if places else 0
-        if places:
-            at = np.array([places.index(str(x)) for x in at]) + room
-        for name in filter(names.__contains__, result.parts):
-            values = result[name] / scaling("s")[1]
-            _join(axis, at, values, half, style, colour, thin=True)
-            axis.annotate(
-                name.removesuffix("_time"),
-                (at[-1] + half, values[-1]),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="x-small",
-                color=colour,
-            )
+def _draw_part(
+    axis: Axes, result: Result, name: str, at: np.ndarray, colour: str, half: float
+) -> None:
+    """Draw the time of a part, with its name at the end."""
+    values = result[name] / scaling("s")[1]
+    style = "--" if result.kind == "modelled" else "-"
+    _join(axis, at, values, half, style, colour, thin=True)
+    axis.annotate(
+        name.removesuffix("_time"),
+        (at[-1] + half, values[-1]),
+        xytext=(3, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize="x-small",
+        color=colour,
+    )
 
 
 def _draw_expected(axis: Axes, result: Result, name: str, colour: str) -> None:
@@ -299,7 +301,7 @@ def _draw_ideal(axes: Sequence[Axes], results: Sequence[Result]) -> None:
 
 
 def _scales(axis: Axes, places: list[str], name: str) -> None:
-    """Linear from 0 what stands side by side and is of one magnitude, else logarithmic."""
+    """Linear from 0 where points stand side by side and are alike, else logarithmic."""
     low, high = axis.dataLim.intervaly
     if name == "efficiency" or (places and low > 0.02 * high):
         axis.set_ylim(0, 1.1 * max(high, 1e-300))
