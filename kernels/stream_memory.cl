@@ -8,15 +8,20 @@
  */
 #include "stream_words.h"
 
+#ifndef HF_REPLICATIONS
+#define HF_REPLICATIONS 1
+#endif
 #ifndef HF_BUFFER_SIZE
 #define HF_BUFFER_SIZE 4096
 #endif
 #if HF_BUFFER_SIZE < STREAM_WORD || HF_BUFFER_SIZE % STREAM_WORD != 0
-#error "HF_BUFFER_SIZE, the elements of the local buffer, must be a multiple of HF_VECTOR x HF_MEMORY_UNROLL"
+#error \
+    "HF_BUFFER_SIZE, the elements of the local buffer, must be a multiple of HF_VECTOR x HF_MEMORY_UNROLL"
 #endif
 
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
  *  of the others. */
+HF_COMPUTE_UNITS(HF_REPLICATIONS)
 HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
                        HF_GLOBAL const HF_REAL *HF_RESTRICT one,
                        HF_GLOBAL const HF_REAL *HF_RESTRICT two, const float scalar,
@@ -24,7 +29,8 @@ HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
     const HF_REAL s = (HF_REAL)scalar;
     for (ulong block = 0; block < n; block += HF_BUFFER_SIZE) {
         HF_REAL buffer[HF_BUFFER_SIZE];
-        const uint end = n - block < HF_BUFFER_SIZE ? (uint)(n - block) : HF_BUFFER_SIZE;
+        const uint end =
+            n - block < HF_BUFFER_SIZE ? (uint)(n - block) : HF_BUFFER_SIZE;
         for (uint i = 0; i < end; i += STREAM_WORD) {
             HF_PIPELINE
             HF_UNROLL(STREAM_WORD)

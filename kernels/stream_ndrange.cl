@@ -11,8 +11,8 @@
 #else
 #define WIDTH HF_VECTOR
 #endif
-#define PIECES      (STREAM_WORD / WIDTH)
-#define EACH_PIECE  _Pragma("unroll") for (uint k = 0; k < PIECES; k++)
+#define PIECES     (STREAM_WORD / WIDTH)
+#define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < PIECES; k++)
 
 #ifdef __OPENCL_VERSION__
 typedef HF_REAL piece __attribute__((ext_vector_type(WIDTH)));

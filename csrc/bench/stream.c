@@ -37,8 +37,10 @@ static const hf_param params[] = {
     {"size", "elements of an array of a rank", "16777216", NULL, NULL, 1, 1e12, HF_INT},
     {"steps", "times that a sample applies its operation", "10", NULL, NULL, 1, 1e9,
      HF_INT},
-    {"replications", "kernels at the same time, each with its share of the arrays in its "
-     "own memory bank", "1", NULL, "HF_REPLICATIONS", 1, MOST_BANKS, HF_INT},
+    {"replications",
+     "kernels at the same time, each with its share of the arrays in its "
+     "own memory bank",
+     "1", NULL, "HF_REPLICATIONS", 1, MOST_BANKS, HF_INT},
     {"vector", "elements of a vector, a power of two", "16", NULL, "HF_VECTOR", 1, 64,
      HF_INT},
     {"unroll", "vectors that a kernel takes at the same time", "1", NULL,
@@ -108,9 +110,9 @@ static void number_put(void *to, size_t width, unsigned value) {
     unsigned exponent = 0;
     while (value >> exponent > 1)
         exponent++;
-    uint16_t half = (uint16_t)(value ? (exponent + 15) << 10 |
-                                           (value << (10 - exponent) & 0x3FF)
-                                     : 0);
+    uint16_t half =
+        (uint16_t)(value ? (exponent + 15) << 10 | (value << (10 - exponent) & 0x3FF)
+                         : 0);
     const void *from[] = {&half, &single, &twice};
     memcpy(to, from[width / 4], width);
 }
@@ -143,10 +145,9 @@ static hf_status size_check(const stream *s, size_t word) {
     size_t unit = s->n_banks * word;
     if (s->n % unit != 0)
         return hf_fail(HF_EARG,
-                       "size: %zu elements do not divide into %zu replications of words "
-                       "of %zu; the nearest that do are %zu and %zu",
-                       s->n, s->n_banks, word, s->n / unit * unit,
-                       (s->n / unit + 1) * unit);
+                       "size: %zu is not a multiple of replications x vector x unroll, "
+                       "%zu; the next is %zu",
+                       s->n, unit, (s->n / unit + 1) * unit);
     size_t most = info->max_alloc / s->width * s->n_banks;
     if (info->memory / s->width / N_ARRAYS < most)
         most = info->memory / s->width / N_ARRAYS;
@@ -167,8 +168,8 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->steps = (size_t)hf_args_number(args, "steps");
     s->n_banks = (size_t)hf_args_number(args, "replications");
     s->width = width_of(args);
-    HF_TRY(size_check(s, (size_t)(hf_args_number(args, "vector") *
-                                  hf_args_number(args, "unroll"))));
+    HF_TRY(size_check(
+        s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
     bool gpu = info->items > 1; /* a core is content with one work-item */
     s->group = env->ndrange && gpu ? GPU_GROUP : 1;
     s->items = !env->ndrange ? 1 : gpu ? info->items * GPU_FILL : info->workers;
@@ -291,8 +292,7 @@ static size_t array_compare(const stream *s, const unsigned char *values,
     return wrong;
 }
 
-static hf_status stream_verify(void *state, size_t point, size_t inner,
-                               double *error) {
+static hf_status stream_verify(void *state, size_t point, size_t inner, double *error) {
     stream *s = state;
     hf_device *device = s->env.device;
     const operation *o = &operations[point];
