@@ -114,8 +114,8 @@ typedef uint64_t ulong;
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #define HF_XOR(address, x) atom_xor(address, x)
 #else /* bits are changed one by one: so are halves of words */
-#define HF_XOR(address, x)                                            \
-    (atomic_xor((HF_GLOBAL volatile uint *)(address), (uint)(x)),     \
+#define HF_XOR(address, x)                                        \
+    (atomic_xor((HF_GLOBAL volatile uint *)(address), (uint)(x)), \
      atomic_xor((HF_GLOBAL volatile uint *)(address) + 1, (uint)((x) >> 32)))
 #endif
 #endif

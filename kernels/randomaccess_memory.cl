@@ -37,8 +37,8 @@
 #if HF_BUFFER_SIZE_LOG < 0 || HF_BUFFER_SIZE_LOG > 10
 #error "HF_BUFFER_SIZE_LOG, log2 of the updates done together, must be 0 to 10"
 #endif
-#define HF_RNG_COUNT (1 << HF_RNG_COUNT_LOG)
-#define HF_SLOTS     ((HF_RNG_COUNT - 1) * HF_RNG_DISTANCE + 1)
+#define HF_RNG_COUNT   (1 << HF_RNG_COUNT_LOG)
+#define HF_SLOTS       ((HF_RNG_COUNT - 1) * HF_RNG_DISTANCE + 1)
 #define HF_BUFFER_SIZE (1 << HF_BUFFER_SIZE_LOG)
 
 /** The sequence of HPC Challenge: multiply by x modulo x^64 + x^2 + x + 1 over GF(2). */
@@ -77,7 +77,7 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
             HF_UNROLL(HF_RNG_COUNT)
             for (uint r = 0; r < HF_RNG_COUNT; r++) {
                 const uint at = r * HF_RNG_DISTANCE;
-                const bool wanted = ((number[r] & (words - 1)) - first) < part;
+                const uint wanted = ((number[r] & (words - 1)) - first) < part;
                 if (left[r] > 0 && !(wanted && slot[at])) {
                     slot[at] = wanted ? number[r] : slot[at];
                     done += !wanted;
@@ -110,15 +110,14 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
 }
 
 /* One kernel for each replication: they run side by side, each with its memory bank. */
-#define RANDOMACCESS_UPDATE(replication)                                            \
-    HF_KERNEL randomaccess_update_##replication(                                    \
-        HF_GLOBAL ulong *HF_RESTRICT table,                                         \
-        HF_GLOBAL const ulong *HF_RESTRICT starts, ulong words, ulong first,        \
-        ulong part, ulong steps) {                                                  \
-        update(table, starts, words, first, part, steps);                           \
-    }                                                                               \
-    HF_HOST_CALL(randomaccess_update_##replication, HF_BUFFER(0), HF_BUFFER(1), \
-                 HF_VALUE(2, ulong), HF_VALUE(3, ulong), HF_VALUE(4, ulong),        \
+#define RANDOMACCESS_UPDATE(replication)                                               \
+    HF_KERNEL randomaccess_update_##replication(                                       \
+        HF_GLOBAL ulong *HF_RESTRICT table, HF_GLOBAL const ulong *HF_RESTRICT starts, \
+        ulong words, ulong first, ulong part, ulong steps) {                           \
+        update(table, starts, words, first, part, steps);                              \
+    }                                                                                  \
+    HF_HOST_CALL(randomaccess_update_##replication, HF_BUFFER(0), HF_BUFFER(1),        \
+                 HF_VALUE(2, ulong), HF_VALUE(3, ulong), HF_VALUE(4, ulong),           \
                  HF_VALUE(5, ulong))
 
 RANDOMACCESS_UPDATE(0)

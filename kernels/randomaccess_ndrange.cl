@@ -43,7 +43,7 @@ HF_KERNEL randomaccess_update_0(HF_GLOBAL ulong *HF_RESTRICT table,
     for (ulong step = 0; step < steps; step++) {
         for (uint r = 0; r < HF_RNG_COUNT; r++) {
             const ulong at = (number[r] & (words - 1)) - first - low;
-            const bool mine = at < high - low;
+            const uint mine = at < high - low;
             held[n % HELD] = number[r];
             HF_PREFETCH(table + low + (mine ? at : 0));
             n += mine;

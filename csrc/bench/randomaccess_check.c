@@ -2,8 +2,9 @@
  *
  * Updates commute, and are undone by a second run. The hosts may let as many wait as they
  * like: each thread sorts its share of the sequence into bins, one for each block of the
- * part; when a bin is full, threads apply the bins block by block. So each cache line is
- * fetched once for several updates, and no two threads share a block.
+ * part, and when there is no more room, threads apply the bins block by block. So a cache
+ * line is fetched once for several updates, and no two threads share a block. A bin is a
+ * chain of pages, because bins are not equally full: the sequence starts with few bits set.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,23 +17,27 @@ enum {
     LANES = 8, /* generators of a thread, side by side */
     MOST_BLOCKS = 512,
     MOST_THREADS = 16,
-    MOST_WAITING = 1 << 25, /* updates in the bins of all threads */
-    FEWEST_WAITING = 64     /* in a bin */
+    PAGE = 256, /* updates */
+    FEWEST_PAGES = 4 * MOST_BLOCKS,
+    MOST_PAGES = (1 << 25) / PAGE /* of all threads */
 };
 
 typedef struct worker {
     randomaccess_check *check;
     uint64_t numbers[LANES];
-    uint64_t left; /* numbers of each lane still to come */
-    uint64_t wrong;
-    uint32_t fill[MOST_BLOCKS]; /* updates in each bin */
-    uint64_t *bins;             /* [blocks, room] */
+    uint64_t left;            /* numbers of each lane still to come */
+    uint64_t wrong;           /* words */
+    uint64_t *pages;          /* [n_pages, PAGE] updates */
+    size_t *before;           /* [n_pages] the page that was filled before */
+    size_t end[MOST_BLOCKS];  /* of each bin: where the next update goes in `pages` */
+    size_t full[MOST_BLOCKS]; /* of each bin: its full pages */
+    size_t used;              /* pages */
 } worker;
 
 struct randomaccess_check {
     const randomaccess_part *part;
     uint64_t stamp;
-    size_t n_workers, n_blocks, room;
+    size_t n_workers, n_blocks, n_pages;
     unsigned block_shift; /* log2 of the words of a block */
     worker workers[MOST_THREADS];
 };
@@ -41,12 +46,13 @@ static uint64_t number_next(uint64_t x) {
     return (x << 1) ^ ((x >> 63) * 7);
 }
 
-/* powers[i] is x^(2^i) of the field: squaring makes the exponent's bits. The square of a sum
- * is the sum of the squares, so a table of the squares of the 64 single bits squares any. */
+/* The bits of k one by one: the number doubles its place when it is squared, and moves on by
+ * one. In this field the square of a sum is the sum of the squares, of which bit i's is
+ * number 2 i. */
 uint64_t randomaccess_number(uint64_t k) {
     uint64_t squares[64], x = 1;
     for (int i = 0; i < 64; i++) {
-        squares[i] = x; /* of bit i: number 2 i */
+        squares[i] = x;
         x = number_next(number_next(x));
     }
     x = 1;
@@ -62,42 +68,68 @@ uint64_t randomaccess_number(uint64_t k) {
 
 static uint64_t *block_of(const randomaccess_check *c, size_t block) {
     const randomaccess_part *part = c->part;
-    uint64_t at = (uint64_t)block << c->block_shift, each = part->count / part->n_tables;
+    uint64_t at = (uint64_t)block << c->block_shift,
+             each = part->count / part->n_tables;
     return part->tables[at / each] + at % each;
 }
 
 /* ---- what threads do ---- */
 
-/* Sort numbers into the bins until one of them might overflow. */
-static void *numbers_sort(void *context) {
-    worker *w = context;
+/* Sort `rounds` numbers of each lane into the bins. An update that is not for this part
+ * goes to any bin and is overwritten: that takes no branch. */
+static void rounds_sort(worker *w, uint64_t rounds) {
     const randomaccess_check *c = w->check;
     const uint64_t mask = c->part->words - 1, first = c->part->first,
                    count = c->part->count;
-    for (size_t block = 0; block < c->n_blocks; block++)
-        w->fill[block] = 0;
-    while (w->left > 0) {
-        uint32_t most = 0;
-        for (size_t block = 0; block < c->n_blocks; block++)
-            most = w->fill[block] > most ? w->fill[block] : most;
-        uint64_t rounds = (c->room - most) / LANES;
-        if (rounds == 0)
-            break;
+    const unsigned shift = c->block_shift;
+    const size_t bins = c->n_blocks - 1;
+    for (uint64_t round = 0; round < rounds; round++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t x = w->numbers[lane], at = (x & mask) - first;
+            size_t bin = (at >> shift) & bins, mine = at < count, end = w->end[bin];
+            w->pages[end] = x;
+            end += mine;
+            if (mine && end % PAGE == 0) {
+                w->before[w->used] = end / PAGE - 1;
+                w->full[bin]++;
+                end = PAGE * w->used++;
+            }
+            w->end[bin] = end;
+        }
+        for (int lane = 0; lane < LANES; lane++)
+            w->numbers[lane] = number_next(w->numbers[lane]);
+    }
+}
+
+/* Sort numbers into the bins while pages are left, also if each bin begins a new one. */
+static void *numbers_sort(void *context) {
+    worker *w = context;
+    const randomaccess_check *c = w->check;
+    for (size_t bin = 0; bin < c->n_blocks; bin++) {
+        w->end[bin] = PAGE * bin;
+        w->full[bin] = 0;
+    }
+    w->used = c->n_blocks;
+    while (w->left > 0 && c->n_pages > w->used + c->n_blocks) {
+        uint64_t rounds = (c->n_pages - w->used - c->n_blocks) * (PAGE / LANES);
         rounds = rounds < w->left ? rounds : w->left;
         w->left -= rounds;
-        for (uint64_t round = 0; round < rounds; round++) {
-            for (int lane = 0; lane < LANES; lane++) {
-                uint64_t x = w->numbers[lane], at = (x & mask) - first;
-                if (at < count) {
-                    size_t block = at >> c->block_shift;
-                    w->bins[block * c->room + w->fill[block]++] = x;
-                }
-            }
-            for (int lane = 0; lane < LANES; lane++)
-                w->numbers[lane] = number_next(w->numbers[lane]);
-        }
+        rounds_sort(w, rounds);
     }
     return NULL;
+}
+
+static void bin_apply(uint64_t *words, uint64_t mask, const worker *w, size_t bin) {
+    size_t page = w->end[bin] / PAGE, n = w->end[bin] % PAGE;
+    for (size_t left = w->full[bin];; left--) {
+        const uint64_t *updates = w->pages + page * PAGE;
+        for (size_t i = 0; i < n; i++)
+            words[updates[i] & mask] ^= updates[i];
+        if (left == 0)
+            return;
+        page = w->before[page];
+        n = PAGE;
+    }
 }
 
 /* Apply the bins of all threads to every n-th block. */
@@ -106,14 +138,9 @@ static void *bins_apply(void *context) {
     const randomaccess_check *c = w->check;
     const uint64_t mask = (UINT64_C(1) << c->block_shift) - 1;
     for (size_t block = (size_t)(w - c->workers); block < c->n_blocks;
-         block += c->n_workers) {
-        uint64_t *words = block_of(c, block);
-        for (size_t from = 0; from < c->n_workers; from++) {
-            const uint64_t *bin = c->workers[from].bins + block * c->room;
-            for (uint32_t i = 0; i < c->workers[from].fill[block]; i++)
-                words[bin[i] & mask] ^= bin[i];
-        }
-    }
+         block += c->n_workers)
+        for (size_t from = 0; from < c->n_workers; from++)
+            bin_apply(block_of(c, block), mask, &c->workers[from], block);
     return NULL;
 }
 
@@ -125,7 +152,8 @@ static void *words_compare(void *context) {
     for (size_t block = (size_t)(w - c->workers); block < c->n_blocks;
          block += c->n_workers) {
         const uint64_t *words = block_of(c, block);
-        uint64_t first = c->part->first + ((uint64_t)block << c->block_shift), wrong = 0;
+        uint64_t first = c->part->first + ((uint64_t)block << c->block_shift),
+                 wrong = 0;
         for (uint64_t i = 0; i < UINT64_C(1) << c->block_shift; i++)
             wrong += words[i] != ((first + i) ^ c->stamp);
         w->wrong += wrong;
@@ -186,13 +214,15 @@ hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count) {
     c->n_workers = 1;
     while (c->n_workers < MOST_THREADS && 2 * (long)c->n_workers <= cores)
         c->n_workers *= 2;
-    size_t waiting = count / 2 < MOST_WAITING ? (size_t)count / 2 : MOST_WAITING;
-    c->room = waiting / (c->n_workers * MOST_BLOCKS);
-    c->room = c->room < FEWEST_WAITING ? FEWEST_WAITING : c->room;
+    uint64_t pages = count / 2 / PAGE < MOST_PAGES ? count / 2 / PAGE : MOST_PAGES;
+    c->n_pages = (size_t)pages / c->n_workers;
+    c->n_pages = c->n_pages < FEWEST_PAGES ? FEWEST_PAGES : c->n_pages;
     for (size_t i = 0; i < c->n_workers; i++) {
-        c->workers[i].check = c;
-        c->workers[i].bins = malloc(MOST_BLOCKS * c->room * sizeof(uint64_t));
-        if (!c->workers[i].bins) {
+        worker *w = &c->workers[i];
+        w->check = c;
+        w->pages = malloc(c->n_pages * PAGE * sizeof *w->pages);
+        w->before = malloc(c->n_pages * sizeof *w->before);
+        if (!w->pages || !w->before) {
             randomaccess_check_free(c);
             return hf_fail(HF_ENOMEM, "no memory to verify %zu words", (size_t)count);
         }
@@ -202,8 +232,10 @@ hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count) {
 }
 
 void randomaccess_check_free(randomaccess_check *c) {
-    for (size_t i = 0; c && i < c->n_workers; i++)
-        free(c->workers[i].bins);
+    for (size_t i = 0; c && i < c->n_workers; i++) {
+        free(c->workers[i].pages);
+        free(c->workers[i].before);
+    }
     free(c);
 }
 

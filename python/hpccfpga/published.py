@@ -23,6 +23,9 @@ _COUNTS = {
         "bytes sent by all ranks per second: ranks x replications x size / time; each "
         "rank sends one message per replication in a step"
     ),
+    "randomaccess": (
+        "updates of all ranks per second: 4 x words / time, the words of all ranks"
+    ),
 }
 
 
