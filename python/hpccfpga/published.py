@@ -27,6 +27,9 @@ _COUNTS = {
         "bytes read and written by all ranks per second: two arrays for copy and scale, "
         "three for add and triad"
     ),
+    "randomaccess": (
+        "updates of all ranks per second: 4 x words / time, the words of all ranks"
+    ),
 }
 
 
