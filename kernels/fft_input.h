@@ -22,16 +22,16 @@ static inline unsigned fft_mix(unsigned h) {
 /** Point `j` of the row of values: both parts in -1 .. 1. */
 static inline fft_complex fft_value(unsigned j, unsigned key) {
     const unsigned h = fft_mix(j + key);
-    const fft_complex value = {(float)(int)(h >> 16) * 0x1p-15f - 1,
-                               (float)(int)(h & 0xFFFF) * 0x1p-15f - 1};
+    const fft_complex value = {(float)(int)(h >> 16) / 32768 - 1,
+                               (float)(int)(h & 0xFFFF) / 32768 - 1};
     return value;
 }
 
 /** The factor of transform `b`: both parts in 0.5 .. 1. */
 static inline fft_complex fft_factor(unsigned b, unsigned key) {
     const unsigned even = b * 0x9E3779B1u + key, h = fft_mix(even);
-    const fft_complex factor = {(float)(int)(even >> 8) * 0x1p-25f + 0.5f,
-                                (float)(int)(h >> 8) * 0x1p-25f + 0.5f};
+    const fft_complex factor = {(float)(int)(even >> 8) / 33554432 + 0.5f,
+                                (float)(int)(h >> 8) / 33554432 + 0.5f};
     return factor;
 }
 

@@ -23,6 +23,7 @@ _COUNTS = {
         "bytes sent by all ranks per second: ranks x replications x size / time; each "
         "rank sends one message per replication in a step"
     ),
+    "fft": "5 n log2(n) operations of every transform of all ranks per second",
 }
 
 
