@@ -30,6 +30,7 @@ _COUNTS = {
     "randomaccess": (
         "updates of all ranks per second: 4 x words / time, the words of all ranks"
     ),
+    "fft": "5 n log2(n) operations of every transform of all ranks per second",
 }
 
 

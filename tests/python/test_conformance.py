@@ -12,6 +12,7 @@ SMALL = {
     "reps": 3,
     "loop_upper": 4,
     "loop_lower": 1,
+    "batch": 3,
     "size": 4096,
     "steps": 2,
 }
