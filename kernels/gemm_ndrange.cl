@@ -1,0 +1,208 @@
+/* gemm_ndrange.cl - C = alpha A B + beta C for CPUs and GPUs: pack, then multiply blocks.
+ *
+ * gemm_pack_a and gemm_pack_b copy A into panels of PANEL_A rows and B into panels of PANEL_B
+ * columns, [panels, k, PANEL], with zeros at the edges. So gemm_multiply reads all of
+ * its input in the order in which it lies there, and needs no tests.
+ *
+ * On CPUs a work-item has a block of C, which it multiplies tile by tile: PANEL_A x PANEL_B
+ * sums that fill the vector registers. On GPUs GROUP work-items share a block of one
+ * panel by one panel, which go through local memory. gemm_shape tells the host which.
+ */
+#include "gemm_layout.h"
+#include "hf_kernel.h"
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+/* A register holds LANES sums; a tile has as many as leave room for two of B, one of A. */
+#if defined(__AVX512F__)
+#define REGISTER 64
+#define PANEL_A  12
+#elif defined(__AVX2__)
+#define REGISTER 32
+#define PANEL_A  6
+#else
+#define REGISTER 16
+#define PANEL_A  6
+#endif
+#define LANES   (REGISTER / (int)sizeof(HF_SUM))
+#define PANEL_B (2 * LANES)
+#define BLOCK_A 96
+#define BLOCK_B 128
+#define GROUP   1
+
+#else
+
+#define PANEL_A 128
+#define PANEL_B 128
+#define BLOCK_A PANEL_A
+#define BLOCK_B PANEL_B
+#define GROUP   256
+
+#endif
+
+/** shape[3] = rows and columns of a block of C, and work-items that multiply it. */
+HF_KERNEL gemm_shape(HF_GLOBAL uint *HF_RESTRICT shape) {
+    shape[0] = BLOCK_A;
+    shape[1] = BLOCK_B;
+    shape[2] = GROUP;
+}
+HF_HOST_CALL(gemm_shape, HF_BUFFER(0))
+
+/** A work-item packs one strip of one row of A. */
+HF_KERNEL gemm_pack_a(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
+                      HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
+    const ulong row = HF_GEMM_ROW(n), strips = row / HF_GEMM_STRIP;
+    const ulong i = HF_ITEM / (PANEL_A * strips) * PANEL_A + HF_ITEM % PANEL_A;
+    const ulong k = HF_ITEM / PANEL_A % strips * HF_GEMM_STRIP;
+    HF_GLOBAL HF_SUM *to = panels + (i / PANEL_A * row + k) * PANEL_A + i % PANEL_A;
+    for (uint s = 0; s < HF_GEMM_STRIP; s++)
+        to[s * PANEL_A] = i < n ? (HF_SUM)a[i * row + k + s] : (HF_SUM)0;
+}
+HF_HOST_CALL(gemm_pack_a, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
+
+/** A work-item packs one strip of one row of B. */
+HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *HF_RESTRICT b,
+                      HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
+    const ulong row = HF_GEMM_ROW(n);
+    const ulong k = HF_ITEM % row, j = HF_ITEM / row * HF_GEMM_STRIP;
+    for (uint s = 0; s < HF_GEMM_STRIP; s++)
+        panels[((j + s) / PANEL_B * row + k) * PANEL_B + (j + s) % PANEL_B] =
+            k < n && j < row ? (HF_SUM)b[k * row + j + s] : (HF_SUM)0;
+}
+HF_HOST_CALL(gemm_pack_b, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
+
+#if GROUP == 1
+
+/* Inner indices at a time: the part of a panel of B that stays in the first cache. */
+#define DEPTH 256
+
+#ifdef __clang__
+typedef HF_SUM hf_lanes __attribute__((ext_vector_type(LANES)));
+#define ZEROS ((hf_lanes)0)
+#else
+typedef HF_SUM hf_lanes __attribute__((vector_size(REGISTER)));
+#define ZEROS ((hf_lanes){0})
+#endif
+
+#define EACH_ROW _Pragma("unroll") for (uint r = 0; r < PANEL_A; r++)
+
+/** tile += a b, over `depth` inner indices. */
+static inline void tile_multiply(hf_lanes tile[PANEL_A][2],
+                                 HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                                 HF_GLOBAL const hf_lanes *HF_RESTRICT b, uint depth) {
+    hf_lanes sum[PANEL_A][2];
+    EACH_ROW {
+        sum[r][0] = tile[r][0];
+        sum[r][1] = tile[r][1];
+    }
+    for (uint k = 0; k < depth; k++) {
+        const hf_lanes b0 = b[2 * k], b1 = b[2 * k + 1];
+        EACH_ROW {
+            sum[r][0] += a[k * PANEL_A + r] * b0;
+            sum[r][1] += a[k * PANEL_A + r] * b1;
+        }
+    }
+    EACH_ROW {
+        tile[r][0] = sum[r][0];
+        tile[r][1] = sum[r][1];
+    }
+}
+
+/** A work-item has one block of c = alpha a b + beta c0; a and b are packed. */
+HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                        HF_GLOBAL const HF_SUM *HF_RESTRICT b,
+                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
+                        uint n) {
+    const ulong row = HF_GEMM_ROW(n), down = (n + BLOCK_A - 1) / BLOCK_A;
+    const ulong top = HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
+    hf_lanes tiles[BLOCK_A / PANEL_A][BLOCK_B / PANEL_B][PANEL_A][2];
+    for (uint i = 0; i < BLOCK_A / PANEL_A; i++)
+        for (uint j = 0; j < BLOCK_B / PANEL_B; j++)
+            EACH_ROW tiles[i][j][r][0] = tiles[i][j][r][1] = ZEROS;
+    for (ulong k = 0; k < row; k += DEPTH)
+        for (uint j = 0; j < BLOCK_B / PANEL_B; j++)
+            for (uint i = 0; i < BLOCK_A / PANEL_A; i++)
+                tile_multiply(tiles[i][j], a + (top + i * PANEL_A) * row + k * PANEL_A,
+                              (HF_GLOBAL const hf_lanes *)(b + (left + j * PANEL_B) * row +
+                                                           k * PANEL_B),
+                              (uint)(row - k < DEPTH ? row - k : DEPTH));
+    for (uint i = 0; i < BLOCK_A && top + i < n; i++)
+        for (uint j = 0; j < BLOCK_B && left + j < row; j++) {
+            const ulong at = (top + i) * row + left + j;
+            const HF_SUM sum = tiles[i / PANEL_A][j / PANEL_B][i % PANEL_A]
+                                    [j / LANES % 2][j % LANES];
+            c[at] = (HF_REAL)(alpha * sum + beta * (HF_SUM)c0[at]);
+        }
+}
+#else
+
+#define DEPTH HF_GEMM_STRIP /* inner indices at a time in local memory */
+#define SIDE  16            /* work-items across a block, and down */
+/** Of the rows or columns of a block, number i of a work-item: four by four, so that
+ *  they are read as one word. */
+#define MINE(i, item) ((i) / 4 * 4 * SIDE + (item) * 4 + (i) % 4)
+#define PARTS (DEPTH * PANEL_A / GROUP)
+
+/** Work-items of a group share a block of c = alpha a b + beta c0; a and b are packed. */
+HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                        HF_GLOBAL const HF_SUM *HF_RESTRICT b,
+                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
+                        uint n) {
+    __local HF_SUM a_part[DEPTH * PANEL_A], b_part[DEPTH * PANEL_B];
+    const ulong row = HF_GEMM_ROW(n), down = (n + BLOCK_A - 1) / BLOCK_A;
+    const ulong block = HF_ITEM / GROUP;
+    const ulong top = block % down * BLOCK_A, left = block / down * BLOCK_B;
+    const uint me = (uint)(HF_ITEM % GROUP), my_i = me / SIDE, my_j = me % SIDE;
+    HF_SUM sum[BLOCK_A / SIDE][BLOCK_B / SIDE], next_a[PARTS], next_b[PARTS];
+    a += top * row;
+    b += left * row;
+    for (uint p = 0; p < PARTS; p++) {
+        next_a[p] = a[p * GROUP + me];
+        next_b[p] = b[p * GROUP + me];
+    }
+    for (uint i = 0; i < BLOCK_A / SIDE; i++)
+        for (uint j = 0; j < BLOCK_B / SIDE; j++)
+            sum[i][j] = 0;
+    for (ulong k = 0; k < row; k += DEPTH) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint p = 0; p < PARTS; p++) {
+            a_part[p * GROUP + me] = next_a[p];
+            b_part[p * GROUP + me] = next_b[p];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        a += DEPTH * PANEL_A;
+        b += DEPTH * PANEL_B;
+        if (k + DEPTH < row) /* under way while we multiply */
+            for (uint p = 0; p < PARTS; p++) {
+                next_a[p] = a[p * GROUP + me];
+                next_b[p] = b[p * GROUP + me];
+            }
+        for (uint d = 0; d < DEPTH; d++) {
+            HF_SUM x[BLOCK_A / SIDE], y[BLOCK_B / SIDE];
+            for (uint i = 0; i < BLOCK_A / SIDE; i++)
+                x[i] = a_part[d * PANEL_A + MINE(i, my_i)];
+            for (uint j = 0; j < BLOCK_B / SIDE; j++)
+                y[j] = b_part[d * PANEL_B + MINE(j, my_j)];
+            for (uint i = 0; i < BLOCK_A / SIDE; i++)
+                for (uint j = 0; j < BLOCK_B / SIDE; j++)
+                    sum[i][j] += x[i] * y[j];
+        }
+    }
+    for (uint i = 0; i < BLOCK_A / SIDE; i++)
+        for (uint j = 0; j < BLOCK_B / SIDE; j++) {
+            const ulong y = top + MINE(i, my_i), x = left + MINE(j, my_j);
+            if (y < n && x < row)
+                c[y * row + x] = (HF_REAL)(alpha * sum[i][j] +
+                                           beta * (HF_SUM)c0[y * row + x]);
+        }
+}
+
+#endif
+
+HF_HOST_CALL(gemm_multiply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
+             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint))
+
+HF_HOST_FILE(gemm_ndrange, HF_HOST_KERNEL(gemm_shape), HF_HOST_KERNEL(gemm_pack_a),
+             HF_HOST_KERNEL(gemm_pack_b), HF_HOST_KERNEL(gemm_multiply))
