@@ -9,15 +9,12 @@
 #define HF_GEMM_STRIP  16
 #define HF_GEMM_ROW(n) (((n) + HF_GEMM_STRIP - 1) / HF_GEMM_STRIP * HF_GEMM_STRIP)
 
-/* Kernels: the type of sums, of alpha and of beta. Sums of half would lose too much. */
-#ifndef HF_REAL
-#define HF_REAL float
-#endif
-#define HF_GEMM_SUM_float    float
-#define HF_GEMM_SUM_double   double
-#define HF_GEMM_SUM_half     float
+/* Kernels: HF_SUM is the type of sums, alpha and beta; in half, sums would lose too much. */
+#define HF_GEMM_SUM_float     float
+#define HF_GEMM_SUM_double    double
+#define HF_GEMM_SUM_half      float
 #define HF_GEMM_SUM_OF_(real) HF_GEMM_SUM_##real
-#define HF_GEMM_SUM_OF(real) HF_GEMM_SUM_OF_(real)
-#define HF_SUM               HF_GEMM_SUM_OF(HF_REAL)
+#define HF_GEMM_SUM_OF(real)  HF_GEMM_SUM_OF_(real)
+#define HF_SUM                HF_GEMM_SUM_OF(HF_REAL)
 
 #endif

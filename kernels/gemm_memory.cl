@@ -32,7 +32,7 @@
 #define TILES (HF_BLOCK_SIZE / HF_GEMM_SIZE)
 
 /** Element (i, j) of a block, which lies in local memory tile by tile. */
-#define AT(block, i, j)                                             \
+#define AT(block, i, j)                                               \
     block[(i) / HF_GEMM_SIZE][(j) / HF_GEMM_SIZE][(i) % HF_GEMM_SIZE] \
          [(j) % HF_GEMM_SIZE]
 

@@ -108,14 +108,15 @@ static inline void tile_multiply(hf_lanes tile[PANEL_A][2],
     }
 }
 
-/** A work-item has one block of c = alpha a b + beta c0; a and b are packed. */
+/** A work-item has a block of rows `first` to `end` - 1 of c = alpha a b + beta c0; a and b
+ *  are packed, and `first` starts a block. */
 HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
                         HF_GLOBAL const HF_SUM *HF_RESTRICT b,
                         HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
                         HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
-                        uint n) {
-    const ulong row = HF_GEMM_ROW(n), down = (n + BLOCK_A - 1) / BLOCK_A;
-    const ulong top = HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
+                        uint n, uint first, uint end) {
+    const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
+    const ulong top = first + HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
     hf_lanes tiles[BLOCK_A / PANEL_A][BLOCK_B / PANEL_B][PANEL_A][2];
     for (uint i = 0; i < BLOCK_A / PANEL_A; i++)
         for (uint j = 0; j < BLOCK_B / PANEL_B; j++)
@@ -124,36 +125,38 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
         for (uint j = 0; j < BLOCK_B / PANEL_B; j++)
             for (uint i = 0; i < BLOCK_A / PANEL_A; i++)
                 tile_multiply(tiles[i][j], a + (top + i * PANEL_A) * row + k * PANEL_A,
-                              (HF_GLOBAL const hf_lanes *)(b + (left + j * PANEL_B) * row +
+                              (HF_GLOBAL const hf_lanes *)(b +
+                                                           (left + j * PANEL_B) * row +
                                                            k * PANEL_B),
                               (uint)(row - k < DEPTH ? row - k : DEPTH));
-    for (uint i = 0; i < BLOCK_A && top + i < n; i++)
+    for (uint i = 0; i < BLOCK_A && top + i < end; i++)
         for (uint j = 0; j < BLOCK_B && left + j < row; j++) {
             const ulong at = (top + i) * row + left + j;
-            const HF_SUM sum = tiles[i / PANEL_A][j / PANEL_B][i % PANEL_A]
-                                    [j / LANES % 2][j % LANES];
+            const HF_SUM sum =
+                tiles[i / PANEL_A][j / PANEL_B][i % PANEL_A][j / LANES % 2][j % LANES];
             c[at] = (HF_REAL)(alpha * sum + beta * (HF_SUM)c0[at]);
         }
 }
 #else
 
-#define DEPTH HF_GEMM_STRIP /* inner indices at a time in local memory */
-#define SIDE  16            /* work-items across a block, and down */
+#define DEPTH         HF_GEMM_STRIP /* inner indices at a time in local memory */
+#define SIDE          16            /* work-items across a block, and down */
 /** Of the rows or columns of a block, number i of a work-item: four by four, so that
  *  they are read as one word. */
-#define MINE(i, item) ((i) / 4 * 4 * SIDE + (item) * 4 + (i) % 4)
-#define PARTS (DEPTH * PANEL_A / GROUP)
+#define MINE(i, item) ((i) / 4 * 4 * SIDE + (item)*4 + (i) % 4)
+#define PARTS         (DEPTH * PANEL_A / GROUP)
 
-/** Work-items of a group share a block of c = alpha a b + beta c0; a and b are packed. */
+/** Work-items of a group share a block of rows `first` to `end` - 1 of c = alpha a b +
+ *  beta c0; a and b are packed, and `first` starts a block. */
 HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
                         HF_GLOBAL const HF_SUM *HF_RESTRICT b,
                         HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
                         HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
-                        uint n) {
+                        uint n, uint first, uint end) {
     __local HF_SUM a_part[DEPTH * PANEL_A], b_part[DEPTH * PANEL_B];
-    const ulong row = HF_GEMM_ROW(n), down = (n + BLOCK_A - 1) / BLOCK_A;
+    const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong block = HF_ITEM / GROUP;
-    const ulong top = block % down * BLOCK_A, left = block / down * BLOCK_B;
+    const ulong top = first + block % down * BLOCK_A, left = block / down * BLOCK_B;
     const uint me = (uint)(HF_ITEM % GROUP), my_i = me / SIDE, my_j = me % SIDE;
     HF_SUM sum[BLOCK_A / SIDE][BLOCK_B / SIDE], next_a[PARTS], next_b[PARTS];
     a += top * row;
@@ -193,16 +196,17 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
     for (uint i = 0; i < BLOCK_A / SIDE; i++)
         for (uint j = 0; j < BLOCK_B / SIDE; j++) {
             const ulong y = top + MINE(i, my_i), x = left + MINE(j, my_j);
-            if (y < n && x < row)
-                c[y * row + x] = (HF_REAL)(alpha * sum[i][j] +
-                                           beta * (HF_SUM)c0[y * row + x]);
+            if (y < end && x < row)
+                c[y * row + x] =
+                    (HF_REAL)(alpha * sum[i][j] + beta * (HF_SUM)c0[y * row + x]);
         }
 }
 
 #endif
 
 HF_HOST_CALL(gemm_multiply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
-             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint))
+             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint),
+             HF_VALUE(7, uint), HF_VALUE(8, uint))
 
 HF_HOST_FILE(gemm_ndrange, HF_HOST_KERNEL(gemm_shape), HF_HOST_KERNEL(gemm_pack_a),
              HF_HOST_KERNEL(gemm_pack_b), HF_HOST_KERNEL(gemm_multiply))
