@@ -26,8 +26,8 @@
 #endif
 #define LANES   (REGISTER / (int)sizeof(HF_SUM))
 #define PANEL_B (2 * LANES)
-#define BLOCK_A 96
-#define BLOCK_B 128
+#define BLOCK_A 48
+#define BLOCK_B 64
 #define GROUP   1
 
 #else
@@ -39,6 +39,9 @@
 #define GROUP   256
 
 #endif
+
+/** Columns of a strip that lie in one panel. */
+#define WORD (PANEL_B < HF_GEMM_STRIP ? PANEL_B : HF_GEMM_STRIP)
 
 /** shape[3] = rows and columns of a block of C, and work-items that multiply it. */
 HF_KERNEL gemm_shape(HF_GLOBAL uint *HF_RESTRICT shape) {
@@ -65,46 +68,54 @@ HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                       HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
     const ulong row = HF_GEMM_ROW(n);
     const ulong k = HF_ITEM % row, j = HF_ITEM / row * HF_GEMM_STRIP;
-    for (uint s = 0; s < HF_GEMM_STRIP; s++)
-        panels[((j + s) / PANEL_B * row + k) * PANEL_B + (j + s) % PANEL_B] =
-            k < n && j < row ? (HF_SUM)b[k * row + j + s] : (HF_SUM)0;
+    const uint inside = k < n && j < row;
+    for (uint w = 0; w < HF_GEMM_STRIP; w += WORD) {
+        HF_GLOBAL HF_SUM *to =
+            panels + ((j + w) / PANEL_B * row + k) * PANEL_B + (j + w) % PANEL_B;
+        for (uint s = 0; s < WORD; s++)
+            to[s] = inside ? (HF_SUM)b[k * row + j + w + s] : (HF_SUM)0;
+    }
 }
 HF_HOST_CALL(gemm_pack_b, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
 
 #if GROUP == 1
 
-/* Inner indices at a time: the part of a panel of B that stays in the first cache. */
-#define DEPTH 256
-
 #ifdef __clang__
-typedef HF_SUM hf_lanes __attribute__((ext_vector_type(LANES)));
-#define ZEROS ((hf_lanes)0)
+#define VECTOR(type) __attribute__((ext_vector_type(LANES), may_alias))
+#define ZEROS        ((hf_lanes)0)
 #else
-typedef HF_SUM hf_lanes __attribute__((vector_size(REGISTER)));
-#define ZEROS ((hf_lanes){0})
+#define VECTOR(type) __attribute__((vector_size(LANES * sizeof(type)), may_alias))
+#define ZEROS        ((hf_lanes){0})
 #endif
+typedef HF_SUM hf_lanes VECTOR(HF_SUM);
+typedef HF_REAL hf_elements VECTOR(HF_REAL);
 
-#define EACH_ROW _Pragma("unroll") for (uint r = 0; r < PANEL_A; r++)
+#define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
 
-/** tile += a b, over `depth` inner indices. */
-static inline void tile_multiply(hf_lanes tile[PANEL_A][2],
-                                 HF_GLOBAL const HF_SUM *HF_RESTRICT a,
-                                 HF_GLOBAL const hf_lanes *HF_RESTRICT b, uint depth) {
+/** Rows and columns that are there of a tile of c = alpha a b + beta c0, for one panel of
+ *  each. All its sums stay in registers: nothing may take their address. */
+static inline void tile_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                                 HF_GLOBAL const hf_lanes *HF_RESTRICT b,
+                                 HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                                 HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha,
+                                 HF_SUM beta, ulong row, ulong height, ulong width) {
     hf_lanes sum[PANEL_A][2];
-    EACH_ROW {
-        sum[r][0] = tile[r][0];
-        sum[r][1] = tile[r][1];
-    }
-    for (uint k = 0; k < depth; k++) {
-        const hf_lanes b0 = b[2 * k], b1 = b[2 * k + 1];
-        EACH_ROW {
-            sum[r][0] += a[k * PANEL_A + r] * b0;
-            sum[r][1] += a[k * PANEL_A + r] * b1;
+    EACH(i, PANEL_A) sum[i][0] = sum[i][1] = ZEROS;
+    for (ulong k = 0; k < row; k++) {
+        const hf_lanes b0 = b[0], b1 = b[1];
+        EACH(i, PANEL_A) {
+            sum[i][0] += a[i] * b0;
+            sum[i][1] += a[i] * b1;
         }
+        a += PANEL_A;
+        b += 2;
     }
-    EACH_ROW {
-        tile[r][0] = sum[r][0];
-        tile[r][1] = sum[r][1];
+    EACH(i, PANEL_A) EACH(w, 2) if (i < height && w * LANES < width) {
+        const ulong at = i * row + w * LANES;
+        const hf_elements old = *(HF_GLOBAL const hf_elements *)(c0 + at);
+        *(HF_GLOBAL hf_elements *)(c + at) = __builtin_convertvector(
+            alpha * sum[i][w] + beta * __builtin_convertvector(old, hf_lanes),
+            hf_elements);
     }
 }
 
@@ -117,26 +128,14 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
                         uint n, uint first, uint end) {
     const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong top = first + HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
-    hf_lanes tiles[BLOCK_A / PANEL_A][BLOCK_B / PANEL_B][PANEL_A][2];
-    for (uint i = 0; i < BLOCK_A / PANEL_A; i++)
-        for (uint j = 0; j < BLOCK_B / PANEL_B; j++)
-            EACH_ROW tiles[i][j][r][0] = tiles[i][j][r][1] = ZEROS;
-    for (ulong k = 0; k < row; k += DEPTH)
-        for (uint j = 0; j < BLOCK_B / PANEL_B; j++)
-            for (uint i = 0; i < BLOCK_A / PANEL_A; i++)
-                tile_multiply(tiles[i][j], a + (top + i * PANEL_A) * row + k * PANEL_A,
-                              (HF_GLOBAL const hf_lanes *)(b +
-                                                           (left + j * PANEL_B) * row +
-                                                           k * PANEL_B),
-                              (uint)(row - k < DEPTH ? row - k : DEPTH));
-    for (uint i = 0; i < BLOCK_A && top + i < end; i++)
-        for (uint j = 0; j < BLOCK_B && left + j < row; j++) {
-            const ulong at = (top + i) * row + left + j;
-            const HF_SUM sum =
-                tiles[i / PANEL_A][j / PANEL_B][i % PANEL_A][j / LANES % 2][j % LANES];
-            c[at] = (HF_REAL)(alpha * sum + beta * (HF_SUM)c0[at]);
+    for (ulong x = left; x < left + BLOCK_B && x < row; x += PANEL_B)
+        for (ulong y = top; y < top + BLOCK_A && y < end; y += PANEL_A) {
+            const ulong at = y * row + x;
+            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row), c0 + at,
+                          c + at, alpha, beta, row, end - y, row - x);
         }
 }
+
 #else
 
 #define DEPTH         HF_GEMM_STRIP /* inner indices at a time in local memory */
