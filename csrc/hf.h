@@ -40,6 +40,7 @@ typedef struct hf_device_info {
     bool emulated;       /**< a CPU that stands in for an accelerator */
     size_t memory;       /**< global memory [B] */
     size_t max_alloc;    /**< largest buffer [B] */
+    bool half, fp64;     /**< computes in half, in double precision */
     size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
     size_t workers; /**< kernels that can run at the same time */
 } hf_device_info;
@@ -80,10 +81,31 @@ typedef struct hf_facts {
     const hf_device_info *device;
 } hf_facts;
 
+typedef enum hf_dtype { HF_F64, HF_I64, HF_BOOL, HF_NAME } hf_dtype;
+
+/** A named quantity; a table of them ends with name == NULL. */
+typedef struct hf_quantity {
+    const char *name, *unit;
+    hf_dtype dtype;
+    const char *choices; /**< HF_NAME: "a|b|c", of which a value is the index */
+} hf_quantity;
+
+enum { HF_NAME_LETTERS = 16 };
+
+/** Choice number `index` of an HF_NAME, cut to HF_NAME_LETTERS; its length. */
+size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char **text);
+
+/** What a benchmark tells of a point and of all; NULL tables are empty. */
+typedef struct hf_quantities {
+    const hf_quantity *labels, *metrics, *parts, *figures;
+} hf_quantities;
+
+hf_status hf_bench_quantities(hf_quantities *out, const char *bench);
+
 /** Sent after each point, and without a row between samples. */
 typedef struct hf_progress {
     size_t point, n_points, n_values;
-    const char *const *names;
+    const hf_quantity *quantities; /**< [n_values] */
     const double *values;
 } hf_progress;
 
@@ -102,9 +124,10 @@ typedef struct hf_run {
 hf_status hf_session_open(hf_session **out, const hf_options *options);
 void hf_session_close(hf_session *session);
 hf_facts hf_session_facts(const hf_session *session);
-/** Stem of the kernel file that `bench` needs here, e.g. "b_eff_memory"; "" if none. */
-hf_status hf_session_kernel(const hf_session *session, const char *bench, char *stem,
-                            size_t room);
+/** Stem of the kernel file that `bench` needs here, e.g. "b_eff_memory"; "" if none.
+ *  `shape` is "pipeline", "ndrange", or "auto": what suits the device. */
+hf_status hf_session_kernel(const hf_session *session, const char *bench,
+                            const char *shape, char *stem, size_t room);
 /** Compile OpenCL C for the session's device; *binary is malloc'ed. Not collective. */
 hf_status hf_session_build(hf_session *session, const char *source, const char *options,
                            unsigned char **binary, size_t *bytes);

@@ -53,9 +53,16 @@ static _Thread_local size_t hf_item, hf_items = 1;
     }
 #define HF_HOST_KERNEL(kernel) \
     { #kernel, kernel##_call }
-#define HF_HOST_FILE(stem, ...)                      \
+#define HF_HOST_TABLE(stem, ...)                     \
     extern const hf_host_kernel hf_kernels_##stem[]; \
     const hf_host_kernel hf_kernels_##stem[] = {__VA_ARGS__, {NULL, NULL}};
+#ifdef HF_HOST_TYPE /* one of several tables, by data type: hf_kernels_demo_memory_float */
+#define HF_HOST_TYPED(stem, type, ...)  HF_HOST_TABLE(stem##_##type, __VA_ARGS__)
+#define HF_HOST_PASTED(stem, type, ...) HF_HOST_TYPED(stem, type, __VA_ARGS__)
+#define HF_HOST_FILE(stem, ...)         HF_HOST_PASTED(stem, HF_HOST_TYPE, __VA_ARGS__)
+#else
+#define HF_HOST_FILE(stem, ...) HF_HOST_TABLE(stem, __VA_ARGS__)
+#endif
 
 #elif defined(HF_XILINX)
 

@@ -33,10 +33,10 @@ static const hf_param params[] = {
     {0},
 };
 
-static const hf_quantity labels[] = {{"message_size", "B", HF_I64}, {0}};
-static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64}, {0}};
+static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
+static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
 static const hf_quantity figures[] = {
-    {"b_eff", "B/s", HF_F64}, {"latency", "s", HF_F64}, {0}};
+    {"b_eff", "B/s", HF_F64, NULL}, {"latency", "s", HF_F64, NULL}, {0}};
 
 /* ---- the payload, known to every rank ---- */
 
@@ -92,9 +92,10 @@ static hf_status memory_take(b_eff *s, size_t largest) {
     hf_device *device = s->env.device;
     HF_TRY(b_eff_memory_check(s, N_BUFFERS, largest));
     for (int i = 0; i < N_BUFFERS; i++)
-        HF_TRY(device->ops->alloc(&s->blocks[i], device, largest));
+        HF_TRY(device->ops->alloc(&s->blocks[i], device, largest, HF_ANY_BANK));
     s->items = device->info.items;
-    HF_TRY(device->ops->alloc(&s->wrong, device, s->items * sizeof *s->counts));
+    HF_TRY(device->ops->alloc(&s->wrong, device, s->items * sizeof *s->counts,
+                              HF_ANY_BANK));
     s->counts = malloc(s->items * sizeof *s->counts);
     if (!s->counts)
         return hf_fail(HF_ENOMEM, "no memory for %zu counts", s->items);
@@ -165,7 +166,7 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     };
     hf_device *device = s->env.device;
     HF_TRY(device->ops->launch(
-        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->items, 0}, NULL));
+        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->items, 0, 0}, NULL));
     return device->ops->finish(device);
 }
 
@@ -205,7 +206,7 @@ static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *e
         {.buffer = s->wrong},
     };
     HF_TRY(device->ops->launch(
-        device, &(hf_launch){s->check, args, N_CHECK_ARGS, s->items, 0}, NULL));
+        device, &(hf_launch){s->check, args, N_CHECK_ARGS, s->items, 0, 0}, NULL));
     HF_TRY(device->ops->read(device, s->wrong, 0, s->counts,
                              s->items * sizeof *s->counts, NULL));
     double wrong = 0;

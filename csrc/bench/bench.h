@@ -6,8 +6,8 @@
 #ifndef HF_BENCH_H
 #define HF_BENCH_H
 
+#include "core/laps.h"
 #include "core/param.h"
-#include "core/result.h"
 #include "device.h"
 #include "exchange.h"
 
@@ -17,24 +17,36 @@ typedef struct hf_env {
     hf_exchange *exchange;
     int rank, size;
     uint64_t seed;
+    bool ndrange;  /**< the kernels are those for many work-items */
+    hf_laps *laps; /**< for the benchmark's `parts` */
 } hf_env;
 
-/** A named quantity; a table of them ends with name == NULL. */
-typedef struct hf_quantity {
-    const char *name, *unit;
-    hf_dtype dtype;
-} hf_quantity;
+/** Kernel files that a benchmark has. */
+enum {
+    HF_KERNELS_MEMORY = 1,  /**< <bench>_memory: pipelines in global memory */
+    HF_KERNELS_STREAM = 2,  /**< <bench>_stream: pipelines that send and receive */
+    HF_KERNELS_NDRANGE = 4, /**< <bench>_ndrange: as _memory, for CPUs and GPUs */
+};
 
-enum { HF_KERNELS_MEMORY = 1, HF_KERNELS_STREAM = 2 };
+/** The entry of a benchmark that has two shapes in its table of parameters. */
+/* clang-format off */
+#define HF_SHAPE_PARAM                                                                 \
+    {"shape", "kernels: pipeline, one work-item each, as on FPGAs; ndrange, many "     \
+     "work-items, as on CPUs and GPUs; auto, by the device",                           \
+     "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
+/* clang-format on */
 
 typedef struct hf_bench_ops {
     const char *name, *summary;
     const hf_param *params;
     unsigned kernels; /**< kernel files it has; 0: host code only */
     size_t state_size;
+    const char *error; /**< name of the column of `verify`; NULL: "error" */
 
     const hf_quantity *labels;  /**< what a point is: known before it runs */
     const hf_quantity *metrics; /**< what follows from its seconds; doubles */
+    const hf_quantity *parts;   /**< seconds that hf_lap counted, of the best sample's
+                                     slowest rank; those of `step` are per step */
     const hf_quantity *figures; /**< what follows from all points; doubles */
 
     /** Take parameters, allocate, load kernels. `state` is zeroed. */
@@ -55,6 +67,8 @@ typedef struct hf_bench_ops {
     hf_status (*step)(void *state, size_t point, size_t inner);
     /** Compare the outcome of the sample just taken, untimed; 0 means correct. */
     hf_status (*verify)(void *state, size_t point, size_t inner, double *error);
+    /** Largest error of right data; NULL: 0. */
+    double (*tolerance)(const void *state, size_t point);
     /** Values of `metrics` from seconds per step; pure. */
     void (*metric)(const void *state, size_t point, double seconds, double *values);
     /** Values of `figures` from seconds per step of all points; pure. */

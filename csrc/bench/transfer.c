@@ -21,9 +21,9 @@ static const hf_param params[] = {
     {0},
 };
 
-static const hf_quantity labels[] = {{"message_size", "B", HF_I64}, {0}};
-static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64}, {0}};
-static const hf_quantity figures[] = {{"latency", "s", HF_F64}, {0}};
+static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
+static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
+static const hf_quantity figures[] = {{"latency", "s", HF_F64, NULL}, {0}};
 
 static void *host_block(size_t bytes) {
     void *block;
@@ -38,7 +38,7 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
     size_t bytes = (size_t)hf_sweep_largest(&s->sweep);
-    HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes));
+    HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes, HF_ANY_BANK));
     s->sent = host_block(bytes);
     s->got = host_block(bytes);
     return s->sent && s->got

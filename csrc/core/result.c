@@ -32,7 +32,9 @@ static size_t column_bytes(const hf_column *column) {
     size_t count = 1;
     for (int d = 0; d < column->n_dims; d++)
         count *= column->shape[d];
-    return count * (column->dtype == HF_BOOL ? 1 : 8);
+    static const size_t sizes[] = {sizeof(double), sizeof(int64_t), 1,
+                                   HF_NAME_LETTERS * sizeof(uint32_t)};
+    return count * sizes[column->dtype];
 }
 
 hf_status hf_result_new(hf_result **out, size_t n_columns, const hf_column *columns,
@@ -88,6 +90,20 @@ int64_t *hf_result_integers(hf_result *result, const char *name) {
 
 unsigned char *hf_result_flags(hf_result *result, const char *name) {
     return column_data(result, name, HF_BOOL);
+}
+
+uint32_t *hf_result_names(hf_result *result, const char *name) {
+    return column_data(result, name, HF_NAME);
+}
+
+size_t hf_quantity_choice(const hf_quantity *quantity, size_t index,
+                          const char **text) {
+    const char *choice = quantity->choices;
+    for (; index > 0; index--)
+        choice += strcspn(choice, "|") + 1;
+    size_t length = strcspn(choice, "|");
+    *text = choice;
+    return length < HF_NAME_LETTERS ? length : HF_NAME_LETTERS;
 }
 
 void hf_result_set_summary(hf_result *result, size_t index, const char *name,

@@ -4,8 +4,6 @@
 
 #include "hf.h"
 
-typedef enum hf_dtype { HF_F64, HF_I64, HF_BOOL } hf_dtype;
-
 typedef struct hf_column {
     char name[32];
     const char *unit;
@@ -37,6 +35,8 @@ hf_status hf_result_new(hf_result **out, size_t n_columns, const hf_column *colu
 double *hf_result_doubles(hf_result *result, const char *name);
 int64_t *hf_result_integers(hf_result *result, const char *name);
 unsigned char *hf_result_flags(hf_result *result, const char *name);
+/** [points, HF_NAME_LETTERS] characters as UCS-4, zeros after the last. */
+uint32_t *hf_result_names(hf_result *result, const char *name);
 
 void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);

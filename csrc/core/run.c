@@ -40,26 +40,39 @@ static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     return HF_OK;
 }
 
+/* Take what `laps` counted, and start it anew. */
+static void parts_add(double *parts, hf_laps *laps, size_t inner) {
+    for (size_t i = 0; i < HF_MOST_PARTS; i++)
+        parts[i] += laps->seconds[i] / (double)inner;
+    *laps = (hf_laps){.since = hf_clock_now()};
+}
+
 /* Sample all ranks at once; each of them leaves with the same reports. */
 static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double began) {
     hf_transport *net = l->session->net;
     const hf_bench_ops *ops = l->ops;
     hf_status status = l->run->tick ? l->run->tick(l->run->context, NULL) : HF_OK;
+    hf_report mine = {0};
+    l->laps = (hf_laps){.since = hf_clock_now()};
     if (status == HF_OK && ops->prepare)
         status = ops->prepare(l->state, index, l->sample);
     l->sample++;
+    parts_add(mine.parts, &l->laps, 1);
     HF_TRY(hf_agree(net, status));
     HF_TRY(net->ops->barrier(net));
     double start = hf_clock_now();
+    l->laps.since = start;
     status = steps_take(l, index, inner);
     double end = hf_clock_now();
-    hf_report mine = {.seconds = (end - start) / (double)inner,
-                      .elapsed = end - began,
-                      .clock_cost = l->clock_cost};
+    mine.seconds = (end - start) / (double)inner;
+    mine.elapsed = end - began;
+    mine.clock_cost = l->clock_cost;
+    parts_add(mine.parts, &l->laps, inner);
     if (status != HF_OK)
         net->ops->alarm(net);
     else
         status = ops->verify(l->state, index, inner, &mine.error);
+    parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;
     if (exchange->ops->traffic)
         exchange->ops->traffic(exchange, &mine.traffic);
@@ -84,14 +97,20 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
     HF_TRY(sample_take(l, index, inner, began));
     hf_point *p = &l->points[index];
     double slowest = 0;
+    const hf_report *last = l->reports;
     for (size_t rank = 0; rank < ranks; rank++) {
         traffic_add(&p->traffic, &l->reports[rank].traffic);
         s->ranks[s->n * ranks + rank] = l->reports[rank].seconds;
-        slowest = fmax(slowest, l->reports[rank].seconds);
+        if (l->reports[rank].seconds > slowest)
+            last = &l->reports[rank];
+        slowest = last->seconds;
         /* Not fmax: a NaN must stay. */
         if (!(l->reports[rank].error <= p->error))
             p->error = l->reports[rank].error;
     }
+    if (s->n == 0 || slowest < p->best)
+        memcpy(p->parts, last->parts, sizeof p->parts);
+    p->best = s->n == 0 ? slowest : fmin(p->best, slowest);
     s->slowest[s->n++] = slowest;
     return HF_OK;
 }
@@ -140,6 +159,7 @@ static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
         HF_TRY(sample_keep(l, index, &p->warmup, 1, began));
     p->inner = inner_choose(l, index);
     p->traffic = (hf_traffic){0};
+    p->tolerance = l->ops->tolerance ? l->ops->tolerance(l->state, index) : 0;
     do
         HF_TRY(sample_keep(l, index, &p->timed, p->inner, began));
     while (!point_done(l, p, scratch));
@@ -152,24 +172,24 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
     if (!l->run->tick)
         return HF_OK;
     const hf_point *p = &l->points[index];
-    const char *names[HF_MOST_VALUES];
+    hf_quantity quantities[HF_MOST_VALUES];
     double values[HF_MOST_VALUES];
     size_t n = 0, n_labels = hf_quantity_count(l->ops->labels),
            n_metrics = hf_quantity_count(l->ops->metrics);
     assert(n_labels + n_metrics + 3 <= HF_MOST_VALUES);
     l->ops->label(l->state, index, values);
     for (size_t i = 0; i < n_labels; i++)
-        names[n++] = l->ops->labels[i].name;
+        quantities[n++] = l->ops->labels[i];
     hf_loop_metrics(l, index, p->stats.best, values + n);
     for (size_t i = 0; i < n_metrics; i++)
-        names[n++] = l->ops->metrics[i].name;
-    names[n] = "time";
+        quantities[n++] = l->ops->metrics[i];
+    quantities[n] = (hf_quantity){.name = "time", .unit = "s"};
     values[n++] = p->stats.best;
-    names[n] = "time_median";
+    quantities[n] = (hf_quantity){.name = "time_median", .unit = "s"};
     values[n++] = p->stats.median;
-    names[n] = "verified";
+    quantities[n] = (hf_quantity){.name = "verified", .unit = "1", .dtype = HF_BOOL};
     values[n++] = hf_point_verified(p);
-    hf_progress row = {index, l->n_points, n, names, values};
+    hf_progress row = {index, l->n_points, n, quantities, values};
     return l->run->tick(l->run->context, &row);
 }
 
@@ -193,8 +213,16 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
         HF_TRY(device->ops->load(device, run->kernel, run->binary, run->binary_bytes));
-    hf_env env = {device, session->exchange, session->net->rank, session->net->size,
-                  (uint64_t)hf_args_number(args, "seed")};
+    const char *kind = run->kernel ? strrchr(run->kernel, '_') : NULL;
+    hf_env env = {
+        .device = device,
+        .exchange = session->exchange,
+        .rank = session->net->rank,
+        .size = session->net->size,
+        .seed = (uint64_t)hf_args_number(args, "seed"),
+        .ndrange = kind && strcmp(kind, "_ndrange") == 0,
+        .laps = l->ops->parts ? &l->laps : NULL,
+    };
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
     l->points = calloc(l->n_points, sizeof *l->points);
     return l->points ? HF_OK
@@ -204,6 +232,7 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
 static void loop_close(hf_loop *l) {
     if (l->state)
         l->ops->teardown(l->state);
+    l->session->exchange->laps = NULL;
     for (size_t i = 0; l->points && i < l->n_points; i++) {
         free(l->points[i].warmup.ranks);
         free(l->points[i].warmup.slowest);

@@ -11,7 +11,7 @@ enum { HF_MOST_VALUES = 32 };
 
 /* What a rank tells the others after a sample. */
 typedef struct hf_report {
-    double seconds, error, elapsed, clock_cost;
+    double seconds, error, elapsed, clock_cost, parts[HF_MOST_PARTS];
     hf_traffic traffic;
     int status;
 } hf_report;
@@ -26,7 +26,9 @@ typedef struct hf_point {
     hf_series warmup, timed;
     hf_stats stats;
     size_t inner;
-    double error;
+    double error, tolerance;
+    double best;                 /* sample of the series that is being taken */
+    double parts[HF_MOST_PARTS]; /* of its slowest rank */
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 
@@ -39,6 +41,7 @@ typedef struct hf_loop {
     hf_point *points;
     size_t n_points, reps, max_reps, n_warmup;
     double time_limit, clock_cost;
+    hf_laps laps;
     uint64_t sample; /* number of the next sample of this run */
 } hf_loop;
 

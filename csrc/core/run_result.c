@@ -16,7 +16,7 @@ size_t hf_quantity_count(const hf_quantity *table) {
 }
 
 bool hf_point_verified(const hf_point *p) {
-    return p->error == 0;
+    return p->error <= p->tolerance;
 }
 
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values) {
@@ -43,6 +43,10 @@ static const struct {
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
 enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 6 };
+
+static const char *error_name(const hf_loop *l) {
+    return l->ops->error ? l->ops->error : "error";
+}
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -72,8 +76,10 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
         columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
         columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
     }
+    for (const hf_quantity *q = l->ops->parts; q && q->name; q++)
+        columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
     columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
-    columns[n++] = column_make("error", "", "1", HF_F64, l->n_points);
+    columns[n++] = column_make(error_name(l), "", "1", HF_F64, l->n_points);
     columns[n++] = column_make("reps", "", "1", HF_I64, l->n_points);
     columns[n++] = column_make("inner", "", "1", HF_I64, l->n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
@@ -98,12 +104,22 @@ static void series_copy(double *to, size_t rows, const hf_series *s, size_t rank
         to[i] = i < s->n * ranks ? s->ranks[i] : NAN;
 }
 
+static void name_fill(uint32_t *to, const hf_quantity *q, size_t choice) {
+    const char *text;
+    size_t length = hf_quantity_choice(q, choice, &text);
+    for (size_t i = 0; i < length; i++)
+        to[i] = (unsigned char)text[i];
+}
+
 static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
     double values[HF_MOST_VALUES];
     l->ops->label(l->state, index, values);
     for (size_t i = 0; i < hf_quantity_count(l->ops->labels); i++) {
         const hf_quantity *q = &l->ops->labels[i];
-        if (q->dtype == HF_I64)
+        if (q->dtype == HF_NAME)
+            name_fill(hf_result_names(result, q->name) + index * HF_NAME_LETTERS, q,
+                      (size_t)values[i]);
+        else if (q->dtype == HF_I64)
             hf_result_integers(result, q->name)[index] = (int64_t)values[i];
         else
             hf_result_doubles(result, q->name)[index] = values[i];
@@ -132,7 +148,9 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
         memcpy(&hf_result_doubles(result, stat_columns[i].name)[index],
                (const char *)&p->stats + stat_columns[i].at, sizeof(double));
     hf_result_flags(result, "verified")[index] = hf_point_verified(p);
-    hf_result_doubles(result, "error")[index] = p->error;
+    hf_result_doubles(result, error_name(l))[index] = p->error;
+    for (size_t i = 0; i < hf_quantity_count(l->ops->parts); i++)
+        hf_result_doubles(result, l->ops->parts[i].name)[index] = p->parts[i];
     hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
     hf_result_integers(result, "inner")[index] = (int64_t)p->inner;
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
@@ -169,7 +187,8 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = hf_quantity_count(l->ops->labels) + N_STATS +
-                  2 * hf_quantity_count(l->ops->metrics) + N_COMMON + N_TRAFFIC;
+                  2 * hf_quantity_count(l->ops->metrics) +
+                  hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC;
     hf_column *columns = calloc(room, sizeof *columns);
     double *seconds = calloc(l->n_points, sizeof *seconds);
     hf_result *result = NULL;

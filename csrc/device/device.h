@@ -30,7 +30,7 @@ typedef struct hf_arg {
     size_t bytes;
 } hf_arg;
 
-enum { HF_LANES_MOST = 32 };
+enum { HF_LANES_MOST = 32, HF_ANY_BANK = -1 };
 
 /** A kernel with its arguments, `items` times (0 means once). Lane 0 runs commands one
  *  after the other; each further lane, below HF_LANES_MOST, runs beside the others. */
@@ -38,6 +38,7 @@ typedef struct hf_launch {
     hf_kernel *kernel;
     const hf_arg *args;
     size_t n_args, items, lane;
+    size_t group; /**< work-items of a work-group; 0: the runtime's choice */
 } hf_launch;
 
 struct hf_device_ops {
@@ -63,7 +64,9 @@ struct hf_device_ops {
     hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name);
     void (*kernel_free)(hf_kernel *kernel);
 
-    hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes);
+    /** A buffer in memory bank `bank`, where the device has them; HF_ANY_BANK leaves it
+     *  to the runtime. */
+    hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes, int bank);
     /** A buffer over the caller's memory, page aligned and kept until `free`; kernels
      *  work on it in place. HF_ENOTSUP where device memory is not the host's. */
     hf_status (*wrap)(hf_buffer **out, hf_device *device, void *memory, size_t bytes);

@@ -66,6 +66,7 @@ static hf_device_info host_info(void) {
                            .platform = "host",
                            .type = HF_CPU,
                            .emulated = true,
+                           .fp64 = true,
                            .items = 1,
                            .workers = HF_LANES_MOST - 1};
     struct utsname system;
@@ -151,7 +152,8 @@ static hf_status host_wrap(hf_buffer **out, hf_device *base, void *memory,
     return HF_OK;
 }
 
-static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
+static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes, int bank) {
+    (void)bank;
     assert(bytes > 0);
     if (bytes > base->info.max_alloc)
         return hf_fail(HF_ENOMEM, "a buffer of %zu B does not fit host memory of %zu B",

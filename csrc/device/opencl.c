@@ -121,6 +121,12 @@ static void device_text(cl_device_id id, cl_device_info what, char *to, size_t s
     text_copy(to, size, text);
 }
 
+static bool device_has(cl_device_id id, const char *extension) {
+    char text[8192] = "";
+    clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, sizeof text - 1, text, NULL);
+    return strstr(text, extension) != NULL;
+}
+
 static hf_device_info entry_info(const opencl_entry *entry, size_t index) {
     hf_device_info info = {.runtime = "opencl", .index = (int)index, .items = 1};
     platform_text(entry->platform, CL_PLATFORM_NAME, info.platform,
@@ -129,6 +135,8 @@ static hf_device_info entry_info(const opencl_entry *entry, size_t index) {
     device_text(entry->id, CL_DEVICE_VERSION, info.version, sizeof info.version);
     device_text(entry->id, CL_DRIVER_VERSION, info.driver, sizeof info.driver);
 
+    info.half = device_has(entry->id, "cl_khr_fp16");
+    info.fp64 = device_has(entry->id, "cl_khr_fp64");
     cl_device_type type = 0;
     cl_ulong memory = 0, max_alloc = 0;
     cl_uint units = 1;
@@ -273,7 +281,27 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     return HF_OK;
 }
 
-static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
+/* A buffer in a memory bank, in the ways of the FPGAs' vendors; others have no banks. */
+static cl_mem buffer_create(const hf_opencl_device *device, size_t bytes, int bank,
+                            cl_int *code) {
+    struct { /* cl_mem_ext_ptr_t of Xilinx */
+        unsigned flags;
+        void *host, *param;
+    } xilinx = {.flags = (unsigned)bank | 1U << 31};
+    cl_mem_flags flags = CL_MEM_READ_WRITE;
+    void *host = NULL;
+    const char *platform = device->base.info.platform;
+    if (bank >= 0 && hf_opencl_contains(platform, "FPGA SDK")) {
+        flags |= (cl_mem_flags)(bank + 1) << 16; /* CL_CHANNEL_<n>_INTELFPGA */
+    } else if (bank >= 0 && hf_opencl_contains(platform, "Xilinx")) {
+        flags |= (cl_mem_flags)1 << 31; /* CL_MEM_EXT_PTR_XILINX */
+        host = &xilinx;
+    }
+    return clCreateBuffer(device->context, flags, bytes, host, code);
+}
+
+static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
+                              int bank) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     const hf_device_info *info = &base->info;
     assert(bytes > 0);
@@ -288,8 +316,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes) {
         return hf_fail(HF_ENOMEM, "no memory for a buffer");
     cl_int code;
     buffer->base.bytes = bytes;
-    buffer->mem =
-        clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    buffer->mem = buffer_create(device, bytes, bank, &code);
     if (code != CL_SUCCESS) {
         free(buffer);
         return hf_opencl_check(code, "clCreateBuffer");

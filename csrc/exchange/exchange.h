@@ -7,6 +7,7 @@
 #ifndef HF_EXCHANGE_H
 #define HF_EXCHANGE_H
 
+#include "core/laps.h"
 #include "device.h"
 #include "links.h"
 #include "transport.h"
@@ -53,11 +54,15 @@ typedef struct hf_traffic {
     double high_water; /**< most packets seen in one link */
 } hf_traffic;
 
+/** Parts of `move`: between host and device, and between hosts. */
+enum { HF_LAP_TRANSFER, HF_LAP_EXCHANGE };
+
 /** What every scheme shows; implementations put their own fields behind it. */
 typedef struct hf_exchange {
     const hf_exchange_ops *ops;
     hf_device *device;
     hf_transport *net;
+    hf_laps *laps; /**< NULL, or where `move` counts HF_LAP_TRANSFER, HF_LAP_EXCHANGE */
     char prelude[128]; /**< goes in front of kernels that are built here */
 } hf_exchange;
 

@@ -3,27 +3,27 @@
  * Equations 1 to 4 and 7 of Meyer, Kenter and Plessl, "Multi-FPGA designs and scaling of
  * HPC Challenge benchmarks via MPI and circuit-switched inter-FPGA networks".
  */
-#include <math.h>
-
 #include "model.h"
 
 extern const hf_model_ops hf_model_b_eff;
 
 static const hf_term time_and_bandwidth[] = {
-    {"time", "s", "one step of the slowest rank"},
-    {"bandwidth", "B/s", "bytes sent by all ranks per second"},
+    HF_TERM("time", "s", "one step of the slowest rank"),
+    HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
     {0},
 };
 
 /* Eq. 3 with one message, and Eq. 4. */
 static const hf_term channel_inputs[] = {
-    {"message_size", "B", "length L of a message"},
-    {"ranks", "1", "boards in the ring"},
-    {"replications", "1", "kernel pairs on a board, each sending its own messages"},
-    {"channels", "1", "channels of one kernel pair that carry a message together"},
-    {"width", "B", "bytes that a channel takes per cycle"},
-    {"clock", "Hz", "clock of the channels"},
-    {"latency", "s", "delay of a channel"},
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("ranks", "1", "boards in the ring"),
+    HF_TERM("replications", "1",
+            "kernel pairs on a board, each sending its own messages"),
+    HF_TERM("channels", "1",
+            "channels of one kernel pair that carry a message together"),
+    HF_TERM("width", "B", "bytes that a channel takes per cycle"),
+    HF_TERM("clock", "Hz", "clock of the channels"),
+    HF_TERM("latency", "s", "delay of a channel"),
     {0},
 };
 
@@ -39,17 +39,18 @@ static void channel_eval(size_t n, const double *const *in, double *const *out) 
 /* Eq. 3 turned round: latency and time of a chunk from measured times, by least squares
  * of the relative residuals, so that each size counts the same. */
 static const hf_term fit_inputs[] = {
-    {"message_size", "B", "length L of a message"},
-    {"measured", "s", "one step"},
-    {"channels", "1", "channels of one kernel pair that carry a message together"},
-    {"width", "B", "bytes of a packet, one on each channel for a chunk"},
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("measured", "s", "one step"),
+    HF_TERM("channels", "1",
+            "channels of one kernel pair that carry a message together"),
+    HF_TERM("width", "B", "bytes of a packet, one on each channel for a chunk"),
     {0},
 };
 static const hf_term fit_outputs[] = {
-    {"time", "s", "one step, as fitted"},
-    {"residual", "1", "measured over fitted time, less 1"},
-    {"latency", "s", "of a message; the same at every size"},
-    {"chunk_time", "s", "of a chunk; the same at every size"},
+    HF_TERM("time", "s", "one step, as fitted"),
+    HF_TERM("residual", "1", "measured over fitted time, less 1"),
+    HF_TERM("latency", "s", "of a message; the same at every size"),
+    HF_TERM("chunk_time", "s", "of a chunk; the same at every size"),
     {0},
 };
 
@@ -75,11 +76,11 @@ static void fit_eval(size_t n, const double *const *in, double *const *out) {
 
 /* Eq. 2. */
 static const hf_term pcie_inputs[] = {
-    {"message_size", "B", "length L of a message"},
-    {"ranks", "1", "ranks in the ring, one message each per step"},
-    {"write", "s", "host to device, L bytes"},
-    {"exchange", "s", "host to host through MPI, L bytes"},
-    {"read", "s", "device to host, L bytes"},
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
+    HF_TERM("write", "s", "host to device, L bytes"),
+    HF_TERM("exchange", "s", "host to host through MPI, L bytes"),
+    HF_TERM("read", "s", "device to host, L bytes"),
     {0},
 };
 
@@ -92,9 +93,9 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
 
 /* Eq. 2 without a device. */
 static const hf_term host_inputs[] = {
-    {"message_size", "B", "length L of a message"},
-    {"ranks", "1", "ranks in the ring, one message each per step"},
-    {"exchange", "s", "host to host through MPI, L bytes"},
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
+    HF_TERM("exchange", "s", "host to host through MPI, L bytes"),
     {0},
 };
 
@@ -107,12 +108,12 @@ static void host_eval(size_t n, const double *const *in, double *const *out) {
 
 /* A data sheet's two numbers as a curve: the terms of Eq. 2 where nothing is measured. */
 static const hf_term link_inputs[] = {
-    {"message_size", "B", "length L of a message"},
-    {"latency", "s", "time of an empty message"},
-    {"bandwidth", "B/s", "rate of a long message"},
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("latency", "s", "time of an empty message"),
+    HF_TERM("bandwidth", "B/s", "rate of a long message"),
     {0},
 };
-static const hf_term link_outputs[] = {{"time", "s", "one message"}, {0}};
+static const hf_term link_outputs[] = {HF_TERM("time", "s", "one message"), {0}};
 
 static void link_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++)
@@ -121,12 +122,12 @@ static void link_eval(size_t n, const double *const *in, double *const *out) {
 
 /* Eq. 7: two ranks, long messages, latencies left out of Eq. 2. */
 static const hf_term bound_inputs[] = {
-    {"network", "B/s", "bandwidth of the network between the hosts"},
-    {"pcie", "B/s", "bandwidth of PCIe, the same in both directions"},
+    HF_TERM("network", "B/s", "bandwidth of the network between the hosts"),
+    HF_TERM("pcie", "B/s", "bandwidth of PCIe, the same in both directions"),
     {0},
 };
 static const hf_term bound_outputs[] = {
-    {"bandwidth", "B/s", "limit of Eq. 2 for two ranks"}, {0}};
+    HF_TERM("bandwidth", "B/s", "limit of Eq. 2 for two ranks"), {0}};
 
 static void bound_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++)
@@ -134,10 +135,10 @@ static void bound_eval(size_t n, const double *const *in, double *const *out) {
 }
 
 /* Eq. 1. */
-static const hf_term mean_inputs[] = {{"bandwidth", "B/s", "at each message size"},
-                                      {0}};
-static const hf_term mean_outputs[] = {{"b_eff", "B/s", "mean over the message sizes"},
-                                       {0}};
+static const hf_term mean_inputs[] = {
+    HF_TERM("bandwidth", "B/s", "at each message size"), {0}};
+static const hf_term mean_outputs[] = {
+    HF_TERM("b_eff", "B/s", "mean over the message sizes"), {0}};
 
 static void mean_eval(size_t n, const double *const *in, double *const *out) {
     double sum = 0;

@@ -2,12 +2,20 @@
 #ifndef HF_MODEL_H
 #define HF_MODEL_H
 
+#include <math.h>
+
 #include "hf.h"
 
-/** A named quantity; a table of them ends with name == NULL. */
+/** An input or output; a table of them ends with name == NULL. */
 typedef struct hf_term {
     const char *name, *unit, *summary;
+    const char *fact; /**< the board's value of an input, "memory.banks"; NULL: none */
+    double fallback;  /**< else this, or NaN: somebody must give it */
 } hf_term;
+
+/** An output, or an input that somebody must give. */
+#define HF_TERM(name, unit, summary) \
+    { name, unit, summary, NULL, NAN }
 
 /** One equation. Inputs come as arrays of length n; `reduce` gives one value per
  *  output, otherwise outputs have length n. */

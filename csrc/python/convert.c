@@ -11,11 +11,12 @@
 PyObject *device_dict(const hf_device_info *info) {
     static const char *const types[] = {"cpu", "gpu", "accelerator"};
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:N,s:n,s:n}", "runtime", info->runtime,
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:N,s:n,s:n,s:N,s:N}", "runtime", info->runtime,
         "platform", info->platform, "name", info->name, "version", info->version,
         "driver", info->driver, "index", info->index, "type", types[info->type],
         "emulated", PyBool_FromLong(info->emulated), "memory", (Py_ssize_t)info->memory,
-        "max_alloc", (Py_ssize_t)info->max_alloc);
+        "max_alloc", (Py_ssize_t)info->max_alloc, "half", PyBool_FromLong(info->half),
+        "fp64", PyBool_FromLong(info->fp64));
 }
 
 /* Store `value` under `key`; steals `value`, which may be NULL after an error. */
@@ -29,12 +30,14 @@ static int dict_put(PyObject *dict, const char *key, PyObject *value) {
 
 /* Array over one column; it keeps `owner` alive. */
 static PyObject *column_array(const hf_column *column, PyObject *owner) {
-    static const int types[] = {NPY_FLOAT64, NPY_INT64, NPY_BOOL};
+    static const int types[] = {NPY_FLOAT64, NPY_INT64, NPY_BOOL, NPY_UNICODE};
+    static const int letters = HF_NAME_LETTERS * (int)sizeof(uint32_t);
     npy_intp shape[3];
     for (int d = 0; d < column->n_dims; d++)
         shape[d] = (npy_intp)column->shape[d];
-    PyObject *array = PyArray_SimpleNewFromData(column->n_dims, shape,
-                                                types[column->dtype], column->data);
+    PyObject *array = PyArray_New(
+        &PyArray_Type, column->n_dims, shape, types[column->dtype], NULL, column->data,
+        column->dtype == HF_NAME ? letters : 0, NPY_ARRAY_CARRAY, NULL);
     if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
         Py_CLEAR(array);
     return array;

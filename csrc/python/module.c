@@ -120,6 +120,33 @@ static PyObject *core_parameters(PyObject *module, PyObject *bench) {
     return list;
 }
 
+/* Entries of a table as dict: name -> (unit, choices or None). */
+static PyObject *quantities_dict(const hf_quantity *table) {
+    PyObject *dict = PyDict_New();
+    for (; dict && table && table->name; table++) {
+        PyObject *pair =
+            Py_BuildValue("(sN)", table->unit, choices_list(table->choices));
+        if (!pair || PyDict_SetItemString(dict, table->name, pair) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(pair);
+    }
+    return dict;
+}
+
+static PyObject *core_quantities(PyObject *module, PyObject *bench) {
+    const char *name = PyUnicode_AsUTF8(bench);
+    hf_quantities found;
+    if (!name)
+        return NULL;
+    hf_status status = hf_bench_quantities(&found, name);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    return Py_BuildValue("{s:N,s:N,s:N,s:N}", "labels", quantities_dict(found.labels),
+                         "metrics", quantities_dict(found.metrics), "parts",
+                         quantities_dict(found.parts), "figures",
+                         quantities_dict(found.figures));
+}
+
 static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -159,7 +186,8 @@ static PyObject *core_links(PyObject *module, PyObject *args) {
 static PyObject *terms_dict(const hf_term *terms) {
     PyObject *dict = PyDict_New();
     for (; dict && terms->name; terms++) {
-        PyObject *pair = Py_BuildValue("(ss)", terms->unit, terms->summary);
+        PyObject *pair = Py_BuildValue("(sszd)", terms->unit, terms->summary,
+                                       terms->fact, terms->fallback);
         if (!pair || PyDict_SetItemString(dict, terms->name, pair) < 0)
             Py_CLEAR(dict);
         Py_XDECREF(pair);
@@ -292,6 +320,9 @@ static PyMethodDef core_methods[] = {
      "components(kind, /)\n--\n\nName and summary of each component of a kind."},
     {"parameters", core_parameters, METH_O,
      "parameters(benchmark, /)\n--\n\nParameters of a benchmark as dicts."},
+    {"quantities", core_quantities, METH_O,
+     "quantities(benchmark, /)\n--\n\n"
+     "Labels, metrics, parts and figures of a benchmark: unit and choices of each."},
     {"devices", core_devices, METH_NOARGS,
      "devices()\n--\n\nEvery device of every runtime as a dict."},
     {"mpi_library", core_mpi_library, METH_NOARGS,

@@ -121,11 +121,19 @@ static hf_status exception_status(const module_state *state, PyObject *error) {
     return status;
 }
 
+static PyObject *row_value(const hf_quantity *quantity, double value) {
+    if (quantity->dtype != HF_NAME)
+        return PyFloat_FromDouble(value);
+    const char *text;
+    size_t length = hf_quantity_choice(quantity, (size_t)value, &text);
+    return PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+}
+
 static PyObject *row_dict(const hf_progress *row) {
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict && i < row->n_values; i++) {
-        PyObject *value = PyFloat_FromDouble(row->values[i]);
-        if (!value || PyDict_SetItemString(dict, row->names[i], value) < 0)
+        PyObject *value = row_value(&row->quantities[i], row->values[i]);
+        if (!value || PyDict_SetItemString(dict, row->quantities[i].name, value) < 0)
             Py_CLEAR(dict);
         Py_XDECREF(value);
     }
@@ -220,13 +228,15 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 /* ---- the small ones ---- */
 
-static PyObject *session_kernel(PyObject *self, PyObject *bench) {
+static PyObject *session_kernel(PyObject *self, PyObject *args) {
+    const char *bench, *shape = "auto";
+    if (!PyArg_ParseTuple(args, "s|s:kernel", &bench, &shape))
+        return NULL;
     hf_session *session = session_of(self);
-    const char *name = session ? PyUnicode_AsUTF8(bench) : NULL;
-    if (!name)
+    if (!session)
         return NULL;
     char stem[64];
-    hf_status status = hf_session_kernel(session, name, stem, sizeof stem);
+    hf_status status = hf_session_kernel(session, bench, shape, stem, sizeof stem);
     if (status != HF_OK)
         return status_raise(state_of(self), status);
     return *stem ? PyUnicode_FromString(stem) : Py_NewRef(Py_None);
@@ -325,8 +335,8 @@ static PyMethodDef session_methods[] = {
     {"run", (PyCFunction)(void (*)(void))session_run, METH_VARARGS | METH_KEYWORDS,
      "run($self, /, benchmark, params, kernel, progress)\n--\n\n"
      "Run a benchmark; columns, summary, parameters, verified and notes as a dict."},
-    {"kernel", session_kernel, METH_O,
-     "kernel($self, benchmark, /)\n--\n\n"
+    {"kernel", session_kernel, METH_VARARGS,
+     "kernel($self, benchmark, shape='auto', /)\n--\n\n"
      "Stem of the kernel file that a benchmark needs here, or None."},
     {"build", session_build, METH_VARARGS,
      "build($self, source, options, /)\n--\n\n"

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, TypedDict, final
 
-from numpy import bool_, float64, int64
+from numpy import bool_, float64, int64, str_
 from numpy.typing import NDArray
 
 class Error(RuntimeError): ...
@@ -17,6 +17,8 @@ class _Device(TypedDict):
     emulated: bool
     memory: int
     max_alloc: int
+    half: bool
+    fp64: bool
 
 class _Parameter(TypedDict):
     name: str
@@ -30,11 +32,17 @@ class _Parameter(TypedDict):
 
 class _Formula(TypedDict):
     summary: str
-    inputs: dict[str, tuple[str, str]]
-    outputs: dict[str, tuple[str, str]]
+    inputs: dict[str, tuple[str, str, str | None, float]]
+    outputs: dict[str, tuple[str, str, str | None, float]]
+
+class _Quantities(TypedDict):
+    labels: dict[str, tuple[str, list[str] | None]]
+    metrics: dict[str, tuple[str, list[str] | None]]
+    parts: dict[str, tuple[str, list[str] | None]]
+    figures: dict[str, tuple[str, list[str] | None]]
 
 class _Run(TypedDict):
-    columns: dict[str, tuple[str, NDArray[float64] | NDArray[int64] | NDArray[bool_]]]
+    columns: dict[str, tuple[str, NDArray[float64 | int64 | bool_ | str_]]]
     summary: dict[str, tuple[str, float]]
     parameters: dict[str, Any]
     verified: bool
@@ -69,7 +77,7 @@ class Session:
     def devices(self) -> list[str]: ...
     @property
     def emulated(self) -> bool: ...
-    def kernel(self, benchmark: str, /) -> str | None: ...
+    def kernel(self, benchmark: str, shape: str = ..., /) -> str | None: ...
     def build(self, source: str, options: str, /) -> bytes: ...
     def agree(self, error: BaseException | None, /) -> None: ...
     def run(
@@ -77,12 +85,13 @@ class Session:
         benchmark: str,
         params: dict[str, Any],
         kernel: tuple[str, bytes] | None,
-        progress: Callable[[int, int, dict[str, float]], object] | None,
+        progress: Callable[[int, int, dict[str, float | str]], object] | None,
     ) -> _Run: ...
     def close(self) -> None: ...
 
 def components(kind: str, /) -> list[tuple[str, str]]: ...
 def parameters(benchmark: str, /) -> list[_Parameter]: ...
+def quantities(benchmark: str, /) -> _Quantities: ...
 def devices() -> list[_Device]: ...
 def links(
     topology: str, ranks: int, ports: int, /

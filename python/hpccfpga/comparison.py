@@ -17,13 +17,13 @@ class Point(NamedTuple):
 
     Parameters
     ----------
-    at : float
+    at : float or str
         What the point is, e.g. its message size [B].
     ratio : float
         b over a.
     """
 
-    at: float
+    at: float | str
     ratio: float
 
 
@@ -89,7 +89,9 @@ class Comparison:
         if self.worst is None:
             return f"no {noun} have a {self.on} in both results"
         total = int(np.isfinite(self.ratio).sum())
-        at = f"{digits(self.worst.at)} {unit}".removesuffix(" 1")
+        at = self.worst.at
+        if not isinstance(at, str):
+            at = f"{digits(at)} {unit}".removesuffix(" 1")
         most = f"{at} ({_percent(self.worst.ratio)})"
         if total == 1:
             noun = noun.removesuffix("s")
@@ -148,7 +150,7 @@ class Comparison:
     def _cells(self) -> dict[tuple[str, str], list[str]]:
         cells = {
             (self.index.replace("_", " "), self.a.columns[self.index].unit): [
-                digits(at) for at in self.at
+                at if isinstance(at, str) else digits(at) for at in self.at.tolist()
             ]
         }
         for name, pair in self.values.items():

@@ -124,7 +124,7 @@ def load(
     Error
         The source does not compile, or another process builds it for too long.
     """
-    stem = core.kernel(benchmark)
+    stem = core.kernel(benchmark, str(params.get("shape", "auto")))
     on_host = core.device["runtime"] == "host"
     if path is not None and (stem is None or on_host):
         reason = "device host runs C functions" if stem else f"{benchmark} needs none"
@@ -133,7 +133,9 @@ def load(
         return None
     knobs, options = _knobs(benchmark, params)
     if on_host:
-        return Kernel(stem, b"", {"knobs": knobs})
+        _compiled_in(benchmark, knobs)
+        typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n == "data_type")])
+        return Kernel(typed, b"", {"knobs": knobs})
     source = kernel_dir() / f"{stem}.cl" if path is None else _existing(path)
     if source.suffix != ".cl":
         return _loaded(core, source, stem, params)
@@ -257,6 +259,19 @@ def _knobs(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], s
             )
         options.append(f"-D{entry['macro']}={knobs[name]}")
     return knobs, " ".join(options)
+
+
+def _compiled_in(benchmark: str, knobs: Mapping[str, Any]) -> None:
+    """Raise ValueError for a knob that the C functions of device host do not have.
+
+    The data type picks among them; a word's width changes nothing that they compute.
+    """
+    defaults, _ = _knobs(benchmark, {})
+    for name, value in knobs.items():
+        if name not in ("data_type", "channel_width") and value != defaults[name]:
+            raise ValueError(
+                f"{name}: device host has kernels for {defaults[name]}, not {value}"
+            )
 
 
 def _hash(data: bytes) -> str:

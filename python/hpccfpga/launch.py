@@ -107,10 +107,10 @@ def launch(
     with ExitStack() as stack:
         watch = progress if callable(progress) else None
         if progress is True:
-            rows = benchmark != "calibration"
-            scheme = f" {exchange}" if rows else ""
+            told = None if benchmark == "calibration" else benchmark
+            scheme = f" {exchange}" if told else ""
             title = f"{benchmark}{scheme}, {ranks} ranks"
-            watch = stack.enter_context(make_progress(title, rows))
+            watch = stack.enter_context(make_progress(title, told))
         (result,) = start(arguments, ["--json"], ranks, timeout, watch)
     warn(result)
     return result

@@ -82,7 +82,7 @@ def _try(path: Path) -> None:
 class _Watch:
     """Progress of several sweeps, one after the other."""
 
-    def __init__(self, *stages: tuple[str, bool]) -> None:
+    def __init__(self, *stages: tuple[str, str | None]) -> None:
         self.stages = list(stages)
         self.stack = ExitStack()
         self.fresh = False
@@ -94,7 +94,7 @@ class _Watch:
     def __exit__(self, *exception: object) -> None:
         self.stack.close()
 
-    def __call__(self, point: int, n_points: int, row: dict[str, float]) -> None:
+    def __call__(self, point: int, n_points: int, row: dict[str, Any]) -> None:
         if point == 0 and not self.fresh:
             self._next()
         self.fresh = False
@@ -119,10 +119,10 @@ def run(options: Options) -> bool:
     arguments = ["run", benchmark, f"--exchange={exchange}"]
     if options.kernel:
         arguments.append(f"--kernel={options.kernel}")
-    stages = [(f"{benchmark} {exchange}", True)]
+    stages: list[tuple[str, str | None]] = [(f"{benchmark} {exchange}", benchmark)]
     if calibrates:
         arguments.append("--calibrate")
-        stages.append(("calibration", False))
+        stages.append(("calibration", None))
 
     def job(session: Session, watch: Callback | None) -> list[Result]:
         results = [
@@ -151,7 +151,7 @@ def calibrate(options: Options) -> bool:
     def job(session: Session, watch: Callback | None) -> list[Result]:
         return [session.calibrate(progress=watch, **params)]
 
-    stages = [("calibration", False)]
+    stages: list[tuple[str, str | None]] = [("calibration", None)]
     with _files(options, "calibration", None) as files:
         refuse_unknown(options, "calibration", SHARED)
         arguments = ["calibrate"]
@@ -187,7 +187,7 @@ def _measure(
     files: Files,
     arguments: list[str],
     outputs: list[str],
-    stages: list[tuple[str, bool]],
+    stages: list[tuple[str, str | None]],
     job: Job,
 ) -> bool:
     """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
@@ -215,7 +215,7 @@ def _measure_here(
     options: Options,
     exchange: str,
     files: Files,
-    stages: list[tuple[str, bool]],
+    stages: list[tuple[str, str | None]],
     job: Job,
 ) -> list[Result]:
     """Run `job` on this process, or on the ranks that it is one of."""
@@ -277,7 +277,7 @@ def _finish(options: Options, files: Files, results: list[Result]) -> None:
         if options.save_calibration:
             calibration.to_json(options.save_calibration)
     if getattr(options, "model", None):
-        kind["sizes"] = measured["message_size"].tolist()
+        kind["sizes"] = measured[measured.labels[0]].tolist()
         modelled.append(hpccfpga.model(measured.benchmark, board=options.model, **kind))
     print()
     for model in modelled:

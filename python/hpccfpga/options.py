@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import hpccfpga
@@ -99,10 +100,10 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 
     command = add("model", "say what a performance model expects")
     command.add_argument("benchmark")
-    command.add_argument("--exchange", default="pcie")
+    command.add_argument("--exchange")
     command.add_argument("--board", help="data sheet that feeds the model")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
-    command.add_argument("--sizes", help="message sizes [B], e.g. 1,64,1024")
+    command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
     command.add_argument("--ranks", type=int)
     command.add_argument(
         "--INPUT",
@@ -263,16 +264,15 @@ def given(options: Options) -> dict[str, str]:
     }
 
 
-def _overrides(words: list[str]) -> dict[str, float]:
-    """Numbers out of `--name value` and `--name=value`."""
+def _overrides(words: list[str]) -> dict[str, float | str]:
+    """Take inputs of a model from `--name value` and `--name=value`."""
     flat = [part for word in words for part in word.split("=", 1)]
-    found = {}
+    found: dict[str, float | str] = {}
     for option, value in zip(flat[::2], [*flat[1::2], ""], strict=False):
         name = option.removeprefix("--").replace("-", "_")
-        try:
+        found[name] = value
+        with suppress(ValueError):
             found[name] = float(value)
-        except ValueError:
-            raise ValueError(f"{option}: {value!r} is not a number") from None
     return found
 
 

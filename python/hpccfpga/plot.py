@@ -78,8 +78,9 @@ def plot(
         titles.append(rated.rates[0].replace("_", " "))
         units.append(rated.columns[rated.rates[0]].unit)
     for axis, title, si in zip(axes, titles, units, strict=False):
+        words = results[0][index].dtype.kind == "U"
         axis.set(
-            xscale="log",
+            xscale="linear" if words else "log",
             yscale="log",
             xlabel=f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]"),
             ylabel=f"{title} [{scaling(si)[0].replace('us', 'µs')}]",
@@ -129,7 +130,7 @@ def _figure(path: Any, ax: Sequence[Axes] | None) -> tuple[Figure, Sequence[Axes
 
 def _draw(axis: Axes, result: Result, name: str, look: dict[str, str]) -> None:
     """Draw one quantity; rates of single samples follow from rate x time = work."""
-    at = result[result.labels[0]].astype(float)
+    at = result[result.labels[0]]  # words become places on a linear axis
     _, scale = scaling(result.columns[name].unit)
     best = result.shown(name) / scale
     colour, marker = look["color"], look["marker"]

@@ -11,10 +11,9 @@ from typing import Any
 from hpccfpga.errors import under_mpi
 from hpccfpga.tables import digits, scaling
 
-Callback = Callable[[int, int, dict[str, float]], object]
+Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
 
-_UNITS = {"message_size": "B", "bandwidth": "B/s", "time": "s", "time_median": "s"}
 _WIDTH = 18
 
 
@@ -25,13 +24,14 @@ class Progress:
     ----------
     title : str
         What runs, in a few words.
-    rows : bool
-        Whether to show the values of each point.
+    benchmark : str, optional
+        Whose values to show at each point; default: none.
     """
 
-    def __init__(self, title: str, rows: bool = True) -> None:
+    def __init__(self, title: str, benchmark: str | None = None) -> None:
         self.title = title
-        self.rows = rows
+        self.rows = benchmark is not None
+        self.units = {} if benchmark is None else units(benchmark)
 
     def __enter__(self) -> Progress:
         """Start to show."""
@@ -40,14 +40,14 @@ class Progress:
     def __exit__(self, *exception: object) -> None:
         """Leave the screen tidy."""
 
-    def __call__(self, point: int, n_points: int, row: Mapping[str, float]) -> None:
+    def __call__(self, point: int, n_points: int, row: Mapping[str, Any]) -> None:
         """Show that `point` is done; SI units, names as in a result's columns."""
         if point == 0 and not self.rows:
             self.write(f"{self.title} ...")
         if point == 0 and self.rows:
-            self.write(_heading(row))
+            self.write("".join(name.rjust(_WIDTH) for name in self._shown(row)))
         if self.rows:
-            self.write(_line(row))
+            self.write(self._line(row))
         self.advance(point + 1, n_points)
 
     def write(self, text: str) -> None:
@@ -56,6 +56,21 @@ class Progress:
 
     def advance(self, done: int, n_points: int) -> None:
         """Move the bar, if there is one."""
+
+    def _shown(self, row: Mapping[str, Any]) -> dict[str, str]:
+        """Heading and text of everything but the verdict."""
+        shown = {}
+        for name, value in row.items():
+            if name != "verified":
+                unit, scale = scaling(self.units[name])
+                heading = f"{name.replace('_', ' ')} [{unit}]".removesuffix(" [1]")
+                text = value if isinstance(value, str) else digits(value / scale)
+                shown[heading] = text
+        return shown
+
+    def _line(self, row: Mapping[str, Any]) -> str:
+        text = "".join(value.rjust(_WIDTH) for value in self._shown(row).values())
+        return text if row["verified"] else f"{text}  WRONG DATA"
 
 
 class _Terminal(Progress):
@@ -104,9 +119,9 @@ class _Notebook(Progress):
         self.handle: Any = display(self._bar(0, 1), display_id=True)
         return self
 
-    def __call__(self, point: int, n_points: int, row: Mapping[str, float]) -> None:
+    def __call__(self, point: int, n_points: int, row: Mapping[str, Any]) -> None:
         if self.rows:
-            values = (f"{name}: {value}" for name, value in _shown(row).items())
+            values = (f"{name}: {value}" for name, value in self._shown(row).items())
             self.text = ", ".join(values)
         self.advance(point + 1, n_points)
 
@@ -122,42 +137,32 @@ class _Notebook(Progress):
         )
 
 
-def progress(title: str, rows: bool = True) -> Progress:
+def progress(title: str, benchmark: str | None = None) -> Progress:
     """Return the kind of progress that suits where the output goes.
 
     Parameters
     ----------
     title : str
         What runs, in a few words.
-    rows : bool
-        Whether to show the values of each point.
+    benchmark : str, optional
+        Whose values to show at each point; default: none.
     """
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if type(shell).__name__ == "ZMQInteractiveShell":
-        return _Notebook(title, rows)
+        return _Notebook(title, benchmark)
     # A rank's output may look like a terminal, but mpirun only collects it.
     watched = sys.stdout.isatty() and under_mpi() is None
     if watched and os.environ.get("TERM") != "dumb":
-        return _Terminal(title, rows)
-    return Progress(title, rows)
+        return _Terminal(title, benchmark)
+    return Progress(title, benchmark)
 
 
-def _shown(row: Mapping[str, float]) -> dict[str, str]:
-    """Heading and text of everything but the verdict."""
-    shown = {}
-    for name, value in row.items():
-        if name != "verified":
-            unit, scale = scaling(_UNITS.get(name, "1"))
-            heading = f"{name.replace('_', ' ')} [{unit}]".removesuffix(" [1]")
-            shown[heading] = digits(value / scale)
-    return shown
+def units(benchmark: str) -> dict[str, str]:
+    """Return the unit of each value that a benchmark tells of a point."""
+    from hpccfpga import _core
 
-
-def _heading(row: Mapping[str, float]) -> str:
-    return "".join(name.rjust(_WIDTH) for name in _shown(row))
-
-
-def _line(row: Mapping[str, float]) -> str:
-    text = "".join(value.rjust(_WIDTH) for value in _shown(row).values())
-    return text if row.get("verified", True) else f"{text}  WRONG DATA"
+    told = _core.quantities(benchmark)
+    own = told["labels"] | told["metrics"]
+    times = {"time": "s", "time_median": "s"}
+    return {name: unit for name, (unit, _) in own.items()} | times | {"verified": "1"}

@@ -1,8 +1,9 @@
 """Published measurements, with their source, as results.
 
 `data/<benchmark>_runs.csv` has one line per published run, `<benchmark>_points.csv` one
-per point; headings name the SI unit. A time is seconds per step: what was published
-for a loop of `inner` steps, divided by `inner`. Rates stand as published.
+per point; headings name the SI unit, those of texts none. A time is seconds per step:
+what was published for a loop of `inner` steps, divided by `inner`. Rates stand as
+published.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import numpy as np
 from hpccfpga.result import Column, Quantity, Result
 
 _FOLDER = Path(__file__).parent / "data"
-_COUNTS = (
-    "bytes sent by all ranks per second: ranks x replications x size / time; each rank "
-    "sends one message per replication in a step"
-)
+_COUNTS = {
+    "b_eff": (
+        "bytes sent by all ranks per second: ranks x replications x size / time; each "
+        "rank sends one message per replication in a step"
+    ),
+}
 
 
 def published(
@@ -110,7 +113,7 @@ def _list(runs: list[dict[str, str]]) -> str:
     """Return the choices: by source where nothing else tells them apart."""
     groups: dict[str, list[dict[str, str]]] = {}
     for run in runs:
-        groups.setdefault(f"{run['board']} {run['exchange']}", []).append(run)
+        groups.setdefault(f"{run['board']} {run['exchange']}".strip(), []).append(run)
     if len(groups) == 1 and len({run["ranks"] for run in runs}) == 1:
         return "; ".join(f"{run['source']}: {run['log']}" for run in runs)
     ranks = {name: sorted({int(r["ranks"]) for r in g}) for name, g in groups.items()}
@@ -125,8 +128,9 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
     columns = {}
     for heading in list(rows[0])[1:]:
         name, unit = _parts(heading)
-        dtype = np.int64 if unit in ("B", "1") else np.float64
-        columns[name] = Column(unit, np.array([r[heading] for r in rows]).astype(dtype))
+        dtype = {"": np.str_, "B": np.int64, "1": np.int64}.get(unit, np.float64)
+        values: np.ndarray = np.array([row[heading] for row in rows]).astype(dtype)
+        columns[name] = Column(unit or "1", values)
     verified = {"true": True, "false": False, "": None}[run["verified"]]
     if verified is not None:
         columns["verified"] = Column("1", np.full(len(rows), verified))
@@ -134,28 +138,29 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
         name: Quantity(unit, float(text))
         for heading, text in run.items()
         for name, unit in [_parts(heading)]
-        if unit
+        if unit and text
     }
-    summary["latency"] = Quantity("s", float(columns["time"].values[0]))
+    if benchmark == "b_eff":
+        summary["latency"] = Quantity("s", float(columns["time"].values[0]))
     counts = ("replications", "repetitions", "nodes")
     return Result(
         kind="published",
         benchmark=benchmark,
-        exchange=run["exchange"],
+        exchange=run["exchange"] or None,
         device=run["board"],
         emulated=False,
         ranks=int(run["ranks"]),
         verified=verified,
-        parameters={name: int(run[name]) for name in counts if run[name]},
+        parameters={name: int(run[name]) for name in counts if run.get(name)},
         columns=columns,
         summary=summary,
         provenance={
             **{
                 key: run[key]
                 for key in ("source", "log", "version", "commit")
-                if run[key]
+                if run.get(key)
             },
-            "counts": _COUNTS,
+            "counts": _COUNTS[benchmark],
             "notes": [note for note in run["note"].split("; ") if note],
         },
     )

@@ -30,7 +30,7 @@ EMULATED = (
 )
 NOT_VERIFIED = "NOT VERIFIED: wrong data or an unfinished run"
 
-_DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,)}
+_DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,), "str": (str,)}
 _TYPES: dict[str, tuple[type, ...]] = {
     "kind": (str,),
     "benchmark": (str,),
@@ -64,7 +64,7 @@ class Column(NamedTuple):
     unit : str
         SI unit, "1" for counts.
     values : numpy.ndarray
-        float64, int64 or bool; the first dimension is the point.
+        float64, int64, bool or text; the first dimension is the point.
     """
 
     unit: str
@@ -140,7 +140,7 @@ class Result:
             raise ValueError(f"no result kind {self.kind!r}; known: {', '.join(KINDS)}")
         first: tuple[str, tuple[int, ...]] | None = None
         for name, (_, values) in self.columns.items():
-            if values.dtype.name not in _DTYPES:
+            if _dtype(values) not in _DTYPES:
                 raise ValueError(
                     f"column {name!r} has dtype {values.dtype}; "
                     f"known: {', '.join(_DTYPES)}"
@@ -451,7 +451,10 @@ class Result:
                 and not name.endswith(_NOT_SHOWN_ENDS)
             ):
                 shown, scale = scaling(unit)
-                texts = [digits(v / scale) for v in self.shown(name)]
+                if _dtype(values) == "str":
+                    texts = values.tolist()
+                else:
+                    texts = [digits(v / scale) for v in self.shown(name)]
                 if unit.endswith("/s"):
                     for point in np.flatnonzero(self.failed):
                         texts[point] = "failed"
@@ -466,7 +469,7 @@ class Result:
         )
         document |= {key: _plain(getattr(self, key)) for key in scalars}
         document["columns"] = {
-            name: {"unit": unit, "dtype": values.dtype.name, "shape": [*values.shape]}
+            name: {"unit": unit, "dtype": _dtype(values), "shape": [*values.shape]}
             for name, (unit, values) in self.columns.items()
         }
         document["summary"] = {
@@ -518,6 +521,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [_plain(entry) for entry in value]
     return str(value)
+
+
+def _dtype(values: np.ndarray) -> str:
+    return "str" if values.dtype.kind == "U" else values.dtype.name
 
 
 def _decode(
@@ -595,7 +602,7 @@ def _decode_column(
                     f"column {name!r} holds {value!r}, no {entry['dtype']}"
                 )
         values = values.astype(entry["dtype"])
-    elif values.dtype.name != entry["dtype"]:
+    elif _dtype(values) != entry["dtype"]:
         raise ValueError(
             f"column {name!r} has values of dtype {values.dtype}, "
             f"declared {entry['dtype']}"

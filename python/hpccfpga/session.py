@@ -183,7 +183,7 @@ class Session:
             watch = progress if callable(progress) else None
             if progress is True and self.rank == 0:
                 title = f"{benchmark} {self.exchange}"
-                watch = stack.enter_context(make_progress(title))
+                watch = stack.enter_context(make_progress(title, benchmark))
             found = self._core.run(
                 benchmark, params, program and (program.stem, program.binary), watch
             )
@@ -246,7 +246,7 @@ class Session:
             far = self._over(stack, None, "host")
             watch = progress if callable(progress) else None
             if progress is True and self.rank == 0:
-                watch = stack.enter_context(make_progress("calibration", rows=False))
+                watch = stack.enter_context(make_progress("calibration"))
             for number, (part, session, benchmark, extra) in enumerate(
                 (
                     ("write", near, "transfer", {"part": "write"}),
@@ -442,7 +442,7 @@ def _calibration(parts: dict[str, Result]) -> Result:
 def _shifted(watch: Callback, part: int, parts: int) -> Callback:
     """Tell of one of several equally long sweeps as a part of them all."""
 
-    def told(point: int, n_points: int, row: dict[str, float]) -> None:
+    def told(point: int, n_points: int, row: dict[str, float | str]) -> None:
         watch(part * n_points + point, parts * n_points, row)
 
     return told

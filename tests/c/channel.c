@@ -299,7 +299,7 @@ int main(int argc, char **argv) {
     rank = hf_session_facts(session).rank;
     size = hf_session_facts(session).size;
     char stem[64];
-    CHECK(hf_session_kernel(session, "b_eff", stem, sizeof stem) == HF_OK &&
+    CHECK(hf_session_kernel(session, "b_eff", "auto", stem, sizeof stem) == HF_OK &&
               strcmp(stem, "b_eff_stream") == 0,
           "%s", stem);
     if (argc > 3) {

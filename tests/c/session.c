@@ -149,9 +149,10 @@ int main(int argc, char **argv) {
     if (!session)
         return 1;
     char stem[64];
-    CHECK(hf_session_kernel(session, "b_eff", stem, sizeof stem) == HF_OK);
+    CHECK(hf_session_kernel(session, "b_eff", "auto", stem, sizeof stem) == HF_OK);
     CHECK(strcmp(stem, "b_eff_memory") == 0, "%s", stem);
-    CHECK(hf_session_kernel(session, "transfer", stem, sizeof stem) == HF_OK && !*stem);
+    CHECK(hf_session_kernel(session, "transfer", "auto", stem, sizeof stem) == HF_OK &&
+          !*stem);
     if (strcmp(argv[1], "host") != 0)
         program_build(session, argv[3]);
     else

@@ -48,7 +48,7 @@ static hf_buffer *guarded(const unsigned char *message, size_t bytes) {
     static const unsigned char guard[GUARD] = {1, 2, 3, 4, 5};
     hf_buffer *buffer;
     hf_event *done;
-    OK(ops->alloc(&buffer, device, bytes + GUARD));
+    OK(ops->alloc(&buffer, device, bytes + GUARD, HF_ANY_BANK));
     OK(ops->write(device, buffer, 0, message, bytes, &done));
     OK(ops->wait(device, done));
     OK(ops->write(device, buffer, bytes, guard, GUARD, NULL));
@@ -72,7 +72,7 @@ static void device_fill(unsigned char *message, size_t bytes, size_t items,
                      {.value = &key, .bytes = sizeof key},
                      {.value = &stamp, .bytes = sizeof stamp}};
     hf_event *done;
-    OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0}, &done));
+    OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0, 0}, &done));
     OK(ops->wait(device, done));
     OK(ops->read(device, buffer, 0, message, bytes, &done));
     OK(ops->wait(device, done));
@@ -85,13 +85,13 @@ static uint64_t device_count(const unsigned char *message, size_t bytes, size_t 
     hf_buffer *buffer = guarded(message, bytes), *wrong;
     uint64_t n = bytes, sum = 0;
     void *counts;
-    OK(ops->alloc(&wrong, device, MOST_ITEMS * sizeof(uint64_t)));
+    OK(ops->alloc(&wrong, device, MOST_ITEMS * sizeof(uint64_t), HF_ANY_BANK));
     hf_arg args[] = {{.buffer = buffer},
                      {.value = &n, .bytes = sizeof n},
                      {.value = &key, .bytes = sizeof key},
                      {.value = &stamp, .bytes = sizeof stamp},
                      {.buffer = wrong}};
-    OK(ops->launch(device, &(hf_launch){check, args, 5, items, 0}, NULL));
+    OK(ops->launch(device, &(hf_launch){check, args, 5, items, 0, 0}, NULL));
     OK(ops->map(device, wrong, &counts));
     for (size_t i = 0; i < items; i++)
         sum += ((const uint64_t *)counts)[i];

@@ -31,7 +31,8 @@ class Core:
         self.built = []
         self.prelude = ""
 
-    def kernel(self, benchmark):
+    def kernel(self, benchmark, shape):
+        assert shape == "auto"
         return f"{benchmark}_memory"
 
     def build(self, source, options):
