@@ -63,7 +63,8 @@ int main(int argc, char **argv) {
     for (long r = 0; r < reps; r++) {
         double start = now();
         for (size_t t = 0; t < threads; t++) {
-            parts[t] = (part){n, tiles * t / threads, tiles * (t + 1) / threads, a, b, c, 0};
+            parts[t] =
+                (part){n, tiles * t / threads, tiles * (t + 1) / threads, a, b, c, 0};
             pthread_create(&parts[t].thread, NULL, part_run, &parts[t]);
         }
         for (size_t t = 0; t < threads; t++)

@@ -24,7 +24,7 @@
 #define PTRANS_SIZE ((ulong)HF_BLOCK * HF_BLOCK)
 
 enum {
-    PTRANS_WIDE = 16, /* values of a row that are made or checked at a time */
+    PTRANS_WIDE = 16,  /* values of a row that are made or checked at a time */
     PTRANS_STRIP = 32, /* rows of a block that a work-group writes */
 };
 
@@ -43,13 +43,13 @@ static inline uint ptrans_hash(uint row, uint column, uint key) {
 /** Element (row, column) in [-1, 1): 23 bits of it, or 32 where sums of those are exact. */
 static inline HF_REAL ptrans_value(uint row, uint column, uint key) {
     const int bits = (int)ptrans_hash(row, column, key);
-    return sizeof(HF_REAL) > 4
-               ? (HF_REAL)bits * (HF_REAL)(1.0f / 2147483648.0f)
-               : (HF_REAL)(bits >> 9) * (HF_REAL)(1.0f / 4194304.0f);
+    return sizeof(HF_REAL) > 4 ? (HF_REAL)bits * (HF_REAL)(1.0f / 2147483648.0f)
+                               : (HF_REAL)(bits >> 9) * (HF_REAL)(1.0f / 4194304.0f);
 }
 
 /** Fill `blocks` blocks of A and of B. */
-HF_KERNEL ptrans_fill(HF_GLOBAL HF_REAL *HF_RESTRICT a, HF_GLOBAL HF_REAL *HF_RESTRICT b,
+HF_KERNEL ptrans_fill(HF_GLOBAL HF_REAL *HF_RESTRICT a,
+                      HF_GLOBAL HF_REAL *HF_RESTRICT b,
                       HF_GLOBAL const uint *HF_RESTRICT places, uint blocks, uint key) {
     for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
         const uint block = (uint)(at / HF_BLOCK);

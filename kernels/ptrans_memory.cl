@@ -11,7 +11,8 @@
 HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                      HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                      HF_GLOBAL HF_REAL *HF_RESTRICT c,
-                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first, uint count) {
+                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
+                     uint count) {
     for (uint block = first; block < first + count; block++) {
         HF_REAL tile[PTRANS_CHUNKS][PTRANS_LANES], sum[PTRANS_CHUNKS][PTRANS_LANES];
         const ulong source = sources[block] * PTRANS_SIZE, at = block * PTRANS_SIZE;

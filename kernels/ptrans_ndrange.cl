@@ -34,27 +34,28 @@ static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL 
 }
 
 /** The strip's part of C from row `i` and column `j` on, for all its tiles. */
-#define STRIP_ADD(a, b, c)                                  \
-    for (uint j = 0; j < HF_BLOCK; j += TILE)               \
-        for (uint i = 0; i < PTRANS_STRIP; i += TILE)       \
-            tile_add((a) + j * HF_BLOCK + i, (b) + i * HF_BLOCK + j, (c) + i * HF_BLOCK + j);
+#define STRIP_ADD(a, b, c)                                           \
+    for (uint j = 0; j < HF_BLOCK; j += TILE)                        \
+        for (uint i = 0; i < PTRANS_STRIP; i += TILE)                \
+            tile_add((a) + j * HF_BLOCK + i, (b) + i * HF_BLOCK + j, \
+                     (c) + i * HF_BLOCK + j);
 
 #else
 
 enum { TILE = PTRANS_STRIP };
 
-#define STRIP_ADD(a, b, c)                                                       \
-    __local HF_REAL tile[TILE][TILE + 1];                                        \
-    const uint item = get_local_id(0), items = get_local_size(0);                \
-    for (uint j = 0; j < HF_BLOCK; j += TILE) {                                  \
-        for (uint i = item; i < TILE * TILE; i += items)                         \
+#define STRIP_ADD(a, b, c)                                                        \
+    __local HF_REAL tile[TILE][TILE + 1];                                         \
+    const uint item = get_local_id(0), items = get_local_size(0);                 \
+    for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \
+        for (uint i = item; i < TILE * TILE; i += items)                          \
             tile[i / TILE][i % TILE] = (a)[(j + i / TILE) * HF_BLOCK + i % TILE]; \
-        barrier(CLK_LOCAL_MEM_FENCE);                                            \
-        for (uint i = item; i < TILE * TILE; i += items) {                       \
-            const uint at = i / TILE * HF_BLOCK + j + i % TILE;                  \
-            (c)[at] = (b)[at] + tile[i % TILE][i / TILE];                        \
-        }                                                                        \
-        barrier(CLK_LOCAL_MEM_FENCE);                                            \
+        barrier(CLK_LOCAL_MEM_FENCE);                                             \
+        for (uint i = item; i < TILE * TILE; i += items) {                        \
+            const uint at = i / TILE * HF_BLOCK + j + i % TILE;                   \
+            (c)[at] = (b)[at] + tile[i % TILE][i / TILE];                         \
+        }                                                                         \
+        barrier(CLK_LOCAL_MEM_FENCE);                                             \
     }
 
 #endif
@@ -63,7 +64,8 @@ enum { TILE = PTRANS_STRIP };
 HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                      HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                      HF_GLOBAL HF_REAL *HF_RESTRICT c,
-                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first, uint count) {
+                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
+                     uint count) {
     const uint strips = HF_BLOCK / PTRANS_STRIP, strip = (uint)get_group_id(0);
     const uint block = first + strip / strips, row = strip % strips * PTRANS_STRIP;
     a += sources[block] * PTRANS_SIZE + row;

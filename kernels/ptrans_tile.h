@@ -28,9 +28,9 @@ enum {
     tile[chunk][((l) + (chunk) / PTRANS_ROW) % PTRANS_LANES]
 
 /** Lane `l` of chunk `chunk` of the transposed block. */
-#define PTRANS_TRANSPOSED(tile, chunk, l)                                             \
-    tile[((chunk) % PTRANS_ROW * PTRANS_LANES + (l)) * PTRANS_ROW +                   \
-         (chunk) / PTRANS_ROW / PTRANS_LANES]                                         \
+#define PTRANS_TRANSPOSED(tile, chunk, l)                           \
+    tile[((chunk) % PTRANS_ROW * PTRANS_LANES + (l)) * PTRANS_ROW + \
+         (chunk) / PTRANS_ROW / PTRANS_LANES]                       \
         [((chunk) / PTRANS_ROW + (l)) % PTRANS_LANES]
 
 #endif

@@ -9,19 +9,19 @@
  * goes through a channel: each rank has one partner then, maybe itself.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "ptrans_grid.h"
+#include "ptrans.h"
 
-enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6, N_STREAM_ARGS = 4 };
-enum { STRIP = 32, GPU_GROUP = 256 }; /* of ptrans_ndrange.cl: rows, and work-items on them */
-enum { LEAST_ITEMS = 1024 };          /* that fill and check where loops are no pipelines */
-enum { KERNEL, EXCHANGE, TRANSFER };
+enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
+enum {
+    STRIP = 32,
+    GPU_GROUP = 256
+};                           /* of ptrans_ndrange.cl: rows, and work-items on them */
+enum { LEAST_ITEMS = 1024 }; /* that fill and check where loops are no pipelines */
+enum { LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
 
 static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
@@ -32,13 +32,14 @@ static const hf_param params[] = {
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
     {"distribution",
-     "of the blocks: pq, block-cyclic on the grid; or diagonal, such that each rank has "
+     "of the blocks: pq, block-cyclic on the grid; or diagonal, such that each rank "
+     "has "
      "one partner",
      "pq", "pq|diagonal", NULL, 0, 0, HF_TEXT},
     {"replications", "kernels, or pairs of kernels, that share a device's blocks", "1",
      NULL, NULL, 1, PTRANS_MOST, HF_INT},
-    {"channel_width", "what a pipeline or an external channel takes at a time [B]", "32",
-     NULL, "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
+    {"channel_width", "what a pipeline or an external channel takes at a time [B]",
+     "32", NULL, "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
     {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
      NULL, 1, 1 << 30, HF_INT},
     {"bank_a",
@@ -51,51 +52,19 @@ static const hf_param params[] = {
     {0},
 };
 
-static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64}, {0}};
+static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity parts[] = {
-    {"kernel_time", "s", HF_F64},
-    {"exchange_time", "s", HF_F64},
-    {"transfer_time", "s", HF_F64},
+    {"transfer_time", "s", HF_F64, NULL},
+    {"exchange_time", "s", HF_F64, NULL},
+    {"kernel_time", "s", HF_F64, NULL},
     {0},
 };
 static const hf_quantity metrics[] = {
-    {"flops", "FLOP/s", HF_F64}, {"bandwidth", "B/s", HF_F64}, {0}};
+    {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
 static const hf_quantity figures[] = {
-    {"flops", "FLOP/s", HF_F64}, {"bandwidth", "B/s", HF_F64}, {0}};
+    {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
 
-/* One of the device's kernels, or pairs of kernels, with its share of the blocks. */
-typedef struct replica {
-    hf_buffer *a, *b, *c;
-    hf_buffer *got;              /* blocks of A from other ranks */
-    hf_buffer *places, *sources; /* of the current point */
-    hf_buffer *worst;            /* residual of each work-item */
-    uint32_t blocks;
-    /* kernel-routed */
-    char names[2][24];
-    hf_kernel *send, *recv;
-    hf_arg send_args[N_STREAM_ARGS], recv_args[N_STREAM_ARGS];
-    hf_end ends[2];
-} replica;
-
-typedef struct ptrans {
-    hf_env env;
-    ptrans_grid grid;
-    const double *sizes; /* [n_layouts] */
-    size_t n_layouts, block, real, replications;
-    ptrans_layout *layouts; /* of the points */
-    hf_kernel *fill, *check, *add;
-    replica replicas[PTRANS_MOST];
-    size_t items; /* of fill and check */
-    float *residuals;
-    uint32_t key; /* of the current sample */
-    /* kernel-routed */
-    hf_stream streams[2 * PTRANS_MOST];
-    hf_link *links;
-    size_t width, depth;
-    uint64_t rounds;
-} ptrans;
-
-static bool kernel_routed(const ptrans *s) {
+bool ptrans_kernel_routed(const ptrans *s) {
     return s->env.exchange->ops->kernel_routed;
 }
 
@@ -110,25 +79,9 @@ static size_t width_of(const ptrans *s, double size) {
 
 /* ---- set-up ---- */
 
-static hf_status wiring_check(const ptrans *s) {
-    if (!kernel_routed(s))
-        return HF_OK;
-    if (s->grid.diagonal)
-        return hf_fail(HF_ENOTSUP,
-                       "distribution: exchange \"%s\" needs pq: each rank's blocks go "
-                       "through its channels to one other",
-                       s->env.exchange->ops->name);
-    if (s->grid.p != s->grid.q)
-        return hf_fail(HF_EARG,
-                       "grid: exchange \"%s\" needs as many rows as columns, the grid "
-                       "is %dx%d",
-                       s->env.exchange->ops->name, s->grid.p, s->grid.q);
-    return HF_OK;
-}
-
 static bool width_fits(const ptrans *s, size_t width) {
     const hf_device_info *info = &s->env.device->info;
-    size_t buffers = s->env.size > 1 && !kernel_routed(s) ? 4 : 3;
+    size_t buffers = s->env.size > 1 && !ptrans_kernel_routed(s) ? 4 : 3;
     size_t bytes =
         ptrans_most_blocks(&s->grid, width, s->replications) * block_bytes(s);
     return bytes <= info->max_alloc &&
@@ -144,19 +97,21 @@ static hf_status memory_check(const ptrans *s) {
     size_t width = 0;
     while (width_fits(s, width + 1))
         width++;
-    return hf_fail(HF_ENOMEM,
-                   "sizes: matrices of %.0f x %.0f do not fit \"%s\" on a grid of %dx%d; "
-                   "the largest size is %zu",
-                   largest, largest, s->env.device->info.name, s->grid.p, s->grid.q,
-                   width * s->block);
+    return hf_fail(
+        HF_ENOMEM,
+        "sizes: matrices of %.0f x %.0f do not fit \"%s\" on a grid of %dx%d; "
+        "the largest size is %zu",
+        largest, largest, s->env.device->info.name, s->grid.p, s->grid.q,
+        width * s->block);
 }
 
 static hf_status bank_of(int *bank, const hf_args *args, const char *name, size_t r) {
     size_t n, replications = (size_t)hf_args_number(args, "replications");
     const double *banks = hf_args_list(args, name, &n);
     if (n != 1 && n != replications)
-        return hf_fail(HF_EARG, "%s: %zu banks for %zu replications; one for all, or "
-                                "one for each",
+        return hf_fail(HF_EARG,
+                       "%s: %zu banks for %zu replications; one for all, or "
+                       "one for each",
                        name, n, replications);
     *bank = (int)banks[n == 1 ? 0 : r];
     return HF_OK;
@@ -185,54 +140,21 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     HF_TRY(ops->alloc(&p->a, device, blocks * bytes, banks[0]));
     HF_TRY(ops->alloc(&p->b, device, blocks * bytes, banks[1]));
     HF_TRY(ops->alloc(&p->c, device, blocks * bytes, banks[2]));
-    if (!kernel_routed(s) && s->env.size > 1)
+    if (!ptrans_kernel_routed(s) && s->env.size > 1)
         HF_TRY(ops->alloc(&p->got, device, received * bytes, banks[0]));
     HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[2]));
     HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), banks[0]));
     return ops->alloc(&p->worst, device, s->items * sizeof(float), banks[2]);
 }
 
-/* A pair of kernels at port `r`: their arguments as in ptrans_stream.cl. */
-static hf_status pair_take(ptrans *s, size_t r) {
-    replica *p = &s->replicas[r];
-    hf_device *device = s->env.device;
-    snprintf(p->names[0], sizeof p->names[0], "ptrans_send_%zu", r);
-    snprintf(p->names[1], sizeof p->names[1], "ptrans_recv_%zu", r);
-    HF_TRY(device->ops->kernel(&p->send, device, p->names[0]));
-    HF_TRY(device->ops->kernel(&p->recv, device, p->names[1]));
-    const hf_arg values[2][N_STREAM_ARGS] = {
-        {{.buffer = p->a}, {.buffer = p->sources}},
-        {{.buffer = p->b}, {.buffer = p->c}},
-    };
-    memcpy(p->send_args, values[0], sizeof values[0]);
-    memcpy(p->recv_args, values[1], sizeof values[1]);
-    p->send_args[2] = p->recv_args[2] =
-        (hf_arg){.value = &p->blocks, .bytes = sizeof p->blocks};
-    p->send_args[3] = p->recv_args[3] =
-        (hf_arg){.value = &s->rounds, .bytes = sizeof s->rounds};
-    for (int sends = 0; sends < 2; sends++)
-        p->ends[sends] = (hf_end){(int)r, false, sends};
-    s->streams[2 * r] = (hf_stream){
-        .name = p->names[0],
-        .launch = {.kernel = p->send, .args = p->send_args, .n_args = N_STREAM_ARGS},
-        .ends = &p->ends[1],
-        .n_ends = 1};
-    s->streams[2 * r + 1] = (hf_stream){
-        .name = p->names[1],
-        .launch = {.kernel = p->recv, .args = p->recv_args, .n_args = N_STREAM_ARGS},
-        .ends = &p->ends[0],
-        .n_ends = 1};
-    return HF_OK;
-}
-
 static hf_status kernels_take(ptrans *s) {
     hf_device *device = s->env.device;
     HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill"));
     HF_TRY(device->ops->kernel(&s->check, device, "ptrans_check"));
-    if (!kernel_routed(s))
+    if (!ptrans_kernel_routed(s))
         return device->ops->kernel(&s->add, device, "ptrans_add");
     for (size_t r = 0; r < s->replications; r++)
-        HF_TRY(pair_take(s, r));
+        HF_TRY(ptrans_pair_take(s, r));
     return HF_OK;
 }
 
@@ -250,16 +172,18 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
                               size_t *n_points) {
     ptrans *s = state;
     s->env = *env;
+    env->exchange->laps = env->laps;
     s->sizes = hf_args_list(args, "sizes", n_points);
     s->n_layouts = *n_points;
     s->block = (size_t)hf_args_number(args, "block_size");
-    s->real = hf_args_chosen(args, "data_type", "double") ? sizeof(double) : sizeof(float);
+    s->real =
+        hf_args_chosen(args, "data_type", "double") ? sizeof(double) : sizeof(float);
     s->replications = (size_t)hf_args_number(args, "replications");
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     HF_TRY(ptrans_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
     s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
-    HF_TRY(wiring_check(s));
+    HF_TRY(ptrans_pairs_check(s));
     HF_TRY(memory_check(s));
     HF_TRY(layouts_take(s));
     size_t items = env->device->info.items;
@@ -270,24 +194,6 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(replica_take(s, r, args));
     return kernels_take(s);
-}
-
-/* Port `i` of rank (p, q) leads to that of rank (q, p). */
-static hf_status ptrans_connect(void *state) {
-    ptrans *s = state;
-    hf_exchange *exchange = s->env.exchange;
-    if (!kernel_routed(s))
-        return HF_OK;
-    size_t n = 0, ports = s->replications;
-    s->links = malloc((size_t)s->env.size * ports * sizeof *s->links);
-    if (!s->links)
-        return hf_fail(HF_ENOMEM, "no memory for the links of %d ranks", s->env.size);
-    for (int rank = 0; rank < s->env.size; rank++)
-        for (int port = 0; port < (int)ports; port++)
-            s->links[n++] = (hf_link){
-                rank, port, rank % s->grid.q * s->grid.q + rank / s->grid.q, port};
-    const hf_wiring wiring = {s->links, n, (int)ports, 0, s->width, s->depth};
-    return exchange->ops->connect(exchange, &wiring);
 }
 
 static void ptrans_teardown(void *state) {
@@ -318,7 +224,9 @@ static void ptrans_teardown(void *state) {
 
 static const hf_message *ptrans_plan(void *state, size_t point, size_t *n) {
     ptrans *s = state;
-    *n = kernel_routed(s) ? 0 : s->layouts[point].n_messages; /* else the links tell */
+    *n = ptrans_kernel_routed(s)
+             ? 0
+             : s->layouts[point].n_messages; /* else the links tell */
     return s->layouts[point].messages;
 }
 
@@ -352,7 +260,7 @@ static hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
     s->key = (uint32_t)hf_random(s->env.seed, sample);
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(replica_prepare(s, point, r));
-    return kernel_routed(s)
+    return ptrans_kernel_routed(s)
                ? exchange->ops->prepare(exchange, 2 * s->replications, s->streams)
                : HF_OK;
 }
@@ -362,8 +270,7 @@ static hf_status blocks_move(const ptrans *s, const ptrans_layout *layout) {
     for (size_t r = 0; r < s->replications; r++) {
         const ptrans_part *part = &layout->parts[r];
         HF_TRY(exchange->ops->move(exchange, s->replicas[r].got, s->replicas[r].a,
-                                   part->n_messages,
-                                   layout->messages + part->message));
+                                   part->n_messages, layout->messages + part->message));
     }
     return HF_OK;
 }
@@ -421,15 +328,15 @@ static hf_status ptrans_step(void *state, size_t point, size_t inner) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
     s->rounds = inner;
-    if (kernel_routed(s)) {
+    if (ptrans_kernel_routed(s)) {
         HF_TRY(exchange->ops->stream(exchange));
-        hf_lap(s->env.laps, KERNEL);
+        hf_lap(s->env.laps, LAP_KERNEL);
         return HF_OK;
     }
     for (size_t i = 0; i < inner; i++) {
         HF_TRY(blocks_move(s, &s->layouts[point]));
         HF_TRY(blocks_add(s, &s->layouts[point]));
-        hf_lap(s->env.laps, KERNEL);
+        hf_lap(s->env.laps, LAP_KERNEL);
     }
     return HF_OK;
 }
@@ -495,7 +402,7 @@ static void ptrans_figure(const void *state, const double *seconds, double *valu
 
 static const char *ptrans_note(const void *state) {
     const ptrans *s = state;
-    return s->env.size == 1 && !kernel_routed(s)
+    return s->env.size == 1 && !ptrans_kernel_routed(s)
                ? "one rank: every block has its mirror here, nothing is exchanged"
                : NULL;
 }

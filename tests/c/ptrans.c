@@ -71,8 +71,7 @@ static void mirrors_check(const run *t) {
         for (size_t r = 0; r < t->replications; r++) {
             const ptrans_layout *l = &t->layouts[rank];
             const ptrans_part *part = &l->parts[r];
-            CHECK(part->n <=
-                  ptrans_most_blocks(&t->grid, t->width, t->replications));
+            CHECK(part->n <= ptrans_most_blocks(&t->grid, t->width, t->replications));
             for (size_t i = 0; i < part->n; i++) {
                 const uint32_t *place = &l->places[2 * (part->first + i)];
                 const uint32_t *mirror = source_place(t, rank, r, i);
@@ -156,7 +155,8 @@ static void layouts_check(void) {
 
 /** Four ranks, 4 x 4 blocks: by hand. */
 static void published_check(void) {
-    static const int pq[4][4] = {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}};
+    static const int pq[4][4] = {
+        {0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}};
     static const int pairs[4][4] = {
         {2, 0, 1, 3}, {1, 3, 2, 0}, {0, 3, 2, 1}, {2, 1, 0, 3}};
     for (size_t i = 0; i < 4; i++)
@@ -170,10 +170,10 @@ static void grids_check(void) {
     static const struct {
         const char *text;
         int ranks, p, q; /* p == 0: refused */
-    } cases[] = {{"auto", 1, 1, 1},  {"auto", 2, 1, 2},   {"auto", 6, 2, 3},
-                 {"auto", 7, 1, 7},  {"auto", 25, 5, 5},  {"3x2", 6, 3, 2},
-                 {"2x2", 6, 0, 0},   {"0x6", 6, 0, 0},    {"-2x-3", 6, 0, 0},
-                 {"2x3x", 6, 0, 0},  {"square", 4, 0, 0}, {"", 1, 0, 0},
+    } cases[] = {{"auto", 1, 1, 1},       {"auto", 2, 1, 2},   {"auto", 6, 2, 3},
+                 {"auto", 7, 1, 7},       {"auto", 25, 5, 5},  {"3x2", 6, 3, 2},
+                 {"2x2", 6, 0, 0},        {"0x6", 6, 0, 0},    {"-2x-3", 6, 0, 0},
+                 {"2x3x", 6, 0, 0},       {"square", 4, 0, 0}, {"", 1, 0, 0},
                  {"99999x99999", 1, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ptrans_grid grid = {0};
