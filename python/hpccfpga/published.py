@@ -23,6 +23,10 @@ _COUNTS = {
         "bytes sent by all ranks per second: ranks x replications x size / time; each "
         "rank sends one message per replication in a step"
     ),
+    "ptrans": (
+        "n^2 additions per second, and 12 n^2 bytes; time is that of exchange and "
+        "kernels, load_time that of A and B to the device and of C back"
+    ),
 }
 
 
