@@ -8,8 +8,8 @@ import hpccfpga as hf
 SMALL = {"size": 65536, "steps": 2, "reps": 2}
 OPERATIONS = ["copy", "scale", "add", "triad"]
 
-# A kernel that calls the right one, and does harm before or after it; then the number of
-# wrong elements after two steps, or the least.
+# A kernel that calls the right one, and does harm before or after it; then how many
+# elements are wrong after two steps, at least.
 BROKEN = """
 #define stream_apply right
 #include "stream_{shape}.cl"
