@@ -15,8 +15,7 @@
 #define HF_BUFFER_SIZE 4096
 #endif
 #if HF_BUFFER_SIZE < STREAM_WORD || HF_BUFFER_SIZE % STREAM_WORD != 0
-#error \
-    "HF_BUFFER_SIZE, the elements of the local buffer, must be a multiple of HF_VECTOR x HF_MEMORY_UNROLL"
+#error "HF_BUFFER_SIZE, the elements of the buffer, must be a multiple of a word's"
 #endif
 
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
@@ -28,24 +27,24 @@ HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
                        const uint sum, const ulong n) {
     const HF_REAL s = (HF_REAL)scalar;
     for (ulong block = 0; block < n; block += HF_BUFFER_SIZE) {
-        HF_REAL buffer[HF_BUFFER_SIZE];
+        HF_REAL buffer[HF_BUFFER_SIZE] __attribute__((aligned(64)));
         const uint end =
             n - block < HF_BUFFER_SIZE ? (uint)(n - block) : HF_BUFFER_SIZE;
         for (uint i = 0; i < end; i += STREAM_WORD) {
             HF_PIPELINE
-            HF_UNROLL(STREAM_WORD)
+            STREAM_UNROLL
             for (uint l = 0; l < STREAM_WORD; l++)
                 buffer[i + l] = s * one[block + i + l];
         }
         for (uint i = 0; sum && i < end; i += STREAM_WORD) {
             HF_PIPELINE
-            HF_UNROLL(STREAM_WORD)
+            STREAM_UNROLL
             for (uint l = 0; l < STREAM_WORD; l++)
                 buffer[i + l] += two[block + i + l];
         }
         for (uint i = 0; i < end; i += STREAM_WORD) {
             HF_PIPELINE
-            HF_UNROLL(STREAM_WORD)
+            STREAM_UNROLL
             for (uint l = 0; l < STREAM_WORD; l++)
                 out[block + i + l] = buffer[i + l];
         }

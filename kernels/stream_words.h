@@ -24,6 +24,14 @@
 /** Elements of a word, which a pipeline takes per clock cycle; arrays hold whole words. */
 #define STREAM_WORD (HF_VECTOR * HF_MEMORY_UNROLL)
 
+/** In front of a loop over the elements of a word: all at the same time, or 16 of them
+ *  where a CPU's compiler would take minutes. */
+#if defined(__OPENCL_VERSION__) && !defined(HF_INTEL)
+#define STREAM_UNROLL _Pragma("unroll 16")
+#else
+#define STREAM_UNROLL HF_UNROLL(STREAM_WORD)
+#endif
+
 /** Bytes of an element, for the preprocessor. */
 #define STREAM_BYTES_half         2
 #define STREAM_BYTES_float        4

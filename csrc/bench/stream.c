@@ -44,7 +44,7 @@ static const hf_param params[] = {
     {"vector", "elements of a vector, a power of two", "16", NULL, "HF_VECTOR", 1, 64,
      HF_INT},
     {"unroll", "vectors that a kernel takes at the same time", "1", NULL,
-     "HF_MEMORY_UNROLL", 1, 64, HF_INT},
+     "HF_MEMORY_UNROLL", 1, 16, HF_INT},
     {"buffer_size", "elements of a kernel's local buffer; shape pipeline only", "4096",
      NULL, "HF_BUFFER_SIZE", 1, 1 << 20, HF_INT},
     HF_SHAPE_PARAM,

@@ -24,8 +24,8 @@ _COUNTS = {
         "rank sends one message per replication in a step"
     ),
     "stream": (
-        "bytes read and written by all ranks per second: two arrays for copy and scale, "
-        "three for add and triad"
+        "bytes read and written by all ranks per second: two arrays for copy and "
+        "scale, three for add and triad"
     ),
     "randomaccess": (
         "updates of all ranks per second: 4 x words / time, the words of all ranks"

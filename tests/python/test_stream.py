@@ -8,8 +8,8 @@ import hpccfpga as hf
 SMALL = {"size": 65536, "steps": 2, "reps": 2}
 OPERATIONS = ["copy", "scale", "add", "triad"]
 
-# A kernel that calls the right one, and does harm before or after it. The number is that
-# of wrong elements after two steps, or the least.
+# A kernel that calls the right one, and does harm before or after it; then how many
+# elements are wrong after two steps, at least.
 BROKEN = """
 #define stream_apply right
 #include "stream_{shape}.cl"
@@ -113,7 +113,7 @@ def test_each_operation_is_checked_by_itself(session, tmp_path):
 
 
 def test_a_size_that_does_not_divide(session):
-    with pytest.raises(ValueError, match="1000 is not a multiple of .*, 64; the next "):
+    with pytest.raises(ValueError, match=r"1000 is not a multiple .* 64; the next"):
         session.run("stream", size=1000, replications=4)
     assert session.run("stream", size=1024, replications=4, reps=1).verified
 
