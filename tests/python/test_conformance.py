@@ -7,7 +7,15 @@ import hpccfpga
 from hpccfpga import _core
 from hpccfpga.progress import units
 
-SMALL = {"sizes": "1,3,64,1000", "reps": 3, "loop_upper": 4, "loop_lower": 1}
+SMALL = {
+    "sizes": "1,3,64,1000",
+    "reps": 3,
+    "loop_upper": 4,
+    "loop_lower": 1,
+    "batch": 3,
+    "size": 4096,
+    "steps": 2,
+}
 SMALL_OF = {"randomaccess": {"sizes": "64,256,1024,4096"}}
 ERROR_OF = {"randomaccess": "error_rate"}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
