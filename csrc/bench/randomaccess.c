@@ -216,9 +216,11 @@ static hf_status table_launch(randomaccess *s, size_t table, hf_event **done) {
         {.value = &count, .bytes = sizeof count},
         {.value = &steps, .bytes = sizeof steps},
     };
-    size_t lane = s->n_tables > 1 ? 1 + table : 0;
-    return device->ops->launch(
-        device, &(hf_launch){s->kernels[table], args, N_ARGS, s->items, 0, lane}, done);
+    hf_launch launch = {.kernel = s->kernels[table], .args = args, .n_args = N_ARGS};
+    launch.items = s->items;
+    launch.lane = s->n_tables > 1 ? 1 + table : 0;
+    launch.group = s->shared ? 0 : 1; /* a group is a core's */
+    return device->ops->launch(device, &launch, done);
 }
 
 static hf_status randomaccess_step(void *state, size_t point, size_t inner) {

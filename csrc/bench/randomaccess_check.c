@@ -14,12 +14,13 @@
 #include "randomaccess.h"
 
 enum {
+    LINE = 8,  /* words of a cache line */
     LANES = 8, /* generators of a thread, side by side */
     MOST_BLOCKS = 512,
     MOST_THREADS = 16,
-    PAGE = 256, /* updates */
+    PAGE = 512, /* updates */
     FEWEST_PAGES = 4 * MOST_BLOCKS,
-    MOST_PAGES = (1 << 25) / PAGE /* of all threads */
+    MOST_PAGES = (1 << 27) / PAGE /* of all threads */
 };
 
 typedef struct worker {
@@ -138,9 +139,13 @@ static void *bins_apply(void *context) {
     const randomaccess_check *c = w->check;
     const uint64_t mask = (UINT64_C(1) << c->block_shift) - 1;
     for (size_t block = (size_t)(w - c->workers); block < c->n_blocks;
-         block += c->n_workers)
+         block += c->n_workers) {
+        uint64_t *words = block_of(c, block);
+        for (size_t i = 0; i <= mask; i += LINE)
+            __builtin_prefetch(words + i, 1);
         for (size_t from = 0; from < c->n_workers; from++)
-            bin_apply(block_of(c, block), mask, &c->workers[from], block);
+            bin_apply(words, mask, &c->workers[from], block);
+    }
     return NULL;
 }
 
@@ -205,7 +210,8 @@ hf_status randomaccess_check_run(randomaccess_check *c, uint64_t *wrong,
     return HF_OK;
 }
 
-/* Half as many updates wait as the part has words: four for each cache line. */
+/* Twice as many updates wait as the part has words: 16 for each cache line, if that takes no
+ * more than 1 GiB. */
 hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count) {
     randomaccess_check *c = calloc(1, sizeof *c);
     if (!c)
@@ -214,7 +220,7 @@ hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count) {
     c->n_workers = 1;
     while (c->n_workers < MOST_THREADS && 2 * (long)c->n_workers <= cores)
         c->n_workers *= 2;
-    uint64_t pages = count / 2 / PAGE < MOST_PAGES ? count / 2 / PAGE : MOST_PAGES;
+    uint64_t pages = 2 * count / PAGE < MOST_PAGES ? 2 * count / PAGE : MOST_PAGES;
     c->n_pages = (size_t)pages / c->n_workers;
     c->n_pages = c->n_pages < FEWEST_PAGES ? FEWEST_PAGES : c->n_pages;
     for (size_t i = 0; i < c->n_workers; i++) {
