@@ -271,7 +271,7 @@ static double bound(const fft *s) {
 }
 
 static void larger(double *most, double value) {
-    if (!(value <= *most)) /* a NaN stays */
+    if (isnan(value) || value > *most) /* a NaN stays */
         *most = value;
 }
 
