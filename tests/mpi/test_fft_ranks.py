@@ -26,7 +26,8 @@ def test_every_rank_verifies(mpirun, ranks):
 def test_channels_within_each_rank(mpirun, ranks):
     answer = mpirun(
         ranks,
-        "r = hf.run('fft', exchange='channel', comm=comm, log_size=6, batch=2, reps=1)\n"
+        "small = dict(log_size=6, batch=2, reps=1)\n"
+        "r = hf.run('fft', exchange='channel', comm=comm, **small)\n"
         "assert r.verified, r\n"
         "say('done')",
     )

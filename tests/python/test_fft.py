@@ -1,4 +1,4 @@
-"""Benchmark fft: sizes and shapes, faults that verification must see, model, published."""
+"""Benchmark fft: sizes, shapes, faults that verification must see, model, published."""
 
 import numpy as np
 import pytest
@@ -124,7 +124,7 @@ def test_a_size_that_the_host_was_not_compiled_for_is_refused():
 
 
 def test_model_at_the_published_values():
-    """Documentation: 288 GFLOP/s at 2^12, 408 at 2^17; README: 1.721 us per transform."""
+    """Documentation: 288 GFLOP/s at 2^12, 408 at 2^17; README: 1.721 us."""
     r = hf.model("fft", board="520n", replications=2)
     assert r["transform_size"].tolist() == [4096]
     assert r.summary["flops"].value == pytest.approx(288e9)
@@ -171,6 +171,10 @@ def test_published_runs():
     runs = hf.published_list("fft")
     assert len(runs) == 11
     assert {run["ranks"] for run in runs} == {1, 2, 4, 10, 16, 26}
+    r = hf.published("fft", board="520n", ranks=16)
+    work = 16 * 4096 * 5 * r["transform_size"] * np.log2(r["transform_size"])
+    assert r["flops"] == pytest.approx(work / r["time"], rel=1e-5)
+    assert r.summary["flops"].value == r["flops"][0] == 3.83577e12
 
 
 @pytest.mark.parametrize("which", ["<", ">"])
