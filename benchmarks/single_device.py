@@ -72,6 +72,30 @@ ROWS = [
         target=1.0,
         threads=1,
     ),
+    Row(
+        "fft 2^10",
+        "flops",
+        "--log-size 10 --batch 4096 --reps 20",
+        "10 4096 20 {threads}",
+        target=0.6,
+        libraries="-lfftw3f_omp -lfftw3f",
+    ),
+    Row(
+        "fft 2^12",
+        "flops",
+        "--log-size 12 --batch 1024 --reps 20",
+        "12 1024 20 {threads}",
+        target=0.6,
+        libraries="-lfftw3f_omp -lfftw3f",
+    ),
+    Row(
+        "fft 2^17",
+        "flops",
+        "--log-size 17 --batch 32 --reps 20",
+        "17 32 20 {threads}",
+        target=0.6,
+        libraries="-lfftw3f_omp -lfftw3f",
+    ),
 ]
 
 

@@ -1,0 +1,69 @@
+"""Benchmark fft on several ranks: each its own transforms, one rate for all."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_every_rank_verifies(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        "import numpy as np\n"
+        "for exchange in ('pcie', 'host'):\n"
+        "    r = hf.run('fft', exchange=exchange, comm=comm, batch=3, reps=2)\n"
+        "    assert r.verified and r['samples'].shape == (1, 2, size), r\n"
+        "    work = size * 3 * 5 * 4096 * 12\n"
+        "    assert np.allclose(r['flops'] * r['time'], work), r\n"
+        "say('done')",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_channels_within_each_rank(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        "small = dict(log_size=6, batch=2, reps=1)\n"
+        "r = hf.run('fft', exchange='channel', comm=comm, **small)\n"
+        "assert r.verified, r\n"
+        "say('done')",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
+def test_one_rank_with_a_wrong_element_is_a_wrong_result(mpirun, tmp_path):
+    answer = mpirun(
+        2,
+        "from hpccfpga import kernels\n"
+        "text = (kernels.kernel_dir() / 'fft_ndrange.cl').read_text()\n"
+        "row = 'roots, sign);\\n    }\\n}'\n"
+        "assert text.count(row) == 1\n"
+        "bad = text.replace(row, 'roots, sign); if (b == 1) y[5] += 1;\\n    }\\n}')\n"
+        f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
+        "open(path, 'w').write(bad if rank == 1 else text)\n"
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "r = hf.run('fft', comm=comm, kernel=path, log_size=7, batch=3, reps=1)\n"
+        "say(r.verified)",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["False"] * 2
+
+
+@pytest.mark.skipif(
+    not (Path(sys.prefix) / "lib" / "libintelocl_emu.so").is_file(),
+    reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]",
+)
+@pytest.mark.parametrize("exchange", ["pcie", "channel"])
+def test_intels_emulator(mpirun, exchange):
+    answer = mpirun(
+        1,
+        f"with hf.open('FPGA Emulation', exchange={exchange!r}) as s:\n"
+        "    r = s.run('fft', log_size=6, batch=2, reps=1)\n"
+        "say(r.verified and r.emulated)",
+        timeout=120,
+    )
+    assert answer.stdout.split() == ["True"], answer.stderr

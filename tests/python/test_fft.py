@@ -1,0 +1,187 @@
+"""Benchmark fft: sizes, shapes, faults that verification must see, model, published."""
+
+import numpy as np
+import pytest
+
+import hpccfpga as hf
+from hpccfpga import kernels
+
+SMALL = {"log_size": 7, "batch": 5, "reps": 2}
+
+
+def broken(tmp_path, stem, old, new):
+    """Kernel file of the package with one passage changed."""
+    text = (kernels.kernel_dir() / f"{stem}.cl").read_text()
+    assert text.count(old) == 1, f"{stem}.cl has changed: {old!r}"
+    path = tmp_path / f"{stem}.cl"
+    path.write_text(text.replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize("log_size", [6, 7, 9, 10, 12, 13, 14, 17])
+def test_sizes_of_the_many_work_items(log_size):
+    r = hf.run("fft", exchange="pcie", log_size=log_size, batch=3, reps=2)
+    assert r.verified, r["error"]
+    assert 0 < r["error"][0] < 0.6, "the bound leaves room, but not for everything"
+    assert r["transform_size"].tolist() == [1 << log_size]
+    work = 3 * 5 * 2**log_size * log_size
+    assert r["flops"] == pytest.approx(work / r["time"])
+    assert r.summary["flops"].value == r["flops"][0]
+    assert r["inner"].tolist() == [2], "there and back"
+
+
+@pytest.mark.parametrize("log_size", [6, 7, 8, 12, 17])
+def test_sizes_of_the_pipeline(log_size):
+    r = hf.run(
+        "fft", exchange="pcie", shape="pipeline", log_size=log_size, batch=2, reps=1
+    )
+    assert r.verified, r["error"]
+
+
+@pytest.mark.parametrize("log_size", [6, 9])
+def test_kernels_joined_by_channels(log_size):
+    r = hf.run("fft", exchange="channel", log_size=log_size, batch=2, reps=1)
+    assert r.verified, r["error"]
+
+
+ROW = "__global float *y = out + (ulong)b * 2 * N;"
+LOOP = "rows_transform(tile, y + 2 * k, twiddles + 2 * k, roots, sign);"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (LOOP, LOOP + " if (b == 3) y[77] *= 1.01f;"),
+        (LOOP, LOOP + " if (b == 3 && sign < 0) y[77] += 0.001f * N;"),
+        (LOOP, LOOP + " if (b == 3 && sign > 0) y[77] = -y[77];"),
+        (LOOP, LOOP + " if (b == 3 && sign > 0) y[77] = NAN;"),
+        (LOOP, LOOP + " if (b == 3 && sign < 0) y[77] = NAN;"),
+        (ROW, ROW.replace("(ulong)b", "(ulong)(b < 2 ? 1 - b : b)")),
+        (ROW, ROW + " if (b == 4 && sign < 0) continue;"),
+        (ROW, ROW + " if (b == 4 && sign > 0) continue;"),
+        (ROW, ROW + " for (uint i = 0; i < 2 * N; i++) y[i] = x[i]; continue;"),
+        ("twiddles[N + k] = roots[k * N1]", "twiddles[N + k] = roots[0]"),
+        ("x.re, im, 0, 8,", "x.re, im, 8, 0,"),
+    ],
+    ids=[
+        "element", "back element", "sign", "NaN", "back NaN", "swapped", "stale back",
+        "stale", "copy", "twiddles", "parts swapped",
+    ],
+)  # fmt: skip
+def test_each_fault_is_seen(tmp_path, old, new):
+    path = broken(tmp_path, "fft_ndrange", old, new)
+    with pytest.warns(UserWarning, match="wrong data"):
+        r = hf.run("fft", exchange="pcie", shape="ndrange", kernel=path, **SMALL)
+    assert r.verified is False
+    assert not r["error"][0] <= 1
+    assert np.isnan(r["flops"]).all(), "no rate for wrong data"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("out[at - late] = done", "if (at % 31) out[at - late] = done"),
+        ("cycle + 1)", "cycle + (at != words))"),
+        ("fft_fetched(fetch, word, cycle)", "fft_fetched(fetch, word, cycle ^ 1)"),
+    ],
+    ids=["word lost", "word misplaced", "words swapped"],
+)
+def test_each_fault_of_the_pipeline_is_seen(tmp_path, old, new):
+    path = broken(tmp_path, "fft_memory", old, new)
+    with pytest.warns(UserWarning, match="wrong data"):
+        r = hf.run("fft", exchange="pcie", shape="pipeline", kernel=path, **SMALL)
+    assert r.verified is False
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"log_size": 5}, "log_size"),
+        ({"log_size": 18}, "log_size"),
+        ({"log_size": 9.5}, "log_size"),
+        ({"log_size": "1000"}, "log_size"),
+        ({"batch": 0}, "batch"),
+        ({"batch": -3}, "batch"),
+        ({"batch": float("nan")}, "batch"),
+        ({"shape": "round"}, "shape"),
+        ({"size": 4096}, "size"),
+    ],
+)
+def test_bad_input_is_refused_by_name(given, words):
+    with pytest.raises(ValueError, match=words):
+        hf.run("fft", exchange="pcie", reps=1, **given)
+
+
+def test_a_batch_beyond_memory_is_refused_with_the_largest():
+    with pytest.raises(MemoryError, match=r"the largest batch is (\d+)$"):
+        hf.run("fft", exchange="pcie", log_size=17, batch=1 << 24)
+
+
+def test_a_size_that_the_host_was_not_compiled_for_is_refused():
+    with pytest.raises(ValueError, match="log_size"):
+        hf.run("fft", exchange="host", log_size=10)
+    assert hf.run("fft", exchange="host", batch=2, reps=1).verified
+
+
+def test_model_at_the_published_values():
+    """Documentation: 288 GFLOP/s at 2^12, 408 at 2^17; README: 1.721 us."""
+    r = hf.model("fft", board="520n", replications=2)
+    assert r["transform_size"].tolist() == [4096]
+    assert r.summary["flops"].value == pytest.approx(288e9)
+    r = hf.model("fft", board="520n", replications=2, sizes=[1 << 17], ranks=3)
+    assert r["flops"].tolist() == pytest.approx([3 * 408e9])
+    r = hf.model("fft", clock=297.5e6, memory_clock=300e6, batch=1)
+    assert r["time"][0] == pytest.approx(1.721e-6, rel=1e-3)
+    fast = hf.model("fft", clock=200e6, memory_clock=300e6)
+    assert fast["flops"][0] == pytest.approx(5 * 12 * 8 * 200e6), "the slower clock"
+    with pytest.raises(ValueError, match="memory_clock"):
+        hf.model("fft", clock=1e8)
+
+
+@pytest.mark.parametrize(
+    ("which", "inputs", "ratio"),
+    [
+        ({"board": "520n", "source": "929864"}, {"board": "520n"}, 0.832),
+        ({"board": "520n", "source": "2^17"}, {"board": "520n"}, 0.856),
+        (
+            {"board": "u280", "source": "DDR"},
+            {"clock": 248e6, "memory_clock": 3e8, "replications": 1},
+            0.877,
+        ),
+        (
+            {"board": "u280", "source": "HBM2"},
+            {"clock": 254e6, "memory_clock": 3e8, "replications": 15},
+            0.756,
+        ),
+        (
+            {"board": "pac_d5005"},
+            {"clock": 348e6, "memory_clock": 3e8, "replications": 1},
+            0.587,
+        ),
+    ],
+)
+def test_published_beside_the_model(which, inputs, ratio):
+    measured = hf.published("fft", **which)
+    inputs = {"replications": measured.parameters["replications"], **inputs}
+    expected = hf.model("fft", sizes=measured["transform_size"], **inputs)
+    assert measured["flops"][0] / expected["flops"][0] == pytest.approx(ratio, abs=1e-3)
+
+
+def test_published_runs():
+    runs = hf.published_list("fft")
+    assert len(runs) == 11
+    assert {run["ranks"] for run in runs} == {1, 2, 4, 10, 16, 26}
+    r = hf.published("fft", board="520n", ranks=16)
+    work = 16 * 4096 * 5 * r["transform_size"] * np.log2(r["transform_size"])
+    assert r["flops"] == pytest.approx(work / r["time"], rel=1e-5)
+    assert r.summary["flops"].value == r["flops"][0] == 3.83577e12
+
+
+@pytest.mark.parametrize("which", ["<", ">"])
+def test_a_nan_in_some_samples_is_not_forgotten(tmp_path, which):
+    fault = f" if (b == 0 && sign > 0 && x[0] {which} 0) y[77] = NAN;"
+    path = broken(tmp_path, "fft_ndrange", LOOP, LOOP + fault)
+    with pytest.warns(UserWarning, match="wrong data"):
+        r = hf.run("fft", exchange="pcie", kernel=path, **SMALL | {"reps": 10})
+    assert r.verified is False
+    assert np.isnan(r["error"]).all()
