@@ -36,8 +36,8 @@ def test_host_memory_verifies(mpirun, ranks):
     answer = mpirun(
         ranks,
         "for distribution in ('pq', 'diagonal'):\n"
-        "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000], reps=1,\n"
-        "               distribution=distribution)\n"
+        "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000],\n"
+        "               reps=1, distribution=distribution)\n"
         "    assert r.verified, r\n"
         "    assert r['exchange_time'][1] > 0 and r['transfer_time'][1] == 0, r\n"
         "say('done')",
