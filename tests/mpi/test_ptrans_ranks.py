@@ -39,7 +39,8 @@ def test_host_memory_verifies(mpirun, ranks):
         "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000],\n"
         "               reps=1, distribution=distribution)\n"
         "    assert r.verified, r\n"
-        "    assert r['exchange_time'][1] > 0 and r['transfer_time'][1] == 0, r\n"
+        "    if distribution == 'pq':\n"
+        "        assert r['exchange_time'][1] > 0 == r['transfer_time'][1], r\n"
         "say('done')",
         timeout=120,
     )
@@ -52,7 +53,7 @@ def test_channels_verify(mpirun, ranks):
     answer = mpirun(
         ranks,
         "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    for more in ({}, {'channel_depth': 5}, {'data_type': 'double'},\n"
+        "    for more in ({}, {'channel_depth': 100}, {'data_type': 'double'},\n"
         "                 {'replications': 2}):\n"
         f"        r = s.run('ptrans', sizes=[1, 200], {SMALL}, **more)\n"
         "        assert r.verified and r.emulated, r\n"
