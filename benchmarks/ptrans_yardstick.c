@@ -9,7 +9,7 @@
 #include <time.h>
 
 #ifndef TILE
-#define TILE 64
+#define TILE 16
 #endif
 
 typedef struct part {

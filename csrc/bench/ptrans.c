@@ -21,7 +21,7 @@ enum {
     GPU_GROUP = 256
 };                           /* of ptrans_ndrange.cl: rows, and work-items on them */
 enum { LEAST_ITEMS = 1024 }; /* that fill and check where loops are no pipelines */
-enum { LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
+enum { LAP_KERNEL = HF_LAP_EXCHANGE + 1, LAP_VERIFY };
 
 static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
@@ -57,6 +57,7 @@ static const hf_quantity parts[] = {
     {"transfer_time", "s", HF_F64, NULL},
     {"exchange_time", "s", HF_F64, NULL},
     {"kernel_time", "s", HF_F64, NULL},
+    {"verify_time", "s", HF_F64, NULL},
     {0},
 };
 static const hf_quantity metrics[] = {
@@ -371,6 +372,7 @@ static hf_status ptrans_verify(void *state, size_t point, size_t inner, double *
         if (s->replicas[r].blocks > 0)
             HF_TRY(replica_verify(s, r, &worst));
     *error = worst;
+    hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;
 }
 

@@ -256,9 +256,11 @@ static hf_status plans_check(const hf_loop *l) {
         for (size_t k = 0; k < n; k++)
             largest = messages[k].bytes > largest ? messages[k].bytes : largest;
     }
-    if (largest == 0 || exchange->ops->kernel_routed)
+    if (exchange->ops->kernel_routed)
         return HF_OK;
-    return hf_agree(exchange->net, exchange->ops->reserve(exchange, largest));
+    /* Every rank takes part, also one that neither sends nor receives. */
+    hf_status status = largest ? exchange->ops->reserve(exchange, largest) : HF_OK;
+    return hf_agree(exchange->net, status);
 }
 
 static hf_status points_take(hf_loop *l) {

@@ -30,6 +30,21 @@ def test_verifies(mpirun, ranks):
     assert answer.stdout.split() == ["done"] * ranks
 
 
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_ptrans_verifies(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        OPEN + "    for data_type in ('float', 'double'):\n"
+        "        r = s.run('ptrans', sizes=[100], block_size=32, reps=1,\n"
+        "                  data_type=data_type)\n"
+        "        assert r.verified and r.emulated, r\n"
+        "say('done')",
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
 def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):
     answer = mpirun(
         2,

@@ -22,7 +22,8 @@ def test_grids_verify(mpirun, ranks, grid):
         "        assert abs(r['flops'] / rate - 1).max() < 1e-12\n"
         "        parts = r['transfer_time'] + r['exchange_time'] + r['kernel_time']\n"
         "        assert (parts > 0).all() and (parts <= r['time'] * 1.001).all()\n"
-        "        assert (r['exchange_time'][1:] > 0).all() == (size > 1)\n"
+        "        if size in (2, 6):  # where every rank has a partner\n"
+        "            assert r['exchange_time'][-1] > 0, r['exchange_time']\n"
         "say('done')",
         timeout=300,
     )
@@ -35,10 +36,11 @@ def test_host_memory_verifies(mpirun, ranks):
     answer = mpirun(
         ranks,
         "for distribution in ('pq', 'diagonal'):\n"
-        "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000], reps=1,\n"
-        "               distribution=distribution)\n"
+        "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000],\n"
+        "               reps=1, distribution=distribution)\n"
         "    assert r.verified, r\n"
-        "    assert r['exchange_time'][1] > 0 and r['transfer_time'][1] == 0, r\n"
+        "    if distribution == 'pq':\n"
+        "        assert r['exchange_time'][1] > 0 == r['transfer_time'][1], r\n"
         "say('done')",
         timeout=120,
     )
@@ -51,7 +53,7 @@ def test_channels_verify(mpirun, ranks):
     answer = mpirun(
         ranks,
         "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    for more in ({}, {'channel_depth': 5}, {'data_type': 'double'},\n"
+        "    for more in ({}, {'channel_depth': 100}, {'data_type': 'double'},\n"
         "                 {'replications': 2}):\n"
         f"        r = s.run('ptrans', sizes=[1, 200], {SMALL}, **more)\n"
         "        assert r.verified and r.emulated, r\n"

@@ -1,0 +1,133 @@
+"""PTRANS beside plain C: kernels, host-side overhead, exchange, verification.
+
+On one rank the kernels run against a blocked C = B + A^T on as many threads
+(`ptrans_yardstick.c`); on two and four ranks the exchange against copying and sending
+the same bytes (`ptrans_exchange.c`). Interleaved rounds, medians. Ends with 1 when a
+target is missed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+HERE = Path(__file__).parent
+ENVIRONMENT = os.environ | {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-pthread"]
+# What is compared, and the most that it may be.
+TARGETS = {
+    "kernel time / transposition in C": 1.1,
+    "host-side part of the step": 0.05,
+    "verification / step": 1.0,
+    "exchange / copying and sending, 2 ranks": 1.1,
+    "exchange / copying and sending, 4 ranks": 1.1,
+}
+
+
+def arguments() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--size", type=int, default=8192)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--reps", type=int, default=5, help="samples per round")
+    parser.add_argument("--ranks", default="1,2,4", help="of 1, 2 and 4")
+    return parser.parse_args()
+
+
+def output(command: list[str]) -> str:
+    """Run a command to its end; what it printed, or exit with what it complained of."""
+    done = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def product(options: argparse.Namespace, ranks: int, folder: Path) -> dict[str, float]:
+    """Seconds of a step and of its parts, by hpccfpga."""
+    path = folder / "result.json"
+    command = [sys.executable, "-m", "hpccfpga", "run", "ptrans", "--quiet"]
+    command += [f"--sizes={options.size}", f"--reps={options.reps}", f"--json={path}"]
+    output([*command, f"--ranks={ranks}"] if ranks > 1 else command)
+    result = json.loads(path.read_text())
+    names = ("transfer_time", "exchange_time", "kernel_time", "verify_time", "time")
+    return {name: result["columns"][name]["values"][0] for name in names}
+
+
+def one_rank(options: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Ratios of a round on one rank."""
+    ours = product(options, 1, folder)
+    threads = len(os.sched_getaffinity(0))
+    rate = output(
+        [
+            str(folder / "ptrans_yardstick"),
+            *map(str, (options.size, options.reps, threads)),
+        ]
+    )
+    theirs = options.size**2 / float(rate)
+    print(
+        f"  1 rank:  kernel {ours['kernel_time']:.4f} s, C {theirs:.4f} s", flush=True
+    )
+    return {
+        "kernel time / transposition in C": ours["kernel_time"] / theirs,
+        "host-side part of the step": 1 - ours["kernel_time"] / ours["time"],
+        "verification / step": ours["verify_time"] / ours["time"],
+    }
+
+
+def several_ranks(
+    options: argparse.Namespace, ranks: int, folder: Path
+) -> dict[str, float]:
+    """Ratio of a round on two or four ranks."""
+    ours = product(options, ranks, folder)
+    moved = ours["transfer_time"] + ours["exchange_time"]
+    # Half of what one of two ranks holds; all of what two of four hold.
+    size = str(options.size**2)
+    program = [str(folder / "ptrans_exchange"), size, str(options.reps)]
+    theirs = float(output([*MPIRUN, "-n", str(ranks), *program]))
+    print(f"  {ranks} ranks: exchange {moved:.4f} s, C {theirs:.4f} s", flush=True)
+    return {f"exchange / copying and sending, {ranks} ranks": moved / theirs}
+
+
+def main() -> int:
+    """Measure the rounds; 0 when every target is met."""
+    options = arguments()
+    chosen = [int(ranks) for ranks in options.ranks.split(",")]
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for compiler, program in (
+            ("cc", "ptrans_yardstick"),
+            ("mpicc", "ptrans_exchange"),
+        ):
+            source = str(HERE / f"{program}.c")
+            output([compiler, *FLAGS, source, "-o", str(folder / program)])
+        for _ in range(options.rounds):
+            for ranks in chosen:
+                ratios = (
+                    one_rank(options, folder)
+                    if ranks == 1
+                    else several_ranks(options, ranks, folder)
+                )
+                for what, ratio in ratios.items():
+                    found.setdefault(what, []).append(ratio)
+    met = True
+    for what, ratios in found.items():
+        good = median(ratios) <= TARGETS[what]
+        met = met and good
+        verdict = "" if good else "  missed"
+        print(f"{what:<42}{median(ratios):>8.3f}  target {TARGETS[what]:.2f}{verdict}")
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
