@@ -95,9 +95,17 @@ enum { HF_NAME_LETTERS = 16 };
 /** Choice number `index` of an HF_NAME, cut to HF_NAME_LETTERS; its length. */
 size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char **text);
 
+/** The parameter that says how much work a run is. */
+typedef struct hf_problem {
+    const char *param; /**< name of an HF_INT or HF_INTS; NULL: there is none */
+    int power;         /**< the work grows with this power of it */
+    bool shared;       /**< it counts for all ranks together, not for each */
+} hf_problem;
+
 /** What a benchmark tells of a point and of all; NULL tables are empty. */
 typedef struct hf_quantities {
     const hf_quantity *labels, *metrics, *parts, *figures;
+    hf_problem problem;
 } hf_quantities;
 
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench);

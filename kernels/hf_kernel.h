@@ -7,6 +7,7 @@
  * plain C       -DHF_HOST       any number, one after the other  a ring in memory
  *
  * HF_KERNEL             starts a kernel's definition
+ * HF_COMPUTE_UNITS(n)   in front of it: n of them on an FPGA, for launches side by side
  * HF_GLOBAL             device memory, in front of the pointed-to type
  * HF_RESTRICT           no other pointer reaches this memory
  * HF_PIPELINE           first in the body of a loop: start a trip every clock cycle
@@ -86,11 +87,12 @@ typedef uint64_t ulong;
 #define HF_RESTRICT restrict
 #define HF_PIPELINE
 #ifdef HF_INTEL
-#define HF_KERNEL    __attribute__((max_global_work_dim(0))) __kernel void
-#define HF_PRAGMA(p) _Pragma(#p)
-#define HF_UNROLL(n) HF_PRAGMA(unroll n)
-#define HF_ITEM      ((ulong)0)
-#define HF_ITEMS     ((ulong)1)
+#define HF_KERNEL           __attribute__((max_global_work_dim(0))) __kernel void
+#define HF_COMPUTE_UNITS(n) __attribute__((num_compute_units(n)))
+#define HF_PRAGMA(p)        _Pragma(#p)
+#define HF_UNROLL(n)        HF_PRAGMA(unroll n)
+#define HF_ITEM             ((ulong)0)
+#define HF_ITEMS            ((ulong)1)
 #else
 #define HF_KERNEL __kernel void
 #define HF_UNROLL(n)
@@ -98,6 +100,10 @@ typedef uint64_t ulong;
 #define HF_ITEMS ((ulong)get_global_size(0))
 #endif
 
+#endif
+
+#ifndef HF_COMPUTE_UNITS /* Xilinx's linker makes them, from a list of its own */
+#define HF_COMPUTE_UNITS(n)
 #endif
 
 #ifndef HF_HOST

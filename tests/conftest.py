@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hpccfpga import _core, emulation
-from hpccfpga.launch import _PRIVATE, _TAG, _members, _mpirun
+from hpccfpga.launch import _PRIVATE, _TAG, _mpirun, marked, new_mark
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ def _own_cache(tmp_path_factory):
 
 
 def start(command, timeout, environment):
-    """Run a command in a session of its own, of which nothing survives.
+    """Run a command, of which nothing survives.
 
     Returns
     -------
@@ -41,21 +41,23 @@ def start(command, timeout, environment):
         With text, the tags of mpirun taken away.
     """
     clean = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+    clean["MPIEXEC_TIMEOUT"] = str(timeout + 10)  # in case that we are killed
+    mark = new_mark()
     process = subprocess.Popen(
         command,
-        env=clean | environment,
+        env=clean | environment | {mark: ""},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
+        process_group=0,
     )
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         pytest.fail(f"{command} took more than {timeout} s")
     finally:
-        for pid in _members(process.pid):
+        for pid in marked(mark):
             os.kill(pid, signal.SIGKILL)
     out, err = (
         re.sub(_TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)

@@ -253,6 +253,7 @@ const hf_bench_ops hf_bench_b_eff = {
     .name = "b_eff",
     .summary = "effective bandwidth of messages around a ring of all ranks",
     .params = params,
+    .problem = {"sizes", 1, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM,
     .state_size = sizeof(b_eff),
     .labels = labels,

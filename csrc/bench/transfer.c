@@ -116,6 +116,7 @@ const hf_bench_ops hf_bench_transfer = {
     .name = "transfer",
     .summary = "device reads or writes alone, all ranks at once; part of a calibration",
     .params = params,
+    .problem = {"sizes", 1, false},
     .state_size = sizeof(transfer),
     .labels = labels,
     .metrics = metrics,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hpccfpga.plot import plot
     from hpccfpga.published import published, published_list
     from hpccfpga.result import Column, Quantity, Result
+    from hpccfpga.scaling import scaling
     from hpccfpga.session import (
         Session,
         VerificationWarning,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         open,
         run,
     )
+    from hpccfpga.suite import Suite, run_all
     from hpccfpga.topology import Link, links, plot_topology
 
     __version__: str
@@ -42,6 +44,7 @@ __all__ = [
     "Quantity",
     "Result",
     "Session",
+    "Suite",
     "VerificationWarning",
     "__version__",
     "benchmarks",
@@ -61,6 +64,8 @@ __all__ = [
     "published",
     "published_list",
     "run",
+    "run_all",
+    "scaling",
 ]
 
 _HOME = {
@@ -73,6 +78,7 @@ _HOME = {
     "plot": ("plot",),
     "published": ("published", "published_list"),
     "result": ("Column", "Quantity", "Result"),
+    "scaling": ("scaling",),
     "session": (
         "Session",
         "VerificationWarning",
@@ -83,6 +89,7 @@ _HOME = {
         "open",
         "run",
     ),
+    "suite": ("Suite", "run_all"),
     "topology": ("Link", "links", "plot_topology"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

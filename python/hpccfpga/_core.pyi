@@ -35,11 +35,17 @@ class _Formula(TypedDict):
     inputs: dict[str, tuple[str, str, str | None, float]]
     outputs: dict[str, tuple[str, str, str | None, float]]
 
+class _Problem(TypedDict):
+    parameter: str
+    power: int
+    shared: bool
+
 class _Quantities(TypedDict):
     labels: dict[str, tuple[str, list[str] | None]]
     metrics: dict[str, tuple[str, list[str] | None]]
     parts: dict[str, tuple[str, list[str] | None]]
     figures: dict[str, tuple[str, list[str] | None]]
+    problem: _Problem | None
 
 class _Run(TypedDict):
     columns: dict[str, tuple[str, NDArray[float64 | int64 | bool_ | str_]]]

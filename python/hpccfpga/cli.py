@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 import hpccfpga
 from hpccfpga.errors import about, line, under_mpi
-from hpccfpga.options import Options, given, option, parse, sizes
+from hpccfpga.options import Options, given, numbers, option, parse
 
 if TYPE_CHECKING:
     from hpccfpga.result import Result
+    from hpccfpga.suite import Suite
 
 OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
 
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = UNREAD  # until the job has come to its end
     try:
-        options = parse(words)
+        options = _parse(words)
         code = JOBS[options.job](options)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has left
@@ -47,6 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code != OK:
         _leave(code)
     return code
+
+
+def _parse(words: list[str]) -> Options:
+    try:
+        return parse(words)
+    except ValueError as error:
+        if words[:1] in (["run"], ["calibrate"], ["scaling"]):
+            from hpccfpga.measure import refuse
+
+            refuse(words, error)
+        raise
 
 
 def _code(error: BaseException) -> int:
@@ -98,10 +110,38 @@ def _read(path: str) -> Result:
     return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)
 
 
+def _read_any(path: str) -> Result | Suite:
+    from hpccfpga import formats, suite
+
+    if not path.endswith(".npz"):
+        with formats.read(path) as document:
+            if formats.family(document) == formats.family({"schema": suite.SCHEMA}):
+                return suite.Suite.of(document)
+    return _read(path)
+
+
 def _run(options: Options) -> int:
     from hpccfpga import measure
 
+    if options.benchmark == "all":
+        return _suite_code(measure.run_all(options))
     return OK if measure.run(options) else WRONG_DATA
+
+
+def _suite_code(suite: Suite) -> int:
+    """Code of the first error, but for what does not go together, else by the data."""
+    fits = (e for e in suite.errors.values() if not isinstance(e, NotImplementedError))
+    for error in fits:
+        return _code(error)
+    if not suite.results:
+        return BAD_INPUT
+    return OK if suite.verified else WRONG_DATA
+
+
+def _scaling(options: Options) -> int:
+    from hpccfpga import measure
+
+    return OK if measure.scaling(options) else WRONG_DATA
 
 
 def _calibrate(options: Options) -> int:
@@ -170,7 +210,7 @@ def _model(options: Options) -> int:
         options.benchmark,
         exchange=options.exchange,
         board=options.board,
-        sizes=sizes(options.sizes),
+        sizes=options.sizes and numbers("--sizes", options.sizes),
         ranks=options.ranks,
         calibration=_read(options.calibration) if options.calibration else None,
         **getattr(options, "overrides", {}),
@@ -203,7 +243,7 @@ def _published(options: Options) -> int:
 
 
 def _show(options: Options) -> int:
-    print(_read(options.file).table())
+    print(_read_any(options.file).table())
     return OK
 
 
@@ -214,7 +254,22 @@ def _plot(options: Options) -> int:
 
 
 def _compare(options: Options) -> int:
-    print(hpccfpga.compare(_read(options.a), _read(options.b)).table())
+    from hpccfpga.suite import Suite
+
+    a, b = _read_any(options.a), _read_any(options.b)
+    if isinstance(a, Suite) and isinstance(b, Suite):
+        pairs = [(a.results[n], b.results[n]) for n in a.results if n in b.results]
+        if not pairs:
+            raise ValueError("no benchmark has a result in both suites")
+    elif isinstance(a, Suite) or isinstance(b, Suite):
+        raise ValueError("cannot compare a suite with one result")
+    else:
+        pairs = [(a, b)]
+    tables = [hpccfpga.compare(*pair).table() for pair in pairs]
+    if len(pairs) > 1:
+        heads = [f"== {result.benchmark}" for result, _ in pairs]
+        tables = [f"{h}\n{t}" for h, t in zip(heads, tables, strict=True)]
+    print("\n\n".join(tables))
     return OK
 
 
@@ -278,5 +333,6 @@ JOBS = {
     "plot": _plot,
     "published": _published,
     "run": _run,
+    "scaling": _scaling,
     "show": _show,
 }

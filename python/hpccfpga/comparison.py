@@ -40,11 +40,14 @@ class Comparison:
     at : numpy.ndarray
         Common points [points], ascending, in the unit of `index`.
     on : str
-        Column whose ratio is taken.
+        Column whose ratio is taken; between two measurements that of the medians.
     values : dict of str to tuple of numpy.ndarray
         Quantity -> values of a and of b, float64 [points], SI units.
     ratio : numpy.ndarray
         b over a, float64 [points]; NaN where either has no value.
+    apart : numpy.ndarray or None
+        Between two measurements: 1 where the 95 % intervals of the medians do not
+        overlap, 0 where they do, NaN where there is none, float64 [points]; else None.
     """
 
     a: Result
@@ -54,6 +57,7 @@ class Comparison:
     on: str
     values: dict[str, tuple[np.ndarray, np.ndarray]]
     ratio: np.ndarray
+    apart: np.ndarray | None = None
 
     LIMIT = 0.10
     """Difference beyond which a point counts as off."""
@@ -61,10 +65,17 @@ class Comparison:
     @property
     def off(self) -> list[Point]:
         """Points where b differs from a by more than 10 %."""
-        away = np.abs(self.ratio - 1) > self.LIMIT
+        return self._points(np.abs(self.ratio - 1) > self.LIMIT)
+
+    @property
+    def changed(self) -> list[Point]:
+        """Points of two measurements whose medians differ beyond their intervals."""
+        return [] if self.apart is None else self._points(self.apart == 1)
+
+    def _points(self, which: np.ndarray) -> list[Point]:
         return [
             Point(at.item(), r.item())
-            for at, r in zip(self.at[away], self.ratio[away], strict=True)
+            for at, r in zip(self.at[which], self.ratio[which], strict=True)
         ]
 
     @property
@@ -78,9 +89,14 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """One sentence: where b is off by more than 10 %, and by how much."""
-        unit = self.a.columns[self.index].unit
-        noun = "sizes" if unit == "B" else "points"
+        """One sentence: where b differs from a, and by how much.
+
+        Two measurements differ where the intervals of their medians do not overlap, all
+        else by more than 10 %.
+        """
+        noun = "sizes" if self.a.columns[self.index].unit == "B" else "points"
+        if self.apart is not None:
+            return self._changes(noun, self.apart)
         who = {
             "modelled": "the model",
             "measured": "the measurement",
@@ -89,10 +105,7 @@ class Comparison:
         if self.worst is None:
             return f"no {noun} have a {self.on} in both results"
         total = int(np.isfinite(self.ratio).sum())
-        at = self.worst.at
-        if not isinstance(at, str):
-            at = f"{digits(at)} {unit}".removesuffix(" 1")
-        most = f"{at} ({_percent(self.worst.ratio)})"
+        most = self._said(self.worst)
         if total == 1:
             noun = noun.removesuffix("s")
         every = "the one" if total == 1 else f"all {total}"
@@ -103,13 +116,39 @@ class Comparison:
             )
         return f"{who} is within 10 % at {every} {noun}: farthest at {most}"
 
+    def _changes(self, noun: str, apart: np.ndarray) -> str:
+        judged = int(np.isfinite(apart).sum())
+        total = len(self.at)
+        if not judged:
+            return f"no {noun} have intervals in both results, which take 6 repetitions"
+        few = f"; {total - judged} of {total} have no interval" * (judged < total)
+        if judged == 1:
+            noun = noun.removesuffix("s")
+        if not self.changed:
+            every = "the one" if judged == 1 else f"all {judged}"
+            return f"nothing changed beyond its interval at {every} {noun}{few}"
+        told = ", ".join(map(self._said, self.changed))
+        count = f"{len(self.changed)} of {judged} {noun}"
+        return f"{self.on.replace('_', ' ')} changed at {count}: {told}{few}"
+
+    def _percent(self, ratio: float) -> str:
+        places = 0 if self.apart is None else 1
+        return f"{100 * (ratio - 1):+.{places}f} %"
+
+    def _said(self, point: Point) -> str:
+        at, unit = point.at, self.a.columns[self.index].unit
+        if not isinstance(at, str):
+            at = f"{digits(at)} {unit}".removesuffix(" 1")
+        return f"{at} ({self._percent(point.ratio)})"
+
     @property
     def notes(self) -> list[str]:
         """What a reader must know before trusting the ratio."""
         found = []
+        time = next((n for n in ("time", "time_median") if n in self.values), None)
         for name, (a, b) in self.values.items():
-            if name != "time" and "time" in self.values:
-                time_a, time_b = self.values["time"]
+            if time is not None and name != time:
+                time_a, time_b = self.values[time]
                 work = (b * time_b) / (a * time_a)
                 if np.isfinite(work).any() and abs(np.nanmedian(work) - 1) > 0.01:
                     times = f"{np.nanmedian(work):.3g} times"
@@ -156,11 +195,13 @@ class Comparison:
         for name, pair in self.values.items():
             unit, scale = scaling(self.a.columns[name].unit)
             for letter, values in zip("ab", pair, strict=True):
-                cells[f"{name} {letter}", unit] = [digits(v / scale) for v in values]
-        cells[f"{self.on} b / a", "1"] = [digits(ratio, 3) for ratio in self.ratio]
-        off = {point.at for point in self.off}
-        cells["off by", "%"] = [
-            _percent(ratio) if at.item() in off else ""
+                head = f"{name.replace('_', ' ')} {letter}"
+                cells[head, unit] = [digits(v / scale) for v in values]
+        ratio = f"{self.on.replace('_', ' ')} b / a"
+        cells[ratio, "1"] = [digits(ratio, 3) for ratio in self.ratio]
+        off = {point.at for point in (self.off if self.apart is None else self.changed)}
+        cells["off by" if self.apart is None else "changed", "%"] = [
+            self._percent(ratio) if at.item() in off else ""
             for at, ratio in zip(self.at, self.ratio, strict=True)
         ]
         return cells
@@ -170,7 +211,8 @@ def compare(a: Result, b: Result) -> Comparison:
     """Put two results side by side at the points that both have.
 
     The ratio is that of the first rate that both have, else of the time; points whose
-    data was wrong have none.
+    data was wrong have none. Two measurements are compared by their medians, and a
+    point counts as changed if the 95 % intervals of the medians do not overlap.
 
     Parameters
     ----------
@@ -197,7 +239,11 @@ def compare(a: Result, b: Result) -> Comparison:
         )
     index = a.labels[0]
     common, in_a, in_b = np.intersect1d(a[index], b[index], return_indices=True)
-    names = [n for n in ("time", *a.rates) if n in a.columns and n in b.columns]
+    measured = a.kind == b.kind == "measured"
+    names = ["time", *a.rates]
+    if measured and "time_median" in a.columns and "time_median" in b.columns:
+        names = [f"{name}_median" for name in names]
+    names = [name for name in names if name in a.columns and name in b.columns]
     if not len(common):
         raise ValueError(
             f"no common {index}: {a.label} has {a[index].tolist()}, "
@@ -214,8 +260,18 @@ def compare(a: Result, b: Result) -> Comparison:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(right, values[on][1] / values[on][0], np.nan)
     ratio[~np.isfinite(ratio)] = np.nan
-    return Comparison(a, b, index, common, on, values, ratio)
+    apart = _apart(a, b, in_a, in_b, right) if measured else None
+    return Comparison(a, b, index, common, on, values, ratio, apart)
 
 
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.0f} %"
+def _apart(
+    a: Result, b: Result, in_a: np.ndarray, in_b: np.ndarray, right: np.ndarray
+) -> np.ndarray | None:
+    """Return where the intervals of the medians do not overlap; see `Comparison`."""
+    if any(f"time_{end}" not in r.columns for r in (a, b) for end in ("low", "high")):
+        return None
+    low_a, high_a = a["time_low"][in_a], a["time_high"][in_a]
+    low_b, high_b = b["time_low"][in_b], b["time_high"][in_b]
+    apart = ((high_a < low_b) | (high_b < low_a)).astype(float)
+    apart[~(right & np.isfinite(low_a + high_a + low_b + high_b))] = np.nan
+    return apart

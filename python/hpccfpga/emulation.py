@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hpccfpga.result import replacing
+from hpccfpga.formats import replacing
 
 KERNELS = 8
 """Kernels of a rank that run at the same time, at most."""

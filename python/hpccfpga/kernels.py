@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hpccfpga import _core
-from hpccfpga.result import replacing
+from hpccfpga.formats import replacing
 
 SCHEMA = "hpccfpga-kernel/1"
 LOCK_DEADLINE = 300.0

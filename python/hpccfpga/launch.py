@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import selectors
@@ -164,8 +165,8 @@ def start(
         files = [
             f"{option}={path}" for option, path in zip(outputs, paths, strict=True)
         ]
-        with _Job([*command, "--events", *files], ranks, watch) as job:
-            job.wait(timeout)
+        with _Job([*command, "--events", *files], ranks, timeout, watch) as job:
+            job.wait()
         if job.killed or job.error or not all(path.exists() for path in paths):
             job.blame()
         results = [Result.from_json(path) for path in paths]
@@ -178,21 +179,29 @@ class _Job:
     """Running mpirun: its processes and what they say."""
 
     def __init__(
-        self, arguments: Sequence[str], ranks: int, watch: Callback | None
+        self,
+        arguments: Sequence[str],
+        ranks: int,
+        timeout: float,
+        watch: Callback | None,
     ) -> None:
+        self.timeout = timeout
         self.watch = watch
         self.said: list[str] = []  # by mpirun
         self.lines: list[str] = []  # by ranks, on standard error
         self.error: dict[str, str] = {}  # what rank 0 says that all ranks raised
         program = [sys.executable, "-m", "hpccfpga", *arguments]
         environment = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+        # In case that we are killed, mpirun has a deadline of its own.
+        environment["MPIEXEC_TIMEOUT"] = str(math.ceil(min(timeout, 1e9) + 10))
+        self.mark = new_mark()
         self.process = subprocess.Popen(
             [*_mpirun(), "-n", str(ranks), *program],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
+            env=environment | {self.mark: ""},
+            process_group=0,  # a session would starve ours: Linux shares by those
         )
 
     def __enter__(self) -> _Job:
@@ -205,9 +214,9 @@ class _Job:
             assert pipe is not None
             pipe.close()
 
-    def wait(self, timeout: float) -> None:
+    def wait(self) -> None:
         """Pass on what the ranks say until all have ended."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + self.timeout
         with selectors.DefaultSelector() as selector:
             for pipe in (self.process.stdout, self.process.stderr):
                 assert pipe is not None
@@ -222,7 +231,9 @@ class _Job:
                 if time.monotonic() > end:
                     break
         if self.process.poll() is None and time.monotonic() > end:
-            raise _core.Error(f"no result after {timeout:g} s: the ranks were stopped")
+            raise _core.Error(
+                f"no result after {self.timeout:g} s: the ranks were stopped"
+            )
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.1, end - time.monotonic()))
 
@@ -290,24 +301,29 @@ class _Job:
 
     def _stop(self) -> None:
         """End mpirun and whatever it started here."""
+        own = self.process.pid
         for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid in _members(self.process.pid):
+            # mpirun last, as it waits a second for ranks that it ends itself, and
+            # politely, as there may be ranks on other machines.
+            for pid in sorted(marked(self.mark), key=lambda pid: pid == own):
                 with suppress(ProcessLookupError):
-                    # mpirun first asks ranks on other machines to end
-                    own = pid == self.process.pid
-                    os.kill(pid, number if own else signal.SIGKILL)
+                    os.kill(pid, number if pid == own else signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
                 return
 
 
-def _members(session: int) -> Iterator[int]:
-    """Living processes of a session; mpirun's ranks are in groups of their own."""
+def new_mark() -> str:
+    """Name of an environment variable by which a job's processes are found again."""
+    return f"HPCCFPGA_JOB_{os.urandom(8).hex()}"
+
+
+def marked(mark: str) -> Iterator[int]:
+    """Living processes of a job; mpirun's ranks are in groups of their own."""
     for entry in os.listdir("/proc"):
         with suppress(OSError, ValueError):
-            stat = Path("/proc", str(int(entry)), "stat").read_text()
-            state, _, _, sid = stat.rpartition(")")[2].split()[:4]
-            if int(sid) == session and state != "Z":
+            environment = Path("/proc", str(int(entry)), "environ").read_bytes()
+            if f"{mark}=".encode() in environment:
                 yield int(entry)
 
 

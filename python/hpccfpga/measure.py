@@ -17,11 +17,21 @@ import hpccfpga
 from hpccfpga import _core, models
 from hpccfpga.errors import about, under_mpi
 from hpccfpga.launch import EVENT, start
-from hpccfpga.options import SHARED, Options, given, option, refuse_unknown
+from hpccfpga.options import (
+    COMMON,
+    SHARED,
+    Options,
+    given,
+    numbers,
+    option,
+    outlet,
+    refuse_unknown,
+)
 from hpccfpga.plot import picture_format
 from hpccfpga.progress import Callback, Progress, progress
 from hpccfpga.result import Result
 from hpccfpga.session import Session, VerificationWarning, origin
+from hpccfpga.suite import Suite, benchmarks
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -139,7 +149,7 @@ def run(options: Options) -> bool:
         if calibrates:
             models.check(benchmark, exchange, calibrated=True)
         if options.model:  # its errors come before the run
-            hpccfpga.model(benchmark, exchange=exchange, board=options.model, sizes=[1])
+            models.beside(benchmark, exchange, options.model, params)
         outputs = ["--json", "--save-calibration"][: len(stages)]
         return _measure(options, exchange, files, arguments, outputs, stages, job)
 
@@ -156,6 +166,77 @@ def calibrate(options: Options) -> bool:
         refuse_unknown(options, "calibration", SHARED)
         arguments = ["calibrate"]
         return _measure(options, "pcie", files, arguments, ["--json"], stages, job)
+
+
+def run_all(options: Options) -> Suite:
+    """Measure all benchmarks; show and save what was found."""
+    for name in ("kernel", "calibrate", "save_calibration", "npz", "plot"):
+        if getattr(options, name):
+            raise ValueError(f"run all takes no {option(name)}")
+    of_one = [f"{name}.PARAMETER" for name in benchmarks()]
+    refuse_unknown(options, "all", [*COMMON, *of_one])
+    if options.json:
+        _try(Path(options.json))
+    _get_ready()
+    params: dict[str, Any] = {}
+    for name, value in given(options).items():
+        benchmark, _, own = name.rpartition(".")
+        (params.setdefault(benchmark, {}) if benchmark else params)[own] = value
+    rank = under_mpi()
+    suite = hpccfpga.run_all(
+        ranks=None if rank is not None or options.ranks == 1 else options.ranks,
+        exchange=options.exchange,
+        device=options.device,
+        comm=_world(options.ranks),
+        board=options.model,
+        timeout=options.timeout,
+        progress=not options.quiet,
+        **params,
+    )
+    if not rank:
+        print(f"\n{suite}")
+        if options.json:
+            suite.to_json(options.json)
+            print(f"wrote {options.json}")
+    return suite
+
+
+def scaling(options: Options) -> bool:
+    """Measure a benchmark on several numbers of ranks; True if all data was right."""
+    if under_mpi() is not None:
+        raise ValueError("scaling starts its ranks itself: call it without mpirun")
+    counts = numbers("--ranks", options.ranks)
+    benchmark, exchange = options.benchmark, options.exchange
+    _get_ready()
+    options.ranks = max(counts)
+    with _files(options, benchmark, exchange) as files:
+        names = [entry["name"] for entry in _core.parameters(benchmark)]
+        refuse_unknown(options, benchmark, names)
+        files.check()
+        result = hpccfpga.scaling(
+            benchmark,
+            ranks=counts,
+            mode=options.mode,
+            exchange=exchange,
+            device=options.device,
+            kernel=options.kernel,
+            board=options.model,
+            timeout=options.timeout,
+            progress=not options.quiet,
+            **given(options),
+        )
+        print(f"\n{result.table()}")
+        files.save(result)
+    return bool(result.verified)
+
+
+def refuse(words: list[str], error: ValueError) -> None:
+    """Leave the JSON of a command line that could not be read."""
+    known = [name for name, _ in _core.components("bench")]
+    other = "calibration" if words[0] == "calibrate" else "unknown"
+    benchmark = next((word for word in words if word in known), other)
+    with suppress(ValueError), _files(outlet(words), benchmark, None):
+        raise error
 
 
 @contextmanager
@@ -181,6 +262,13 @@ def _files(options: Options, benchmark: str, exchange: str | None) -> Iterator[F
         raise
 
 
+def _get_ready() -> None:
+    """Leave wrong data to the text and the exit code; end in order on any signal."""
+    warnings.simplefilter("ignore", VerificationWarning)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of Ctrl-C
+        signal.signal(number, signal.default_int_handler)
+
+
 def _measure(
     options: Options,
     exchange: str,
@@ -191,8 +279,7 @@ def _measure(
     job: Job,
 ) -> bool:
     """Run `job` on the ranks that there are, or on ranks that mpirun starts."""
-    # The text and the exit code say it.
-    warnings.simplefilter("ignore", VerificationWarning)
+    _get_ready()
     if under_mpi() is not None or options.ranks in (None, 1):
         results = _measure_here(options, exchange, files, stages, job)
         return all(result.verified for result in results)
@@ -200,8 +287,6 @@ def _measure(
     arguments += [f"{option(name)}={value}" for name, value in given(options).items()]
     if options.device:
         arguments.append(f"--device={options.device}")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     with ExitStack() as stack:
         watch = None
         if not options.quiet:
@@ -269,16 +354,19 @@ def _finish(options: Options, files: Files, results: list[Result]) -> None:
             calibration.to_json(options.save_calibration)
         return
     modelled = []
-    kind: dict[str, Any] = {"exchange": measured.exchange, "ranks": measured.ranks}
     if calibration:
+        kind: dict[str, Any] = {"exchange": measured.exchange, "ranks": measured.ranks}
         modelled.append(
             hpccfpga.model(measured.benchmark, calibration=calibration, **kind)
         )
         if options.save_calibration:
             calibration.to_json(options.save_calibration)
     if getattr(options, "model", None):
-        kind["sizes"] = measured[measured.labels[0]].tolist()
-        modelled.append(hpccfpga.model(measured.benchmark, board=options.model, **kind))
+        beside = (measured.exchange, options.model, given(options))
+        points = measured[measured.labels[0]]
+        modelled.append(
+            models.beside(measured.benchmark, *beside, points, measured.ranks)
+        )
     print()
     for model in modelled:
         print(hpccfpga.compare(measured, model).table(), end="\n\n")

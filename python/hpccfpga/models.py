@@ -118,6 +118,39 @@ def model(
     )
 
 
+def beside(
+    benchmark: str,
+    exchange: str | None,
+    board: str | Mapping[str, Any],
+    params: Mapping[str, Any],
+    sizes: Iterable[Any] | None = None,
+    ranks: int = 1,
+) -> Result:
+    """Return the model of a run with parameters `params`, to stand beside it.
+
+    Those which the formula has as inputs are its inputs; `board` may be a mapping of
+    the others. `sizes` is a run's first label; words stand for themselves.
+
+    Raises
+    ------
+    LookupError, ValueError
+        As `model`.
+    """
+    inputs = _core.models(benchmark)[check(benchmark, exchange)]["inputs"]
+    found = {name: value for name, value in params.items() if name in inputs}
+    if not isinstance(board, str):
+        found |= board
+    (_, choices), *_ = _core.quantities(benchmark)["labels"].values()
+    return model(
+        benchmark,
+        exchange=exchange,
+        board=board if isinstance(board, str) else None,
+        sizes=None if choices is not None or sizes is None else list(sizes),
+        ranks=ranks,
+        **found,
+    )
+
+
 def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str:
     """Return the name of the formula for a benchmark over an exchange scheme.
 

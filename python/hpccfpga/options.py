@@ -11,7 +11,10 @@ import hpccfpga
 
 Options = argparse.Namespace
 
-SHARED = ("sizes", "reps", "max_reps", "time_limit", "warmup", "seed", "deadline")
+COMMON = ("reps", "max_reps", "time_limit", "warmup", "seed", "deadline")
+"""Parameters that every benchmark has."""
+
+SHARED = ("sizes", *COMMON)
 """Parameters of a run that its calibration takes over."""
 
 _PARAMETER = "parameter "
@@ -47,11 +50,20 @@ def parse(words: list[str]) -> Options:
     options, rest = parser.parse_known_args(words)
     if options.job == "model":
         options.overrides = _overrides(rest)
-    elif options.job in ("run", "calibrate"):
+    elif options.job in ("run", "calibrate", "scaling"):
         options.unknown = rest  # refused where the result file is known
     elif rest:
         parser.error(f"unknown: {' '.join(rest)}")
     return options
+
+
+def outlet(words: list[str]) -> Options:
+    """Say where the error of a command line goes that `parse` refuses."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--json")
+    parser.add_argument("--events", action="store_true")
+    parser.set_defaults(npz=None, device=None, ranks=None)
+    return parser.parse_known_args(words)[0]
 
 
 def refuse_unknown(options: Options, benchmark: str, names: Iterable[str]) -> None:
@@ -88,8 +100,21 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command = add("boards", "list the boards, or the data of one")
     command.add_argument("board", nargs="?")
 
-    command = add("run", "measure a benchmark")
+    command = add("run", "measure a benchmark, or all")
+    command.add_argument("benchmark", help="its name, or all")
+    _add_run(command, words)
+    command.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="also measure the parts; show the model",
+    )
+    command.add_argument(
+        "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
+    )
+
+    command = add("scaling", "measure a benchmark on several numbers of ranks")
     command.add_argument("benchmark")
+    command.add_argument("--mode", default="weak", help="weak (default) or strong")
     _add_run(command, words)
 
     command = add("calibrate", "measure the parts of scheme pcie apart")
@@ -178,27 +203,25 @@ def _add_run(command: _Parser, words: list[str]) -> None:
     command.add_argument(
         "--kernel", metavar="PATH", help=".cl source or program binary"
     )
-    _add_ranks(command)
-    command.add_argument(
-        "--calibrate",
-        action="store_true",
-        help="also measure the parts; show the model",
-    )
-    command.add_argument(
-        "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
-    )
+    _add_ranks(command, several=words[:1] == ["scaling"])
     command.add_argument("--model", metavar="BOARD", help="show the model of a board")
     _add_files(command)
-    if words[:1] == ["run"]:
+    if words[:1] in (["run"], ["scaling"]):
         from hpccfpga import _core
 
-        known = {name for name, _ in _core.components("bench")}
+        known = {name for name, _ in _core.components("bench")} | {"all"}
         for name in [word for word in words[1:] if word in known][:1]:
-            _add_parameters(command, name)
+            if name == "all":
+                _add_parameters_of_all(command)
+            else:
+                _add_parameters(command, name)
 
 
-def _add_ranks(command: _Parser) -> None:
-    command.add_argument("--ranks", type=int, help="default: those of mpirun, or 1")
+def _add_ranks(command: _Parser, several: bool = False) -> None:
+    if several:
+        command.add_argument("--ranks", default="1,2,4", help="default: 1,2,4")
+    else:
+        command.add_argument("--ranks", type=int, help="default: those of mpirun, or 1")
     command.add_argument("--device", help="index or part of the name; see devices")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(
@@ -225,6 +248,18 @@ def _add_parameters(
             _add_parameter(group, entry)
 
 
+def _add_parameters_of_all(command: _Parser) -> None:
+    """Add those that all have, and for each benchmark its own: --gemm.sizes."""
+    from hpccfpga import _core, suite
+
+    names = suite.benchmarks()
+    _add_parameters(command, names[0], COMMON)
+    for name in names:
+        group = command.add_argument_group(f"parameters of {name}")
+        for entry in _core.parameters(name):
+            _add_parameter(group, {**entry, "name": f"{name}.{entry['name']}"})
+
+
 def _add_knobs(command: _Parser) -> None:
     from hpccfpga import _core
 
@@ -232,7 +267,7 @@ def _add_knobs(command: _Parser) -> None:
         entry["name"]: entry
         for name, _ in _core.components("bench")
         for entry in _core.parameters(name)
-        if entry["macro"] is not None
+        if entry["macro"] is not None or entry["name"] == "shape"
     }
     for entry in knobs.values():
         _add_parameter(command, entry)
@@ -283,9 +318,9 @@ def _whole(text: str) -> int:
     return int(number)
 
 
-def sizes(text: str | None) -> list[int] | None:
+def numbers(name: str, text: str) -> list[int]:
     """Numbers out of text like 1,64,1e3, as a run reads it."""
     try:
-        return text and [_whole(size) for size in text.split(",")]  # type: ignore[return-value]
+        return [_whole(number) for number in text.split(",")]
     except (ValueError, OverflowError):
-        raise ValueError(f"--sizes: {text!r} is not like 1,64,1024") from None
+        raise ValueError(f"{name}: {text!r} is not like 1,64,1024") from None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga.result import Result, replacing
+from hpccfpga.formats import replacing
+from hpccfpga.result import Result
 from hpccfpga.tables import scaling
 
 if TYPE_CHECKING:
@@ -27,11 +28,16 @@ def plot(
     path: str | os.PathLike[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Draw results into one figure, on logarithmic axes.
+    """Draw results into one figure.
 
     Left the time per step, right the rate. Measured: every repetition as a faint point,
     the best as a line, the median with its 95 % interval as a mark with a bar. Models
-    are dashed lines, published results hollow marks.
+    are dashed lines, published results hollow marks. Parts of a measured time are thin
+    lines, as are those of the same name in a model. Axes are logarithmic, but for words
+    and single points, which stand side by side.
+
+    Results of `hpccfpga.scaling` are drawn over the ranks: left the rate, right the
+    efficiency, each with the ideal as a dotted line and the model as a dashed one.
 
     Parameters
     ----------
@@ -62,30 +68,45 @@ def plot(
         if result.labels[0] != index:
             raise ValueError(f"{result!r} is over {result.labels[0]}, not over {index}")
 
+    from matplotlib.ticker import NullLocator
+
     figure, axes = _figure(path, ax)
+    scaled = all("efficiency" in result.columns for result in results)
+    places = _places(results)
+    panels = [_panels(result, scaled) for result in results]
+    parts = {name for r in results if r.kind == "measured" for name in r.parts}
+    half = 0.25 / len(results) if places else 0.0
     for number, result in enumerate(results):
+        at = _where(result, places, (number + 0.5) / len(results) - 0.5)
         look = {
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
         }
-        for axis, name in zip(axes, ("time", *result.rates[:1]), strict=False):
-            _draw(axis, result, name, look)
+        for axis, name in zip(axes, panels[number], strict=False):
+            _draw(axis, result, name, at, look, half)
+            if scaled:
+                _draw_expected(axis, result, name, look["color"])
+        for part in () if scaled else (name for name in result.parts if name in parts):
+            _draw_part(axes[0], result, part, at, look["color"], half)
+    if scaled:
+        _draw_ideal(axes, results)
 
-    rated = next((r for r in results if r.rates), None)
-    titles = ["time per step"]
-    units = ["s"]
-    if rated is not None:
-        titles.append(rated.rates[0].replace("_", " "))
-        units.append(rated.columns[rated.rates[0]].unit)
-    for axis, title, si in zip(axes, titles, units, strict=False):
-        words = results[0][index].dtype.kind == "U"
+    longest = max(panels, key=len)
+    first = results[panels.index(longest)]
+    for axis, name in zip(axes, longest, strict=False):
+        title = "time per step" if name == "time" else name.replace("_", " ")
+        shown = scaling(first.columns[name].unit)[0].replace("us", "µs")
         axis.set(
-            xscale="linear" if words else "log",
-            yscale="log",
             xlabel=f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]"),
-            ylabel=f"{title} [{scaling(si)[0].replace('us', 'µs')}]",
+            ylabel=f"{title} [{shown}]".removesuffix(" [1]"),
         )
+        _scales(axis, places, name)
         _ticks(axis, unit)
+        if places:
+            axis.set_xticks(range(len(places)), places)
+        elif scaled:
+            axis.set_xticks(counts := first["ranks"], map(str, counts))
+            axis.xaxis.set_minor_locator(NullLocator())
     _legend(figure, axes, results, own=ax is None)
     if ax is None and any("samples" in result.columns for result in results):
         figure.supxlabel(
@@ -128,18 +149,54 @@ def _figure(path: Any, ax: Sequence[Axes] | None) -> tuple[Figure, Sequence[Axes
     return figure, list(figure.subplots(1, 2))
 
 
-def _draw(axis: Axes, result: Result, name: str, look: dict[str, str]) -> None:
-    """Draw one quantity; rates of single samples follow from rate x time = work."""
-    at = result[result.labels[0]]  # words become places on a linear axis
+def _places(results: Sequence[Result]) -> list[str]:
+    """Texts below points that stand side by side: words, or the only point of all."""
+    labels = [result[result.labels[0]] for result in results]
+    found = list(dict.fromkeys(str(x) for at in labels for x in at))
+    words = any(at.dtype.kind == "U" for at in labels)
+    return found if words or len(found) == 1 else []
+
+
+def _where(result: Result, places: list[str], beside: float) -> np.ndarray:
+    """Points on the axis; `beside`, -0.5 .. 0.5, tells apart what shares a place."""
+    labels = result[result.labels[0]]
+    if not places:
+        return labels
+    return np.array([places.index(str(x)) for x in labels]) + 0.6 * beside
+
+
+def _panels(result: Result, scaled: bool) -> list[str]:
+    """Names of the columns to draw, left and right."""
+    if scaled:
+        return [*result.rates[:1], "efficiency"]
+    return ["time", *result.rates[:1]]
+
+
+def _draw(
+    axis: Axes,
+    result: Result,
+    name: str,
+    at: np.ndarray,
+    look: dict[str, str],
+    half: float,
+) -> None:
+    """Draw one quantity; rates of single samples follow from rate x time = work.
+
+    `half` is half the width of a point that stands by itself, 0 where lines join them.
+    """
     _, scale = scaling(result.columns[name].unit)
     best = result.shown(name) / scale
     colour, marker = look["color"], look["marker"]
-    if result.kind == "modelled":
-        axis.plot(at, best, "--", color=colour, lw=1.8, zorder=4)
-        return
     if result.kind == "published":
-        style = {"mfc": "white", "mew": 1.3, "ms": 5, "lw": 0.8, "ls": ":"}
-        axis.plot(at, best, color=colour, marker=marker, zorder=3, **style)  # type: ignore[arg-type]
+        hollow: dict[str, Any] = {"mfc": "white", "mew": 1.3, "ms": 5, "zorder": 3}
+        style = "" if half else ":"
+        axis.plot(at, best, ls=style, lw=0.8, color=colour, marker=marker, **hollow)
+        return
+    _join(axis, at, best, half, "--" if result.kind == "modelled" else "-", colour)
+    if result.kind == "modelled":
+        return
+    if name == "efficiency":
+        axis.plot(at, best, ls="", color=colour, marker=marker, ms=4, zorder=4)
         return
 
     work = None if name == "time" else best * result["time"]
@@ -149,7 +206,7 @@ def _draw(axis: Axes, result: Result, name: str, look: dict[str, str]) -> None:
             return seconds / scale if work is None else work / seconds
 
     if "samples" in result.columns:
-        slowest = result["samples"].max(axis=2)
+        slowest = np.fmax.reduce(result["samples"], axis=2)
         step = max(1, -(-slowest.shape[1] // _SAMPLES_PER_POINT))
         for repetition in slowest.T[::step]:
             axis.plot(
@@ -163,7 +220,6 @@ def _draw(axis: Axes, result: Result, name: str, look: dict[str, str]) -> None:
                 alpha=0.25,
                 zorder=1,
             )
-    axis.plot(at, best, "-", color=colour, lw=1.5, zorder=3)
     if "time_median" in result.columns:
         middle = as_shown(result["time_median"])
         ends = np.sort(
@@ -184,6 +240,79 @@ def _draw(axis: Axes, result: Result, name: str, look: dict[str, str]) -> None:
         )
 
 
+def _join(
+    axis: Axes,
+    at: np.ndarray,
+    values: np.ndarray,
+    half: float,
+    style: Any,
+    colour: str,
+    thin: bool = False,
+) -> None:
+    """Draw a line through points, or a short one at each of those that stand apart."""
+    look: dict[str, Any] = {"color": colour, "lw": 0.9 if thin else 1.6}
+    look |= {"alpha": 0.7 if thin else 1, "zorder": 2 if thin else 4}
+    if half:
+        axis.hlines(values, at - half, at + half, linestyles=style, **look)
+    else:
+        mark = "_" if len(at) == 1 else ""  # a line needs two
+        axis.plot(at, values, ls=style, marker=mark, ms=14, **look)
+
+
+def _draw_part(
+    axis: Axes, result: Result, name: str, at: np.ndarray, colour: str, half: float
+) -> None:
+    """Draw the time of a part, with its name at the end."""
+    values = result[name] / scaling("s")[1]
+    style = "--" if result.kind == "modelled" else "-"
+    _join(axis, at, values, half, style, colour, thin=True)
+    axis.annotate(
+        name.removesuffix("_time"),
+        (at[-1] + half, values[-1]),
+        xytext=(3, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize="x-small",
+        color=colour,
+    )
+
+
+def _draw_expected(axis: Axes, result: Result, name: str, colour: str) -> None:
+    """Draw what a model expects of a scaling result."""
+    rate = result.rates[0]
+    if f"{rate}_model" not in result.columns:
+        return
+    values = result[f"{rate}_model"]
+    if name == rate:
+        values = values / scaling(result.columns[rate].unit)[1]
+    else:
+        values = values / values[0] / (result["ranks"] / result["ranks"][0])
+    _join(axis, result["ranks"], values, 0, "--", colour)
+
+
+def _draw_ideal(axes: Sequence[Axes], results: Sequence[Result]) -> None:
+    """Draw what the rates would be if every rank gave as much as the first ones do."""
+    for result in results:
+        ranks, rate = result["ranks"], result.rates[0]
+        ideal = result.shown(rate)[0] * ranks / ranks[0]
+        ideal = ideal / scaling(result.columns[rate].unit)[1]
+        axes[0].plot(ranks, ideal, color="0.5", lw=1, ls=":", zorder=1)
+    axes[1].axhline(1, color="0.5", lw=1, ls=":", zorder=1)
+
+
+def _scales(axis: Axes, places: list[str], name: str) -> None:
+    """Linear from 0 where points stand side by side and are alike, else logarithmic."""
+    low, high = axis.dataLim.intervaly
+    if name == "efficiency" or (places and low > 0.02 * high):
+        axis.set_ylim(0, 1.1 * max(high, 1e-300))
+    else:
+        axis.set_yscale("log")
+    if places:
+        axis.set_xlim(-0.6, len(places) - 0.4)
+    else:
+        axis.set_xscale("log")
+
+
 def _ticks(axis: Axes, unit: str) -> None:
     axis.grid(True, which="major", color="0.9", lw=0.6)
     axis.set_axisbelow(True)
@@ -191,8 +320,9 @@ def _ticks(axis: Axes, unit: str) -> None:
     from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullLocator
 
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
-    if unit == "B":
+    if axis.get_yscale() == "log":
+        axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    if unit == "B" and axis.get_xscale() == "log":
         low, high = axis.get_xlim()
         axis.xaxis.set_major_locator(LogLocator(base=4 if high < 4**6 * low else 16))
         axis.xaxis.set_minor_locator(NullLocator())
@@ -224,6 +354,10 @@ def _legend(
         } | styles[result.kind]
         label = result.label.replace("emulated", "EMULATED")
         handles.append(Line2D([], [], label=label, **style))
+    if any("efficiency" in result.columns for result in results):
+        handles.append(Line2D([], [], label="ideal", color="0.5", ls=":"))
+        if any(n.endswith("_model") for r in results for n in r.columns):
+            handles.append(Line2D([], [], label="model", color="0.3", ls="--"))
     if own:
         figure.legend(
             handles=handles,

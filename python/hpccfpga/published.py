@@ -23,6 +23,10 @@ _COUNTS = {
         "bytes sent by all ranks per second: ranks x replications x size / time; each "
         "rank sends one message per replication in a step"
     ),
+    "stream": (
+        "bytes read and written by all ranks per second: two arrays for copy and scale, "
+        "three for add and triad"
+    ),
 }
 
 

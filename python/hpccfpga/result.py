@@ -7,15 +7,12 @@ import importlib
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import NoneType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hpccfpga import formats
 from hpccfpga.tables import digits, html_table, human, lines, scaling
 
 if TYPE_CHECKING:
@@ -23,35 +20,13 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-SCHEMA = "hpccfpga-result/1"
+_HEADER = "header.json"  # the entry of an NPZ file that is no column
 KINDS = ("measured", "modelled", "published")
 EMULATED = (
     "EMULATED: a CPU stands in for the accelerator; this checks function, not speed"
 )
 NOT_VERIFIED = "NOT VERIFIED: wrong data or an unfinished run"
 
-_DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,), "str": (str,)}
-_TYPES: dict[str, tuple[type, ...]] = {
-    "kind": (str,),
-    "benchmark": (str,),
-    "exchange": (str, NoneType),
-    "device": (str, NoneType),
-    "emulated": (bool,),
-    "ranks": (int,),
-    "verified": (bool, NoneType),
-    "parameters": (dict,),
-    "columns": (dict,),
-    "summary": (dict,),
-    "provenance": (dict,),
-}
-_JSON_NAMES = {
-    str: "text",
-    bool: "boolean",
-    int: "integer",
-    dict: "object",
-    NoneType: "null",
-}
-_HEADER = "header.json"  # the entry of an NPZ file that is no column
 _NOT_SHOWN = ("inner", "error", "verified")
 _NOT_SHOWN_ENDS = ("_q1", "_q3", "_p95", "_p99")
 
@@ -140,10 +115,10 @@ class Result:
             raise ValueError(f"no result kind {self.kind!r}; known: {', '.join(KINDS)}")
         first: tuple[str, tuple[int, ...]] | None = None
         for name, (_, values) in self.columns.items():
-            if _dtype(values) not in _DTYPES:
+            if formats.dtype(values) not in formats.DTYPES:
                 raise ValueError(
                     f"column {name!r} has dtype {values.dtype}; "
-                    f"known: {', '.join(_DTYPES)}"
+                    f"known: {', '.join(formats.DTYPES)}"
                 )
             first = first or (name, values.shape)
             if values.shape[:1] != first[1][:1] or not values.ndim:
@@ -192,7 +167,18 @@ class Result:
         return [
             name
             for name, (unit, values) in self.columns.items()
-            if unit.endswith("/s") and values.ndim == 1 and not name.endswith("_median")
+            if unit.endswith("/s")
+            and values.ndim == 1
+            and not name.endswith(("_median", "_model"))
+        ]
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the columns that hold the time of a part of what is measured."""
+        return [
+            name
+            for name, (unit, values) in self.columns.items()
+            if unit == "s" and values.ndim == 1 and name.endswith("_time")
         ]
 
     @property
@@ -212,7 +198,11 @@ class Result:
             words.append("calibrated")
         elif self.kind != "measured" and self.device:
             words.append(self.device)
-        words.append(f"{self.ranks} rank{'s' * (self.ranks != 1)}")
+        over_ranks = self.labels[:1] == ["ranks"]
+        if over_ranks:
+            words.append(f"{self.parameters.get('mode')} scaling")
+        up_to = "up to " * over_ranks
+        words.append(f"{up_to}{self.ranks} rank{'s' * (self.ranks != 1)}")
         if self.emulated:
             words.append("emulated")
         if self.verified is False:
@@ -257,14 +247,7 @@ class Result:
         ValueError
             The path cannot be written.
         """
-        document = self._document()
-        for name, column in self.columns.items():
-            document["columns"][name]["values"] = _plain(column.values)
-        text = json.dumps(document, allow_nan=False, indent=1) + "\n"
-        if path is not None:
-            with replacing(path) as file:
-                file.write(text.encode())
-        return text
+        return formats.write(formats.document(self), path)
 
     @classmethod
     def from_json(cls, path_or_text: str | os.PathLike[str]) -> Result:
@@ -282,16 +265,8 @@ class Result:
         ValueError
             No JSON, no result, a newer schema, or columns that contradict themselves.
         """
-        if isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{"):
-            where, data = "text", path_or_text.encode()
-        else:
-            where, data = os.fspath(path_or_text), Path(path_or_text).read_bytes()
-        try:
-            return _decode(cls, json.loads(data), None)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{where}: not JSON: {error}") from None
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+        with formats.read(path_or_text) as document:
+            return cls.of(document)
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
         """Write the columns as NumPy arrays, and all else as JSON, to one NPZ file.
@@ -302,8 +277,8 @@ class Result:
             The path cannot be written.
         """
         arrays = {name: column.values for name, column in self.columns.items()}
-        header = np.array(json.dumps(self._document(), allow_nan=False))
-        with replacing(path) as file:
+        header = np.array(json.dumps(formats.document(self, False), allow_nan=False))
+        with formats.replacing(path) as file:
             np.savez(file, **{_HEADER: header, **arrays})  # type: ignore[arg-type]
 
     @classmethod
@@ -326,9 +301,17 @@ class Result:
                 f"{os.fspath(path)}: not an NPZ file of a result"
             ) from None
         try:
-            return _decode(cls, document, arrays)
+            return cls.of(document, arrays)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def of(cls, document: Any, arrays: dict[str, np.ndarray] | None = None) -> Result:
+        """Make a result of its document; ValueError if it is none."""
+        fields = formats.fields(document, arrays)
+        columns = {name: Column(*pair) for name, pair in fields["columns"].items()}
+        summary = {name: Quantity(*pair) for name, pair in fields["summary"].items()}
+        return cls(**(fields | {"columns": columns, "summary": summary}))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Table with one row per point and the columns of one dimension.
@@ -451,7 +434,7 @@ class Result:
                 and not name.endswith(_NOT_SHOWN_ENDS)
             ):
                 shown, scale = scaling(unit)
-                if _dtype(values) == "str":
+                if formats.dtype(values) == "str":
                     texts = values.tolist()
                 else:
                     texts = [digits(v / scale) for v in self.shown(name)]
@@ -460,154 +443,6 @@ class Result:
                         texts[point] = "failed"
                 cells[name.replace("_", " "), shown] = texts
         return cells
-
-    def _document(self) -> dict[str, Any]:
-        """Everything but the values of the columns, ready for JSON."""
-        document: dict[str, Any] = {"schema": SCHEMA}
-        scalars = (
-            key for key in _TYPES if key not in ("columns", "summary", "provenance")
-        )
-        document |= {key: _plain(getattr(self, key)) for key in scalars}
-        document["columns"] = {
-            name: {"unit": unit, "dtype": _dtype(values), "shape": [*values.shape]}
-            for name, (unit, values) in self.columns.items()
-        }
-        document["summary"] = {
-            name: {"unit": unit, "value": _plain(value)}
-            for name, (unit, value) in self.summary.items()
-        }
-        document["provenance"] = _plain(self.provenance)
-        return document
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` when the block ends without error.
-
-    Raises
-    ------
-    ValueError
-        The path cannot be written.
-    """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _plain(value: Any) -> Any:
-    """Value in terms of JSON; what is not finite becomes None."""
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            plain = value.astype(object)
-            plain[~np.isfinite(value)] = None
-            return plain.tolist()
-        return value.tolist()
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, Iterable):
-        return [_plain(entry) for entry in value]
-    return str(value)
-
-
-def _dtype(values: np.ndarray) -> str:
-    return "str" if values.dtype.kind == "U" else values.dtype.name
-
-
-def _decode(
-    cls: type[Result], document: Any, arrays: Mapping[str, np.ndarray] | None
-) -> Result:
-    """Make a result from its document; `arrays` replaces the values of the columns."""
-    if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
-        raise ValueError("not a result: no schema named")
-    family, _, version = document["schema"].rpartition("/")
-    known, _, newest = SCHEMA.rpartition("/")
-    if family != known or not version.isdigit():
-        raise ValueError(f"not a result: its schema is {document['schema']!r}")
-    if int(version) > int(newest):
-        raise ValueError(
-            f"written as {document['schema']}, this version reads up to {SCHEMA}"
-        )
-    if missing := [key for key in _TYPES if key not in document]:
-        raise ValueError(f"missing {', '.join(missing)}")
-    for key, types in _TYPES.items():
-        if not isinstance(document[key], types):
-            names = " or ".join(_JSON_NAMES[known] for known in types)
-            raise ValueError(f"{key} is {document[key]!r}, no {names}")
-    if document["ranks"] < 1:
-        raise ValueError(f"ranks is {document['ranks']}, must be at least 1")
-    columns = {
-        name: _decode_column(name, entry, arrays)
-        for name, entry in document["columns"].items()
-    }
-    try:
-        summary = {
-            name: Quantity(
-                str(entry["unit"]),
-                np.nan if entry["value"] is None else float(entry["value"]),
-            )
-            for name, entry in document["summary"].items()
-        }
-    except (KeyError, TypeError, ValueError):
-        raise ValueError("a summary entry has no unit or no number") from None
-    rest = {key: document[key] for key in _TYPES}
-    return cls(**(rest | {"columns": columns, "summary": summary}))
-
-
-def _decode_column(
-    name: str, entry: Any, arrays: Mapping[str, np.ndarray] | None
-) -> Column:
-    keys = ["unit", "dtype", "shape"] + ["values"] * (arrays is None)
-    missing = [k for k in keys if not isinstance(entry, dict) or k not in entry]
-    if missing or (arrays is not None and name not in arrays):
-        raise ValueError(f"column {name!r} lacks {', '.join(missing) or 'values'}")
-    if entry["dtype"] not in _DTYPES:
-        raise ValueError(
-            f"column {name!r} has dtype {entry['dtype']!r}; known: {', '.join(_DTYPES)}"
-        )
-    shape = entry["shape"]
-    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError(f"column {name!r} has shape {shape!r}, no list of lengths")
-    if arrays is None:
-        values: np.ndarray = np.empty(0, object)
-        with suppress(ValueError):  # ragged: the shape below cannot fit
-            values = np.array(entry["values"], dtype=object)
-        if values.size == 0 and 0 in shape:
-            values = values.reshape(shape)
-    else:
-        values = arrays[name]
-    if values.shape != tuple(shape):
-        raise ValueError(
-            f"column {name!r} has values of shape {[*values.shape]}, declared {shape}"
-        )
-    if arrays is None:
-        allowed = _DTYPES[entry["dtype"]]
-        for value in values.flat:
-            void = value is None and entry["dtype"] == "float64"
-            if type(value) not in allowed and not void:
-                raise ValueError(
-                    f"column {name!r} holds {value!r}, no {entry['dtype']}"
-                )
-        values = values.astype(entry["dtype"])
-    elif _dtype(values) != entry["dtype"]:
-        raise ValueError(
-            f"column {name!r} has values of dtype {values.dtype}, "
-            f"declared {entry['dtype']}"
-        )
-    return Column(str(entry["unit"]), values)
 
 
 def _need(package: str) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 Cells = Mapping[tuple[str, str], Sequence[str]]
 """Texts of a table's columns below their headings of name and unit."""
 
+_UNSAID = ("1", "%")  # in headings
 _HUMAN = {
     "s": ("us", 1e-6),
     "B/s": ("GB/s", 1e9),
@@ -40,8 +41,12 @@ def digits(value: float, n: int = 4) -> str:
 
 
 def lines(cells: Cells) -> list[str]:
-    """Two heading lines, then the rows; numbers are aligned at the decimal point."""
+    """Headings, their units if there are any, then the rows.
+
+    Numbers are aligned at the decimal point, columns of words on the left.
+    """
     columns = []
+    units = any(unit not in _UNSAID for _, unit in cells)
     for (name, unit), texts in cells.items():
         after = max((len(t) - t.index(".") for t in texts if "." in t), default=0)
         padded = [
@@ -50,9 +55,10 @@ def lines(cells: Cells) -> list[str]:
             else t
             for t in texts
         ]
-        column = [name, f"[{unit}]" if unit not in ("1", "%") else "", *padded]
+        column = [name, *[f"[{unit}]" if unit not in _UNSAID else ""] * units, *padded]
         width = max(map(len, column))
-        columns.append([text.rjust(width) for text in column])
+        words = all(text[:1].isalpha() or not text for text in texts)
+        columns.append([t.ljust(width) if words else t.rjust(width) for t in column])
     return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
@@ -64,7 +70,7 @@ def html_table(cells: Cells) -> str:
         return f"<tr>{inside}</tr>"
 
     heads = [
-        f"{name} [{unit}]" if unit not in ("1", "%") else name for name, unit in cells
+        f"{name} [{unit}]" if unit not in _UNSAID else name for name, unit in cells
     ]
     rows = "".join(row("td", texts) for texts in zip(*cells.values(), strict=True))
     return f"<table><thead>{row('th', heads)}</thead><tbody>{rows}</tbody></table>"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "b_eff.h"
+#include "b_eff_payload.h"
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -106,6 +107,29 @@ static void random_test(void) {
     CHECK(hf_random(1234567, 1) == 3203168211198807973u);
 }
 
+/* Same seed and size, same message; another seed or size, another message. */
+static void seed_test(void) {
+    enum { BYTES = 1000, POINTS = 2 };
+    double sizes[POINTS] = {BYTES, BYTES + 1};
+    unsigned char message[4][POINTS][BYTES];
+    for (unsigned run = 0; run < 4; run++) {
+        b_eff state = {.env.seed = run / 2, .sweep = {.sizes = sizes, .n = POINTS}};
+        for (size_t point = 0; point < POINTS; point++)
+            for (unsigned i = 0; i < BYTES; i++)
+                message[run][point][i] =
+                    b_eff_payload(i, b_eff_key(&state, point), b_eff_stamp(7, 0, 1));
+    }
+    CHECK(memcmp(message[0], message[1], sizeof message[0]) == 0);
+    CHECK(memcmp(message[2], message[3], sizeof message[0]) == 0);
+    int seeds = 0, points = 0;
+    for (size_t i = 0; i < BYTES; i++) {
+        seeds += message[0][0][i] != message[2][0][i];
+        points += message[0][0][i] != message[0][1][i];
+    }
+    CHECK(seeds > BYTES * 9 / 10, "another seed changes %d bytes", seeds);
+    CHECK(points > BYTES * 9 / 10, "another size changes %d bytes", points);
+}
+
 /* Any two ranks' payloads differ in every byte, and so do those of successive samples. */
 static void payload_test(void) {
     for (int ranks = 2; ranks <= 64; ranks++)
@@ -180,6 +204,7 @@ int main(void) {
     params_test();
     stats_test();
     random_test();
+    seed_test();
     payload_test();
     clock_test();
     result_test();

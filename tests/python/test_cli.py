@@ -238,6 +238,24 @@ def test_json_is_written_when_a_run_fails(call, tmp_path, ranks, words):
     assert hf.Result.from_json(tmp_path / "r.json").ranks == 1 + bool(ranks)
 
 
+@pytest.mark.parametrize(
+    ("words", "benchmark"),
+    [
+        (["run", "b_eff", "--ranks=x"], "b_eff"),
+        (["run", "--timeout", "soon", "b_eff"], "b_eff"),
+        (["run"], "unknown"),
+        (["calibrate", "--ranks="], "calibration"),
+    ],
+)
+def test_json_is_written_when_the_words_make_no_sense(call, tmp_path, words, benchmark):
+    code, _, err = call(*words, "--json=r.json")
+    assert code == 2
+    result = hf.Result.from_json(tmp_path / "r.json")
+    assert (result.benchmark, result.verified) == (benchmark, False)
+    assert f"hpccfpga: {result.provenance['error']}\n" == err
+    assert call(*words, "--json")[0] == 2
+
+
 def test_same_code_on_all_ranks(mpirun, tmp_path):
     path = tmp_path / "r.json"
     for words, code, line in (

@@ -7,7 +7,14 @@ import hpccfpga
 from hpccfpga import _core
 from hpccfpga.progress import units
 
-SMALL = {"sizes": "1,3,64,1000", "reps": 3, "loop_upper": 4, "loop_lower": 1}
+SMALL = {
+    "sizes": "1,3,64,1000",
+    "reps": 3,
+    "loop_upper": 4,
+    "loop_lower": 1,
+    "size": 4096,
+    "steps": 2,
+}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 EXCHANGES = [name for name, _ in _core.components("exchange")]
 RUNTIMES = [name for name, _ in _core.components("device")]

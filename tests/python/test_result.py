@@ -8,7 +8,8 @@ import pytest
 
 from example_result import measured
 from hpccfpga.comparison import compare
-from hpccfpga.result import SCHEMA, Column, Result, replacing
+from hpccfpga.formats import SCHEMA, replacing
+from hpccfpga.result import Column, Result
 
 
 def document(**changes):

@@ -1,0 +1,228 @@
+"""Scaling: one benchmark on several numbers of ranks, as one result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from hpccfpga import _core, models
+from hpccfpga.launch import launch
+from hpccfpga.progress import Callback
+from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.session import origin
+
+MODES = ("weak", "strong")
+
+
+def scaling(
+    benchmark: str,
+    *,
+    ranks: Iterable[int],
+    mode: str = "weak",
+    exchange: str = "pcie",
+    device: str | int | None = None,
+    kernel: str | os.PathLike[str] | None = None,
+    board: str | Mapping[str, float] | None = None,
+    timeout: float = 600,
+    progress: bool | Callback | None = None,
+    **params: Any,
+) -> Result:
+    """Measure one benchmark on several numbers of ranks that mpirun starts here.
+
+    One point of the benchmark is looked at: its one size, or the last of its
+    operations. The parameter that says how much work a run is (`sizes`, ...) is that of
+    one rank alone: "weak" gives each rank as much work as that, "strong" shares it
+    among them. Sizes that do not divide are rounded; the result says which were run.
+
+    Parameters
+    ----------
+    benchmark : str
+        One of `hpccfpga.benchmarks()`.
+    ranks : iterable of int
+        Numbers of ranks; speed-up and efficiency are against the first.
+    mode : str
+        "weak" keeps the work of each rank, "strong" the work of all together.
+    exchange, device, kernel, timeout, progress
+        As for `hpccfpga.launch`; time and progress are those of each number of ranks.
+    board : str or mapping, optional
+        Board whose data feed the benchmark's model, or the model's inputs by name.
+    **params
+        Parameters of the benchmark; `sizes` is one size, default the last of a run's.
+
+    Returns
+    -------
+    Result
+        Of kind "measured", with a point per number of ranks. Its first label is
+        `ranks`; columns are those of a run at the point looked at, and after the first
+        rate, which is that of all ranks, `speedup` and `efficiency` ("1"): the rate
+        over the first entry's, and that over the ratio of the ranks. With `board` also
+        `<rate>_model`. `samples` [s] is [points, reps, ranks], NaN where there is none.
+
+    Raises
+    ------
+    LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
+        As `hpccfpga.launch` and `hpccfpga.model`; ValueError also for an unknown mode,
+        no ranks, several sizes, or a size that cannot be shared.
+    """
+    start = datetime.now(UTC)
+    counts = _counts(ranks)
+    work = _Work(benchmark, mode, params)
+    modelled = []
+    if board is not None:  # its errors come before the runs
+        models.beside(benchmark, exchange, board, params | work.share(counts[0]))
+    shares = [params | work.share(count) for count in counts]
+    runs = [
+        launch(
+            benchmark,
+            ranks=count,
+            exchange=exchange,
+            device=device,
+            kernel=kernel,
+            timeout=timeout,
+            progress=progress,
+            **share,
+        )
+        for count, share in zip(counts, shares, strict=True)
+    ]
+    for run, share in zip(runs, shares, strict=True):
+        if board is not None:
+            label = run[run.labels[0]][-1:]
+            modelled.append(
+                models.beside(benchmark, exchange, board, share, label, run.ranks)
+            )
+    notes = [work.kept, *(n for run in runs for n in run.provenance["notes"])]
+    return Result(
+        kind="measured",
+        benchmark=benchmark,
+        exchange=exchange,
+        device=runs[0].device,
+        emulated=any(run.emulated for run in runs),
+        ranks=max(counts),
+        verified=all(run.verified for run in runs),
+        parameters={**runs[0].parameters, "mode": mode, "ranks": counts},
+        columns=(columns := _columns(work, counts, shares, runs, modelled)),
+        summary={n: Quantity("1", columns[n].values[-1].item()) for n in _GAINS},
+        provenance={
+            **origin(start),
+            "notes": list(dict.fromkeys(notes)),
+            "runs": [run.provenance for run in runs],
+        },
+    )
+
+
+class _Work:
+    """What a benchmark's work depends on, and what is kept of it."""
+
+    def __init__(self, benchmark: str, mode: str, params: Mapping[str, Any]) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode: {mode!r} is not one of {', '.join(MODES)}")
+        problem = _core.quantities(benchmark)["problem"]
+        if problem is None:
+            raise ValueError(f"{benchmark} has no parameter that says how much work")
+        self.name, power = problem["parameter"], problem["power"]
+        (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
+        self.labelled = entry["kind"] == "ints"  # a label of the points holds it
+        self.low = entry["low"]
+        self.value = _one(self.name, params.get(self.name), entry["default"])
+        grows, shrinks = 1 / power, -1 / power
+        self.power = {
+            ("weak", False): 0.0,
+            ("weak", True): grows,
+            ("strong", False): shrinks,
+            ("strong", True): 0.0,
+        }[mode, problem["shared"]]
+        whose = "of all ranks" if problem["shared"] else "of each rank"
+        root = "" if power == 1 else f"^(1/{power})"
+        how = {0.0: "", grows: f" x ranks{root}", shrinks: f" / ranks{root}"}
+        what = "each rank" if mode == "weak" else "all ranks together"
+        self.kept = (
+            f"{mode} scaling: the work of {what} is kept; "
+            f"{self.name} {whose}: {self.value}{how[self.power]}"
+        )
+
+    def share(self, count: int) -> dict[str, int]:
+        """Parameter for a number of ranks."""
+        value = round(self.value * count**self.power)
+        if value < self.low:
+            raise ValueError(
+                f"{self.name}: {self.value} cannot be shared by {count} ranks"
+            )
+        return {self.name: value}
+
+
+_GAINS = ("speedup", "efficiency")
+
+
+def _columns(
+    work: _Work,
+    counts: Sequence[int],
+    shares: Sequence[Mapping[str, Any]],
+    runs: Sequence[Result],
+    modelled: Sequence[Result],
+) -> dict[str, Column]:
+    """Columns of the runs at their last points, with what compares them."""
+    first = runs[0]
+    rate = next(iter(_core.quantities(first.benchmark)["metrics"]))
+    columns = {"ranks": Column("1", np.array(counts, np.int64))}
+    for name in first.labels:
+        columns[name] = _last(name, runs)
+    if not work.labelled:
+        sizes = [share[work.name] for share in shares]
+        columns[work.name] = Column("1", np.array(sizes, np.int64))
+    for name, (unit, values) in first.columns.items():
+        if name not in columns and values.ndim == 1:
+            columns[name] = _last(name, runs)
+        if name == f"{rate}_median":
+            gain = columns[rate].values / columns[rate].values[0]
+            more = columns["ranks"].values / counts[0]
+            columns["speedup"] = Column("1", gain)
+            columns["efficiency"] = Column("1", gain / more)
+            if modelled:
+                said = np.array([model[rate][-1] for model in modelled])
+                columns[f"{rate}_model"] = Column(unit, said)
+    longest = max(run["samples"].shape[1] for run in runs)
+    samples = np.full((len(runs), longest, max(counts)), np.nan)
+    for point, run in enumerate(runs):
+        last = run["samples"][-1]
+        samples[point, : last.shape[0], : last.shape[1]] = last
+    columns["samples"] = Column("s", samples)
+    return columns
+
+
+def _last(name: str, runs: Sequence[Result]) -> Column:
+    """Column of what the runs have at their last points."""
+    return Column(runs[0].units[name], np.array([run[name][-1] for run in runs]))
+
+
+def _counts(ranks: Iterable[int]) -> list[int]:
+    """Numbers of ranks; ValueError for what is none."""
+    counts = list(ranks)
+    if not counts:
+        raise ValueError("ranks: no number given")
+    for count in counts:
+        if int(count) != count or count < 1:
+            raise ValueError(f"ranks: {count!r} is not a number from 1 up")
+    if len(set(counts)) < len(counts):
+        raise ValueError(f"ranks: {', '.join(map(str, counts))} has one twice")
+    return [int(count) for count in counts]
+
+
+def _one(name: str, given: Any, default: str) -> int:
+    """Return the one value of a parameter, which may come as text or in a list."""
+    values = default.split(",")[-1:] if given is None else given
+    if isinstance(values, str):
+        values = values.split(",")
+    values = np.atleast_1d(np.asarray(values)).tolist()
+    if len(values) != 1:
+        raise ValueError(f"{name}: scaling takes one, not {len(values)}")
+    try:
+        value = float(values[0])
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {values[0]!r} is not a number") from None
+    if not value.is_integer():
+        raise ValueError(f"{name}: {values[0]} is not an integer")
+    return int(value)

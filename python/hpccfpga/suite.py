@@ -1,0 +1,283 @@
+"""All benchmarks, one after the other, and their figures in one table."""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpccfpga import _core, formats, models
+from hpccfpga.boards import board as find_board
+from hpccfpga.errors import about, again
+from hpccfpga.launch import launch
+from hpccfpga.options import COMMON
+from hpccfpga.progress import Callback as Watch
+from hpccfpga.result import Result
+from hpccfpga.session import Session
+from hpccfpga.tables import digits, html_table, lines, scaling
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+SCHEMA = "hpccfpga-suite/1"
+
+_PARTS = ("transfer",)  # of a calibration: no benchmark of the suite
+
+
+class Figure(NamedTuple):
+    """A figure of a benchmark.
+
+    Parameters
+    ----------
+    benchmark, name, unit : str
+        What it is; the unit is SI.
+    total : float
+        Of all ranks together; NaN where the data was wrong.
+    per_device : float
+        Total over ranks, for rates; else NaN.
+    model : float
+        What the model of the board expects in total; NaN without one.
+    """
+
+    benchmark: str
+    name: str
+    unit: str
+    total: float
+    per_device: float
+    model: float
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """What a run of all benchmarks found.
+
+    Parameters
+    ----------
+    results : dict of str to Result
+        Measured results by benchmark.
+    models : dict of str to Result
+        What models expect of them, by benchmark.
+    errors : dict of str to Exception
+        Why a benchmark has no result; NotImplementedError says that it does not go
+        with the exchange scheme or the device.
+    """
+
+    results: dict[str, Result]
+    models: dict[str, Result] = field(default_factory=dict)
+    errors: dict[str, BaseException] = field(default_factory=dict)
+
+    @property
+    def verified(self) -> bool:
+        """All data of all results was right."""
+        return all(result.verified for result in self.results.values())
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Figures of the best repetitions, of all benchmarks in turn."""
+        found = []
+        for benchmark, result in self.results.items():
+            model = self.models.get(benchmark)
+            expected = {} if model is None else model.summary
+            for name, (unit, total) in result.summary.items():
+                if not name.endswith("_median"):
+                    rate = unit.endswith("/s")
+                    each = total / result.ranks if rate else float("nan")
+                    said = expected[name].value if name in expected else float("nan")
+                    found.append(Figure(benchmark, name, unit, total, each, said))
+        return found
+
+    def table(self) -> str:
+        """Aligned text: a line for each figure, and one for what could not run."""
+        cells, remarks = self._cells()
+        rows = zip(lines(cells), ["", *remarks], strict=True)
+        text = [f"{row}  {remark}".rstrip() for row, remark in rows]
+        return "\n".join([*self._head(), "", *text, *self._notes()])
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        cells, remarks = self._cells()
+        head, *tail = (html.escape(text) for text in self._head())
+        parts = [f"<b>{head}</b>", *tail, html_table({**cells, ("", "1"): remarks})]
+        parts += map(html.escape, self._notes())
+        return "".join(f"<div>{part}</div>" for part in parts)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Text of all results as one JSON document; see `Result.to_json`."""
+        benchmarks = {
+            name: {
+                "result": _document(self.results.get(name)),
+                "model": _document(self.models.get(name)),
+                **(about(self.errors[name]) if name in self.errors else {}),
+            }
+            for name in [*self.results, *self.errors]
+        }
+        return formats.write({"schema": SCHEMA, "benchmarks": benchmarks}, path)
+
+    @classmethod
+    def from_json(cls, path_or_text: str | os.PathLike[str]) -> Suite:
+        """Read what `to_json` wrote; see `Result.from_json`."""
+        with formats.read(path_or_text) as document:
+            return cls.of(document)
+
+    @classmethod
+    def of(cls, document: Any) -> Suite:
+        """Make a suite of its document; ValueError if it is none."""
+        formats.check_schema(document, SCHEMA)
+        suite = cls({})
+        try:
+            for name, entry in document["benchmarks"].items():
+                for key, to in (("result", suite.results), ("model", suite.models)):
+                    if entry[key] is not None:
+                        to[name] = Result.of(entry[key])
+                if "error" in entry:
+                    suite.errors[name] = again(entry)
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("the benchmarks are not those of a suite") from None
+        return suite
+
+    def _head(self) -> list[str]:
+        results = self.results.values()
+        if not results:
+            return ["suite, measured: nothing could run"]
+        first, right = next(iter(results)), "verified" if self.verified else ""
+        words = [f"suite, measured, exchange {first.exchange}", first.device]
+        words += [f"{first.ranks} rank{'s' * (first.ranks != 1)}", right]
+        warnings = dict.fromkeys(text for result in results for text in result.warnings)
+        return [", ".join(filter(None, words)), *warnings]
+
+    def _notes(self) -> list[str]:
+        """Remarks on the results and on what the models took for granted."""
+        said: dict[str, None] = {}
+        for kind in (self.results, self.models):
+            for name, result in kind.items():
+                notes = result.provenance.get("notes", [])
+                said |= {f"note: {name}: {note}": None for note in notes}
+        return ["", *said] if said else []
+
+    def _cells(self) -> tuple[dict[tuple[str, str], list[str]], list[str]]:
+        """Texts below each heading, and a remark to each line."""
+        rows, remarks = [], []
+        for figure in self.figures:
+            shown, scale = scaling(figure.unit)
+            numbers = (figure.per_device, figure.total, figure.model)
+            texts = [_text(number / scale) for number in numbers]
+            ratio = _text(figure.total / figure.model, 3)
+            unit = "" if shown == "1" else shown
+            rows.append([figure.benchmark, figure.name, *texts, ratio, unit])
+            right = self.results[figure.benchmark].verified
+            remarks.append("" if right else "NOT VERIFIED")
+        for name, error in self.errors.items():
+            rows.append([name, *[""] * 6])
+            fits = isinstance(error, NotImplementedError)
+            remarks.append(f"{'left out' if fits else 'FAILED'}: {error}")
+        heads = ["benchmark", "figure", "per device", "total"]
+        heads += ["model", "measured / model", "unit"]
+        columns = zip(*rows, strict=True)
+        cells = {(h, "1"): list(c) for h, c in zip(heads, columns, strict=True)}
+        if not self.models:
+            del cells["model", "1"], cells["measured / model", "1"]
+        return cells, remarks
+
+
+def run_all(
+    *,
+    ranks: int | None = None,
+    exchange: str = "pcie",
+    device: str | int | None = None,
+    comm: Comm | None = None,
+    board: str | None = None,
+    timeout: float = 600,
+    progress: bool | Watch | None = None,
+    **params: Any,
+) -> Suite:
+    """Measure every benchmark that fits the exchange scheme, one after the other.
+
+    What one benchmark cannot do does not keep the others from running.
+
+    Parameters
+    ----------
+    ranks : int, optional
+        Ranks that mpirun starts, as `hpccfpga.launch` does, anew for each benchmark;
+        default: this process, or those of `comm`, as in `hpccfpga.run`.
+    exchange, device, comm, timeout, progress
+        As for `hpccfpga.launch` and `hpccfpga.run`.
+    board : str, optional
+        Board whose data feed the benchmarks' models.
+    **params
+        `reps`, `seed` and so on for all; under the name of a benchmark a dict of
+        parameters of its own, e.g. ``gemm={"sizes": [512]}``.
+
+    Returns
+    -------
+    Suite
+        Results, models and errors by benchmark; it shows itself as a table, with rates
+        of all ranks and per device.
+
+    Raises
+    ------
+    LookupError
+        Unknown exchange, device or board; the message lists the known ones.
+    ValueError
+        Unknown parameters; `ranks` together with `comm`.
+    """
+    if ranks is not None and comm is not None:
+        raise ValueError("ranks: those of comm are there already")
+    own = _parameters(params)
+    if board is not None:
+        find_board(board)
+    suite = Suite({})
+    with ExitStack() as stack:
+        measure: Callable[..., Result]
+        if ranks is None:
+            measure = stack.enter_context(Session(device, exchange, comm)).run
+        else:
+            measure = partial(
+                launch, ranks=ranks, exchange=exchange, device=device, timeout=timeout
+            )
+        for name, given in own.items():
+            try:
+                suite.results[name] = measure(name, progress=progress, **given)
+            except LookupError:  # what it names, no benchmark can have
+                raise
+            except (ValueError, NotImplementedError, MemoryError, _core.Error) as error:
+                suite.errors[name] = error
+    for name, result in suite.results.items() if board is not None else ():
+        points = result[result.labels[0]]
+        try:
+            suite.models[name] = models.beside(
+                name, exchange, str(board), own[name], points, result.ranks
+            )
+        except (LookupError, ValueError) as error:
+            result.provenance["notes"].append(f"no model: {error}")
+    return suite
+
+
+def benchmarks() -> list[str]:
+    """Names of the benchmarks of the suite."""
+    return [name for name, _ in _core.components("bench") if name not in _PARTS]
+
+
+def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the parameters of each benchmark; ValueError for unknown ones."""
+    names = benchmarks()
+    if unknown := [name for name in params if name not in (*COMMON, *names)]:
+        known = ", ".join([*COMMON, *names])
+        raise ValueError(f"no parameter {', '.join(unknown)} of all; known: {known}")
+    shared = {name: params[name] for name in COMMON if name in params}
+    return {name: {**shared, **params.get(name, {})} for name in names}
+
+
+def _document(result: Result | None) -> dict[str, Any] | None:
+    return None if result is None else formats.document(result)
+
+
+def _text(number: float, n: int = 4) -> str:
+    return "" if math.isnan(number) else digits(number, n)
