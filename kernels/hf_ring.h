@@ -30,7 +30,7 @@ typedef uint64_t hf_word;
 #define HF_SPINS 10
 #endif
 #ifndef HF_LOOKS
-#define HF_LOOKS 64
+#define HF_LOOKS 4
 #endif
 
 enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 }; /* values of `abort` */

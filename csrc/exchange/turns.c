@@ -179,7 +179,7 @@ static void crew_init(crew *c, const cpu_set_t *cores, size_t at) {
     pthread_mutex_init(&c->lock, NULL);
     c->free = *cores;
     size_t left = at % (size_t)CPU_COUNT(cores);
-    for (int core = 0; core < CPU_SETSIZE; core++)
+    for (size_t core = 0; core < CPU_SETSIZE; core++)
         if (CPU_ISSET(core, cores) && left-- == 0)
             CPU_SET(core, &c->core);
 }
