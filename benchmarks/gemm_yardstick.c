@@ -24,8 +24,8 @@ static int min(int a, int b) {
 }
 
 /* One block of C += alpha A B, tile by tile. */
-static void block_multiply(int n, int b, const float *A, const float *B, float *C, int top,
-                           int left, int depth) {
+static void block_multiply(int n, int b, const float *A, const float *B, float *C,
+                           int top, int left, int depth) {
     int bottom = min(top + b, n), right = min(left + b, n), deep = min(depth + b, n);
     for (int kk = depth; kk < deep; kk += TILE)
         for (int ii = top; ii < bottom; ii += TILE)

@@ -14,15 +14,15 @@
 #endif
 
 /* Kernels: HF_SUM is the type of sums, alpha and beta; in half, sums would lose too much. */
-#define HF_GEMM_BYTES_float   4
-#define HF_GEMM_BYTES_double  8
-#define HF_GEMM_BYTES_half    2
-#define HF_GEMM_SUM_float     float
-#define HF_GEMM_SUM_double    double
-#define HF_GEMM_SUM_half      float
+#define HF_GEMM_BYTES_float     4
+#define HF_GEMM_BYTES_double    8
+#define HF_GEMM_BYTES_half      2
+#define HF_GEMM_SUM_float       float
+#define HF_GEMM_SUM_double      double
+#define HF_GEMM_SUM_half        float
 #define HF_GEMM_OF_(what, type) HF_GEMM_##what##_##type
-#define HF_GEMM_OF(what, type) HF_GEMM_OF_(what, type)
-#define HF_SUM                HF_GEMM_OF(SUM, HF_REAL)
+#define HF_GEMM_OF(what, type)  HF_GEMM_OF_(what, type)
+#define HF_SUM                  HF_GEMM_OF(SUM, HF_REAL)
 
 #ifdef __OPENCL_VERSION__
 #if HF_GEMM_OF(BYTES, HF_REAL) == 2

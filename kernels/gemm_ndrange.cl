@@ -132,8 +132,8 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
     for (ulong x = left; x < left + BLOCK_B && x < row; x += PANEL_B)
         for (ulong y = top; y < top + BLOCK_A && y < end; y += PANEL_A) {
             const ulong at = y * row + x;
-            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row), c0 + at,
-                          c + at, alpha, beta, row, end - y, row - x);
+            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row),
+                          c0 + at, c + at, alpha, beta, row, end - y, row - x);
         }
 }
 

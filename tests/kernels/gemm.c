@@ -82,8 +82,8 @@ static void comparison(uint n, uint first, uint end) {
                 sum += (int)a[i * row + k] * (int)b[k * row + j];
             int right = i >= first && i < end ? 2 * sum - 3 * (int)c0[i * row + j]
                                               : (int)was[i * row + j];
-            CHECK((int)c[i * row + j] == right, "n = %u: (%zu, %zu) is %d, not %d", n, i,
-                  j, (int)c[i * row + j], right);
+            CHECK((int)c[i * row + j] == right, "n = %u: (%zu, %zu) is %d, not %d", n,
+                  i, j, (int)c[i * row + j], right);
         }
     free(a);
     free(b);

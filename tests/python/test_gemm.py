@@ -44,8 +44,7 @@ HARMS = {
     "infinity": ("", "c[7 * row + 7] = INFINITY;"),
     "a row of less precision": (
         "",
-        "for (uint j = 0; j < n; j++)"
-        " c[j] = (HF_REAL)((int)(c[j] * 1024) / 1024.0f);",
+        "for (uint j = 0; j < n; j++) c[j] = (HF_REAL)((int)(c[j] * 1024) / 1024.0f);",
     ),
     "nothing done": ("if (n > 0) return;", ""),
     "another factor": ("beta = 2.001f;", ""),
@@ -99,7 +98,9 @@ def test_the_kernel_for_gpus(session, tmp_path):
         '#undef __x86_64__\n#undef __aarch64__\n#include "gemm_ndrange.cl"\n'
     )
     for data_type in ("float", "double"):
-        r = session.run("gemm", kernel=path, data_type=data_type, sizes=[1, 127, 130, 300])
+        r = session.run(
+            "gemm", kernel=path, data_type=data_type, sizes=[1, 127, 130, 300]
+        )
         assert r.verified is True
 
 
@@ -247,4 +248,6 @@ def test_every_published_run():
         assert r.summary["flops"].value == r["flops"][0]
         model = hf.model("gemm", board=entry["board"], sizes=[23040], ranks=r.ranks)
         ratio = r["flops"][0] / model["flops"][0]
-        assert ratio == pytest.approx(0.995 if entry["board"] == "520n" else 1.08, abs=0.01)
+        assert ratio == pytest.approx(
+            0.995 if entry["board"] == "520n" else 1.08, abs=0.01
+        )
