@@ -7,8 +7,8 @@ import hpccfpga as hf
 
 SMALL = {"sizes": [130, 64], "reps": 3}
 
-# A kernel that does its work, or not, and harm before or after it, by the work-item that
-# has the block in question: the first one but for the last row.
+# A kernel that does its work, or not, and harm before or after it, by the work-item
+# that has the block in question: the first one but for the last row.
 BROKEN = """
 #define gemm_multiply right
 #include "gemm_{shape}.cl"
