@@ -96,6 +96,23 @@ ROWS = [
         target=0.6,
         libraries="-lfftw3f_omp -lfftw3f",
     ),
+    Row(
+        "gemm sgemm",
+        "flops",
+        "--shape ndrange --sizes 2048 --reps 10",
+        "2048 10 {threads}",
+        target=0.9,
+        libraries="-lopenblas",
+    ),
+    Row(
+        "gemm pipeline",
+        "flops",
+        "--shape pipeline --sizes 512 --reps 10",
+        "512 10 {threads} 256",
+        target=1.0,
+        threads=1,
+        libraries="-lopenblas",
+    ),
 ]
 
 

@@ -7,12 +7,10 @@
  *
  * Any n: what a block has beyond the matrices is zero, and is not written.
  */
-#include "gemm_layout.h"
 #include "hf_kernel.h"
 
-#ifndef HF_REAL
-#define HF_REAL float
-#endif
+#include "gemm_layout.h"
+
 #ifndef HF_BLOCK_SIZE
 #define HF_BLOCK_SIZE 256
 #endif

@@ -24,7 +24,6 @@ typedef struct gemm_data {
     size_t n, shift;          /**< what `matrix` was made for; its first row in use */
     unsigned char *matrix[3]; /**< A, B, C0: [n + HF_GEMM_SHIFTS, HF_GEMM_ROW(n)] */
     unsigned char *product;   /**< C: [n, HF_GEMM_ROW(n)] */
-    double *row;              /**< [n] */
     double *x, *bx, *y;       /**< [n, HF_GEMM_VECTORS] */
 } gemm_data;
 
