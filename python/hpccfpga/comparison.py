@@ -95,15 +95,16 @@ class Comparison:
         else by more than 10 %.
         """
         noun = "sizes" if self.a.columns[self.index].unit == "B" else "points"
-        if self.apart is not None:
-            return self._changes(noun, self.apart)
         who = {
             "modelled": "the model",
             "measured": "the measurement",
             "published": "the published result",
         }[self.b.kind]
         if self.worst is None:
-            return f"no {noun} have a {self.on} in both results"
+            rate = self.on.removesuffix("_median")
+            return f"no {noun} have a {rate} in both results"
+        if self.apart is not None:
+            return self._changes(noun, self.apart)
         total = int(np.isfinite(self.ratio).sum())
         most = self._said(self.worst)
         if total == 1:

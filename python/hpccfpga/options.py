@@ -189,7 +189,6 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--target", help="for a board: intel or xilinx")
     command.add_argument("--board", default="520n", help="with --target")
     command.add_argument("--platform", help="what the compiler calls the board")
-    command.add_argument("--replications", type=int, default=2, help="with --target")
     command.add_argument(
         "--print", action="store_true", help="with --target: say what to run"
     )
@@ -267,7 +266,7 @@ def _add_knobs(command: _Parser) -> None:
         entry["name"]: entry
         for name, _ in _core.components("bench")
         for entry in _core.parameters(name)
-        if entry["macro"] is not None or entry["name"] == "shape"
+        if entry["macro"] is not None or entry["name"] in ("shape", "replications")
     }
     for entry in knobs.values():
         _add_parameter(command, entry)
