@@ -7,11 +7,15 @@
  * plain C       -DHF_HOST       any number, one after the other  a ring in memory
  *
  * HF_KERNEL             starts a kernel's definition
+ * HF_COMPUTE_UNITS(n)   in front of it: n of them on an FPGA, for launches side by side
  * HF_GLOBAL             device memory, in front of the pointed-to type
  * HF_RESTRICT           no other pointer reaches this memory
  * HF_PIPELINE           first in the body of a loop: start a trip every clock cycle
  * HF_UNROLL(n)          in front of a loop: n trips at the same time on FPGAs
+ * HF_INDEPENDENT        in front of a loop: trips touch different words of device memory
  * HF_ITEM, HF_ITEMS     this work-item and their number
+ * HF_PREFETCH(address)  this word is changed soon; a hint for CPUs
+ * HF_XOR(address, x)    change a word that other work-items change, too; no FPGAs
  *
  * Files with channels include hf_channel.h instead, which adds those.
  */
@@ -36,8 +40,11 @@ static _Thread_local size_t hf_item, hf_items = 1;
 #define HF_RESTRICT restrict
 #define HF_PIPELINE
 #define HF_UNROLL(n)
-#define HF_ITEM  ((ulong)hf_item)
-#define HF_ITEMS ((ulong)hf_items)
+#define HF_INDEPENDENT
+#define HF_ITEM              ((ulong)hf_item)
+#define HF_ITEMS             ((ulong)hf_items)
+#define HF_PREFETCH(address) __builtin_prefetch(address, 1)
+#define HF_XOR(address, x)   (*(address) ^= (x))
 
 /* How the host calls a kernel, after its definition:
  *     HF_HOST_CALL(scale, HF_BUFFER(0), HF_VALUE(1, ulong))
@@ -77,6 +84,7 @@ typedef uint64_t ulong;
 #define HF_RESTRICT __restrict__
 #define HF_PIPELINE _Pragma("HLS pipeline II=1") /* unrolls the loops inside */
 #define HF_UNROLL(n)
+#define HF_INDEPENDENT
 #define HF_ITEM  ((ulong)0)
 #define HF_ITEMS ((ulong)1)
 
@@ -86,18 +94,38 @@ typedef uint64_t ulong;
 #define HF_RESTRICT restrict
 #define HF_PIPELINE
 #ifdef HF_INTEL
-#define HF_KERNEL    __attribute__((max_global_work_dim(0))) __kernel void
-#define HF_PRAGMA(p) _Pragma(#p)
-#define HF_UNROLL(n) HF_PRAGMA(unroll n)
-#define HF_ITEM      ((ulong)0)
-#define HF_ITEMS     ((ulong)1)
+#define HF_KERNEL           __attribute__((max_global_work_dim(0))) __kernel void
+#define HF_COMPUTE_UNITS(n) __attribute__((num_compute_units(n)))
+#define HF_PRAGMA(p)        _Pragma(#p)
+#define HF_UNROLL(n)        HF_PRAGMA(unroll n)
+#define HF_INDEPENDENT      HF_PRAGMA(ivdep)
+#define HF_ITEM             ((ulong)0)
+#define HF_ITEMS            ((ulong)1)
 #else
 #define HF_KERNEL __kernel void
 #define HF_UNROLL(n)
+#define HF_INDEPENDENT
 #define HF_ITEM  ((ulong)get_global_id(0))
 #define HF_ITEMS ((ulong)get_global_size(0))
+#if defined(__x86_64__) || defined(__aarch64__)
+#define HF_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 1)
+#else
+#define HF_PREFETCH(address)
+#endif
+#ifdef cl_khr_int64_extended_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+#define HF_XOR(address, x) atom_xor(address, x)
+#else /* bits are changed one by one: so are halves of words */
+#define HF_XOR(address, x)                                        \
+    (atomic_xor((HF_GLOBAL volatile uint *)(address), (uint)(x)), \
+     atomic_xor((HF_GLOBAL volatile uint *)(address) + 1, (uint)((x) >> 32)))
+#endif
 #endif
 
+#endif
+
+#ifndef HF_COMPUTE_UNITS /* Xilinx's linker makes them, from a list of its own */
+#define HF_COMPUTE_UNITS(n)
 #endif
 
 #ifndef HF_HOST

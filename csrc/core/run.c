@@ -105,8 +105,9 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
             last = &l->reports[rank];
         slowest = last->seconds;
         /* Not fmax: a NaN must stay. */
-        if (!(l->reports[rank].error <= p->error))
-            p->error = l->reports[rank].error;
+        double error = l->reports[rank].error;
+        if (isnan(error) || error > p->error)
+            p->error = error;
     }
     if (s->n == 0 || slowest < p->best)
         memcpy(p->parts, last->parts, sizeof p->parts);

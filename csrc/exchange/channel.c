@@ -6,6 +6,7 @@
  * its ports receive from, then those of its inner channels.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "exchange.h"
 #include "hf_ring.h"
 #include "pipes.h"
+#include "turns.h"
 
 extern const hf_exchange_ops hf_exchange_channel;
 
@@ -39,6 +41,7 @@ typedef struct channel {
     tap out[MOST_PORTS], in[MOST_PORTS], inner[MOST_PORTS];
     size_t n;
     const hf_stream *streams;
+    hf_turns *turns;
     hf_event *events[HF_LANES_MOST];
 } channel;
 
@@ -135,6 +138,8 @@ static void rings_free(channel *c) {
     }
     c->base.net->ops->unshare(c->base.net, c->shared);
     c->shared = NULL;
+    hf_turns_free(c->turns);
+    c->turns = NULL;
 }
 
 static hf_status tap_make(const channel *c, tap *tap, hf_ring *ring, size_t depth) {
@@ -195,12 +200,14 @@ static tap *end_tap(channel *c, const hf_end *end) {
     return &taps[end->index];
 }
 
-static void end_name(channel *c, const char *kernel, const hf_end *end) {
+static void end_take(channel *c, size_t kernel, const hf_end *end) {
     const char *way = end->inner ? "held" : end->sends ? "out" : "in";
     hf_ring *ring = end_tap(c, end)->ring;
     char *name = ring->names[end->sends ? 0 : 1];
+    hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
+    side->host = hf_turns_host(c->turns, kernel);
     snprintf(name, sizeof ring->names[0], "rank %d %.32s %s %d", c->base.net->rank,
-             kernel, way, end->index);
+             c->streams[kernel].name, way, end->index);
 }
 
 /* Emulated, each kernel holds a worker thread while it waits. */
@@ -227,6 +234,10 @@ static hf_status channel_prepare(hf_exchange *base, size_t n,
     if (c->wires)
         return HF_OK;
     HF_TRY(workers_check(c, n));
+    hf_turns_free(c->turns);
+    c->turns = NULL;
+    HF_TRY(
+        hf_turns_new(&c->turns, n, c->base.net->local_rank, c->base.net->local_size));
     for (int port = 0; port < c->wiring.ports; port++)
         ring_clear(c->in[port].ring, c->wiring.width, c->wiring.depth);
     for (int i = 0; i < c->wiring.inner; i++)
@@ -244,7 +255,7 @@ static hf_status kernel_start(channel *c, size_t i) {
     assert(launch.n_args + stream->n_ends <= MOST_ARGS);
     memcpy(args, launch.args, launch.n_args * sizeof *args);
     for (size_t e = 0; !c->wires && e < stream->n_ends; e++) {
-        end_name(c, stream->name, &stream->ends[e]);
+        end_take(c, i, &stream->ends[e]);
         args[launch.n_args++] =
             (hf_arg){.buffer = end_tap(c, &stream->ends[e])->buffer};
     }
@@ -386,9 +397,10 @@ static hf_status channel_stream(hf_exchange *base) {
     return stream_end(c, n, status);
 }
 
+/* Nobody counts on wires and in pipes. */
 static void channel_traffic(const hf_exchange *base, hf_traffic *out) {
     const channel *c = (const channel *)base;
-    *out = (hf_traffic){0};
+    *out = c->wires ? (hf_traffic){NAN, NAN, NAN} : (hf_traffic){0};
     for (int port = 0; !c->wires && port < c->wiring.ports; port++) {
         const hf_ring *in = c->in[port].ring, *sent = c->out[port].ring;
         double most = (double)HF_RING_LOAD(&in->reader.most);

@@ -47,7 +47,7 @@ typedef struct hf_stream {
     size_t n_ends;
 } hf_stream;
 
-/** Packets through the ports of a rank since the last `prepare`. */
+/** Packets through the ports of a rank since the last `prepare`; NaN where nobody counts. */
 typedef struct hf_traffic {
     double packets;    /**< received */
     double stalls;     /**< waits for room or for a packet */

@@ -29,6 +29,7 @@ static hf_status host_move(hf_exchange *exchange, hf_buffer *recv,
         const hf_message *m = &messages[i];
         HF_TRY(net->ops->sendrecv(net, (const char *)send->host + m->send_at, m->to,
                                   (char *)recv->host + m->recv_at, m->from, m->bytes));
+        hf_lap(exchange->laps, HF_LAP_EXCHANGE);
     }
     return HF_OK;
 }

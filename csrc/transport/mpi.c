@@ -1,12 +1,17 @@
 /* mpi.c - transport over an MPI communicator that the caller made. */
+#include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/session.h"
 #include "transport.h"
 
 extern const hf_transport_ops hf_transport_mpi;
@@ -276,6 +281,23 @@ static void mpi_unshare(hf_transport *base, hf_shared *shared) {
     free(w);
 }
 
+/* Is there room for the windows of a node? Where MPI finds none, it fails on one rank and
+ * the others wait for ever; a file that only grows in use ends in SIGBUS. */
+static hf_status room_check(const mpi *net, size_t bytes) {
+    char name[64];
+    snprintf(name, sizeof name, "/hpccfpga-%ld", (long)getpid());
+    int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600), code = errno;
+    if (file >= 0) {
+        shm_unlink(name);
+        code = posix_fallocate(file, 0, (off_t)bytes * net->base.size);
+        close(file);
+    }
+    return code
+               ? hf_fail(HF_ENOMEM, "no shared memory for %d ranks with %zu B each: %s",
+                         net->base.size, bytes, strerror(code))
+               : HF_OK;
+}
+
 static hf_status window_make(mpi *net, window *shared, size_t bytes) {
     MPI_Comm node;
     MPI_Info info;
@@ -304,6 +326,7 @@ static hf_status mpi_share(hf_transport *base, hf_shared **out, size_t bytes) {
             "only %d of %d ranks are on this node: emulated channels need all "
             "ranks on one",
             base->local_size, base->size);
+    HF_TRY(hf_agree(base, base->local_rank == 0 ? room_check(net, bytes) : HF_OK));
     window *shared = malloc(sizeof *shared + (size_t)base->size * sizeof(void *));
     if (!shared)
         return hf_fail(HF_ENOMEM, "no memory for a window of %d ranks", base->size);

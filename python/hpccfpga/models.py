@@ -285,6 +285,8 @@ def default_sizes(benchmark: str) -> list[int]:
     defaults = {
         entry["name"]: entry["default"] for entry in _core.parameters(benchmark)
     }
+    if "log_size" in defaults:
+        return [1 << int(defaults["log_size"])]
     return [int(size) for size in defaults["sizes"].split(",")]
 
 

@@ -23,6 +23,18 @@ _COUNTS = {
         "bytes sent by all ranks per second: ranks x replications x size / time; each "
         "rank sends one message per replication in a step"
     ),
+    "stream": (
+        "bytes read and written by all ranks per second: two arrays for copy and scale, "
+        "three for add and triad"
+    ),
+    "randomaccess": (
+        "updates of all ranks per second: 4 x words / time, the words of all ranks"
+    ),
+    "fft": "5 n log2(n) operations of every transform of all ranks per second",
+    "ptrans": (
+        "n^2 additions per second, and 12 n^2 bytes; time is that of exchange and "
+        "kernels, load_time that of A and B to the device and of C back"
+    ),
 }
 
 

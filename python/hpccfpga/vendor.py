@@ -15,7 +15,8 @@ from hpccfpga.kernels import SCHEMA, kernel_dir
 
 TARGETS = ("intel", "xilinx")
 
-# What the compilers call the boards; others by `platform`.
+# What the compilers call the boards; others by `platform`. Only the U280's is in a
+# published source; an installation may have others.
 _PLATFORMS = {
     ("intel", "520n"): "p520_hpc_sg280l",
     ("xilinx", "u280"): "xilinx_u280_xdma_201920_3",

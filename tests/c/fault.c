@@ -92,8 +92,9 @@ static void damage(const char *kind, unsigned char *data, const unsigned char *o
         }
 }
 
+/* Move all messages, and damage the first. */
 static hf_status move_damaged(fault *f, hf_buffer *recv, const hf_buffer *send,
-                              const hf_message *m) {
+                              size_t n, const hf_message *m) {
     hf_device *device = f->base.device;
     unsigned char *data = malloc(m->bytes), *old = malloc(m->bytes);
     hf_status status =
@@ -101,7 +102,7 @@ static hf_status move_damaged(fault *f, hf_buffer *recv, const hf_buffer *send,
     if (status == HF_OK)
         status = device->ops->read(device, recv, m->recv_at, old, m->bytes, NULL);
     if (status == HF_OK)
-        status = f->inner->ops->move(f->inner, recv, send, 1, m);
+        status = f->inner->ops->move(f->inner, recv, send, n, m);
     if (status == HF_OK)
         status = device->ops->read(device, recv, m->recv_at, data, m->bytes, NULL);
     if (status == HF_OK) {
@@ -132,7 +133,7 @@ static hf_status fault_move(hf_exchange *base, hf_buffer *recv, const hf_buffer 
         raise(SIGKILL);
     if (strcmp(f->kind, "hang") == 0)
         nap(600);
-    return move_damaged(f, recv, send, &messages[0]);
+    return move_damaged(f, recv, send, n, messages);
 }
 
 static void fault_close(hf_exchange *base) {

@@ -105,6 +105,25 @@ def test_a_killed_rank_ends_the_others(mpirun):
     assert answer.returncode != 0
 
 
+def test_no_memory_for_the_rings_is_one_line(mpirun):
+    """Files, as which windows are made, may not grow to what the rings need."""
+    answer = mpirun(
+        2,
+        "import resource\n"
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    limit = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limit[1]))\n"
+        "    try: s.run('b_eff', sizes=[1], reps=1)\n"
+        "    except MemoryError as error: say(error)\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, limit)\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1).verified",
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2
+    assert all("no shared memory for 2 ranks with " in line for line in lines)
+
+
 def test_two_runs_at_once_do_not_meet(command, tmp_path):
     """Each run of two ranks has two more beside it in another mpirun."""
     from concurrent.futures import ThreadPoolExecutor

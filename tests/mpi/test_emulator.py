@@ -67,6 +67,29 @@ def test_pipes_go_with_their_owner(mpirun):
     assert not left & folders()
 
 
+def test_two_runs_at_once_do_not_meet(mpirun):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(seed):
+        script = (
+            f"r = s.run('b_eff', sizes=[65, 1000], reps=2, loop_upper=8, seed={seed})"
+        )
+        return mpirun(2, OPEN + f"    {script}\n    say(r.verified)", timeout=100)
+
+    with ThreadPoolExecutor() as pool:
+        for answer in pool.map(run, (1, 2)):
+            assert answer.stdout.split() == ["True"] * 2, answer.stderr
+
+
+def test_what_nobody_counts_is_no_number(mpirun):
+    answer = mpirun(
+        1,
+        OPEN + "    r = s.run('b_eff', sizes=[1], reps=1, loop_upper=8)\n"
+        "    say(r['packets'], r['stalls'])",
+    )
+    assert answer.stdout.split() == ["[nan]", "[nan]"], answer.stderr
+
+
 def test_default_device_stays(command):
     """An emulator is taken only where it is asked for."""
     assert emulation.vendors(sys.prefix) is not None

@@ -7,7 +7,16 @@ import hpccfpga
 from hpccfpga import _core
 from hpccfpga.progress import units
 
-SMALL = {"sizes": "1,3,64,1000", "reps": 3, "loop_upper": 4, "loop_lower": 1}
+SMALL = {
+    "sizes": "1,3,64,1000",
+    "reps": 3,
+    "loop_upper": 4,
+    "loop_lower": 1,
+    "batch": 3,
+    "size": 4096,
+    "steps": 2,
+}
+SMALL_OF = {"randomaccess": {"sizes": "64,256,1024,4096"}}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 EXCHANGES = [name for name, _ in _core.components("exchange")]
 RUNTIMES = [name for name, _ in _core.components("device")]
@@ -51,7 +60,8 @@ def session(benchmark, exchange, runtime):
 
 def small(benchmark):
     known = {entry["name"] for entry in _core.parameters(benchmark)}
-    return {name: value for name, value in SMALL.items() if name in known}
+    values = SMALL | SMALL_OF.get(benchmark, {})
+    return {name: value for name, value in values.items() if name in known}
 
 
 def test_runs_verified_with_the_declared_columns(session, benchmark):

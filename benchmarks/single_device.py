@@ -1,0 +1,150 @@
+"""The benchmarks of one device beside the best that its CPU is known to do.
+
+Each row runs a benchmark by hpccfpga and a yardstick, a C program of this folder, in
+interleaved rounds on the same number of threads, and compares the medians. Ends with 1
+when a target is missed. A row without a target is recorded only.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+HERE = Path(__file__).parent
+FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-fopenmp"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A comparison.
+
+    Parameters
+    ----------
+    name : str
+        What is compared; its first word is the benchmark's name.
+    figure : str
+        The figure of the result's summary that counts.
+    options : str
+        Command line of ``hpccfpga run``, after the benchmark's name.
+    yardstick : str
+        Command line of ``<benchmark>_yardstick``; {threads} stands for their number. It
+        prints one number, its best rate in the unit of the figure.
+    target : float or None
+        Least ratio, ours over the yardstick's.
+    threads : int
+        Of both sides; 0: all cores.
+    libraries : str
+        What the yardstick is linked with.
+    """
+
+    name: str
+    figure: str
+    options: str
+    yardstick: str
+    target: float | None = None
+    threads: int = 0
+    libraries: str = ""
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark."""
+        return self.name.split()[0]
+
+
+ROWS = [
+    Row(
+        "stream triad",
+        "triad",
+        "--shape ndrange --size 16777216 --steps 1 --reps 20",
+        "16777216 20 {threads}",
+        target=0.95,
+    ),
+    Row(
+        "stream pipeline",
+        "triad",
+        "--shape pipeline --size 16777216 --steps 1 --reps 20",
+        "16777216 20 {threads} 4096",
+        target=1.0,
+        threads=1,
+    ),
+]
+
+
+def arguments() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", help="words of their names; default: all")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", help="as for hpccfpga run")
+    return parser.parse_args()
+
+
+def output(command: list[str], threads: int = 0) -> str:
+    """Run a command to its end; what it printed, or exit with what it complained of."""
+    names = ("OMP_NUM_THREADS", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
+    limits = {name: str(threads) for name in names if threads}
+    done = subprocess.run(
+        command, env=os.environ | limits, capture_output=True, text=True, timeout=600
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def build(row: Row, folder: Path) -> Path:
+    """Compile the row's yardstick."""
+    source = HERE / f"{row.benchmark}_yardstick.c"
+    program = folder / source.stem
+    libraries = [*row.libraries.split(), "-lm"]
+    output(["cc", *FLAGS, str(source), "-o", str(program), *libraries])
+    return program
+
+
+def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, bool]:
+    """Run a row; its line of the table, and whether the target is met."""
+    threads = row.threads or len(os.sched_getaffinity(0))
+    path = folder / "result.json"
+    ours = [sys.executable, "-m", "hpccfpga", "run", row.benchmark]
+    ours += [*row.options.split(), "--json", str(path)]
+    ours += ["--device", options.device] if options.device else []
+    theirs = [str(build(row, folder)), *row.yardstick.format(threads=threads).split()]
+    rates: tuple[list[float], list[float]] = ([], [])
+    for _ in range(options.rounds):
+        output(ours, threads)
+        result = json.loads(path.read_text())
+        if not result["verified"]:
+            sys.exit(f"{' '.join(ours)}\ndid not verify")
+        rates[0].append(result["summary"][row.figure]["value"])
+        rates[1].append(float(output(theirs, threads)))
+    mine, other = map(median, rates)
+    unit, ratio = result["summary"][row.figure]["unit"], mine / other
+    met = row.target is None or ratio >= row.target
+    target = "recorded" if row.target is None else f"{row.target:.2f}"
+    figures = f"{threads:>8}{mine:>12.4g}{other:>12.4g} {unit:<8}{ratio:>7.3f}"
+    return f"{row.name:<24}{figures}{target:>10}{'' if met else '  missed'}", met
+
+
+def main() -> int:
+    """Compare the rows; 0 when every target is met."""
+    options = arguments()
+    rows = [row for row in ROWS if all(word in row.name for word in options.rows)]
+    heads = (
+        f"{'threads':>8}{'hpccfpga':>12}{'yardstick':>12}{'ratio':>16}{'target':>10}"
+    )
+    print(f"{'':<24}{heads}")
+    met = []
+    with tempfile.TemporaryDirectory() as folder:
+        for row in rows:
+            line, good = measure(row, options, Path(folder))
+            print(line, flush=True)
+            met.append(good)
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

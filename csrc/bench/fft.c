@@ -1,0 +1,391 @@
+/* fft.c - batched one-dimensional complex transforms, forward and back, on every rank.
+ *
+ * A sample is two steps: the input is transformed forward into a second block, and that one
+ * back into a third, which must be the input times the size. Besides, every transform of
+ * the second block is compared at a few random frequencies with the sum that defines
+ * it, in double precision: the input is one row of values times a factor for each
+ * transform (fft_input.h), so that one sum per frequency serves the whole batch.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "fft_input.h"
+
+extern const hf_bench_ops hf_bench_fft;
+
+enum {
+    N_BLOCKS = 3,
+    N_PROBES = 4,         /* frequencies per sample */
+    N_STREAMS = 3,        /* kernels: fetch, transform, store */
+    GPU_GROUP = 256,      /* work-items of a work-group */
+    GROUPS_PER_CORE = 16, /* work-groups */
+    LANE_BYTES = 64,      /* of a packet between kernels: 8 points */
+};
+
+typedef struct fft {
+    hf_env env;
+    size_t size, items, group;
+    double log_size;
+    uint32_t batch, key;
+    float sign; /* 1 forward, -1 back */
+    uint64_t sample;
+    size_t taken; /* steps of this sample */
+    hf_buffer *blocks[N_BLOCKS], *twiddles, *worst;
+    hf_kernel *fill, *check, *transform, *fetch, *store;
+    hf_arg fetch_args[2], transform_args[3], store_args[2];
+    hf_stream streams[N_STREAMS];
+    double *roots; /* exp(-2 pi i k / size): [size, 2] */
+    uint32_t *worsts;
+} fft;
+
+static const hf_param params[] = {
+    {"log_size", "binary logarithm of the points of a transform", "12", NULL,
+     "HF_LOG_SIZE", 6, 17, HF_INT},
+    {"batch", "transforms of a rank in a step", "1024", NULL, NULL, 1, 1 << 24, HF_INT},
+    HF_SHAPE_PARAM,
+    {0},
+};
+
+static const hf_quantity labels[] = {{"transform_size", "1", HF_I64, NULL}, {0}};
+static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+
+/* ---- set-up ---- */
+
+static size_t block_bytes(const fft *s) {
+    return s->batch * s->size * sizeof(fft_complex);
+}
+
+static hf_status memory_check(const fft *s) {
+    const hf_device_info *info = &s->env.device->info;
+    size_t each = s->size * sizeof(fft_complex), tables = 3 * each;
+    size_t room = info->memory > tables ? (info->memory - tables) / N_BLOCKS : 0;
+    size_t most = (room < info->max_alloc ? room : info->max_alloc) / each;
+    if (s->batch <= most)
+        return HF_OK;
+    return hf_fail(HF_ENOMEM,
+                   "batch: %d blocks of %u transforms of %zu points do not fit \"%s\"; "
+                   "the largest batch is %zu",
+                   N_BLOCKS, s->batch, s->size, info->name, most);
+}
+
+/* Work-groups take turns at transforms. Pipelines are one work-item. */
+static void items_choose(fft *s) {
+    const hf_device_info *info = &s->env.device->info;
+    s->items = s->group = 1;
+    if (s->env.ndrange && info->type == HF_GPU) {
+        s->group = GPU_GROUP;
+        s->items = (info->items + GPU_GROUP - 1) / GPU_GROUP * GPU_GROUP;
+    } else if (s->env.ndrange) {
+        s->items = info->workers * GROUPS_PER_CORE;
+    }
+}
+
+/* Roots of unity for the kernels, which bring them into an order of their own. */
+static hf_status twiddles_make(fft *s) {
+    hf_device *device = s->env.device;
+    size_t bytes = s->size * sizeof(fft_complex);
+    HF_TRY(device->ops->alloc(&s->twiddles, device, 2 * bytes, HF_ANY_BANK));
+    hf_buffer *buffer = NULL;
+    hf_kernel *arrange = NULL;
+    fft_complex *single = malloc(bytes);
+    hf_status status =
+        single ? HF_OK
+               : hf_fail(HF_ENOMEM, "no memory for %zu roots of unity", s->size);
+    for (size_t k = 0; status == HF_OK && k < s->size; k++)
+        single[k] = (fft_complex){(float)s->roots[2 * k], (float)s->roots[2 * k + 1]};
+    if (status == HF_OK)
+        status = device->ops->alloc(&buffer, device, bytes, HF_ANY_BANK);
+    if (status == HF_OK)
+        status = device->ops->write(device, buffer, 0, single, bytes, NULL);
+    if (status == HF_OK)
+        status = device->ops->kernel(&arrange, device, "fft_twiddles");
+    const hf_arg args[] = {{.buffer = buffer}, {.buffer = s->twiddles}};
+    if (status == HF_OK)
+        status = device->ops->launch(
+            device, &(hf_launch){.kernel = arrange, .args = args, .n_args = 2}, NULL);
+    if (arrange)
+        device->ops->kernel_free(arrange);
+    device->ops->free(buffer);
+    free(single);
+    return status;
+}
+
+/* The three kernels of fft_stream.cl, with their arguments and channel ends. */
+static hf_status streams_take(fft *s) {
+    static const hf_end fetch_ends[] = {{0, true, true}},
+                        transform_ends[] = {{0, true, false}, {1, true, true}},
+                        store_ends[] = {{1, true, false}};
+    hf_device *device = s->env.device;
+    HF_TRY(device->ops->kernel(&s->fetch, device, "fft_fetch_points"));
+    HF_TRY(device->ops->kernel(&s->store, device, "fft_store_points"));
+    s->fetch_args[1] = s->store_args[1] = s->transform_args[1] =
+        (hf_arg){.value = &s->batch, .bytes = sizeof s->batch};
+    s->transform_args[0].buffer = s->twiddles;
+    s->transform_args[2] = (hf_arg){.value = &s->sign, .bytes = sizeof s->sign};
+    s->streams[0] = (hf_stream){
+        "fft_fetch_points",
+        {.kernel = s->fetch, .args = s->fetch_args, .n_args = 2, .items = 1},
+        fetch_ends,
+        1};
+    s->streams[1] = (hf_stream){
+        "fft_transform",
+        {.kernel = s->transform, .args = s->transform_args, .n_args = 3, .items = 1},
+        transform_ends,
+        2};
+    s->streams[2] = (hf_stream){
+        "fft_store_points",
+        {.kernel = s->store, .args = s->store_args, .n_args = 2, .items = 1},
+        store_ends,
+        1};
+    return HF_OK;
+}
+
+static hf_status tables_make(fft *s) {
+    s->roots = malloc(2 * s->size * sizeof *s->roots);
+    s->worsts = malloc(s->items * sizeof *s->worsts);
+    if (!s->roots || !s->worsts)
+        return hf_fail(HF_ENOMEM, "no memory for %zu roots of unity", s->size);
+    double turn = 8 * atan(1) / (double)s->size;
+    for (size_t k = 0; k < s->size; k++) {
+        s->roots[2 * k] = cos(turn * (double)k);
+        s->roots[2 * k + 1] = -sin(turn * (double)k);
+    }
+    return twiddles_make(s);
+}
+
+static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
+                           size_t *n_points) {
+    fft *s = state;
+    s->env = *env;
+    s->log_size = hf_args_number(args, "log_size");
+    s->size = (size_t)1 << (int)s->log_size;
+    s->batch = (uint32_t)hf_args_number(args, "batch");
+    *n_points = 1;
+    hf_device *device = env->device;
+    HF_TRY(memory_check(s));
+    items_choose(s);
+    for (int i = 0; i < N_BLOCKS; i++)
+        HF_TRY(device->ops->alloc(&s->blocks[i], device, block_bytes(s), HF_ANY_BANK));
+    HF_TRY(device->ops->alloc(&s->worst, device, s->items * sizeof *s->worsts,
+                              HF_ANY_BANK));
+    HF_TRY(device->ops->kernel(&s->fill, device, "fft_fill"));
+    HF_TRY(device->ops->kernel(&s->check, device, "fft_check"));
+    HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform"));
+    HF_TRY(tables_make(s));
+    return env->exchange->ops->kernel_routed ? streams_take(s) : HF_OK;
+}
+
+static hf_status fft_connect(void *state) {
+    fft *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    if (!exchange->ops->kernel_routed)
+        return HF_OK;
+    const hf_wiring wiring = {.inner = N_STREAMS - 1, .width = LANE_BYTES, .depth = 1};
+    return exchange->ops->connect(exchange, &wiring);
+}
+
+static void fft_teardown(void *state) {
+    fft *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    for (int i = 0; i < N_BLOCKS; i++)
+        ops->free(s->blocks[i]);
+    ops->free(s->twiddles);
+    ops->free(s->worst);
+    hf_kernel *kernels[] = {s->fill, s->check, s->transform, s->fetch, s->store};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        ops->kernel_free(kernels[i]);
+    free(s->roots);
+    free(s->worsts);
+}
+
+/* ---- a sample ---- */
+
+static size_t fft_inner(const void *state, size_t point) {
+    (void)state, (void)point;
+    return 2; /* there and back */
+}
+
+static hf_status launch(const fft *s, hf_kernel *kernel, size_t n, const hf_arg *args) {
+    hf_device *device = s->env.device;
+    return device->ops->launch(device,
+                               &(hf_launch){.kernel = kernel,
+                                            .args = args,
+                                            .n_args = n,
+                                            .items = s->items,
+                                            .group = s->group},
+                               NULL);
+}
+
+static hf_status fft_prepare(void *state, size_t point, uint64_t sample) {
+    fft *s = state;
+    (void)point;
+    s->sample = sample;
+    s->taken = 0;
+    s->key = (uint32_t)hf_random(s->env.seed, sample * (uint64_t)s->env.size +
+                                                  (uint64_t)s->env.rank);
+    const hf_arg args[] = {{.buffer = s->blocks[0]},
+                           {.value = &s->batch, .bytes = sizeof s->batch},
+                           {.value = &s->key, .bytes = sizeof s->key}};
+    return launch(s, s->fill, 3, args);
+}
+
+/* From one block to the next. */
+static hf_status step_take(fft *s) {
+    hf_exchange *exchange = s->env.exchange;
+    hf_buffer *from = s->blocks[s->taken % 2], *to = s->blocks[s->taken % 2 + 1];
+    s->sign = s->taken % 2 == 0 ? 1 : -1;
+    s->taken++;
+    if (exchange->ops->kernel_routed) {
+        s->fetch_args[0].buffer = from;
+        s->store_args[0].buffer = to;
+        HF_TRY(exchange->ops->prepare(exchange, N_STREAMS, s->streams));
+        return exchange->ops->stream(exchange);
+    }
+    const hf_arg args[] = {{.buffer = from},
+                           {.buffer = to},
+                           {.buffer = s->twiddles},
+                           {.value = &s->batch, .bytes = sizeof s->batch},
+                           {.value = &s->sign, .bytes = sizeof s->sign}};
+    return launch(s, s->transform, 5, args);
+}
+
+static hf_status fft_step(void *state, size_t point, size_t inner) {
+    (void)point;
+    for (size_t i = 0; i < inner; i++)
+        HF_TRY(step_take(state));
+    return HF_OK;
+}
+
+/* ---- verification ---- */
+
+/* Rounding of a transform and of its inverse grows with log2(size); the numbers are up to
+ * 2, those of the second block larger by the square root of the size. */
+static double bound(const fft *s) {
+    return 2 * FLT_EPSILON * s->log_size;
+}
+
+static void larger(double *most, double value) {
+    if (!(value <= *most)) /* a NaN stays */
+        *most = value;
+}
+
+/* Frequency `k` of the row of values, by definition: its real and imaginary part. */
+static void row_sum(const fft *s, size_t k, double *sum) {
+    sum[0] = sum[1] = 0;
+    for (size_t j = 0; j < s->size; j++) {
+        fft_complex value = fft_value((uint32_t)j, s->key);
+        const double *root = s->roots + 2 * (j * k % s->size);
+        sum[0] += value.re * root[0] - value.im * root[1];
+        sum[1] += value.re * root[1] + value.im * root[0];
+    }
+}
+
+/* Largest error of a frequency over all transforms. */
+static double frequency_error(const fft *s, const fft_complex *block, size_t k) {
+    double sum[2], most = 0;
+    row_sum(s, k, sum);
+    for (uint32_t b = 0; b < s->batch; b++) {
+        fft_complex factor = fft_factor(b, s->key), is = block[b * s->size + k];
+        larger(&most, fabs(is.re - (factor.re * sum[0] - factor.im * sum[1])));
+        larger(&most, fabs(is.im - (factor.re * sum[1] + factor.im * sum[0])));
+    }
+    return most;
+}
+
+static hf_status forward_check(const fft *s, double *most) {
+    hf_device *device = s->env.device;
+    void *block;
+    HF_TRY(device->ops->map(device, s->blocks[1], &block));
+    for (uint64_t i = 0; i < N_PROBES; i++) {
+        size_t k =
+            (size_t)(hf_random(s->env.seed, ~(N_PROBES * s->sample + i)) % s->size);
+        larger(most, frequency_error(s, block, k) / sqrt((double)s->size) / bound(s));
+    }
+    return device->ops->unmap(device, s->blocks[1], block);
+}
+
+static hf_status back_check(fft *s, double *most) {
+    hf_device *device = s->env.device;
+    float scale = 1 / (float)s->size;
+    const hf_arg args[] = {{.buffer = s->blocks[2]},
+                           {.value = &s->batch, .bytes = sizeof s->batch},
+                           {.value = &s->key, .bytes = sizeof s->key},
+                           {.value = &scale, .bytes = sizeof scale},
+                           {.buffer = s->worst}};
+    HF_TRY(launch(s, s->check, 5, args));
+    HF_TRY(device->ops->read(device, s->worst, 0, s->worsts,
+                             s->items * sizeof *s->worsts, NULL));
+    for (size_t i = 0; i < s->items; i++) {
+        union {
+            uint32_t bits;
+            float value;
+        } worst = {.bits = s->worsts[i]};
+        larger(most, worst.value / bound(s));
+    }
+    return HF_OK;
+}
+
+static hf_status fft_verify(void *state, size_t point, size_t inner, double *error) {
+    fft *s = state;
+    double most = 0;
+    (void)point, (void)inner;
+    if (s->taken % 2 == 1)
+        HF_TRY(step_take(s));
+    HF_TRY(forward_check(s, &most));
+    HF_TRY(back_check(s, &most));
+    *error = most;
+    return HF_OK;
+}
+
+/* In units of `bound`. */
+static double fft_tolerance(const void *state, size_t point) {
+    (void)state, (void)point;
+    return 1;
+}
+
+/* ---- numbers ---- */
+
+static void fft_label(const void *state, size_t point, double *values) {
+    (void)point;
+    values[0] = (double)((const fft *)state)->size;
+}
+
+/* 5 n log2(n) operations per transform, of all ranks. */
+static void fft_metric(const void *state, size_t point, double seconds,
+                       double *values) {
+    const fft *s = state;
+    (void)point;
+    values[0] = 5 * (double)s->size * s->log_size * s->batch * s->env.size / seconds;
+}
+
+static void fft_figure(const void *state, const double *seconds, double *values) {
+    fft_metric(state, 0, seconds[0], values);
+}
+
+const hf_bench_ops hf_bench_fft = {
+    .name = "fft",
+    .summary = "batched complex single-precision transforms, every rank its own",
+    .params = params,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
+    .state_size = sizeof(fft),
+    .labels = labels,
+    .metrics = metrics,
+    .figures = metrics,
+    .setup = fft_setup,
+    .connect = fft_connect,
+    .label = fft_label,
+    .inner = fft_inner,
+    .prepare = fft_prepare,
+    .step = fft_step,
+    .verify = fft_verify,
+    .tolerance = fft_tolerance,
+    .metric = fft_metric,
+    .figure = fft_figure,
+    .teardown = fft_teardown,
+};

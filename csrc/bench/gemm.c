@@ -1,0 +1,341 @@
+/* gemm.c - matrix multiplication: C = alpha A B + beta C0 on the device of every rank.
+ *
+ * A sample is one multiplication, as published; A, B and C0 are other ones in each sample, so
+ * that a result that is left over does not pass. The kernels for FPGAs multiply rows of
+ * blocks, shared out among `replications`. Those for CPUs and GPUs pack A and B first, which
+ * is part of the sample: see gemm_ndrange.cl.
+ */
+#include "gemm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/random.h"
+
+extern const hf_bench_ops hf_bench_gemm;
+
+enum {
+    MOST_REPLICATIONS = HF_LANES_MOST - 1,
+    N_MULTIPLY_ARGS = 9,
+    N_PACK_ARGS = 3,
+    MOST_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
+};
+
+typedef struct gemm {
+    hf_env env;
+    gemm_data data;
+    const gemm_type *type;
+    const double *sizes;
+    size_t n_points, replications, block_size;
+    double alpha, beta;
+    uint64_t sample;
+    hf_buffer *a, *b, *c0, *c, *a_panels, *b_panels;
+    hf_kernel *multiply, *pack_a, *pack_b;
+    uint32_t shape[3]; /* of a block: rows, columns, work-items */
+} gemm;
+
+static const gemm_type types[] = {
+    {"float", 4, 4, 24, 24}, {"double", 8, 8, 53, 53}, {"half", 2, 4, 11, 24}};
+
+static const hf_param params[] = {
+    {"sizes", "widths n of the n x n matrices", "512,1024,2048", NULL, NULL, 1, 1 << 20,
+     HF_INTS},
+    HF_SHAPE_PARAM,
+    {"data_type", "type of the elements; sums of half are float", "float",
+     "float|double|half", "HF_REAL", 0, 0, HF_TEXT},
+    {"alpha", "factor of A B", "0.5", NULL, NULL, -1e3, 1e3, HF_REAL},
+    {"beta", "factor of C0", "2", NULL, NULL, -1e3, 1e3, HF_REAL},
+    {"replications", "kernels that share a product; 1 for shape ndrange", "1", NULL,
+     NULL, 1, MOST_REPLICATIONS, HF_INT},
+    {"block_size", "width of a block in local memory; pipeline only", "256", NULL,
+     "HF_BLOCK_SIZE", 1, 4096, HF_INT},
+    {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
+     "HF_GEMM_SIZE", 1, 256, HF_INT},
+    {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
+     "HF_GLOBAL_MEM_UNROLL", 1, HF_GEMM_STRIP, HF_INT},
+    {0},
+};
+
+static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
+static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+static const hf_quantity figures[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+
+/* ---- set-up ---- */
+
+static size_t matrix_bytes(const gemm *s, size_t n) {
+    return n * HF_GEMM_ROW(n) * s->type->bytes;
+}
+
+/* Room for whole blocks. */
+static size_t panels_bytes(const gemm *s, size_t n) {
+    return s->env.ndrange ? (n + MOST_BLOCK) * HF_GEMM_ROW(n) * s->type->sum_bytes : 0;
+}
+
+static bool size_fits(const gemm *s, size_t n) {
+    const hf_device_info *info = &s->env.device->info;
+    size_t matrix = matrix_bytes(s, n), panels = panels_bytes(s, n);
+    return matrix <= info->max_alloc && panels <= info->max_alloc &&
+           4 * matrix + 2 * panels <= info->memory;
+}
+
+static hf_status memory_check(const gemm *s, size_t largest) {
+    if (size_fits(s, largest))
+        return HF_OK;
+    size_t low = 0, high = largest; /* low fits, high does not */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        *(size_fits(s, middle) ? &low : &high) = middle;
+    }
+    return hf_fail(
+        HF_ENOMEM,
+        "sizes: four %zu x %zu matrices of %s do not fit \"%s\"; the largest "
+        "size is %zu",
+        largest, largest, s->type->name, s->env.device->info.name, low);
+}
+
+static hf_status type_check(const gemm *s) {
+    const hf_device_info *info = &s->env.device->info;
+    bool has = s->type->bytes == 8   ? info->fp64
+               : s->type->bytes == 2 ? info->half
+                                     : true;
+    return has ? HF_OK
+               : hf_fail(HF_ENOTSUP, "data_type: \"%s\" does not compute in %s",
+                         info->name, s->type->name);
+}
+
+/* What the ndrange kernels want beside the matrices. */
+static hf_status panels_take(gemm *s, size_t largest) {
+    hf_device *device = s->env.device;
+    const hf_device_ops *ops = device->ops;
+    hf_kernel *shape;
+    HF_TRY(ops->alloc(&s->a_panels, device, panels_bytes(s, largest), HF_ANY_BANK));
+    HF_TRY(ops->alloc(&s->b_panels, device, panels_bytes(s, largest), HF_ANY_BANK));
+    HF_TRY(ops->kernel(&s->pack_a, device, "gemm_pack_a"));
+    HF_TRY(ops->kernel(&s->pack_b, device, "gemm_pack_b"));
+    HF_TRY(ops->kernel(&shape, device, "gemm_shape"));
+    hf_launch launch = {shape, &(hf_arg){.buffer = s->a_panels}, 1, 1, 0, 0};
+    hf_status status = ops->launch(device, &launch, NULL);
+    ops->kernel_free(shape);
+    HF_TRY(status);
+    HF_TRY(ops->read(device, s->a_panels, 0, s->shape, sizeof s->shape, NULL));
+    bool sound = s->shape[2] > 0;
+    for (int i = 0; i < 2; i++)
+        sound = sound && s->shape[i] > 0 && s->shape[i] <= MOST_BLOCK;
+    return sound
+               ? HF_OK
+               : hf_fail(HF_EDEVICE,
+                         "gemm_shape says blocks of %u x %u elements, not 1 to %d, and "
+                         "%u work-items",
+                         s->shape[0], s->shape[1], MOST_BLOCK, s->shape[2]);
+}
+
+static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
+                            size_t *n_points) {
+    gemm *s = state;
+    hf_device *device = env->device;
+    s->env = *env;
+    s->sizes = hf_args_list(args, "sizes", n_points);
+    s->n_points = *n_points;
+    s->alpha = hf_args_number(args, "alpha");
+    s->beta = hf_args_number(args, "beta");
+    s->block_size = (size_t)hf_args_number(args, "block_size");
+    s->replications = (size_t)hf_args_number(args, "replications");
+    s->type = types;
+    while (!hf_args_chosen(args, "data_type", s->type->name))
+        s->type++;
+    double largest = 0;
+    for (size_t i = 0; i < s->n_points; i++)
+        largest = fmax(largest, s->sizes[i]);
+    size_t n = (size_t)largest;
+    HF_TRY(type_check(s));
+    if (env->ndrange && s->replications > 1)
+        return hf_fail(HF_EARG,
+                       "replications: %zu, but one launch of the ndrange kernels fills "
+                       "the device: 1, or shape pipeline",
+                       s->replications);
+    HF_TRY(memory_check(s, n));
+    hf_buffer **matrices[] = {&s->a, &s->b, &s->c0, &s->c};
+    for (size_t i = 0; i < 4; i++)
+        HF_TRY(
+            device->ops->alloc(matrices[i], device, matrix_bytes(s, n), HF_ANY_BANK));
+    if (env->ndrange)
+        HF_TRY(panels_take(s, n));
+    HF_TRY(device->ops->kernel(&s->multiply, device, "gemm_multiply"));
+    s->data.seed = hf_random(env->seed, (uint64_t)env->rank);
+    return gemm_data_new(&s->data, s->type, n);
+}
+
+static void gemm_teardown(void *state) {
+    gemm *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    hf_buffer *buffers[] = {s->a, s->b, s->c0, s->c, s->a_panels, s->b_panels};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        ops->free(buffers[i]);
+    ops->kernel_free(s->multiply);
+    ops->kernel_free(s->pack_a);
+    ops->kernel_free(s->pack_b);
+    gemm_data_free(&s->data);
+}
+
+/* ---- a sample ---- */
+
+static size_t gemm_inner(const void *state, size_t point) {
+    (void)state, (void)point;
+    return 1;
+}
+
+static hf_status gemm_prepare(void *state, size_t point, uint64_t sample) {
+    gemm *s = state;
+    hf_device *device = s->env.device;
+    hf_buffer *inputs[] = {s->a, s->b, s->c0};
+    size_t n = (size_t)s->sizes[point];
+    s->sample = sample;
+    gemm_data_make(&s->data, n, sample);
+    for (size_t m = 0; m < 3; m++)
+        HF_TRY(device->ops->write(device, inputs[m], 0, gemm_data_rows(&s->data, m),
+                                  matrix_bytes(s, n), NULL));
+    return HF_OK;
+}
+
+static size_t blocks(size_t n, size_t width) {
+    return (n + width - 1) / width;
+}
+
+/* One work-item per strip of 16 elements of the packed matrix. */
+static hf_status pack(const gemm *s, hf_kernel *kernel, hf_buffer *from, hf_buffer *to,
+                      uint32_t n, size_t width) {
+    const hf_arg args[N_PACK_ARGS] = {
+        {.buffer = from}, {.buffer = to}, {.value = &n, .bytes = sizeof n}};
+    size_t strips = HF_GEMM_ROW(n) / HF_GEMM_STRIP;
+    hf_device *device = s->env.device;
+    return device->ops->launch(device,
+                               &(hf_launch){kernel, args, N_PACK_ARGS,
+                                            blocks(n, width) * width * strips, 0, 0},
+                               NULL);
+}
+
+/* c = alpha a b + beta c0 in rows `first` to `end` - 1. */
+static hf_status multiply(const gemm *s, hf_buffer *a, hf_buffer *b, uint32_t n,
+                          uint32_t first, uint32_t end, size_t lane, hf_event **done) {
+    float alpha = (float)s->alpha, beta = (float)s->beta;
+    bool single = s->type->sum_bytes == sizeof(float);
+    size_t bytes = s->type->sum_bytes, group = s->shape[2];
+    const hf_arg args[N_MULTIPLY_ARGS] = {
+        {.buffer = a},
+        {.buffer = b},
+        {.buffer = s->c0},
+        {.buffer = s->c},
+        {.value = single ? (void *)&alpha : (void *)&s->alpha, .bytes = bytes},
+        {.value = single ? (void *)&beta : (void *)&s->beta, .bytes = bytes},
+        {.value = &n, .bytes = sizeof n},
+        {.value = &first, .bytes = sizeof first},
+        {.value = &end, .bytes = sizeof end},
+    };
+    size_t items = s->env.ndrange ? blocks(end - first, s->shape[0]) *
+                                        blocks(n, s->shape[1]) * group
+                                  : 1;
+    hf_device *device = s->env.device;
+    return device->ops->launch(
+        device, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, lane, group},
+        done);
+}
+
+/* Rows of blocks in equal parts, side by side. */
+static hf_status multiply_shared(const gemm *s, uint32_t n) {
+    hf_device *device = s->env.device;
+    hf_event *done[MOST_REPLICATIONS];
+    size_t rows = blocks(n, s->block_size), parts = s->replications, started = 0;
+    hf_status status = HF_OK;
+    while (status == HF_OK && started < parts) {
+        size_t first = rows * started / parts * s->block_size,
+               end = rows * (started + 1) / parts * s->block_size;
+        status = multiply(s, s->a, s->b, n, (uint32_t)first,
+                          (uint32_t)(end < n ? end : n), 1 + started, &done[started]);
+        started += status == HF_OK;
+    }
+    for (size_t i = 0; i < started; i++) {
+        hf_status one = device->ops->wait(device, done[i]);
+        status = status == HF_OK ? one : status;
+    }
+    return status;
+}
+
+static hf_status gemm_step(void *state, size_t point, size_t inner) {
+    gemm *s = state;
+    uint32_t n = (uint32_t)s->sizes[point];
+    for (size_t i = 0; i < inner; i++) {
+        if (s->replications > 1) {
+            HF_TRY(multiply_shared(s, n));
+        } else if (!s->env.ndrange) {
+            HF_TRY(multiply(s, s->a, s->b, n, 0, n, 0, NULL));
+        } else {
+            HF_TRY(pack(s, s->pack_a, s->a, s->a_panels, n, s->shape[0]));
+            HF_TRY(pack(s, s->pack_b, s->b, s->b_panels, n, s->shape[1]));
+            HF_TRY(multiply(s, s->a_panels, s->b_panels, n, 0, n, 0, NULL));
+        }
+    }
+    return HF_OK;
+}
+
+static hf_status gemm_verify(void *state, size_t point, size_t inner, double *error) {
+    gemm *s = state;
+    hf_device *device = s->env.device;
+    (void)inner;
+    HF_TRY(device->ops->read(device, s->c, 0, s->data.product,
+                             matrix_bytes(s, (size_t)s->sizes[point]), NULL));
+    *error = gemm_data_error(&s->data, s->alpha, s->beta, s->sample);
+    return HF_OK;
+}
+
+static double gemm_tolerance(const void *state, size_t point) {
+    (void)state, (void)point;
+    return 1;
+}
+
+/* ---- numbers ---- */
+
+static void gemm_label(const void *state, size_t point, double *values) {
+    values[0] = ((const gemm *)state)->sizes[point];
+}
+
+/* 2 n^3 on every rank. */
+static void gemm_metric(const void *state, size_t point, double seconds,
+                        double *values) {
+    const gemm *s = state;
+    values[0] = s->env.size * 2 * pow(s->sizes[point], 3) / seconds;
+}
+
+/* The best rate of all sizes. */
+static void gemm_figure(const void *state, const double *seconds, double *values) {
+    const gemm *s = state;
+    values[0] = 0;
+    for (size_t i = 0; i < s->n_points; i++) {
+        double rate;
+        gemm_metric(s, i, seconds[i], &rate);
+        values[0] = fmax(values[0], rate);
+    }
+}
+
+const hf_bench_ops hf_bench_gemm = {
+    .name = "gemm",
+    .summary = "matrix multiplication C = alpha A B + beta C, on every rank's device",
+    .params = params,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
+    .state_size = sizeof(gemm),
+    .labels = labels,
+    .metrics = metrics,
+    .figures = figures,
+    .setup = gemm_setup,
+    .label = gemm_label,
+    .inner = gemm_inner,
+    .prepare = gemm_prepare,
+    .step = gemm_step,
+    .verify = gemm_verify,
+    .tolerance = gemm_tolerance,
+    .metric = gemm_metric,
+    .figure = gemm_figure,
+    .teardown = gemm_teardown,
+};

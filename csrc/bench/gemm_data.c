@@ -1,0 +1,224 @@
+/* gemm_data.c - the matrices of gemm, and whether a product is theirs.
+ *
+ * Elements are uniform in [-1, 1) with as many binary digits as their type has, from a closed
+ * formula of seed, rank, row and column. A sample takes its rows from one further on.
+ *
+ * A product C is tried with random vectors x: in every row, the residual
+ *     r = C x - (alpha A (B x) + beta C0 x)
+ * must be within what rounding explains. x_j has a random sign and a size that is uniform in
+ * [1/2, 1), another one for each sample.
+ *
+ * What rounding explains. A sum of n products has a standard deviation of s = sqrt(n) / 3,
+ * and so have, at most, its partial sums. Each of n additions rounds one of them by at most
+ * u, the unit roundoff, times its size, with a sign of its own: together u s sqrt(n). Then
+ * come three operations of the size |alpha| s + |beta|, rounded by v, that of the element.
+ * So an element's error has a standard deviation below
+ *     d = |alpha| u n / 3 + 3 v (|alpha| s + |beta|).
+ * Other orders of summation only come closer. The check itself computes in double: that adds
+ * 2^-53 to u. The x_j are independent of these errors, have zero mean and |x_j| <= 1, so that
+ * by Hoeffding's inequality
+ *     |r| > 8 sqrt(n) d   with probability below 2 exp(-8^2 / 2) = 3e-14
+ * in a row that is right; that is the bound b for rows. Single elements, compared with their
+ * sum in double, may be off by 8 d.
+ *
+ * What it sees. Let an element of a row be wrong by e. If it is the only one, |r| >= e / 2 - b
+ * for every x: it is always found from e = 4 b on. If others are wrong too, x_j still has a
+ * uniform distribution of density 1 whatever they are, so |r| <= b with probability below 2 b / e
+ * for one vector, and (2 b / e)^8 < 2^-40 for eight from e = 64 b on. For n = 2048, float and
+ * alpha = 0.5 b is 0.008, while elements are of size 7.5: another element, another
+ * sample's element or a swapped block is off by about 10.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "gemm.h"
+
+enum { V = HF_GEMM_VECTORS, ENTRIES = 16 };
+static const double MOST_DEVIATIONS = 8;
+
+/* ---- elements ---- */
+
+/* A number of at most 11 binary digits, not too small: exact. */
+static uint16_t half_bits(double value) {
+    int exponent;
+    unsigned sign = value < 0 ? 0x8000 : 0;
+    double fraction = frexp(fabs(value), &exponent);
+    if (fraction == 0)
+        return (uint16_t)sign;
+    unsigned digits = (unsigned)(fraction * 2048) & 0x3FF;
+    return (uint16_t)(sign | (unsigned)(exponent + 14) << 10 | digits);
+}
+
+static double half_value(uint16_t bits) {
+    int exponent = bits >> 10 & 31, digits = bits & 0x3FF;
+    double value = exponent == 31 ? (digits ? NAN : INFINITY)
+                   : exponent > 0 ? ldexp(1024 + digits, exponent - 25)
+                                  : ldexp(digits, -24);
+    return bits & 0x8000 ? -value : value;
+}
+
+static void element_write(const gemm_type *type, unsigned char *to, double value) {
+    if (type->bytes == sizeof(double)) {
+        memcpy(to, &value, sizeof value);
+    } else if (type->bytes == sizeof(float)) {
+        float single = (float)value;
+        memcpy(to, &single, sizeof single);
+    } else {
+        uint16_t half = half_bits(value);
+        memcpy(to, &half, sizeof half);
+    }
+}
+
+/* The first n elements of a row. */
+static void row_read(const gemm_type *type, double *row, const unsigned char *from,
+                     size_t n) {
+    if (type->bytes == sizeof(double)) {
+        memcpy(row, from, n * sizeof *row);
+    } else if (type->bytes == sizeof(float)) {
+        const float *single = (const void *)from;
+        for (size_t i = 0; i < n; i++)
+            row[i] = (double)single[i];
+    } else {
+        const uint16_t *half = (const void *)from;
+        for (size_t i = 0; i < n; i++)
+            row[i] = half_value(half[i]);
+    }
+}
+
+/* ---- matrices ---- */
+
+static size_t row_bytes(const gemm_data *d, size_t n) {
+    return HF_GEMM_ROW(n) * d->type->bytes;
+}
+
+hf_status gemm_data_new(gemm_data *d, const gemm_type *type, size_t largest) {
+    size_t vectors = largest * V * sizeof(double);
+    d->type = type;
+    bool whole = true;
+    for (size_t m = 0; m < 3; m++) {
+        d->matrix[m] = malloc((largest + HF_GEMM_SHIFTS) * row_bytes(d, largest));
+        whole = whole && d->matrix[m];
+    }
+    d->product = malloc(largest * row_bytes(d, largest));
+    d->row = malloc(largest * sizeof *d->row);
+    d->x = malloc(vectors);
+    d->bx = malloc(vectors);
+    d->y = malloc(vectors);
+    return whole && d->product && d->row && d->x && d->bx && d->y
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no host memory for four %zu x %zu matrices",
+                         largest, largest);
+}
+
+void gemm_data_free(gemm_data *d) {
+    for (size_t m = 0; m < 3; m++)
+        free(d->matrix[m]);
+    free(d->product);
+    free(d->row);
+    free(d->x);
+    free(d->bx);
+    free(d->y);
+}
+
+static void matrix_make(const gemm_data *d, size_t m) {
+    uint64_t stream = hf_random(d->seed, m);
+    int digits = d->type->digits;
+    for (size_t i = 0; i < d->n + HF_GEMM_SHIFTS; i++) {
+        unsigned char *row = d->matrix[m] + i * row_bytes(d, d->n);
+        memset(row, 0, row_bytes(d, d->n));
+        for (size_t j = 0; j < d->n; j++) {
+            uint64_t word = hf_random(stream, (uint64_t)i << 32 | j) >> (64 - digits);
+            element_write(d->type, row + j * d->type->bytes,
+                          (double)word * ldexp(1, 1 - digits) - 1);
+        }
+    }
+}
+
+void gemm_data_make(gemm_data *d, size_t n, uint64_t sample) {
+    d->shift = sample % HF_GEMM_SHIFTS;
+    if (d->n == n)
+        return;
+    d->n = n;
+    for (size_t m = 0; m < 3; m++)
+        matrix_make(d, m);
+}
+
+const unsigned char *gemm_data_rows(const gemm_data *d, size_t matrix) {
+    return d->matrix[matrix] + d->shift * row_bytes(d, d->n);
+}
+
+/* ---- the product ---- */
+
+/* y = scale M x, or y += it, for all vectors; rows of n elements. */
+static void vectors_multiply(const gemm_data *d, double *y, bool add, double scale,
+                             const unsigned char *rows, const double *x) {
+    for (size_t i = 0; i < d->n; i++) {
+        double sum[V] = {0};
+        row_read(d->type, d->row, rows + i * row_bytes(d, d->n), d->n);
+        for (size_t j = 0; j < d->n; j++)
+            for (size_t v = 0; v < V; v++)
+                sum[v] += d->row[j] * x[j * V + v];
+        for (size_t v = 0; v < V; v++)
+            y[i * V + v] = (add ? y[i * V + v] : 0) + scale * sum[v];
+    }
+}
+
+static void vectors_make(const gemm_data *d, uint64_t stream) {
+    for (size_t i = 0; i < d->n * V; i++) {
+        uint64_t word = hf_random(stream, i);
+        double size = 0.5 + ldexp((double)(word >> 12), -53);
+        d->x[i] = word & 1 ? -size : size;
+    }
+}
+
+static double entry(const gemm_data *d, const unsigned char *rows, size_t i, size_t j) {
+    double value;
+    row_read(d->type, &value, rows + i * row_bytes(d, d->n) + j * d->type->bytes, 1);
+    return value;
+}
+
+/* Deviation of element (i, j). */
+static double entry_error(const gemm_data *d, double alpha, double beta, size_t i,
+                          size_t j) {
+    double sum = 0;
+    for (size_t k = 0; k < d->n; k++)
+        sum +=
+            entry(d, gemm_data_rows(d, 0), i, k) * entry(d, gemm_data_rows(d, 1), k, j);
+    double right = alpha * sum + beta * entry(d, gemm_data_rows(d, 2), i, j);
+    return entry(d, d->product, i, j) - right;
+}
+
+/* Not fmax: a NaN must stay. */
+static void largest_keep(double *largest, double value) {
+    if (isnan(value) || fabs(value) > *largest)
+        *largest = fabs(value);
+}
+
+double gemm_data_error(gemm_data *d, double alpha, double beta, uint64_t sample) {
+    double n = (double)d->n, size = sqrt(n) / 3;
+    double u = ldexp(1, -d->type->sum_digits) + ldexp(1, -53);
+    double v = ldexp(1, -d->type->digits);
+    double deviation =
+        fabs(alpha) * u * n / 3 + 3 * v * (fabs(alpha) * size + fabs(beta));
+    double entry_bound = MOST_DEVIATIONS * deviation, row_bound = sqrt(n) * entry_bound;
+    uint64_t stream = hf_random(hf_random(d->seed, 3), sample);
+
+    vectors_make(d, stream);
+    vectors_multiply(d, d->bx, false, 1, gemm_data_rows(d, 1), d->x);
+    vectors_multiply(d, d->y, false, alpha, gemm_data_rows(d, 0), d->bx);
+    vectors_multiply(d, d->y, true, beta, gemm_data_rows(d, 2), d->x);
+    vectors_multiply(d, d->y, true, -1, d->product, d->x);
+    double error = 0;
+    for (size_t i = 0; i < d->n * V; i++)
+        largest_keep(&error, d->y[i] / row_bound);
+    for (uint64_t e = 0; e < ENTRIES; e++) {
+        uint64_t word = hf_random(stream, UINT64_MAX - 1 - e);
+        largest_keep(&error, entry_error(d, alpha, beta, (word >> 32) % d->n,
+                                         (word & UINT32_MAX) % d->n) /
+                                 entry_bound);
+    }
+    return error;
+}

@@ -1,0 +1,431 @@
+/* ptrans.c - parallel matrix transposition: C = B + A^T on a P x Q grid of ranks.
+ *
+ * The matrices are cut into blocks, the last of a row or column padded to full width, and
+ * ptrans_grid.c tells which rank holds which, in what order. One step moves the blocks of A
+ * whose mirrors other ranks hold, one message for each partner, then adds. Blocks with
+ * their mirrors on the same rank do not travel.
+ *
+ * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and every block
+ * goes through a channel: each rank has one partner then, maybe itself.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "ptrans.h"
+
+enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
+enum {
+    STRIP = 32,
+    GPU_GROUP = 256
+};                           /* of ptrans_ndrange.cl: rows, and work-items on them */
+enum { LEAST_ITEMS = 1024 }; /* that fill and check where loops are no pipelines */
+enum { LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
+
+static const hf_param params[] = {
+    {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
+     1048576, HF_INTS},
+    {"block_size", "rows and columns of a block, a multiple of 32", "512", NULL,
+     "HF_BLOCK", 32, 512, HF_INT},
+    {"data_type", "of the matrices", "float", "float|double", "HF_REAL", 0, 0, HF_TEXT},
+    {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
+     0, 0, HF_TEXT},
+    {"distribution",
+     "of the blocks: pq, block-cyclic on the grid; or diagonal, such that each rank "
+     "has "
+     "one partner",
+     "pq", "pq|diagonal", NULL, 0, 0, HF_TEXT},
+    {"replications", "kernels, or pairs of kernels, that share a device's blocks", "1",
+     NULL, NULL, 1, PTRANS_MOST, HF_INT},
+    {"channel_width", "what a pipeline or an external channel takes at a time [B]",
+     "32", NULL, "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
+    {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
+     NULL, 1, 1 << 30, HF_INT},
+    {"bank_a",
+     "memory bank of A, one number or one for each replication; -1: the runtime's "
+     "choice",
+     "-1", NULL, NULL, -1, 255, HF_INTS},
+    {"bank_b", "memory bank of B", "-1", NULL, NULL, -1, 255, HF_INTS},
+    {"bank_c", "memory bank of C", "-1", NULL, NULL, -1, 255, HF_INTS},
+    HF_SHAPE_PARAM,
+    {0},
+};
+
+static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
+static const hf_quantity parts[] = {
+    {"transfer_time", "s", HF_F64, NULL},
+    {"exchange_time", "s", HF_F64, NULL},
+    {"kernel_time", "s", HF_F64, NULL},
+    {0},
+};
+static const hf_quantity metrics[] = {
+    {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
+static const hf_quantity figures[] = {
+    {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
+
+bool ptrans_kernel_routed(const ptrans *s) {
+    return s->env.exchange->ops->kernel_routed;
+}
+
+static size_t block_bytes(const ptrans *s) {
+    return s->block * s->block * s->real;
+}
+
+/* Blocks in a row of the matrix. */
+static size_t width_of(const ptrans *s, double size) {
+    return ((size_t)size + s->block - 1) / s->block;
+}
+
+/* ---- set-up ---- */
+
+static bool width_fits(const ptrans *s, size_t width) {
+    const hf_device_info *info = &s->env.device->info;
+    size_t buffers = s->env.size > 1 && !ptrans_kernel_routed(s) ? 4 : 3;
+    size_t bytes =
+        ptrans_most_blocks(&s->grid, width, s->replications) * block_bytes(s);
+    return bytes <= info->max_alloc &&
+           bytes <= info->memory / (buffers * s->replications);
+}
+
+static hf_status memory_check(const ptrans *s) {
+    double largest = 0;
+    for (size_t i = 0; i < s->n_layouts; i++)
+        largest = fmax(largest, s->sizes[i]);
+    if (width_fits(s, width_of(s, largest)))
+        return HF_OK;
+    size_t width = 0;
+    while (width_fits(s, width + 1))
+        width++;
+    return hf_fail(
+        HF_ENOMEM,
+        "sizes: matrices of %.0f x %.0f do not fit \"%s\" on a grid of %dx%d; "
+        "the largest size is %zu",
+        largest, largest, s->env.device->info.name, s->grid.p, s->grid.q,
+        width * s->block);
+}
+
+static hf_status bank_of(int *bank, const hf_args *args, const char *name, size_t r) {
+    size_t n, replications = (size_t)hf_args_number(args, "replications");
+    const double *banks = hf_args_list(args, name, &n);
+    if (n != 1 && n != replications)
+        return hf_fail(HF_EARG,
+                       "%s: %zu banks for %zu replications; one for all, or "
+                       "one for each",
+                       name, n, replications);
+    *bank = (int)banks[n == 1 ? 0 : r];
+    return HF_OK;
+}
+
+/* Most blocks that replica `r` holds, receives, at any point; at least one. */
+static void most_of(const ptrans *s, size_t r, size_t *blocks, size_t *received) {
+    *blocks = *received = 1;
+    for (size_t i = 0; i < s->n_layouts; i++) {
+        const ptrans_part *part = &s->layouts[i].parts[r];
+        *blocks = part->n > *blocks ? part->n : *blocks;
+        *received = part->n - part->own > *received ? part->n - part->own : *received;
+    }
+}
+
+static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
+    replica *p = &s->replicas[r];
+    hf_device *device = s->env.device;
+    const hf_device_ops *ops = device->ops;
+    size_t blocks, received, bytes = block_bytes(s);
+    int banks[3];
+    most_of(s, r, &blocks, &received);
+    HF_TRY(bank_of(&banks[0], args, "bank_a", r));
+    HF_TRY(bank_of(&banks[1], args, "bank_b", r));
+    HF_TRY(bank_of(&banks[2], args, "bank_c", r));
+    HF_TRY(ops->alloc(&p->a, device, blocks * bytes, banks[0]));
+    HF_TRY(ops->alloc(&p->b, device, blocks * bytes, banks[1]));
+    HF_TRY(ops->alloc(&p->c, device, blocks * bytes, banks[2]));
+    if (!ptrans_kernel_routed(s) && s->env.size > 1)
+        HF_TRY(ops->alloc(&p->got, device, received * bytes, banks[0]));
+    HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[2]));
+    HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), banks[0]));
+    return ops->alloc(&p->worst, device, s->items * sizeof(float), banks[2]);
+}
+
+static hf_status kernels_take(ptrans *s) {
+    hf_device *device = s->env.device;
+    HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill"));
+    HF_TRY(device->ops->kernel(&s->check, device, "ptrans_check"));
+    if (!ptrans_kernel_routed(s))
+        return device->ops->kernel(&s->add, device, "ptrans_add");
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(ptrans_pair_take(s, r));
+    return HF_OK;
+}
+
+static hf_status layouts_take(ptrans *s) {
+    s->layouts = calloc(s->n_layouts, sizeof *s->layouts);
+    if (!s->layouts)
+        return hf_fail(HF_ENOMEM, "no memory for %zu points", s->n_layouts);
+    for (size_t i = 0; i < s->n_layouts; i++)
+        HF_TRY(ptrans_layout_make(&s->layouts[i], &s->grid, width_of(s, s->sizes[i]),
+                                  s->env.rank, s->replications, block_bytes(s)));
+    return HF_OK;
+}
+
+static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *env,
+                              size_t *n_points) {
+    ptrans *s = state;
+    s->env = *env;
+    env->exchange->laps = env->laps;
+    s->sizes = hf_args_list(args, "sizes", n_points);
+    s->n_layouts = *n_points;
+    s->block = (size_t)hf_args_number(args, "block_size");
+    s->real =
+        hf_args_chosen(args, "data_type", "double") ? sizeof(double) : sizeof(float);
+    s->replications = (size_t)hf_args_number(args, "replications");
+    s->width = (size_t)hf_args_number(args, "channel_width");
+    s->depth = (size_t)hf_args_number(args, "channel_depth");
+    HF_TRY(ptrans_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
+    s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
+    HF_TRY(ptrans_pairs_check(s));
+    HF_TRY(memory_check(s));
+    HF_TRY(layouts_take(s));
+    size_t items = env->device->info.items;
+    s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
+    s->residuals = malloc(s->items * sizeof *s->residuals);
+    if (!s->residuals)
+        return hf_fail(HF_ENOMEM, "no memory for %zu residuals", s->items);
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(replica_take(s, r, args));
+    return kernels_take(s);
+}
+
+static void ptrans_teardown(void *state) {
+    ptrans *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    for (size_t r = 0; r < s->replications; r++) {
+        replica *p = &s->replicas[r];
+        hf_buffer *buffers[] = {p->a,      p->b,       p->c,    p->got,
+                                p->places, p->sources, p->worst};
+        for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+            ops->free(buffers[i]);
+        ops->kernel_free(p->send);
+        ops->kernel_free(p->recv);
+    }
+    ops->kernel_free(s->fill);
+    ops->kernel_free(s->check);
+    ops->kernel_free(s->add);
+    for (size_t i = 0; s->layouts && i < s->n_layouts; i++)
+        ptrans_layout_free(&s->layouts[i]);
+    free(s->layouts);
+    free(s->residuals);
+    free(s->links);
+}
+
+/* ---- a sample ---- */
+
+static const hf_message *ptrans_plan(void *state, size_t point, size_t *n) {
+    ptrans *s = state;
+    *n = ptrans_kernel_routed(s)
+             ? 0
+             : s->layouts[point].n_messages; /* else the links tell */
+    return s->layouts[point].messages;
+}
+
+static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
+    replica *p = &s->replicas[r];
+    const ptrans_layout *layout = &s->layouts[point];
+    const ptrans_part *part = &layout->parts[r];
+    hf_device *device = s->env.device;
+    p->blocks = (uint32_t)part->n;
+    if (part->n == 0)
+        return HF_OK;
+    HF_TRY(device->ops->write(device, p->places, 0, layout->places + 2 * part->first,
+                              part->n * 2 * sizeof *layout->places, NULL));
+    HF_TRY(device->ops->write(device, p->sources, 0, layout->sources + part->first,
+                              part->n * sizeof *layout->sources, NULL));
+    const hf_arg args[N_FILL_ARGS] = {
+        {.buffer = p->a},
+        {.buffer = p->b},
+        {.buffer = p->places},
+        {.value = &p->blocks, .bytes = sizeof p->blocks},
+        {.value = &s->key, .bytes = sizeof s->key},
+    };
+    const hf_launch launch = {
+        .kernel = s->fill, .args = args, .n_args = N_FILL_ARGS, .items = s->items};
+    return device->ops->launch(device, &launch, NULL);
+}
+
+static hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
+    ptrans *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    s->key = (uint32_t)hf_random(s->env.seed, sample);
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(replica_prepare(s, point, r));
+    return ptrans_kernel_routed(s)
+               ? exchange->ops->prepare(exchange, 2 * s->replications, s->streams)
+               : HF_OK;
+}
+
+static hf_status blocks_move(const ptrans *s, const ptrans_layout *layout) {
+    hf_exchange *exchange = s->env.exchange;
+    for (size_t r = 0; r < s->replications; r++) {
+        const ptrans_part *part = &layout->parts[r];
+        HF_TRY(exchange->ops->move(exchange, s->replicas[r].got, s->replicas[r].a,
+                                   part->n_messages, layout->messages + part->message));
+    }
+    return HF_OK;
+}
+
+/* C = B + A^T in blocks first .. first + count - 1 of a replica; replicas side by side. */
+static hf_status add_launch(const ptrans *s, size_t r, hf_buffer *a, size_t first,
+                            size_t count, hf_event **done) {
+    const replica *p = &s->replicas[r];
+    hf_device *device = s->env.device;
+    uint32_t from = (uint32_t)first, blocks = (uint32_t)count;
+    const hf_arg args[N_ADD_ARGS] = {
+        {.buffer = a},
+        {.buffer = p->b},
+        {.buffer = p->c},
+        {.buffer = p->sources},
+        {.value = &from, .bytes = sizeof from},
+        {.value = &blocks, .bytes = sizeof blocks},
+    };
+    size_t group = device->info.type == HF_GPU ? GPU_GROUP : 1;
+    const hf_launch launch = {
+        .kernel = s->add,
+        .args = args,
+        .n_args = N_ADD_ARGS,
+        .items = s->env.ndrange ? count * (s->block / STRIP) * group : 1,
+        .group = s->env.ndrange ? group : 0,
+        .lane = 1 + r};
+    return device->ops->launch(device, &launch, done);
+}
+
+static hf_status blocks_add(const ptrans *s, const ptrans_layout *layout) {
+    hf_device *device = s->env.device;
+    hf_event *events[2 * PTRANS_MOST];
+    hf_status status = HF_OK;
+    size_t n = 0;
+    for (size_t r = 0; r < s->replications; r++) {
+        const ptrans_part *part = &layout->parts[r];
+        size_t rest = part->n - part->own;
+        if (status == HF_OK && part->own > 0) {
+            status = add_launch(s, r, s->replicas[r].a, 0, part->own, &events[n]);
+            n += status == HF_OK;
+        }
+        if (status == HF_OK && rest > 0) {
+            status = add_launch(s, r, s->replicas[r].got, part->own, rest, &events[n]);
+            n += status == HF_OK;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        hf_status one = device->ops->wait(device, events[i]);
+        status = status == HF_OK ? one : status;
+    }
+    return status;
+}
+
+static hf_status ptrans_step(void *state, size_t point, size_t inner) {
+    ptrans *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    s->rounds = inner;
+    if (ptrans_kernel_routed(s)) {
+        HF_TRY(exchange->ops->stream(exchange));
+        hf_lap(s->env.laps, LAP_KERNEL);
+        return HF_OK;
+    }
+    for (size_t i = 0; i < inner; i++) {
+        HF_TRY(blocks_move(s, &s->layouts[point]));
+        HF_TRY(blocks_add(s, &s->layouts[point]));
+        hf_lap(s->env.laps, LAP_KERNEL);
+    }
+    return HF_OK;
+}
+
+static hf_status replica_verify(ptrans *s, size_t r, double *worst) {
+    replica *p = &s->replicas[r];
+    hf_device *device = s->env.device;
+    const hf_arg args[N_CHECK_ARGS] = {
+        {.buffer = p->c},
+        {.buffer = p->places},
+        {.value = &p->blocks, .bytes = sizeof p->blocks},
+        {.value = &s->key, .bytes = sizeof s->key},
+        {.buffer = p->worst},
+    };
+    const hf_launch launch = {
+        .kernel = s->check, .args = args, .n_args = N_CHECK_ARGS, .items = s->items};
+    HF_TRY(device->ops->launch(device, &launch, NULL));
+    HF_TRY(device->ops->read(device, p->worst, 0, s->residuals,
+                             s->items * sizeof *s->residuals, NULL));
+    for (size_t i = 0; i < s->items; i++)
+        if (s->residuals[i] > *worst || isnan(s->residuals[i]))
+            *worst = s->residuals[i];
+    return HF_OK;
+}
+
+/* The largest residual; sums of the values are exact, so right means 0. */
+static hf_status ptrans_verify(void *state, size_t point, size_t inner, double *error) {
+    ptrans *s = state;
+    double worst = 0;
+    (void)point, (void)inner;
+    for (size_t r = 0; r < s->replications; r++)
+        if (s->replicas[r].blocks > 0)
+            HF_TRY(replica_verify(s, r, &worst));
+    *error = worst;
+    return HF_OK;
+}
+
+/* ---- what it amounts to ---- */
+
+static void ptrans_label(const void *state, size_t point, double *values) {
+    values[0] = ((const ptrans *)state)->sizes[point];
+}
+
+/* n^2 additions; A and B read, C written once. */
+static void ptrans_metric(const void *state, size_t point, double seconds,
+                          double *values) {
+    const ptrans *s = state;
+    values[0] = s->sizes[point] * s->sizes[point] / seconds;
+    values[1] = 3 * (double)s->real * values[0];
+}
+
+/* Of the best point. */
+static void ptrans_figure(const void *state, const double *seconds, double *values) {
+    const ptrans *s = state;
+    double one[2];
+    values[0] = values[1] = NAN;
+    for (size_t i = 0; i < s->n_layouts; i++) {
+        ptrans_metric(s, i, seconds[i], one);
+        values[0] = fmax(values[0], one[0]);
+        values[1] = fmax(values[1], one[1]);
+    }
+}
+
+static const char *ptrans_note(const void *state) {
+    const ptrans *s = state;
+    return s->env.size == 1 && !ptrans_kernel_routed(s)
+               ? "one rank: every block has its mirror here, nothing is exchanged"
+               : NULL;
+}
+
+const hf_bench_ops hf_bench_ptrans = {
+    .name = "ptrans",
+    .summary = "matrix transposition C = B + A^T, blocks dealt out to a grid of ranks",
+    .params = params,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
+    .state_size = sizeof(ptrans),
+    .labels = labels,
+    .parts = parts,
+    .metrics = metrics,
+    .figures = figures,
+    .setup = ptrans_setup,
+    .connect = ptrans_connect,
+    .label = ptrans_label,
+    .plan = ptrans_plan,
+    .prepare = ptrans_prepare,
+    .step = ptrans_step,
+    .verify = ptrans_verify,
+    .metric = ptrans_metric,
+    .figure = ptrans_figure,
+    .note = ptrans_note,
+    .teardown = ptrans_teardown,
+};

@@ -1,0 +1,74 @@
+/* ptrans_pairs.c - ptrans over kernel-routed schemes: the host's side of ptrans_stream.cl. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "ptrans.h"
+
+hf_status ptrans_pairs_check(const ptrans *s) {
+    if (!ptrans_kernel_routed(s))
+        return HF_OK;
+    if (s->grid.diagonal)
+        return hf_fail(HF_ENOTSUP,
+                       "distribution: exchange \"%s\" needs pq: each rank's blocks go "
+                       "through its channels to one other",
+                       s->env.exchange->ops->name);
+    if (s->grid.p != s->grid.q)
+        return hf_fail(HF_EARG,
+                       "grid: exchange \"%s\" needs as many rows as columns, the grid "
+                       "is %dx%d",
+                       s->env.exchange->ops->name, s->grid.p, s->grid.q);
+    return HF_OK;
+}
+
+/* A pair of kernels at port `r`: their arguments as in ptrans_stream.cl. */
+hf_status ptrans_pair_take(ptrans *s, size_t r) {
+    replica *p = &s->replicas[r];
+    hf_device *device = s->env.device;
+    snprintf(p->names[0], sizeof p->names[0], "ptrans_send_%zu", r);
+    snprintf(p->names[1], sizeof p->names[1], "ptrans_recv_%zu", r);
+    HF_TRY(device->ops->kernel(&p->send, device, p->names[0]));
+    HF_TRY(device->ops->kernel(&p->recv, device, p->names[1]));
+    const hf_arg values[2][N_STREAM_ARGS] = {
+        {{.buffer = p->a}, {.buffer = p->sources}},
+        {{.buffer = p->b}, {.buffer = p->c}},
+    };
+    memcpy(p->send_args, values[0], sizeof values[0]);
+    memcpy(p->recv_args, values[1], sizeof values[1]);
+    p->send_args[2] = p->recv_args[2] =
+        (hf_arg){.value = &p->blocks, .bytes = sizeof p->blocks};
+    p->send_args[3] = p->recv_args[3] =
+        (hf_arg){.value = &s->rounds, .bytes = sizeof s->rounds};
+    for (int sends = 0; sends < 2; sends++)
+        p->ends[sends] = (hf_end){(int)r, false, sends};
+    s->streams[2 * r] = (hf_stream){
+        .name = p->names[0],
+        .launch = {.kernel = p->send, .args = p->send_args, .n_args = N_STREAM_ARGS},
+        .ends = &p->ends[1],
+        .n_ends = 1};
+    s->streams[2 * r + 1] = (hf_stream){
+        .name = p->names[1],
+        .launch = {.kernel = p->recv, .args = p->recv_args, .n_args = N_STREAM_ARGS},
+        .ends = &p->ends[0],
+        .n_ends = 1};
+    return HF_OK;
+}
+
+/* Port `i` of rank (p, q) leads to that of rank (q, p). */
+hf_status ptrans_connect(void *state) {
+    ptrans *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    if (!ptrans_kernel_routed(s))
+        return HF_OK;
+    size_t n = 0, ports = s->replications;
+    s->links = malloc((size_t)s->env.size * ports * sizeof *s->links);
+    if (!s->links)
+        return hf_fail(HF_ENOMEM, "no memory for the links of %d ranks", s->env.size);
+    for (int rank = 0; rank < s->env.size; rank++)
+        for (int port = 0; port < (int)ports; port++)
+            s->links[n++] = (hf_link){
+                rank, port, rank % s->grid.q * s->grid.q + rank / s->grid.q, port};
+    const hf_wiring wiring = {s->links, n, (int)ports, 0, s->width, s->depth};
+    return exchange->ops->connect(exchange, &wiring);
+}

@@ -1,0 +1,316 @@
+/* randomaccess.c - RandomAccess: updates of random words of one table over all ranks.
+ *
+ * Rank r has the r-th part of the table, and applies those numbers of HPC Challenge's
+ * sequence whose low bits name a word of its part; nothing travels. A step is 4 updates for
+ * each word of the whole table. Word i starts as i ^ stamp, where the stamp belongs to the
+ * sample: a table that was left from another sample is wrong in every word.
+ */
+#include "randomaccess.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "core/error.h"
+#include "core/random.h"
+
+enum { UPDATES_PER_WORD = 4, N_ARGS = 6, GENERATORS_PER_GPU_ITEM = 8 };
+static const double ALLOWED = 0.01; /* wrong words, by the rules of HPC Challenge */
+
+typedef struct randomaccess {
+    hf_env env;
+    const double *sizes; /* [n_sizes] words of the whole table */
+    size_t n_sizes, n_tables;
+    hf_buffer *tables[MOST_TABLES], *starts;
+    hf_kernel *kernels[MOST_TABLES];
+    uint64_t *numbers;      /* what `starts` gets */
+    size_t most_generators; /* elements of both */
+    bool shared;            /* one generator for each work-item */
+    bool lossy;             /* updates of a word that are close together may get lost */
+    randomaccess_part part; /* at the point of the last `prepare` */
+    size_t items, started;  /* work-items there; 1 + the point that `starts` is for */
+    uint64_t generators, stamp;
+    randomaccess_check *check;
+} randomaccess;
+
+static const hf_param params[] = {
+    {"sizes", "words of the whole table over all ranks, 8 B each; powers of two",
+     "16777216", NULL, NULL, 64, 1099511627776.0, HF_INTS},
+    HF_SHAPE_PARAM,
+    {"replications",
+     "kernels of a device, each with a part of the table in a memory bank of its own; "
+     "a power of two, 1 for shape ndrange",
+     "1", NULL, "HF_REPLICATIONS", 1, MOST_TABLES, HF_INT},
+    {"rng_count_log", "log2 of the generators of a kernel", "5", NULL,
+     "HF_RNG_COUNT_LOG", 0, 8, HF_INT},
+    {"rng_distance", "slots of the shift register from one generator to the next", "5",
+     NULL, "HF_RNG_DISTANCE", 1, 64, HF_INT},
+    {"buffer_size_log",
+     "log2 of the updates that are read, then written together; 0: each by itself", "0",
+     NULL, "HF_BUFFER_SIZE_LOG", 0, 10, HF_INT},
+    {0},
+};
+
+static const hf_quantity labels[] = {{"words", "1", HF_I64, NULL}, {0}};
+static const hf_quantity metrics[] = {{"updates", "1/s", HF_F64, NULL}, {0}};
+static const hf_quantity figures[] = {{"updates", "1/s", HF_F64, NULL}, {0}};
+
+static bool is_power_of_two(uint64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* ---- set-up ---- */
+
+/* The largest table of which the rank's parts fit the device. */
+static uint64_t most_words(const randomaccess *s) {
+    const hf_device_info *info = &s->env.device->info;
+    uint64_t words = (uint64_t)s->env.size * s->n_tables, bytes = sizeof(uint64_t);
+    while (2 * bytes <= info->max_alloc && 2 * bytes <= info->memory / s->n_tables) {
+        bytes *= 2;
+        words *= 2;
+    }
+    return words;
+}
+
+static hf_status sizes_check(const randomaccess *s) {
+    uint64_t most = most_words(s), tables = (uint64_t)s->env.size * s->n_tables;
+    for (size_t i = 0; i < s->n_sizes; i++) {
+        uint64_t words = (uint64_t)s->sizes[i];
+        if (!is_power_of_two(words))
+            return hf_fail(HF_EARG, "sizes: %llu words are not a power of two",
+                           (unsigned long long)words);
+        if (words < tables)
+            return hf_fail(HF_EARG, "sizes: %llu words are too few for %llu kernels",
+                           (unsigned long long)words, (unsigned long long)tables);
+        if (words > most)
+            return hf_fail(HF_ENOMEM,
+                           "sizes: a table of %llu words does not fit %d times \"%s\"; "
+                           "the largest size is %llu words",
+                           (unsigned long long)words, s->env.size,
+                           s->env.device->info.name, (unsigned long long)most);
+    }
+    return HF_OK;
+}
+
+static hf_status params_take(randomaccess *s, const hf_args *args) {
+    const hf_device_info *info = &s->env.device->info;
+    bool buffered = hf_args_number(args, "buffer_size_log") > 0;
+    s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
+    s->n_tables = (size_t)hf_args_number(args, "replications");
+    s->shared = s->env.ndrange && info->type == HF_GPU;
+    s->lossy = !s->env.ndrange && (buffered || info->type == HF_ACCELERATOR);
+    s->items = s->env.ndrange ? info->workers : 1;
+    s->most_generators = (size_t)1 << (size_t)hf_args_number(args, "rng_count_log");
+    while (s->shared && s->most_generators < GENERATORS_PER_GPU_ITEM * info->items)
+        s->most_generators *= 2;
+    if (!is_power_of_two((uint64_t)s->env.size))
+        return hf_fail(HF_EARG,
+                       "ranks: %d ranks are not a power of two, and share one table",
+                       s->env.size);
+    if (!is_power_of_two(s->n_tables) || (s->env.ndrange && s->n_tables > 1))
+        return hf_fail(HF_EARG, "replications: %zu, but %s", s->n_tables,
+                       s->env.ndrange ? "kernels of shape ndrange take 1"
+                                      : "only a power of two can share a table");
+    return sizes_check(s);
+}
+
+static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_env *env,
+                                    size_t *n_points) {
+    randomaccess *s = state;
+    hf_device *device = env->device;
+    s->env = *env;
+    HF_TRY(params_take(s, args));
+    *n_points = s->n_sizes;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < s->n_sizes; i++)
+        largest = (uint64_t)s->sizes[i] > largest ? (uint64_t)s->sizes[i] : largest;
+    uint64_t words = largest / (uint64_t)env->size;
+    for (size_t i = 0; i < s->n_tables; i++) {
+        char name[48] = "randomaccess_shared";
+        if (!s->shared)
+            snprintf(name, sizeof name, "randomaccess_update_%zu", i);
+        HF_TRY(device->ops->kernel(&s->kernels[i], device, name));
+        HF_TRY(device->ops->alloc(&s->tables[i], device,
+                                  (size_t)(words / s->n_tables * sizeof(uint64_t)),
+                                  s->n_tables > 1 ? (int)i : HF_ANY_BANK));
+    }
+    size_t bytes = s->most_generators * sizeof(uint64_t);
+    HF_TRY(device->ops->alloc(&s->starts, device, bytes, HF_ANY_BANK));
+    s->numbers = malloc(bytes);
+    if (!s->numbers)
+        return hf_fail(HF_ENOMEM, "no memory for %zu generators", s->most_generators);
+    return randomaccess_check_new(&s->check, words);
+}
+
+static void randomaccess_teardown(void *state) {
+    randomaccess *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    for (size_t i = 0; i < MOST_TABLES; i++) {
+        ops->free(s->tables[i]);
+        ops->kernel_free(s->kernels[i]);
+    }
+    ops->free(s->starts);
+    randomaccess_check_free(s->check);
+    free(s->numbers);
+}
+
+/* ---- a sample ---- */
+
+/* The generators split the sequence into equal runs. */
+static hf_status generators_start(randomaccess *s, size_t point) {
+    uint64_t updates = UPDATES_PER_WORD * s->part.words;
+    s->generators = s->most_generators < updates ? s->most_generators : updates;
+    if (s->shared)
+        s->items = s->generators;
+    for (uint64_t i = 0; i < s->generators; i++)
+        s->numbers[i] = randomaccess_number(1 + i * (updates / s->generators));
+    s->started = 1 + point;
+    hf_device *device = s->env.device;
+    return device->ops->write(device, s->starts, 0, s->numbers,
+                              s->generators * sizeof *s->numbers, NULL);
+}
+
+static hf_status tables_map(randomaccess *s) {
+    hf_device *device = s->env.device;
+    for (size_t i = 0; i < s->n_tables; i++) {
+        void *words;
+        HF_TRY(device->ops->map(device, s->tables[i], &words));
+        s->part.tables[i] = words;
+    }
+    return HF_OK;
+}
+
+static hf_status tables_unmap(randomaccess *s) {
+    hf_device *device = s->env.device;
+    for (size_t i = 0; i < s->n_tables; i++)
+        HF_TRY(device->ops->unmap(device, s->tables[i], s->part.tables[i]));
+    return device->ops->finish(device);
+}
+
+static hf_status randomaccess_prepare(void *state, size_t point, uint64_t sample) {
+    randomaccess *s = state;
+    uint64_t words = (uint64_t)s->sizes[point], count = words / (uint64_t)s->env.size;
+    s->part = (randomaccess_part){.n_tables = s->n_tables,
+                                  .words = words,
+                                  .first = count * (uint64_t)s->env.rank,
+                                  .count = count};
+    s->stamp = hf_random(s->env.seed, sample);
+    if (s->started != 1 + point)
+        HF_TRY(generators_start(s, point));
+    HF_TRY(tables_map(s));
+    randomaccess_fill(&s->part, s->stamp);
+    return tables_unmap(s);
+}
+
+static hf_status table_launch(randomaccess *s, size_t table, hf_event **done) {
+    hf_device *device = s->env.device;
+    uint64_t count = s->part.count / s->n_tables, first = s->part.first + table * count,
+             steps = UPDATES_PER_WORD * s->part.words / s->generators;
+    const hf_arg args[N_ARGS] = {
+        {.buffer = s->tables[table]},
+        {.buffer = s->starts},
+        {.value = &s->part.words, .bytes = sizeof s->part.words},
+        {.value = &first, .bytes = sizeof first},
+        {.value = &count, .bytes = sizeof count},
+        {.value = &steps, .bytes = sizeof steps},
+    };
+    size_t lane = s->n_tables > 1 ? 1 + table : 0;
+    return device->ops->launch(
+        device, &(hf_launch){s->kernels[table], args, N_ARGS, s->items, 0, lane}, done);
+}
+
+static hf_status randomaccess_step(void *state, size_t point, size_t inner) {
+    randomaccess *s = state;
+    hf_device *device = s->env.device;
+    hf_event *done[MOST_TABLES];
+    size_t n = 0;
+    (void)point, (void)inner;
+    hf_status status = HF_OK;
+    while (status == HF_OK && n < s->n_tables) {
+        status = table_launch(s, n, &done[n]);
+        n += status == HF_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        hf_status ended = device->ops->wait(device, done[i]);
+        status = status == HF_OK ? ended : status;
+    }
+    return status;
+}
+
+/* Once: a second time would undo the updates. */
+static size_t randomaccess_inner(const void *state, size_t point) {
+    (void)state, (void)point;
+    return 1;
+}
+
+static hf_status randomaccess_verify(void *state, size_t point, size_t inner,
+                                     double *error) {
+    randomaccess *s = state;
+    uint64_t wrong;
+    (void)point, (void)inner;
+    HF_TRY(tables_map(s));
+    HF_TRY(randomaccess_check_run(s->check, &wrong, &s->part, s->stamp));
+    HF_TRY(tables_unmap(s));
+    *error = (double)wrong / (double)s->part.count;
+    return HF_OK;
+}
+
+static double randomaccess_tolerance(const void *state, size_t point) {
+    (void)point;
+    return ((const randomaccess *)state)->lossy ? ALLOWED : 0;
+}
+
+/* ---- numbers ---- */
+
+static void randomaccess_label(const void *state, size_t point, double *values) {
+    values[0] = ((const randomaccess *)state)->sizes[point];
+}
+
+/* Updates of all ranks together. */
+static void randomaccess_metric(const void *state, size_t point, double seconds,
+                                double *values) {
+    values[0] =
+        UPDATES_PER_WORD * ((const randomaccess *)state)->sizes[point] / seconds;
+}
+
+/* HPC Challenge's figure: the rate at the largest table. */
+static void randomaccess_figure(const void *state, const double *seconds,
+                                double *values) {
+    const randomaccess *s = state;
+    size_t largest = 0;
+    for (size_t i = 1; i < s->n_sizes; i++)
+        largest = s->sizes[i] > s->sizes[largest] ? i : largest;
+    randomaccess_metric(state, largest, seconds[largest], values);
+}
+
+static const char *randomaccess_note(const void *state) {
+    return ((const randomaccess *)state)->lossy
+               ? "updates may get lost: up to 1 % of the words may be wrong, as HPC "
+                 "Challenge allows"
+               : NULL;
+}
+
+const hf_bench_ops hf_bench_randomaccess = {
+    .name = "randomaccess",
+    .summary = "updates of random words of one table over all ranks",
+    .params = params,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
+    .state_size = sizeof(randomaccess),
+    .error = "error_rate",
+    .labels = labels,
+    .metrics = metrics,
+    .figures = figures,
+    .setup = randomaccess_setup,
+    .label = randomaccess_label,
+    .inner = randomaccess_inner,
+    .prepare = randomaccess_prepare,
+    .step = randomaccess_step,
+    .verify = randomaccess_verify,
+    .tolerance = randomaccess_tolerance,
+    .metric = randomaccess_metric,
+    .figure = randomaccess_figure,
+    .note = randomaccess_note,
+    .teardown = randomaccess_teardown,
+};

@@ -1,0 +1,35 @@
+/* randomaccess.h - the sequence of updates, and the hosts' own run of it. */
+#ifndef HF_RANDOMACCESS_H
+#define HF_RANDOMACCESS_H
+
+#include "hf.h"
+
+enum { MOST_TABLES = 4 };
+
+/** A rank's part of the table; a plain value. Sizes are powers of two. */
+typedef struct randomaccess_part {
+    uint64_t *tables[MOST_TABLES]; /**< one after the other, of equal size */
+    size_t n_tables;
+    uint64_t words; /**< of the whole table, over all ranks */
+    uint64_t first; /**< the whole table's number of tables[0][0] */
+    uint64_t count; /**< words in all `tables` together */
+} randomaccess_part;
+
+/** Number `k` of the sequence, which starts with 1 at 0, in O(64 log k). */
+uint64_t randomaccess_number(uint64_t k);
+
+/** What the hosts need to run the updates again. */
+typedef struct randomaccess_check randomaccess_check;
+
+/** For parts of up to `count` words. */
+hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count);
+void randomaccess_check_free(randomaccess_check *check);
+/** Apply numbers 1 .. 4 words of the sequence to the part, in place, then count the words
+ *  that are not what `randomaccess_fill` wrote: those that lost an update, or have one too
+ *  many. */
+hf_status randomaccess_check_run(randomaccess_check *check, uint64_t *wrong,
+                                 const randomaccess_part *part, uint64_t stamp);
+/** Word i of the whole table becomes i ^ stamp. */
+void randomaccess_fill(const randomaccess_part *part, uint64_t stamp);
+
+#endif

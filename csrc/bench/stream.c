@@ -1,0 +1,358 @@
+/* stream.c - STREAM: sustained bandwidth of a device's memory, by four operations.
+ *
+ *     copy c = a    scale b = s c    add c = a + b    triad a = b + s c
+ *
+ * A point is one operation. A sample starts from fresh arrays, written by the host, applies
+ * the operation `steps` times, and ends with all three arrays read back and compared, those
+ * too which the operation leaves alone. So each operation is timed alone, and a sample
+ * verifies only if it did its work itself: arrays that an earlier one left differ.
+ *
+ * All elements are whole numbers below 256 and s is 3, so that results are exact in every
+ * data type and compared bit by bit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "core/error.h"
+#include "core/random.h"
+
+enum {
+    N_ARRAYS = 3,
+    N_OPERATIONS = 4,
+    N_ARGS = 6,
+    MOST_BANKS = 32,
+    GPU_GROUP = 256, /* work-items */
+    GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
+    PERIOD = 16381,  /* prime: no block of a round size looks like another */
+    LARGEST = 255,   /* element */
+};
+
+/* Parts of a sample; the last is in no column. */
+enum { LAP_WRITE, LAP_READ, LAP_OTHER };
+
+static const hf_param params[] = {
+    {"data_type", "type of the elements", "float", "float|double|half", "HF_REAL", 0, 0,
+     HF_TEXT},
+    {"size", "elements of an array of a rank", "16777216", NULL, NULL, 1, 1e12, HF_INT},
+    {"steps", "times that a sample applies its operation", "10", NULL, NULL, 1, 1e9,
+     HF_INT},
+    {"replications",
+     "kernels at the same time, each with its share of the arrays in its "
+     "own memory bank",
+     "1", NULL, "HF_REPLICATIONS", 1, MOST_BANKS, HF_INT},
+    {"vector", "elements of a vector, a power of two", "16", NULL, "HF_VECTOR", 1, 64,
+     HF_INT},
+    {"unroll", "vectors that a kernel takes at the same time", "1", NULL,
+     "HF_MEMORY_UNROLL", 1, 64, HF_INT},
+    {"buffer_size", "elements of a kernel's local buffer; shape pipeline only", "4096",
+     NULL, "HF_BUFFER_SIZE", 1, 1 << 20, HF_INT},
+    HF_SHAPE_PARAM,
+    {0},
+};
+
+#define OPERATIONS "copy|scale|add|triad"
+static const hf_quantity labels[] = {{"operation", "1", HF_NAME, OPERATIONS}, {0}};
+static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
+static const hf_quantity parts[] = {
+    {"write_time", "s", HF_F64, NULL}, {"read_time", "s", HF_F64, NULL}, {0}};
+static const hf_quantity figures[] = {{"copy", "B/s", HF_F64, NULL},
+                                      {"scale", "B/s", HF_F64, NULL},
+                                      {"add", "B/s", HF_F64, NULL},
+                                      {"triad", "B/s", HF_F64, NULL},
+                                      {0}};
+
+/* out = factor * one, and + two where `sum`. */
+typedef struct operation {
+    size_t out, one, two;
+    uint32_t sum;
+    float factor;
+} operation;
+
+static const operation operations[N_OPERATIONS] = {
+    {.out = 2, .one = 0, .two = 0, .sum = 0, .factor = 1},
+    {.out = 1, .one = 2, .two = 2, .sum = 0, .factor = 3},
+    {.out = 2, .one = 0, .two = 1, .sum = 1, .factor = 1},
+    {.out = 0, .one = 2, .two = 1, .sum = 1, .factor = 3},
+};
+
+typedef struct stream {
+    hf_env env;
+    size_t n, width;       /* elements of an array, bytes of an element */
+    size_t n_banks, steps; /* replications */
+    size_t items, group;   /* work-items of a kernel, of its work-groups */
+    hf_kernel *kernel;
+    hf_buffer *arrays[MOST_BANKS][N_ARRAYS];
+    unsigned char *host;     /* [n] one array */
+    unsigned char *pattern;  /* [2 PERIOD] input, twice */
+    unsigned char *expected; /* [2 PERIOD] output of the point's operation, twice */
+    uint64_t sample;
+} stream;
+
+/* ---- the elements, known to every rank ---- */
+
+static unsigned element(const stream *s, size_t i) {
+    return (unsigned)(hf_random(s->env.seed, i % PERIOD) % (LARGEST + 1));
+}
+
+/* Element i of an array is number (i + turn) modulo PERIOD of the pattern, and `turn` is
+ * another for each array, rank and sample, and for each PERIOD elements of one array. */
+static size_t turn(const stream *s, size_t array, size_t block) {
+    uint64_t ranks = (uint64_t)s->env.size, rank = (uint64_t)s->env.rank;
+    uint64_t stamp = (s->sample * N_ARRAYS + array) % PERIOD * ranks + rank;
+    return (size_t)((stamp % PERIOD * 10007 + block % PERIOD * 5003) % PERIOD);
+}
+
+/* A whole number below 2048 in the data type. */
+static void number_put(void *to, size_t width, unsigned value) {
+    float single = (float)value;
+    double twice = value;
+    unsigned exponent = 0;
+    while (value >> exponent > 1)
+        exponent++;
+    uint16_t half =
+        (uint16_t)(value ? (exponent + 15) << 10 | (value << (10 - exponent) & 0x3FF)
+                         : 0);
+    const void *from[] = {&half, &single, &twice};
+    memcpy(to, from[width / 4], width);
+}
+
+static void pattern_fill(const stream *s) {
+    for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
+        number_put(s->pattern + i * s->width, s->width, element(s, i));
+}
+
+/* What the operation makes of the pattern, turned as its first input. */
+static void expected_fill(const stream *s, const operation *o) {
+    size_t ahead = PERIOD + turn(s, o->two, 0) - turn(s, o->one, 0);
+    for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
+        number_put(s->expected + i * s->width, s->width,
+                   (unsigned)o->factor * element(s, i) +
+                       o->sum * element(s, i + ahead));
+}
+
+/* ---- set-up ---- */
+
+static size_t width_of(const hf_args *args) {
+    return hf_args_chosen(args, "data_type", "half")    ? 2
+           : hf_args_chosen(args, "data_type", "float") ? 4
+                                                        : 8;
+}
+
+/* Whole words for each replication, and room for them. */
+static hf_status size_check(const stream *s, size_t word) {
+    const hf_device_info *info = &s->env.device->info;
+    size_t unit = s->n_banks * word;
+    if (s->n % unit != 0)
+        return hf_fail(HF_EARG,
+                       "size: %zu is not a multiple of replications x vector x unroll, "
+                       "%zu; the next is %zu",
+                       s->n, unit, (s->n / unit + 1) * unit);
+    size_t most = info->max_alloc / s->width * s->n_banks;
+    if (info->memory / s->width / N_ARRAYS < most)
+        most = info->memory / s->width / N_ARRAYS;
+    if (s->n > most)
+        return hf_fail(HF_ENOMEM,
+                       "size: three arrays of %zu elements do not fit \"%s\"; the "
+                       "largest size is %zu",
+                       s->n, info->name, most / unit * unit);
+    return HF_OK;
+}
+
+static hf_status stream_setup(void *state, const hf_args *args, const hf_env *env,
+                              size_t *n_points) {
+    stream *s = state;
+    const hf_device_info *info = &env->device->info;
+    s->env = *env;
+    s->n = (size_t)hf_args_number(args, "size");
+    s->steps = (size_t)hf_args_number(args, "steps");
+    s->n_banks = (size_t)hf_args_number(args, "replications");
+    s->width = width_of(args);
+    HF_TRY(size_check(
+        s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
+    bool gpu = info->items > 1; /* a core is content with one work-item */
+    s->group = env->ndrange && gpu ? GPU_GROUP : 1;
+    s->items = !env->ndrange ? 1 : gpu ? info->items * GPU_FILL : info->workers;
+    const hf_device_ops *ops = env->device->ops;
+    for (size_t bank = 0; bank < s->n_banks; bank++)
+        for (size_t i = 0; i < N_ARRAYS; i++)
+            HF_TRY(ops->alloc(&s->arrays[bank][i], env->device,
+                              s->n / s->n_banks * s->width,
+                              s->n_banks > 1 ? (int)bank : HF_ANY_BANK));
+    HF_TRY(ops->kernel(&s->kernel, env->device, "stream_apply"));
+    s->pattern = malloc(2 * PERIOD * s->width);
+    s->expected = malloc(2 * PERIOD * s->width);
+    void *host = NULL;
+    if (posix_memalign(&host, 4096, s->n * s->width) == 0)
+        s->host = host;
+    if (!s->host || !s->pattern || !s->expected)
+        return hf_fail(HF_ENOMEM, "no host memory for an array of %zu B",
+                       s->n * s->width);
+    pattern_fill(s);
+    *n_points = N_OPERATIONS;
+    return HF_OK;
+}
+
+static void stream_teardown(void *state) {
+    stream *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    for (size_t bank = 0; bank < MOST_BANKS; bank++)
+        for (size_t i = 0; i < N_ARRAYS; i++)
+            ops->free(s->arrays[bank][i]);
+    ops->kernel_free(s->kernel);
+    free(s->host);
+    free(s->pattern);
+    free(s->expected);
+}
+
+/* ---- a sample ---- */
+
+/* Elements of block number `block`; the last may be shorter. */
+static size_t block_length(const stream *s, size_t block) {
+    size_t left = s->n - block * PERIOD;
+    return left < PERIOD ? left : PERIOD;
+}
+
+static hf_status array_write(stream *s, size_t array) {
+    hf_device *device = s->env.device;
+    size_t share = s->n / s->n_banks * s->width;
+    for (size_t block = 0; block * PERIOD < s->n; block++)
+        memcpy(s->host + block * PERIOD * s->width,
+               s->pattern + turn(s, array, block) * s->width,
+               block_length(s, block) * s->width);
+    hf_lap(s->env.laps, LAP_OTHER);
+    for (size_t bank = 0; bank < s->n_banks; bank++)
+        HF_TRY(device->ops->write(device, s->arrays[bank][array], 0,
+                                  s->host + bank * share, share, NULL));
+    hf_lap(s->env.laps, LAP_WRITE);
+    return HF_OK;
+}
+
+static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
+    stream *s = state;
+    s->sample = sample;
+    expected_fill(s, &operations[point]);
+    for (size_t array = 0; array < N_ARRAYS; array++)
+        HF_TRY(array_write(s, array));
+    return HF_OK;
+}
+
+/* The operation on one bank's share; returns while it runs. */
+static hf_status share_launch(stream *s, const operation *o, size_t bank,
+                              hf_event **done) {
+    hf_buffer *const *arrays = s->arrays[bank];
+    uint64_t n = s->n / s->n_banks;
+    const hf_arg args[N_ARGS] = {
+        {.buffer = arrays[o->out]},
+        {.buffer = arrays[o->one]},
+        {.buffer = arrays[o->two]},
+        {.value = &o->factor, .bytes = sizeof o->factor},
+        {.value = &o->sum, .bytes = sizeof o->sum},
+        {.value = &n, .bytes = sizeof n},
+    };
+    hf_device *device = s->env.device;
+    return device->ops->launch(
+        device, &(hf_launch){s->kernel, args, N_ARGS, s->items, bank, s->group}, done);
+}
+
+static hf_status stream_step(void *state, size_t point, size_t inner) {
+    stream *s = state;
+    hf_device *device = s->env.device;
+    hf_status status = HF_OK;
+    for (size_t step = 0; step < inner && status == HF_OK; step++) {
+        hf_event *done[MOST_BANKS];
+        size_t n = 0;
+        while (n < s->n_banks && status == HF_OK) {
+            status = share_launch(s, &operations[point], n, &done[n]);
+            n += status == HF_OK;
+        }
+        for (size_t bank = 0; bank < n; bank++) {
+            hf_status ended = device->ops->wait(device, done[bank]);
+            status = status == HF_OK ? ended : status;
+        }
+    }
+    return status;
+}
+
+/* Wrong elements of `host`, whose blocks are those of `values` turned as array `turned`. */
+static size_t array_compare(const stream *s, const unsigned char *values,
+                            size_t turned) {
+    size_t wrong = 0;
+    for (size_t block = 0; block * PERIOD < s->n; block++) {
+        const unsigned char *got = s->host + block * PERIOD * s->width;
+        const unsigned char *right = values + turn(s, turned, block) * s->width;
+        size_t length = block_length(s, block);
+        if (memcmp(got, right, length * s->width) == 0)
+            continue;
+        for (size_t i = 0; i < length; i++)
+            wrong += memcmp(got + i * s->width, right + i * s->width, s->width) != 0;
+    }
+    return wrong;
+}
+
+static hf_status stream_verify(void *state, size_t point, size_t inner, double *error) {
+    stream *s = state;
+    hf_device *device = s->env.device;
+    const operation *o = &operations[point];
+    size_t share = s->n / s->n_banks * s->width, wrong = 0;
+    (void)inner; /* an operation applied again changes nothing */
+    for (size_t array = 0; array < N_ARRAYS; array++) {
+        for (size_t bank = 0; bank < s->n_banks; bank++)
+            HF_TRY(device->ops->read(device, s->arrays[bank][array], 0,
+                                     s->host + bank * share, share, NULL));
+        hf_lap(s->env.laps, LAP_READ);
+        wrong += array == o->out ? array_compare(s, s->expected, o->one)
+                                 : array_compare(s, s->pattern, array);
+        hf_lap(s->env.laps, LAP_OTHER);
+    }
+    *error = (double)wrong;
+    return HF_OK;
+}
+
+/* ---- numbers ---- */
+
+static void stream_label(const void *state, size_t point, double *values) {
+    (void)state;
+    values[0] = (double)point;
+}
+
+static size_t stream_inner(const void *state, size_t point) {
+    (void)point;
+    return ((const stream *)state)->steps;
+}
+
+/* Bytes that the operation reads and writes, of all ranks, per second. */
+static void stream_metric(const void *state, size_t point, double seconds,
+                          double *values) {
+    const stream *s = state;
+    values[0] = s->env.size * (2.0 + operations[point].sum) * (double)s->n *
+                (double)s->width / seconds;
+}
+
+static void stream_figure(const void *state, const double *seconds, double *values) {
+    for (size_t point = 0; point < N_OPERATIONS; point++)
+        stream_metric(state, point, seconds[point], &values[point]);
+}
+
+const hf_bench_ops hf_bench_stream = {
+    .name = "stream",
+    .summary = "STREAM: bandwidth of device memory by copy, scale, add and triad",
+    .params = params,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
+    .state_size = sizeof(stream),
+    .labels = labels,
+    .metrics = metrics,
+    .parts = parts,
+    .figures = figures,
+    .setup = stream_setup,
+    .label = stream_label,
+    .inner = stream_inner,
+    .prepare = stream_prepare,
+    .step = stream_step,
+    .verify = stream_verify,
+    .metric = stream_metric,
+    .figure = stream_figure,
+    .teardown = stream_teardown,
+};

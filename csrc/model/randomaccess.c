@@ -1,0 +1,58 @@
+/* randomaccess.c - model of RandomAccess.
+ *
+ * Section 3.4 of Meyer, Kenter and Plessl, "Multi-FPGA designs and scaling of HPC Challenge
+ * benchmarks via MPI and circuit-switched inter-FPGA networks": an update is a read and a
+ * write of a memory bank, each a clock cycle of its kernel.
+ */
+#include "model.h"
+
+extern const hf_model_ops hf_model_randomaccess;
+
+static const hf_term inputs[] = {
+    HF_TERM("words", "1", "words of the whole table"),
+    HF_TERM("ranks", "1", "devices that share the table"),
+    {"banks", "1", "memory banks of a device, each with a kernel", "memory.banks", NAN},
+    {"clock", "Hz", "clock of the kernels", "kernel_clock.random_access", NAN},
+    {0},
+};
+static const hf_term outputs[] = {
+    HF_TERM("time", "s", "4 updates for each word"),
+    HF_TERM("updates", "1/s", "updates of all ranks per second"),
+    {0},
+};
+
+static void device_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        out[1][i] = in[1][i] * in[2][i] * in[3][i] / 2;
+        out[0][i] = 4 * in[0][i] / out[1][i];
+    }
+}
+
+static const hf_term summary_inputs[] = {
+    HF_TERM("words", "1", "words of the whole table"),
+    HF_TERM("updates", "1/s", "at each size of the table"),
+    {0},
+};
+static const hf_term summary_outputs[] = {
+    HF_TERM("updates", "1/s", "at the largest table"), {0}};
+
+static void summary_eval(size_t n, const double *const *in, double *const *out) {
+    size_t largest = 0;
+    for (size_t i = 1; i < n; i++)
+        largest = in[0][i] > in[0][largest] ? i : largest;
+    out[0][0] = in[1][largest];
+}
+
+static const hf_formula formulas[] = {
+    {"device", "ranks x banks x clock / 2: a read and a write per update", inputs,
+     outputs, false, device_eval},
+    {"summary", "the rate at the largest table", summary_inputs, summary_outputs, true,
+     summary_eval},
+    {0},
+};
+
+const hf_model_ops hf_model_randomaccess = {
+    .name = "randomaccess",
+    .summary = "random updates, two clock cycles of a memory bank each",
+    .formulas = formulas,
+};

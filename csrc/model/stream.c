@@ -1,0 +1,66 @@
+/* stream.c - model of STREAM: what the memory banks and the kernels' clock allow.
+ *
+ * The published suite's model: each replication moves one word per clock cycle to or from a
+ * bank of its own, and no bank gives more than its bandwidth.
+ */
+#include "model.h"
+
+extern const hf_model_ops hf_model_stream;
+
+enum { COPY, SCALE, ADD, TRIAD, N_OPERATIONS };
+
+static const hf_term inputs[] = {
+    HF_TERM("operation", "1", "copy, scale, add or triad"),
+    HF_TERM("ranks", "1", "boards"),
+    {"size", "1", "elements of an array of a board", NULL, 16777216},
+    {"element", "B", "length of an element", NULL, 4},
+    {"banks", "1", "memory banks of a board, with a replication each", "memory.banks",
+     NAN},
+    {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN},
+    {"clock", "Hz", "of the kernels", "kernel_clock.stream", NAN},
+    {"word", "B", "that a replication moves per clock cycle", NULL, 64},
+    {0},
+};
+static const hf_term outputs[] = {
+    HF_TERM("time", "s", "one operation on all arrays"),
+    HF_TERM("bandwidth", "B/s", "bytes read and written by all boards per second"),
+    {0},
+};
+
+static void device_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        double arrays = in[0][i] >= ADD ? 3 : 2;
+        double bytes = in[1][i] * arrays * in[2][i] * in[3][i];
+        out[1][i] = in[1][i] * in[4][i] * fmin(in[5][i], in[6][i] * in[7][i]);
+        out[0][i] = bytes / out[1][i];
+    }
+}
+
+static const hf_term summary_inputs[] = {
+    HF_TERM("bandwidth", "B/s", "of each operation"), {0}};
+static const hf_term summary_outputs[] = {HF_TERM("copy", "B/s", "c = a"),
+                                          HF_TERM("scale", "B/s", "b = s c"),
+                                          HF_TERM("add", "B/s", "c = a + b"),
+                                          HF_TERM("triad", "B/s", "a = b + s c"),
+                                          {0}};
+
+static void summary_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < N_OPERATIONS; i++)
+        out[i][0] = i < n ? in[0][i] : NAN;
+}
+
+static const hf_formula formulas[] = {
+    {"device",
+     "banks x min(bank bandwidth, clock x word), of all boards; counts bytes read and "
+     "written",
+     inputs, outputs, false, device_eval},
+    {"summary", "the bandwidth of each operation", summary_inputs, summary_outputs,
+     true, summary_eval},
+    {0},
+};
+
+const hf_model_ops hf_model_stream = {
+    .name = "stream",
+    .summary = "bandwidth of memory banks, each with a kernel of its own",
+    .formulas = formulas,
+};

@@ -1,0 +1,65 @@
+/* fft_data.h - the kernels of every FFT file that write input and check results. */
+#ifndef FFT_DATA_H
+#define FFT_DATA_H
+
+#include "fft_input.h"
+#include "hf_kernel.h"
+
+#ifndef HF_LOG_SIZE
+#define HF_LOG_SIZE 12
+#endif
+#if HF_LOG_SIZE < 6 || HF_LOG_SIZE > 17
+#error "HF_LOG_SIZE, the binary logarithm of a transform's points, must be 6 to 17"
+#endif
+#define FFT_SIZE (1 << HF_LOG_SIZE)
+
+static inline fft_complex fft_times(fft_complex a, fft_complex b) {
+    const fft_complex product = {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return product;
+}
+
+/** Write the input of `batch` transforms: [batch, size] complex numbers. */
+HF_KERNEL fft_fill(HF_GLOBAL fft_complex *HF_RESTRICT points, uint batch, uint key) {
+    for (ulong b = HF_ITEM; b < batch; b += HF_ITEMS) {
+        const fft_complex factor = fft_factor((uint)b, key);
+        for (uint j = 0; j < FFT_SIZE; j++) {
+            HF_PIPELINE
+            points[b * FFT_SIZE + j] = fft_times(factor, fft_value(j, key));
+        }
+    }
+}
+HF_HOST_CALL(fft_fill, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, uint))
+
+/** The bits of a number's magnitude: their order is that of magnitudes, NaN above all. */
+static inline uint fft_magnitude(float value) {
+    union {
+        float value;
+        uint bits;
+    } u;
+    u.value = value;
+    return u.bits & 0x7FFFFFFF;
+}
+
+/** worst[item] = magnitude of the largest difference of a part of `points` times `scale`
+ *  from the input, among the points of this work-item. */
+HF_KERNEL fft_check(HF_GLOBAL const fft_complex *HF_RESTRICT points, uint batch,
+                    uint key, float scale, HF_GLOBAL uint *HF_RESTRICT worst) {
+    uint most = 0;
+    for (ulong b = HF_ITEM; b < batch; b += HF_ITEMS) {
+        const fft_complex factor = fft_factor((uint)b, key);
+        for (uint j = 0; j < FFT_SIZE; j++) {
+            HF_PIPELINE
+            const fft_complex is = points[b * FFT_SIZE + j];
+            const fft_complex right = fft_times(factor, fft_value(j, key));
+            const uint re = fft_magnitude(is.re * scale - right.re);
+            const uint im = fft_magnitude(is.im * scale - right.im);
+            const uint more = re > im ? re : im;
+            most = more > most ? more : most;
+        }
+    }
+    worst[HF_ITEM] = most;
+}
+HF_HOST_CALL(fft_check, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, uint),
+             HF_VALUE(3, float), HF_BUFFER(4))
+
+#endif

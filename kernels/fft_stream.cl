@@ -1,0 +1,70 @@
+/* fft_stream.cl - the pipeline of fft_memory.cl as three kernels joined by channels. */
+#include "fft_pipeline.h"
+
+HF_CHANNEL(fetched, 64)
+HF_CHANNEL(transformed, 64)
+
+/** Send `batch` times FFT_SIZE points in the order of the pipeline. */
+HF_KERNEL fft_fetch_points(HF_GLOBAL const hf_packet *HF_RESTRICT in,
+                           uint batch HF_OUT(fetched)) {
+    HF_OPEN(fetched)
+    const ulong words = (ulong)batch * FFT_CYCLES;
+    fft_fetch fetch;
+    hf_packet word = in[0];
+    for (ulong at = 0; at < words + FFT_CYCLES; at++) {
+        HF_PIPELINE
+        if (at < words)
+            word = in[at];
+        const hf_packet out = fft_fetched(fetch, word, (uint)at);
+        if (at >= FFT_CYCLES)
+            HF_SEND(fetched, out);
+    }
+    HF_FLUSH(fetched);
+}
+HF_HOST_CALL(fft_fetch_points, HF_BUFFER(0), HF_VALUE(1, uint), HF_BUFFER(2))
+
+/** Transform what comes: y[k] = sum of x[j] exp(-sign 2 pi i j k / size), sign 1 forward
+ *  and -1 inverse. `twiddles` is what `fft_twiddles` wrote. */
+HF_KERNEL fft_transform(HF_GLOBAL const fft_complex *HF_RESTRICT twiddles, uint batch,
+                        float sign HF_IN(fetched) HF_OUT(transformed)) {
+    HF_OPEN(fetched)
+    HF_OPEN(transformed)
+    const ulong words = (ulong)batch * FFT_CYCLES, late = FFT_CYCLES - 1;
+    FFT_DECLARE(twiddles)
+    hf_packet word = {{0}};
+    for (ulong at = 0; at < words + late; at++) {
+        HF_PIPELINE
+        const uint cycle = (uint)at;
+        if (at < words)
+            HF_RECV(fetched, word);
+        fft_points x = fft_unpack(word, sign);
+        FFT_TRANSFORM(x, cycle)
+        if (at >= late)
+            HF_SEND(transformed, fft_pack(x, sign));
+    }
+    HF_FLUSH(transformed);
+}
+HF_HOST_CALL(fft_transform, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, float),
+             HF_BUFFER(3), HF_BUFFER(4))
+
+/** Write the frequencies of `batch` transforms in their order. */
+HF_KERNEL fft_store_points(HF_GLOBAL hf_packet *HF_RESTRICT out,
+                           uint batch HF_IN(transformed)) {
+    HF_OPEN(transformed)
+    const ulong words = (ulong)batch * FFT_CYCLES;
+    fft_store store;
+    hf_packet word = {{0}};
+    for (ulong at = 0; at < words + FFT_CYCLES; at++) {
+        HF_PIPELINE
+        if (at < words)
+            HF_RECV(transformed, word);
+        const hf_packet done = fft_stored(store, word, (uint)at);
+        if (at >= FFT_CYCLES)
+            out[at - FFT_CYCLES] = done;
+    }
+}
+HF_HOST_CALL(fft_store_points, HF_BUFFER(0), HF_VALUE(1, uint), HF_BUFFER(2))
+
+HF_HOST_FILE(fft_stream, HF_HOST_KERNEL(fft_fill), HF_HOST_KERNEL(fft_check),
+             HF_HOST_KERNEL(fft_twiddles), HF_HOST_KERNEL(fft_fetch_points),
+             HF_HOST_KERNEL(fft_transform), HF_HOST_KERNEL(fft_store_points))

@@ -1,0 +1,112 @@
+/* gemm_memory.cl - C = alpha A B + beta C for FPGAs: three levels of blocks.
+ *
+ * Blocks of HF_BLOCK_SIZE^2 elements come into local memory, HF_GLOBAL_MEM_UNROLL elements
+ * of A and as many of B per clock cycle. There a product of two blocks takes one cycle for
+ * each pair of tiles of HF_GEMM_SIZE^2 elements, which are multiplied in registers. The inner
+ * index of tiles runs slowest, so that a sum is not needed again before it is there.
+ *
+ * Any n: what a block has beyond the matrices is zero, and is not written.
+ */
+#include "gemm_layout.h"
+#include "hf_kernel.h"
+
+#ifndef HF_BLOCK_SIZE
+#define HF_BLOCK_SIZE 256
+#endif
+#ifndef HF_GEMM_SIZE
+#define HF_GEMM_SIZE 8
+#endif
+#ifndef HF_GLOBAL_MEM_UNROLL
+#define HF_GLOBAL_MEM_UNROLL 16
+#endif
+#if HF_GLOBAL_MEM_UNROLL < 1 || HF_GEMM_STRIP % HF_GLOBAL_MEM_UNROLL != 0
+#error "HF_GLOBAL_MEM_UNROLL, the elements read per cycle, must divide 16"
+#endif
+#if HF_GEMM_SIZE < 1 || HF_BLOCK_SIZE % HF_GEMM_SIZE != 0
+#error "HF_BLOCK_SIZE, the width of a block, must be a multiple of HF_GEMM_SIZE"
+#endif
+#if HF_BLOCK_SIZE % HF_GLOBAL_MEM_UNROLL != 0
+#error "HF_BLOCK_SIZE, the width of a block, must be a multiple of HF_GLOBAL_MEM_UNROLL"
+#endif
+
+#define TILES (HF_BLOCK_SIZE / HF_GEMM_SIZE)
+
+/** Element (i, j) of a block, which lies in local memory tile by tile. */
+#define AT(block, i, j)                                               \
+    block[(i) / HF_GEMM_SIZE][(j) / HF_GEMM_SIZE][(i) % HF_GEMM_SIZE] \
+         [(j) % HF_GEMM_SIZE]
+
+/** sum = or += a b for tiles in registers: all of it in one cycle. */
+static inline void tile_multiply(HF_SUM sum[HF_GEMM_SIZE][HF_GEMM_SIZE],
+                                 HF_REAL a[HF_GEMM_SIZE][HF_GEMM_SIZE],
+                                 HF_REAL b[HF_GEMM_SIZE][HF_GEMM_SIZE], uint fresh) {
+    HF_UNROLL(HF_GEMM_SIZE)
+    for (uint i = 0; i < HF_GEMM_SIZE; i++) {
+        HF_SUM line[HF_GEMM_SIZE];
+        HF_UNROLL(HF_GEMM_SIZE)
+        for (uint j = 0; j < HF_GEMM_SIZE; j++)
+            line[j] = fresh ? (HF_SUM)0 : sum[i][j];
+        HF_UNROLL(HF_GEMM_SIZE)
+        for (uint k = 0; k < HF_GEMM_SIZE; k++) {
+            HF_UNROLL(HF_GEMM_SIZE)
+            for (uint j = 0; j < HF_GEMM_SIZE; j++)
+                line[j] += (HF_SUM)a[i][k] * (HF_SUM)b[k][j];
+        }
+        HF_UNROLL(HF_GEMM_SIZE)
+        for (uint j = 0; j < HF_GEMM_SIZE; j++)
+            sum[i][j] = line[j];
+    }
+}
+
+/** Rows `first` to `end` - 1 of c = alpha a b + beta c0; `first` starts a block. */
+HF_KERNEL gemm_multiply(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
+                        HF_GLOBAL const HF_REAL *HF_RESTRICT b,
+                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
+                        uint n, uint first, uint end) {
+    const uint row = HF_GEMM_ROW(n);
+    for (uint top = first; top < end; top += HF_BLOCK_SIZE)
+        for (uint left = 0; left < row; left += HF_BLOCK_SIZE) {
+            HF_SUM sums[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE];
+            for (uint depth = 0; depth < row; depth += HF_BLOCK_SIZE) {
+                HF_REAL a_block[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE];
+                HF_REAL b_block[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE];
+                for (uint i = 0; i < HF_BLOCK_SIZE; i++)
+                    for (uint j = 0; j < HF_BLOCK_SIZE; j += HF_GLOBAL_MEM_UNROLL) {
+                        HF_PIPELINE
+                        const uint in_a = top + i < end && depth + j < row;
+                        const uint in_b = depth + i < n && left + j < row;
+                        const ulong a_at = (ulong)(top + i) * row + depth + j;
+                        const ulong b_at = (ulong)(depth + i) * row + left + j;
+                        HF_UNROLL(HF_GLOBAL_MEM_UNROLL)
+                        for (uint u = 0; u < HF_GLOBAL_MEM_UNROLL; u++) {
+                            AT(a_block, i, j + u) = in_a ? a[a_at + u] : (HF_REAL)0;
+                            AT(b_block, i, j + u) = in_b ? b[b_at + u] : (HF_REAL)0;
+                        }
+                    }
+                for (uint k = 0; k < TILES; k++)
+                    for (uint i = 0; i < TILES; i++)
+                        for (uint j = 0; j < TILES; j++) {
+                            HF_PIPELINE
+                            tile_multiply(sums[i][j], a_block[i][k], b_block[k][j],
+                                          depth == 0 && k == 0);
+                        }
+            }
+            for (uint i = 0; i < HF_BLOCK_SIZE; i++)
+                for (uint j = 0; j < HF_BLOCK_SIZE; j += HF_GLOBAL_MEM_UNROLL) {
+                    HF_PIPELINE
+                    const ulong at = (ulong)(top + i) * row + left + j;
+                    if (top + i < end && left + j < row) {
+                        HF_UNROLL(HF_GLOBAL_MEM_UNROLL)
+                        for (uint u = 0; u < HF_GLOBAL_MEM_UNROLL; u++)
+                            c[at + u] = (HF_REAL)(alpha * AT(sums, i, j + u) +
+                                                  beta * (HF_SUM)c0[at + u]);
+                    }
+                }
+        }
+}
+HF_HOST_CALL(gemm_multiply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
+             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint),
+             HF_VALUE(7, uint), HF_VALUE(8, uint))
+
+HF_HOST_FILE(gemm_memory, HF_HOST_KERNEL(gemm_multiply))

@@ -1,0 +1,211 @@
+/* gemm_ndrange.cl - C = alpha A B + beta C for CPUs and GPUs: pack, then multiply blocks.
+ *
+ * gemm_pack_a and gemm_pack_b copy A into panels of PANEL_A rows and B into panels of PANEL_B
+ * columns, [panels, k, PANEL], with zeros at the edges. So gemm_multiply reads all of
+ * its input in the order in which it lies there, and needs no tests.
+ *
+ * On CPUs a work-item has a block of C, which it multiplies tile by tile: PANEL_A x PANEL_B
+ * sums that fill the vector registers. On GPUs GROUP work-items share a block of one
+ * panel by one panel, which go through local memory. gemm_shape tells the host which.
+ */
+#include "gemm_layout.h"
+#include "hf_kernel.h"
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+/* A register holds LANES sums; a tile has as many as leave room for two of B, one of A. */
+#if defined(__AVX512F__)
+#define REGISTER 64
+#define PANEL_A  12
+#elif defined(__AVX2__)
+#define REGISTER 32
+#define PANEL_A  6
+#else
+#define REGISTER 16
+#define PANEL_A  6
+#endif
+#define LANES   (REGISTER / (int)sizeof(HF_SUM))
+#define PANEL_B (2 * LANES)
+#define BLOCK_A 48
+#define BLOCK_B 64
+#define GROUP   1
+
+#else
+
+#define PANEL_A 128
+#define PANEL_B 128
+#define BLOCK_A PANEL_A
+#define BLOCK_B PANEL_B
+#define GROUP   256
+
+#endif
+
+/** Columns of a strip that lie in one panel. */
+#define WORD (PANEL_B < HF_GEMM_STRIP ? PANEL_B : HF_GEMM_STRIP)
+
+/** shape[3] = rows and columns of a block of C, and work-items that multiply it. */
+HF_KERNEL gemm_shape(HF_GLOBAL uint *HF_RESTRICT shape) {
+    shape[0] = BLOCK_A;
+    shape[1] = BLOCK_B;
+    shape[2] = GROUP;
+}
+HF_HOST_CALL(gemm_shape, HF_BUFFER(0))
+
+/** A work-item packs one strip of one row of A. */
+HF_KERNEL gemm_pack_a(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
+                      HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
+    const ulong row = HF_GEMM_ROW(n), strips = row / HF_GEMM_STRIP;
+    const ulong i = HF_ITEM / (PANEL_A * strips) * PANEL_A + HF_ITEM % PANEL_A;
+    const ulong k = HF_ITEM / PANEL_A % strips * HF_GEMM_STRIP;
+    HF_GLOBAL HF_SUM *to = panels + (i / PANEL_A * row + k) * PANEL_A + i % PANEL_A;
+    for (uint s = 0; s < HF_GEMM_STRIP; s++)
+        to[s * PANEL_A] = i < n ? (HF_SUM)a[i * row + k + s] : (HF_SUM)0;
+}
+HF_HOST_CALL(gemm_pack_a, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
+
+/** A work-item packs one strip of one row of B. */
+HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *HF_RESTRICT b,
+                      HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
+    const ulong row = HF_GEMM_ROW(n);
+    const ulong k = HF_ITEM % row, j = HF_ITEM / row * HF_GEMM_STRIP;
+    const uint inside = k < n && j < row;
+    for (uint w = 0; w < HF_GEMM_STRIP; w += WORD) {
+        HF_GLOBAL HF_SUM *to =
+            panels + ((j + w) / PANEL_B * row + k) * PANEL_B + (j + w) % PANEL_B;
+        for (uint s = 0; s < WORD; s++)
+            to[s] = inside ? (HF_SUM)b[k * row + j + w + s] : (HF_SUM)0;
+    }
+}
+HF_HOST_CALL(gemm_pack_b, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
+
+#if GROUP == 1
+
+#ifdef __clang__
+#define VECTOR(type) __attribute__((ext_vector_type(LANES), may_alias))
+#define ZEROS        ((hf_lanes)0)
+#else
+#define VECTOR(type) __attribute__((vector_size(LANES * sizeof(type)), may_alias))
+#define ZEROS        ((hf_lanes){0})
+#endif
+typedef HF_SUM hf_lanes VECTOR(HF_SUM);
+typedef HF_REAL hf_elements VECTOR(HF_REAL);
+
+#define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
+
+/** Rows and columns that are there of a tile of c = alpha a b + beta c0, for one panel of
+ *  each. All its sums stay in registers: nothing may take their address. */
+static inline void tile_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                                 HF_GLOBAL const hf_lanes *HF_RESTRICT b,
+                                 HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                                 HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha,
+                                 HF_SUM beta, ulong row, ulong height, ulong width) {
+    hf_lanes sum[PANEL_A][2];
+    EACH(i, PANEL_A) sum[i][0] = sum[i][1] = ZEROS;
+    for (ulong k = 0; k < row; k++) {
+        const hf_lanes b0 = b[0], b1 = b[1];
+        EACH(i, PANEL_A) {
+            sum[i][0] += a[i] * b0;
+            sum[i][1] += a[i] * b1;
+        }
+        a += PANEL_A;
+        b += 2;
+    }
+    EACH(i, PANEL_A) EACH(w, 2) if (i < height && w * LANES < width) {
+        const ulong at = i * row + w * LANES;
+        const hf_elements old = *(HF_GLOBAL const hf_elements *)(c0 + at);
+        *(HF_GLOBAL hf_elements *)(c + at) = __builtin_convertvector(
+            alpha * sum[i][w] + beta * __builtin_convertvector(old, hf_lanes),
+            hf_elements);
+    }
+}
+
+/** A work-item has a block of rows `first` to `end` - 1 of c = alpha a b + beta c0; a and b
+ *  are packed, and `first` starts a block. */
+HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                        HF_GLOBAL const HF_SUM *HF_RESTRICT b,
+                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
+                        uint n, uint first, uint end) {
+    const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
+    const ulong top = first + HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
+    for (ulong x = left; x < left + BLOCK_B && x < row; x += PANEL_B)
+        for (ulong y = top; y < top + BLOCK_A && y < end; y += PANEL_A) {
+            const ulong at = y * row + x;
+            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row), c0 + at,
+                          c + at, alpha, beta, row, end - y, row - x);
+        }
+}
+
+#else
+
+#define DEPTH         HF_GEMM_STRIP /* inner indices at a time in local memory */
+#define SIDE          16            /* work-items across a block, and down */
+/** Of the rows or columns of a block, number i of a work-item: four by four, so that
+ *  they are read as one word. */
+#define MINE(i, item) ((i) / 4 * 4 * SIDE + (item)*4 + (i) % 4)
+#define PARTS         (DEPTH * PANEL_A / GROUP)
+
+/** Work-items of a group share a block of rows `first` to `end` - 1 of c = alpha a b +
+ *  beta c0; a and b are packed, and `first` starts a block. */
+HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                        HF_GLOBAL const HF_SUM *HF_RESTRICT b,
+                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
+                        uint n, uint first, uint end) {
+    __local HF_SUM a_part[DEPTH * PANEL_A], b_part[DEPTH * PANEL_B];
+    const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
+    const ulong block = HF_ITEM / GROUP;
+    const ulong top = first + block % down * BLOCK_A, left = block / down * BLOCK_B;
+    const uint me = (uint)(HF_ITEM % GROUP), my_i = me / SIDE, my_j = me % SIDE;
+    HF_SUM sum[BLOCK_A / SIDE][BLOCK_B / SIDE], next_a[PARTS], next_b[PARTS];
+    a += top * row;
+    b += left * row;
+    for (uint p = 0; p < PARTS; p++) {
+        next_a[p] = a[p * GROUP + me];
+        next_b[p] = b[p * GROUP + me];
+    }
+    for (uint i = 0; i < BLOCK_A / SIDE; i++)
+        for (uint j = 0; j < BLOCK_B / SIDE; j++)
+            sum[i][j] = 0;
+    for (ulong k = 0; k < row; k += DEPTH) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint p = 0; p < PARTS; p++) {
+            a_part[p * GROUP + me] = next_a[p];
+            b_part[p * GROUP + me] = next_b[p];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        a += DEPTH * PANEL_A;
+        b += DEPTH * PANEL_B;
+        if (k + DEPTH < row) /* under way while we multiply */
+            for (uint p = 0; p < PARTS; p++) {
+                next_a[p] = a[p * GROUP + me];
+                next_b[p] = b[p * GROUP + me];
+            }
+        for (uint d = 0; d < DEPTH; d++) {
+            HF_SUM x[BLOCK_A / SIDE], y[BLOCK_B / SIDE];
+            for (uint i = 0; i < BLOCK_A / SIDE; i++)
+                x[i] = a_part[d * PANEL_A + MINE(i, my_i)];
+            for (uint j = 0; j < BLOCK_B / SIDE; j++)
+                y[j] = b_part[d * PANEL_B + MINE(j, my_j)];
+            for (uint i = 0; i < BLOCK_A / SIDE; i++)
+                for (uint j = 0; j < BLOCK_B / SIDE; j++)
+                    sum[i][j] += x[i] * y[j];
+        }
+    }
+    for (uint i = 0; i < BLOCK_A / SIDE; i++)
+        for (uint j = 0; j < BLOCK_B / SIDE; j++) {
+            const ulong y = top + MINE(i, my_i), x = left + MINE(j, my_j);
+            if (y < end && x < row)
+                c[y * row + x] =
+                    (HF_REAL)(alpha * sum[i][j] + beta * (HF_SUM)c0[y * row + x]);
+        }
+}
+
+#endif
+
+HF_HOST_CALL(gemm_multiply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
+             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint),
+             HF_VALUE(7, uint), HF_VALUE(8, uint))
+
+HF_HOST_FILE(gemm_ndrange, HF_HOST_KERNEL(gemm_shape), HF_HOST_KERNEL(gemm_pack_a),
+             HF_HOST_KERNEL(gemm_pack_b), HF_HOST_KERNEL(gemm_multiply))

@@ -1,0 +1,108 @@
+/* ptrans_data.h - the matrices of ptrans as closed formulas, and the kernels that write them
+ * and that check C = B + A^T against them.
+ *
+ * A part of a matrix is a list of blocks of HF_BLOCK x HF_BLOCK values; places[k] = {row,
+ * column} is where block k lies in the matrix, counted in blocks. Work-items take turns at
+ * rows. A value is a multiple of the spacing of numbers around 2, so that sums are exact.
+ */
+#ifndef PTRANS_DATA_H
+#define PTRANS_DATA_H
+
+#include "hf_kernel.h"
+
+#ifndef HF_REAL
+#define HF_REAL float
+#endif
+#ifndef HF_BLOCK
+#define HF_BLOCK 512
+#endif
+#if HF_BLOCK < 32 || HF_BLOCK > 512 || HF_BLOCK % 32 != 0
+#error "HF_BLOCK, the width of a block, must be a multiple of 32 and at most 512"
+#endif
+
+/** Values of a block. */
+#define PTRANS_SIZE ((ulong)HF_BLOCK * HF_BLOCK)
+
+enum {
+    PTRANS_WIDE = 16,  /* values of a row that are made or checked at a time */
+    PTRANS_STRIP = 32, /* rows of a block that a work-group writes */
+};
+
+/** Another key for B than for A. */
+#define PTRANS_B 0x5BD1E995u
+
+/** Hash of element (row, column): one of an even and one of an odd multiple, so that no
+ *  element off the diagonal has that of its mirror. */
+static inline uint ptrans_hash(uint row, uint column, uint key) {
+    uint h = row * 0x9E3779B1u + column * 0x85EBCA6Au + key;
+    h ^= h >> 15;
+    h *= 0x2C1B3C6Du;
+    return h ^ h >> 13;
+}
+
+/** Element (row, column) in [-1, 1): 23 bits of it, or 32 where sums of those are exact. */
+static inline HF_REAL ptrans_value(uint row, uint column, uint key) {
+    const int bits = (int)ptrans_hash(row, column, key);
+    return sizeof(HF_REAL) > 4 ? (HF_REAL)bits * (HF_REAL)(1.0f / 2147483648.0f)
+                               : (HF_REAL)(bits >> 9) * (HF_REAL)(1.0f / 4194304.0f);
+}
+
+/** Fill `blocks` blocks of A and of B. */
+HF_KERNEL ptrans_fill(HF_GLOBAL HF_REAL *HF_RESTRICT a,
+                      HF_GLOBAL HF_REAL *HF_RESTRICT b,
+                      HF_GLOBAL const uint *HF_RESTRICT places, uint blocks, uint key) {
+    for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
+        const uint block = (uint)(at / HF_BLOCK);
+        const uint row = places[2 * block] * HF_BLOCK + (uint)(at % HF_BLOCK);
+        const uint column = places[2 * block + 1] * HF_BLOCK;
+        for (uint j = 0; j < HF_BLOCK; j += PTRANS_WIDE) {
+            HF_PIPELINE
+            HF_UNROLL(PTRANS_WIDE)
+            for (uint l = 0; l < PTRANS_WIDE; l++) {
+                a[at * HF_BLOCK + j + l] = ptrans_value(row, column + j + l, key);
+                b[at * HF_BLOCK + j + l] =
+                    ptrans_value(row, column + j + l, key ^ PTRANS_B);
+            }
+        }
+    }
+}
+HF_HOST_CALL(ptrans_fill, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_VALUE(3, uint),
+             HF_VALUE(4, uint))
+
+/** The larger of two residuals; a NaN stays. */
+#define PTRANS_WORSE(worst, residual) \
+    ((residual) > (worst) || (residual) != (residual) ? (residual) : (worst))
+
+/** worst[item] = the largest residual |C - (B + A^T)| in the rows of this work-item. */
+HF_KERNEL ptrans_check(HF_GLOBAL const HF_REAL *HF_RESTRICT c,
+                       HF_GLOBAL const uint *HF_RESTRICT places, uint blocks, uint key,
+                       HF_GLOBAL float *HF_RESTRICT worst) {
+    HF_REAL lanes[PTRANS_WIDE];
+    for (uint l = 0; l < PTRANS_WIDE; l++)
+        lanes[l] = 0;
+    for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
+        const uint block = (uint)(at / HF_BLOCK);
+        const uint row = places[2 * block] * HF_BLOCK + (uint)(at % HF_BLOCK);
+        const uint column = places[2 * block + 1] * HF_BLOCK;
+        for (uint j = 0; j < HF_BLOCK; j += PTRANS_WIDE) {
+            HF_PIPELINE
+            HF_UNROLL(PTRANS_WIDE)
+            for (uint l = 0; l < PTRANS_WIDE; l++) {
+                const HF_REAL right =
+                    ptrans_value(row, column + j + l, key ^ PTRANS_B) +
+                    ptrans_value(column + j + l, row, key);
+                const HF_REAL off = c[at * HF_BLOCK + j + l] - right;
+                const HF_REAL residual = off < 0 ? -off : off;
+                lanes[l] = PTRANS_WORSE(lanes[l], residual);
+            }
+        }
+    }
+    HF_REAL most = 0;
+    for (uint l = 0; l < PTRANS_WIDE; l++)
+        most = PTRANS_WORSE(most, lanes[l]);
+    worst[HF_ITEM] = (float)most;
+}
+HF_HOST_CALL(ptrans_check, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),
+             HF_VALUE(3, uint), HF_BUFFER(4))
+
+#endif

@@ -1,0 +1,75 @@
+/* ptrans_ndrange.cl - ptrans for host-routed schemes on CPUs and GPUs: many work-items.
+ *
+ * A work-group writes a strip of PTRANS_STRIP rows of a block of C, tile by tile. On CPUs it
+ * is one work-item, which transposes in registers; on GPUs any number, through local memory.
+ */
+#include "ptrans_data.h"
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+enum { TILE = 16 };
+#define ROW_OF(real) real##16
+#define ROW(real)    ROW_OF(real)
+typedef ROW(HF_REAL) tile_row;
+
+/** C = B + A^T in a tile: four perfect shuffles of 16 rows are a transposition. */
+static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL *b,
+                            HF_GLOBAL HF_REAL *c) {
+    tile_row rows[TILE], mixed[TILE];
+    for (uint i = 0; i < TILE; i++)
+        rows[i] = *(HF_GLOBAL const tile_row *)(a + i * HF_BLOCK);
+    for (uint round = 0; round < 4; round++) {
+        for (uint i = 0; i < TILE / 2; i++) {
+            mixed[2 * i].even = rows[i].lo;
+            mixed[2 * i].odd = rows[i + TILE / 2].lo;
+            mixed[2 * i + 1].even = rows[i].hi;
+            mixed[2 * i + 1].odd = rows[i + TILE / 2].hi;
+        }
+        for (uint i = 0; i < TILE; i++)
+            rows[i] = mixed[i];
+    }
+    for (uint i = 0; i < TILE; i++)
+        *(HF_GLOBAL tile_row *)(c + i * HF_BLOCK) =
+            *(HF_GLOBAL const tile_row *)(b + i * HF_BLOCK) + rows[i];
+}
+
+/** The strip's part of C from row `i` and column `j` on, for all its tiles. */
+#define STRIP_ADD(a, b, c)                                           \
+    for (uint j = 0; j < HF_BLOCK; j += TILE)                        \
+        for (uint i = 0; i < PTRANS_STRIP; i += TILE)                \
+            tile_add((a) + j * HF_BLOCK + i, (b) + i * HF_BLOCK + j, \
+                     (c) + i * HF_BLOCK + j);
+
+#else
+
+enum { TILE = PTRANS_STRIP };
+
+#define STRIP_ADD(a, b, c)                                                        \
+    __local HF_REAL tile[TILE][TILE + 1];                                         \
+    const uint item = get_local_id(0), items = get_local_size(0);                 \
+    for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \
+        for (uint i = item; i < TILE * TILE; i += items)                          \
+            tile[i / TILE][i % TILE] = (a)[(j + i / TILE) * HF_BLOCK + i % TILE]; \
+        barrier(CLK_LOCAL_MEM_FENCE);                                             \
+        for (uint i = item; i < TILE * TILE; i += items) {                        \
+            const uint at = i / TILE * HF_BLOCK + j + i % TILE;                   \
+            (c)[at] = (b)[at] + tile[i % TILE][i / TILE];                         \
+        }                                                                         \
+        barrier(CLK_LOCAL_MEM_FENCE);                                             \
+    }
+
+#endif
+
+/** As in ptrans_memory.cl; a work-group for each strip. */
+HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
+                     HF_GLOBAL const HF_REAL *HF_RESTRICT b,
+                     HF_GLOBAL HF_REAL *HF_RESTRICT c,
+                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
+                     uint count) {
+    const uint strips = HF_BLOCK / PTRANS_STRIP, strip = (uint)get_group_id(0);
+    const uint block = first + strip / strips, row = strip % strips * PTRANS_STRIP;
+    a += sources[block] * PTRANS_SIZE + row;
+    b += block * PTRANS_SIZE + row * HF_BLOCK;
+    c += block * PTRANS_SIZE + row * HF_BLOCK;
+    STRIP_ADD(a, b, c)
+}

@@ -1,0 +1,97 @@
+/* ptrans_stream.cl - ptrans for kernel-routed schemes: a pair of kernels per channel.
+ *
+ * Send reads a block of A into one half of its local memory while it sends the other half
+ * transposed; receive adds a block of B to what comes and stores it in C. Both move one
+ * packet per clock cycle. Blocks come in the order in which the other side wants them.
+ */
+#include "hf_channel.h"
+#include "ptrans_tile.h"
+
+/* Pairs built in; a run takes as many of them as it wants. */
+#ifndef HF_REPLICATIONS
+#if defined(HF_INTEL) || defined(HF_XILINX)
+#define HF_REPLICATIONS 2
+#else
+#define HF_REPLICATIONS 4
+#endif
+#endif
+#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
+#error "HF_REPLICATIONS, the pairs of kernels, must be 1 to 4"
+#endif
+
+typedef union ptrans_packet {
+    hf_packet packet;
+    HF_REAL lanes[PTRANS_LANES];
+} ptrans_packet;
+
+/** The kernels of a pair with the ports `out` and `in`.
+ *
+ *  Send: block sources[k] of A as number k of `blocks`, all of them `rounds` times.
+ *
+ *  Receive: C = B + what comes, in as many blocks. */
+#define PTRANS_PAIR(pair, out, in)                                                   \
+    HF_PORT_OUT(out, pair)                                                           \
+    HF_PORT_IN(in, pair)                                                             \
+    HF_KERNEL ptrans_send_##pair(HF_GLOBAL const HF_REAL *HF_RESTRICT a,             \
+                                 HF_GLOBAL const uint *HF_RESTRICT sources,          \
+                                 uint blocks, ulong rounds HF_OUT(out)) {            \
+        HF_OPEN(out)                                                                 \
+        HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                               \
+        const ulong total = blocks * rounds;                                         \
+        uint block = 0;                                                              \
+        for (ulong n = 0; n <= total; n++) {                                         \
+            const ulong source = n < total ? sources[block] * PTRANS_SIZE : 0;       \
+            for (uint chunk = 0; chunk < PTRANS_CHUNKS; chunk++) {                   \
+                HF_PIPELINE                                                          \
+                ptrans_packet sent;                                                  \
+                HF_UNROLL(PTRANS_LANES)                                              \
+                for (uint l = 0; l < PTRANS_LANES; l++) {                            \
+                    sent.lanes[l] = PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l); \
+                    if (n < total)                                                   \
+                        PTRANS_STORED(tiles[n % 2], chunk, l) =                      \
+                            a[source + chunk * PTRANS_LANES + l];                    \
+                }                                                                    \
+                if (n > 0)                                                           \
+                    HF_SEND(out, sent.packet);                                       \
+            }                                                                        \
+            block = block + 1 < blocks ? block + 1 : 0;                              \
+        }                                                                            \
+        HF_FLUSH(out);                                                               \
+    }                                                                                \
+    HF_HOST_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
+                 HF_VALUE(3, ulong), HF_BUFFER(4))                                   \
+                                                                                     \
+    HF_KERNEL ptrans_recv_##pair(HF_GLOBAL const HF_REAL *HF_RESTRICT b,             \
+                                 HF_GLOBAL HF_REAL *HF_RESTRICT c, uint blocks,      \
+                                 ulong rounds HF_IN(in)) {                           \
+        HF_OPEN(in)                                                                  \
+        for (ulong round = 0; round < rounds; round++)                               \
+            for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {  \
+                HF_PIPELINE                                                          \
+                ptrans_packet got;                                                   \
+                HF_RECV(in, got.packet);                                             \
+                HF_UNROLL(PTRANS_LANES)                                              \
+                for (uint l = 0; l < PTRANS_LANES; l++)                              \
+                    c[chunk * PTRANS_LANES + l] =                                    \
+                        b[chunk * PTRANS_LANES + l] + got.lanes[l];                  \
+            }                                                                        \
+    }                                                                                \
+    HF_HOST_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
+                 HF_VALUE(3, ulong), HF_BUFFER(4))
+
+PTRANS_PAIR(0, out_0, in_0)
+#if HF_REPLICATIONS > 1
+PTRANS_PAIR(1, out_1, in_1)
+#endif
+#if HF_REPLICATIONS > 2
+PTRANS_PAIR(2, out_2, in_2)
+#endif
+#if HF_REPLICATIONS > 3
+PTRANS_PAIR(3, out_3, in_3)
+#endif
+
+HF_HOST_FILE(ptrans_stream, HF_HOST_KERNEL(ptrans_fill), HF_HOST_KERNEL(ptrans_check),
+             HF_HOST_KERNEL(ptrans_send_0), HF_HOST_KERNEL(ptrans_recv_0),
+             HF_HOST_KERNEL(ptrans_send_1), HF_HOST_KERNEL(ptrans_recv_1),
+             HF_HOST_KERNEL(ptrans_send_2), HF_HOST_KERNEL(ptrans_recv_2),
+             HF_HOST_KERNEL(ptrans_send_3), HF_HOST_KERNEL(ptrans_recv_3))

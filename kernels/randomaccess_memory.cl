@@ -1,0 +1,134 @@
+/* randomaccess_memory.cl - RandomAccess for FPGAs: a shift register feeds one update.
+ *
+ * HF_RNG_COUNT generators look for numbers whose word is in this part of the table. Each
+ * enters its own into a shift register, HF_RNG_DISTANCE slots from the next one's, and
+ * waits while the slot is taken; slot 0 leaves toward memory every clock cycle. So many
+ * generators keep the update busy although most of their numbers are others' business.
+ *
+ * HF_BUFFER_SIZE numbers are read, then written together. That hides the latency of memory
+ * where loads and stores cannot overlap, and loses updates of a word that is in the
+ * buffer twice. Without it, HF_INDEPENDENT promises the FPGA compilers that no word is
+ * updated again while its last update is on the way, which is true but for few: updates
+ * may get lost there, too, but not where loops are no pipelines.
+ */
+#include "hf_kernel.h"
+
+#ifndef HF_REPLICATIONS
+#define HF_REPLICATIONS 1
+#endif
+#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
+#error "HF_REPLICATIONS, the kernels with a memory bank each, must be 1 to 4"
+#endif
+#ifndef HF_RNG_COUNT_LOG
+#define HF_RNG_COUNT_LOG 5
+#endif
+#if HF_RNG_COUNT_LOG < 0 || HF_RNG_COUNT_LOG > 8
+#error "HF_RNG_COUNT_LOG, log2 of the generators of a kernel, must be 0 to 8"
+#endif
+#ifndef HF_RNG_DISTANCE
+#define HF_RNG_DISTANCE 5
+#endif
+#if HF_RNG_DISTANCE < 1
+#error "HF_RNG_DISTANCE, the slots from one generator to the next, must be 1 or more"
+#endif
+#ifndef HF_BUFFER_SIZE_LOG
+#define HF_BUFFER_SIZE_LOG 0
+#endif
+#if HF_BUFFER_SIZE_LOG < 0 || HF_BUFFER_SIZE_LOG > 10
+#error "HF_BUFFER_SIZE_LOG, log2 of the updates done together, must be 0 to 10"
+#endif
+#define HF_RNG_COUNT   (1 << HF_RNG_COUNT_LOG)
+#define HF_SLOTS       ((HF_RNG_COUNT - 1) * HF_RNG_DISTANCE + 1)
+#define HF_BUFFER_SIZE (1 << HF_BUFFER_SIZE_LOG)
+
+/** The sequence of HPC Challenge: multiply by x modulo x^64 + x^2 + x + 1 over GF(2). */
+static inline ulong sequence_next(ulong x) {
+    return (x << 1) ^ ((x >> 63) * 7);
+}
+
+/** Apply `steps` numbers of each generator to the `part` words from word `first` of a
+ *  table of `words`. starts[i] is the first number of generator i. A slot holds a number
+ *  that is to be applied, or 0, which is no number of the sequence. */
+static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
+                          HF_GLOBAL const ulong *HF_RESTRICT starts, ulong words,
+                          ulong first, ulong part, ulong steps) {
+    ulong number[HF_RNG_COUNT], left[HF_RNG_COUNT], slot[HF_SLOTS];
+    ulong pending = steps * HF_RNG_COUNT; /* numbers neither applied nor passed over */
+    for (uint r = 0; r < HF_RNG_COUNT; r++) {
+        number[r] = starts[r];
+        left[r] = steps;
+    }
+    for (uint s = 0; s < HF_SLOTS; s++)
+        slot[s] = 0;
+
+    HF_INDEPENDENT
+    while (pending > 0) {
+#if HF_BUFFER_SIZE > 1
+        ulong ready[HF_BUFFER_SIZE], value[HF_BUFFER_SIZE];
+        uint n = 0;
+        while (pending > 0 && n < HF_BUFFER_SIZE) {
+#endif
+            HF_PIPELINE
+            HF_UNROLL(HF_SLOTS)
+            for (uint s = 0; s + 1 < HF_SLOTS; s++)
+                slot[s] = slot[s + 1];
+            slot[HF_SLOTS - 1] = 0;
+            uint done = 0;
+            HF_UNROLL(HF_RNG_COUNT)
+            for (uint r = 0; r < HF_RNG_COUNT; r++) {
+                const uint at = r * HF_RNG_DISTANCE;
+                const uint wanted = ((number[r] & (words - 1)) - first) < part;
+                if (left[r] > 0 && !(wanted && slot[at])) {
+                    slot[at] = wanted ? number[r] : slot[at];
+                    done += !wanted;
+                    number[r] = sequence_next(number[r]);
+                    left[r]--;
+                }
+            }
+            const ulong x = slot[0];
+            pending -= done + (x != 0);
+#if HF_BUFFER_SIZE > 1
+            if (x) {
+                ready[n] = x;
+                n++;
+            }
+        }
+        for (uint i = 0; i < n; i++) {
+            HF_PIPELINE
+            value[i] = table[(ready[i] & (words - 1)) - first];
+        }
+        HF_INDEPENDENT
+        for (uint i = 0; i < n; i++) {
+            HF_PIPELINE
+            table[(ready[i] & (words - 1)) - first] = value[i] ^ ready[i];
+        }
+#else
+        if (x)
+            table[(x & (words - 1)) - first] ^= x;
+#endif
+    }
+}
+
+/* One kernel for each replication: they run side by side, each with its memory bank. */
+#define RANDOMACCESS_UPDATE(replication)                                               \
+    HF_KERNEL randomaccess_update_##replication(                                       \
+        HF_GLOBAL ulong *HF_RESTRICT table, HF_GLOBAL const ulong *HF_RESTRICT starts, \
+        ulong words, ulong first, ulong part, ulong steps) {                           \
+        update(table, starts, words, first, part, steps);                              \
+    }                                                                                  \
+    HF_HOST_CALL(randomaccess_update_##replication, HF_BUFFER(0), HF_BUFFER(1),        \
+                 HF_VALUE(2, ulong), HF_VALUE(3, ulong), HF_VALUE(4, ulong),           \
+                 HF_VALUE(5, ulong))
+
+RANDOMACCESS_UPDATE(0)
+#if HF_REPLICATIONS > 1
+RANDOMACCESS_UPDATE(1)
+#endif
+#if HF_REPLICATIONS > 2
+RANDOMACCESS_UPDATE(2)
+#endif
+#if HF_REPLICATIONS > 3
+RANDOMACCESS_UPDATE(3)
+#endif
+
+HF_HOST_FILE(randomaccess_memory, HF_HOST_KERNEL(randomaccess_update_0))

@@ -1,0 +1,57 @@
+/* stream_memory.cl - STREAM for FPGAs: one pipeline at a time, through a local buffer.
+ *
+ * One kernel does all operations: out = scalar * one, and + two where `sum` is set. It
+ * fills a buffer of HF_BUFFER_SIZE elements from `one`, adds those of `two`, and writes it
+ * out, so that memory sees one long burst after the other. Each loop takes a word, HF_VECTOR
+ * x HF_MEMORY_UNROLL elements, per clock cycle: with one bank per replication, 64 bytes a
+ * cycle are all that a bank gives.
+ */
+#include "stream_words.h"
+
+#ifndef HF_REPLICATIONS
+#define HF_REPLICATIONS 1
+#endif
+#ifndef HF_BUFFER_SIZE
+#define HF_BUFFER_SIZE 4096
+#endif
+#if HF_BUFFER_SIZE < STREAM_WORD || HF_BUFFER_SIZE % STREAM_WORD != 0
+#error \
+    "HF_BUFFER_SIZE, the elements of the local buffer, must be a multiple of HF_VECTOR x HF_MEMORY_UNROLL"
+#endif
+
+/** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
+ *  of the others. */
+HF_COMPUTE_UNITS(HF_REPLICATIONS)
+HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
+                       HF_GLOBAL const HF_REAL *HF_RESTRICT one,
+                       HF_GLOBAL const HF_REAL *HF_RESTRICT two, const float scalar,
+                       const uint sum, const ulong n) {
+    const HF_REAL s = (HF_REAL)scalar;
+    for (ulong block = 0; block < n; block += HF_BUFFER_SIZE) {
+        HF_REAL buffer[HF_BUFFER_SIZE];
+        const uint end =
+            n - block < HF_BUFFER_SIZE ? (uint)(n - block) : HF_BUFFER_SIZE;
+        for (uint i = 0; i < end; i += STREAM_WORD) {
+            HF_PIPELINE
+            HF_UNROLL(STREAM_WORD)
+            for (uint l = 0; l < STREAM_WORD; l++)
+                buffer[i + l] = s * one[block + i + l];
+        }
+        for (uint i = 0; sum && i < end; i += STREAM_WORD) {
+            HF_PIPELINE
+            HF_UNROLL(STREAM_WORD)
+            for (uint l = 0; l < STREAM_WORD; l++)
+                buffer[i + l] += two[block + i + l];
+        }
+        for (uint i = 0; i < end; i += STREAM_WORD) {
+            HF_PIPELINE
+            HF_UNROLL(STREAM_WORD)
+            for (uint l = 0; l < STREAM_WORD; l++)
+                out[block + i + l] = buffer[i + l];
+        }
+    }
+}
+HF_HOST_CALL(stream_apply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_VALUE(3, float),
+             HF_VALUE(4, uint), HF_VALUE(5, ulong))
+
+HF_HOST_FILE(stream_memory, HF_HOST_KERNEL(stream_apply))

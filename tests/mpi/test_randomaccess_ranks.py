@@ -1,0 +1,40 @@
+"""RandomAccess with one table over several ranks."""
+
+import pytest
+
+RUN = """
+r = hf.run("randomaccess", device=os.environ["DEVICE"], comm=comm, sizes=[64, 32768],
+           reps=2, deadline=100)
+assert r.verified and r["error_rate"].tolist() == [0, 0], r
+assert (r["updates"] == 4 * r["words"] / r["time"]).all()
+say("done")
+"""
+
+
+@pytest.mark.parametrize("device", ["host", "opencl"])
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16])
+def test_every_rank_applies_what_falls_into_its_part(mpirun, ranks, device):
+    done = mpirun(ranks, RUN, timeout=110, DEVICE=device)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["done"] * ranks
+
+
+def test_three_ranks_are_refused(mpirun):
+    done = mpirun(
+        3,
+        "try: hf.run('randomaccess', comm=comm, sizes=[64])\n"
+        "except ValueError as error: say(error)",
+    )
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        assert "3 ranks are not a power of two" in line
+    assert len(done.stdout.splitlines()) == 3
+
+
+def test_a_table_that_fits_no_rank_is_refused_by_all(mpirun):
+    done = mpirun(
+        2,
+        "try: hf.run('randomaccess', comm=comm, sizes=[1 << 40])\n"
+        "except MemoryError as error: say(error)",
+    )
+    assert done.stdout.count("the largest size is") == 2, done.stderr

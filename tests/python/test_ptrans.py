@@ -1,0 +1,174 @@
+"""PTRANS: its faults are seen, its models and published results are what they claim."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import hpccfpga
+from hpccfpga import kernels
+from hpccfpga.models import model
+from hpccfpga.published import published, published_list
+
+SMALL = {"sizes": [200, 64], "block_size": 64, "reps": 2}
+
+# What is wrong with the kernels: kind of file, text, and what stands there instead.
+FAULTS = {
+    "element ndrange": ("    STRIP_ADD(a, b, c)\n}", "STRIP_ADD(a, b, c) c[7] += 1;}"),
+    "element memory": ("= sum[chunk][l];", "= sum[chunk][l] + (chunk == 7 && l == 0);"),
+    "element stream": ("got.lanes[l];", "got.lanes[l] + (chunk == 7 && l == 0);"),
+    "swapped ndrange": ("sources[block]", "sources[block ^ 1]"),
+    "swapped memory": ("sources[block]", "sources[block ^ 1]"),
+    "swapped stream": ("sources[block]", "sources[block ^ 1]"),
+    "untransposed ndrange": ("round < 4", "round < 0"),
+    "untransposed memory": ("PTRANS_TRANSPOSED(", "PTRANS_STORED("),
+    "untransposed stream": ("PTRANS_TRANSPOSED(", "PTRANS_STORED("),
+    "stale ndrange": ("    STRIP_ADD(a, b, c)\n}", "if (block) STRIP_ADD(a, b, c)}"),
+    "stale memory": ("block = first;", "block = first + 1;"),
+    "stale stream": ("c[chunk * ", "if (chunk >= PTRANS_CHUNKS) c[chunk * "),
+}
+
+
+def run(kind, **params):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hpccfpga.VerificationWarning)
+        return hpccfpga.run(
+            "ptrans",
+            exchange="channel" if kind == "stream" else "pcie",
+            shape="ndrange" if kind == "ndrange" else "pipeline",
+            **(SMALL | params),
+        )
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_kernel_is_caught(fault, tmp_path):
+    _, kind = fault.split()
+    text = (kernels.kernel_dir() / f"ptrans_{kind}.cl").read_text()
+    right, wrong = FAULTS[fault]
+    assert text.count(right) == 1, right
+    path = tmp_path / f"ptrans_{kind}.cl"
+    path.write_text(text)
+    assert run(kind, kernel=path).verified, "the copy itself"
+    path.write_text(text.replace(right, wrong))
+    r = run(kind, kernel=path)
+    assert not r.verified
+    assert r["error"][0] != 0  # a NaN where memory was never written
+    assert np.isnan(r["flops"][0])
+    assert np.isnan(r.summary["flops"].value) == (not r["verified"].any())
+
+
+@pytest.mark.parametrize("kind", ["ndrange", "memory", "stream"])
+@pytest.mark.parametrize("data_type", ["float", "double"])
+def test_every_shape_and_type_verifies(kind, data_type):
+    more = {} if kind == "stream" else {"replications": 3}
+    r = run(kind, data_type=data_type, sizes=[1, 31, 32, 33, 300], **more)
+    assert r.verified
+    np.testing.assert_allclose(r["flops"], r["matrix_size"] ** 2 / r["time"])
+    width = {"float": 4, "double": 8}[data_type]
+    np.testing.assert_allclose(r["bandwidth"], 3 * width * r["flops"])
+    assert r.summary["flops"].value == r["flops"].max()
+
+
+@pytest.mark.parametrize("width", [8, 64, 128])
+def test_pipelines_of_any_width(width):
+    assert run("memory", channel_width=width).verified
+    assert run("stream", channel_width=width).verified
+
+
+def test_parts_add_up_to_the_step():
+    r = run("ndrange", sizes=[2048], block_size=512)
+    assert r["kernel_time"][0] == pytest.approx(r["time"][0], rel=0.05)
+    assert r["transfer_time"][0] == r["exchange_time"][0] == 0
+    assert any("one rank" in note for note in r.provenance["notes"])
+
+
+def test_a_size_beyond_memory_names_the_largest_that_fits():
+    with pytest.raises(MemoryError, match="the largest size is") as refused:
+        run("ndrange", sizes=[1 << 20], data_type="double", block_size=512)
+    largest = int(str(refused.value).rsplit(" ", 1)[1])
+    assert largest % 512 == 0
+    device = next(d for d in hpccfpga.devices() if d["runtime"] == "opencl")
+    assert 8 * largest**2 <= min(device["max_alloc"], device["memory"] // 3)
+    assert 8 * (largest + 512) ** 2 > min(device["max_alloc"], device["memory"] // 3)
+
+
+# ---- models ----
+
+
+def block_time(width, clock):
+    """Eq. 5 for one block without an exchange [s]."""
+    r = model(
+        "ptrans", exchange="pcie", board="520n", sizes=[512], replications=1,
+        width=width, clock=clock,
+    )  # fmt: skip
+    assert r["exchange_time"][0] == r["transfer_time"][0] == 0
+    return r["time"][0]
+
+
+def test_equation_5():
+    assert block_time(64, 300e6) == pytest.approx(163.84e-6)
+    assert block_time(64, 380e6) == pytest.approx(129.35e-6, abs=5e-9)
+    assert block_time(32, 156.25e6) == pytest.approx(629.15e-6, abs=5e-9)
+
+
+def test_equation_5_adds_read_mpi_and_write():
+    rates = {"write_bandwidth": 6e9, "read_bandwidth": 3e9, "network_bandwidth": 12e9}
+    for ranks, share in ((1, 0), (2, 1 / 2), (4, 1), (6, 5 / 6), (25, 1)):
+        r = model(
+            "ptrans", exchange="pcie", board="520n", sizes=[512 * 60], ranks=ranks,
+            **rates,
+        )  # fmt: skip
+        moved = share * 4 * (512 * 60) ** 2 / ranks
+        assert r["transfer_time"][0] == pytest.approx(moved / 6e9 + moved / 3e9)
+        assert r["exchange_time"][0] == pytest.approx(moved / 12e9)
+        parts = r["transfer_time"] + r["exchange_time"] + r["kernel_time"]
+        np.testing.assert_allclose(r["time"], parts)
+
+
+def test_equation_6_and_the_network_bound():
+    r = model("ptrans", exchange="channel", board="520n", sizes=[32768], ranks=25)
+    assert r["global_bandwidth"][0] == 60e9
+    assert r["flops"][0] == pytest.approx(125e9)
+    assert r["bandwidth"][0] == pytest.approx(12 * 125e9)
+    assert r.summary["flops"].value == r["flops"][0]
+    one = model("ptrans", exchange="channel", board="520n", sizes=[1024, 32768])
+    np.testing.assert_allclose(one["flops"], 5e9)
+    slow = model("ptrans", exchange="channel", board="520n", sizes=[1024], banks=1)
+    assert slow["flops"][0] == pytest.approx(19.2e9 / 12), "the memory is the limit"
+
+
+def test_host_counts_network_and_memory():
+    r = model(
+        "ptrans", exchange="host", sizes=[1000], ranks=4, network_bandwidth=1e9,
+        memory_bandwidth=3e9,
+    )  # fmt: skip
+    assert r["time"][0] == pytest.approx(1e-3 + 1e-3)
+
+
+# ---- published ----
+
+ENTRIES = published_list("ptrans")
+
+
+def test_all_published_runs_are_there():
+    assert len(ENTRIES) == 21
+    for entry in ENTRIES:
+        r = published(
+            "ptrans", board=entry["board"], exchange=entry["exchange"],
+            ranks=entry["ranks"], source=entry["log"],
+        )  # fmt: skip
+        n = r["matrix_size"]
+        np.testing.assert_allclose(r["flops"], n**2 / r["time"], rtol=1e-5)
+        np.testing.assert_allclose(r["bandwidth"], 12 * r["flops"], rtol=1e-5)
+        assert r.summary["flops"].value == r["flops"][0]
+        assert r.verified
+
+
+@pytest.mark.parametrize("ranks", [1, 4, 9, 16, 25])
+def test_channels_reach_92_percent_of_the_bound(ranks):
+    source = "one board" if ranks == 1 else "weak"
+    r = published("ptrans", exchange="channel", ranks=ranks, source=source)
+    bound = model(
+        "ptrans", exchange="channel", board="520n", sizes=r["matrix_size"], ranks=ranks
+    )
+    assert r["flops"][0] / bound["flops"][0] == pytest.approx(0.92, abs=0.005)

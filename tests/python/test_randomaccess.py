@@ -1,0 +1,176 @@
+"""RandomAccess: the sequence, its faults, its bad input, model and published figures."""
+
+import numpy as np
+import pytest
+
+import hpccfpga
+from hpccfpga import kernels
+from hpccfpga.published import published, published_list
+
+MILLION = 1 << 18  # words, of which each is updated 4 times
+
+
+def run(**params):
+    return hpccfpga.run("randomaccess", exchange="pcie", **({"reps": 2} | params))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"device": "host"},
+        {"device": "opencl"},
+        {"device": "opencl", "rng_count_log": 0},
+        {"device": "opencl", "shape": "pipeline"},
+        {"device": "opencl", "shape": "pipeline", "replications": 4},
+        {
+            "device": "opencl",
+            "shape": "pipeline",
+            "rng_count_log": 3,
+            "rng_distance": 1,
+        },
+    ],
+    ids=str,
+)
+def test_no_update_is_lost(params):
+    result = run(sizes=[64, 1024, 1 << 15], **params)
+    assert result.verified
+    assert result["error_rate"].tolist() == [0, 0, 0]
+    assert result["words"].tolist() == [64, 1024, 1 << 15]
+    assert np.allclose(result["updates"], 4 * result["words"] / result["time"])
+    assert result.summary["updates"].value == result["updates"][2]
+
+
+def test_a_buffer_loses_updates_of_equal_words():
+    """Within the 1 % of HPC Challenge where the table is much larger than the buffer."""
+    params = {"shape": "pipeline", "buffer_size_log": 3, "sizes": [64, 1 << 17]}
+    with pytest.warns(hpccfpga.VerificationWarning, match="1 of 2 points"):
+        few = run(device="opencl", **params)
+    assert few["error_rate"][0] > 0.01
+    assert few["verified"].tolist() == [False, True]
+    assert 0 < few["error_rate"][1] < 0.01
+    assert "1 %" in "".join(few.provenance["notes"])
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """Put a fault into a kernel file: broken(stem, text, its replacement)."""
+
+    def make(stem, old, new):
+        source = (kernels.kernel_dir() / f"{stem}.cl").read_text()
+        assert old in source
+        path = tmp_path / "broken.cl"
+        path.write_text(source.replace(old, new))
+        return path
+
+    return make
+
+
+NEXT = "held[done % HELD + i]"
+END = "for (; done != n; done++) {"
+FAULTS = {
+    "one lost update in a million": (
+        NEXT,
+        f"HF_ITEM == 0 && done + i == 77777 ? 0 : {NEXT}",
+    ),
+    "one flipped bit": (END, f"if (low == 0) table[4711] ^= 1ul << 63; {END}"),
+    "a swapped block": (
+        END,
+        "if (low == 0) for (uint i = 0; i < 64; i++) { ulong word = table[i]; "
+        f"table[i] = table[i + 64]; table[i + 64] = word; }} {END}",
+    ),
+    "the table of another sample": (
+        END,
+        f"for (ulong i = low; i < high; i++) table[i] ^= 1234567; {END}",
+    ),
+    "no updates": ("step < steps", "step < 0 * steps"),
+    "another sequence": ("number[r] = starts[r];", "number[r] = starts[r] ^ 1;"),
+    "the last updates are missing": ("; done != n; done++", "; 0; done++"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_caught(broken, fault):
+    path = broken("randomaccess_ndrange", *FAULTS[fault])
+    with pytest.warns(hpccfpga.VerificationWarning):
+        result = run(device="opencl", sizes=[MILLION], kernel=path, reps=1)
+    assert result.verified is False
+    wrong = result["error_rate"][0] * MILLION
+    assert wrong == {"one lost": 1, "one flip": 1, "a swappe": 128}.get(
+        fault[:8], wrong
+    )
+    assert wrong > 0
+    assert np.isnan(result["updates"][0])
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"sizes": [1000]}, ValueError, "1000 words are not a power of two"),
+        ({"sizes": [32]}, ValueError, "sizes"),
+        ({"sizes": [64, 1 << 40]}, MemoryError, r"the largest size is \d+ words"),
+        ({"replications": 3, "shape": "pipeline"}, ValueError, "replications: 3"),
+        ({"replications": 2}, ValueError, "ndrange take 1"),
+        ({"buffer_size_log": 11}, ValueError, "buffer_size_log"),
+        ({"rng_count_log": 3, "device": "host"}, ValueError, "rng_count_log"),
+        ({"shape": "round"}, ValueError, r"auto\|pipeline\|ndrange"),
+        ({"sizes": [float("nan")]}, ValueError, "nan"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_clear_line(params, error, words):
+    with pytest.raises(error, match=words) as caught:
+        run(**({"device": "opencl", "sizes": [64]} | params))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_largest_size_that_fits_is_a_power_of_two():
+    with pytest.raises(MemoryError) as caught:
+        run(device="host", sizes=[1 << 40])
+    most = int(str(caught.value).split()[-2])
+    assert most & (most - 1) == 0
+    memory = next(d for d in hpccfpga.devices() if d["runtime"] == "host")["memory"]
+    assert memory / 2 < 8 * most <= memory
+
+
+def test_seed_changes_the_table_but_not_the_updates():
+    assert run(device="host", sizes=[4096], seed=7).verified
+
+
+def test_model_of_the_boards():
+    """Banks x clock / 2: 650e6 and 300e6 updates per second of a device."""
+    stratix = hpccfpga.model("randomaccess", board="520n", sizes=[1 << 30])
+    assert stratix["updates"][0] == 650e6
+    assert stratix["time"][0] == 4 * 2**30 / 650e6
+    assert stratix.summary["updates"].value == 650e6
+    alveo = hpccfpga.model(
+        "randomaccess", board="u280", sizes=[1 << 29, 1 << 31], ranks=4
+    )
+    assert alveo["updates"].tolist() == [1.2e9, 1.2e9]
+    half = hpccfpga.model("randomaccess", board="520n", sizes=[64], clock=162.5e6)
+    assert half["updates"][0] == 325e6
+    with pytest.raises(ValueError, match="clock"):
+        hpccfpga.model("randomaccess", sizes=[64], banks=1)
+
+
+PUBLISHED = published_list("randomaccess")
+
+
+def test_published_runs():
+    assert len(PUBLISHED) == 8
+    assert max(entry["ranks"] for entry in PUBLISHED) == 16
+    for entry in PUBLISHED:
+        result = published("randomaccess", source=entry["log"])
+        expected = 4 * result["words"] / result["time"]
+        np.testing.assert_allclose(result["updates"], expected, rtol=1e-4)
+        assert result.summary["updates"].value == result["updates"][0]
+        assert 0 < result.summary["error_rate"].value < 0.01
+
+
+def test_published_rates_are_below_the_model():
+    """The share of the peak that the measured clock gives: 28.6 % and 13.3 %."""
+    for board, share in (("520n", 0.286), ("u280", 0.133)):
+        measured = published("randomaccess", board=board, ranks=1)
+        model = hpccfpga.model("randomaccess", board=board, sizes=measured["words"])
+        assert measured["updates"][0] / model["updates"][0] == pytest.approx(
+            share, abs=5e-4
+        )
