@@ -17,7 +17,7 @@ TINY = {
     "b_eff": {"sizes": [1, 64, 1024], "loop_upper": 4},
     "stream": {"size": 4096},
     "randomaccess": {"sizes": [4096]},
-    "fft": {},
+    "fft": {"batch": 4},
     "gemm": {"sizes": [64]},
     "ptrans": {"sizes": [64], "block_size": 32},
 }
