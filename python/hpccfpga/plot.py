@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
+_MOST_TICKS = 8
 
 
 def plot(
@@ -91,6 +92,7 @@ def plot(
     if scaled:
         _draw_ideal(axes, results)
 
+    points = np.unique(np.concatenate([result[index] for result in results]))
     longest = max(panels, key=len)
     first = results[panels.index(longest)]
     for axis, name in zip(axes, longest, strict=False):
@@ -104,8 +106,8 @@ def plot(
         _ticks(axis, unit)
         if places:
             axis.set_xticks(range(len(places)), places)
-        elif scaled:
-            axis.set_xticks(counts := first["ranks"], map(str, counts))
+        elif unit != "B" and len(points) <= _MOST_TICKS:
+            axis.set_xticks(points, map(str, points))
             axis.xaxis.set_minor_locator(NullLocator())
     _legend(figure, axes, results, own=ax is None)
     if ax is None and any("samples" in result.columns for result in results):
@@ -362,7 +364,7 @@ def _legend(
         figure.legend(
             handles=handles,
             loc="outside upper center",
-            ncols=min(len(handles), 2),
+            ncols=min(len(handles), 3 if len(results) == 1 else 2),
             frameon=False,
         )
     else:
