@@ -72,6 +72,23 @@ ROWS = [
         target=1.0,
         threads=1,
     ),
+    Row(
+        "gemm sgemm",
+        "flops",
+        "--shape ndrange --sizes 2048 --reps 10",
+        "2048 10 {threads}",
+        target=0.9,
+        libraries="-lopenblas",
+    ),
+    Row(
+        "gemm pipeline",
+        "flops",
+        "--shape pipeline --sizes 512 --reps 10",
+        "512 10 {threads} 256",
+        target=1.0,
+        threads=1,
+        libraries="-lopenblas",
+    ),
 ]
 
 

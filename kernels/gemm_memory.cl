@@ -7,8 +7,9 @@
  *
  * Any n: what a block has beyond the matrices is zero, and is not written.
  */
-#include "gemm_layout.h"
 #include "hf_kernel.h"
+
+#include "gemm_layout.h"
 
 #ifndef HF_BLOCK_SIZE
 #define HF_BLOCK_SIZE 256

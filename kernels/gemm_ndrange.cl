@@ -8,8 +8,9 @@
  * sums that fill the vector registers. On GPUs GROUP work-items share a block of one
  * panel by one panel, which go through local memory. gemm_shape tells the host which.
  */
-#include "gemm_layout.h"
 #include "hf_kernel.h"
+
+#include "gemm_layout.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -131,8 +132,8 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
     for (ulong x = left; x < left + BLOCK_B && x < row; x += PANEL_B)
         for (ulong y = top; y < top + BLOCK_A && y < end; y += PANEL_A) {
             const ulong at = y * row + x;
-            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row), c0 + at,
-                          c + at, alpha, beta, row, end - y, row - x);
+            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row),
+                          c0 + at, c + at, alpha, beta, row, end - y, row - x);
         }
 }
 

@@ -94,16 +94,6 @@ static hf_status memory_check(const gemm *s, size_t largest) {
         largest, largest, s->type->name, s->env.device->info.name, low);
 }
 
-static hf_status type_check(const gemm *s) {
-    const hf_device_info *info = &s->env.device->info;
-    bool has = s->type->bytes == 8   ? info->fp64
-               : s->type->bytes == 2 ? info->half
-                                     : true;
-    return has ? HF_OK
-               : hf_fail(HF_ENOTSUP, "data_type: \"%s\" does not compute in %s",
-                         info->name, s->type->name);
-}
-
 /* What the ndrange kernels want beside the matrices. */
 static hf_status panels_take(gemm *s, size_t largest) {
     hf_device *device = s->env.device;
@@ -148,7 +138,6 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     for (size_t i = 0; i < s->n_points; i++)
         largest = fmax(largest, s->sizes[i]);
     size_t n = (size_t)largest;
-    HF_TRY(type_check(s));
     if (env->ndrange && s->replications > 1)
         return hf_fail(HF_EARG,
                        "replications: %zu, but one launch of the ndrange kernels fills "

@@ -23,6 +23,7 @@ _COUNTS = {
         "bytes sent by all ranks per second: ranks x replications x size / time; each "
         "rank sends one message per replication in a step"
     ),
+    "gemm": "2 n^3 operations of every rank, over the seconds of one multiplication",
     "stream": (
         "bytes read and written by all ranks per second: two arrays for copy and scale, "
         "three for add and triad"

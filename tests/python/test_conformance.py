@@ -16,7 +16,10 @@ SMALL = {
     "size": 4096,
     "steps": 2,
 }
-SMALL_OF = {"randomaccess": {"sizes": "64,256,1024,4096"}}
+SMALL_OF = {
+    "gemm": {"sizes": "1,3,64,100"},
+    "randomaccess": {"sizes": "64,256,1024,4096"},
+}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 EXCHANGES = [name for name, _ in _core.components("exchange")]
 RUNTIMES = [name for name, _ in _core.components("device")]

@@ -1,0 +1,44 @@
+"""GEMM on several ranks: each has matrices of its own."""
+
+import pytest
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_ranks_verify(mpirun, ranks):
+    answer = mpirun(
+        ranks,
+        "for shape in ('ndrange', 'pipeline'):\n"
+        "    r = hf.run('gemm', comm=comm, sizes=[130, 64], shape=shape, reps=2)\n"
+        "    assert r.verified and r.ranks == size, r\n"
+        "    for n, time, rate in zip(r['matrix_size'], r['time'], r['flops']):\n"
+        "        assert abs(rate * time / (size * 2.0 * n**3) - 1) < 1e-12\n"
+        "say('done')",
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2])
+@pytest.mark.parametrize("harm", ["c[0] += 1", "c[0] = NAN"])
+def test_one_rank_with_a_wrong_element(mpirun, tmp_path, bad, harm):
+    """Not a number must stay, whichever rank has it."""
+    (tmp_path / "right.cl").write_text('#include "gemm_ndrange.cl"\n')
+    (tmp_path / "wrong.cl").write_text(
+        "#define gemm_multiply right\n"
+        '#include "gemm_ndrange.cl"\n'
+        "#undef gemm_multiply\n"
+        "HF_KERNEL gemm_multiply(HF_GLOBAL const float *a, HF_GLOBAL const float *b,\n"
+        "                        HF_GLOBAL const float *c0, HF_GLOBAL float *c,\n"
+        "                        float alpha, float beta, uint n, uint first, uint end) {\n"
+        "    right(a, b, c0, c, alpha, beta, n, first, end);\n"
+        f"    if (get_global_id(0) == 0) {harm};\n"
+        "}\n"
+    )
+    answer = mpirun(
+        3,
+        f"path = '{tmp_path}/' + ('wrong.cl' if rank == {bad} else 'right.cl')\n"
+        "r = hf.run('gemm', comm=comm, kernel=path, sizes=[64], reps=2)\n"
+        "say(r.verified, r['error'][0] <= 1)",
+    )
+    assert answer.stdout.splitlines() == ["False False"] * 3, answer.stderr

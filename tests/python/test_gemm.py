@@ -1,0 +1,253 @@
+"""GEMM: what it measures, what its verification sees, what it refuses."""
+
+import numpy as np
+import pytest
+
+import hpccfpga as hf
+
+SMALL = {"sizes": [130, 64], "reps": 3}
+
+# A kernel that does its work, or not, and harm before or after it, by the work-item that
+# has the block in question: the first one but for the last row.
+BROKEN = """
+#define gemm_multiply right
+#include "gemm_{shape}.cl"
+#undef gemm_multiply
+HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL const HF_SUM *b,
+                        HF_GLOBAL const HF_REAL *c0, HF_GLOBAL HF_REAL *c, HF_SUM alpha,
+                        HF_SUM beta, uint n, uint first, uint end) {{
+    const ulong row = HF_GEMM_ROW(n);
+    {before}
+    right(a, b, c0, c, alpha, beta, n, first, end);
+    if (get_global_id(0) == {item}) {{ {after} }}
+}}
+"""
+HARMS = {
+    "a wrong element": ("", "c[3 * row + 5] += 0.01f;"),
+    "a wrong element in the last row": ("", "c[(n - 1) * row + n - 1] *= -1;"),
+    "an element that was not written": (
+        "const HF_REAL was = c[2 * row + 1];",
+        "c[2 * row + 1] = was;",
+    ),
+    "a swapped block": (
+        "",
+        "for (uint i = 0; i < 16; i++) for (uint j = 0; j < 16; j++) {"
+        " HF_REAL was = c[i * row + j]; c[i * row + j] = c[(16 + i) * row + 16 + j];"
+        " c[(16 + i) * row + 16 + j] = was; }",
+    ),
+    "two swapped rows": (
+        "",
+        "for (uint j = 0; j < n; j++) { HF_REAL was = c[j];"
+        " c[j] = c[row + j]; c[row + j] = was; }",
+    ),
+    "not a number": ("", "c[7 * row + 7] = NAN;"),
+    "infinity": ("", "c[7 * row + 7] = INFINITY;"),
+    "a row of less precision": (
+        "",
+        "for (uint j = 0; j < n; j++) c[j] = (HF_REAL)((int)(c[j] * 1024) / 1024.0f);",
+    ),
+    "nothing done": ("if (n > 0) return;", ""),
+    "another factor": ("beta = 2.001f;", ""),
+    "the product left out": ("alpha = 0;", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def session():
+    with hf.open(device="opencl") as session:
+        yield session
+
+
+def broken(path, shape="ndrange", before="", after=""):
+    item = "get_global_size(0) - 1" if "n - 1" in after else "0"
+    path.write_text(BROKEN.format(shape=shape, before=before, after=after, item=item))
+    return path
+
+
+@pytest.mark.parametrize("params", [
+    {},
+    {"data_type": "double"},
+    {"alpha": 0},
+    {"alpha": -3.25, "beta": 0},
+    {"shape": "pipeline"},
+    {"shape": "pipeline", "data_type": "double"},
+    {"shape": "pipeline", "block_size": 32, "gemm_size": 4, "global_mem_unroll": 2},
+    {"shape": "pipeline", "block_size": 32, "replications": 3},
+    {"shape": "pipeline", "block_size": 128, "replications": 31},
+    {"device": "host"},
+    {"device": "host", "data_type": "double"},
+])  # fmt: skip
+def test_any_size_verifies(params):
+    r = hf.run("gemm", sizes=[1, 2, 15, 16, 17, 95, 96, 97, 130], reps=9, **params)
+    assert r.verified is True
+    assert (r["error"] < 0.5).all(), "far from what rounding explains"
+    assert (r["inner"] == 1).all()
+
+
+def test_flops_are_those_of_all_sizes(session):
+    r = session.run("gemm", **SMALL)
+    assert r.columns["matrix_size"].values.tolist() == SMALL["sizes"]
+    assert r["flops"] == pytest.approx(2.0 * r["matrix_size"] ** 3 / r["time"])
+    assert r.summary["flops"].value == r["flops"].max()
+
+
+def test_the_kernel_for_gpus(session, tmp_path):
+    """No GPU is needed to see that its blocks are right."""
+    path = tmp_path / "gpu.cl"
+    path.write_text(
+        '#undef __x86_64__\n#undef __aarch64__\n#include "gemm_ndrange.cl"\n'
+    )
+    for data_type in ("float", "double"):
+        r = session.run(
+            "gemm", kernel=path, data_type=data_type, sizes=[1, 127, 130, 300]
+        )
+        assert r.verified is True
+
+
+@pytest.mark.parametrize("shape", ["ndrange", "pipeline"])
+@pytest.mark.parametrize("harm", HARMS)
+def test_verification_sees(session, tmp_path, shape, harm):
+    before, after = HARMS[harm]
+    file = {"ndrange": "ndrange", "pipeline": "memory"}[shape]
+    path = broken(tmp_path / "broken.cl", file, before, after)
+    with pytest.warns(hf.VerificationWarning):
+        r = session.run("gemm", kernel=path, shape=shape, **SMALL)
+    assert r.verified is False
+    assert not r["verified"].any()
+    assert np.isnan(r["flops"]).all()
+    assert not (r["error"] <= 1).any()
+
+
+def test_a_kernel_that_only_calls_the_right_one_verifies(session, tmp_path):
+    for shape, file in (("ndrange", "ndrange"), ("pipeline", "memory")):
+        path = broken(tmp_path / f"{file}.cl", file)
+        assert session.run("gemm", kernel=path, shape=shape, **SMALL).verified
+
+
+def test_verification_sees_panels_of_the_sample_before(session, tmp_path):
+    """B is packed for the first sample only."""
+    path = tmp_path / "stale.cl"
+    path.write_text(
+        "#define gemm_pack_b right\n"
+        '#include "gemm_ndrange.cl"\n'
+        "#undef gemm_pack_b\n"
+        "HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *b, HF_GLOBAL HF_SUM *panels,\n"
+        "                      uint n) {\n"
+        "    if (panels[n] == 0) right(b, panels, n);\n"
+        "}\n"
+    )
+    with pytest.warns(hf.VerificationWarning):
+        r = session.run("gemm", kernel=path, sizes=[130], reps=3)
+    assert not r["verified"].any()
+
+
+def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
+    with pytest.raises(MemoryError, match="the largest size is") as caught:
+        session.run("gemm", sizes=[64, 1 << 20])
+    most = int(str(caught.value).split()[-1])
+    device = session.device
+    assert 16 * most**2 <= device["memory"]
+    assert 4 * most**2 <= device["max_alloc"]
+    more = most + 200
+    assert 24 * more**2 > device["memory"] or 4 * more**2 > device["max_alloc"]
+
+
+def test_half_where_there_is_none(session):
+    if session.device["half"]:
+        assert session.run("gemm", data_type="half", **SMALL).verified
+    else:
+        with pytest.raises(ValueError, match="does not compute in half precision"):
+            session.run("gemm", data_type="half", **SMALL)
+    with pytest.raises(NotImplementedError, match="gemm_memory_half"):
+        hf.run("gemm", device="host", data_type="half", **SMALL)
+
+
+@pytest.mark.parametrize(("params", "words"), [
+    ({"shape": "pipeline", "block_size": 100}, "HF_BLOCK_SIZE, .* HF_GEMM_SIZE"),
+    ({"shape": "pipeline", "block_size": 24, "gemm_size": 3}, "HF_GLOBAL_MEM_UNROLL"),
+    ({"shape": "pipeline", "global_mem_unroll": 3}, "must divide 16"),
+    ({"device": "host", "block_size": 64}, "block_size: device host has"),
+    ({"replications": 2}, "replications: 2, but one launch"),
+    ({"replications": 32}, "replications"),
+    ({"sizes": [0]}, "sizes"),
+    ({"sizes": [2.5]}, "sizes"),
+    ({"alpha": float("nan")}, "alpha"),
+    ({"beta": float("inf")}, "beta"),
+    ({"data_type": "int"}, "data_type"),
+    ({"shape": "square"}, "shape"),
+])  # fmt: skip
+def test_impossible_parameters(params, words):
+    with pytest.raises(ValueError, match=words):
+        hf.run("gemm", **SMALL | params)
+
+
+def test_blocks_that_a_kernel_file_invents_are_refused(session, tmp_path):
+    path = tmp_path / "large.cl"
+    path.write_text(
+        "#define gemm_shape other\n"
+        '#include "gemm_ndrange.cl"\n'
+        "#undef gemm_shape\n"
+        "HF_KERNEL gemm_shape(HF_GLOBAL uint *shape) {\n"
+        "    shape[0] = 129; shape[1] = 0; shape[2] = 1;\n"
+        "}\n"
+    )
+    with pytest.raises(hf.Error, match="129 x 0"):
+        session.run("gemm", kernel=path, **SMALL)
+
+
+def test_a_binary_whose_knobs_contradict_the_request(session, tmp_path, monkeypatch):
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
+    small = SMALL | {"shape": "pipeline"}
+    assert session.run("gemm", block_size=32, **small).verified
+    (binary,) = tmp_path.glob("*.bin")
+    assert session.run("gemm", kernel=binary, **small).parameters["block_size"] == 32
+    with pytest.raises(ValueError, match="block_size"):
+        session.run("gemm", kernel=binary, block_size=64, **small)
+
+
+def test_model_of_the_documentation():
+    for board, rate in (("520n", 1237.1e9), ("u280", 456.1e9)):
+        r = hf.model("gemm", board=board, sizes=[23040])
+        assert r["flops"][0] == pytest.approx(rate, abs=0.05e9)
+        assert r.summary["flops"].value == r["flops"][0]
+        assert r["time"][0] == pytest.approx(2 * 23040**3 / r["flops"][0])
+    wide = hf.model("gemm", board="u280", sizes=[23040], global_mem_unroll=16)
+    assert wide["flops"][0] == pytest.approx(507.3e9, abs=0.05e9)
+
+
+def test_model_of_the_readme():
+    inputs = {
+        "replications": 1, "block_size": 256, "gemm_size": 8, "global_mem_unroll": 16,
+        "memory_clock": 1e9, "hidden": 1, "activation": 21.6e-9,
+    }  # fmt: skip
+    r = hf.model("gemm", sizes=[4096, 256], clock=300e6, **inputs)
+    assert r["time"][0] == pytest.approx(452.3e-3, abs=0.05e-3)
+    assert r["flops"][0] == pytest.approx(303.9e9, abs=0.05e9)
+    assert r["time"][1] == pytest.approx(109.2e-6 + 19.18e-6, abs=0.05e-6)
+    r = hf.model("gemm", sizes=[8192], clock=320.8e6, **inputs)
+    assert r["flops"][0] == pytest.approx(326.67e9, abs=0.01e9)
+
+
+def test_model_at_its_limits():
+    peak = 2 * 8**3 * 5 * 272.5e6
+    r = hf.model("gemm", board="520n", sizes=[512, 513, 2**20])
+    assert (r["flops"] < peak).all()
+    assert r["time"][1] > 7 * r["time"][0], "part of a block takes the time of a whole"
+    several = hf.model("gemm", board="520n", sizes=[512, 513, 2**20], ranks=26)
+    assert several["flops"] == pytest.approx(26 * r["flops"])
+    assert several["time"] == pytest.approx(r["time"])
+
+
+def test_every_published_run():
+    entries = hf.published_list("gemm")
+    assert len(entries) == 9
+    for entry in entries:
+        r = hf.published("gemm", source=entry["log"])
+        work = 2.0 * r.ranks * r["matrix_size"] ** 3
+        assert r["flops"] == pytest.approx(work / r["time"], rel=1e-5)
+        assert r.summary["flops"].value == r["flops"][0]
+        model = hf.model("gemm", board=entry["board"], sizes=[23040], ranks=r.ranks)
+        ratio = r["flops"][0] / model["flops"][0]
+        assert ratio == pytest.approx(
+            0.995 if entry["board"] == "520n" else 1.08, abs=0.01
+        )
