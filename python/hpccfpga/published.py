@@ -25,8 +25,8 @@ _COUNTS = {
     ),
     "gemm": "2 n^3 operations of every rank, over the seconds of one multiplication",
     "stream": (
-        "bytes read and written by all ranks per second: two arrays for copy and scale, "
-        "three for add and triad"
+        "bytes read and written by all ranks per second: two arrays for copy and "
+        "scale, three for add and triad"
     ),
     "randomaccess": (
         "updates of all ranks per second: 4 x words / time, the words of all ranks"
