@@ -62,7 +62,7 @@ def plot(
     if not results:
         raise ValueError("nothing to plot: give at least one result")
     for result in results:
-        if not result.labels or "time" not in result.columns:
+        if not result.labels or not ("time" in result.columns or result.rates):
             raise ValueError(f"nothing to plot in {result!r}: no points with a time")
     index, unit = results[0].labels[0], results[0].columns[results[0].labels[0]].unit
     for result in results:
@@ -83,8 +83,9 @@ def plot(
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
         }
-        for axis, name in zip(axes, panels[number], strict=False):
-            _draw(axis, result, name, at, look, half)
+        for axis, name in zip(axes, panels[number], strict=True):
+            if name:
+                _draw(axis, result, name, at, look, half)
             if scaled:
                 _draw_expected(axis, result, name, look["color"])
         for part in () if scaled else (name for name in result.parts if name in parts):
@@ -93,9 +94,11 @@ def plot(
         _draw_ideal(axes, results)
 
     points = np.unique(np.concatenate([result[index] for result in results]))
-    longest = max(panels, key=len)
-    first = results[panels.index(longest)]
-    for axis, name in zip(axes, longest, strict=False):
+    for axis, names in zip(axes, zip(*panels, strict=True), strict=True):
+        name = next(filter(None, names), "")
+        if not name:
+            continue
+        first = results[names.index(name)]
         title = "time per step" if name == "time" else name.replace("_", " ")
         shown = scaling(first.columns[name].unit)[0].replace("us", "µs")
         axis.set(
@@ -168,10 +171,11 @@ def _where(result: Result, places: list[str], beside: float) -> np.ndarray:
 
 
 def _panels(result: Result, scaled: bool) -> list[str]:
-    """Names of the columns to draw, left and right."""
+    """Names of the columns to draw, left and right; "" where there is none."""
+    rate = next(iter(result.rates), "")
     if scaled:
-        return [*result.rates[:1], "efficiency"]
-    return ["time", *result.rates[:1]]
+        return [rate, "efficiency"]
+    return ["time" if "time" in result.columns else "", rate]
 
 
 def _draw(
