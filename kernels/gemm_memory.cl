@@ -11,6 +11,9 @@
 
 #include "gemm_layout.h"
 
+#ifndef HF_REAL
+#define HF_REAL float
+#endif
 #ifndef HF_BLOCK_SIZE
 #define HF_BLOCK_SIZE 256
 #endif

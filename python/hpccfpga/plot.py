@@ -110,7 +110,8 @@ def plot(
         if places:
             axis.set_xticks(range(len(places)), places)
         elif unit != "B" and len(points) <= _MOST_TICKS:
-            axis.set_xticks(points, map(str, points))
+            told = _bytes if points.max() >= 1 << 20 else str
+            axis.set_xticks(points, map(told, points))
             axis.xaxis.set_minor_locator(NullLocator())
     _legend(figure, axes, results, own=ax is None)
     if ax is None and any("samples" in result.columns for result in results):

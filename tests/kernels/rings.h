@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HF_HOST
 #include "hf_channel.h"
 
 #define CHECK(condition, ...)                               \
