@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import hpccfpga
@@ -304,9 +303,10 @@ def _overrides(words: list[str]) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for option, value in zip(flat[::2], [*flat[1::2], ""], strict=False):
         name = option.removeprefix("--").replace("-", "_")
-        found[name] = value
-        with suppress(ValueError):
-            found[name] = float(value)
+        try:
+            found[name] = value if name == "memory" else float(value)
+        except ValueError:
+            raise ValueError(f"{option}: {value!r} is not a number") from None
     return found
 
 
