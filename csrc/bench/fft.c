@@ -387,6 +387,7 @@ const hf_bench_ops hf_bench_fft = {
     .name = "fft",
     .summary = "batched complex single-precision transforms, every rank its own",
     .params = params,
+    .problem = {"batch", 1, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .state_size = sizeof(fft),
     .labels = labels,

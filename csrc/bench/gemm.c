@@ -312,6 +312,7 @@ const hf_bench_ops hf_bench_gemm = {
     .name = "gemm",
     .summary = "matrix multiplication C = alpha A B + beta C, on every rank's device",
     .params = params,
+    .problem = {"sizes", 3, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .state_size = sizeof(gemm),
     .labels = labels,

@@ -413,6 +413,7 @@ const hf_bench_ops hf_bench_ptrans = {
     .name = "ptrans",
     .summary = "matrix transposition C = B + A^T, blocks dealt out to a grid of ranks",
     .params = params,
+    .problem = {"sizes", 2, true},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .state_size = sizeof(ptrans),
     .labels = labels,

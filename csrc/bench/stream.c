@@ -340,6 +340,7 @@ const hf_bench_ops hf_bench_stream = {
     .name = "stream",
     .summary = "STREAM: bandwidth of device memory by copy, scale, add and triad",
     .params = params,
+    .problem = {"size", 1, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .state_size = sizeof(stream),
     .labels = labels,

@@ -295,22 +295,29 @@ def _build(options: Options) -> int:
 def _build_for_board(options: Options) -> int:
     import shlex
 
-    from hpccfpga import _core, vendor
+    from hpccfpga import _core, kernels, vendor
 
     kind = "stream" if options.exchange == "channel" else "memory"
     hpccfpga.board(options.board)
-    folder, knobs = Path(options.output), given(options)
-    for name in options.benchmarks or ["b_eff"]:
-        own = {e["name"]: e for e in _core.parameters(name) if e["macro"] is not None}
-        values = {k: knobs.get(k, int(e["default"])) for k, e in own.items()}
+    folder, params = Path(options.output), given(options)
+    sources = {path.stem for path in kernels.kernel_dir().glob(f"*_{kind}.cl")}
+    known = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]
+    for name in options.benchmarks or known:
+        knobs, _ = kernels.knobs_of(name, params)
+        if name not in known:
+            raise ValueError(
+                f"{name} has no kernels for a board here; known: {', '.join(known)}"
+            )
+        entries = {entry["name"]: entry for entry in _core.parameters(name)}
+        default = entries.get("replications", {"default": "1"})["default"]
         job = vendor.Job(
             options.target,
             options.board,
             f"{name}_{kind}",
-            {k: int(v) for k, v in values.items()},
-            {k: str(e["macro"]) for k, e in own.items()},
+            knobs,
+            {knob: str(entries[knob]["macro"]) for knob in knobs},
             options.platform,
-            options.replications,
+            numbers("--replications", params.get("replications", default))[0],
         )
         for path in job.write(folder):
             print(f"wrote {path}")

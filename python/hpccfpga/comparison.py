@@ -38,7 +38,7 @@ class Comparison:
     index : str
         Column that tells points apart.
     at : numpy.ndarray
-        Common points [points], ascending, in the unit of `index`.
+        Common points [points], ascending or, if words, as in a, in the unit of `index`.
     on : str
         Column whose ratio is taken; between two measurements that of the medians.
     values : dict of str to tuple of numpy.ndarray
@@ -95,15 +95,16 @@ class Comparison:
         else by more than 10 %.
         """
         noun = "sizes" if self.a.columns[self.index].unit == "B" else "points"
-        if self.apart is not None:
-            return self._changes(noun, self.apart)
         who = {
             "modelled": "the model",
             "measured": "the measurement",
             "published": "the published result",
         }[self.b.kind]
         if self.worst is None:
-            return f"no {noun} have a {self.on} in both results"
+            rate = self.on.removesuffix("_median")
+            return f"no {noun} have a {rate} in both results"
+        if self.apart is not None:
+            return self._changes(noun, self.apart)
         total = int(np.isfinite(self.ratio).sum())
         most = self._said(self.worst)
         if total == 1:
@@ -239,6 +240,9 @@ def compare(a: Result, b: Result) -> Comparison:
         )
     index = a.labels[0]
     common, in_a, in_b = np.intersect1d(a[index], b[index], return_indices=True)
+    if common.dtype.kind == "U":  # words keep their order
+        order = np.argsort(in_a)
+        common, in_a, in_b = common[order], in_a[order], in_b[order]
     measured = a.kind == b.kind == "measured"
     names = ["time", *a.rates]
     if measured and "time_median" in a.columns and "time_median" in b.columns:

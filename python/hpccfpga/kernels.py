@@ -131,7 +131,7 @@ def load(
         raise ValueError(f"kernel: {os.fspath(path)} is of no use here: {reason}")
     if stem is None:
         return None
-    knobs, options = _knobs(benchmark, params)
+    knobs, options = knobs_of(benchmark, params)
     if on_host:
         _compiled_in(benchmark, knobs)
         typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n == "data_type")])
@@ -182,6 +182,34 @@ def build(
     path = folder / f"{kernel.stem}.bin"
     _write(path, kernel)
     return path
+
+
+def knobs_of(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Values of the parameters that are built in, and the options that do it.
+
+    Raises
+    ------
+    LookupError
+        Unknown benchmark; the message lists the known ones.
+    ValueError
+        A value that its parameter cannot have.
+    """
+    knobs: dict[str, Any] = {}
+    options = []
+    for entry in _core.parameters(benchmark):
+        if entry["macro"] is None:
+            continue
+        name, value = entry["name"], params.get(entry["name"], entry["default"])
+        if entry["kind"] != "text":
+            knobs[name] = _number(entry, value)
+        elif value in (entry["choices"] or [value]):
+            knobs[name] = value
+        else:
+            raise ValueError(
+                f"{name}: {value!r} is not one of {'|'.join(entry['choices'] or [])}"
+            )
+        options.append(f"-D{entry['macro']}={knobs[name]}")
+    return knobs, " ".join(options)
 
 
 def _inlined(path: Path, above: tuple[Path, ...]) -> str:
@@ -241,32 +269,12 @@ def _number(entry: _core._Parameter, value: Any) -> int | float:
     return int(number) if entry["kind"] == "int" else number
 
 
-def _knobs(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Values of the parameters that are built in, and the options that do it."""
-    knobs: dict[str, Any] = {}
-    options = []
-    for entry in _core.parameters(benchmark):
-        if entry["macro"] is None:
-            continue
-        name, value = entry["name"], params.get(entry["name"], entry["default"])
-        if entry["kind"] != "text":
-            knobs[name] = _number(entry, value)
-        elif value in (entry["choices"] or [value]):
-            knobs[name] = value
-        else:
-            raise ValueError(
-                f"{name}: {value!r} is not one of {'|'.join(entry['choices'] or [])}"
-            )
-        options.append(f"-D{entry['macro']}={knobs[name]}")
-    return knobs, " ".join(options)
-
-
 def _compiled_in(benchmark: str, knobs: Mapping[str, Any]) -> None:
     """Raise ValueError for a knob that the C functions of device host do not have.
 
     The data type picks among them; a word's width changes nothing that they compute.
     """
-    defaults, _ = _knobs(benchmark, {})
+    defaults, _ = knobs_of(benchmark, {})
     for name, value in knobs.items():
         if name not in ("data_type", "channel_width") and value != defaults[name]:
             raise ValueError(
@@ -397,8 +405,8 @@ def _loaded(
         _same(beside, field, manifest.get(field, value), value)
     names = [e["name"] for e in _core.parameters(benchmark) if e["macro"] is not None]
     _complete(beside, "knobs.", manifest["knobs"], names)
-    knobs, _ = _knobs(benchmark, manifest["knobs"])
-    asked, _ = _knobs(benchmark, {**knobs, **params})
+    knobs, _ = knobs_of(benchmark, manifest["knobs"])
+    asked, _ = knobs_of(benchmark, {**knobs, **params})
     for name, value in asked.items():
         _same(beside, f"knobs.{name}", knobs[name], value)
     return Kernel(stem, binary, {**manifest, "knobs": knobs})

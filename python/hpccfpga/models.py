@@ -136,7 +136,8 @@ def beside(
     LookupError, ValueError
         As `model`.
     """
-    inputs = _core.models(benchmark)[check(benchmark, exchange)]["inputs"]
+    formula = check(benchmark, exchange)
+    inputs = _core.models(benchmark)[formula]["inputs"]
     found = {name: value for name, value in params.items() if name in inputs}
     if not isinstance(board, str):
         found |= board

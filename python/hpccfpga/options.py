@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import hpccfpga
@@ -189,7 +188,6 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--target", help="for a board: intel or xilinx")
     command.add_argument("--board", default="520n", help="with --target")
     command.add_argument("--platform", help="what the compiler calls the board")
-    command.add_argument("--replications", type=int, default=2, help="with --target")
     command.add_argument(
         "--print", action="store_true", help="with --target: say what to run"
     )
@@ -267,7 +265,7 @@ def _add_knobs(command: _Parser) -> None:
         entry["name"]: entry
         for name, _ in _core.components("bench")
         for entry in _core.parameters(name)
-        if entry["macro"] is not None or entry["name"] == "shape"
+        if entry["macro"] is not None or entry["name"] in ("shape", "replications")
     }
     for entry in knobs.values():
         _add_parameter(command, entry)
@@ -305,9 +303,10 @@ def _overrides(words: list[str]) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for option, value in zip(flat[::2], [*flat[1::2], ""], strict=False):
         name = option.removeprefix("--").replace("-", "_")
-        found[name] = value
-        with suppress(ValueError):
-            found[name] = float(value)
+        try:
+            found[name] = value if name == "memory" else float(value)
+        except ValueError:
+            raise ValueError(f"{option}: {value!r} is not a number") from None
     return found
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
+_MOST_TICKS = 8
 
 
 def plot(
@@ -61,7 +62,7 @@ def plot(
     if not results:
         raise ValueError("nothing to plot: give at least one result")
     for result in results:
-        if not result.labels or "time" not in result.columns:
+        if not result.labels or not ("time" in result.columns or result.rates):
             raise ValueError(f"nothing to plot in {result!r}: no points with a time")
     index, unit = results[0].labels[0], results[0].columns[results[0].labels[0]].unit
     for result in results:
@@ -82,8 +83,9 @@ def plot(
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
         }
-        for axis, name in zip(axes, panels[number], strict=False):
-            _draw(axis, result, name, at, look, half)
+        for axis, name in zip(axes, panels[number], strict=True):
+            if name:
+                _draw(axis, result, name, at, look, half)
             if scaled:
                 _draw_expected(axis, result, name, look["color"])
         for part in () if scaled else (name for name in result.parts if name in parts):
@@ -91,9 +93,12 @@ def plot(
     if scaled:
         _draw_ideal(axes, results)
 
-    longest = max(panels, key=len)
-    first = results[panels.index(longest)]
-    for axis, name in zip(axes, longest, strict=False):
+    points = np.unique(np.concatenate([result[index] for result in results]))
+    for axis, names in zip(axes, zip(*panels, strict=True), strict=True):
+        name = next(filter(None, names), "")
+        if not name:
+            continue
+        first = results[names.index(name)]
         title = "time per step" if name == "time" else name.replace("_", " ")
         shown = scaling(first.columns[name].unit)[0].replace("us", "µs")
         axis.set(
@@ -104,8 +109,9 @@ def plot(
         _ticks(axis, unit)
         if places:
             axis.set_xticks(range(len(places)), places)
-        elif scaled:
-            axis.set_xticks(counts := first["ranks"], map(str, counts))
+        elif unit != "B" and len(points) <= _MOST_TICKS:
+            told = _bytes if points.max() >= 1 << 20 else str
+            axis.set_xticks(points, map(told, points))
             axis.xaxis.set_minor_locator(NullLocator())
     _legend(figure, axes, results, own=ax is None)
     if ax is None and any("samples" in result.columns for result in results):
@@ -166,10 +172,11 @@ def _where(result: Result, places: list[str], beside: float) -> np.ndarray:
 
 
 def _panels(result: Result, scaled: bool) -> list[str]:
-    """Names of the columns to draw, left and right."""
+    """Names of the columns to draw, left and right; "" where there is none."""
+    rate = next(iter(result.rates), "")
     if scaled:
-        return [*result.rates[:1], "efficiency"]
-    return ["time", *result.rates[:1]]
+        return [rate, "efficiency"]
+    return ["time" if "time" in result.columns else "", rate]
 
 
 def _draw(
@@ -362,7 +369,7 @@ def _legend(
         figure.legend(
             handles=handles,
             loc="outside upper center",
-            ncols=min(len(handles), 2),
+            ncols=min(len(handles), 3 if len(results) == 1 else 2),
             frameon=False,
         )
     else:

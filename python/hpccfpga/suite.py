@@ -98,6 +98,11 @@ class Suite:
         text = [f"{row}  {remark}".rstrip() for row, remark in rows]
         return "\n".join([*self._head(), "", *text, *self._notes()])
 
+    def __repr__(self) -> str:
+        """One line."""
+        names = ", ".join([*self.results, *self.errors])
+        return f"<Suite {names}{', verified' if self.verified else ''}>"
+
     def __str__(self) -> str:
         """Return the table."""
         return self.table()

@@ -17,6 +17,7 @@ _HUMAN = {
     "B/s": ("GB/s", 1e9),
     "FLOP/s": ("GFLOP/s", 1e9),
     "Hz": ("MHz", 1e6),
+    "1/s": ("million/s", 1e6),
 }
 
 

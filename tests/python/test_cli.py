@@ -145,6 +145,26 @@ def test_kernels_build(call, tmp_path):
     assert "transfer: no kernels to build" in out
 
 
+@pytest.mark.parametrize("shape", ["pipeline", "ndrange"])
+def test_kernels_build_in_both_shapes(call, tmp_path, shape):
+    code, out, err = call("kernels", "build", "-o", tmp_path, f"--shape={shape}")
+    assert (code, err) == (0, "")
+    kind = {"pipeline": "memory", "ndrange": "ndrange"}[shape]
+    for name, _ in hf._core.components("bench"):
+        if any(e["name"] == "shape" for e in hf._core.parameters(name)):
+            assert f"{name}: {tmp_path}/{name}_{kind}.bin" in out
+
+
+def test_words_beside_the_model_of_a_board(call):
+    """A benchmark whose points are words, and whose sizes are no labels."""
+    words = ["--size=4096", "--reps=2", "--model=520n"]
+    code, out, err = call("run", "stream", *words)
+    assert (code, err) == (0, "")
+    assert "b: model stream, 520n" in out
+    assert call("model", "stream", "--board=520n")[0] == 0
+    assert call("published", "stream")[0] == 0
+
+
 # ---- it does not ----
 
 BAD = [

@@ -9,7 +9,14 @@ nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 
 PATHS = sorted(Path(__file__).parents[2].glob("notebooks/*.ipynb"))
-SMALL = {"01_b_eff": "sizes = [1, 64, 1024]\nreps = 3"}
+SMALL = {
+    "01_b_eff": "sizes = [1, 64, 1024]\nreps = 3",
+    "02_scaling": "ranks = [1, 2]\nelements, width, reps = 4096, 256, 3",
+    "03_single_device": (
+        "elements, words, batch, widths = 4096, [4096, 8192], 4, [32, 64]\n"
+        "setup['reps'] = 3"
+    ),
+}
 """What the cell tagged `parameters` is followed by, to make the run a short one."""
 
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=[p.stem for p in PATHS])

@@ -98,6 +98,88 @@ def test_other_benchmarks_are_drawn_by_the_same_rules(path):
     assert rate.get_ylabel() == "rate [GFLOP/s]"
 
 
+def words(**fields):
+    """Result over four words instead of sizes."""
+    r = measured(sizes=(4096, 4096, 8192, 8192), **fields)
+    columns = {"operation": Column("1", np.array(["copy", "scale", "add", "triad"]))}
+    columns |= {n: c for n, c in r.columns.items() if n != "message_size"}
+    r.columns = columns
+    return r
+
+
+def test_words_stand_side_by_side_without_lines_between_them(path):
+    model = words(kind="modelled")
+    time, rate = plot(words(), model, path=path).axes
+    for axis in (time, rate):
+        names = [text.get_text() for text in axis.get_xticklabels()]
+        assert names == ["copy", "scale", "add", "triad"]
+        assert axis.get_yscale() == "linear"
+        assert axis.get_ylim()[0] == 0
+        ours, theirs = (axis.collections[i].get_segments() for i in (0, -1))
+        for mine, other in zip(ours, theirs, strict=True):
+            assert mine[1][0] < other[0][0], "beside each other"
+        assert all(line.get_linestyle() == "None" for line in axis.lines)
+    best = [segment[0][1] for segment in time.collections[0].get_segments()]
+    np.testing.assert_allclose(best, words()["time"] * 1e6)
+
+
+def test_values_of_words_that_are_far_apart_are_on_a_logarithmic_axis(path):
+    far = words()
+    far.columns["time"].values[:] *= [1, 1, 1, 1e-3]
+    assert plot(far, path=path).axes[0].get_yscale() == "log"
+
+
+def test_a_single_point_is_seen(path):
+    one = measured(sizes=(64,))
+    time, _ = plot(one, path=path).axes
+    assert [text.get_text() for text in time.get_xticklabels()] == ["64"]
+    assert len(time.collections[0].get_segments()) == 1
+    time, _ = plot(measured(), measured(sizes=(64,), kind="modelled"), path=path).axes
+    assert any(len(a.get_xdata()) == 1 and a.get_marker() == "_" for a in time.lines)
+
+
+def test_parts_of_a_measured_time_are_drawn_and_named(path):
+    r, model = measured(), measured(kind="modelled")
+    for result, factor in ((r, 0.5), (model, 0.25)):
+        result.columns["write_time"] = Column("s", factor * result["time"])
+    model.columns["guess_time"] = Column("s", model["time"])
+    time, rate = plot(r, model, path=path).axes
+    drawn = [line.get_ydata() for line in time.lines]
+    for factor in (0.5, 0.25):
+        assert any(np.allclose(y, factor * r["time"] * 1e6) for y in drawn)
+    assert [text.get_text() for text in time.texts] == ["write", "write"]
+    assert not rate.texts
+    assert not plot(model, path=path).axes[0].texts, "a model alone is one line"
+
+
+def test_scaling_is_drawn_with_its_ideal_and_its_model(path):
+    r = measured(sizes=(1, 2, 4), parameters={"mode": "weak"})
+    columns = {"ranks": Column("1", np.array([1, 2, 4]))}
+    columns |= {n: c for n, c in r.columns.items() if n != "message_size"}
+    columns["bandwidth"] = Column("B/s", np.array([1e9, 1.5e9, 2e9]))
+    columns["efficiency"] = Column("1", np.array([1, 0.75, 0.5]))
+    columns["bandwidth_model"] = Column("B/s", np.array([2e9, 4e9, 6e9]))
+    r.columns = columns
+    figure = plot(r, path=path)
+    rate, efficiency = figure.axes
+    assert rate.get_ylabel() == "bandwidth [GB/s]"
+    assert efficiency.get_ylabel() == "efficiency"
+    assert efficiency.get_yscale() == "linear"
+    assert [text.get_text() for text in rate.get_xticklabels()] == ["1", "2", "4"]
+    for axis, expected in (
+        (rate, [[1, 1.5, 2], [1, 2, 4], [2, 4, 6]]),
+        (efficiency, [[1, 0.75, 0.5], [1, 1, 0.75]]),
+    ):
+        drawn = [line.get_ydata() for line in axis.lines if len(line.get_ydata()) == 3]
+        for values in expected:
+            assert any(np.allclose(y, values) for y in drawn), values
+    assert texts(figure) == [
+        "measured pcie, weak scaling, up to 2 ranks, EMULATED",
+        "ideal",
+        "model",
+    ]
+
+
 def test_bad_paths_are_one_clear_line(tmp_path):
     for path, match in [
         (tmp_path / "none" / "p.png", "cannot write .*: No such file"),

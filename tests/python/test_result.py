@@ -99,7 +99,7 @@ def test_json_fits_the_shipped_schema():
     schema = json.loads((files("hpccfpga") / "data/result.schema.json").read_text())
     check = jsonschema.Draft202012Validator(schema)
     check.check_schema(schema)
-    assert schema["properties"]["schema"]["const"] == SCHEMA
+    assert schema["$defs"]["result"]["properties"]["schema"]["const"] == SCHEMA
     check.validate(document())
     assert not check.is_valid(document(kind="guessed"))
     assert not check.is_valid(document(extra=1))
@@ -383,3 +383,41 @@ def test_label_says_what_a_legend_needs():
     assert measured(kind="published", device="520n", emulated=False).label == (
         "published pcie, 520n, 2 ranks"
     )
+
+
+def test_two_measurements_differ_where_their_intervals_do_not_overlap():
+    a, b = measured(), measured()
+    for name, factors in (
+        ("time_median", [1, 2, 1.02]),
+        ("time_low", [1, 2, 1.02]),
+        ("time_high", [1, 2, 1.02]),
+        ("bandwidth_median", [1, 0.5, 1 / 1.02]),
+    ):
+        b.columns[name] = b.columns[name]._replace(values=b[name] * factors)
+    c = compare(a, b)
+    assert c.on == "bandwidth_median"
+    assert np.allclose(c.ratio, [1, 0.5, 1 / 1.02])
+    assert [point.at for point in c.changed] == [64]
+    assert c.verdict == "bandwidth median changed at 1 of 3 sizes: 64 B (-50.0 %)"
+    assert "time median a" in c.table()
+    assert c.table().count("-50.0 %") == 2
+    assert compare(a, a).verdict == "nothing changed beyond its interval at all 3 sizes"
+    assert compare(a, a).changed == []
+
+
+def test_points_without_an_interval_are_not_judged():
+    a, b = measured(), measured(failed=2)
+    b.columns["time_low"].values[0] = np.nan
+    assert compare(a, b).verdict == (
+        "nothing changed beyond its interval at the one size; 2 of 3 have no interval"
+    )
+    b.columns["time_low"].values[:] = np.nan
+    assert "which take 6 repetitions" in compare(a, b).verdict
+
+
+def test_words_keep_their_order_in_a_comparison():
+    r = measured(sizes=(1, 2, 3))
+    names = np.array(["scale", "add", "copy"])
+    columns = {"operation": Column("1", names), "time": r.columns["time"]}
+    c = compare(measured(columns=columns), measured(columns=columns))
+    assert c.at.tolist() == names.tolist()

@@ -54,9 +54,23 @@ def test_xilinx(command, tmp_path):
         subprocess.run([*check, source], check=True, timeout=60)
 
 
+def test_every_benchmark_has_a_job(command, tmp_path):
+    words = ["--target=intel", "--print", "--replications=4", "-o", tmp_path]
+    answer = command("kernels", "build", *words)
+    assert answer.returncode == 0, answer.stderr
+    lines = [line for line in answer.stdout.splitlines() if line.startswith("aoc")]
+    assert len(lines) == len(list(tmp_path.glob("*_memory.cl"))) > 1
+    assert all("-DHF_REPLICATIONS=4" in line for line in lines)
+    (gemm,) = (line for line in lines if "gemm_memory.cl" in line)
+    assert "-DHF_REAL=float" in gemm
+    manifest = json.loads((tmp_path / "gemm_memory.aocx.json").read_text())
+    assert manifest["knobs"]["data_type"] == "float"
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
+        (["--target=intel", "--replications=x"], "--replications: 'x' is not like"),
         (["--target=amd"], "target: 'amd' is not one of intel, xilinx"),
         (["--target=xilinx"], "no xilinx platform known for board '520n'"),
         (["--target=intel", "--board=999x"], "999x"),

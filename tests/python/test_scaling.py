@@ -1,0 +1,197 @@
+"""Scaling: several numbers of ranks as one result, and the suite as one table."""
+
+import importlib
+import re
+
+import numpy as np
+import pytest
+
+import hpccfpga as hf
+from example_result import measured
+from hpccfpga import _core, cli
+from hpccfpga.result import Column, Quantity
+
+MODULE = importlib.import_module("hpccfpga.scaling")
+SMALL = {"sizes": 4096, "reps": 3, "loop_upper": 4}
+
+
+@pytest.fixture
+def call(capfd, monkeypatch, tmp_path):
+    """Call the command in this process; exit code, output, error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        capfd.readouterr()
+        code = cli.main([str(word) for word in words])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Ranks that need no mpirun: what was asked for, and results with known rates."""
+    asked = []
+
+    def launch(benchmark, *, ranks, sizes, **rest):
+        asked.append((ranks, sizes))
+        result = measured(sizes=(1, sizes), ranks=ranks)
+        rate = Column("B/s", np.array([1.0, 100.0 * ranks**0.5]))
+        result.columns["bandwidth"] = rate
+        return result
+
+    monkeypatch.setattr(MODULE, "launch", launch)
+    return asked
+
+
+def work(monkeypatch, power, shared):
+    """Let b_eff's `sizes` count as said."""
+    true = _core.quantities
+
+    def quantities(name):
+        problem = {"parameter": "sizes", "power": power, "shared": shared}
+        return {**true(name), "problem": problem}
+
+    monkeypatch.setattr(_core, "quantities", quantities)
+
+
+# ---- scaling ----
+
+
+def test_scaling_measures_each_number_of_ranks():
+    r = hf.scaling("b_eff", ranks=[1, 2], board="520n", **SMALL)
+    assert (r.kind, r.benchmark, r.ranks, r.verified) == ("measured", "b_eff", 2, True)
+    assert r.labels == ["ranks", "message_size"]
+    assert r["ranks"].tolist() == [1, 2]
+    assert r["message_size"].tolist() == [4096, 4096]
+    assert r["samples"].shape == (2, 3, 2)
+    assert np.isnan(r["samples"][0, :, 1]).all(), "one rank has no second one"
+    assert np.allclose(np.nanmax(r["samples"], axis=2).min(axis=1), r["time"])
+    gain = r["bandwidth"] / r["bandwidth"][0]
+    assert np.allclose(r["speedup"], gain)
+    assert np.allclose(r["efficiency"], gain / [1, 2])
+    for ranks, expected in zip([1, 2], r["bandwidth_model"], strict=True):
+        model = hf.model("b_eff", board="520n", sizes=[4096], ranks=ranks)
+        assert expected == model["bandwidth"][0]
+    assert r.summary["efficiency"] == Quantity("1", r["efficiency"][1])
+    assert [run["command"] for run in r.provenance["runs"]]
+    again = hf.Result.from_json(r.to_json())
+    assert np.array_equal(again["samples"], r["samples"], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "power", "shared", "sizes", "kept"),
+    [
+        ("weak", 1, False, [4096, 4096, 4096], "each rank is kept; sizes of each rank"),
+        ("strong", 1, False, [4096, 2048, 1024], "sizes of each rank: 4096 / ranks"),
+        ("weak", 1, True, [4096, 8192, 16384], "sizes of all ranks: 4096 x ranks"),
+        ("strong", 1, True, [4096, 4096, 4096], "all ranks together is kept; sizes of"),
+        ("weak", 2, True, [4096, 5793, 8192], "4096 x ranks^(1/2)"),
+        ("strong", 3, False, [4096, 3251, 2580], "4096 / ranks^(1/3)"),
+    ],
+)
+def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
+    work(monkeypatch, power, shared)
+    r = hf.scaling("b_eff", ranks=[1, 2, 4], mode=mode, sizes=[4096])
+    assert launched == list(zip([1, 2, 4], sizes, strict=True))
+    assert r["message_size"].tolist() == sizes
+    assert np.allclose(r["speedup"], [1, 2**0.5, 2])
+    assert np.allclose(r["efficiency"], [1, 2**-0.5, 0.5])
+    assert kept in r.table()
+    assert r.parameters["mode"] == mode
+
+
+def test_speedup_is_against_the_first_entry(launched):
+    r = hf.scaling("b_eff", ranks=[4, 1], sizes=64)
+    assert np.allclose(r["speedup"], [1, 0.5])
+    assert np.allclose(r["efficiency"], [1, 2])
+
+
+def test_without_a_size_the_last_of_a_run_is_taken(launched):
+    hf.scaling("b_eff", ranks=[2])
+    assert launched == [(2, 1048576)]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "line"),
+    [
+        ({"ranks": []}, ValueError, "ranks: no number given"),
+        ({"ranks": [0]}, ValueError, "ranks: 0 is not a number from 1 up"),
+        ({"ranks": [1, 2, 2]}, ValueError, "ranks: 1, 2, 2 has one twice"),
+        ({"mode": "lazy"}, ValueError, "mode: 'lazy' is not one of weak, strong"),
+        ({"sizes": [1, 2]}, ValueError, "sizes: scaling takes one, not 2"),
+        ({"sizes": 1.5}, ValueError, "sizes: 1.5 is not an integer"),
+        ({"sizes": "x"}, ValueError, "sizes: 'x' is not a number"),
+        ({"sizes": 1, "mode": "strong"}, ValueError, "sizes: 1 cannot be shared by 2"),
+        ({"board": "cardboard"}, LookupError, "no board 'cardboard'; known: 520n"),
+        ({"benchmark": "linpack"}, LookupError, 'no benchmark "linpack"; known: b_eff'),
+    ],
+)
+def test_bad_scaling_is_refused_before_anything_runs(launched, change, error, line):
+    with pytest.raises(error, match=re.escape(line)):
+        hf.scaling(**({"benchmark": "b_eff", "ranks": [1, 2, 4]} | change))
+    assert launched == []
+
+
+def test_wrong_data_has_no_gain(monkeypatch):
+    def launch(benchmark, *, ranks, **rest):
+        wrong = measured(sizes=(64,), ranks=ranks, failed=0 if ranks == 2 else None)
+        wrong.columns["bandwidth"].values[wrong.failed] = np.nan
+        return wrong
+
+    monkeypatch.setattr(MODULE, "launch", launch)
+    r = hf.scaling("b_eff", ranks=[1, 2], sizes=64)
+    assert r.verified is False
+    assert np.isnan(r["speedup"][1])
+    assert "failed" in r.table()
+
+
+def test_scaling_on_the_command_line(call, tmp_path):
+    words = ["--ranks=1,2", "--sizes=4096", "--reps=6", "--quiet", "--model=520n"]
+    outputs = [f"--json={tmp_path}/s.json", f"--plot={tmp_path}/s.png"]
+    code, out, err = call("scaling", "b_eff", "--mode=strong", *words, *outputs)
+    assert (code, err) == (0, "")
+    assert "note: strong scaling: the work of all ranks together is kept" in out
+    r = hf.Result.from_json(tmp_path / "s.json")
+    assert r["message_size"].tolist() == [4096, 2048]
+    assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
+    assert call("show", "s.json")[1].splitlines()[0] in out
+    assert "nothing changed" in call("compare", "s.json", "s.json")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--ranks=1,x"], "--ranks: '1,x' is not like 1,64,1024"),
+        (["--ranks=0"], "ranks: 0 is not a number from 1 up"),
+        (["--mode=lazy"], "mode: 'lazy' is not one of weak, strong"),
+        (["--colour=1"], "b_eff has no parameter --colour; known: "),
+        (["--sizes=1,2"], "sizes: scaling takes one, not 2"),
+        (["--json=gone/s.json"], "cannot write gone/s.json"),
+        (["--model=cardboard"], "no board 'cardboard'"),
+        (["--ranks=1,100000"], "ranks: 100000 are more than the"),
+    ],
+)
+def test_bad_scaling_on_the_command_line(call, words, line):
+    code, out, err = call("scaling", "b_eff", "--quiet", *words)
+    assert (code, out) == (2, "")
+    assert line in err
+    assert err.count("\n") == 1
+
+
+def test_scaling_under_mpirun_is_refused(mpirun):
+    answer = mpirun(2, ["scaling", "b_eff"])
+    assert answer.returncode == 2
+    assert "scaling starts its ranks itself" in answer.stderr
+
+
+def test_every_benchmark_says_what_its_work_is():
+    for name, _ in _core.components("bench"):
+        problem = _core.quantities(name)["problem"]
+        (entry,) = (
+            e for e in _core.parameters(name) if e["name"] == problem["parameter"]
+        )
+        assert entry["kind"] in ("int", "ints"), name
+        assert problem["power"] in (1, 2, 3), name
+        assert MODULE._Work(name, "weak", {}).value >= entry["low"], name

@@ -1,0 +1,255 @@
+"""All benchmarks as one run: one table, one document, one exit code."""
+
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import hpccfpga as hf
+from example_result import measured
+from hpccfpga import _core, cli, suite
+from hpccfpga.result import Quantity
+from hpccfpga.suite import Suite
+
+TINY = {
+    "b_eff": {"sizes": [1, 64, 1024], "loop_upper": 4},
+    "stream": {"size": 4096},
+    "randomaccess": {"sizes": [4096]},
+    "fft": {"batch": 4},
+    "gemm": {"sizes": [64]},
+    "ptrans": {"sizes": [64], "block_size": 32},
+}
+"""Parameters of benchmarks that make a run of all of them a short one."""
+
+
+def tiny():
+    names = suite.benchmarks()
+    return {name: TINY[name] for name in names}
+
+
+def options():
+    return [
+        f"--{name.replace('_', '-')}.{key.replace('_', '-')}="
+        + ",".join(map(str, np.atleast_1d(value)))
+        for name, params in tiny().items()
+        for key, value in params.items()
+    ]
+
+
+def example(**errors):
+    """Two results with known figures, a model of one, and errors."""
+    b_eff = measured(ranks=4)
+    b_eff.summary = {
+        "b_eff": Quantity("B/s", 8e9),
+        "b_eff_median": Quantity("B/s", 7e9),
+        "latency": Quantity("s", 5e-6),
+    }
+    model = measured(kind="modelled", ranks=4)
+    model.summary = {"b_eff": Quantity("B/s", 1e10)}
+    gemm = measured(benchmark="gemm", ranks=4, failed=0)
+    gemm.summary = {"flops": Quantity("FLOP/s", float("nan"))}
+    return Suite({"b_eff": b_eff, "gemm": gemm}, {"b_eff": model}, errors)
+
+
+def test_the_suite_is_every_benchmark_but_the_parts_of_a_calibration():
+    names = {name for name, _ in _core.components("bench")}
+    assert {*suite.benchmarks()} == names - {"transfer"}
+
+
+def test_figures_per_device_and_in_total_beside_the_model():
+    first, second, third = example().figures
+    assert first == ("b_eff", "b_eff", "B/s", 8e9, 2e9, 1e10)
+    assert second[:4] == ("b_eff", "latency", "s", 5e-6)
+    assert np.isnan(second.per_device), "a time is nobody's share"
+    assert np.isnan(second.model)
+    assert (third.benchmark, third.name) == ("gemm", "flops")
+
+
+def test_the_table_has_a_line_for_all_that_was_tried():
+    text = example(
+        fft=NotImplementedError("not over channel"), hpl=ValueError("n: too big")
+    ).table()
+    lines = text.splitlines()
+    assert lines[0].startswith("suite, measured, exchange pcie, ")
+    assert "verified" not in lines[0]
+    assert any(line.startswith("EMULATED") for line in lines)
+    (row,) = (line.split() for line in lines if "  GB/s" in line)
+    assert row == ["b_eff", "b_eff", "2", "8", "10", "0.800", "GB/s"]
+    assert any(line.split() == ["b_eff", "latency", "5.000", "us"] for line in lines)
+    (wrong,) = (line for line in lines if line.startswith("gemm"))
+    assert wrong.endswith("NOT VERIFIED")
+    assert any(
+        line.startswith("fft") and "left out: not over channel" in line
+        for line in lines
+    )
+    assert any(
+        line.startswith("hpl") and "FAILED: n: too big" in line for line in lines
+    )
+    assert "NOT VERIFIED" in example()._repr_html_()
+
+
+def test_one_document_holds_the_results(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    text = example(fft=NotImplementedError("not here")).to_json(tmp_path / "s.json")
+    document = json.loads(text)
+    assert document["schema"] == suite.SCHEMA
+    schema = json.loads((files("hpccfpga") / "data/result.schema.json").read_text())
+    check = jsonschema.Draft202012Validator(schema)
+    check.validate(document)
+    del document["benchmarks"]["b_eff"]["result"]["kind"]
+    assert not check.is_valid(document)
+    again = Suite.from_json(tmp_path / "s.json")
+    assert again.to_json() == text
+    assert again.table() == Suite.from_json(text).table()
+    assert isinstance(again.errors["fft"], NotImplementedError)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{}", "not a suite: no schema named"),
+        ('{"schema": "hpccfpga-result/1"}', "not a suite: its schema is"),
+        ('{"schema": "hpccfpga-suite/2"}', "this version reads up to hpccfpga-suite/1"),
+        ('{"schema": "hpccfpga-suite/1"}', "not those of a suite"),
+        ('{"schema": "hpccfpga-suite/1", "benchmarks": {"a": 1}}', "not those of a"),
+    ],
+)
+def test_other_documents_are_refused(text, line):
+    with pytest.raises(ValueError, match=line):
+        Suite.from_json(text)
+
+
+def test_all_run_here(tmp_path):
+    found = hf.run_all(reps=3, board="520n", **tiny())
+    assert found.errors == {}
+    assert [*found.results] == suite.benchmarks()
+    assert found.verified
+    assert "b_eff" in found.models
+    assert all(r["samples"].shape[1] == 3 for r in found.results.values())
+    for figure in found.figures:
+        assert np.isfinite(figure.total), figure
+
+
+def test_what_one_cannot_do_keeps_no_other_from_running(monkeypatch):
+    true = hf.Session.run
+
+    def run(session, benchmark, **params):
+        if benchmark == "b_eff":
+            raise _core.Error("the device is gone")
+        return true(session, benchmark, **params)
+
+    monkeypatch.setattr(suite, "_PARTS", ())  # `transfer` is another one
+    monkeypatch.setattr(hf.Session, "run", run)
+    small = {"transfer": {"sizes": [1]}}
+    own = {name: TINY[name] for name in suite.benchmarks() if name in TINY}
+    found = hf.run_all(reps=1, **(own | small))
+    assert str(found.errors["b_eff"]) == "the device is gone"
+    assert found.results["transfer"].verified
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "line"),
+    [
+        ({"exchange": "wifi"}, LookupError, 'no exchange scheme "wifi"'),
+        ({"exchange": "wifi", "ranks": 2}, LookupError, 'no exchange scheme "wifi"'),
+        ({"board": "cardboard"}, LookupError, "no board 'cardboard'"),
+        ({"speed": 1}, ValueError, "no parameter speed of all; known: reps, "),
+    ],
+)
+def test_bad_input_is_refused(change, error, line):
+    with pytest.raises(error, match=re.escape(line)):
+        hf.run_all(**change)
+
+
+# ---- on the command line ----
+
+
+@pytest.fixture
+def call(capfd, monkeypatch, tmp_path):
+    """Call the command in this process; exit code, output, error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        capfd.readouterr()
+        code = cli.main([str(word) for word in words])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_run_all(call, tmp_path, ranks):
+    words = ["--reps=2", "--quiet", "--model=520n", "--json=s.json", *ranks, *options()]
+    code, out, err = call("run", "all", *words)
+    assert (code, err) == (0, "")
+    assert "measured / model" in out
+    assert "wrote s.json" in out
+    found = Suite.from_json(tmp_path / "s.json")
+    assert {r.ranks for r in found.results.values()} == {1 + bool(ranks)}
+    assert call("show", "s.json")[1] in out + "\n"
+    code, out, _ = call("compare", "s.json", "s.json")
+    assert code == 0
+    assert out.count("b: measured") == len(found.results)
+
+
+def test_run_all_under_mpirun(mpirun, tmp_path):
+    words = ["--reps=2", "--quiet", f"--json={tmp_path}/s.json", *options()]
+    answer = mpirun(2, ["run", "all", *words], timeout=120)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.count("suite, measured") == 1
+    assert Suite.from_json(tmp_path / "s.json").verified
+
+
+def test_wrong_data_is_code_1(command, faults):
+    words = ["run", "all", "--exchange=fault", "--reps=2", "--quiet", *options()]
+    answer = command(*words, HPCCFPGA_FAULT="flip 0 5", **faults)
+    assert (answer.returncode, answer.stderr) == (1, "")
+    assert "NOT VERIFIED" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"),
+    [
+        ({}, 0),
+        ({"fft": NotImplementedError("no")}, 0),
+        ({"fft": NotImplementedError("no"), "hpl": ValueError("n")}, 2),
+        ({"fft": MemoryError("small")}, 3),
+        ({"fft": hf.Error("gone"), "hpl": ValueError("n")}, 3),
+    ],
+)
+def test_exit_codes(errors, code):
+    assert cli._suite_code(Suite({"b_eff": measured()}, {}, errors)) == code
+    assert cli._suite_code(Suite({"b_eff": measured(failed=0)}, {}, {})) == 1
+    assert cli._suite_code(Suite({}, {}, {"fft": NotImplementedError("no")})) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--npz=a.npz"], "run all takes no --npz"),
+        (["--calibrate"], "run all takes no --calibrate"),
+        (["--save-calibration=c"], "run all takes no --save-calibration"),
+        (["--plot=a.png"], "run all takes no --plot"),
+        (["--sizes=1"], "all has no parameter --sizes; known: --reps, "),
+        (["--b-eff.colour=1"], "all has no parameter --b-eff.colour; known: "),
+        (["--json=gone/s.json"], "cannot write gone/s.json"),
+        (["--exchange=wifi"], 'no exchange scheme "wifi"'),
+        (["--model=cardboard"], "no board 'cardboard'"),
+    ],
+)
+def test_bad_run_all(call, words, line):
+    code, out, err = call("run", "all", *words)
+    assert (code, out) == (2, "")
+    assert line in err
+    assert err.count("\n") == 1
+
+
+def test_a_suite_is_not_compared_with_a_result(call):
+    example().to_json("s.json")
+    measured().to_json("r.json")
+    code, _, err = call("compare", "s.json", "r.json")
+    assert code == 2
+    assert "cannot compare a suite with one result" in err
