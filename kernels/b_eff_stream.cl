@@ -84,9 +84,6 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
             HF_FLUSH(out_a);                                                           \
             HF_FLUSH(out_b);                                                           \
         }                                                                              \
-        HF_CLOSE(out_a)                                                                \
-        HF_CLOSE(out_b)                                                                \
-        HF_CLOSE(held)                                                                 \
     }                                                                                  \
     HF_HOST_CALL(b_eff_send_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),            \
                  HF_VALUE(2, uint), HF_VALUE(3, ulong), HF_VALUE(4, ulong),            \
@@ -129,9 +126,6 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
         }                                                                              \
         last[2 * chunks] = wrong_a;                                                    \
         last[2 * chunks + 1] = wrong_b;                                                \
-        HF_CLOSE(in_a)                                                                 \
-        HF_CLOSE(in_b)                                                                 \
-        HF_CLOSE(held)                                                                 \
     }                                                                                  \
     HF_HOST_CALL(b_eff_recv_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),            \
                  HF_VALUE(2, uint), HF_BUFFER(3), HF_BUFFER(4), HF_BUFFER(5),          \

@@ -11,7 +11,6 @@
  *                           they return from the kernel
  * HF_FLUSH(name)            an end that sends: no more for now, as at the end of a message;
  *                           without it the other side may learn a little later
- * HF_CLOSE(name)            once per end, last in the kernel
  *
  * A packet has HF_CHANNEL_WIDTH bytes in lanes of eight.
  */
@@ -54,7 +53,6 @@ typedef struct hf_packet {
 #define HF_SEND(name, packet) write_channel_intel(name, packet)
 #define HF_RECV(name, packet) packet = read_channel_intel(name)
 #define HF_FLUSH(name)
-#define HF_CLOSE(name)
 
 #elif defined(HF_XILINX)
 
@@ -69,7 +67,6 @@ typedef struct hf_packet {
 #define HF_SEND(name, packet) name.write(packet)
 #define HF_RECV(name, packet) packet = name.read()
 #define HF_FLUSH(name)
-#define HF_CLOSE(name)
 
 #else
 
@@ -84,35 +81,27 @@ typedef struct hf_packet {
     HF_GLOBAL hf_packet *const name##_slots = (HF_GLOBAL hf_packet *)(name + 1); \
     const ulong name##_mask = name->mask;                                        \
     ulong name##_at = 0, name##_limit = 0;                                       \
-    hf_word name##_host = 0;                                                     \
     if (name->width != HF_CHANNEL_WIDTH) {                                       \
         HF_RING_STORE(&name->abort, HF_RING_MISFIT);                             \
         return;                                                                  \
     }
-#define HF_SEND(name, packet)                                               \
-    do {                                                                    \
-        if (name##_at == name##_limit &&                                    \
-            (name##_limit = hf_ring_room(name, name##_at, &name##_host)) == \
-                name##_at) {                                                \
-            hf_ring_leave(name##_host);                                     \
-            return;                                                         \
-        }                                                                   \
-        name##_slots[name##_at & name##_mask] = packet;                     \
-        HF_RING_STORE(&name->writer.moved, ++name##_at);                    \
+#define HF_SEND(name, packet)                                            \
+    do {                                                                 \
+        if (name##_at == name##_limit &&                                 \
+            (name##_limit = hf_ring_room(name, name##_at)) == name##_at) \
+            return;                                                      \
+        name##_slots[name##_at & name##_mask] = packet;                  \
+        HF_RING_STORE(&name->writer.moved, ++name##_at);                 \
     } while (0)
-#define HF_RECV(name, packet)                                               \
-    do {                                                                    \
-        if (name##_at == name##_limit &&                                    \
-            (name##_limit = hf_ring_more(name, name##_at, &name##_host)) == \
-                name##_at) {                                                \
-            hf_ring_leave(name##_host);                                     \
-            return;                                                         \
-        }                                                                   \
-        packet = name##_slots[name##_at & name##_mask];                     \
-        HF_RING_STORE(&name->reader.moved, ++name##_at);                    \
+#define HF_RECV(name, packet)                                            \
+    do {                                                                 \
+        if (name##_at == name##_limit &&                                 \
+            (name##_limit = hf_ring_more(name, name##_at)) == name##_at) \
+            return;                                                      \
+        packet = name##_slots[name##_at & name##_mask];                  \
+        HF_RING_STORE(&name->reader.moved, ++name##_at);                 \
     } while (0)
 #define HF_FLUSH(name) HF_RING_STORE(&name->writer.at, name##_at)
-#define HF_CLOSE(name) hf_ring_leave(name##_host);
 
 #endif
 

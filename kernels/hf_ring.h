@@ -29,9 +29,6 @@ typedef uint64_t hf_word;
 #ifndef HF_SPINS
 #define HF_SPINS 10
 #endif
-#ifndef HF_LOOKS
-#define HF_LOOKS 4
-#endif
 
 enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 }; /* values of `abort` */
 
@@ -43,8 +40,7 @@ typedef struct hf_ring_side {
     hf_word stalls; /* waits for the other side */
     hf_word most;   /* reader: most packets seen waiting */
     hf_word waits;  /* 1 while it waits */
-    hf_word host;   /* hf_ring_host in the process of its kernel; 0: none */
-    hf_word unused2[11];
+    hf_word unused2[12];
 } hf_ring_side;
 
 typedef struct hf_ring {
@@ -61,88 +57,54 @@ typedef struct hf_ring {
 #define HF_RING_LOAD(word)         __atomic_load_n(word, __ATOMIC_ACQUIRE)
 #define HF_RING_STORE(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
 
-#ifndef __OPENCL_VERSION__
-/** Functions of the process in which a kernel runs, called when it has looked in vain
- *  `looks` times before, and when it ends. */
-typedef struct hf_ring_host {
-    void (*wait)(struct hf_ring_host *self, hf_word looks);
-    void (*leave)(struct hf_ring_host *self);
-} hf_ring_host;
-#endif
-
-/** Call function `index` of `host`: a kernel has no function pointers. */
-static inline void hf_ring_call(hf_word host, int index, hf_word looks) {
+/** Give the core to another thread: a kernel cannot call the C library. */
+static inline void hf_ring_yield(void) {
 #if !defined(__OPENCL_VERSION__)
-    hf_ring_host *self = (hf_ring_host *)host;
-    if (!self)
-        sched_yield();
-    else if (index == 0)
-        self->wait(self, looks);
-    else
-        self->leave(self);
+    sched_yield();
 #elif defined(__x86_64__)
-    if (!host)
-        return;
-    hf_word function = ((HF_RING_MEMORY hf_word *)host)[index];
-    __asm__ volatile("mov %%rsp, %%r12\n\t"
-                     "sub $128, %%rsp\n\t" /* the red zone */
-                     "and $-64, %%rsp\n\t"
-                     "call *%%rax\n\t"
-                     "mov %%r12, %%rsp"
-                     : "+a"(function), "+D"(host), "+S"(looks)
-                     :
-                     : "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "cc", "memory",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
-                       "xmm15");
+    long result = 24;
+    __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long call __asm__("x8") = 124;
+    register long result __asm__("x0");
+    __asm__ volatile("svc #0" : "=r"(result) : "r"(call) : "memory");
 #endif
-}
-
-/** At the end of a kernel, whichever way. */
-static inline void hf_ring_leave(hf_word host) {
-    if (host)
-        hf_ring_call(host, 1, 0);
 }
 
 /** Wait until `other` is past `still`; its count, or `still` after an abort. */
 static inline hf_word hf_ring_wait(HF_RING_MEMORY hf_ring *ring,
                                    HF_RING_MEMORY hf_ring_side *self,
                                    HF_RING_MEMORY const hf_ring_side *other,
-                                   hf_word still, hf_word *host) {
+                                   hf_word still) {
     hf_word seen = still;
-    *host = self->host;
     HF_RING_STORE(&self->stalls, self->stalls + 1);
     for (unsigned spin = 0; seen <= still && spin < HF_SPINS; spin++)
         seen = HF_RING_LOAD(&other->at);
     if (seen > still)
         return seen;
     HF_RING_STORE(&self->waits, 1);
-    for (hf_word looks = 0; seen <= still && !HF_RING_LOAD(&ring->abort); looks++) {
-        hf_ring_call(*host, 0, looks);
-        seen = HF_RING_LOAD(looks < HF_LOOKS ? &other->at : &other->moved);
-    }
+    while ((seen = HF_RING_LOAD(&other->moved)) == still && !HF_RING_LOAD(&ring->abort))
+        hf_ring_yield();
     HF_RING_STORE(&self->waits, 0);
     return seen;
 }
 
 /** Publish `at` written packets and wait for room; the new limit, `at` after an abort. */
-static inline hf_word hf_ring_room(HF_RING_MEMORY hf_ring *ring, hf_word at,
-                                   hf_word *host) {
+static inline hf_word hf_ring_room(HF_RING_MEMORY hf_ring *ring, hf_word at) {
     HF_RING_STORE(&ring->writer.at, at);
     hf_word depth = ring->depth, read = HF_RING_LOAD(&ring->reader.at);
     if (read + depth <= at)
-        read = hf_ring_wait(ring, &ring->writer, &ring->reader, at - depth, host);
+        read = hf_ring_wait(ring, &ring->writer, &ring->reader, at - depth);
     hf_word room = read + depth - at;
     return at + (room < HF_PUBLISH ? room : HF_PUBLISH);
 }
 
 /** Publish `at` read packets and wait for more; the new limit, `at` after an abort. */
-static inline hf_word hf_ring_more(HF_RING_MEMORY hf_ring *ring, hf_word at,
-                                   hf_word *host) {
+static inline hf_word hf_ring_more(HF_RING_MEMORY hf_ring *ring, hf_word at) {
     HF_RING_STORE(&ring->reader.at, at);
     hf_word written = HF_RING_LOAD(&ring->writer.at);
     if (written <= at)
-        written = hf_ring_wait(ring, &ring->reader, &ring->writer, at, host);
+        written = hf_ring_wait(ring, &ring->reader, &ring->writer, at);
     hf_word more = written - at;
     if (more > ring->reader.most)
         HF_RING_STORE(&ring->reader.most, more);

@@ -87,7 +87,9 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
 static void traffic_add(hf_traffic *sum, const hf_traffic *one) {
     sum->packets += one->packets;
     sum->stalls += one->stalls;
-    sum->high_water = fmax(sum->high_water, one->high_water);
+    /* Not fmax: a NaN, where nobody counts, must stay. */
+    if (isnan(one->high_water) || one->high_water > sum->high_water)
+        sum->high_water = one->high_water;
 }
 
 static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,

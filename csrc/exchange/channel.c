@@ -16,7 +16,6 @@
 #include "exchange.h"
 #include "hf_ring.h"
 #include "pipes.h"
-#include "turns.h"
 
 extern const hf_exchange_ops hf_exchange_channel;
 
@@ -41,7 +40,6 @@ typedef struct channel {
     tap out[MOST_PORTS], in[MOST_PORTS], inner[MOST_PORTS];
     size_t n;
     const hf_stream *streams;
-    hf_turns *turns;
     hf_event *events[HF_LANES_MOST];
 } channel;
 
@@ -138,8 +136,6 @@ static void rings_free(channel *c) {
     }
     c->base.net->ops->unshare(c->base.net, c->shared);
     c->shared = NULL;
-    hf_turns_free(c->turns);
-    c->turns = NULL;
 }
 
 static hf_status tap_make(const channel *c, tap *tap, hf_ring *ring, size_t depth) {
@@ -200,14 +196,12 @@ static tap *end_tap(channel *c, const hf_end *end) {
     return &taps[end->index];
 }
 
-static void end_take(channel *c, size_t kernel, const hf_end *end) {
+static void end_name(channel *c, const char *kernel, const hf_end *end) {
     const char *way = end->inner ? "held" : end->sends ? "out" : "in";
     hf_ring *ring = end_tap(c, end)->ring;
     char *name = ring->names[end->sends ? 0 : 1];
-    hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
-    side->host = hf_turns_host(c->turns, kernel);
     snprintf(name, sizeof ring->names[0], "rank %d %.32s %s %d", c->base.net->rank,
-             c->streams[kernel].name, way, end->index);
+             kernel, way, end->index);
 }
 
 /* Emulated, each kernel holds a worker thread while it waits. */
@@ -234,10 +228,6 @@ static hf_status channel_prepare(hf_exchange *base, size_t n,
     if (c->wires)
         return HF_OK;
     HF_TRY(workers_check(c, n));
-    hf_turns_free(c->turns);
-    c->turns = NULL;
-    HF_TRY(
-        hf_turns_new(&c->turns, n, c->base.net->local_rank, c->base.net->local_size));
     for (int port = 0; port < c->wiring.ports; port++)
         ring_clear(c->in[port].ring, c->wiring.width, c->wiring.depth);
     for (int i = 0; i < c->wiring.inner; i++)
@@ -255,7 +245,7 @@ static hf_status kernel_start(channel *c, size_t i) {
     assert(launch.n_args + stream->n_ends <= MOST_ARGS);
     memcpy(args, launch.args, launch.n_args * sizeof *args);
     for (size_t e = 0; !c->wires && e < stream->n_ends; e++) {
-        end_take(c, i, &stream->ends[e]);
+        end_name(c, stream->name, &stream->ends[e]);
         args[launch.n_args++] =
             (hf_arg){.buffer = end_tap(c, &stream->ends[e])->buffer};
     }
@@ -329,6 +319,9 @@ static hf_status deadlock_fail(const channel *c, size_t ended) {
         report_side(&r, ring, false);
     }
     report_pipes(&r, c);
+    /* A rank whose deadline passed earlier has stopped all: what was read is no report. */
+    if (!c->wires && HF_RING_LOAD(&ring_at(c, 0)->abort) == HF_RING_HALT)
+        return hf_fail(HF_ECOMM, "another rank stopped the channels");
     char more[32] = "";
     if (r.more)
         snprintf(more, sizeof more, "; and %zu more", r.more);
