@@ -20,7 +20,6 @@ HF_KERNEL fft_fetch_points(HF_GLOBAL const hf_packet *HF_RESTRICT in,
             HF_SEND(fetched, out);
     }
     HF_FLUSH(fetched);
-    HF_CLOSE(fetched)
 }
 HF_HOST_CALL(fft_fetch_points, HF_BUFFER(0), HF_VALUE(1, uint), HF_BUFFER(2))
 
@@ -44,8 +43,6 @@ HF_KERNEL fft_transform(HF_GLOBAL const fft_complex *HF_RESTRICT twiddles, uint 
             HF_SEND(transformed, fft_pack(x, sign));
     }
     HF_FLUSH(transformed);
-    HF_CLOSE(fetched)
-    HF_CLOSE(transformed)
 }
 HF_HOST_CALL(fft_transform, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, float),
              HF_BUFFER(3), HF_BUFFER(4))
@@ -65,7 +62,6 @@ HF_KERNEL fft_store_points(HF_GLOBAL hf_packet *HF_RESTRICT out,
         if (at >= FFT_CYCLES)
             out[at - FFT_CYCLES] = done;
     }
-    HF_CLOSE(transformed)
 }
 HF_HOST_CALL(fft_store_points, HF_BUFFER(0), HF_VALUE(1, uint), HF_BUFFER(2))
 

@@ -57,7 +57,6 @@ typedef union ptrans_packet {
             block = block + 1 < blocks ? block + 1 : 0;                              \
         }                                                                            \
         HF_FLUSH(out);                                                               \
-        HF_CLOSE(out)                                                                \
     }                                                                                \
     HF_HOST_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
                  HF_VALUE(3, ulong), HF_BUFFER(4))                                   \
@@ -76,7 +75,6 @@ typedef union ptrans_packet {
                     c[chunk * PTRANS_LANES + l] =                                    \
                         b[chunk * PTRANS_LANES + l] + got.lanes[l];                  \
             }                                                                        \
-        HF_CLOSE(in)                                                                 \
     }                                                                                \
     HF_HOST_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
                  HF_VALUE(3, ulong), HF_BUFFER(4))

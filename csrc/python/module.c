@@ -149,12 +149,11 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
     hf_status status = hf_bench_quantities(&found, name);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "labels",
-                         quantities_dict(found.labels), "metrics",
-                         quantities_dict(found.metrics), "parts",
-                         quantities_dict(found.parts), "figures",
-                         quantities_dict(found.figures), "problem",
-                         problem_dict(&found.problem));
+    return Py_BuildValue(
+        "{s:N,s:N,s:N,s:N,s:N}", "labels", quantities_dict(found.labels), "metrics",
+        quantities_dict(found.metrics), "parts", quantities_dict(found.parts),
+        "figures", quantities_dict(found.figures), "problem",
+        problem_dict(&found.problem));
 }
 
 static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
@@ -332,7 +331,8 @@ static PyMethodDef core_methods[] = {
      "parameters(benchmark, /)\n--\n\nParameters of a benchmark as dicts."},
     {"quantities", core_quantities, METH_O,
      "quantities(benchmark, /)\n--\n\n"
-     "Labels, metrics, parts and figures of a benchmark: unit and choices of each; and\n"
+     "Labels, metrics, parts and figures of a benchmark: unit and choices of each; "
+     "and\n"
      "its problem: the parameter that says how much work a run is."},
     {"devices", core_devices, METH_NOARGS,
      "devices()\n--\n\nEvery device of every runtime as a dict."},

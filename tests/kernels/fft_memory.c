@@ -1,5 +1,4 @@
 /* fft_memory.c - kernels/fft_memory.cl as plain C against sums by definition. */
-#define HF_HOST
 #include "../../kernels/fft_memory.cl"
 
 #include "fft.h"

@@ -1,4 +1,4 @@
-"""RandomAccess: the sequence, its faults, its bad input, model and published figures."""
+"""RandomAccess: sequence, faults, bad input, model and published figures."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_no_update_is_lost(params):
 
 
 def test_a_buffer_loses_updates_of_equal_words():
-    """Within the 1 % of HPC Challenge where the table is much larger than the buffer."""
+    """Within 1 %, as HPC Challenge allows, where the table is much larger."""
     params = {"shape": "pipeline", "buffer_size_log": 3, "sizes": [64, 1 << 17]}
     with pytest.warns(hpccfpga.VerificationWarning, match="1 of 2 points"):
         few = run(device="opencl", **params)
