@@ -5,11 +5,13 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
 import hpccfpga as hf
 from hpccfpga import cli, doctor
+from hpccfpga.launch import _mpirun
 
 SMALL = ["--sizes=1,64", "--reps=2"]
 
@@ -326,6 +328,22 @@ def test_a_reader_that_leaves(ranks, tmp_path):
         assert process.stderr.read() == ""
     assert process.returncode == 141
     assert json.loads((tmp_path / "r.json").read_text())["verified"] is False
+
+
+@pytest.mark.parametrize("under_mpirun", [False, True])
+def test_lines_come_one_by_one_through_a_pipe(under_mpirun):
+    under = [*_mpirun(), "-n", "1"] if under_mpirun else []
+    words = [*under, sys.executable, "-m", "hpccfpga", "run", "b_eff", "--sizes=1,2,4"]
+    slow = ["--reps=10", "--loop-upper=800", "--loop-lower=800"]
+    buffered = os.environ | {"PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(
+        [*words, *slow], stdout=subprocess.PIPE, env=buffered
+    ) as process:
+        came = [time.monotonic() for _ in process.stdout]
+    assert process.returncode == 0
+    # After the heading, a line per point: 8,000 steps of over 3 us apart.
+    assert came[2] - came[1] > 0.02
+    assert came[3] - came[2] > 0.02
 
 
 @pytest.mark.parametrize("code", [0, 1])
