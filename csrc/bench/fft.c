@@ -96,7 +96,7 @@ static hf_status twiddles_make(fft *s) {
     hf_status status =
         single ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for %zu roots of unity", s->size);
-    for (size_t k = 0; status == HF_OK && k < s->size; k++)
+    for (size_t k = 0; single && k < s->size; k++)
         single[k] = (fft_complex){(float)s->roots[2 * k], (float)s->roots[2 * k + 1]};
     if (status == HF_OK)
         status = device->ops->alloc(&buffer, device, bytes, HF_ANY_BANK);
@@ -199,7 +199,7 @@ static void fft_teardown(void *state) {
     ops->free(s->twiddles);
     ops->free(s->worst);
     hf_kernel *kernels[] = {s->fill, s->check, s->transform, s->fetch, s->store};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         ops->kernel_free(kernels[i]);
     free(s->roots);
     free(s->worsts);

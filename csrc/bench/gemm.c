@@ -161,7 +161,7 @@ static void gemm_teardown(void *state) {
         return;
     const hf_device_ops *ops = s->env.device->ops;
     hf_buffer *buffers[] = {s->a, s->b, s->c0, s->c, s->a_panels, s->b_panels};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
     ops->kernel_free(s->multiply);
     ops->kernel_free(s->pack_a);

@@ -133,7 +133,7 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     hf_device *device = s->env.device;
     const hf_device_ops *ops = device->ops;
     size_t blocks, received, bytes = block_bytes(s);
-    int banks[3];
+    int banks[3] = {HF_ANY_BANK, HF_ANY_BANK, HF_ANY_BANK};
     most_of(s, r, &blocks, &received);
     HF_TRY(bank_of(&banks[0], args, "bank_a", r));
     HF_TRY(bank_of(&banks[1], args, "bank_b", r));
@@ -206,7 +206,7 @@ static void ptrans_teardown(void *state) {
         replica *p = &s->replicas[r];
         hf_buffer *buffers[] = {p->a,      p->b,       p->c,    p->got,
                                 p->places, p->sources, p->worst};
-        for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
             ops->free(buffers[i]);
         ops->kernel_free(p->send);
         ops->kernel_free(p->recv);

@@ -86,6 +86,7 @@ static int block_compare(const void *left, const void *right) {
 /* Ranks a and b meet in the round that a + b mod ranks tells. */
 static block block_make(const ptrans_grid *grid, size_t width, int rank, size_t row,
                         size_t column) {
+    /* of the mirror: NOLINTNEXTLINE(readability-suspicious-call-argument) */
     int partner = ptrans_owner(grid, width, column, row), ranks = grid->p * grid->q;
     block made = {.row = row, .column = column, .partner = partner};
     made.round = partner != rank ? PARTNERS + (size_t)((rank + partner) % ranks)

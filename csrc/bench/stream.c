@@ -180,8 +180,8 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
                               s->n / s->n_banks * s->width,
                               s->n_banks > 1 ? (int)bank : HF_ANY_BANK));
     HF_TRY(ops->kernel(&s->kernel, env->device, "stream_apply"));
-    s->pattern = malloc(2 * PERIOD * s->width);
-    s->expected = malloc(2 * PERIOD * s->width);
+    s->pattern = malloc(s->width * 2 * PERIOD);
+    s->expected = malloc(s->width * 2 * PERIOD);
     void *host = NULL;
     if (posix_memalign(&host, 4096, s->n * s->width) == 0)
         s->host = host;
