@@ -310,7 +310,7 @@ def _build_for_board(options: Options) -> int:
             {k: int(v) for k, v in values.items()},
             {k: str(e["macro"]) for k, e in own.items()},
             options.platform,
-            options.replications,
+            int(knobs.get("replications", 2)),
         )
         for path in job.write(folder):
             print(f"wrote {path}")

@@ -189,7 +189,6 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--target", help="for a board: intel or xilinx")
     command.add_argument("--board", default="520n", help="with --target")
     command.add_argument("--platform", help="what the compiler calls the board")
-    command.add_argument("--replications", type=int, default=2, help="with --target")
     command.add_argument(
         "--print", action="store_true", help="with --target: say what to run"
     )
