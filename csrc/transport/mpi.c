@@ -36,6 +36,7 @@ typedef struct mpi {
     char *mine, *all; /* of gathers: a late one never writes into the caller's memory */
     size_t room;      /* of `mine` [B]; `all` is [size, room] */
     char broken[128]; /* why, once a deadline has passed */
+    char stuck[128];  /* why the run after this one cannot be */
 } mpi;
 
 typedef struct window {
@@ -90,8 +91,8 @@ static void request_abandon(mpi *net, MPI_Request *request) {
             break;
     if (done)
         return;
-    if (!*net->broken)
-        snprintf(net->broken, sizeof net->broken,
+    if (!*net->stuck)
+        snprintf(net->stuck, sizeof net->stuck,
                  "rank %d has a message in flight from a run that failed; open a new "
                  "session",
                  net->base.rank);
@@ -136,7 +137,7 @@ static void mpi_close(hf_transport *base) {
     if (net)
         MPI_Finalized(&finalized);
     /* Freeing is collective: not with ranks that did not answer. */
-    if (!finalized && !*net->broken) {
+    if (!finalized && !*net->broken && !*net->stuck) {
         free(net->mine);
         free(net->all);
         if (net->data != MPI_COMM_NULL)
@@ -350,6 +351,8 @@ static void mpi_renew(hf_transport *base) {
         MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, net->alarms,
                  MPI_STATUS_IGNORE);
     net->epoch = (net->epoch + 1) % TAGS;
+    if (!*net->broken) /* the run that failed was still to tell its cause */
+        memcpy(net->broken, net->stuck, sizeof net->broken);
 }
 
 static void mpi_alarm(hf_transport *base) {

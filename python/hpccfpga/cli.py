@@ -7,6 +7,7 @@ Exit codes, the same on every rank: 0 all data verified, 1 some did not, 2 bad i
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 import traceback
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Exception, KeyboardInterrupt) as error:
+        _on_signals(signal.SIG_IGN)  # mpirun ends the others: what is told now is whole
         code = _code(error)
         _report(error, "--events" in words)
     if code != OK:
@@ -87,6 +89,13 @@ def _report(error: BaseException, events: bool) -> None:
         print(f"hpccfpga: {bug}{line(error)}{hint}", file=sys.stderr)
 
 
+def _on_signals(action: signal.Handlers) -> None:
+    """Say what ends a rank while it ends already."""
+    if under_mpi() is not None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, action)
+
+
 def _leave(code: int) -> None:
     """Under mpirun, end such that every rank ends and rank 0 has been heard."""
     rank = under_mpi()
@@ -94,6 +103,7 @@ def _leave(code: int) -> None:
         return
     sys.stdout.flush()
     sys.stderr.flush()
+    _on_signals(signal.SIG_DFL)
     mpi = sys.modules.get("mpi4py.MPI")
     up = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
     if up and code != FAILED:

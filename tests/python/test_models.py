@@ -210,8 +210,8 @@ def test_board_that_lacks_an_input_says_which():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(LookupError, match="no model of 'stream'; known: b_eff"):
-        model("stream", exchange="pcie")
+    with pytest.raises(LookupError, match="no model of 'transfer'; known: b_eff"):
+        model("transfer", exchange="pcie")
     with pytest.raises(LookupError, match="'pigeon'; known: channel, pcie, host"):
         model("b_eff", exchange="pigeon")
     with pytest.raises(LookupError, match="no board 'x'; known: 520n"):

@@ -77,9 +77,9 @@ def test_nothing_that_fits():
     with pytest.raises(LookupError, match="no board 'x1'"):
         published("b_eff", board="x1")
     with pytest.raises(
-        LookupError, match="nothing published about 'ptrans'; known: b_eff"
+        LookupError, match="nothing published about 'transfer'; known: b_eff"
     ):
-        published("ptrans")
+        published("transfer")
 
 
 def test_impossible_rates_are_marked():
