@@ -73,6 +73,20 @@ ROWS = [
         threads=1,
     ),
     Row(
+        "randomaccess 2^24",
+        "updates",
+        "--sizes 16777216 --reps 5 --warmup 1",
+        "16777216 5 {threads}",
+        target=1.0,
+    ),
+    Row(
+        "randomaccess 2^27",
+        "updates",
+        "--sizes 134217728 --reps 2 --warmup 1",
+        "134217728 2 {threads}",
+        target=1.0,
+    ),
+    Row(
         "fft 2^10",
         "flops",
         "--log-size 10 --batch 4096 --reps 20",

@@ -28,6 +28,7 @@
  * alpha = 0.5 b is 0.008, while elements are of size 7.5: another element, another
  * sample's element or a swapped block is off by about 10.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +217,7 @@ double gemm_data_error(gemm_data *d, double alpha, double beta, uint64_t sample)
     double u = ldexp(1, -d->type->sum_digits) + ldexp(1, -53);
     double v = ldexp(1, -d->type->digits);
     double deviation =
-        fabs(alpha) * u * n / 3 + 3 * v * (fabs(alpha) * size + fabs(beta));
+        fabs(alpha) * u * n / 3 + 3 * v * (fabs(alpha) * size + fabs(beta)) + DBL_MIN;
     double entry_bound = MOST_DEVIATIONS * deviation, row_bound = sqrt(n) * entry_bound;
     uint64_t stream = hf_random(hf_random(d->seed, 3), sample);
 

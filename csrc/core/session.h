@@ -15,7 +15,4 @@ struct hf_session {
 /** Parameters that every benchmark has. */
 extern const hf_param hf_session_params[];
 
-/** Every rank gets the worst status of any rank and its message. Collective. */
-hf_status hf_agree(hf_transport *net, hf_status status);
-
 #endif

@@ -11,7 +11,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/session.h"
 #include "transport.h"
 
 extern const hf_transport_ops hf_transport_mpi;

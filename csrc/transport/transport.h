@@ -62,4 +62,7 @@ struct hf_transport_ops {
     void (*close)(hf_transport *net);
 };
 
+/** Every rank gets the worst status of any rank and its message. Collective. */
+hf_status hf_agree(hf_transport *net, hf_status status);
+
 #endif

@@ -68,6 +68,7 @@ def broken(path, shape="ndrange", before="", after=""):
     {},
     {"data_type": "double"},
     {"alpha": 0},
+    {"alpha": 0, "beta": 0},
     {"alpha": -3.25, "beta": 0},
     {"shape": "pipeline"},
     {"shape": "pipeline", "data_type": "double"},

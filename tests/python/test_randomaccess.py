@@ -132,7 +132,7 @@ def test_the_largest_size_that_fits_is_a_power_of_two():
     assert memory / 2 < 8 * most <= memory
 
 
-def test_seed_changes_the_table_but_not_the_updates():
+def test_any_seed_verifies():
     assert run(device="host", sizes=[4096], seed=7).verified
 
 
