@@ -9,17 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef CHECK
-#define CHECK(condition, ...)                               \
-    do {                                                    \
-        if (!(condition)) {                                 \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
-            fprintf(stderr, __VA_ARGS__);                   \
-            fputc('\n', stderr);                            \
-            exit(1);                                        \
-        }                                                   \
-    } while (0)
-#endif
+#include "check_kernel.h"
 
 enum { SIZE = FFT_SIZE, BATCH = 5 };
 

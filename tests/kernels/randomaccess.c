@@ -18,15 +18,7 @@
 #define LOSSY   (HF_BUFFER_SIZE_LOG > 0)
 #endif
 
-#define CHECK(condition, ...)                               \
-    do {                                                    \
-        if (!(condition)) {                                 \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
-            fprintf(stderr, __VA_ARGS__);                   \
-            fputc('\n', stderr);                            \
-            exit(1);                                        \
-        }                                                   \
-    } while (0)
+#include "check_kernel.h"
 
 enum { MOST_WORDS = 1 << 14, GUARD = 8, MOST_GENERATORS = 256 };
 

@@ -10,15 +10,7 @@
 
 #include "hf_channel.h"
 
-#define CHECK(condition, ...)                               \
-    do {                                                    \
-        if (!(condition)) {                                 \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
-            fprintf(stderr, __VA_ARGS__);                   \
-            fputc('\n', stderr);                            \
-            exit(1);                                        \
-        }                                                   \
-    } while (0)
+#include "check_kernel.h"
 
 /** A ring for `depth` packets, exactly as long as its slots. */
 static hf_ring *ring_new(size_t depth) {

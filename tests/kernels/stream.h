@@ -7,15 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition, ...)                               \
-    do {                                                    \
-        if (!(condition)) {                                 \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
-            fprintf(stderr, __VA_ARGS__);                   \
-            fputc('\n', stderr);                            \
-            exit(1);                                        \
-        }                                                   \
-    } while (0)
+#include "check_kernel.h"
 
 enum { GUARD = 64 };
 static const HF_REAL FENCE = 77;
