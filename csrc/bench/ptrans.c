@@ -128,6 +128,17 @@ static void most_of(const ptrans *s, size_t r, size_t *blocks, size_t *received)
     }
 }
 
+/* Memory may come with the blocks of a former run, right ones under the same seed. */
+static hf_status blocks_clear(const ptrans *s, hf_buffer *blocks) {
+    hf_device *device = s->env.device;
+    void *none = calloc(1, block_bytes(s));
+    hf_status status = none ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a block");
+    for (size_t at = 0; status == HF_OK && at < blocks->bytes; at += block_bytes(s))
+        status = device->ops->write(device, blocks, at, none, block_bytes(s), NULL);
+    free(none);
+    return status;
+}
+
 static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     replica *p = &s->replicas[r];
     hf_device *device = s->env.device;
@@ -141,8 +152,11 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     HF_TRY(ops->alloc(&p->a, device, blocks * bytes, banks[0]));
     HF_TRY(ops->alloc(&p->b, device, blocks * bytes, banks[1]));
     HF_TRY(ops->alloc(&p->c, device, blocks * bytes, banks[2]));
-    if (!ptrans_kernel_routed(s) && s->env.size > 1)
+    HF_TRY(blocks_clear(s, p->c));
+    if (!ptrans_kernel_routed(s) && s->env.size > 1) {
         HF_TRY(ops->alloc(&p->got, device, received * bytes, banks[0]));
+        HF_TRY(blocks_clear(s, p->got));
+    }
     HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[2]));
     HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), banks[0]));
     return ops->alloc(&p->worst, device, s->items * sizeof(float), banks[2]);
