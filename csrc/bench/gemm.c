@@ -16,7 +16,7 @@
 extern const hf_bench_ops hf_bench_gemm;
 
 enum {
-    MOST_REPLICATIONS = HF_LANES_MOST - 1,
+    MOST_REPLICATIONS = HF_LANES_MOST,
     N_MULTIPLY_ARGS = 9,
     N_PACK_ARGS = 3,
     MOST_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
@@ -25,7 +25,7 @@ enum {
 typedef struct gemm {
     hf_env env;
     gemm_data data;
-    const gemm_type *type;
+    const hf_element *type;
     const double *sizes;
     size_t n_points, replications, block_size;
     double alpha, beta;
@@ -35,21 +35,17 @@ typedef struct gemm {
     uint32_t shape[3]; /* of a block: rows, columns, work-items */
 } gemm;
 
-static const gemm_type types[] = {
-    {"float", 4, 4, 24, 24}, {"double", 8, 8, 53, 53}, {"half", 2, 4, 11, 24}};
-
 static const hf_param params[] = {
     {"sizes", "widths n of the n x n matrices", "512,1024,2048", NULL, NULL, 1, 1 << 20,
      HF_INTS},
     HF_SHAPE_PARAM,
-    {"data_type", "type of the elements; sums of half are float", "float",
-     "float|double|half", "HF_REAL", 0, 0, HF_TEXT},
+    HF_ELEMENT_PARAM,
     {"alpha", "factor of A B", "0.5", NULL, NULL, -1e3, 1e3, HF_REAL},
     {"beta", "factor of C0", "2", NULL, NULL, -1e3, 1e3, HF_REAL},
     {"replications", "kernels that share a product; 1 for shape ndrange", "1", NULL,
-     NULL, 1, MOST_REPLICATIONS, HF_INT},
+     "HF_REPLICATIONS", 1, MOST_REPLICATIONS, HF_INT},
     {"block_size", "width of a block in local memory; pipeline only", "256", NULL,
-     "HF_BLOCK_SIZE", 1, 4096, HF_INT},
+     "HF_BLOCK", 1, 4096, HF_INT},
     {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
      "HF_GEMM_SIZE", 1, 256, HF_INT},
     {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
@@ -131,9 +127,7 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     s->beta = hf_args_number(args, "beta");
     s->block_size = (size_t)hf_args_number(args, "block_size");
     s->replications = (size_t)hf_args_number(args, "replications");
-    s->type = types;
-    while (!hf_args_chosen(args, "data_type", s->type->name))
-        s->type++;
+    s->type = hf_element_of(args);
     double largest = 0;
     for (size_t i = 0; i < s->n_points; i++)
         largest = fmax(largest, s->sizes[i]);
@@ -207,8 +201,8 @@ static hf_status pack(const gemm *s, hf_kernel *kernel, hf_buffer *from, hf_buff
 }
 
 /* c = alpha a b + beta c0 in rows `first` to `end` - 1. */
-static hf_status multiply(const gemm *s, hf_buffer *a, hf_buffer *b, uint32_t n,
-                          uint32_t first, uint32_t end, size_t lane, hf_event **done) {
+static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer *b,
+                         uint32_t n, uint32_t first, uint32_t end, size_t lane) {
     float alpha = (float)s->alpha, beta = (float)s->beta;
     bool single = s->type->sum_bytes == sizeof(float);
     size_t bytes = s->type->sum_bytes, group = s->shape[2];
@@ -226,45 +220,34 @@ static hf_status multiply(const gemm *s, hf_buffer *a, hf_buffer *b, uint32_t n,
     size_t items = s->env.ndrange ? blocks(end - first, s->shape[0]) *
                                         blocks(n, s->shape[1]) * group
                                   : 1;
-    hf_device *device = s->env.device;
-    return device->ops->launch(
-        device, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, lane, group},
-        done);
+    hf_launches_add(
+        l, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, lane, group});
 }
 
 /* Rows of blocks in equal parts, side by side. */
-static hf_status multiply_shared(const gemm *s, uint32_t n) {
-    hf_device *device = s->env.device;
-    hf_event *done[MOST_REPLICATIONS];
-    size_t rows = blocks(n, s->block_size), parts = s->replications, started = 0;
-    hf_status status = HF_OK;
-    while (status == HF_OK && started < parts) {
-        size_t first = rows * started / parts * s->block_size,
-               end = rows * (started + 1) / parts * s->block_size;
-        status = multiply(s, s->a, s->b, n, (uint32_t)first,
-                          (uint32_t)(end < n ? end : n), 1 + started, &done[started]);
-        started += status == HF_OK;
+static void multiply_shared(hf_launches *l, const gemm *s, uint32_t n) {
+    size_t rows = blocks(n, s->block_size), parts = s->replications;
+    for (size_t i = parts; i-- > 0;) {
+        size_t first = rows * i / parts * s->block_size,
+               end = rows * (i + 1) / parts * s->block_size;
+        multiply_add(l, s, s->a, s->b, n, (uint32_t)first,
+                     (uint32_t)(end < n ? end : n), i);
     }
-    for (size_t i = 0; i < started; i++) {
-        hf_status one = device->ops->wait(device, done[i]);
-        status = status == HF_OK ? one : status;
-    }
-    return status;
 }
 
 static hf_status gemm_step(void *state, size_t point, size_t inner) {
     gemm *s = state;
     uint32_t n = (uint32_t)s->sizes[point];
     for (size_t i = 0; i < inner; i++) {
-        if (s->replications > 1) {
-            HF_TRY(multiply_shared(s, n));
-        } else if (!s->env.ndrange) {
-            HF_TRY(multiply(s, s->a, s->b, n, 0, n, 0, NULL));
-        } else {
+        hf_launches all = {.device = s->env.device};
+        if (s->env.ndrange) {
             HF_TRY(pack(s, s->pack_a, s->a, s->a_panels, n, s->shape[0]));
             HF_TRY(pack(s, s->pack_b, s->b, s->b_panels, n, s->shape[1]));
-            HF_TRY(multiply(s, s->a_panels, s->b_panels, n, 0, n, 0, NULL));
+            multiply_add(&all, s, s->a_panels, s->b_panels, n, 0, n, 0);
+        } else {
+            multiply_shared(&all, s, n);
         }
+        HF_TRY(hf_launches_wait(&all));
     }
     return HF_OK;
 }

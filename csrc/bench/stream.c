@@ -16,12 +16,13 @@
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "element.h"
 
 enum {
     N_ARRAYS = 3,
     N_OPERATIONS = 4,
     N_ARGS = 6,
-    MOST_BANKS = 32,
+    MOST_BANKS = HF_LANES_MOST,
     GPU_GROUP = 256, /* work-items */
     GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
     PERIOD = 16381,  /* prime: no block of a round size looks like another */
@@ -32,8 +33,7 @@ enum {
 enum { LAP_WRITE, LAP_READ, LAP_OTHER };
 
 static const hf_param params[] = {
-    {"data_type", "type of the elements", "float", "float|double|half", "HF_REAL", 0, 0,
-     HF_TEXT},
+    HF_ELEMENT_PARAM,
     {"size", "elements of an array of a rank", "16777216", NULL, NULL, 1, 1e12, HF_INT},
     {"steps", "times that a sample applies its operation", "10", NULL, NULL, 1, 1e9,
      HF_INT},
@@ -44,7 +44,7 @@ static const hf_param params[] = {
     {"vector", "elements of a vector, a power of two", "16", NULL, "HF_VECTOR", 1, 64,
      HF_INT},
     {"unroll", "vectors that a kernel takes at the same time", "1", NULL,
-     "HF_MEMORY_UNROLL", 1, 16, HF_INT},
+     "HF_GLOBAL_MEM_UNROLL", 1, 16, HF_INT},
     {"buffer_size", "elements of a kernel's local buffer; shape pipeline only", "4096",
      NULL, "HF_BUFFER_SIZE", 1, 1 << 20, HF_INT},
     HF_SHAPE_PARAM,
@@ -78,6 +78,7 @@ static const operation operations[N_OPERATIONS] = {
 
 typedef struct stream {
     hf_env env;
+    const hf_element *type;
     size_t n, width;       /* elements of an array, bytes of an element */
     size_t n_banks, steps; /* replications */
     size_t items, group;   /* work-items of a kernel, of its work-groups */
@@ -103,41 +104,21 @@ static size_t turn(const stream *s, size_t array, size_t block) {
     return (size_t)((stamp % PERIOD * 10007 + block % PERIOD * 5003) % PERIOD);
 }
 
-/* A whole number below 2048 in the data type. */
-static void number_put(void *to, size_t width, unsigned value) {
-    float single = (float)value;
-    double twice = value;
-    unsigned exponent = 0;
-    while (value >> exponent > 1)
-        exponent++;
-    uint16_t half =
-        (uint16_t)(value ? (exponent + 15) << 10 | (value << (10 - exponent) & 0x3FF)
-                         : 0);
-    const void *from[] = {&half, &single, &twice};
-    memcpy(to, from[width / 4], width);
-}
-
 static void pattern_fill(const stream *s) {
     for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
-        number_put(s->pattern + i * s->width, s->width, element(s, i));
+        hf_element_write(s->type, s->pattern + i * s->width, element(s, i));
 }
 
 /* What the operation makes of the pattern, turned as its first input. */
 static void expected_fill(const stream *s, const operation *o) {
     size_t ahead = PERIOD + turn(s, o->two, 0) - turn(s, o->one, 0);
     for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
-        number_put(s->expected + i * s->width, s->width,
-                   (unsigned)o->factor * element(s, i) +
-                       o->sum * element(s, i + ahead));
+        hf_element_write(s->type, s->expected + i * s->width,
+                         (unsigned)o->factor * element(s, i) +
+                             o->sum * element(s, i + ahead));
 }
 
 /* ---- set-up ---- */
-
-static size_t width_of(const hf_args *args) {
-    return hf_args_chosen(args, "data_type", "half")    ? 2
-           : hf_args_chosen(args, "data_type", "float") ? 4
-                                                        : 8;
-}
 
 /* Whole words for each replication, and room for them. */
 static hf_status size_check(const stream *s, size_t word) {
@@ -148,14 +129,13 @@ static hf_status size_check(const stream *s, size_t word) {
                        "size: %zu is not a multiple of replications x vector x unroll, "
                        "%zu; the next is %zu",
                        s->n, unit, (s->n / unit + 1) * unit);
-    size_t most = info->max_alloc / s->width * s->n_banks;
-    if (info->memory / s->width / N_ARRAYS < most)
-        most = info->memory / s->width / N_ARRAYS;
+    size_t most =
+        hf_device_room(info, N_ARRAYS * s->n_banks) / (word * s->width) * unit;
     if (s->n > most)
         return hf_fail(HF_ENOMEM,
                        "size: three arrays of %zu elements do not fit \"%s\"; the "
                        "largest size is %zu",
-                       s->n, info->name, most / unit * unit);
+                       s->n, info->name, most);
     return HF_OK;
 }
 
@@ -167,10 +147,11 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->n = (size_t)hf_args_number(args, "size");
     s->steps = (size_t)hf_args_number(args, "steps");
     s->n_banks = (size_t)hf_args_number(args, "replications");
-    s->width = width_of(args);
+    s->type = hf_element_of(args);
+    s->width = s->type->bytes;
     HF_TRY(size_check(
         s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
-    bool gpu = info->items > 1; /* a core is content with one work-item */
+    bool gpu = info->type == HF_GPU; /* a core is content with one work-item */
     s->group = env->ndrange && gpu ? GPU_GROUP : 1;
     s->items = !env->ndrange ? 1 : gpu ? info->items * GPU_FILL : info->workers;
     const hf_device_ops *ops = env->device->ops;
@@ -239,9 +220,9 @@ static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
     return HF_OK;
 }
 
-/* The operation on one bank's share; returns while it runs. */
-static hf_status share_launch(stream *s, const operation *o, size_t bank,
-                              hf_event **done) {
+/* The operation on one bank's share. */
+static void share_add(hf_launches *l, const stream *s, const operation *o,
+                      size_t bank) {
     hf_buffer *const *arrays = s->arrays[bank];
     uint64_t n = s->n / s->n_banks;
     const hf_arg args[N_ARGS] = {
@@ -252,28 +233,18 @@ static hf_status share_launch(stream *s, const operation *o, size_t bank,
         {.value = &o->sum, .bytes = sizeof o->sum},
         {.value = &n, .bytes = sizeof n},
     };
-    hf_device *device = s->env.device;
-    return device->ops->launch(
-        device, &(hf_launch){s->kernel, args, N_ARGS, s->items, bank, s->group}, done);
+    hf_launches_add(l, &(hf_launch){s->kernel, args, N_ARGS, s->items, bank, s->group});
 }
 
 static hf_status stream_step(void *state, size_t point, size_t inner) {
     stream *s = state;
-    hf_device *device = s->env.device;
-    hf_status status = HF_OK;
-    for (size_t step = 0; step < inner && status == HF_OK; step++) {
-        hf_event *done[MOST_BANKS];
-        size_t n = 0;
-        while (n < s->n_banks && status == HF_OK) {
-            status = share_launch(s, &operations[point], n, &done[n]);
-            n += status == HF_OK;
-        }
-        for (size_t bank = 0; bank < n; bank++) {
-            hf_status ended = device->ops->wait(device, done[bank]);
-            status = status == HF_OK ? ended : status;
-        }
+    for (size_t step = 0; step < inner; step++) {
+        hf_launches all = {.device = s->env.device};
+        for (size_t bank = s->n_banks; bank-- > 0;)
+            share_add(&all, s, &operations[point], bank);
+        HF_TRY(hf_launches_wait(&all));
     }
-    return status;
+    return HF_OK;
 }
 
 /* Wrong elements of `host`, whose blocks are those of `values` turned as array `turned`. */

@@ -87,9 +87,7 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
 static void traffic_add(hf_traffic *sum, const hf_traffic *one) {
     sum->packets += one->packets;
     sum->stalls += one->stalls;
-    /* Not fmax: a NaN, where nobody counts, must stay. */
-    if (isnan(one->high_water) || one->high_water > sum->high_water)
-        sum->high_water = one->high_water;
+    sum->high_water = hf_larger(sum->high_water, one->high_water);
 }
 
 static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
@@ -106,10 +104,7 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
         if (l->reports[rank].seconds > slowest)
             last = &l->reports[rank];
         slowest = last->seconds;
-        /* Not fmax: a NaN must stay. */
-        double error = l->reports[rank].error;
-        if (isnan(error) || error > p->error)
-            p->error = error;
+        p->error = hf_larger(p->error, l->reports[rank].error);
     }
     if (s->n == 0 || slowest < p->best)
         memcpy(p->parts, last->parts, sizeof p->parts);
@@ -216,16 +211,16 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
         HF_TRY(device->ops->load(device, run->kernel, run->binary, run->binary_bytes));
-    const char *kind = run->kernel ? strrchr(run->kernel, '_') : NULL;
     hf_env env = {
         .device = device,
         .exchange = session->exchange,
         .rank = session->net->rank,
         .size = session->net->size,
         .seed = (uint64_t)hf_args_number(args, "seed"),
-        .ndrange = kind && strcmp(kind, "_ndrange") == 0,
         .laps = l->ops->parts ? &l->laps : NULL,
     };
+    if (l->ops->kernels & HF_KERNELS_NDRANGE)
+        env.ndrange = hf_session_ndrange(session, l->ops, hf_args_word(args, "shape"));
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
     l->points = calloc(l->n_points, sizeof *l->points);
     return l->points ? HF_OK

@@ -141,11 +141,12 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
 }
 
 /* Many work-items suit CPUs and GPUs; the device `host` calls C functions. */
-static bool shape_ndrange(const hf_session *session, const hf_bench_ops *ops,
-                          const char *shape) {
+bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
+                        const char *shape) {
     const hf_device_info *info = &session->device->info;
     bool suits = info->type != HF_ACCELERATOR && strcmp(info->runtime, "host") != 0;
-    return (ops->kernels & HF_KERNELS_NDRANGE) &&
+    return !session->exchange->ops->kernel_routed &&
+           (ops->kernels & HF_KERNELS_NDRANGE) &&
            (strcmp(shape, "ndrange") == 0 || (suits && strcmp(shape, "auto") == 0));
 }
 
@@ -160,7 +161,7 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
     if (!(ops->kernels & needed))
         return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"",
                        bench, scheme->name);
-    const char *kind = shape_ndrange(session, ops, shape) ? "ndrange" : "memory";
+    const char *kind = hf_session_ndrange(session, ops, shape) ? "ndrange" : "memory";
     snprintf(stem, room, "%s_%s", bench, scheme->kernel_routed ? "stream" : kind);
     return HF_OK;
 }
