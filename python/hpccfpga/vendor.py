@@ -24,9 +24,12 @@ _PLATFORMS = {
     ("xilinx", "u55c"): "xilinx_u55c_gen3x16_xdma_3_202210_1",
 }
 
-_KERNEL = re.compile(r"HF_KERNEL (\w+)\((.*?)\) *\{", re.DOTALL)
+# A kernel with ends of channels last among its arguments, and a macro that makes such.
+_ENDED = re.compile(r"(\w+)\)?\s*\(([^(){}]*(?:HF_(?:OUT|IN)\(\w+\)\s*)+)\)\s*\{")
 _END = re.compile(r"HF_(OUT|IN)\((\w+)\)")
-_MAKER = re.compile(r"^#define (\w+)\(([\w, ]+)\)(.*\bHF_KERNEL\b.*)$", re.MULTILINE)
+_MAKER = re.compile(
+    r"^#define (\w+)\(([\w, ]+)\)(.*\bHF_(?:OUT|IN)\(.*)$", re.MULTILINE
+)
 
 
 class Job:
@@ -110,7 +113,7 @@ class Job:
         """
         kernels = self.kernels()
         ends: dict[str, dict[str, str]] = {"OUT": {}, "IN": {}}
-        for kernel, arguments in _KERNEL.findall(_written_out(self.source)):
+        for kernel, arguments in _ENDED.findall(_written_out(self.source)):
             for way, name in _END.findall(arguments) if kernel in kernels else ():
                 ends[way][name] = f"{kernel}.{name}"
         sent, got = ends["OUT"], ends["IN"]
@@ -147,7 +150,7 @@ class Job:
 
 
 def _written_out(source: str) -> str:
-    """Source with the uses of macros that define kernels written out."""
+    """Source with the uses of macros that make kernels written out."""
     source = source.replace("\\\n", " ")
     for name, parameters, body in _MAKER.findall(source):
 
