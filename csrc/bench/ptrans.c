@@ -6,7 +6,8 @@
  * their mirrors on the same rank do not travel.
  *
  * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and every block
- * goes through a channel: each rank has one partner then, maybe itself.
+ * goes through a channel: each rank has one partner then, maybe itself, as published. In the
+ * diagonal distribution blocks on the diagonal go from kernel to kernel.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -251,6 +252,7 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     const ptrans_part *part = &layout->parts[r];
     hf_device *device = s->env.device;
     p->blocks = (uint32_t)part->n;
+    p->own = s->grid.diagonal ? (uint32_t)part->own : 0;
     if (part->n == 0)
         return HF_OK;
     HF_TRY(device->ops->write(device, p->places, 0, layout->places + 2 * part->first,
