@@ -77,10 +77,9 @@ uint32_t b_eff_key(const b_eff *s, size_t point) {
 
 hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest) {
     const hf_device_info *info = &s->env.device->info;
-    if (largest <= info->max_alloc && largest <= info->memory / n)
+    size_t most = hf_device_room(info, n);
+    if (largest <= most)
         return HF_OK;
-    size_t most =
-        info->memory / n < info->max_alloc ? info->memory / n : info->max_alloc;
     return hf_fail(
         HF_ENOMEM,
         "sizes: %zu messages of %zu B do not fit \"%s\"; the largest size is %zu "

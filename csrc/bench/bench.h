@@ -10,6 +10,7 @@
 #include "core/param.h"
 #include "device.h"
 #include "exchange.h"
+#include "launches.h"
 
 /** What a benchmark works with; borrowed until `teardown`. */
 typedef struct hf_env {

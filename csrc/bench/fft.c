@@ -14,6 +14,7 @@
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/stats.h"
 #include "fft_input.h"
 
 extern const hf_bench_ops hf_bench_fft;
@@ -62,9 +63,9 @@ static size_t block_bytes(const fft *s) {
 
 static hf_status memory_check(const fft *s) {
     const hf_device_info *info = &s->env.device->info;
-    size_t each = s->size * sizeof(fft_complex), tables = 3 * each;
-    size_t room = info->memory > tables ? (info->memory - tables) / N_BLOCKS : 0;
-    size_t most = (room < info->max_alloc ? room : info->max_alloc) / each;
+    size_t each = s->size * sizeof(fft_complex);
+    size_t most = hf_device_room(info, N_BLOCKS) / each;
+    most -= most > 0; /* three transforms' room for roots of unity */
     if (s->batch <= most)
         return HF_OK;
     return hf_fail(HF_ENOMEM,
@@ -283,11 +284,6 @@ static double bound(const fft *s) {
     return 2 * FLT_EPSILON * s->log_size;
 }
 
-static void larger(double *most, double value) {
-    if (isnan(value) || value > *most) /* a NaN stays */
-        *most = value;
-}
-
 /* Frequency `k` of the row of values, by definition: its real and imaginary part. */
 static void row_sum(const fft *s, size_t k, double *sum) {
     sum[0] = sum[1] = 0;
@@ -305,8 +301,8 @@ static double frequency_error(const fft *s, const fft_complex *block, size_t k) 
     row_sum(s, k, sum);
     for (uint32_t b = 0; b < s->batch; b++) {
         fft_complex factor = fft_factor(b, s->key), is = block[b * s->size + k];
-        larger(&most, fabs(is.re - (factor.re * sum[0] - factor.im * sum[1])));
-        larger(&most, fabs(is.im - (factor.re * sum[1] + factor.im * sum[0])));
+        most = hf_larger(most, fabs(is.re - (factor.re * sum[0] - factor.im * sum[1])));
+        most = hf_larger(most, fabs(is.im - (factor.re * sum[1] + factor.im * sum[0])));
     }
     return most;
 }
@@ -318,7 +314,8 @@ static hf_status forward_check(const fft *s, double *most) {
     for (uint64_t i = 0; i < N_PROBES; i++) {
         size_t k =
             (size_t)(hf_random(s->env.seed, ~(N_PROBES * s->sample + i)) % s->size);
-        larger(most, frequency_error(s, block, k) / sqrt((double)s->size) / bound(s));
+        *most = hf_larger(*most, frequency_error(s, block, k) / sqrt((double)s->size) /
+                                     bound(s));
     }
     return device->ops->unmap(device, s->blocks[1], block);
 }
@@ -339,7 +336,7 @@ static hf_status back_check(fft *s, double *most) {
             uint32_t bits;
             float value;
         } worst = {.bits = s->worsts[i]};
-        larger(most, worst.value / bound(s));
+        *most = hf_larger(*most, worst.value / bound(s));
     }
     return HF_OK;
 }

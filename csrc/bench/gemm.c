@@ -16,7 +16,7 @@
 extern const hf_bench_ops hf_bench_gemm;
 
 enum {
-    MOST_REPLICATIONS = HF_LANES_MOST - 1,
+    MOST_REPLICATIONS = HF_LANES_MOST,
     N_MULTIPLY_ARGS = 9,
     N_PACK_ARGS = 3,
     MOST_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
@@ -207,8 +207,8 @@ static hf_status pack(const gemm *s, hf_kernel *kernel, hf_buffer *from, hf_buff
 }
 
 /* c = alpha a b + beta c0 in rows `first` to `end` - 1. */
-static hf_status multiply(const gemm *s, hf_buffer *a, hf_buffer *b, uint32_t n,
-                          uint32_t first, uint32_t end, size_t lane, hf_event **done) {
+static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer *b,
+                         uint32_t n, uint32_t first, uint32_t end, size_t lane) {
     float alpha = (float)s->alpha, beta = (float)s->beta;
     bool single = s->type->sum_bytes == sizeof(float);
     size_t bytes = s->type->sum_bytes, group = s->shape[2];
@@ -226,45 +226,34 @@ static hf_status multiply(const gemm *s, hf_buffer *a, hf_buffer *b, uint32_t n,
     size_t items = s->env.ndrange ? blocks(end - first, s->shape[0]) *
                                         blocks(n, s->shape[1]) * group
                                   : 1;
-    hf_device *device = s->env.device;
-    return device->ops->launch(
-        device, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, lane, group},
-        done);
+    hf_launches_add(
+        l, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, lane, group});
 }
 
 /* Rows of blocks in equal parts, side by side. */
-static hf_status multiply_shared(const gemm *s, uint32_t n) {
-    hf_device *device = s->env.device;
-    hf_event *done[MOST_REPLICATIONS];
-    size_t rows = blocks(n, s->block_size), parts = s->replications, started = 0;
-    hf_status status = HF_OK;
-    while (status == HF_OK && started < parts) {
-        size_t first = rows * started / parts * s->block_size,
-               end = rows * (started + 1) / parts * s->block_size;
-        status = multiply(s, s->a, s->b, n, (uint32_t)first,
-                          (uint32_t)(end < n ? end : n), 1 + started, &done[started]);
-        started += status == HF_OK;
+static void multiply_shared(hf_launches *l, const gemm *s, uint32_t n) {
+    size_t rows = blocks(n, s->block_size), parts = s->replications;
+    for (size_t i = parts; i-- > 0;) {
+        size_t first = rows * i / parts * s->block_size,
+               end = rows * (i + 1) / parts * s->block_size;
+        multiply_add(l, s, s->a, s->b, n, (uint32_t)first,
+                     (uint32_t)(end < n ? end : n), i);
     }
-    for (size_t i = 0; i < started; i++) {
-        hf_status one = device->ops->wait(device, done[i]);
-        status = status == HF_OK ? one : status;
-    }
-    return status;
 }
 
 static hf_status gemm_step(void *state, size_t point, size_t inner) {
     gemm *s = state;
     uint32_t n = (uint32_t)s->sizes[point];
     for (size_t i = 0; i < inner; i++) {
-        if (s->replications > 1) {
-            HF_TRY(multiply_shared(s, n));
-        } else if (!s->env.ndrange) {
-            HF_TRY(multiply(s, s->a, s->b, n, 0, n, 0, NULL));
-        } else {
+        hf_launches all = {.device = s->env.device};
+        if (s->env.ndrange) {
             HF_TRY(pack(s, s->pack_a, s->a, s->a_panels, n, s->shape[0]));
             HF_TRY(pack(s, s->pack_b, s->b, s->b_panels, n, s->shape[1]));
-            HF_TRY(multiply(s, s->a_panels, s->b_panels, n, 0, n, 0, NULL));
+            multiply_add(&all, s, s->a_panels, s->b_panels, n, 0, n, 0);
+        } else {
+            multiply_shared(&all, s, n);
         }
+        HF_TRY(hf_launches_wait(&all));
     }
     return HF_OK;
 }

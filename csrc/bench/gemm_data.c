@@ -35,6 +35,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/stats.h"
 #include "gemm.h"
 
 enum { V = HF_GEMM_VECTORS, ENTRIES = 16, PART = 256 };
@@ -206,12 +207,6 @@ static double entry_error(const gemm_data *d, double alpha, double beta, size_t 
     return entry(d, d->product, i, j) - right;
 }
 
-/* Not fmax: a NaN must stay. */
-static void largest_keep(double *largest, double value) {
-    if (isnan(value) || fabs(value) > *largest)
-        *largest = fabs(value);
-}
-
 double gemm_data_error(gemm_data *d, double alpha, double beta, uint64_t sample) {
     double n = (double)d->n, size = sqrt(n) / 3;
     double u = ldexp(1, -d->type->sum_digits) + ldexp(1, -53);
@@ -230,12 +225,12 @@ double gemm_data_error(gemm_data *d, double alpha, double beta, uint64_t sample)
     vectors_multiply(d, d->y, -1, d->product, d->x);
     double error = 0;
     for (size_t i = 0; i < d->n * V; i++)
-        largest_keep(&error, d->y[i] / row_bound);
+        error = hf_larger(error, fabs(d->y[i]) / row_bound);
     for (uint64_t e = 0; e < ENTRIES; e++) {
         uint64_t word = hf_random(stream, UINT64_MAX - 1 - e);
-        largest_keep(&error, entry_error(d, alpha, beta, (word >> 32) % d->n,
-                                         (word & UINT32_MAX) % d->n) /
-                                 entry_bound);
+        double off = entry_error(d, alpha, beta, (word >> 32) % d->n,
+                                 (word & UINT32_MAX) % d->n);
+        error = hf_larger(error, fabs(off) / entry_bound);
     }
     return error;
 }

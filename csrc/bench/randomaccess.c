@@ -63,13 +63,11 @@ static bool is_power_of_two(uint64_t n) {
 
 /* The largest table of which the rank's parts fit the device. */
 static uint64_t most_words(const randomaccess *s) {
-    const hf_device_info *info = &s->env.device->info;
-    uint64_t words = (uint64_t)s->env.size * s->n_tables, bytes = sizeof(uint64_t);
-    while (2 * bytes <= info->max_alloc && 2 * bytes <= info->memory / s->n_tables) {
-        bytes *= 2;
-        words *= 2;
-    }
-    return words;
+    uint64_t each = 1; /* words of a kernel's part */
+    size_t room = hf_device_room(&s->env.device->info, s->n_tables) / sizeof each;
+    while (2 * each <= room)
+        each *= 2;
+    return each * s->n_tables * (uint64_t)s->env.size;
 }
 
 static hf_status sizes_check(const randomaccess *s) {
@@ -204,8 +202,7 @@ static hf_status randomaccess_prepare(void *state, size_t point, uint64_t sample
     return tables_unmap(s);
 }
 
-static hf_status table_launch(randomaccess *s, size_t table, hf_event **done) {
-    hf_device *device = s->env.device;
+static void table_add(hf_launches *l, const randomaccess *s, size_t table) {
     uint64_t count = s->part.count / s->n_tables, first = s->part.first + table * count,
              steps = UPDATES_PER_WORD * s->part.words / s->generators;
     const hf_arg args[N_ARGS] = {
@@ -218,27 +215,18 @@ static hf_status table_launch(randomaccess *s, size_t table, hf_event **done) {
     };
     hf_launch launch = {.kernel = s->kernels[table], .args = args, .n_args = N_ARGS};
     launch.items = s->items;
-    launch.lane = s->n_tables > 1 ? 1 + table : 0;
+    launch.lane = table;
     launch.group = s->shared ? 0 : 1; /* a group is a core's */
-    return device->ops->launch(device, &launch, done);
+    hf_launches_add(l, &launch);
 }
 
 static hf_status randomaccess_step(void *state, size_t point, size_t inner) {
-    randomaccess *s = state;
-    hf_device *device = s->env.device;
-    hf_event *done[MOST_TABLES];
-    size_t n = 0;
+    const randomaccess *s = state;
+    hf_launches all = {.device = s->env.device};
     (void)point, (void)inner;
-    hf_status status = HF_OK;
-    while (status == HF_OK && n < s->n_tables) {
-        status = table_launch(s, n, &done[n]);
-        n += status == HF_OK;
-    }
-    for (size_t i = 0; i < n; i++) {
-        hf_status ended = device->ops->wait(device, done[i]);
-        status = status == HF_OK ? ended : status;
-    }
-    return status;
+    for (size_t table = s->n_tables; table-- > 0;)
+        table_add(&all, s, table);
+    return hf_launches_wait(&all);
 }
 
 /* Once: a second time would undo the updates. */

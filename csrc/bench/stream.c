@@ -21,7 +21,7 @@ enum {
     N_ARRAYS = 3,
     N_OPERATIONS = 4,
     N_ARGS = 6,
-    MOST_BANKS = 32,
+    MOST_BANKS = HF_LANES_MOST,
     GPU_GROUP = 256, /* work-items */
     GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
     PERIOD = 16381,  /* prime: no block of a round size looks like another */
@@ -148,14 +148,13 @@ static hf_status size_check(const stream *s, size_t word) {
                        "size: %zu is not a multiple of replications x vector x unroll, "
                        "%zu; the next is %zu",
                        s->n, unit, (s->n / unit + 1) * unit);
-    size_t most = info->max_alloc / s->width * s->n_banks;
-    if (info->memory / s->width / N_ARRAYS < most)
-        most = info->memory / s->width / N_ARRAYS;
+    size_t most =
+        hf_device_room(info, N_ARRAYS * s->n_banks) / (word * s->width) * unit;
     if (s->n > most)
         return hf_fail(HF_ENOMEM,
                        "size: three arrays of %zu elements do not fit \"%s\"; the "
                        "largest size is %zu",
-                       s->n, info->name, most / unit * unit);
+                       s->n, info->name, most);
     return HF_OK;
 }
 
@@ -170,7 +169,7 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->width = width_of(args);
     HF_TRY(size_check(
         s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
-    bool gpu = info->items > 1; /* a core is content with one work-item */
+    bool gpu = info->type == HF_GPU; /* a core is content with one work-item */
     s->group = env->ndrange && gpu ? GPU_GROUP : 1;
     s->items = !env->ndrange ? 1 : gpu ? info->items * GPU_FILL : info->workers;
     const hf_device_ops *ops = env->device->ops;
@@ -239,9 +238,9 @@ static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
     return HF_OK;
 }
 
-/* The operation on one bank's share; returns while it runs. */
-static hf_status share_launch(stream *s, const operation *o, size_t bank,
-                              hf_event **done) {
+/* The operation on one bank's share. */
+static void share_add(hf_launches *l, const stream *s, const operation *o,
+                      size_t bank) {
     hf_buffer *const *arrays = s->arrays[bank];
     uint64_t n = s->n / s->n_banks;
     const hf_arg args[N_ARGS] = {
@@ -252,28 +251,18 @@ static hf_status share_launch(stream *s, const operation *o, size_t bank,
         {.value = &o->sum, .bytes = sizeof o->sum},
         {.value = &n, .bytes = sizeof n},
     };
-    hf_device *device = s->env.device;
-    return device->ops->launch(
-        device, &(hf_launch){s->kernel, args, N_ARGS, s->items, bank, s->group}, done);
+    hf_launches_add(l, &(hf_launch){s->kernel, args, N_ARGS, s->items, bank, s->group});
 }
 
 static hf_status stream_step(void *state, size_t point, size_t inner) {
     stream *s = state;
-    hf_device *device = s->env.device;
-    hf_status status = HF_OK;
-    for (size_t step = 0; step < inner && status == HF_OK; step++) {
-        hf_event *done[MOST_BANKS];
-        size_t n = 0;
-        while (n < s->n_banks && status == HF_OK) {
-            status = share_launch(s, &operations[point], n, &done[n]);
-            n += status == HF_OK;
-        }
-        for (size_t bank = 0; bank < n; bank++) {
-            hf_status ended = device->ops->wait(device, done[bank]);
-            status = status == HF_OK ? ended : status;
-        }
+    for (size_t step = 0; step < inner; step++) {
+        hf_launches all = {.device = s->env.device};
+        for (size_t bank = s->n_banks; bank-- > 0;)
+            share_add(&all, s, &operations[point], bank);
+        HF_TRY(hf_launches_wait(&all));
     }
-    return status;
+    return HF_OK;
 }
 
 /* Wrong elements of `host`, whose blocks are those of `values` turned as array `turned`. */

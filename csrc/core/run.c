@@ -87,9 +87,7 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
 static void traffic_add(hf_traffic *sum, const hf_traffic *one) {
     sum->packets += one->packets;
     sum->stalls += one->stalls;
-    /* Not fmax: a NaN, where nobody counts, must stay. */
-    if (isnan(one->high_water) || one->high_water > sum->high_water)
-        sum->high_water = one->high_water;
+    sum->high_water = hf_larger(sum->high_water, one->high_water);
 }
 
 static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
@@ -106,10 +104,7 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
         if (l->reports[rank].seconds > slowest)
             last = &l->reports[rank];
         slowest = last->seconds;
-        /* Not fmax: a NaN must stay. */
-        double error = l->reports[rank].error;
-        if (isnan(error) || error > p->error)
-            p->error = error;
+        p->error = hf_larger(p->error, l->reports[rank].error);
     }
     if (s->n == 0 || slowest < p->best)
         memcpy(p->parts, last->parts, sizeof p->parts);

@@ -32,6 +32,10 @@ static size_t median_rank(size_t n) {
     return 0;
 }
 
+double hf_larger(double most, double value) {
+    return value > most || isnan(value) ? value : most;
+}
+
 hf_stats hf_stats_of(size_t n, double *samples) {
     qsort(samples, n, sizeof *samples, compare);
     size_t k = median_rank(n);

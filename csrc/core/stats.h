@@ -13,6 +13,9 @@ typedef struct hf_stats {
     double q1, q3, p95, p99; /**< linear interpolation between order statistics */
 } hf_stats;
 
+/** The larger one; a NaN stays, whichever it is. */
+double hf_larger(double most, double value);
+
 /** Statistics of `n` samples, which are sorted in place. */
 hf_stats hf_stats_of(size_t n, double *samples);
 

@@ -18,6 +18,12 @@ typedef struct hf_device {
     hf_device_info info;
 } hf_device;
 
+/** The most that each of `n` equal buffers may have [B]. */
+static inline size_t hf_device_room(const hf_device_info *info, size_t n) {
+    size_t share = info->memory / n;
+    return share < info->max_alloc ? share : info->max_alloc;
+}
+
 typedef struct hf_buffer {
     size_t bytes;
     void *host; /**< its address where the device's memory is the host's, else NULL */

@@ -1,0 +1,19 @@
+/* launches.c - kernels that run side by side, each in its lane. */
+#include "launches.h"
+
+#include <assert.h>
+
+void hf_launches_add(hf_launches *l, const hf_launch *launch) {
+    assert(l->n < sizeof l->done / sizeof l->done[0]);
+    if (l->status == HF_OK)
+        l->status = l->device->ops->launch(l->device, launch, &l->done[l->n]);
+    l->n += l->status == HF_OK;
+}
+
+hf_status hf_launches_wait(hf_launches *l) {
+    for (size_t i = 0; i < l->n; i++) {
+        hf_status ended = l->device->ops->wait(l->device, l->done[i]);
+        l->status = l->status == HF_OK ? ended : l->status;
+    }
+    return l->status;
+}

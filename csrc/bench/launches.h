@@ -1,0 +1,21 @@
+/* launches.h - kernels that run side by side, each in its lane. */
+#ifndef HF_LAUNCHES_H
+#define HF_LAUNCHES_H
+
+#include "device.h"
+
+/** What runs at the same time; all-zero but for the device. */
+typedef struct hf_launches {
+    hf_device *device;
+    hf_event *done[2 * HF_LANES_MOST]; /**< [n] */
+    size_t n;
+    hf_status status; /**< the first failure */
+} hf_launches;
+
+/** Start a kernel, unless one before it failed. Lane 0 comes last: there, a device may
+ *  be done before this returns. */
+void hf_launches_add(hf_launches *l, const hf_launch *launch);
+/** Wait for all that were started; the first failure of a launch or of a kernel. */
+hf_status hf_launches_wait(hf_launches *l);
+
+#endif
