@@ -1,18 +1,20 @@
 /* gemm_memory.cl - C = alpha A B + beta C for FPGAs: three levels of blocks.
  *
- * Blocks of HF_BLOCK_SIZE^2 elements come into local memory, HF_GLOBAL_MEM_UNROLL elements
+ * Blocks of HF_BLOCK^2 elements come into local memory, HF_GLOBAL_MEM_UNROLL elements
  * of A and as many of B per clock cycle. There a product of two blocks takes one cycle for
  * each pair of tiles of HF_GEMM_SIZE^2 elements, which are multiplied in registers. The inner
  * index of tiles runs slowest, so that a sum is not needed again before it is there.
  *
  * Any n: what a block has beyond the matrices is zero, and is not written.
  */
-#include "hf_kernel.h"
-
 #include "gemm_layout.h"
+#include "hf_real.h"
 
-#ifndef HF_BLOCK_SIZE
-#define HF_BLOCK_SIZE 256
+#ifndef HF_REPLICATIONS
+#define HF_REPLICATIONS 1
+#endif
+#ifndef HF_BLOCK
+#define HF_BLOCK 256
 #endif
 #ifndef HF_GEMM_SIZE
 #define HF_GEMM_SIZE 8
@@ -23,14 +25,14 @@
 #if HF_GLOBAL_MEM_UNROLL < 1 || HF_GEMM_STRIP % HF_GLOBAL_MEM_UNROLL != 0
 #error "HF_GLOBAL_MEM_UNROLL, the elements read per cycle, must divide 16"
 #endif
-#if HF_GEMM_SIZE < 1 || HF_BLOCK_SIZE % HF_GEMM_SIZE != 0
-#error "HF_BLOCK_SIZE, the width of a block, must be a multiple of HF_GEMM_SIZE"
+#if HF_GEMM_SIZE < 1 || HF_BLOCK % HF_GEMM_SIZE != 0
+#error "HF_BLOCK, the width of a block, must be a multiple of HF_GEMM_SIZE"
 #endif
-#if HF_BLOCK_SIZE % HF_GLOBAL_MEM_UNROLL != 0
-#error "HF_BLOCK_SIZE, the width of a block, must be a multiple of HF_GLOBAL_MEM_UNROLL"
+#if HF_BLOCK % HF_GLOBAL_MEM_UNROLL != 0
+#error "HF_BLOCK, the width of a block, must be a multiple of HF_GLOBAL_MEM_UNROLL"
 #endif
 
-#define TILES (HF_BLOCK_SIZE / HF_GEMM_SIZE)
+#define TILES (HF_BLOCK / HF_GEMM_SIZE)
 
 /** Element (i, j) of a block, which lies in local memory tile by tile. */
 #define AT(block, i, j)                                               \
@@ -60,20 +62,21 @@ static inline void tile_multiply(HF_SUM sum[HF_GEMM_SIZE][HF_GEMM_SIZE],
 }
 
 /** Rows `first` to `end` - 1 of c = alpha a b + beta c0; `first` starts a block. */
+HF_COMPUTE_UNITS(HF_REPLICATIONS)
 HF_KERNEL gemm_multiply(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                         HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                         HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
                         HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
                         uint n, uint first, uint end) {
     const uint row = HF_GEMM_ROW(n);
-    for (uint top = first; top < end; top += HF_BLOCK_SIZE)
-        for (uint left = 0; left < row; left += HF_BLOCK_SIZE) {
+    for (uint top = first; top < end; top += HF_BLOCK)
+        for (uint left = 0; left < row; left += HF_BLOCK) {
             HF_SUM sums[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE];
-            for (uint depth = 0; depth < row; depth += HF_BLOCK_SIZE) {
+            for (uint depth = 0; depth < row; depth += HF_BLOCK) {
                 HF_REAL a_block[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE];
                 HF_REAL b_block[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE];
-                for (uint i = 0; i < HF_BLOCK_SIZE; i++)
-                    for (uint j = 0; j < HF_BLOCK_SIZE; j += HF_GLOBAL_MEM_UNROLL) {
+                for (uint i = 0; i < HF_BLOCK; i++)
+                    for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {
                         HF_PIPELINE
                         const uint in_a = top + i < end && depth + j < row;
                         const uint in_b = depth + i < n && left + j < row;
@@ -93,8 +96,8 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                                           depth == 0 && k == 0);
                         }
             }
-            for (uint i = 0; i < HF_BLOCK_SIZE; i++)
-                for (uint j = 0; j < HF_BLOCK_SIZE; j += HF_GLOBAL_MEM_UNROLL) {
+            for (uint i = 0; i < HF_BLOCK; i++)
+                for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {
                     HF_PIPELINE
                     const ulong at = (ulong)(top + i) * row + left + j;
                     if (top + i < end && left + j < row) {

@@ -8,9 +8,8 @@
  * sums that fill the vector registers. On GPUs GROUP work-items share a block of one
  * panel by one panel, which go through local memory. gemm_shape tells the host which.
  */
-#include "hf_kernel.h"
-
 #include "gemm_layout.h"
+#include "hf_real.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
 

@@ -3,7 +3,7 @@
  * One kernel does all operations: out = scalar * one, and + two where `sum` is set. It
  * fills a buffer of HF_BUFFER_SIZE elements from `one`, adds those of `two`, and writes it
  * out, so that memory sees one long burst after the other. Each loop takes a word, HF_VECTOR
- * x HF_MEMORY_UNROLL elements, per clock cycle: with one bank per replication, 64 bytes a
+ * x HF_GLOBAL_MEM_UNROLL elements, per clock cycle: with one bank per replication, 64 bytes a
  * cycle are all that a bank gives.
  */
 #include "stream_words.h"

@@ -6,8 +6,8 @@
  */
 #include "stream_words.h"
 
-#if STREAM_BYTES * HF_VECTOR > 16
-#define WIDTH (16 / STREAM_BYTES)
+#if HF_REAL_BYTES * HF_VECTOR > 16
+#define WIDTH (16 / HF_REAL_BYTES)
 #else
 #define WIDTH HF_VECTOR
 #endif
@@ -17,7 +17,7 @@
 #ifdef __OPENCL_VERSION__
 typedef HF_REAL piece __attribute__((ext_vector_type(WIDTH)));
 #else
-typedef HF_REAL piece __attribute__((vector_size(WIDTH * STREAM_BYTES)));
+typedef HF_REAL piece __attribute__((vector_size(WIDTH * HF_REAL_BYTES)));
 #endif
 
 /** As in stream_memory.cl. */

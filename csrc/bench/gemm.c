@@ -25,7 +25,7 @@ enum {
 typedef struct gemm {
     hf_env env;
     gemm_data data;
-    const gemm_type *type;
+    const hf_element *type;
     const double *sizes;
     size_t n_points, replications, block_size;
     double alpha, beta;
@@ -35,21 +35,17 @@ typedef struct gemm {
     uint32_t shape[3]; /* of a block: rows, columns, work-items */
 } gemm;
 
-static const gemm_type types[] = {
-    {"float", 4, 4, 24, 24}, {"double", 8, 8, 53, 53}, {"half", 2, 4, 11, 24}};
-
 static const hf_param params[] = {
     {"sizes", "widths n of the n x n matrices", "512,1024,2048", NULL, NULL, 1, 1 << 20,
      HF_INTS},
     HF_SHAPE_PARAM,
-    {"data_type", "type of the elements; sums of half are float", "float",
-     "float|double|half", "HF_REAL", 0, 0, HF_TEXT},
+    HF_ELEMENT_PARAM,
     {"alpha", "factor of A B", "0.5", NULL, NULL, -1e3, 1e3, HF_REAL},
     {"beta", "factor of C0", "2", NULL, NULL, -1e3, 1e3, HF_REAL},
     {"replications", "kernels that share a product; 1 for shape ndrange", "1", NULL,
-     NULL, 1, MOST_REPLICATIONS, HF_INT},
+     "HF_REPLICATIONS", 1, MOST_REPLICATIONS, HF_INT},
     {"block_size", "width of a block in local memory; pipeline only", "256", NULL,
-     "HF_BLOCK_SIZE", 1, 4096, HF_INT},
+     "HF_BLOCK", 1, 4096, HF_INT},
     {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
      "HF_GEMM_SIZE", 1, 256, HF_INT},
     {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
@@ -131,9 +127,7 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     s->beta = hf_args_number(args, "beta");
     s->block_size = (size_t)hf_args_number(args, "block_size");
     s->replications = (size_t)hf_args_number(args, "replications");
-    s->type = types;
-    while (!hf_args_chosen(args, "data_type", s->type->name))
-        s->type++;
+    s->type = hf_element_of(args);
     double largest = 0;
     for (size_t i = 0; i < s->n_points; i++)
         largest = fmax(largest, s->sizes[i]);

@@ -3,6 +3,7 @@
 #define HF_GEMM_H
 
 #include "bench.h"
+#include "element.h"
 #include "gemm_layout.h"
 
 enum {
@@ -10,16 +11,9 @@ enum {
     HF_GEMM_VECTORS = 8, /* random vectors that a product is tried with */
 };
 
-/** A type of elements. */
-typedef struct gemm_type {
-    const char *name;
-    size_t bytes, sum_bytes; /**< of an element; of a sum, of alpha and of beta */
-    int digits, sum_digits;  /**< of their binary significands */
-} gemm_type;
-
 /** Host copies of the matrices, and room to check a product. */
 typedef struct gemm_data {
-    const gemm_type *type;
+    const hf_element *type;
     uint64_t seed;            /**< this rank's */
     size_t n, shift;          /**< what `matrix` was made for; its first row in use */
     unsigned char *matrix[3]; /**< A, B, C0: [n + HF_GEMM_SHIFTS, HF_GEMM_ROW(n)] */
@@ -27,7 +21,7 @@ typedef struct gemm_data {
     double *x, *bx, *y;       /**< [n, HF_GEMM_VECTORS] */
 } gemm_data;
 
-hf_status gemm_data_new(gemm_data *d, const gemm_type *type, size_t largest);
+hf_status gemm_data_new(gemm_data *d, const hf_element *type, size_t largest);
 void gemm_data_free(gemm_data *d);
 /** Make A, B and C0 for n and this sample; each one differs from the one before. */
 void gemm_data_make(gemm_data *d, size_t n, uint64_t sample);

@@ -41,62 +41,13 @@
 enum { V = HF_GEMM_VECTORS, ENTRIES = 16, PART = 256 };
 static const double MOST_DEVIATIONS = 8;
 
-/* ---- elements ---- */
-
-/* A number of at most 11 binary digits, not too small: exact. */
-static uint16_t half_bits(double value) {
-    int exponent;
-    unsigned sign = value < 0 ? 0x8000 : 0;
-    double fraction = frexp(fabs(value), &exponent);
-    if (fraction == 0)
-        return (uint16_t)sign;
-    unsigned digits = (unsigned)(fraction * 2048) & 0x3FF;
-    return (uint16_t)(sign | (unsigned)(exponent + 14) << 10 | digits);
-}
-
-static double half_value(uint16_t bits) {
-    int exponent = bits >> 10 & 31, digits = bits & 0x3FF;
-    double value = exponent == 31 ? (digits ? NAN : INFINITY)
-                   : exponent > 0 ? ldexp(1024 + digits, exponent - 25)
-                                  : ldexp(digits, -24);
-    return bits & 0x8000 ? -value : value;
-}
-
-static void element_write(const gemm_type *type, unsigned char *to, double value) {
-    if (type->bytes == sizeof(double)) {
-        memcpy(to, &value, sizeof value);
-    } else if (type->bytes == sizeof(float)) {
-        float single = (float)value;
-        memcpy(to, &single, sizeof single);
-    } else {
-        uint16_t half = half_bits(value);
-        memcpy(to, &half, sizeof half);
-    }
-}
-
-/* The first n elements of a row. */
-static void row_read(const gemm_type *type, double *row, const unsigned char *from,
-                     size_t n) {
-    if (type->bytes == sizeof(double)) {
-        memcpy(row, from, n * sizeof *row);
-    } else if (type->bytes == sizeof(float)) {
-        const float *single = (const void *)from;
-        for (size_t i = 0; i < n; i++)
-            row[i] = (double)single[i];
-    } else {
-        const uint16_t *half = (const void *)from;
-        for (size_t i = 0; i < n; i++)
-            row[i] = half_value(half[i]);
-    }
-}
-
 /* ---- matrices ---- */
 
 static size_t row_bytes(const gemm_data *d, size_t n) {
     return HF_GEMM_ROW(n) * d->type->bytes;
 }
 
-hf_status gemm_data_new(gemm_data *d, const gemm_type *type, size_t largest) {
+hf_status gemm_data_new(gemm_data *d, const hf_element *type, size_t largest) {
     size_t vectors = largest * V * sizeof(double);
     d->type = type;
     bool whole = true;
@@ -131,8 +82,8 @@ static void matrix_make(const gemm_data *d, size_t m) {
         memset(row, 0, row_bytes(d, d->n));
         for (size_t j = 0; j < d->n; j++) {
             uint64_t word = hf_random(stream, (uint64_t)i << 32 | j) >> (64 - digits);
-            element_write(d->type, row + j * d->type->bytes,
-                          (double)word * ldexp(1, 1 - digits) - 1);
+            hf_element_write(d->type, row + j * d->type->bytes,
+                             (double)word * ldexp(1, 1 - digits) - 1);
         }
     }
 }
@@ -166,8 +117,9 @@ static void vectors_multiply(const gemm_data *d, double *y, double scale,
             double row[PART];
             const pair *at = (const void *)(x + from * V);
             pair *out = (void *)(y + i * V), s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-            row_read(d->type, row,
-                     rows + i * row_bytes(d, d->n) + from * d->type->bytes, part);
+            hf_elements_read(d->type, row,
+                             rows + i * row_bytes(d, d->n) + from * d->type->bytes,
+                             part);
             for (size_t j = 0; j < part; j++, at += 4) {
                 s0 += row[j] * at[0];
                 s1 += row[j] * at[1];
@@ -192,7 +144,8 @@ static void vectors_make(const gemm_data *d, uint64_t stream) {
 
 static double entry(const gemm_data *d, const unsigned char *rows, size_t i, size_t j) {
     double value;
-    row_read(d->type, &value, rows + i * row_bytes(d, d->n) + j * d->type->bytes, 1);
+    hf_elements_read(d->type, &value,
+                     rows + i * row_bytes(d, d->n) + j * d->type->bytes, 1);
     return value;
 }
 

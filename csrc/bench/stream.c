@@ -16,6 +16,7 @@
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "element.h"
 
 enum {
     N_ARRAYS = 3,
@@ -32,8 +33,7 @@ enum {
 enum { LAP_WRITE, LAP_READ, LAP_OTHER };
 
 static const hf_param params[] = {
-    {"data_type", "type of the elements", "float", "float|double|half", "HF_REAL", 0, 0,
-     HF_TEXT},
+    HF_ELEMENT_PARAM,
     {"size", "elements of an array of a rank", "16777216", NULL, NULL, 1, 1e12, HF_INT},
     {"steps", "times that a sample applies its operation", "10", NULL, NULL, 1, 1e9,
      HF_INT},
@@ -44,7 +44,7 @@ static const hf_param params[] = {
     {"vector", "elements of a vector, a power of two", "16", NULL, "HF_VECTOR", 1, 64,
      HF_INT},
     {"unroll", "vectors that a kernel takes at the same time", "1", NULL,
-     "HF_MEMORY_UNROLL", 1, 16, HF_INT},
+     "HF_GLOBAL_MEM_UNROLL", 1, 16, HF_INT},
     {"buffer_size", "elements of a kernel's local buffer; shape pipeline only", "4096",
      NULL, "HF_BUFFER_SIZE", 1, 1 << 20, HF_INT},
     HF_SHAPE_PARAM,
@@ -78,6 +78,7 @@ static const operation operations[N_OPERATIONS] = {
 
 typedef struct stream {
     hf_env env;
+    const hf_element *type;
     size_t n, width;       /* elements of an array, bytes of an element */
     size_t n_banks, steps; /* replications */
     size_t items, group;   /* work-items of a kernel, of its work-groups */
@@ -103,41 +104,21 @@ static size_t turn(const stream *s, size_t array, size_t block) {
     return (size_t)((stamp % PERIOD * 10007 + block % PERIOD * 5003) % PERIOD);
 }
 
-/* A whole number below 2048 in the data type. */
-static void number_put(void *to, size_t width, unsigned value) {
-    float single = (float)value;
-    double twice = value;
-    unsigned exponent = 0;
-    while (value >> exponent > 1)
-        exponent++;
-    uint16_t half =
-        (uint16_t)(value ? (exponent + 15) << 10 | (value << (10 - exponent) & 0x3FF)
-                         : 0);
-    const void *from[] = {&half, &single, &twice};
-    memcpy(to, from[width / 4], width);
-}
-
 static void pattern_fill(const stream *s) {
     for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
-        number_put(s->pattern + i * s->width, s->width, element(s, i));
+        hf_element_write(s->type, s->pattern + i * s->width, element(s, i));
 }
 
 /* What the operation makes of the pattern, turned as its first input. */
 static void expected_fill(const stream *s, const operation *o) {
     size_t ahead = PERIOD + turn(s, o->two, 0) - turn(s, o->one, 0);
     for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
-        number_put(s->expected + i * s->width, s->width,
-                   (unsigned)o->factor * element(s, i) +
-                       o->sum * element(s, i + ahead));
+        hf_element_write(s->type, s->expected + i * s->width,
+                         (unsigned)o->factor * element(s, i) +
+                             o->sum * element(s, i + ahead));
 }
 
 /* ---- set-up ---- */
-
-static size_t width_of(const hf_args *args) {
-    return hf_args_chosen(args, "data_type", "half")    ? 2
-           : hf_args_chosen(args, "data_type", "float") ? 4
-                                                        : 8;
-}
 
 /* Whole words for each replication, and room for them. */
 static hf_status size_check(const stream *s, size_t word) {
@@ -166,7 +147,8 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->n = (size_t)hf_args_number(args, "size");
     s->steps = (size_t)hf_args_number(args, "steps");
     s->n_banks = (size_t)hf_args_number(args, "replications");
-    s->width = width_of(args);
+    s->type = hf_element_of(args);
+    s->width = s->type->bytes;
     HF_TRY(size_check(
         s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
     bool gpu = info->type == HF_GPU; /* a core is content with one work-item */

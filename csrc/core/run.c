@@ -217,16 +217,17 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
         HF_TRY(device->ops->load(device, run->kernel, run->binary, run->binary_bytes));
-    const char *kind = run->kernel ? strrchr(run->kernel, '_') : NULL;
     hf_env env = {
         .device = device,
         .exchange = session->exchange,
         .rank = session->net->rank,
         .size = session->net->size,
         .seed = (uint64_t)hf_args_number(args, "seed"),
-        .ndrange = kind && strcmp(kind, "_ndrange") == 0,
         .laps = l->ops->parts ? &l->laps : NULL,
     };
+    if (l->ops->kernels & HF_KERNELS_NDRANGE)
+        HF_TRY(hf_session_ndrange(&env.ndrange, session, l->ops,
+                                  hf_args_word(args, "shape")));
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
     session->exchange->laps = env.laps;
     size_t ranks = (size_t)env.size;

@@ -141,15 +141,16 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
 }
 
 /* Many work-items suit CPUs and GPUs; the device `host` calls C functions. */
-static hf_status shape_choose(bool *ndrange, const hf_session *session,
-                              const hf_bench_ops *ops, const char *shape) {
+hf_status hf_session_ndrange(bool *ndrange, const hf_session *session,
+                             const hf_bench_ops *ops, const char *shape) {
     const hf_device_info *info = &session->device->info;
     bool suits = info->type != HF_ACCELERATOR && strcmp(info->runtime, "host") != 0;
     if (strcmp(shape, "auto") != 0 && strcmp(shape, "pipeline") != 0 &&
         strcmp(shape, "ndrange") != 0)
         return hf_fail(HF_EARG, "shape: \"%s\" is not one of auto|pipeline|ndrange",
                        shape);
-    *ndrange = (ops->kernels & HF_KERNELS_NDRANGE) &&
+    *ndrange = !session->exchange->ops->kernel_routed &&
+               (ops->kernels & HF_KERNELS_NDRANGE) &&
                (strcmp(shape, "ndrange") == 0 || (suits && strcmp(shape, "auto") == 0));
     return HF_OK;
 }
@@ -166,7 +167,7 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
     if (!(ops->kernels & needed))
         return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"",
                        bench, scheme->name);
-    HF_TRY(shape_choose(&ndrange, session, ops, shape));
+    HF_TRY(hf_session_ndrange(&ndrange, session, ops, shape));
     const char *kind = ndrange ? "ndrange" : "memory";
     snprintf(stem, room, "%s_%s", bench, scheme->kernel_routed ? "stream" : kind);
     return HF_OK;

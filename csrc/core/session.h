@@ -2,8 +2,8 @@
 #ifndef HF_SESSION_H
 #define HF_SESSION_H
 
+#include "bench.h"
 #include "core/param.h"
-#include "exchange.h"
 
 struct hf_session {
     hf_transport *net;
@@ -14,5 +14,9 @@ struct hf_session {
 
 /** Parameters that every benchmark has. */
 extern const hf_param hf_session_params[];
+
+/** Are the kernels those for many work-items, if a benchmark is run in this shape? */
+hf_status hf_session_ndrange(bool *ndrange, const hf_session *session,
+                             const hf_bench_ops *ops, const char *shape);
 
 #endif

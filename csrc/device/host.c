@@ -75,6 +75,8 @@ static hf_device_info host_info(void) {
         snprintf(info.version, sizeof info.version, "%.40s %.80s", system.sysname,
                  system.release);
     }
+    for (const struct host_file *file = files; file->stem; file++)
+        info.half = info.half || strstr(file->stem, "_half");
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     info.memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX / 2;
     info.max_alloc = info.memory;

@@ -131,14 +131,15 @@ def load(
         raise ValueError(f"kernel: {os.fspath(path)} is of no use here: {reason}")
     if stem is None:
         return None
+    source = kernel_dir() / f"{stem}.cl" if path is None else _existing(path)
+    if source.suffix != ".cl":
+        return _loaded(core, source, stem, params)
     knobs, options = knobs_of(benchmark, params)
+    _computed(core, knobs.get("data_type"))
     if on_host:
         _compiled_in(benchmark, knobs)
         typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n == "data_type")])
         return Kernel(typed, b"", {"knobs": knobs})
-    source = kernel_dir() / f"{stem}.cl" if path is None else _existing(path)
-    if source.suffix != ".cl":
-        return _loaded(core, source, stem, params)
     text = read_source(source)
     if core.prelude:  # it names what belongs to this session alone
         binary = _built(core, stem, core.prelude + text, options)
@@ -267,6 +268,18 @@ def _number(entry: _core._Parameter, value: Any) -> int | float:
     if not low <= number <= high:
         raise ValueError(f"{name}: {value} is not within {low:g} .. {high:g}")
     return int(number) if entry["kind"] == "int" else number
+
+
+def _computed(core: _core.Session, data_type: Any) -> None:
+    """Raise ValueError for a data type in which the device does not compute."""
+    device = core.device
+    lacks = {"half": not device["half"], "double": not device["fp64"]}
+    if lacks.get(data_type):
+        known = "|".join(["float", *(name for name in lacks if not lacks[name])])
+        raise ValueError(
+            f"data_type: {device['name']} does not compute in {data_type}; "
+            f"it does in {known}"
+        )
 
 
 def _compiled_in(benchmark: str, knobs: Mapping[str, Any]) -> None:

@@ -2,12 +2,10 @@
  * naive reference; small whole numbers, so that both are exact.
  *
  * cc -std=c11 -fsanitize=address,undefined -DHF_HOST -Icsrc -Ikernels \
- *    tests/kernels/gemm.c [-DNDRANGE -DHF_REAL=double -DHF_BLOCK_SIZE=32 ...]
+ *    tests/kernels/gemm.c [-DNDRANGE -DHF_REAL=double -DHF_BLOCK=32 ...]
  */
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef _Float16 half;
 
 #ifdef NDRANGE
 #include "../../kernels/gemm_ndrange.cl"
