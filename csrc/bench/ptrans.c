@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stats.h"
+#include "element.h"
 #include "ptrans.h"
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
@@ -29,7 +30,7 @@ static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
      1048576, HF_INTS},
     {"block_size", "rows and columns of a block, a multiple of 32", "512", NULL,
-     "HF_BLOCK", 32, 512, HF_INT},
+     "HF_BLOCK", 32, 4096, HF_INT},
     {"data_type", "of the matrices", "float", "float|double", "HF_REAL", 0, 0, HF_TEXT},
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
@@ -191,8 +192,7 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     s->sizes = hf_args_list(args, "sizes", n_points);
     s->n_layouts = *n_points;
     s->block = (size_t)hf_args_number(args, "block_size");
-    s->real =
-        hf_args_chosen(args, "data_type", "double") ? sizeof(double) : sizeof(float);
+    s->real = hf_element_of(args)->bytes;
     s->replications = (size_t)hf_args_number(args, "replications");
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
