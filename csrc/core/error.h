@@ -2,11 +2,16 @@
 #ifndef HF_ERROR_H
 #define HF_ERROR_H
 
-#include "hf.h"
+#include <stddef.h>
+
+#include "core/status.h"
 
 /** Store one line for this thread and return `status`. */
 __attribute__((format(printf, 2, 3))) hf_status hf_fail(hf_status status,
                                                         const char *format, ...);
+
+/** Append to a message's list of known names; what finds no room is cut. */
+void hf_known_add(char *known, size_t room, const char *name);
 
 /** Pass a failure on unchanged. */
 #define HF_TRY(call)                      \

@@ -36,12 +36,6 @@ static value *args_find(const hf_args *args, const char *name) {
     return NULL;
 }
 
-/* Append to a line that may be full already. */
-static void line_add(char *line, size_t room, const char *separator, const char *text) {
-    size_t used = strlen(line);
-    snprintf(line + used, room - used, "%s%s", used ? separator : "", text);
-}
-
 static bool choice_known(const char *choices, const char *text) {
     size_t length = strlen(text);
     for (const char *at = choices; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
@@ -143,7 +137,7 @@ hf_status hf_args_set(hf_args *args, const char *name, size_t n, const double *n
         return value_set(v, n, numbers, text);
     char known[384] = "";
     for (size_t i = 0; i < args->n; i++)
-        line_add(known, sizeof known, ", ", args->values[i].param->name);
+        hf_known_add(known, sizeof known, args->values[i].param->name);
     return hf_fail(HF_EARG, "%s has no parameter \"%s\"; known: %s", args->bench, name,
                    known);
 }

@@ -1,7 +1,6 @@
 /* registry.c - the components compiled in, found by name. */
 #include "core/registry.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -60,8 +59,7 @@ static hf_status find(const void **out, const char *kind, const char *what,
             *out = c->ops;
             return HF_OK;
         }
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", c->name);
+        hf_known_add(known, sizeof known, c->name);
     }
     return hf_fail(HF_ENOENT, "no %s \"%s\"; known: %s", what, name, known);
 }
@@ -86,12 +84,17 @@ hf_status hf_formula_find(const hf_formula **out, const char *model, const char 
     for (*out = ops->formulas; (*out)->name; (*out)++) {
         if (strcmp((*out)->name, name) == 0)
             return HF_OK;
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
-                 (*out)->name);
+        hf_known_add(known, sizeof known, (*out)->name);
     }
     return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; known: %s", model,
                    name, known);
+}
+
+hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
+    const hf_exchange_ops *ops;
+    HF_TRY(hf_exchange_find(&ops, name));
+    *out = (hf_scheme){ops->kernel_routed, ops->host_memory};
+    return HF_OK;
 }
 
 hf_status hf_device_list(hf_device_info *out, size_t index, bool *found) {

@@ -226,8 +226,7 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         .laps = l->ops->parts ? &l->laps : NULL,
     };
     if (l->ops->kernels & HF_KERNELS_NDRANGE)
-        HF_TRY(hf_session_ndrange(&env.ndrange, session, l->ops,
-                                  hf_args_word(args, "shape")));
+        env.ndrange = hf_session_ndrange(session, l->ops, hf_args_word(args, "shape"));
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
     session->exchange->laps = env.laps;
     size_t ranks = (size_t)env.size;

@@ -141,23 +141,17 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
 }
 
 /* Many work-items suit CPUs and GPUs; the device `host` calls C functions. */
-hf_status hf_session_ndrange(bool *ndrange, const hf_session *session,
-                             const hf_bench_ops *ops, const char *shape) {
+bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
+                        const char *shape) {
     const hf_device_info *info = &session->device->info;
     bool suits = info->type != HF_ACCELERATOR && strcmp(info->runtime, "host") != 0;
-    if (strcmp(shape, "auto") != 0 && strcmp(shape, "pipeline") != 0 &&
-        strcmp(shape, "ndrange") != 0)
-        return hf_fail(HF_EARG, "shape: \"%s\" is not one of auto|pipeline|ndrange",
-                       shape);
-    *ndrange = !session->exchange->ops->kernel_routed &&
-               (ops->kernels & HF_KERNELS_NDRANGE) &&
-               (strcmp(shape, "ndrange") == 0 || (suits && strcmp(shape, "auto") == 0));
-    return HF_OK;
+    return !session->exchange->ops->kernel_routed &&
+           (ops->kernels & HF_KERNELS_NDRANGE) &&
+           (strcmp(shape, "ndrange") == 0 || (suits && strcmp(shape, "auto") == 0));
 }
 
 hf_status hf_session_kernel(const hf_session *session, const char *bench,
                             const char *shape, char *stem, size_t room) {
-    bool ndrange = false;
     const hf_bench_ops *ops;
     HF_TRY(hf_bench_find(&ops, bench));
     const hf_exchange_ops *scheme = session->exchange->ops;
@@ -167,8 +161,7 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
     if (!(ops->kernels & needed))
         return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"",
                        bench, scheme->name);
-    HF_TRY(hf_session_ndrange(&ndrange, session, ops, shape));
-    const char *kind = ndrange ? "ndrange" : "memory";
+    const char *kind = hf_session_ndrange(session, ops, shape) ? "ndrange" : "memory";
     snprintf(stem, room, "%s_%s", bench, scheme->kernel_routed ? "stream" : kind);
     return HF_OK;
 }

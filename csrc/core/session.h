@@ -16,7 +16,7 @@ struct hf_session {
 extern const hf_param hf_session_params[];
 
 /** Are the kernels those for many work-items, if a benchmark is run in this shape? */
-hf_status hf_session_ndrange(bool *ndrange, const hf_session *session,
-                             const hf_bench_ops *ops, const char *shape);
+bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
+                        const char *shape);
 
 #endif

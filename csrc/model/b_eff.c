@@ -17,20 +17,20 @@ static const hf_term time_and_bandwidth[] = {
 static const hf_term channel_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
     HF_TERM("ranks", "1", "boards in the ring"),
-    HF_TERM("replications", "1",
-            "kernel pairs on a board, each sending its own messages"),
-    HF_TERM("channels", "1",
-            "channels of one kernel pair that carry a message together"),
-    HF_TERM("width", "B", "bytes that a channel takes per cycle"),
-    HF_TERM("clock", "Hz", "clock of the channels"),
-    HF_TERM("latency", "s", "delay of a channel"),
+    {"channels", "1", "channels of one kernel pair that carry a message together", NULL,
+     2},
+    {"replications", "1", "kernel pairs on a board, each sending its own messages",
+     "network.ports/channels", NAN},
+    {"width", "B", "bytes that a channel takes per cycle", "network.width", NAN},
+    {"clock", "Hz", "clock of the channels", "network.clock", NAN},
+    {"latency", "s", "delay of a channel", "network.latency", NAN},
     {0},
 };
 
 static void channel_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        double size = in[0][i], ranks = in[1][i], replications = in[2][i];
-        double per_cycle = in[3][i] * in[4][i], clock = in[5][i], latency = in[6][i];
+        double size = in[0][i], ranks = in[1][i], replications = in[3][i];
+        double per_cycle = in[2][i] * in[4][i], clock = in[5][i], latency = in[6][i];
         out[0][i] = ceil(size / per_cycle) / clock + latency;
         out[1][i] = ranks * replications * size / out[0][i];
     }
@@ -74,99 +74,163 @@ static void fit_eval(size_t n, const double *const *in, double *const *out) {
     }
 }
 
+/* Latency plus size over bandwidth: a term of Eq. 2 from a data sheet's two numbers. */
+static double link_time(double size, double latency, double bandwidth) {
+    return latency + size / bandwidth;
+}
+
+/* Eq. 2 from the parts of a step: out is time, bandwidth. */
+static void parts_sum(size_t i, double size, double ranks, double parts,
+                      double *const *out) {
+    out[0][i] = parts;
+    out[1][i] = ranks * size / parts;
+}
+
+#define PART_WRITE    HF_TERM("write_time", "s", "host to device, L bytes")
+#define PART_EXCHANGE HF_TERM("exchange_time", "s", "host to host through MPI, L bytes")
+#define PART_READ     HF_TERM("read_time", "s", "device to host, L bytes")
+
 /* Eq. 2. */
 static const hf_term pcie_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
     HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    HF_TERM("write", "s", "host to device, L bytes"),
-    HF_TERM("exchange", "s", "host to host through MPI, L bytes"),
-    HF_TERM("read", "s", "device to host, L bytes"),
+    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN},
+    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN},
+    {"network_latency", "s", "of an empty message", "host.latency", NAN},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
+    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN},
+    {0},
+};
+static const hf_term pcie_outputs[] = {
+    HF_TERM("time", "s", "one step of the slowest rank"),
+    HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
+    PART_WRITE,
+    PART_EXCHANGE,
+    PART_READ,
     {0},
 };
 
 static void pcie_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        out[0][i] = in[2][i] + in[3][i] + in[4][i];
-        out[1][i] = in[1][i] * in[0][i] / out[0][i];
+        out[2][i] = link_time(in[0][i], in[2][i], in[3][i]);
+        out[3][i] = link_time(in[0][i], in[4][i], in[5][i]);
+        out[4][i] = link_time(in[0][i], in[2][i], in[6][i]);
+        parts_sum(i, in[0][i], in[1][i], out[2][i] + out[3][i] + out[4][i], out);
     }
+}
+
+static const hf_term pcie_calibrated_inputs[] = {
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
+    PART_WRITE,
+    PART_EXCHANGE,
+    PART_READ,
+    {0},
+};
+
+static void pcie_calibrated_eval(size_t n, const double *const *in,
+                                 double *const *out) {
+    for (size_t i = 0; i < n; i++)
+        parts_sum(i, in[0][i], in[1][i], in[2][i] + in[3][i] + in[4][i], out);
 }
 
 /* Eq. 2 without a device. */
 static const hf_term host_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
     HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    HF_TERM("exchange", "s", "host to host through MPI, L bytes"),
+    {"network_latency", "s", "of an empty message", "host.latency", NAN},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
+    {0},
+};
+static const hf_term host_outputs[] = {
+    HF_TERM("time", "s", "one step of the slowest rank"),
+    HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
+    PART_EXCHANGE,
     {0},
 };
 
 static void host_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        out[0][i] = in[2][i];
-        out[1][i] = in[1][i] * in[0][i] / out[0][i];
+        out[2][i] = link_time(in[0][i], in[2][i], in[3][i]);
+        parts_sum(i, in[0][i], in[1][i], out[2][i], out);
     }
 }
 
-/* A data sheet's two numbers as a curve: the terms of Eq. 2 where nothing is measured. */
-static const hf_term link_inputs[] = {
+static const hf_term host_calibrated_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("latency", "s", "time of an empty message"),
-    HF_TERM("bandwidth", "B/s", "rate of a long message"),
+    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
+    PART_EXCHANGE,
     {0},
 };
-static const hf_term link_outputs[] = {HF_TERM("time", "s", "one message"), {0}};
 
-static void link_eval(size_t n, const double *const *in, double *const *out) {
+static void host_calibrated_eval(size_t n, const double *const *in,
+                                 double *const *out) {
     for (size_t i = 0; i < n; i++)
-        out[0][i] = in[1][i] + in[0][i] / in[2][i];
+        parts_sum(i, in[0][i], in[1][i], in[2][i], out);
 }
 
 /* Eq. 7: two ranks, long messages, latencies left out of Eq. 2. */
 static const hf_term bound_inputs[] = {
-    HF_TERM("network", "B/s", "bandwidth of the network between the hosts"),
-    HF_TERM("pcie", "B/s", "bandwidth of PCIe, the same in both directions"),
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
+    {"pcie_bandwidth", "B/s", "of PCIe, the same in both directions", "pcie.bandwidth",
+     NAN},
     {0},
 };
 static const hf_term bound_outputs[] = {
-    HF_TERM("bandwidth", "B/s", "limit of Eq. 2 for two ranks"), {0}};
+    HF_TERM("pair_bound", "B/s", "limit of Eq. 2 for two ranks"), {0}};
 
 static void bound_eval(size_t n, const double *const *in, double *const *out) {
-    for (size_t i = 0; i < n; i++)
-        out[0][i] = 2 / (1 / in[0][i] + 2 / in[1][i]);
+    (void)n;
+    out[0][0] = 2 / (1 / in[0][0] + 2 / in[1][0]);
 }
 
 /* Eq. 1. */
-static const hf_term mean_inputs[] = {
-    HF_TERM("bandwidth", "B/s", "at each message size"), {0}};
-static const hf_term mean_outputs[] = {
-    HF_TERM("b_eff", "B/s", "mean over the message sizes"), {0}};
+static const hf_term summary_inputs[] = {
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("time", "s", "at each message size"),
+    HF_TERM("bandwidth", "B/s", "at each message size"),
+    {0},
+};
+static const hf_term summary_outputs[] = {
+    HF_TERM("b_eff", "B/s", "mean over the message sizes"),
+    HF_TERM("latency", "s", "time of the smallest message"),
+    {0},
+};
 
-static void mean_eval(size_t n, const double *const *in, double *const *out) {
+static void summary_eval(size_t n, const double *const *in, double *const *out) {
+    size_t smallest = 0;
     double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += in[0][i];
+    for (size_t i = 0; i < n; i++) {
+        sum += in[2][i];
+        smallest = in[0][i] < in[0][smallest] ? i : smallest;
+    }
     out[0][0] = sum / (double)n;
+    out[1][0] = in[1][smallest];
 }
 
 static const hf_formula formulas[] = {
     {"channel",
      "Eq. 3 and 4: external channels; counts what all kernel pairs of all boards send, "
-     "one "
-     "way",
+     "one way",
      channel_inputs, time_and_bandwidth, false, channel_eval},
+    {"channel fitted", "Eq. 3 fitted: latency and time of a chunk from measured times",
+     fit_inputs, fit_outputs, false, fit_eval},
     {"pcie",
      "Eq. 2: read, MPI and write one after the other; counts one message per rank",
-     pcie_inputs, time_and_bandwidth, false, pcie_eval},
-    {"fit", "Eq. 3 fitted: latency and time of a chunk from measured times", fit_inputs,
-     fit_outputs, false, fit_eval},
-    {"host", "Eq. 2 without a device: MPI alone; counts one message per rank",
-     host_inputs, time_and_bandwidth, false, host_eval},
-    {"link", "latency plus size over bandwidth: one term of Eq. 2 from a data sheet",
-     link_inputs, link_outputs, false, link_eval},
-    {"bound",
+     pcie_inputs, pcie_outputs, false, pcie_eval},
+    {"pcie calibrated",
+     "Eq. 2: read, MPI and write one after the other; counts one message per rank",
+     pcie_calibrated_inputs, time_and_bandwidth, false, pcie_calibrated_eval},
+    {"pcie summary",
      "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
-     bound_inputs, bound_outputs, false, bound_eval},
-    {"mean", "Eq. 1: effective bandwidth, the mean over the message sizes", mean_inputs,
-     mean_outputs, true, mean_eval},
+     bound_inputs, bound_outputs, true, bound_eval},
+    {"host", "Eq. 2 without a device: MPI alone; counts one message per rank",
+     host_inputs, host_outputs, false, host_eval},
+    {"host calibrated",
+     "Eq. 2 without a device: MPI alone; counts one message per rank",
+     host_calibrated_inputs, time_and_bandwidth, false, host_calibrated_eval},
+    {"summary", "Eq. 1: effective bandwidth, the mean over the message sizes",
+     summary_inputs, summary_outputs, true, summary_eval},
     {0},
 };
 

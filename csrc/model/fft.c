@@ -8,7 +8,7 @@
 extern const hf_model_ops hf_model_fft;
 
 static const hf_term inputs[] = {
-    HF_TERM("transform_size", "1", "points N of a transform, a power of two"),
+    {"transform_size", "1", "points N of a transform, a power of two", NULL, 4096},
     HF_TERM("ranks", "1", "boards, each with transforms of its own"),
     {"replications", "1", "pipelines of a board", NULL, 1},
     {"points_per_cycle", "1", "points that a pipeline takes per cycle", NULL, 8},

@@ -9,7 +9,8 @@
 /** An input or output; a table of them ends with name == NULL. */
 typedef struct hf_term {
     const char *name, *unit, *summary;
-    const char *fact; /**< the board's value of an input, "memory.banks"; NULL: none */
+    const char *fact; /**< the board's value of an input: "memory.banks", or over an
+                           earlier one: "network.ports/channels"; NULL: none */
     double fallback;  /**< else this, or NaN: somebody must give it */
 } hf_term;
 
@@ -17,8 +18,11 @@ typedef struct hf_term {
 #define HF_TERM(name, unit, summary) \
     { name, unit, summary, NULL, NAN }
 
-/** One equation. Inputs come as arrays of length n; `reduce` gives one value per
- *  output, otherwise outputs have length n. */
+/** One equation. It is named after an exchange scheme, or "device" where none matters;
+ *  "<scheme> calibrated" takes curves of a calibration in place of a board's data, and
+ *  "summary" and "<scheme> summary" make figures of all points. Inputs come as
+ *  arrays of length n; `reduce` gives one value per output, otherwise outputs have
+ *  length n. */
 typedef struct hf_formula {
     const char *name;    /**< e.g. "channel" */
     const char *summary; /**< what it counts, and its source */

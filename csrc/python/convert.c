@@ -99,7 +99,7 @@ static PyObject *parameter_object(const hf_args *args, size_t index) {
     return list;
 }
 
-static PyObject *parameters_dict(const hf_args *args) {
+PyObject *parameters_dict(const hf_args *args) {
     PyObject *parameters = PyDict_New();
     const hf_param *param;
     for (size_t i = 0; parameters && (param = hf_args_param(args, i)); i++)
@@ -135,7 +135,8 @@ static PyArrayObject *numbers_array(PyObject *value) {
     return (PyArrayObject *)PyArray_FROMANY(value, NPY_FLOAT64, 0, 1, NPY_ARRAY_CARRAY);
 }
 
-hf_status args_set(hf_args *args, const char *name, PyObject *value) {
+/* Set one parameter from a Python number, list of numbers, or str. */
+static hf_status args_set(hf_args *args, const char *name, PyObject *value) {
     if (PyUnicode_Check(value)) {
         const char *text = PyUnicode_AsUTF8(value);
         if (text)
@@ -159,4 +160,22 @@ hf_status args_set(hf_args *args, const char *name, PyObject *value) {
                                    PyArray_DATA(numbers), NULL);
     Py_DECREF(numbers);
     return status;
+}
+
+hf_status args_fill(hf_args **out, const char *bench, PyObject *params) {
+    HF_TRY(hf_args_new(out, bench));
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(params, &at, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8(key);
+        hf_status status = name ? args_set(*out, name, value)
+                                : hf_fail(HF_EARG, "a parameter's name is no text");
+        PyErr_Clear();
+        if (status != HF_OK) {
+            hf_args_free(*out);
+            *out = NULL;
+            return status;
+        }
+    }
+    return HF_OK;
 }

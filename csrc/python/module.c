@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "links.h"
 #include "model.h"
 
 enum { MAX_TERMS = 16 };
@@ -120,6 +119,20 @@ static PyObject *core_parameters(PyObject *module, PyObject *bench) {
     return list;
 }
 
+static PyObject *core_values(PyObject *module, PyObject *args) {
+    const char *bench;
+    PyObject *params;
+    hf_args *values;
+    if (!PyArg_ParseTuple(args, "sO!:values", &bench, &PyDict_Type, &params))
+        return NULL;
+    hf_status status = args_fill(&values, bench, params);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    PyObject *dict = parameters_dict(values);
+    hf_args_free(values);
+    return dict;
+}
+
 /* Entries of a table as dict: name -> (unit, choices or None). */
 static PyObject *quantities_dict(const hf_quantity *table) {
     PyObject *dict = PyDict_New();
@@ -162,6 +175,19 @@ static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
     char text[8192];
     hf_mpi_library(text, sizeof text);
     return PyUnicode_FromString(text);
+}
+
+static PyObject *core_scheme(PyObject *module, PyObject *exchange) {
+    const char *name = PyUnicode_AsUTF8(exchange);
+    hf_scheme scheme;
+    if (!name)
+        return NULL;
+    hf_status status = hf_exchange_scheme(&scheme, name);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    return Py_BuildValue("{s:N,s:N}", "kernel_routed",
+                         PyBool_FromLong(scheme.kernel_routed), "host_memory",
+                         PyBool_FromLong(scheme.host_memory));
 }
 
 static PyObject *links_list(size_t n, const hf_link *links) {
@@ -329,6 +355,12 @@ static PyMethodDef core_methods[] = {
      "components(kind, /)\n--\n\nName and summary of each component of a kind."},
     {"parameters", core_parameters, METH_O,
      "parameters(benchmark, /)\n--\n\nParameters of a benchmark as dicts."},
+    {"values", core_values, METH_VARARGS,
+     "values(benchmark, params, /)\n--\n\n"
+     "Every parameter's value, checked: those in a dict, else the defaults."},
+    {"scheme", core_scheme, METH_O,
+     "scheme(exchange, /)\n--\n\n"
+     "What an exchange scheme says of itself: kernel_routed, host_memory."},
     {"quantities", core_quantities, METH_O,
      "quantities(benchmark, /)\n--\n\n"
      "Labels, metrics, parts and figures of a benchmark: unit and choices of each; "

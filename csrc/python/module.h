@@ -25,8 +25,9 @@ hf_status status_of(const module_state *state, PyObject *exception);
 PyObject *device_dict(const hf_device_info *info);
 /* Column arrays over one capsule that owns `result`, and the rest; steals `result`. */
 PyObject *result_dict(hf_result *result, const hf_args *args);
-/* Set one parameter from a Python number, list of numbers, or str. */
-hf_status args_set(hf_args *args, const char *name, PyObject *value);
+/* Parameters of `bench` from a dict; what is not in it gets its default. */
+hf_status args_fill(hf_args **out, const char *bench, PyObject *params);
+PyObject *parameters_dict(const hf_args *args);
 
 int session_type_add(PyObject *module, module_state *state);
 

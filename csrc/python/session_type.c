@@ -166,24 +166,6 @@ static hf_status run_tick(void *context, const hf_progress *row) {
     return status;
 }
 
-static hf_status args_fill(hf_args **out, const char *bench, PyObject *params) {
-    HF_TRY(hf_args_new(out, bench));
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(params, &at, &key, &value)) {
-        const char *name = PyUnicode_AsUTF8(key);
-        hf_status status = name ? args_set(*out, name, value)
-                                : hf_fail(HF_EARG, "a parameter's name is no text");
-        PyErr_Clear();
-        if (status != HF_OK) {
-            hf_args_free(*out);
-            *out = NULL;
-            return status;
-        }
-    }
-    return HF_OK;
-}
-
 static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"benchmark", "params", "kernel", "progress", NULL};
     hf_run run = {.tick = run_tick};

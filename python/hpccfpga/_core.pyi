@@ -47,6 +47,10 @@ class _Quantities(TypedDict):
     figures: dict[str, tuple[str, list[str] | None]]
     problem: _Problem | None
 
+class _Scheme(TypedDict):
+    kernel_routed: bool
+    host_memory: bool
+
 class _Run(TypedDict):
     columns: dict[str, tuple[str, NDArray[float64 | int64 | bool_ | str_]]]
     summary: dict[str, tuple[str, float]]
@@ -97,6 +101,8 @@ class Session:
 
 def components(kind: str, /) -> list[tuple[str, str]]: ...
 def parameters(benchmark: str, /) -> list[_Parameter]: ...
+def values(benchmark: str, params: dict[str, Any], /) -> dict[str, Any]: ...
+def scheme(exchange: str, /) -> _Scheme: ...
 def quantities(benchmark: str, /) -> _Quantities: ...
 def devices() -> list[_Device]: ...
 def links(

@@ -291,10 +291,7 @@ def _build(options: Options) -> int:
     emulation.prepare(options.exchange)
     core = _core.Session(options.device or "", options.exchange)
     known = [name for name, _ in _core.components("bench")]
-    knobs = given(options)
-    for name in options.benchmarks or known:
-        own = {entry["name"] for entry in _core.parameters(name)}
-        params = {knob: value for knob, value in knobs.items() if knob in own}
+    for name, params in _knobs(options, options.benchmarks or known).items():
         path = None
         with suppress(*(() if options.benchmarks else (NotImplementedError,))):
             path = kernels.build(core, name, params, Path(options.output))
@@ -307,34 +304,37 @@ def _build_for_board(options: Options) -> int:
 
     from hpccfpga import _core, kernels, vendor
 
-    kind = "stream" if options.exchange == "channel" else "memory"
+    routed = _core.scheme(options.exchange)["kernel_routed"]
+    kind = "stream" if routed else "memory"
     hpccfpga.board(options.board)
-    folder, params = Path(options.output), given(options)
+    folder = Path(options.output)
     sources = {path.stem for path in kernels.kernel_dir().glob(f"*_{kind}.cl")}
     known = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]
-    for name in options.benchmarks or known:
-        knobs, _ = kernels.knobs_of(name, params)
+    for name, params in _knobs(options, options.benchmarks or known).items():
         if name not in known:
             raise ValueError(
                 f"{name} has no kernels for a board here; known: {', '.join(known)}"
             )
-        entries = {entry["name"]: entry for entry in _core.parameters(name)}
-        default = entries.get("replications", {"default": "1"})["default"]
-        job = vendor.Job(
-            options.target,
-            options.board,
-            f"{name}_{kind}",
-            knobs,
-            {knob: str(entries[knob]["macro"]) for knob in knobs},
-            options.platform,
-            numbers("--replications", params.get("replications", default))[0],
-        )
+        target, stem = options.target, f"{name}_{kind}"
+        job = vendor.Job(target, options.board, stem, params, options.platform)
         for path in job.write(folder):
             print(f"wrote {path}")
         if options.print:
             for line in job.commands(folder):
                 print(shlex.join(line))
     return OK
+
+
+def _knobs(options: Options, benchmarks: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Split what was given among the benchmarks that have such a parameter."""
+    from hpccfpga import _core
+
+    chosen = given(options)
+    own = {name: [e["name"] for e in _core.parameters(name)] for name in benchmarks}
+    for knob in chosen:
+        if not any(knob in names for names in own.values()):
+            raise ValueError(f"{', '.join(own)}: no parameter {option(knob)}")
+    return {name: {k: chosen[k] for k in chosen if k in own[name]} for name in own}
 
 
 JOBS = {

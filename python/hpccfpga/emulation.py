@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from hpccfpga import _core
 from hpccfpga.formats import replacing
 
 KERNELS = 8
@@ -30,7 +31,9 @@ def prepare(exchange: str = "") -> None:
         workers for every command, so it gets more than one per core only where kernels
         wait for each other.
     """
-    if exchange == "channel" and (os.cpu_count() or 1) < KERNELS:
+    known = [name for name, _ in _core.components("exchange")]
+    routed = exchange in known and _core.scheme(exchange)["kernel_routed"]
+    if routed and (os.cpu_count() or 1) < KERNELS:
         for name in _WORKERS:
             os.environ.setdefault(name, str(KERNELS))
     if not any(name in os.environ for name in _VENDORS) and (folder := vendors()):

@@ -49,7 +49,7 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
         )
     found = _core.evaluate(
         "b_eff",
-        "fit",
+        "channel fitted",
         {"message_size": size, "measured": time, "channels": _CHANNELS, "width": width},
     )
     fitted = rate * time / found["time"]

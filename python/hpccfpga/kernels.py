@@ -193,24 +193,12 @@ def knobs_of(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any],
     LookupError
         Unknown benchmark; the message lists the known ones.
     ValueError
-        A value that its parameter cannot have.
+        Unknown parameters, or a value that one cannot have.
     """
-    knobs: dict[str, Any] = {}
-    options = []
-    for entry in _core.parameters(benchmark):
-        if entry["macro"] is None:
-            continue
-        name, value = entry["name"], params.get(entry["name"], entry["default"])
-        if entry["kind"] != "text":
-            knobs[name] = _number(entry, value)
-        elif value in (entry["choices"] or [value]):
-            knobs[name] = value
-        else:
-            raise ValueError(
-                f"{name}: {value!r} is not one of {'|'.join(entry['choices'] or [])}"
-            )
-        options.append(f"-D{entry['macro']}={knobs[name]}")
-    return knobs, " ".join(options)
+    values = _core.values(benchmark, dict(params))
+    macros = {e["name"]: e["macro"] for e in _core.parameters(benchmark) if e["macro"]}
+    knobs = {name: values[name] for name in macros}
+    return knobs, " ".join(f"-D{macros[name]}={knobs[name]}" for name in knobs)
 
 
 def _inlined(path: Path, above: tuple[Path, ...]) -> str:
@@ -255,19 +243,6 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     if not found.exists():
         raise ValueError(f"kernel: {found} does not exist")
     return found
-
-
-def _number(entry: _core._Parameter, value: Any) -> int | float:
-    name, low, high = entry["name"], entry["low"], entry["high"]
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: {value!r} is not a number") from None
-    if entry["kind"] == "int" and not number.is_integer():
-        raise ValueError(f"{name}: {value} is not an integer")
-    if not low <= number <= high:
-        raise ValueError(f"{name}: {value} is not within {low:g} .. {high:g}")
-    return int(number) if entry["kind"] == "int" else number
 
 
 def _computed(core: _core.Session, data_type: Any) -> None:

@@ -14,6 +14,7 @@ from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.tables import digits
 
 _EVERYWHERE = "device"
+_CALIBRATED = " calibrated"
 _SUMMARY = "summary"
 
 
@@ -83,38 +84,55 @@ def model(
     if ranks != int(ranks) or ranks < 1:
         raise ValueError(f"ranks is {ranks}, not a number from 1 up")
     hardware = None if board is None else find_board(board)
-    if benchmark == "b_eff":
-        from hpccfpga.models_b_eff import b_eff
-
-        return b_eff(formula, hardware, sizes, int(ranks), calibration, overrides)
-    labels = _labels(benchmark, formula, sizes)
-    inputs, sources, notes = _inputs(benchmark, formula, labels, hardware, overrides)
-    terms = _core.models(benchmark)[formula]["inputs"]
-    given = {**inputs, **{n: c.values for n, c in labels.items()}, "ranks": ranks}
-    found = _core.evaluate(benchmark, formula, {name: given[name] for name in terms})
-    shape = (len(next(iter(labels.values())).values),)
-    units = _core.models(benchmark)[formula]["outputs"]
-    columns = {
-        **{name: _told(benchmark, name, column) for name, column in labels.items()},
-        **{n: Column(units[n][0], np.broadcast_to(v, shape)) for n, v in found.items()},
+    label, at = _label(benchmark, formula, sizes, calibration)
+    curves: dict[str, Column] = {}
+    if calibration is not None:
+        curves = _curves(benchmark, formula, label, at, calibration)
+    known = {
+        label: at.values,
+        **{name: column.values for name, column in curves.items()},
+        "ranks": ranks,
     }
+    inputs, sources, notes = _inputs(benchmark, formula, known, hardware, overrides)
+    known |= inputs
+    found = _evaluate(benchmark, formula, known)
+    known |= {name: values for name, (_, values) in found.items()}
+    provenance = {
+        "formula": f"{benchmark} {formula}",
+        "counts": _core.models(benchmark)[formula]["summary"],
+        "sources": sources,
+        "notes": notes,
+    }
+    scheme = None if formula == _EVERYWHERE else formula.removesuffix(_CALIBRATED)
+    emulated = False
+    if calibration is not None:
+        provenance["calibration"] = calibration.provenance
+        if calibration.ranks != ranks:
+            notes.append(f"calibrated on {calibration.ranks} ranks, used for {ranks}")
+        # What moves host memory only is real, whatever device was beside it.
+        alone = _core.scheme(str(scheme))["host_memory"]
+        emulated = calibration.emulated and not alone
+    choices = _core.quantities(benchmark)["labels"][label][1]  # a run has those words
+    points = {} if choices else {"sizes": at.values.tolist()}
     return Result(
         kind="modelled",
         benchmark=benchmark,
-        exchange=None if formula == _EVERYWHERE else formula,
-        device=getattr(hardware, "key", None),
-        emulated=False,
+        exchange=scheme,
+        device=getattr(hardware, "key", None) or getattr(calibration, "device", None),
+        emulated=emulated,
         ranks=int(ranks),
         verified=None,
-        parameters=inputs,
-        columns=columns,
-        summary=_summary(benchmark, {**given, **found}),
-        provenance={
-            "formula": f"{benchmark} {formula}",
-            "counts": _core.models(benchmark)[formula]["summary"],
-            "sources": sources,
-            "notes": notes,
+        parameters={**points, **inputs},
+        columns={
+            label: Column(at.unit, np.array(choices)) if choices else at,
+            **{
+                name: Column(unit, np.broadcast_to(values, at.values.shape))
+                for name, (unit, values) in found.items()
+            },
+            **curves,
         },
+        summary=_summary(benchmark, formula, known),
+        provenance=provenance,
     )
 
 
@@ -162,36 +180,82 @@ def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str
     """
     if benchmark not in (known := [name for name, _ in _core.components("model")]):
         raise LookupError(f"no model of {benchmark!r}; known: {', '.join(known)}")
-    formulas = [name for name in _core.models(benchmark) if name != _SUMMARY]
-    if benchmark == "b_eff":
-        from hpccfpga.models_b_eff import schemes
-
-        formulas = schemes(calibrated)
-    elif calibrated:
-        raise LookupError(f"no model of {benchmark} takes a calibration; known: b_eff")
-    if formulas == [_EVERYWHERE]:
+    formulas = list(_core.models(benchmark))
+    if formulas[0] == _EVERYWHERE and not calibrated:
         return _EVERYWHERE
+    fed, suffix = (" from a calibration", _CALIBRATED) if calibrated else ("", "")
+    known = [name for name, _ in _core.components("exchange")]
+    ours = [name.removesuffix(suffix) for name in formulas if name.endswith(suffix)]
+    schemes = [name for name in ours if name in known]
     wanted = exchange or "pcie"
-    if wanted not in formulas:
-        fed = " from a calibration" if calibrated else ""
+    if wanted not in schemes:
         raise LookupError(
             f"no model of {benchmark} over exchange {wanted!r}{fed}; "
-            f"known: {', '.join(formulas)}"
+            f"known: {', '.join(schemes) or 'none'}"
         )
-    return wanted
+    return f"{wanted}{suffix}"
 
 
-def _labels(
-    benchmark: str, formula: str, sizes: Iterable[Any] | None
-) -> dict[str, Column]:
-    """Give the points: the leading label of a run, as numbers."""
+def _label(
+    benchmark: str,
+    formula: str,
+    sizes: Iterable[Any] | None,
+    calibration: Result | None,
+) -> tuple[str, Column]:
+    """Name and values of the leading label of a run, as numbers [points]."""
     (name, (unit, choices)), *_ = _core.quantities(benchmark)["labels"].items()
     if choices is not None:
         if sizes is not None:
             raise ValueError(f"sizes: {benchmark} has a point per {name}, not per size")
-        return {name: Column(unit, np.arange(len(choices)))}
-    sizes = default_sizes(benchmark) if sizes is None else sizes
-    return {name: Column(unit, checked_sizes(sizes, name.replace("_", " "), unit))}
+        return name, Column(unit, np.arange(len(choices)))
+    fallback = _core.models(benchmark)[formula]["inputs"][name][3]
+    if sizes is None and calibration is not None and name in calibration.columns:
+        sizes = calibration[name].tolist()
+    elif sizes is None and np.isnan(fallback):
+        sizes = _core.values(benchmark, {})["sizes"]
+    elif sizes is None:
+        sizes = [fallback]
+    return name, Column(unit, _checked(sizes, name.replace("_", " "), unit))
+
+
+def _curves(
+    benchmark: str, formula: str, label: str, at: Column, calibration: Result
+) -> dict[str, Column]:
+    """Return the inputs that a calibration measured, at points `at`.
+
+    Interpolated on logarithmic axes between those that verified.
+    """
+    terms = _core.models(benchmark)[formula]["inputs"]
+    curves = {}
+    for name in (name for name in terms if name not in (label, "ranks")):
+        if name not in calibration.columns or label not in calibration.columns:
+            raise ValueError(
+                f"no calibration: {name} is missing in {', '.join(calibration.columns)}"
+            )
+        usable = ~calibration.failed & (calibration[name] > 0)
+        known, order = np.unique(calibration[label][usable], return_index=True)
+        if not len(known):
+            raise ValueError(f"the calibration has no verified {name}")
+        outside = at.values[(at.values < known[0]) | (at.values > known[-1])]
+        if len(outside):
+            raise ValueError(
+                f"{label.replace('_', ' ')} {outside[0]} {at.unit} lies outside the "
+                f"calibration ({known[0]} {at.unit} to {known[-1]} {at.unit})"
+            )
+        measured = np.log(calibration[name][usable][order])
+        curve = np.exp(np.interp(np.log(at.values), np.log(known), measured))
+        curves[name] = Column(terms[name][0], curve)
+    return curves
+
+
+def _evaluate(
+    benchmark: str, formula: str, known: Mapping[str, Any]
+) -> dict[str, tuple[str, np.ndarray]]:
+    """Units and values of a formula's outputs, from inputs among those known."""
+    terms = _core.models(benchmark)[formula]
+    inputs = {name: known[name] for name in terms["inputs"]}
+    found = _core.evaluate(benchmark, formula, inputs)
+    return {name: (terms["outputs"][name][0], found[name]) for name in found}
 
 
 def _told(benchmark: str, name: str, column: Column) -> Column:
@@ -200,32 +264,41 @@ def _told(benchmark: str, name: str, column: Column) -> Column:
     return column if choices is None else Column(column.unit, np.array(choices))
 
 
-def _summary(benchmark: str, known: Mapping[str, Any]) -> dict[str, Quantity]:
-    """Figures that follow from all points."""
-    formula = _core.models(benchmark).get(_SUMMARY)
-    if formula is None:
-        return {}
-    inputs = {name: known[name] for name in formula["inputs"]}
-    found = _core.evaluate(benchmark, _SUMMARY, inputs)
+def _summaries(benchmark: str, formula: str) -> dict[str, _core._Formula]:
+    """Formulas for figures that follow from all points: of all schemes, of this one."""
+    formulas = _core.models(benchmark)
+    names = (_SUMMARY, f"{formula} {_SUMMARY}")
+    return {name: formulas[name] for name in names if name in formulas}
+
+
+def _summary(
+    benchmark: str, formula: str, known: Mapping[str, Any]
+) -> dict[str, Quantity]:
+    """Figures that follow from all points, as far as their inputs are known."""
     return {
-        name: Quantity(formula["outputs"][name][0], value.item())
-        for name, value in found.items()
+        output: Quantity(unit, value.item())
+        for name, terms in _summaries(benchmark, formula).items()
+        if all(term in known for term in terms["inputs"])
+        for output, (unit, value) in _evaluate(benchmark, name, known).items()
     }
 
 
 def _inputs(
     benchmark: str,
     formula: str,
-    labels: Mapping[str, Column],
+    known: Iterable[str],
     board: Board | None,
     overrides: Mapping[str, Any],
 ) -> tuple[dict[str, float], dict[str, str], list[str]]:
-    """Values and sources of the scalar inputs, and what is to be noted about them."""
-    terms = {
-        name: term
-        for name, term in _core.models(benchmark)[formula]["inputs"].items()
-        if name not in labels and name != "ranks"
-    }
+    """Values and sources of the scalar inputs, and what is to be noted about them.
+
+    `known` are those that are no scalars. What only a figure needs may be missing.
+    """
+    made = {*known, *_core.models(benchmark)[formula]["outputs"]}
+    needed = _core.models(benchmark)[formula]["inputs"]
+    terms = {name: term for name, term in needed.items() if name not in made}
+    for extra in _summaries(benchmark, formula).values():
+        terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
     chosen = dict(overrides)
     memory = chosen.pop("memory", None)
     if unknown := [name for name in chosen if name not in terms]:
@@ -236,15 +309,21 @@ def _inputs(
     sources: dict[str, str] = {}
     notes = []
     for name, (_, _, path, fallback) in terms.items():
-        fact = None if board is None or path is None else _fact(board, path, memory)
+        fact_path, _, shared = (path or "").partition("/")
+        fact = None if board is None else _fact(board, fact_path, memory)
         if name in chosen:
-            values[name], sources[name] = number(name, chosen[name]), "given"
+            values[name], sources[name] = _number(name, chosen[name]), "given"
         elif fact is not None:
             values[name], sources[name] = float(fact.value), fact.source
-            notes += doubt(name, fact)
+            notes += _doubt(name, fact)
+            if shared:
+                values[name] = max(1.0, values[name] // values[shared])
+                sources[name] = f"{fact_path} / {shared}: {fact.source}"
         elif not np.isnan(fallback):
             values[name], sources[name] = fallback, "default"
-    refuse_missing([name for name in terms if name not in values], board)
+    if missing := [name for name in needed if name in terms and name not in values]:
+        who = "no board was given, and" if board is None else f"board {board.key} lacks"
+        raise ValueError(f"{who} {', '.join(missing)}: give {missing[0]}=... and so on")
     return values, sources, notes
 
 
@@ -262,14 +341,7 @@ def _fact(board: Board, path: str, memory: Any) -> Fact | None:
     return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
 
 
-def refuse_missing(names: list[str], board: Board | None) -> None:
-    """Raise ValueError for inputs that nothing tells."""
-    if names:
-        who = "no board was given, and" if board is None else f"board {board.key} lacks"
-        raise ValueError(f"{who} {', '.join(names)}: give {names[0]}=... and so on")
-
-
-def number(name: str, value: Any) -> float:
+def _number(name: str, value: Any) -> float:
     """Value of an input; ValueError if it is impossible."""
     try:
         found = float(value)
@@ -281,17 +353,7 @@ def number(name: str, value: Any) -> float:
     return found
 
 
-def default_sizes(benchmark: str) -> list[int]:
-    """Points of a run where nothing else was asked for."""
-    defaults = {
-        entry["name"]: entry["default"] for entry in _core.parameters(benchmark)
-    }
-    if "log_size" in defaults:
-        return [1 << int(defaults["log_size"])]
-    return [int(size) for size in defaults["sizes"].split(",")]
-
-
-def checked_sizes(sizes: Iterable[Any], what: str, unit: str) -> np.ndarray:
+def _checked(sizes: Iterable[Any], what: str, unit: str) -> np.ndarray:
     """Sizes as int64 [points]; ValueError if there are none or impossible ones."""
     checked = []
     for size in sizes:
@@ -308,7 +370,7 @@ def checked_sizes(sizes: Iterable[Any], what: str, unit: str) -> np.ndarray:
     return np.array(checked, np.int64)
 
 
-def doubt(name: str, fact: Fact) -> list[str]:
+def _doubt(name: str, fact: Fact) -> list[str]:
     """Note about an input whose value nobody has verified."""
     if fact.verified:
         return []

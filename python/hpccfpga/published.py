@@ -18,25 +18,6 @@ import numpy as np
 from hpccfpga.result import Column, Quantity, Result
 
 _FOLDER = Path(__file__).parent / "data"
-_COUNTS = {
-    "b_eff": (
-        "bytes sent by all ranks per second: ranks x replications x size / time; each "
-        "rank sends one message per replication in a step"
-    ),
-    "gemm": "2 n^3 operations of every rank, over the seconds of one multiplication",
-    "stream": (
-        "bytes read and written by all ranks per second: two arrays for copy and "
-        "scale, three for add and triad"
-    ),
-    "randomaccess": (
-        "updates of all ranks per second: 4 x words / time, the words of all ranks"
-    ),
-    "fft": "5 n log2(n) operations of every transform of all ranks per second",
-    "ptrans": (
-        "n^2 additions per second, and 12 n^2 bytes; time is that of exchange and "
-        "kernels, load_time that of A and B to the device and of C back"
-    ),
-}
 
 
 def published(
@@ -66,9 +47,9 @@ def published(
     Returns
     -------
     Result
-        Of kind "published": message_size [B], time [s per step], bandwidth [B/s] and
-        inner [steps per sample], each [points]. `provenance` names source and log, and
-        its notes say what is known to be wrong.
+        Of kind "published", with labels, time [s per step] and metrics of a run, each
+        [points], and its summary. `provenance` names source and log; its "counts" says
+        what the numbers count, its notes what is known to be wrong.
 
     Raises
     ------
@@ -153,8 +134,6 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
         for name, unit in [_parts(heading)]
         if unit and text
     }
-    if benchmark == "b_eff":
-        summary["latency"] = Quantity("s", float(columns["time"].values[0]))
     counts = ("replications", "repetitions", "nodes")
     return Result(
         kind="published",
@@ -170,10 +149,9 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
         provenance={
             **{
                 key: run[key]
-                for key in ("source", "log", "version", "commit")
+                for key in ("source", "log", "version", "commit", "counts")
                 if run.get(key)
             },
-            "counts": _COUNTS[benchmark],
             "notes": [note for note in run["note"].split("; ") if note],
         },
     )

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpccfpga-suite/1"
 
-_PARTS = ("transfer",)  # of a calibration: no benchmark of the suite
-
 
 class Figure(NamedTuple):
     """A figure of a benchmark.
@@ -266,8 +264,9 @@ def run_all(
 
 
 def benchmarks() -> list[str]:
-    """Names of the benchmarks of the suite."""
-    return [name for name, _ in _core.components("bench") if name not in _PARTS]
+    """Names of the benchmarks of the suite: those that have a model."""
+    modelled = {name for name, _ in _core.components("model")}
+    return [name for name, _ in _core.components("bench") if name in modelled]
 
 
 def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

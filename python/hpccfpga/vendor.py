@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hpccfpga.kernels import SCHEMA, kernel_dir
+from hpccfpga import _core
+from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of
 
 TARGETS = ("intel", "xilinx")
 
@@ -22,6 +23,13 @@ _PLATFORMS = {
     ("xilinx", "u280"): "xilinx_u280_xdma_201920_3",
     ("xilinx", "u55c"): "xilinx_u55c_gen3x16_xdma_3_202210_1",
 }
+
+# A kernel with ends of channels last among its arguments, and a macro that makes such.
+_ENDED = re.compile(r"(\w+)\)?\s*\(([^(){}]*(?:HF_(?:OUT|IN)\(\w+\)\s*)+)\)\s*\{")
+_END = re.compile(r"HF_(OUT|IN)\((\w+)\)")
+_MAKER = re.compile(
+    r"^#define (\w+)\(([\w, ]+)\)(.*\bHF_(?:OUT|IN)\(.*)$", re.MULTILINE
+)
 
 
 class Job:
@@ -35,19 +43,15 @@ class Job:
         Name of a board's data sheet.
     stem : str
         Kernel file, e.g. "b_eff_stream".
-    knobs : mapping
-        Parameters that are built in: name -> value.
-    macros : mapping
-        Their macros: name -> macro.
+    params : mapping
+        Parameters of the benchmark; those with a macro are built in.
     platform : str, optional
         What the compiler calls the board; default: a known one.
-    replications : int
-        Pairs of kernels to build in.
 
     Raises
     ------
     ValueError
-        Unknown target, or no platform known for the board.
+        Unknown target, no platform known for the board, or impossible parameters.
     """
 
     def __init__(
@@ -55,10 +59,8 @@ class Job:
         target: str,
         board: str,
         stem: str,
-        knobs: Mapping[str, Any],
-        macros: Mapping[str, str],
+        params: Mapping[str, Any],
         platform: str | None = None,
-        replications: int = 2,
     ) -> None:
         if target not in TARGETS:
             raise ValueError(f"target: {target!r} is not one of {', '.join(TARGETS)}")
@@ -70,10 +72,14 @@ class Job:
                 f"known: {known}"
             )
         self.target, self.stem, self.platform = target, stem, found
-        self.knobs, self.replications = dict(knobs), replications
-        defines = {macros[name]: value for name, value in self.knobs.items()}
-        defines["HF_REPLICATIONS"] = replications
-        self.defines = [f"-D{macro}={value}" for macro, value in defines.items()]
+        self.benchmark, _, self.kind = stem.rpartition("_")
+        self.knobs, options = knobs_of(self.benchmark, params)
+        values = _core.values(self.benchmark, dict(params))
+        self.replications = values.get("replications", 1)
+        self.defines = options.split()
+        if "replications" in values and "replications" not in self.knobs:
+            self.defines.append(f"-DHF_REPLICATIONS={self.replications}")
+        self.source = (kernel_dir() / f"{stem}.cl").read_text("utf-8")
 
     def commands(self, folder: Path) -> list[list[str]]:
         """Command lines, in the order in which they are run."""
@@ -96,51 +102,62 @@ class Job:
 
     def kernels(self) -> list[str]:
         """Names of the kernels that are built in."""
-        text = (kernel_dir() / f"{self.stem}.cl").read_text("utf-8")
-        names = re.findall(r"HF_HOST_KERNEL\((\w+)\)", text)
-        pair = re.compile(r"_(\d+)$")
-        kept = []
-        for name in names:
-            number = pair.search(name)
-            if number is None or int(number[1]) < self.replications:
-                kept.append(name)
-        return kept
+        names = re.findall(r"HF_HOST_KERNEL\((\w+)\)", self.source)
+        numbers = {name: re.search(r"_(\d+)$", name) for name in names}
+        return [n for n, m in numbers.items() if not m or int(m[1]) < self.replications]
 
     def config(self) -> str:
-        """Options of Xilinx's linker: inner channels; the network's are the shell's."""
+        """Options of Xilinx's linker: channels between kernels are wired.
+
+        Ports are named only: the shell decides what they go to.
+        """
         kernels = self.kernels()
-        lines = ["[connectivity]"]
-        lines += [f"nk={name}:1:{name}" for name in kernels]
-        for name in kernels:
-            if match := re.fullmatch(r"b_eff_recv_(\d+)", name):
-                i = match[1]
-                lines.append(f"sc={name}.held_{i}:b_eff_send_{i}.held_{i}")
-        lines += [
-            "# The ports out_0, in_0, ... go to the network kernels of the shell, e.g.",
-            "# sc=b_eff_send_0.out_0:aurora_0.tx",
-        ]
-        return "\n".join(lines) + "\n"
+        ends: dict[str, dict[str, str]] = {"OUT": {}, "IN": {}}
+        for kernel, arguments in _ENDED.findall(_written_out(self.source)):
+            for way, name in _END.findall(arguments) if kernel in kernels else ():
+                ends[way][name] = f"{kernel}.{name}"
+        sent, got = ends["OUT"], ends["IN"]
+        lines = ["[connectivity]", *(f"nk={name}:1:{name}" for name in kernels)]
+        lines += [f"sc={sent[name]}:{got[name]}" for name in sent if name in got]
+        outer = {**sent, **got}
+        if ports := [f"# {outer[n]}" for n in outer if not (n in sent and n in got)]:
+            lines += [
+                "# to the shell's network kernels, like sc=KERNEL.PORT:aurora_0.tx"
+            ]
+        return "\n".join([*lines, *ports]) + "\n"
 
     def write(self, folder: Path) -> list[Path]:
         """Put the sources, and a manifest for the binary, into a folder."""
-        benchmark, _, kind = self.stem.rpartition("_")
         ending = {"intel": "aocx", "xilinx": "xclbin"}[self.target]
         manifest = {
             "schema": SCHEMA,
-            "benchmark": benchmark,
-            "kind": kind,
+            "benchmark": self.benchmark,
+            "kind": self.kind,
             "knobs": self.knobs,
             "replications": self.replications,
             "target": "hardware",
         }
         texts = {p.name: p.read_text("utf-8") for p in kernel_dir().glob("*.h")}
-        source = kernel_dir() / f"{self.stem}.cl"
-        texts[source.name] = source.read_text("utf-8")
+        texts[f"{self.stem}.cl"] = self.source
         texts[f"{self.stem}.{ending}.json"] = json.dumps(manifest, indent=1) + "\n"
         if self.target == "xilinx":
-            texts[f"{self.stem}.cpp"] = f'#include "{source.name}"\n'
+            texts[f"{self.stem}.cpp"] = f'#include "{self.stem}.cl"\n'
             texts[f"{self.stem}.cfg"] = self.config()
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (folder / name).write_text(text, "utf-8")
         return [folder / name for name in sorted(texts)]
+
+
+def _written_out(source: str) -> str:
+    """Source with the uses of macros that make kernels written out."""
+    source = source.replace("\\\n", " ")
+    for name, parameters, body in _MAKER.findall(source):
+
+        def use(match: re.Match[str], names: str = parameters, body: str = body) -> str:
+            given = dict(zip(names.split(", "), match[1].split(", "), strict=True))
+            words = re.sub(r"\w+", lambda word: given.get(word[0], word[0]), body)
+            return words.replace("##", "")
+
+        source = re.sub(rf"^{name}\((.*)\)$", use, source, flags=re.MULTILINE)
+    return source

@@ -246,11 +246,11 @@ def test_a_real_entry_that_is_corrupt(cache):
 @pytest.mark.parametrize(
     ("value", "line"),
     [
-        ("x", "channel_width: 'x' is not a number"),
+        ("x", 'channel_width: "x" is not a number'),
         (None, "channel_width: None is not a number"),
         (8.5, "channel_width: 8.5 is not an integer"),
         (0, "channel_width: 0 is not within 8 .. 4096"),
-        ("nan", "channel_width: nan is not an integer"),
+        ("nan", "channel_width: nan is not a number"),
     ],
 )
 def test_impossible_knobs(cache, value, line):
@@ -321,7 +321,7 @@ def test_a_binary_brings_its_knobs(tmp_path):
         ({"knobs": {}}, r"knobs\.channel_width missing"),
         ({"knobs": []}, r"knobs is \[\], no JSON object"),
         ({"knobs": {"channel_width": 32}}, r"knobs\.channel_width is 32, 64 is needed"),
-        ({"knobs": {"channel_width": "wide"}}, "channel_width: 'wide' is not a number"),
+        ({"knobs": {"channel_width": "wide"}}, 'channel_width: "wide" is not a number'),
     ],
 )
 def test_a_manifest_that_contradicts(tmp_path, changes, line):

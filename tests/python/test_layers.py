@@ -17,7 +17,7 @@ ALLOWED = {
     "device": set(),
     "transport": set(),
     "model": set(),
-    "python": {"model.h", "links.h"},
+    "python": {"model.h"},
 }
 # The session alone binds all four, and the registry lists them.
 BINDERS = {

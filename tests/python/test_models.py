@@ -50,8 +50,9 @@ def test_half_of_the_asymptote_is_reached_at_5200_bytes():
 
 def test_equation_7():
     for pcie, bound in [(8e9, 6.0606e9), (7.8e9, 5.945e9), (7.877e9, 5.990e9)]:
-        found = _core.evaluate("b_eff", "bound", {"network": 12.5e9, "pcie": pcie})
-        assert found["bandwidth"] == pytest.approx(bound, abs=0.6e6)
+        links = {"network_bandwidth": 12.5e9, "pcie_bandwidth": pcie}
+        found = _core.evaluate("b_eff", "pcie summary", links)
+        assert found["pair_bound"] == pytest.approx(bound, abs=0.6e6)
     r = model("b_eff", exchange="pcie", board="520n", pcie_bandwidth=8e9)
     assert r.summary["pair_bound"].value == pytest.approx(6.0606e9, abs=0.5e5)
 

@@ -54,13 +54,42 @@ def test_xilinx(command, tmp_path):
         subprocess.run([*check, source], check=True, timeout=60)
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "links"),
+    [
+        (
+            "fft",
+            {
+                "sc=fft_fetch_points.fetched:fft_transform.fetched",
+                "sc=fft_transform.transformed:fft_store_points.transformed",
+            },
+        ),
+        ("ptrans", set()),
+    ],
+)
+def test_xilinx_links_follow_from_the_kernels(command, tmp_path, benchmark, links):
+    words = ["--exchange=channel", "--target=xilinx", "--board=u280", "-o", tmp_path]
+    answer = command("kernels", "build", benchmark, *words)
+    assert answer.returncode == 0, answer.stderr
+    config = (tmp_path / f"{benchmark}_stream.cfg").read_text().splitlines()
+    assert {line for line in config if line.startswith("sc=")} == links
+    ports = {"ptrans": {"# ptrans_send_0.out_0", "# ptrans_recv_0.in_0"}}
+    told = {line for line in config if line.startswith(f"# {benchmark}")}
+    assert told == ports.get(benchmark, set())
+    if compiler := shutil.which("c++"):
+        check = [compiler, "-std=c++14", f"-I{HLS}", "-fsyntax-only", "-w"]
+        source = str(tmp_path / f"{benchmark}_stream.cpp")
+        subprocess.run([*check, "-DHF_XILINX", source], check=True, timeout=60)
+
+
 def test_every_benchmark_has_a_job(command, tmp_path):
     words = ["--target=intel", "--print", "--replications=4", "-o", tmp_path]
     answer = command("kernels", "build", *words)
     assert answer.returncode == 0, answer.stderr
     lines = [line for line in answer.stdout.splitlines() if line.startswith("aoc")]
     assert len(lines) == len(list(tmp_path.glob("*_memory.cl"))) > 1
-    assert all("-DHF_REPLICATIONS=4" in line for line in lines)
+    for line in lines:  # fft has one pipeline
+        assert ("-DHF_REPLICATIONS=4" in line) == ("fft_memory.cl" not in line)
     (gemm,) = (line for line in lines if "gemm_memory.cl" in line)
     assert "-DHF_REAL=float" in gemm
     manifest = json.loads((tmp_path / "gemm_memory.aocx.json").read_text())
@@ -70,7 +99,7 @@ def test_every_benchmark_has_a_job(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--target=intel", "--replications=x"], "--replications: 'x' is not like"),
+        (["--target=intel", "--replications=x"], 'replications: "x" is not a number'),
         (["--target=amd"], "target: 'amd' is not one of intel, xilinx"),
         (["--target=xilinx"], "no xilinx platform known for board '520n'"),
         (["--target=intel", "--board=999x"], "999x"),

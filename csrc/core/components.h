@@ -1,0 +1,97 @@
+/* components.h - what there is, and what it says of itself. */
+#ifndef HF_COMPONENTS_H
+#define HF_COMPONENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+/** Kinds of the registry: "bench", "exchange", "device", "transport", "model". */
+bool hf_component(const char *kind, size_t index, const char **name,
+                  const char **summary);
+/** Version of the MPI library that the library was linked with, as it says itself. */
+void hf_mpi_library(char *text, size_t room);
+
+/* ---- devices ---- */
+
+typedef enum hf_device_type { HF_CPU, HF_GPU, HF_ACCELERATOR } hf_device_type;
+
+/** A device as its runtime describes it; a plain value. */
+typedef struct hf_device_info {
+    char runtime[16], platform[128], name[128], version[128], driver[64];
+    int index;           /**< position among the runtime's devices */
+    hf_device_type type; /**< CPU, GPU or accelerator */
+    bool emulated;       /**< a CPU that stands in for an accelerator */
+    size_t memory;       /**< global memory [B] */
+    size_t max_alloc;    /**< largest buffer [B] */
+    bool half, fp64;     /**< computes in half, in double precision */
+    size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
+    size_t workers; /**< kernels that can run at the same time */
+} hf_device_info;
+
+/** Device number `index` over all runtimes; *found is false past the end. A runtime that
+ *  finds none is passed over. */
+hf_status hf_device_list(hf_device_info *out, size_t index, bool *found);
+
+/* ---- benchmarks ---- */
+
+typedef enum hf_dtype { HF_F64, HF_I64, HF_BOOL, HF_NAME } hf_dtype;
+
+/** A named quantity; a table of them ends with name == NULL. */
+typedef struct hf_quantity {
+    const char *name, *unit;
+    hf_dtype dtype;
+    const char *choices; /**< HF_NAME: "a|b|c", of which a value is the index */
+} hf_quantity;
+
+enum { HF_NAME_LETTERS = 16 };
+
+/** Choice number `index` of an HF_NAME, cut to HF_NAME_LETTERS; its length. */
+size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char **text);
+
+/** The parameter that says how much work a run is. */
+typedef struct hf_problem {
+    const char *param; /**< name of an HF_INT or HF_INTS; NULL: there is none */
+    int power;         /**< the work grows with this power of it */
+    bool shared;       /**< it counts for all ranks together, not for each */
+} hf_problem;
+
+/** What a benchmark tells of a point and of all; NULL tables are empty. */
+typedef struct hf_quantities {
+    const hf_quantity *labels, *metrics, *parts, *figures;
+    hf_problem problem;
+} hf_quantities;
+
+hf_status hf_bench_quantities(hf_quantities *out, const char *bench);
+
+/* ---- exchange schemes ---- */
+
+/** What a scheme says of itself; a plain value. */
+typedef struct hf_scheme {
+    bool kernel_routed; /**< kernels send and receive; the host only launches them */
+    bool host_memory;   /**< it moves host memory only */
+} hf_scheme;
+
+/** Scheme `name`; on HF_ENOENT the message lists the known ones. */
+hf_status hf_exchange_scheme(hf_scheme *out, const char *name);
+
+/** Port `out` of rank `from` sends to port `in` of rank `to`; a plain value. A cable is
+ *  two links, one for each direction. */
+typedef struct hf_link {
+    int from, out;
+    int to, in;
+} hf_link;
+
+/** The links of a topology, checked; *links is malloc'ed, the caller's. `topology` is
+ *    published     pairs of ports, two by two: of a board to those of the next board
+ *    ring          even ports to the odd ones of the next rank
+ *    pairs         each port to the same one of ranks 0 and 1, 2 and 3, ...
+ *    torus:PxQ     of four ports, two along rows of Q ranks, two along columns of P
+ *    0:0-1:2,...   cables, RANK:PORT to RANK:PORT; with `>` for `-`, one direction
+ *  What finds no partner is wired to itself. */
+hf_status hf_links_make(hf_link **links, size_t *n, const char *topology, int ranks,
+                        int ports);
+
+#endif
