@@ -151,9 +151,10 @@ class Session:
         Returns
         -------
         Result
-            Of kind "measured". `samples` [s per step] is [points, reps, ranks], all
-            else [points]; figures are of the best repetition of the slowest rank.
-            Wrong data gives a VerificationWarning and `verified` False, no exception.
+            Of kind "measured". `samples` [s per step] is [points, reps, ranks], columns
+            that end in `_ranks` are [points, ranks], all else [points]; figures are of
+            the best repetition of the slowest rank. Wrong data gives a
+            VerificationWarning and `verified` False, no exception.
 
         Raises
         ------

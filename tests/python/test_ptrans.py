@@ -75,6 +75,19 @@ def test_pipelines_of_any_width(width):
     assert run("stream", channel_width=width).verified
 
 
+def test_large_blocks_where_local_memory_holds_them():
+    """Work-items of CPUs and GPUs hold a strip; pipelines two blocks."""
+    assert run("ndrange", block_size=4096, sizes=[100, 5000]).verified
+    assert run("memory", block_size=704, sizes=[1500]).verified
+    for kind in ("memory", "stream"):
+        with pytest.raises(hpccfpga.Error, match="HF_BLOCK: a pipeline holds two"):
+            run(kind, block_size=736)
+    with pytest.raises(hpccfpga.Error, match="HF_BLOCK: a pipeline holds two"):
+        run("memory", block_size=544, data_type="double")
+    with pytest.raises(ValueError, match=r"block_size: 4128 .* 4096"):
+        run("ndrange", block_size=4128)
+
+
 def test_parts_add_up_to_the_step():
     r = run("ndrange", sizes=[2048], block_size=512)
     assert r["kernel_time"][0] == pytest.approx(r["time"][0], rel=0.05)
