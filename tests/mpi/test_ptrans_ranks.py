@@ -20,7 +20,13 @@ def test_grids_verify(mpirun, ranks, grid):
         "        assert (r['error'] == 0).all(), r['error']\n"
         "        rate = r['matrix_size'] ** 2 / r['time']\n"
         "        assert abs(r['flops'] / rate - 1).max() < 1e-12\n"
-        "        parts = r['transfer_time'] + r['exchange_time'] + r['kernel_time']\n"
+        "        names = ('transfer_time', 'exchange_time', 'kernel_time')\n"
+        "        parts = sum(r[name] for name in names)\n"
+        "        for name in names:  # of each rank; the column is of the slowest\n"
+        "            own = r[f'{name}_ranks']\n"
+        "            assert own.shape == (3, size) and (own >= 0).all(), name\n"
+        "            assert (own == r[name][:, None]).any(axis=1).all(), name\n"
+        "        assert r['error_ranks'].shape == (3, size), r['error_ranks']\n"
         "        assert (parts > 0).all() and (parts <= r['time'] * 1.001).all()\n"
         "        if size in (2, 6):  # where every rank has a partner\n"
         "            assert r['exchange_time'][-1] > 0, r['exchange_time']\n"
@@ -124,7 +130,8 @@ for case in json.loads(os.environ["CASES"]):
     os.environ["HPCCFPGA_FAULT"] = case
     r = hf.run("ptrans", exchange="fault", comm=comm, sizes=[100, 64], reps=2,
                block_size=32)
-    found[case] = [r["verified"].tolist(), r["flops"].tolist()]
+    clean = (r["error_ranks"] == 0).tolist()
+    found[case] = [r["verified"].tolist(), r["flops"].tolist(), clean]
 if rank == 0:
     print(json.dumps(found))
 """
@@ -140,9 +147,10 @@ def test_a_damaged_message_is_caught(mpirun, faults, ranks):
     ]
     done = mpirun(ranks, CASES, CASES=json.dumps(cases), timeout=200, **faults)
     assert done.returncode == 0, done.stderr
-    for case, (verified, rates) in json.loads(done.stdout).items():
+    for case, (verified, rates, clean) in json.loads(done.stdout).items():
         assert verified == [False, True], case
         assert rates[0] != rates[0], f"{case}: a rate is shown for wrong data"
+        assert clean == [[rank != 1 for rank in range(ranks)], [True] * ranks], case
 
 
 @pytest.mark.parametrize(
