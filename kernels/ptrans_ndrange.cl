@@ -46,7 +46,7 @@ enum { TILE = PTRANS_STRIP };
 
 #define STRIP_ADD(a, b, c)                                                        \
     __local HF_REAL tile[TILE][TILE + 1];                                         \
-    const uint item = get_local_id(0), items = get_local_size(0);                 \
+    const uint item = (uint)get_local_id(0), items = (uint)get_local_size(0);     \
     for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \
         for (uint i = item; i < TILE * TILE; i += items)                          \
             tile[i / TILE][i % TILE] = (a)[(j + i / TILE) * HF_BLOCK + i % TILE]; \
