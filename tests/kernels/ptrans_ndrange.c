@@ -13,8 +13,8 @@
 static _Thread_local size_t local_id, group_id;
 static size_t local_size;
 static pthread_barrier_t meeting;
-#define get_local_id(dimension)   ((void)(dimension), local_id)
-#define get_local_size(dimension) ((void)(dimension), local_size)
+#define get_local_id(dimension)   ((void)(dimension), (uint)local_id)
+#define get_local_size(dimension) ((void)(dimension), (uint)local_size)
 #define get_group_id(dimension)   ((void)(dimension), group_id)
 #define barrier(fence)            pthread_barrier_wait(&meeting)
 #define __local                   static

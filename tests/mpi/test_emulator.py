@@ -39,9 +39,9 @@ def test_verifies(mpirun, ranks):
 def test_ptrans_verifies(mpirun, ranks):
     answer = mpirun(
         ranks,
-        OPEN + "    for data_type in ('float', 'double'):\n"
-        "        r = s.run('ptrans', sizes=[100], block_size=32, reps=1,\n"
-        "                  data_type=data_type)\n"
+        OPEN + "    for more in ({}, {'data_type': 'double'},\n"
+        "                 {'distribution': 'diagonal'}):\n"
+        "        r = s.run('ptrans', sizes=[100], block_size=32, reps=1, **more)\n"
         "        assert r.verified and r.emulated, r\n"
         "say('done')",
         timeout=120,

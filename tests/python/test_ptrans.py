@@ -85,11 +85,11 @@ def test_each_replication_has_its_own_bank_of_a_board(tmp_path):
         small = {"kernel": path, "sizes": [300], "reps": 1}
         r = session.run("ptrans", replications=3, **small)
         assert r.verified
-        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [-1, -1, -1]
+        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [[-1], [-1], [-1]]
         beside.write_text(json.dumps(json.loads(beside.read_text()) | {"banks": 2}))
         r = session.run("ptrans", replications=3, bank_b=5, **small)
         assert r.verified
-        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [[0, 1, 0], 5, [0, 1, 0]]
+        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [[0, 1, 0], [5], [0, 1, 0]]
 
 
 def test_large_blocks_where_local_memory_holds_them():
