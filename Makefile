@@ -37,7 +37,7 @@ lint: .venv/test
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "hpccfpga needs Python >= 3.11: make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	@test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv
-	python -m pip install -q -e '.$(if $(filter %/test,$@),[dev])'
+	python -m pip install -q --no-compile -e '.$(if $(filter %/test,$@),[dev])'
 	@touch .venv/run $@
 
 # What a machine lacks, as names of Debian packages: $(call lacks,COMMAND,PACKAGE).

@@ -89,6 +89,20 @@ def call(capfd, monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def refused(call):
+    """Call the command with what it must refuse in one line: refused(words, line)."""
+
+    def check(words, line):
+        code, out, err = call(*words)
+        assert (code, out) == (2, "")
+        assert line in err
+        assert err.startswith("hpccfpga: ")
+        assert err.count("\n") == 1
+
+    return check
+
+
+@pytest.fixture
 def command():
     """Run `hpccfpga` with arguments: command(*words, timeout=60, **environment)."""
 
@@ -120,6 +134,18 @@ def mpirun():
             words = ["-m", "hpccfpga", *map(str, what)]
         command = [*_mpirun(), "-n", str(n), sys.executable, *words]
         return start(command, timeout, environment)
+
+    return run
+
+
+@pytest.fixture
+def on_ranks(mpirun):
+    """Run a script on n ranks, each of which must come to its end."""
+
+    def run(n, script, **options):
+        answer = mpirun(n, f"{script}\nsay('done')", **options)
+        assert answer.returncode == 0, answer.stderr
+        assert answer.stdout.split() == ["done"] * n
 
     return run
 

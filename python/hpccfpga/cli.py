@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = UNREAD  # until the job has come to its end
+    _be_in_time("--events" in words)
     try:
         options = _parse(words)
         code = JOBS[options.job](options)
@@ -87,6 +89,27 @@ def _report(error: BaseException, events: bool) -> None:
         bug = "" if known else f"internal error: {type(error).__name__}: "
         hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
         print(f"hpccfpga: {bug}{line(error)}{hint}", file=sys.stderr)
+
+
+def _be_in_time(events: bool) -> None:
+    """Under mpirun, end soon after a signal.
+
+    Ranks agree on it between samples; mpirun kills them a second later in any case.
+    """
+    if under_mpi() is None:
+        return
+    heard, signals = os.pipe()
+    os.set_blocking(signals, False)
+    signal.set_wakeup_fd(signals)
+
+    def watch() -> None:
+        os.read(heard, 1)
+        time.sleep(0.7 if under_mpi() else 0.5)  # rank 0 is heard before another ends
+        if callable(signal.getsignal(signal.SIGINT)):  # not at its end yet
+            _report(KeyboardInterrupt(), events)
+            os._exit(INTERRUPTED)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _on_signals(action: signal.Handlers) -> None:

@@ -33,7 +33,7 @@ EVENT = "\x1e"
 RANKS_PER_CORE = 64
 """Ranks that are started here at most, per core of this machine."""
 
-GRACE = 2.0
+GRACE = 1.0
 """Time from a polite end to a forced one [s]."""
 
 # Of the process manager, not of a user: a second mpirun must not inherit them.

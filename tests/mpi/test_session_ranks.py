@@ -4,8 +4,8 @@ import pytest
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-def test_runs_and_calibration(mpirun, ranks):
-    answer = mpirun(
+def test_runs_and_calibration(on_ranks, ranks):
+    on_ranks(
         ranks,
         "for exchange in ('host', 'pcie'):\n"
         "    r = hf.run('b_eff', exchange=exchange, comm=comm, sizes=[1, 99], reps=2)\n"
@@ -14,11 +14,8 @@ def test_runs_and_calibration(mpirun, ranks):
         "    assert len(r.provenance['hosts']) == size\n"
         "    assert r.provenance['mpi'] in MPI.Get_library_version()\n"
         "c = hf.calibrate(comm=comm, sizes=[64], reps=2)\n"
-        "assert c.verified and c.ranks == size\n"
-        "say('done')",
+        "assert c.verified and c.ranks == size",
     )
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.split() == ["done"] * ranks
 
 
 def test_parts_of_the_ranks(mpirun):
