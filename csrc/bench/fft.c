@@ -10,6 +10,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "core/error.h"
@@ -331,9 +332,11 @@ static hf_status back_check(fft *s, double *most) {
                            {.value = &s->key, .bytes = sizeof s->key},
                            {.value = &scale, .bytes = sizeof scale},
                            {.buffer = s->worst}};
+    size_t bytes = s->items * sizeof *s->worsts;
+    memset(s->worsts, 0xFF, bytes); /* NaN, where the check does not come by */
+    HF_TRY(device->ops->write(device, s->worst, 0, s->worsts, bytes, NULL));
     HF_TRY(launch(s, s->check, 5, args));
-    HF_TRY(device->ops->read(device, s->worst, 0, s->worsts,
-                             s->items * sizeof *s->worsts, NULL));
+    HF_TRY(device->ops->read(device, s->worst, 0, s->worsts, bytes, NULL));
     for (size_t i = 0; i < s->items; i++) {
         union {
             uint32_t bits;

@@ -1,14 +1,22 @@
 /* stream.c - STREAM: sustained bandwidth of a device's memory, by four operations.
  *
- *     copy c = a    scale b = s c    add c = a + b    triad a = b + s c
+ *     copy c = s b    scale c = s b    add c = b + s a    triad c = b + s a
  *
- * A point is one operation. A sample starts from fresh arrays, written by the host, applies
- * the operation `steps` times, and ends with all three arrays read back and compared, those
- * too which the operation leaves alone. So each operation is timed alone, and a sample
- * verifies only if it did its work itself: arrays that an earlier one left differ.
+ * where s is 1 or -1 in copy and add. A point is one operation. A sample starts from fresh
+ * arrays, written by the host, and applies the operation `steps` times, in turn from b to
+ * c and from c to b, so that each step goes on from what the one before made. It ends with
+ * all three arrays read back and compared. Step number k leaves
  *
- * All elements are whole numbers below 256 and s is 3, so that results are exact in every
- * data type and compared bit by bit.
+ *     level(k) b  in copy and scale,    b + level(k) a  in add and triad,
+ *
+ * of the arrays that the sample began with; the factor s is what leads from one level to
+ * the next. No level is that of two steps before, whose outcome a step overwrites: what a
+ * lost step leaves is wrong, and is handed on to the end. Of several steps lost in a row,
+ * two always show, three to six in all but copy, which has two levels only. Add counts up as
+ * far as the type has whole numbers, and down again: the step at the turn may get lost.
+ *
+ * All elements are whole numbers from 1 to 255 and levels are small, so that results are exact
+ * in every data type and compared bit by bit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,21 +72,15 @@ static const hf_quantity figures[] = {{"copy", "B/s", HF_F64, NULL},
                                       {"triad", "B/s", HF_F64, NULL},
                                       {0}};
 
-/* out = factor * one, and + two where `sum`. */
+/* out = s * one, and + two where `sum`; level(k) is what `steps` steps make. */
+typedef struct stream stream;
+
 typedef struct operation {
-    size_t out, one, two;
     uint32_t sum;
-    float factor;
+    double (*level)(const stream *s, size_t step);
 } operation;
 
-static const operation operations[N_OPERATIONS] = {
-    {.out = 2, .one = 0, .two = 0, .sum = 0, .factor = 1},
-    {.out = 1, .one = 2, .two = 2, .sum = 0, .factor = 3},
-    {.out = 2, .one = 0, .two = 1, .sum = 1, .factor = 1},
-    {.out = 0, .one = 2, .two = 1, .sum = 1, .factor = 3},
-};
-
-typedef struct stream {
+struct stream {
     hf_env env;
     const hf_element *type;
     size_t n, width;       /* elements of an array, bytes of an element */
@@ -88,14 +90,15 @@ typedef struct stream {
     hf_buffer *arrays[MOST_BANKS][N_ARRAYS];
     unsigned char *host;     /* [n] one array */
     unsigned char *pattern;  /* [2 PERIOD] input, twice */
-    unsigned char *expected; /* [2 PERIOD] output of the point's operation, twice */
+    unsigned char *expected; /* [2 PERIOD] outcome of a step, twice */
     uint64_t sample;
-} stream;
+    size_t taken; /* steps of this sample */
+};
 
 /* ---- the elements, known to every rank ---- */
 
 static unsigned element(const stream *s, size_t i) {
-    return (unsigned)(hf_random(s->env.seed, i % PERIOD) % (LARGEST + 1));
+    return 1 + (unsigned)(hf_random(s->env.seed, i % PERIOD) % LARGEST);
 }
 
 /* Element i of an array is number (i + turn) modulo PERIOD of the pattern, and `turn` is
@@ -111,13 +114,57 @@ static void pattern_fill(const stream *s) {
         hf_element_write(s->type, s->pattern + i * s->width, element(s, i));
 }
 
-/* What the operation makes of the pattern, turned as its first input. */
-static void expected_fill(const stream *s, const operation *o) {
-    size_t ahead = PERIOD + turn(s, o->two, 0) - turn(s, o->one, 0);
+/* ---- what steps make of them ---- */
+
+static double copy_level(const stream *s, size_t step) {
+    (void)s;
+    return step / 2 % 2 == 0 ? 1 : -1;
+}
+
+/* Both signs of 1 to 8. */
+static double scale_level(const stream *s, size_t step) {
+    static const double levels[] = {1, -8, 4, -1, 8, -4, 2, -2};
+    (void)s;
+    return levels[step % 8];
+}
+
+static double add_level(const stream *s, size_t step) {
+    size_t most = ((size_t)1 << s->type->digits) / (LARGEST + 1) - 1;
+    size_t at = step % (2 * most);
+    return (double)(at < most ? at : 2 * most - at);
+}
+
+/* By 3, or -5. */
+static double triad_level(const stream *s, size_t step) {
+    (void)s;
+    return (double)(3 * step % 8);
+}
+
+static const operation operations[N_OPERATIONS] = {
+    {.sum = 0, .level = copy_level},
+    {.sum = 0, .level = scale_level},
+    {.sum = 1, .level = add_level},
+    {.sum = 1, .level = triad_level},
+};
+
+/* What leads from one level to the next. */
+static float step_factor(const stream *s, const operation *o, size_t step) {
+    double from = o->level(s, step - 1), to = o->level(s, step);
+    return (float)(o->sum ? to - from : to / from);
+}
+
+/* The array that a step writes; before the first, the one that it reads. */
+static size_t step_array(size_t step) {
+    return step % 2 == 0 ? 1 : 2;
+}
+
+/* The outcome of a step in place of the pattern of array 1. */
+static void expected_fill(const stream *s, const operation *o, size_t step) {
+    double level = o->level(s, step), a = o->sum ? level : 0, b = o->sum ? 1 : level;
+    size_t ahead = PERIOD + turn(s, 0, 0) - turn(s, 1, 0);
     for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
         hf_element_write(s->type, s->expected + i * s->width,
-                         (unsigned)o->factor * element(s, i) +
-                             o->sum * element(s, i + ahead));
+                         a * element(s, i + ahead) + b * element(s, i));
 }
 
 /* ---- set-up ---- */
@@ -215,8 +262,9 @@ static hf_status array_write(stream *s, size_t array) {
 
 static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
     stream *s = state;
+    (void)point;
     s->sample = sample;
-    expected_fill(s, &operations[point]);
+    s->taken = 0;
     for (size_t array = 0; array < N_ARRAYS; array++)
         HF_TRY(array_write(s, array));
     return HF_OK;
@@ -226,12 +274,14 @@ static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
 static void share_add(hf_launches *l, const stream *s, const operation *o,
                       size_t bank) {
     hf_buffer *const *arrays = s->arrays[bank];
+    hf_buffer *last = arrays[step_array(s->taken - 1)];
+    float factor = step_factor(s, o, s->taken);
     uint64_t n = s->n / s->n_banks;
     const hf_arg args[N_ARGS] = {
-        {.buffer = arrays[o->out]},
-        {.buffer = arrays[o->one]},
-        {.buffer = arrays[o->two]},
-        {.value = &o->factor, .bytes = sizeof o->factor},
+        {.buffer = arrays[step_array(s->taken)]},
+        {.buffer = o->sum ? arrays[0] : last},
+        {.buffer = last},
+        {.value = &factor, .bytes = sizeof factor},
         {.value = &o->sum, .bytes = sizeof o->sum},
         {.value = &n, .bytes = sizeof n},
     };
@@ -242,6 +292,7 @@ static hf_status stream_step(void *state, size_t point, size_t inner) {
     stream *s = state;
     for (size_t step = 0; step < inner; step++) {
         hf_launches all = {.device = s->env.device};
+        s->taken++;
         for (size_t bank = s->n_banks; bank-- > 0;)
             share_add(&all, s, &operations[point], bank);
         HF_TRY(hf_launches_wait(&all));
@@ -249,7 +300,7 @@ static hf_status stream_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-/* Wrong elements of `host`, whose blocks are those of `values` turned as array `turned`. */
+/* Wrong elements of `host`, whose blocks are those of `values` turned as that array. */
 static size_t array_compare(const stream *s, const unsigned char *values,
                             size_t turned) {
     size_t wrong = 0;
@@ -265,21 +316,28 @@ static size_t array_compare(const stream *s, const unsigned char *values,
     return wrong;
 }
 
+static hf_status array_read(stream *s, size_t array) {
+    hf_device *device = s->env.device;
+    size_t share = s->n / s->n_banks * s->width;
+    for (size_t bank = 0; bank < s->n_banks; bank++)
+        HF_TRY(device->ops->read(device, s->arrays[bank][array], 0,
+                                 s->host + bank * share, share, NULL));
+    hf_lap(s->env.laps, LAP_READ);
+    return HF_OK;
+}
+
 static hf_status stream_verify(void *state, size_t point, size_t inner, double *error) {
     stream *s = state;
-    hf_device *device = s->env.device;
-    const operation *o = &operations[point];
-    size_t share = s->n / s->n_banks * s->width, wrong = 0;
-    (void)inner; /* an operation applied again changes nothing */
-    for (size_t array = 0; array < N_ARRAYS; array++) {
-        for (size_t bank = 0; bank < s->n_banks; bank++)
-            HF_TRY(device->ops->read(device, s->arrays[bank][array], 0,
-                                     s->host + bank * share, share, NULL));
-        hf_lap(s->env.laps, LAP_READ);
-        wrong += array == o->out ? array_compare(s, s->expected, o->one)
-                                 : array_compare(s, s->pattern, array);
+    (void)inner;
+    HF_TRY(array_read(s, 0));
+    size_t wrong = array_compare(s, s->pattern, 0);
+    for (size_t step = s->taken - 1; step <= s->taken; step++) {
+        expected_fill(s, &operations[point], step);
         hf_lap(s->env.laps, LAP_VERIFY);
+        HF_TRY(array_read(s, step_array(step)));
+        wrong += array_compare(s, s->expected, 1);
     }
+    hf_lap(s->env.laps, LAP_VERIFY);
     *error = (double)wrong;
     return HF_OK;
 }

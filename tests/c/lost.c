@@ -1,0 +1,76 @@
+/* lost.c - no launch of a kernel gets lost unseen: not one, not several in a row. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "core/error.h"
+#include "core/param.h"
+#include "core/result.h"
+#include "core/session.h"
+
+/* The device's table with a launch that some of the kernels never see. */
+static hf_status (*device_launch)(hf_device *, const hf_launch *, hf_event **);
+static long launches, lost_first, lost_end;
+
+static hf_status launch(hf_device *device, const hf_launch *what, hf_event **done) {
+    long number = launches++;
+    if (number < lost_first || number >= lost_end)
+        return device_launch(device, what, done);
+    if (done)
+        *done = NULL;
+    return HF_OK;
+}
+
+typedef struct program {
+    const char *bench, *kernel;
+    long weak;             /* launches of which only two in a row are always missed */
+    const char *params[8]; /* names and values in turn */
+} program;
+
+static const program programs[] = {
+    /* Copies have two levels only: 1 launch to warm up, 2 x 10 to measure. */
+    {"stream", "stream_memory_float", 21, {"size", "4096", "steps", "10"}},
+    {"randomaccess", "randomaccess_memory", 0, {"sizes", "256"}},
+    {"fft", "fft_memory", 0, {"batch", "2"}},
+    {"gemm", "gemm_memory_float", 0, {"sizes", "48"}},
+};
+
+/* Is a run verified of which `count` launches from `first` on are lost? */
+static bool verified(hf_session *session, const program *p, long first, long count) {
+    hf_args *args;
+    hf_result *result = NULL;
+    CHECK(hf_args_new(&args, p->bench) == HF_OK);
+    CHECK(hf_args_set(args, "reps", 0, NULL, "2") == HF_OK);
+    CHECK(hf_args_set(args, "warmup", 0, NULL, "1") == HF_OK);
+    for (int i = 0; p->params[i]; i += 2)
+        CHECK(hf_args_set(args, p->params[i], 0, NULL, p->params[i + 1]) == HF_OK);
+    hf_run run = {.bench = p->bench, .args = args, .kernel = p->kernel};
+    launches = 0;
+    lost_first = first;
+    lost_end = first + count;
+    CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
+    bool right = result && hf_result_verified(result);
+    hf_result_free(result);
+    hf_args_free(args);
+    return right;
+}
+
+int main(void) {
+    hf_session *session;
+    CHECK(hf_session_open(&session, &(hf_options){.device = "host"}) == HF_OK);
+    hf_device_ops ops = *session->device->ops;
+    device_launch = ops.launch;
+    ops.launch = launch;
+    session->device->ops = &ops;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const program *p = &programs[i];
+        CHECK(verified(session, p, 0, 0), "%s", p->bench);
+        long all = launches;
+        for (long count = 1; count <= 6; count++)
+            for (long first = count > 2 ? p->weak : 0; first + count <= all; first++)
+                CHECK(!verified(session, p, first, count),
+                      "%s: launches %ld to %ld of %ld are lost", p->bench, first,
+                      first + count - 1, all);
+    }
+    hf_session_close(session);
+    return check_failures != 0;
+}
