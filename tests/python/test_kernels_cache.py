@@ -20,6 +20,8 @@ DEVICE = {
     "version": "1",
     "driver": "2",
     "emulated": True,
+    "half": False,
+    "fp64": True,
 }
 
 
