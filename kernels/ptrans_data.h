@@ -8,16 +8,13 @@
 #ifndef PTRANS_DATA_H
 #define PTRANS_DATA_H
 
-#include "hf_kernel.h"
+#include "hf_real.h"
 
-#ifndef HF_REAL
-#define HF_REAL float
-#endif
 #ifndef HF_BLOCK
 #define HF_BLOCK 512
 #endif
-#if HF_BLOCK < 32 || HF_BLOCK > 512 || HF_BLOCK % 32 != 0
-#error "HF_BLOCK, the width of a block, must be a multiple of 32 and at most 512"
+#if HF_BLOCK < 32 || HF_BLOCK > 4096 || HF_BLOCK % 32 != 0
+#error "HF_BLOCK, the width of a block, must be a multiple of 32 and at most 4096"
 #endif
 
 /** Values of a block. */

@@ -6,8 +6,13 @@
  */
 #include "ptrans_tile.h"
 
+#ifndef HF_REPLICATIONS
+#define HF_REPLICATIONS 1
+#endif
+
 /** C = B + A^T in blocks first .. first + count - 1 of B and C; sources[k] is the block of
  *  A that is added to block k. */
+HF_COMPUTE_UNITS(HF_REPLICATIONS)
 HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                      HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                      HF_GLOBAL HF_REAL *HF_RESTRICT c,

@@ -46,7 +46,7 @@ enum { TILE = PTRANS_STRIP };
 
 #define STRIP_ADD(a, b, c)                                                        \
     __local HF_REAL tile[TILE][TILE + 1];                                         \
-    const uint item = get_local_id(0), items = get_local_size(0);                 \
+    const uint item = (uint)get_local_id(0), items = (uint)get_local_size(0);     \
     for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \
         for (uint i = item; i < TILE * TILE; i += items)                          \
             tile[i / TILE][i % TILE] = (a)[(j + i / TILE) * HF_BLOCK + i % TILE]; \
@@ -66,6 +66,7 @@ HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                      HF_GLOBAL HF_REAL *HF_RESTRICT c,
                      HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
                      uint count) {
+    (void)count; /* there are as many groups */
     const uint strips = HF_BLOCK / PTRANS_STRIP, strip = (uint)get_group_id(0);
     const uint block = first + strip / strips, row = strip % strips * PTRANS_STRIP;
     a += sources[block] * PTRANS_SIZE + row;

@@ -2,7 +2,8 @@
  *
  * Send reads a block of A into one half of its local memory while it sends the other half
  * transposed; receive adds a block of B to what comes and stores it in C. Both move one
- * packet per clock cycle. Blocks come in the order in which the other side wants them.
+ * packet per clock cycle. Blocks come in the order in which the other side wants them;
+ * those which this device wants itself may go from kernel to kernel.
  */
 #include "hf_channel.h"
 #include "ptrans_tile.h"
@@ -24,23 +25,32 @@ typedef union ptrans_packet {
     HF_REAL lanes[PTRANS_LANES];
 } ptrans_packet;
 
-/** The kernels of a pair with the ports `out` and `in`.
+/** The kernels of a pair with the ports `out` and `in`, and the channel `held` between
+ *  them for the first `own` of their `blocks` blocks, whose mirrors are here.
  *
- *  Send: block sources[k] of A as number k of `blocks`, all of them `rounds` times.
+ *  Send: blocks sources[k] of A, past the first `own` counted from there, all of them
+ *  `rounds` times. A block ends with a flush: the other kernel may want its last packet
+ *  while this one waits for room in the other channel.
  *
  *  Receive: C = B + what comes, in as many blocks. */
-#define PTRANS_PAIR(pair, out, in)                                                   \
+#define PTRANS_PAIR(pair, out, in, held)                                             \
+    HF_CHANNEL(held, 16)                                                             \
     HF_PORT_OUT(out, pair)                                                           \
     HF_PORT_IN(in, pair)                                                             \
     HF_KERNEL ptrans_send_##pair(HF_GLOBAL const HF_REAL *HF_RESTRICT a,             \
                                  HF_GLOBAL const uint *HF_RESTRICT sources,          \
-                                 uint blocks, ulong rounds HF_OUT(out)) {            \
+                                 uint blocks, uint own,                              \
+                                 ulong rounds HF_OUT(out) HF_OUT(held)) {            \
         HF_OPEN(out)                                                                 \
+        HF_OPEN(held)                                                                \
         HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                               \
         const ulong total = blocks * rounds;                                         \
         uint block = 0;                                                              \
+        uint stays = 0; /* what is sent now */                                       \
         for (ulong n = 0; n <= total; n++) {                                         \
-            const ulong source = n < total ? sources[block] * PTRANS_SIZE : 0;       \
+            const ulong first = block < own ? 0 : own;                               \
+            const ulong source =                                                     \
+                n < total ? (first + sources[block]) * PTRANS_SIZE : 0;              \
             for (uint chunk = 0; chunk < PTRANS_CHUNKS; chunk++) {                   \
                 HF_PIPELINE                                                          \
                 ptrans_packet sent;                                                  \
@@ -51,25 +61,33 @@ typedef union ptrans_packet {
                         PTRANS_STORED(tiles[n % 2], chunk, l) =                      \
                             a[source + chunk * PTRANS_LANES + l];                    \
                 }                                                                    \
-                if (n > 0)                                                           \
+                if (n > 0 && stays)                                                  \
+                    HF_SEND(held, sent.packet);                                      \
+                if (n > 0 && !stays)                                                 \
                     HF_SEND(out, sent.packet);                                       \
             }                                                                        \
+            HF_FLUSH(held);                                                          \
+            HF_FLUSH(out);                                                           \
+            stays = block < own;                                                     \
             block = block + 1 < blocks ? block + 1 : 0;                              \
         }                                                                            \
-        HF_FLUSH(out);                                                               \
     }                                                                                \
     HF_HOST_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
-                 HF_VALUE(3, ulong), HF_BUFFER(4))                                   \
+                 HF_VALUE(3, uint), HF_VALUE(4, ulong), HF_BUFFER(5), HF_BUFFER(6))  \
                                                                                      \
     HF_KERNEL ptrans_recv_##pair(HF_GLOBAL const HF_REAL *HF_RESTRICT b,             \
                                  HF_GLOBAL HF_REAL *HF_RESTRICT c, uint blocks,      \
-                                 ulong rounds HF_IN(in)) {                           \
+                                 uint own, ulong rounds HF_IN(in) HF_IN(held)) {     \
         HF_OPEN(in)                                                                  \
+        HF_OPEN(held)                                                                \
         for (ulong round = 0; round < rounds; round++)                               \
             for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {  \
                 HF_PIPELINE                                                          \
                 ptrans_packet got;                                                   \
-                HF_RECV(in, got.packet);                                             \
+                if (chunk < (ulong)own * PTRANS_CHUNKS)                              \
+                    HF_RECV(held, got.packet);                                       \
+                else                                                                 \
+                    HF_RECV(in, got.packet);                                         \
                 HF_UNROLL(PTRANS_LANES)                                              \
                 for (uint l = 0; l < PTRANS_LANES; l++)                              \
                     c[chunk * PTRANS_LANES + l] =                                    \
@@ -77,17 +95,17 @@ typedef union ptrans_packet {
             }                                                                        \
     }                                                                                \
     HF_HOST_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
-                 HF_VALUE(3, ulong), HF_BUFFER(4))
+                 HF_VALUE(3, uint), HF_VALUE(4, ulong), HF_BUFFER(5), HF_BUFFER(6))
 
-PTRANS_PAIR(0, out_0, in_0)
+PTRANS_PAIR(0, out_0, in_0, held_0)
 #if HF_REPLICATIONS > 1
-PTRANS_PAIR(1, out_1, in_1)
+PTRANS_PAIR(1, out_1, in_1, held_1)
 #endif
 #if HF_REPLICATIONS > 2
-PTRANS_PAIR(2, out_2, in_2)
+PTRANS_PAIR(2, out_2, in_2, held_2)
 #endif
 #if HF_REPLICATIONS > 3
-PTRANS_PAIR(3, out_3, in_3)
+PTRANS_PAIR(3, out_3, in_3, held_3)
 #endif
 
 HF_HOST_FILE(ptrans_stream, HF_HOST_KERNEL(ptrans_fill), HF_HOST_KERNEL(ptrans_check),

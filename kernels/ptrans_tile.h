@@ -17,6 +17,12 @@
 #error "HF_CHANNEL_WIDTH, the bytes per clock cycle, must be a power of two, 8 to 128"
 #endif
 
+/* In emulation local memory is the stack of a thread, often of 8 MiB. */
+#if !defined(HF_INTEL) && !defined(HF_XILINX) && \
+    2 * HF_BLOCK * HF_BLOCK * HF_REAL_BYTES > 4194304
+#error "HF_BLOCK: a pipeline holds two blocks, in emulation of 4 MiB at most together"
+#endif
+
 enum {
     PTRANS_LANES = HF_CHANNEL_WIDTH / sizeof(HF_REAL), /* values per clock cycle */
     PTRANS_ROW = HF_BLOCK / PTRANS_LANES,              /* chunks of a row */

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from hpccfpga import _core, emulation
+from hpccfpga import _core, cli, emulation
 from hpccfpga.launch import _PRIVATE, _TAG, _mpirun, marked, new_mark
 
 ROOT = Path(__file__).parents[1]
@@ -26,10 +27,17 @@ sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__n
 """
 
 
+@pytest.fixture(scope="session")
+def common(tmp_path_factory):
+    """A folder for all workers of pytest-xdist together."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory):
-    """Never build into the user's cache."""
-    os.environ["HPCCFPGA_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+def _own_cache(common):
+    """Never build into the user's cache, nor twice."""
+    os.environ["HPCCFPGA_CACHE"] = str(common / "cache")
 
 
 def start(command, timeout, environment):
@@ -63,6 +71,21 @@ def start(command, timeout, environment):
         re.sub(_TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)
     )
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@pytest.fixture
+def call(capfd, monkeypatch, tmp_path):
+    """Call the command in this process; exit code, output, error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        capfd.readouterr()
+        code = cli.main([str(word) for word in words])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run
 
 
 @pytest.fixture
@@ -124,12 +147,13 @@ def _build(command):
 
 
 @pytest.fixture(scope="session")
-def faults(tmp_path_factory):
+def faults(common, tmp_path_factory):
     """Environment in which the package has the exchange scheme `fault`."""
     if "fault" in dict(_core.components("exchange")):
         return {}
-    _build(["cmake", "--preset", "dev"])
-    _build(["cmake", "--build", "--preset", "dev", "--target", "_core"])
+    with FileLock(common / "build.lock"):
+        _build(["cmake", "--preset", "dev"])
+        _build(["cmake", "--build", "--preset", "dev", "--target", "_core"])
     built = ROOT / "build" / "dev" / "python"
     folder = tmp_path_factory.mktemp("site")
     (folder / "sitecustomize.py").write_text(_WITHOUT_EDITABLE)

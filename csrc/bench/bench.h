@@ -48,7 +48,8 @@ typedef struct hf_bench_ops {
     const hf_quantity *labels;  /**< what a point is: known before it runs */
     const hf_quantity *metrics; /**< what follows from its seconds; doubles */
     const hf_quantity *parts;   /**< seconds that hf_lap counted, of the best sample's
-                                     slowest rank; those of `step` are per step */
+                                     slowest rank and, as <part>_ranks, of each; those of
+                                     `step` are per step, and those of a `move` first */
     const hf_quantity *figures; /**< what follows from all points; doubles */
 
     /** Take parameters, allocate, load kernels. `state` is zeroed. */

@@ -28,6 +28,8 @@ enum {
     LANE_BYTES = 64,      /* of a packet between kernels: 8 points */
 };
 
+enum { LAP_VERIFY };
+
 typedef struct fft {
     hf_env env;
     size_t size, items, group;
@@ -53,6 +55,7 @@ static const hf_param params[] = {
 };
 
 static const hf_quantity labels[] = {{"transform_size", "1", HF_I64, NULL}, {0}};
+static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 
 /* ---- set-up ---- */
@@ -352,6 +355,7 @@ static hf_status fft_verify(void *state, size_t point, size_t inner, double *err
     HF_TRY(forward_check(s, &most));
     HF_TRY(back_check(s, &most));
     *error = most;
+    hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;
 }
 
@@ -389,6 +393,7 @@ const hf_bench_ops hf_bench_fft = {
     .state_size = sizeof(fft),
     .labels = labels,
     .metrics = metrics,
+    .parts = parts,
     .figures = metrics,
     .setup = fft_setup,
     .connect = fft_connect,

@@ -22,6 +22,8 @@ enum {
     MOST_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
 };
 
+enum { LAP_VERIFY };
+
 typedef struct gemm {
     hf_env env;
     gemm_data data;
@@ -55,6 +57,7 @@ static const hf_param params[] = {
 
 static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 static const hf_quantity figures[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 
 /* ---- set-up ---- */
@@ -255,10 +258,12 @@ static hf_status gemm_step(void *state, size_t point, size_t inner) {
 static hf_status gemm_verify(void *state, size_t point, size_t inner, double *error) {
     gemm *s = state;
     hf_device *device = s->env.device;
-    (void)inner;
-    HF_TRY(device->ops->read(device, s->c, 0, s->data.product,
-                             matrix_bytes(s, (size_t)s->sizes[point]), NULL));
-    *error = gemm_data_error(&s->data, s->alpha, s->beta, s->sample);
+    void *product;
+    (void)point, (void)inner;
+    HF_TRY(device->ops->map(device, s->c, &product));
+    *error = gemm_data_error(&s->data, product, s->alpha, s->beta, s->sample);
+    HF_TRY(device->ops->unmap(device, s->c, product));
+    hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;
 }
 
@@ -299,6 +304,7 @@ const hf_bench_ops hf_bench_gemm = {
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .state_size = sizeof(gemm),
     .labels = labels,
+    .parts = parts,
     .metrics = metrics,
     .figures = figures,
     .setup = gemm_setup,

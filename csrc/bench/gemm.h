@@ -11,13 +11,13 @@ enum {
     HF_GEMM_VECTORS = 8, /* random vectors that a product is tried with */
 };
 
-/** Host copies of the matrices, and room to check a product. */
+/** Host copies of the matrices, and room to try a product. */
 typedef struct gemm_data {
     const hf_element *type;
     uint64_t seed;            /**< this rank's */
     size_t n, shift;          /**< what `matrix` was made for; its first row in use */
+    size_t cores;             /**< that make it */
     unsigned char *matrix[3]; /**< A, B, C0: [n + HF_GEMM_SHIFTS, HF_GEMM_ROW(n)] */
-    unsigned char *product;   /**< C: [n, HF_GEMM_ROW(n)] */
     double *x, *bx, *y;       /**< [n, HF_GEMM_VECTORS] */
 } gemm_data;
 
@@ -27,8 +27,9 @@ void gemm_data_free(gemm_data *d);
 void gemm_data_make(gemm_data *d, size_t n, uint64_t sample);
 /** Where the rows of matrix 0 to 2 begin. */
 const unsigned char *gemm_data_rows(const gemm_data *d, size_t matrix);
-/** Largest deviation of `product` from alpha A B + beta C0, over what rounding explains;
- *  NaN if an element is one. */
-double gemm_data_error(gemm_data *d, double alpha, double beta, uint64_t sample);
+/** Largest deviation of `product`, [n, HF_GEMM_ROW(n)], from alpha A B + beta C0, over
+ *  what rounding explains; NaN if an element is one. */
+double gemm_data_error(const gemm_data *d, const void *product, double alpha,
+                       double beta, uint64_t sample);
 
 #endif

@@ -6,13 +6,16 @@
  * their mirrors on the same rank do not travel.
  *
  * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and every block
- * goes through a channel: each rank has one partner then, maybe itself.
+ * goes through a channel: each rank has one partner then, maybe itself, as published. In the
+ * diagonal distribution blocks on the diagonal go from kernel to kernel.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/stats.h"
+#include "element.h"
 #include "ptrans.h"
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
@@ -27,7 +30,7 @@ static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
      1048576, HF_INTS},
     {"block_size", "rows and columns of a block, a multiple of 32", "512", NULL,
-     "HF_BLOCK", 32, 512, HF_INT},
+     "HF_BLOCK", 32, 4096, HF_INT},
     {"data_type", "of the matrices", "float", "float|double", "HF_REAL", 0, 0, HF_TEXT},
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
@@ -44,7 +47,9 @@ static const hf_param params[] = {
      NULL, 1, 1 << 30, HF_INT},
     {"bank_a",
      "memory bank of A, one number or one for each replication; -1: the runtime's "
-     "choice",
+     "choice. Default where a bitstream's manifest tells the banks of its board: a "
+     "bank "
+     "for each replication",
      "-1", NULL, NULL, -1, 255, HF_INTS},
     {"bank_b", "memory bank of B", "-1", NULL, NULL, -1, 255, HF_INTS},
     {"bank_c", "memory bank of C", "-1", NULL, NULL, -1, 255, HF_INTS},
@@ -85,8 +90,7 @@ static bool width_fits(const ptrans *s, size_t width) {
     size_t buffers = s->env.size > 1 && !ptrans_kernel_routed(s) ? 4 : 3;
     size_t bytes =
         ptrans_most_blocks(&s->grid, width, s->replications) * block_bytes(s);
-    return bytes <= info->max_alloc &&
-           bytes <= info->memory / (buffers * s->replications);
+    return bytes <= hf_device_room(info, buffers * s->replications);
 }
 
 static hf_status memory_check(const ptrans *s) {
@@ -187,12 +191,10 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
                               size_t *n_points) {
     ptrans *s = state;
     s->env = *env;
-    env->exchange->laps = env->laps;
     s->sizes = hf_args_list(args, "sizes", n_points);
     s->n_layouts = *n_points;
     s->block = (size_t)hf_args_number(args, "block_size");
-    s->real =
-        hf_args_chosen(args, "data_type", "double") ? sizeof(double) : sizeof(float);
+    s->real = hf_element_of(args)->bytes;
     s->replications = (size_t)hf_args_number(args, "replications");
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
@@ -251,6 +253,7 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     const ptrans_part *part = &layout->parts[r];
     hf_device *device = s->env.device;
     p->blocks = (uint32_t)part->n;
+    p->own = s->grid.diagonal ? (uint32_t)part->own : 0;
     if (part->n == 0)
         return HF_OK;
     HF_TRY(device->ops->write(device, p->places, 0, layout->places + 2 * part->first,
@@ -291,10 +294,9 @@ static hf_status blocks_move(const ptrans *s, const ptrans_layout *layout) {
 }
 
 /* C = B + A^T in blocks first .. first + count - 1 of a replica; replicas side by side. */
-static hf_status add_launch(const ptrans *s, size_t r, hf_buffer *a, size_t first,
-                            size_t count, hf_event **done) {
+static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
+                       size_t first, size_t count) {
     const replica *p = &s->replicas[r];
-    hf_device *device = s->env.device;
     uint32_t from = (uint32_t)first, blocks = (uint32_t)count;
     const hf_arg args[N_ADD_ARGS] = {
         {.buffer = a},
@@ -304,7 +306,7 @@ static hf_status add_launch(const ptrans *s, size_t r, hf_buffer *a, size_t firs
         {.value = &from, .bytes = sizeof from},
         {.value = &blocks, .bytes = sizeof blocks},
     };
-    size_t group = device->info.type == HF_GPU ? GPU_GROUP : 1;
+    size_t group = s->env.device->info.type == HF_GPU ? GPU_GROUP : 1;
     const hf_launch launch = {
         .kernel = s->add,
         .args = args,
@@ -312,31 +314,18 @@ static hf_status add_launch(const ptrans *s, size_t r, hf_buffer *a, size_t firs
         .items = s->env.ndrange ? count * (s->block / STRIP) * group : 1,
         .group = s->env.ndrange ? group : 0,
         .lane = 1 + r};
-    return device->ops->launch(device, &launch, done);
+    if (count > 0)
+        hf_launches_add(l, &launch);
 }
 
-static hf_status blocks_add(const ptrans *s, const ptrans_layout *layout) {
-    hf_device *device = s->env.device;
-    hf_event *events[2 * PTRANS_MOST];
-    hf_status status = HF_OK;
-    size_t n = 0;
+static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
+    hf_launches all = {.device = s->env.device};
     for (size_t r = 0; r < s->replications; r++) {
         const ptrans_part *part = &layout->parts[r];
-        size_t rest = part->n - part->own;
-        if (status == HF_OK && part->own > 0) {
-            status = add_launch(s, r, s->replicas[r].a, 0, part->own, &events[n]);
-            n += status == HF_OK;
-        }
-        if (status == HF_OK && rest > 0) {
-            status = add_launch(s, r, s->replicas[r].got, part->own, rest, &events[n]);
-            n += status == HF_OK;
-        }
+        blocks_add(&all, s, r, s->replicas[r].a, 0, part->own);
+        blocks_add(&all, s, r, s->replicas[r].got, part->own, part->n - part->own);
     }
-    for (size_t i = 0; i < n; i++) {
-        hf_status one = device->ops->wait(device, events[i]);
-        status = status == HF_OK ? one : status;
-    }
-    return status;
+    return hf_launches_wait(&all);
 }
 
 static hf_status ptrans_step(void *state, size_t point, size_t inner) {
@@ -350,7 +339,7 @@ static hf_status ptrans_step(void *state, size_t point, size_t inner) {
     }
     for (size_t i = 0; i < inner; i++) {
         HF_TRY(blocks_move(s, &s->layouts[point]));
-        HF_TRY(blocks_add(s, &s->layouts[point]));
+        HF_TRY(layout_add(s, &s->layouts[point]));
         hf_lap(s->env.laps, LAP_KERNEL);
     }
     return HF_OK;
@@ -372,8 +361,7 @@ static hf_status replica_verify(ptrans *s, size_t r, double *worst) {
     HF_TRY(device->ops->read(device, p->worst, 0, s->residuals,
                              s->items * sizeof *s->residuals, NULL));
     for (size_t i = 0; i < s->items; i++)
-        if (s->residuals[i] > *worst || isnan(s->residuals[i]))
-            *worst = s->residuals[i];
+        *worst = hf_larger(*worst, s->residuals[i]);
     return HF_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "bench.h"
 #include "ptrans_grid.h"
 
-enum { N_STREAM_ARGS = 4 };
+enum { N_STREAM_ARGS = 5 };
 
 /* One of the device's kernels, or pairs of kernels, with its share of the blocks. */
 typedef struct replica {
@@ -15,10 +15,11 @@ typedef struct replica {
     hf_buffer *worst;            /* residual of each work-item */
     uint32_t blocks;
     /* kernel-routed */
+    uint32_t own; /* blocks that go from kernel to kernel */
     char names[2][24];
     hf_kernel *send, *recv;
     hf_arg send_args[N_STREAM_ARGS], recv_args[N_STREAM_ARGS];
-    hf_end ends[2];
+    hf_end ends[2][2]; /* [sends, inner] */
 } replica;
 
 typedef struct ptrans {

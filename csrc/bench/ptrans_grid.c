@@ -27,8 +27,13 @@ hf_status ptrans_grid_make(ptrans_grid *out, const char *text, int ranks) {
 
 /* ---- who holds a block ---- */
 
+/* Ranks come in couples; the last of an odd number is one by itself. */
+static int couple_other(int ranks, int rank) {
+    return (rank ^ 1) < ranks ? rank ^ 1 : rank;
+}
+
 /* Mirrored pairs are dealt out in turn, the upper block to one rank of a couple, the lower
- * to the other; with an odd number of ranks the last is a couple by itself. */
+ * to the other. */
 static int diagonal_owner(int ranks, size_t width, size_t row, size_t column) {
     size_t n = (size_t)ranks;
     if (row == column) { /* couples that were dealt one round less get two at first */
@@ -36,9 +41,8 @@ static int diagonal_owner(int ranks, size_t width, size_t row, size_t column) {
         return (int)(row < 2 * idle ? dealt + row % idle : (row - 2 * idle) % n);
     }
     size_t low = row < column ? row : column, high = row < column ? column : row;
-    size_t upper = (high * (high - 1) / 2 + low) % n;
-    size_t lower = (upper ^ 1) < n ? upper ^ 1 : upper;
-    return (int)(row < column ? upper : lower);
+    int upper = (int)((high * (high - 1) / 2 + low) % n);
+    return row < column ? upper : couple_other(ranks, upper);
 }
 
 int ptrans_owner(const ptrans_grid *grid, size_t width, size_t row, size_t column) {
@@ -46,6 +50,11 @@ int ptrans_owner(const ptrans_grid *grid, size_t width, size_t row, size_t colum
         return diagonal_owner(grid->p * grid->q, width, row, column);
     size_t p = (size_t)grid->p, q = (size_t)grid->q;
     return (int)(row % p * q + column % q);
+}
+
+int ptrans_partner(const ptrans_grid *grid, int rank) {
+    return grid->diagonal ? couple_other(grid->p * grid->q, rank)
+                          : rank % grid->q * grid->q + rank / grid->q;
 }
 
 static size_t divide_up(size_t a, size_t b) {

@@ -41,6 +41,10 @@ hf_status ptrans_grid_make(ptrans_grid *out, const char *text, int ranks);
 /** Rank that holds block (row, column) of matrices of width x width blocks. */
 int ptrans_owner(const ptrans_grid *grid, size_t width, size_t row, size_t column);
 
+/** The one rank that `rank` exchanges blocks with, maybe itself, where the distribution is
+ *  diagonal or the grid has as many rows as columns. */
+int ptrans_partner(const ptrans_grid *grid, int rank);
+
 /** No rank and replication holds more blocks. */
 size_t ptrans_most_blocks(const ptrans_grid *grid, size_t width, size_t replications);
 

@@ -9,15 +9,10 @@
 hf_status ptrans_pairs_check(const ptrans *s) {
     if (!ptrans_kernel_routed(s))
         return HF_OK;
-    if (s->grid.diagonal)
-        return hf_fail(HF_ENOTSUP,
-                       "distribution: exchange \"%s\" needs pq: each rank's blocks go "
-                       "through its channels to one other",
-                       s->env.exchange->ops->name);
-    if (s->grid.p != s->grid.q)
+    if (!s->grid.diagonal && s->grid.p != s->grid.q)
         return hf_fail(HF_EARG,
                        "grid: exchange \"%s\" needs as many rows as columns, the grid "
-                       "is %dx%d",
+                       "is %dx%d; distribution diagonal takes any",
                        s->env.exchange->ops->name, s->grid.p, s->grid.q);
     return HF_OK;
 }
@@ -39,23 +34,26 @@ hf_status ptrans_pair_take(ptrans *s, size_t r) {
     p->send_args[2] = p->recv_args[2] =
         (hf_arg){.value = &p->blocks, .bytes = sizeof p->blocks};
     p->send_args[3] = p->recv_args[3] =
+        (hf_arg){.value = &p->own, .bytes = sizeof p->own};
+    p->send_args[4] = p->recv_args[4] =
         (hf_arg){.value = &s->rounds, .bytes = sizeof s->rounds};
     for (int sends = 0; sends < 2; sends++)
-        p->ends[sends] = (hf_end){(int)r, false, sends};
+        for (int inner = 0; inner < 2; inner++)
+            p->ends[sends][inner] = (hf_end){(int)r, inner, sends};
     s->streams[2 * r] = (hf_stream){
         .name = p->names[0],
         .launch = {.kernel = p->send, .args = p->send_args, .n_args = N_STREAM_ARGS},
-        .ends = &p->ends[1],
-        .n_ends = 1};
+        .ends = p->ends[1],
+        .n_ends = 2};
     s->streams[2 * r + 1] = (hf_stream){
         .name = p->names[1],
         .launch = {.kernel = p->recv, .args = p->recv_args, .n_args = N_STREAM_ARGS},
-        .ends = &p->ends[0],
-        .n_ends = 1};
+        .ends = p->ends[0],
+        .n_ends = 2};
     return HF_OK;
 }
 
-/* Port `i` of rank (p, q) leads to that of rank (q, p). */
+/* Port `i` of a rank leads to that of its partner. */
 hf_status ptrans_connect(void *state) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
@@ -67,8 +65,7 @@ hf_status ptrans_connect(void *state) {
         return hf_fail(HF_ENOMEM, "no memory for the links of %d ranks", s->env.size);
     for (int rank = 0; rank < s->env.size; rank++)
         for (int port = 0; port < (int)ports; port++)
-            s->links[n++] = (hf_link){
-                rank, port, rank % s->grid.q * s->grid.q + rank / s->grid.q, port};
-    const hf_wiring wiring = {s->links, n, (int)ports, 0, s->width, s->depth};
+            s->links[n++] = (hf_link){rank, port, ptrans_partner(&s->grid, rank), port};
+    const hf_wiring wiring = {s->links, n, (int)ports, (int)ports, s->width, s->depth};
     return exchange->ops->connect(exchange, &wiring);
 }

@@ -6,18 +6,16 @@
  * line is fetched once for several updates, and no two threads share a block. A bin is a
  * chain of pages, because bins are not equally full: the sequence starts with few bits set.
  */
-#include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "randomaccess.h"
 
 enum {
     LINE = 8,  /* words of a cache line */
     LANES = 8, /* generators of a thread, side by side */
     MOST_BLOCKS = 512,
-    MOST_THREADS = 16,
     PAGE = 512, /* updates */
     FEWEST_PAGES = 4 * MOST_BLOCKS,
     MOST_PAGES = (1 << 27) / PAGE /* of all threads */
@@ -40,7 +38,7 @@ struct randomaccess_check {
     uint64_t stamp;
     size_t n_workers, n_blocks, n_pages;
     unsigned block_shift; /* log2 of the words of a block */
-    worker workers[MOST_THREADS];
+    worker workers[HF_MOST_CORES];
 };
 
 static uint64_t number_next(uint64_t x) {
@@ -103,9 +101,9 @@ static void rounds_sort(worker *w, uint64_t rounds) {
 }
 
 /* Sort numbers into the bins while pages are left, also if each bin begins a new one. */
-static void *numbers_sort(void *context) {
-    worker *w = context;
-    const randomaccess_check *c = w->check;
+static void numbers_sort(void *context, size_t me) {
+    randomaccess_check *c = context;
+    worker *w = &c->workers[me];
     for (size_t bin = 0; bin < c->n_blocks; bin++) {
         w->end[bin] = PAGE * bin;
         w->full[bin] = 0;
@@ -117,7 +115,6 @@ static void *numbers_sort(void *context) {
         w->left -= rounds;
         rounds_sort(w, rounds);
     }
-    return NULL;
 }
 
 static void bin_apply(uint64_t *words, uint64_t mask, const worker *w, size_t bin) {
@@ -134,28 +131,24 @@ static void bin_apply(uint64_t *words, uint64_t mask, const worker *w, size_t bi
 }
 
 /* Apply the bins of all threads to every n-th block. */
-static void *bins_apply(void *context) {
-    worker *w = context;
-    const randomaccess_check *c = w->check;
+static void bins_apply(void *context, size_t me) {
+    const randomaccess_check *c = context;
     const uint64_t mask = (UINT64_C(1) << c->block_shift) - 1;
-    for (size_t block = (size_t)(w - c->workers); block < c->n_blocks;
-         block += c->n_workers) {
+    for (size_t block = me; block < c->n_blocks; block += c->n_workers) {
         uint64_t *words = block_of(c, block);
         for (size_t i = 0; i <= mask; i += LINE)
             __builtin_prefetch(words + i, 1);
         for (size_t from = 0; from < c->n_workers; from++)
             bin_apply(words, mask, &c->workers[from], block);
     }
-    return NULL;
 }
 
 /* Count the wrong words of every n-th block. */
-static void *words_compare(void *context) {
-    worker *w = context;
-    const randomaccess_check *c = w->check;
+static void words_compare(void *context, size_t me) {
+    randomaccess_check *c = context;
+    worker *w = &c->workers[me];
     w->wrong = 0;
-    for (size_t block = (size_t)(w - c->workers); block < c->n_blocks;
-         block += c->n_workers) {
+    for (size_t block = me; block < c->n_blocks; block += c->n_workers) {
         const uint64_t *words = block_of(c, block);
         uint64_t first = c->part->first + ((uint64_t)block << c->block_shift),
                  wrong = 0;
@@ -163,26 +156,10 @@ static void *words_compare(void *context) {
             wrong += words[i] != ((first + i) ^ c->stamp);
         w->wrong += wrong;
     }
-    return NULL;
 }
 
-/* ---- the threads ---- */
-
-static hf_status workers_run(randomaccess_check *c, void *(*work)(void *)) {
-    pthread_t threads[MOST_THREADS];
-    size_t n = 1;
-    while (n < c->n_workers &&
-           pthread_create(&threads[n], NULL, work, &c->workers[n]) == 0)
-        n++;
-    work(&c->workers[0]);
-    for (size_t i = 1; i < n; i++)
-        pthread_join(threads[i], NULL);
-    return n == c->n_workers ? HF_OK
-                             : hf_fail(HF_ENOMEM, "no thread for the verification");
-}
-
-hf_status randomaccess_check_run(randomaccess_check *c, uint64_t *wrong,
-                                 const randomaccess_part *part, uint64_t stamp) {
+uint64_t randomaccess_check_run(randomaccess_check *c, const randomaccess_part *part,
+                                uint64_t stamp) {
     c->part = part;
     c->stamp = stamp;
     c->n_blocks = part->count < MOST_BLOCKS ? (size_t)part->count : MOST_BLOCKS;
@@ -197,17 +174,17 @@ hf_status randomaccess_check_run(randomaccess_check *c, uint64_t *wrong,
             w->numbers[lane] = randomaccess_number(at);
     }
     for (bool more = true; more;) {
-        HF_TRY(workers_run(c, numbers_sort));
-        HF_TRY(workers_run(c, bins_apply));
+        hf_parallel(c->n_workers, numbers_sort, c);
+        hf_parallel(c->n_workers, bins_apply, c);
         more = false;
         for (size_t i = 0; i < c->n_workers; i++)
             more = more || c->workers[i].left > 0;
     }
-    HF_TRY(workers_run(c, words_compare));
-    *wrong = 0;
+    hf_parallel(c->n_workers, words_compare, c);
+    uint64_t wrong = 0;
     for (size_t i = 0; i < c->n_workers; i++)
-        *wrong += c->workers[i].wrong;
-    return HF_OK;
+        wrong += c->workers[i].wrong;
+    return wrong;
 }
 
 /* Twice as many updates wait as the part has words: 16 for each cache line, if that takes no
@@ -216,9 +193,8 @@ hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count) {
     randomaccess_check *c = calloc(1, sizeof *c);
     if (!c)
         return hf_fail(HF_ENOMEM, "no memory for the verification");
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     c->n_workers = 1;
-    while (c->n_workers < MOST_THREADS && 2 * (long)c->n_workers <= cores)
+    while (2 * c->n_workers <= hf_cores())
         c->n_workers *= 2;
     uint64_t pages = 2 * count / PAGE < MOST_PAGES ? 2 * count / PAGE : MOST_PAGES;
     c->n_pages = (size_t)pages / c->n_workers;

@@ -30,7 +30,7 @@ enum {
 };
 
 /* Parts of a sample; the last is in no column. */
-enum { LAP_WRITE, LAP_READ, LAP_OTHER };
+enum { LAP_WRITE, LAP_READ, LAP_VERIFY, LAP_OTHER };
 
 static const hf_param params[] = {
     HF_ELEMENT_PARAM,
@@ -54,8 +54,10 @@ static const hf_param params[] = {
 #define OPERATIONS "copy|scale|add|triad"
 static const hf_quantity labels[] = {{"operation", "1", HF_NAME, OPERATIONS}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
-static const hf_quantity parts[] = {
-    {"write_time", "s", HF_F64, NULL}, {"read_time", "s", HF_F64, NULL}, {0}};
+static const hf_quantity parts[] = {{"write_time", "s", HF_F64, NULL},
+                                    {"read_time", "s", HF_F64, NULL},
+                                    {"verify_time", "s", HF_F64, NULL},
+                                    {0}};
 static const hf_quantity figures[] = {{"copy", "B/s", HF_F64, NULL},
                                       {"scale", "B/s", HF_F64, NULL},
                                       {"add", "B/s", HF_F64, NULL},
@@ -276,7 +278,7 @@ static hf_status stream_verify(void *state, size_t point, size_t inner, double *
         hf_lap(s->env.laps, LAP_READ);
         wrong += array == o->out ? array_compare(s, s->expected, o->one)
                                  : array_compare(s, s->pattern, array);
-        hf_lap(s->env.laps, LAP_OTHER);
+        hf_lap(s->env.laps, LAP_VERIFY);
     }
     *error = (double)wrong;
     return HF_OK;

@@ -97,18 +97,24 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
     HF_TRY(sample_take(l, index, inner, began));
     hf_point *p = &l->points[index];
     double slowest = 0;
-    const hf_report *last = l->reports;
+    size_t last = 0;
     for (size_t rank = 0; rank < ranks; rank++) {
         traffic_add(&p->traffic, &l->reports[rank].traffic);
         s->ranks[s->n * ranks + rank] = l->reports[rank].seconds;
         if (l->reports[rank].seconds > slowest)
-            last = &l->reports[rank];
-        slowest = last->seconds;
-        p->error = hf_larger(p->error, l->reports[rank].error);
+            last = rank;
+        slowest = l->reports[last].seconds;
+        struct hf_share *share = &p->shares[rank];
+        share->error = hf_larger(share->error, l->reports[rank].error);
+        p->error = hf_larger(p->error, share->error);
     }
-    if (s->n == 0 || slowest < p->best)
-        memcpy(p->parts, last->parts, sizeof p->parts);
-    p->best = s->n == 0 ? slowest : fmin(p->best, slowest);
+    if (s->n == 0 || slowest < p->best) {
+        p->best = slowest;
+        p->slowest = (int)last;
+        for (size_t rank = 0; rank < ranks; rank++)
+            memcpy(p->shares[rank].parts, l->reports[rank].parts,
+                   sizeof p->shares->parts);
+    }
     s->slowest[s->n++] = slowest;
     return HF_OK;
 }
@@ -222,9 +228,17 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
     if (l->ops->kernels & HF_KERNELS_NDRANGE)
         env.ndrange = hf_session_ndrange(session, l->ops, hf_args_word(args, "shape"));
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
+    session->exchange->laps = env.laps;
+    size_t ranks = (size_t)env.size;
     l->points = calloc(l->n_points, sizeof *l->points);
-    return l->points ? HF_OK
-                     : hf_fail(HF_ENOMEM, "no memory for %zu points", l->n_points);
+    struct hf_share *shares = calloc(l->n_points * ranks, sizeof *shares);
+    if (!l->points || !shares) {
+        free(shares);
+        return hf_fail(HF_ENOMEM, "no memory for %zu points", l->n_points);
+    }
+    for (size_t i = 0; i < l->n_points; i++)
+        l->points[i].shares = shares + i * ranks;
+    return HF_OK;
 }
 
 static void loop_close(hf_loop *l) {
@@ -237,6 +251,8 @@ static void loop_close(hf_loop *l) {
         free(l->points[i].timed.ranks);
         free(l->points[i].timed.slowest);
     }
+    if (l->points)
+        free(l->points->shares); /* of all */
     free(l->points);
     free(l->reports);
     free(l->state);

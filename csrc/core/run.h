@@ -27,8 +27,12 @@ typedef struct hf_point {
     hf_stats stats;
     size_t inner;
     double error, tolerance;
-    double best;                 /* sample of the series that is being taken */
-    double parts[HF_MOST_PARTS]; /* of its slowest rank */
+    double best; /* sample of the series that is being taken */
+    int slowest; /* its slowest rank */
+    struct hf_share {
+        double error;                /* the largest so far */
+        double parts[HF_MOST_PARTS]; /* of the best sample */
+    } * shares;                      /* [ranks] */
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 

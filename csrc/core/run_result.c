@@ -42,7 +42,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 6 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 7 };
 
 static const char *error_name(const hf_loop *l) {
     return l->ops->error ? l->ops->error : "error";
@@ -58,6 +58,25 @@ static const struct {
     {"high_water", offsetof(hf_traffic, high_water)},
 };
 enum { N_TRAFFIC = sizeof traffic_columns / sizeof traffic_columns[0] };
+
+/* The largest error of each rank, and its parts of the best sample. */
+static hf_column ranks_column(const hf_loop *l, const char *name, const char *unit) {
+    hf_column column = column_make(name, "_ranks", unit, HF_F64, l->n_points);
+    column.n_dims = 2;
+    column.shape[1] = (size_t)l->session->net->size;
+    return column;
+}
+
+static void shares_fill(const hf_loop *l, hf_result *result, const char *name,
+                        size_t index, size_t at) {
+    char whole[64];
+    size_t ranks = (size_t)l->session->net->size;
+    snprintf(whole, sizeof whole, "%s_ranks", name);
+    double *values = hf_result_doubles(result, whole) + index * ranks;
+    for (size_t rank = 0; rank < ranks; rank++)
+        memcpy(&values[rank], (char *)&l->points[index].shares[rank] + at,
+               sizeof *values);
+}
 
 static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->traffic != NULL;
@@ -78,8 +97,11 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     }
     for (const hf_quantity *q = l->ops->parts; q && q->name; q++)
         columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
+    for (const hf_quantity *q = l->ops->parts; q && q->name; q++)
+        columns[n++] = ranks_column(l, q->name, q->unit);
     columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
     columns[n++] = column_make(error_name(l), "", "1", HF_F64, l->n_points);
+    columns[n++] = ranks_column(l, error_name(l), "1");
     columns[n++] = column_make("reps", "", "1", HF_I64, l->n_points);
     columns[n++] = column_make("inner", "", "1", HF_I64, l->n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
@@ -149,8 +171,13 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
                (const char *)&p->stats + stat_columns[i].at, sizeof(double));
     hf_result_flags(result, "verified")[index] = hf_point_verified(p);
     hf_result_doubles(result, error_name(l))[index] = p->error;
-    for (size_t i = 0; i < hf_quantity_count(l->ops->parts); i++)
-        hf_result_doubles(result, l->ops->parts[i].name)[index] = p->parts[i];
+    shares_fill(l, result, error_name(l), index, offsetof(struct hf_share, error));
+    for (size_t i = 0; i < hf_quantity_count(l->ops->parts); i++) {
+        const char *name = l->ops->parts[i].name;
+        hf_result_doubles(result, name)[index] = p->shares[p->slowest].parts[i];
+        shares_fill(l, result, name, index,
+                    offsetof(struct hf_share, parts) + i * sizeof(double));
+    }
     hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
     hf_result_integers(result, "inner")[index] = (int64_t)p->inner;
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
@@ -188,7 +215,7 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = hf_quantity_count(l->ops->labels) + N_STATS +
                   2 * hf_quantity_count(l->ops->metrics) +
-                  hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC;
+                  2 * hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC;
     hf_column *columns = calloc(room, sizeof *columns);
     double *seconds = calloc(l->n_points, sizeof *seconds);
     hf_result *result = NULL;

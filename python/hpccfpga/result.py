@@ -347,7 +347,8 @@ class Result:
         variables = {}
         for name, (unit, values) in self.columns.items():
             repetition = "repetition" if name == "samples" else f"{name}_repetition"
-            dims = ("point", repetition, "rank")[: values.ndim]
+            kinds = (("point",), ("point", "rank"), ("point", repetition, "rank"))
+            dims = kinds[values.ndim - 1]
             variables[name] = (dims, values, {"units": unit})
         labels = self.labels
         return _need("xarray").Dataset(

@@ -151,9 +151,10 @@ class Session:
         Returns
         -------
         Result
-            Of kind "measured". `samples` [s per step] is [points, reps, ranks], all
-            else [points]; figures are of the best repetition of the slowest rank.
-            Wrong data gives a VerificationWarning and `verified` False, no exception.
+            Of kind "measured". `samples` [s per step] is [points, reps, ranks], columns
+            that end in `_ranks` are [points, ranks], all else [points]; figures are of
+            the best repetition of the slowest rank. Wrong data gives a
+            VerificationWarning and `verified` False, no exception.
 
         Raises
         ------
@@ -174,11 +175,12 @@ class Session:
             if "topology" in params:
                 params = {**params, "topology": topology.text(params["topology"])}
             program = kernels.load(self._core, benchmark, params, kernel)
+            if program is not None:
+                placed = _placed(benchmark, params, program.manifest.get("banks"))
+                params = {**placed, **params, **program.manifest["knobs"]}
         except BaseException as raised:
             error = raised
         self.agree(error)
-        if program is not None:
-            params = {**params, **program.manifest["knobs"]}
         with ExitStack() as stack:
             watch = progress if callable(progress) else None
             if progress is True and self.rank == 0:
@@ -405,6 +407,17 @@ def _handle(comm: Comm | None) -> tuple[int | None, str]:
     if comm.Is_inter():
         raise ValueError("comm: an intercommunicator has no common ranks")
     return comm.py2f(), mpi.Get_library_version()
+
+
+def _placed(
+    benchmark: str, params: dict[str, Any], banks: int | None
+) -> dict[str, list[int]]:
+    """Memory banks on a board, as published: each replication in its own."""
+    if banks is None:
+        return {}
+    values = _core.values(benchmark, params)
+    each = [r % banks for r in range(values.get("replications", 1))]
+    return {name: each for name in values if name.startswith("bank_")}
 
 
 def _described(program: kernels.Kernel, path: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hpccfpga import _core
+from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of
 
 TARGETS = ("intel", "xilinx")
@@ -79,6 +80,11 @@ class Job:
         self.defines = options.split()
         if "replications" in values and "replications" not in self.knobs:
             self.defines.append(f"-DHF_REPLICATIONS={self.replications}")
+        # Xilinx's runtime places what has no bank where the kernels are linked to.
+        banked = target == "intel" and any(name.startswith("bank_") for name in values)
+        self.banks = _banks(board) if banked else None
+        if self.banks:
+            self.defines.append("-no-interleaving=default")
         self.source = (kernel_dir() / f"{stem}.cl").read_text("utf-8")
 
     def commands(self, folder: Path) -> list[list[str]]:
@@ -137,6 +143,8 @@ class Job:
             "replications": self.replications,
             "target": "hardware",
         }
+        if self.banks:
+            manifest["banks"] = self.banks
         texts = {p.name: p.read_text("utf-8") for p in kernel_dir().glob("*.h")}
         texts[f"{self.stem}.cl"] = self.source
         texts[f"{self.stem}.{ending}.json"] = json.dumps(manifest, indent=1) + "\n"
@@ -147,6 +155,14 @@ class Job:
         for name, text in texts.items():
             (folder / name).write_text(text, "utf-8")
         return [folder / name for name in sorted(texts)]
+
+
+def _banks(board: str) -> int | None:
+    """Banks of the board's first memory."""
+    facts = find_board(board)
+    counts = (n for n in facts if n.startswith("memory.") and n.endswith(".banks"))
+    name = next(counts, None)
+    return None if name is None else int(facts[name].value)
 
 
 def _written_out(source: str) -> str:

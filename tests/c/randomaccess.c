@@ -51,9 +51,7 @@ static randomaccess_part updated(uint64_t *memory, uint64_t words, size_t n_rank
 }
 
 static uint64_t wrong_words(randomaccess_check *check, const randomaccess_part *part) {
-    uint64_t wrong = UINT64_MAX;
-    CHECK(randomaccess_check_run(check, &wrong, part, STAMP) == HF_OK);
-    return wrong;
+    return randomaccess_check_run(check, part, STAMP);
 }
 
 /** Nothing is wrong, at any size and in any part; a bit flipped in any piece is. */

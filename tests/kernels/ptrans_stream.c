@@ -29,55 +29,75 @@ static void boards_fill(void) {
         }
 }
 
-/** Two boards, each wired to the other, or to itself; `blocks` blocks in the order of the
- *  sources, `rounds` times. */
-static void pair_check(uint blocks, ulong rounds, size_t depth, bool self) {
-    hf_ring *in[BOARDS];
+/** Two boards, each wired to the other, or to itself. `far` blocks go there in the order of
+ *  the sources; before them `own` blocks, on the second board one more, stay where they are;
+ *  `rounds` times. */
+static void pair_check(uint own, uint far, ulong rounds, size_t depth, bool self) {
+    hf_ring *in[BOARDS], *held[BOARDS];
     void *a[BOARDS], *b[BOARDS], *c[BOARDS], *sources[BOARDS];
+    uint near[BOARDS], blocks[BOARDS];
     task tasks[2 * BOARDS];
     boards_fill();
     for (int k = 0; k < BOARDS; k++) {
         in[k] = ring_new(depth);
+        held[k] = ring_new(16);
         a[k] = boards[k].a;
         b[k] = boards[k].b;
         c[k] = boards[k].c;
         sources[k] = boards[k].sources;
-        for (uint i = 0; i < blocks; i++)
-            boards[k].sources[i] = (i + 1 + (uint)k) % blocks;
+        near[k] = own > 0 ? own + (uint)k : 0;
+        blocks[k] = near[k] + far;
+        for (uint i = 0; i < near[k]; i++)
+            boards[k].sources[i] = (i + 1) % near[k];
+        for (uint i = 0; i < far; i++)
+            boards[k].sources[near[k] + i] = (i + 1 + (uint)k) % far;
     }
     for (int k = 0; k < BOARDS; k++) {
         int to = self ? k : 1 - k;
         tasks[2 * k] = (task){.call = ptrans_send_0_call,
-                              .args = {&a[k], &sources[k], &blocks, &rounds, &in[to]}};
-        tasks[2 * k + 1] = (task){.call = ptrans_recv_1_call,
-                                  .args = {&b[k], &c[k], &blocks, &rounds, &in[k]}};
+                              .args = {&a[k], &sources[k], &blocks[k], &near[k],
+                                       &rounds, &in[to], &held[k]}};
+        tasks[2 * k + 1] = (task){
+            .call = ptrans_recv_1_call,
+            .args = {&b[k], &c[k], &blocks[k], &near[k], &rounds, &in[k], &held[k]}};
     }
     tasks_start(tasks, 2 * BOARDS);
     tasks_join(tasks, 2 * BOARDS);
     for (int k = 0; k < BOARDS; k++) {
-        const board *mine = &boards[k], *theirs = &boards[self ? k : 1 - k];
-        for (uint n = 0; n < MOST_BLOCKS; n++)
+        int other = self ? k : 1 - k;
+        const board *mine = &boards[k];
+        for (uint n = 0; n < MOST_BLOCKS; n++) {
+            bool stays = n < near[k], comes = n < blocks[k];
+            const board *theirs = &boards[stays ? k : other];
+            uint sent = stays ? n : n - near[k] + near[other];
+            uint source = comes ? theirs->sources[sent] + (stays ? 0 : near[other]) : 0;
             for (uint i = 0; i < BLOCK; i++)
                 for (uint j = 0; j < BLOCK; j++) {
                     uint at = n * SIZE + i * BLOCK + j;
-                    uint from = theirs->sources[n % blocks] * SIZE + j * BLOCK + i;
-                    HF_REAL right = n < blocks ? mine->b[at] + theirs->a[from] : -1;
-                    CHECK(mine->c[at] == right, "board %d: block %u at %u, %u: %g", k,
-                          n, i, j, (double)mine->c[at]);
+                    HF_REAL sum =
+                        mine->b[at] + theirs->a[source * SIZE + j * BLOCK + i];
+                    CHECK(mine->c[at] == (comes ? sum : -1),
+                          "board %d: block %u at %u, %u: %g", k, n, i, j,
+                          (double)mine->c[at]);
                 }
-        CHECK(in[k]->reader.moved == rounds * blocks * PTRANS_CHUNKS &&
-                  in[k]->reader.moved == in[k]->writer.moved,
+        }
+        CHECK(in[k]->reader.moved == rounds * far * PTRANS_CHUNKS &&
+                  in[k]->reader.moved == in[k]->writer.moved &&
+                  held[k]->reader.moved == rounds * near[k] * PTRANS_CHUNKS &&
+                  held[k]->reader.moved == held[k]->writer.moved,
               "board %d: packets that nobody wants", k);
         free(in[k]);
+        free(held[k]);
     }
 }
 
 int main(void) {
     static const size_t depths[] = {3, 100, 8192};
-    for (uint blocks = 1; blocks <= MOST_BLOCKS; blocks++)
+    for (uint far = 0; far <= MOST_BLOCKS; far++)
         for (ulong rounds = 1; rounds <= 3; rounds++)
-            for (int d = blocks * rounds > 2; d < 3; d++) /* depth 3 is slow */
+            for (int d = far * rounds > 2; d < 3; d++) /* depth 3 is slow */
                 for (int self = 0; self < 2; self++)
-                    pair_check(blocks, rounds, depths[d], self);
+                    for (uint own = 0; own == 0 || own + 1 + far <= MOST_BLOCKS; own++)
+                        pair_check(own, far, rounds, depths[d], self);
     return 0;
 }

@@ -28,26 +28,23 @@ def test_channels_verify(mpirun, ranks):
     assert answer.stdout.split() == ["done"] * ranks
 
 
-@pytest.mark.parametrize(
-    ("topology", "line"),
-    [
-        ("0:0-1:0,0:1-1:1,0:2-1:2,0:3-0:3", "topology: 1:3 is not connected"),
-        ("0:0-1:0,0:1-1:1,0:2-1:1", "topology: 1:1 receives twice"),
-        ("0:0>1:0,0:1-1:1", "topology: 0:0 sends to 1:0, which does not send back"),
-    ],
-)
-def test_a_bad_topology_is_refused_by_all(mpirun, topology, line):
+def test_a_bad_topology_is_refused_by_all(mpirun):
+    bad = {
+        "0:0-1:0,0:1-1:1,0:2-1:2,0:3-0:3": "1:3 is not connected",
+        "0:0-1:0,0:1-1:1,0:2-1:1": "1:1 receives twice",
+        "0:0>1:0,0:1-1:1": "0:0 sends to 1:0, which does not send back",
+    }
     answer = mpirun(
         2,
         "with hf.open(exchange='channel', comm=comm) as s:\n"
-        f"    try: s.run('b_eff', sizes=[1], reps=1, topology={topology!r})\n"
-        "    except ValueError as error: say(error)\n"
-        "    assert s.run('b_eff', sizes=[1], reps=1).verified",
+        f"    for topology in {list(bad)}:\n"
+        "        try: s.run('b_eff', sizes=[1], reps=1, topology=topology)\n"
+        "        except ValueError as error: say(topology, error)\n"
+        "        assert s.run('b_eff', sizes=[1], reps=1).verified, topology",
     )
     assert answer.returncode == 0, answer.stderr
-    lines = answer.stdout.splitlines()
-    assert len(lines) == 2
-    assert all(line in text for text in lines)
+    for topology, line in bad.items():
+        assert answer.stdout.count(f"{topology} topology: {line}") == 2, answer.stdout
 
 
 def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):

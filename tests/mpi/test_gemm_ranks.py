@@ -19,9 +19,8 @@ def test_ranks_verify(mpirun, ranks):
     assert answer.stdout.split() == ["done"] * ranks
 
 
-@pytest.mark.parametrize("bad", [0, 1, 2])
 @pytest.mark.parametrize("harm", ["c[0] += 1", "c[0] = NAN"])
-def test_one_rank_with_a_wrong_element(mpirun, tmp_path, bad, harm):
+def test_one_rank_with_a_wrong_element(mpirun, tmp_path, harm):
     """Not a number must stay, whichever rank has it."""
     (tmp_path / "right.cl").write_text('#include "gemm_ndrange.cl"\n')
     (tmp_path / "wrong.cl").write_text(
@@ -38,8 +37,10 @@ def test_one_rank_with_a_wrong_element(mpirun, tmp_path, bad, harm):
     )
     answer = mpirun(
         3,
-        f"path = '{tmp_path}/' + ('wrong.cl' if rank == {bad} else 'right.cl')\n"
-        "r = hf.run('gemm', comm=comm, kernel=path, sizes=[64], reps=2)\n"
-        "say(r.verified, r['error'][0] <= 1)",
+        "for bad in range(size):\n"
+        f"    path = '{tmp_path}/' + ('wrong.cl' if rank == bad else 'right.cl')\n"
+        "    r = hf.run('gemm', comm=comm, kernel=path, sizes=[64], reps=2)\n"
+        "    say(bad, r.verified, r['error'][0] <= 1)",
     )
-    assert answer.stdout.splitlines() == ["False False"] * 3, answer.stderr
+    lines = sorted(answer.stdout.splitlines())
+    assert lines == [f"{bad} False False" for bad in "000111222"], answer.stderr

@@ -20,7 +20,13 @@ def test_grids_verify(mpirun, ranks, grid):
         "        assert (r['error'] == 0).all(), r['error']\n"
         "        rate = r['matrix_size'] ** 2 / r['time']\n"
         "        assert abs(r['flops'] / rate - 1).max() < 1e-12\n"
-        "        parts = r['transfer_time'] + r['exchange_time'] + r['kernel_time']\n"
+        "        names = ('transfer_time', 'exchange_time', 'kernel_time')\n"
+        "        parts = sum(r[name] for name in names)\n"
+        "        for name in names:  # of each rank; the column is of the slowest\n"
+        "            own = r[f'{name}_ranks']\n"
+        "            assert own.shape == (3, size) and (own >= 0).all(), name\n"
+        "            assert (own == r[name][:, None]).any(axis=1).all(), name\n"
+        "        assert r['error_ranks'].shape == (3, size), r['error_ranks']\n"
         "        assert (parts > 0).all() and (parts <= r['time'] * 1.001).all()\n"
         "        if size in (2, 6):  # where every rank has a partner\n"
         "            assert r['exchange_time'][-1] > 0, r['exchange_time']\n"
@@ -67,13 +73,36 @@ def test_channels_verify(mpirun, ranks):
     assert answer.stdout.split() == ["done"] * ranks
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_diagonal_channels_verify(mpirun, ranks):
+    """On any number of ranks; no packet of a block on the diagonal leaves its rank."""
+    answer = mpirun(
+        ranks,
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    for more in ({}, {'channel_depth': 7}, {'replications': 2}):\n"
+        f"        r = s.run('ptrans', sizes=[1, 32, 200], {SMALL},\n"
+        "                  distribution='diagonal', **more)\n"
+        "        assert r.verified and r.emulated, r\n"
+        "        width = (r['matrix_size'] + 31) // 32\n"
+        "        blocks = width * (width - 1) * r['reps'] * r['inner']\n"
+        "        if size != 3:  # where each rank has a partner, or none has\n"
+        "            right = 128 * blocks * (size > 1)\n"
+        "            assert (r['packets'] == right).all(), r['packets']\n"
+        "say('done')",
+        timeout=300,
+        POCL_MAX_PTHREAD_COUNT="4",
+        POCL_CPU_MAX_CU_COUNT="4",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["done"] * ranks
+
+
 @pytest.mark.parametrize(
     ("ranks", "exchange", "more", "line"),
     [
         (3, "pcie", "grid='2x2'", "grid: 2x2 has 4 ranks, the run has 3"),
         (2, "pcie", "grid='2'", 'grid: "2" is neither PxQ nor auto'),
         (2, "channel", "grid='1x2'", "needs as many rows as columns, the grid is 1x2"),
-        (4, "channel", "distribution='diagonal'", 'exchange "channel" needs pq'),
         (2, "pcie", "sizes=[1048576], data_type='double'", "the largest size is "),
         (2, "pcie", "replications=3, bank_b=[0, 1]", "bank_b: 2 banks for 3 repl"),
         (2, "pcie", "block_size=48", "HF_BLOCK"),
@@ -101,7 +130,8 @@ for case in json.loads(os.environ["CASES"]):
     os.environ["HPCCFPGA_FAULT"] = case
     r = hf.run("ptrans", exchange="fault", comm=comm, sizes=[100, 64], reps=2,
                block_size=32)
-    found[case] = [r["verified"].tolist(), r["flops"].tolist()]
+    clean = (r["error_ranks"] == 0).tolist()
+    found[case] = [r["verified"].tolist(), r["flops"].tolist(), clean]
 if rank == 0:
     print(json.dumps(found))
 """
@@ -117,9 +147,10 @@ def test_a_damaged_message_is_caught(mpirun, faults, ranks):
     ]
     done = mpirun(ranks, CASES, CASES=json.dumps(cases), timeout=200, **faults)
     assert done.returncode == 0, done.stderr
-    for case, (verified, rates) in json.loads(done.stdout).items():
+    for case, (verified, rates, clean) in json.loads(done.stdout).items():
         assert verified == [False, True], case
         assert rates[0] != rates[0], f"{case}: a rate is shown for wrong data"
+        assert clean == [[rank != 1 for rank in range(ranks)], [True] * ranks], case
 
 
 @pytest.mark.parametrize(

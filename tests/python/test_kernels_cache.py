@@ -15,6 +15,8 @@ from hpccfpga import kernels
 
 DEVICE = {
     "runtime": "opencl",
+    "half": False,
+    "fp64": True,
     "platform": "Platform",
     "name": "Device",
     "version": "1",

@@ -159,15 +159,16 @@ def test_a_deadline_ends_all(capfd):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all(number):
-    words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999979"]
+    marker = f"--reps={999_900 + number}"
+    words = ["run", "b_eff", "--ranks=2", "--sizes=64", marker]
     # The command, mpirun and both ranks.
-    process = running([sys.executable, "-m", "hpccfpga", *words], "--reps=999979", 4)
+    process = running([sys.executable, "-m", "hpccfpga", *words], marker, 4)
     process.send_signal(number)
     before = time.monotonic()
     _, err = process.communicate(timeout=20)
     assert time.monotonic() - before < 2
     assert (process.returncode, err) == (130, "hpccfpga: interrupted\n")
-    assert gone("--reps=999979")
+    assert gone(marker)
 
 
 def test_an_interrupt_of_a_users_own_mpirun():
@@ -283,7 +284,7 @@ def test_under_mpi(monkeypatch):
 
 def test_the_processes_of_a_job_are_found_by_its_mark():
     mark = new_mark()
-    words = ["sh", "-c", "sleep 60 & wait"]
+    words = ["sh", "-c", "sleep 60.75 & wait"]
     process = subprocess.Popen(words, env=os.environ | {mark: ""})
     end = time.monotonic() + 5
     while len(found := list(marked(mark))) < 2 and time.monotonic() < end:
@@ -293,7 +294,7 @@ def test_the_processes_of_a_job_are_found_by_its_mark():
     for pid in found:
         os.kill(pid, signal.SIGKILL)
     process.wait()
-    assert gone("sleep 60")
+    assert gone("sleep 60.75")
     assert list(marked(mark)) == []
 
 

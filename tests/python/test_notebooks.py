@@ -10,7 +10,7 @@ nbformat = pytest.importorskip("nbformat")
 
 PATHS = sorted(Path(__file__).parents[2].glob("notebooks/*.ipynb"))
 SMALL = {
-    "01_b_eff": "sizes = [1, 64, 1024]\nreps = 3",
+    "01_b_eff": "sizes = [1024, 4096, 16384]\nreps = 3",
     "02_scaling": "ranks = [1, 2]\nelements, width, reps = 4096, 256, 3",
     "03_single_device": (
         "elements, words, batch, widths = 4096, [4096, 8192], 4, [32, 64]\n"

@@ -1,6 +1,8 @@
 """PTRANS: its faults are seen, its models and published results are what they claim."""
 
+import json
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -75,11 +77,43 @@ def test_pipelines_of_any_width(width):
     assert run("stream", channel_width=width).verified
 
 
+def test_each_replication_has_its_own_bank_of_a_board(tmp_path):
+    """By the banks that a manifest tells of; without them the runtime chooses."""
+    with hpccfpga.open() as session:
+        path = kernels.build(session._core, "ptrans", {"block_size": 64}, tmp_path)
+        beside = path.with_name(f"{path.name}.json")
+        small = {"kernel": path, "sizes": [300], "reps": 1}
+        r = session.run("ptrans", replications=3, **small)
+        assert r.verified
+        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [-1, -1, -1]
+        beside.write_text(json.dumps(json.loads(beside.read_text()) | {"banks": 2}))
+        r = session.run("ptrans", replications=3, bank_b=5, **small)
+        assert r.verified
+        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [[0, 1, 0], 5, [0, 1, 0]]
+
+
+def test_large_blocks_where_local_memory_holds_them():
+    """Work-items of CPUs and GPUs hold a strip; pipelines two blocks."""
+    assert run("ndrange", block_size=4096, sizes=[100, 5000]).verified
+    assert run("memory", block_size=704, sizes=[1500]).verified
+    for kind in ("memory", "stream"):
+        with pytest.raises(ValueError, match="HF_BLOCK: a pipeline holds two"):
+            run(kind, block_size=736)
+    with pytest.raises(ValueError, match="HF_BLOCK: a pipeline holds two"):
+        run("memory", block_size=544, data_type="double")
+    with pytest.raises(ValueError, match=r"block_size: 4128 .* 4096"):
+        run("ndrange", block_size=4128)
+
+
 def test_parts_add_up_to_the_step():
     r = run("ndrange", sizes=[2048], block_size=512)
     assert r["kernel_time"][0] == pytest.approx(r["time"][0], rel=0.05)
     assert r["transfer_time"][0] == r["exchange_time"][0] == 0
     assert any("one rank" in note for note in r.provenance["notes"])
+    for part in ("transfer_time", "exchange_time", "kernel_time", "error"):
+        assert np.array_equal(r[f"{part}_ranks"], [r[part]])
+    dims = r.to_xarray()["error_ranks"].dims if find_spec("xarray") else None
+    assert dims in (None, ("point", "rank"))
 
 
 def test_a_size_beyond_memory_names_the_largest_that_fits():

@@ -8,25 +8,11 @@ import pytest
 
 import hpccfpga as hf
 from example_result import measured
-from hpccfpga import _core, cli
+from hpccfpga import _core
 from hpccfpga.result import Column, Quantity
 
 MODULE = importlib.import_module("hpccfpga.scaling")
 SMALL = {"sizes": 4096, "reps": 3, "loop_upper": 4}
-
-
-@pytest.fixture
-def call(capfd, monkeypatch, tmp_path):
-    """Call the command in this process; exit code, output, error output."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        capfd.readouterr()
-        code = cli.main([str(word) for word in words])
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

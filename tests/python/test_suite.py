@@ -164,20 +164,6 @@ def test_bad_input_is_refused(change, error, line):
 # ---- on the command line ----
 
 
-@pytest.fixture
-def call(capfd, monkeypatch, tmp_path):
-    """Call the command in this process; exit code, output, error output."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        capfd.readouterr()
-        code = cli.main([str(word) for word in words])
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return run
-
-
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
 def test_run_all(call, tmp_path, ranks):
     words = ["--reps=2", "--quiet", "--model=520n", "--json=s.json", *ranks, *options()]

@@ -64,7 +64,7 @@ def test_xilinx(command, tmp_path):
                 "sc=fft_transform.transformed:fft_store_points.transformed",
             },
         ),
-        ("ptrans", set()),
+        ("ptrans", {"sc=ptrans_send_0.held_0:ptrans_recv_0.held_0"}),
     ],
 )
 def test_xilinx_links_follow_from_the_kernels(command, tmp_path, benchmark, links):
@@ -94,6 +94,20 @@ def test_every_benchmark_has_a_job(command, tmp_path):
     assert "-DHF_REAL=float" in gemm
     manifest = json.loads((tmp_path / "gemm_memory.aocx.json").read_text())
     assert manifest["knobs"]["data_type"] == "float"
+
+
+@pytest.mark.parametrize(("board", "banks"), [("520n", 4), ("520n_mx", 32)])
+def test_a_manifest_tells_the_banks_of_its_board(command, tmp_path, board, banks):
+    """Buffers are placed in Intel's only without interleaving."""
+    words = ["--target=intel", f"--board={board}", "--platform=some", "--print"]
+    answer = command("kernels", "build", *words, "-o", tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    for line in answer.stdout.splitlines():
+        if line.startswith("aoc"):
+            assert ("-no-interleaving=default" in line) == ("ptrans_" in line)
+    found = {p.name: json.loads(p.read_text()) for p in tmp_path.glob("*.aocx.json")}
+    placed = {name: m["banks"] for name, m in found.items() if "banks" in m}
+    assert placed == {"ptrans_memory.aocx.json": banks}
 
 
 @pytest.mark.parametrize(
