@@ -22,8 +22,6 @@ DEVICE = {
     "version": "1",
     "driver": "2",
     "emulated": True,
-    "half": False,
-    "fp64": True,
 }
 
 
