@@ -11,39 +11,20 @@ cores are as few as here, that is the floor, and it is printed.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
+from programs import output
+
 HERE = Path(__file__).parent
 PACKET = 32  # bytes
 MIB = 1 << 20
 SIZES = "1,4,16,64,256,1024,4096,16384,65536,262144,1048576"
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Any number of ranks, not bound to cores, as hpccfpga itself starts them.
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_hwloc_default_binding_policy": "none",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 
 Run = dict[int, dict[str, float]]  # columns of each size [B]
-
-
-def output(command: list[str]) -> str:
-    """Run a command to its end; what it printed, or exit with what it complained of."""
-    done = subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
-    return done.stdout
 
 
 def b_eff(ranks: int, exchange: str, *words: str) -> Run:

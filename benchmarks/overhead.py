@@ -12,26 +12,17 @@ a target is missed.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import fmean, median
 
+from programs import output
+
 HERE = Path(__file__).parent
 SCHEMES = ("pcie", "host")
 SHARE_OF_C = 0.97  # of the effective bandwidth of the C program
 SMALL = 4096  # up to here `host` must beat mpi4py at every size [B]
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Any number of ranks, not bound to cores, as hpccfpga itself starts them.
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_hwloc_default_binding_policy": "none",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 
 Times = dict[int, float]  # seconds per step of each size [B]
 
@@ -46,16 +37,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", help="message sizes [B], as for hpccfpga run")
     parser.add_argument("--device", default="", help="part of an OpenCL device's name")
     return parser.parse_args()
-
-
-def output(command: list[str]) -> str:
-    """Run a command to its end; what it printed, or exit with what it complained of."""
-    done = subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
-    return done.stdout
 
 
 class Rings:

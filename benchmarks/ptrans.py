@@ -2,27 +2,23 @@
 
 On one rank the kernels run against a blocked C = B + A^T on as many threads
 (`ptrans_yardstick.c`); on two and four ranks the exchange against copying and sending
-the same bytes, within the same step in plain C (`ptrans_exchange.c`): on a grid of 2 x 2
-two ranks have no partner, and what they add meanwhile takes cores and memory from those
-that exchange, in both programs. What the exchange alone takes in C is printed beside it.
-Interleaved rounds, medians. Ends with 1 when a target is missed.
+the same bytes, within the same step in plain C (`ptrans_exchange.c`): on a grid of
+2 x 2 two ranks have no partner, and what they add meanwhile takes cores and memory from
+those that exchange, in both programs. What the exchange alone takes in C is printed
+beside it. Interleaved rounds, medians. Ends with 1 when a target is missed.
 """
 
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
+from programs import output
+
 HERE = Path(__file__).parent
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-}
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-pthread"]
 # What is compared, and the most that it may be.
 TARGETS = {
@@ -42,16 +38,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--reps", type=int, default=5, help="samples per round")
     parser.add_argument("--ranks", default="1,2,4", help="of 1, 2 and 4")
     return parser.parse_args()
-
-
-def output(command: list[str]) -> str:
-    """Run a command to its end; what it printed, or exit with what it complained of."""
-    done = subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
-    return done.stdout
 
 
 def product(options: argparse.Namespace, ranks: int, folder: Path) -> dict[str, float]:
@@ -94,7 +80,7 @@ def several_ranks(
     moved = ours["transfer_time"] + ours["exchange_time"]
     numbers = map(str, (options.size, options.reps, len(os.sched_getaffinity(0))))
     program = [str(folder / "ptrans_exchange"), *numbers]
-    theirs, alone = map(float, output([*MPIRUN, "-n", str(ranks), *program]).split())
+    theirs, alone = map(float, output(["mpirun", "-n", str(ranks), *program]).split())
     print(
         f"  {ranks} ranks: exchange {moved:.4f} s, C {theirs:.4f} s, "
         f"C without additions {alone:.4f} s",

@@ -8,15 +8,18 @@ when a target is missed. A row without a target is recorded only.
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from programs import output
+
 HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-fopenmp"]
+
+LIMITS = ("OMP_NUM_THREADS", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
 
 
 @dataclass(frozen=True)
@@ -139,18 +142,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def output(command: list[str], threads: int = 0) -> str:
-    """Run a command to its end; what it printed, or exit with what it complained of."""
-    names = ("OMP_NUM_THREADS", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
-    limits = {name: str(threads) for name in names if threads}
-    done = subprocess.run(
-        command, env=os.environ | limits, capture_output=True, text=True, timeout=600
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
-    return done.stdout
-
-
 def build(row: Row, folder: Path) -> Path:
     """Compile the row's yardstick."""
     source = HERE / f"{row.benchmark}_yardstick.c"
@@ -163,6 +154,7 @@ def build(row: Row, folder: Path) -> Path:
 def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, bool]:
     """Run a row; its line of the table, and whether the target is met."""
     threads = row.threads or len(os.sched_getaffinity(0))
+    limits = dict.fromkeys(LIMITS, str(threads))
     path = folder / "result.json"
     ours = [sys.executable, "-m", "hpccfpga", "run", row.benchmark]
     ours += [*row.options.split(), "--json", str(path)]
@@ -170,12 +162,12 @@ def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, b
     theirs = [str(build(row, folder)), *row.yardstick.format(threads=threads).split()]
     rates: tuple[list[float], list[float]] = ([], [])
     for _ in range(options.rounds):
-        output(ours, threads)
+        output(ours, **limits)
         result = json.loads(path.read_text())
         if not result["verified"]:
             sys.exit(f"{' '.join(ours)}\ndid not verify")
         rates[0].append(result["summary"][row.figure]["value"])
-        rates[1].append(float(output(theirs, threads)))
+        rates[1].append(float(output(theirs, **limits)))
     mine, other = map(median, rates)
     unit, ratio = result["summary"][row.figure]["unit"], mine / other
     met = row.target is None or ratio >= row.target

@@ -27,7 +27,7 @@ class Point(NamedTuple):
     ratio: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Two results at the points that both have.
 
@@ -163,9 +163,12 @@ class Comparison:
         return found
 
     def _why(self, work: float) -> str:
-        """Say in words if the replications explain that b counts `work` times a."""
+        """Say in words if ranks or replications explain that b counts `work` times a."""
+        ranks = self.b.ranks / self.a.ranks
+        if abs(work / ranks - 1) <= 0.01:
+            return f": a is of {self.a.ranks} ranks, b of {self.b.ranks}"
         a, b = (int(r.parameters.get("replications") or 1) for r in (self.a, self.b))
-        if abs(work * a / b - 1) > 0.01:
+        if abs(work / ranks * a / b - 1) > 0.01:
             return ""
         return (
             f": a step is {a} of a rank's messages in a, {b} in b, one per replication"
@@ -176,6 +179,10 @@ class Comparison:
         head = [f"a: {self.a.label}", f"b: {self.b.label}", ""]
         tail = ["", self.verdict, *(f"note: {note}" for note in self.notes)]
         return "\n".join([*head, *lines(self._cells()), *tail])
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Comparison {self.a.benchmark}: {self.a.label}; {self.b.label}>"
 
     def __str__(self) -> str:
         """Return the table."""

@@ -110,7 +110,7 @@ def launch(
         if progress is True:
             told = None if benchmark == "calibration" else benchmark
             scheme = f" {exchange}" if told else ""
-            title = f"{benchmark}{scheme}, {ranks} ranks"
+            title = f"{benchmark}{scheme}, {ranks} rank{'s' * (ranks != 1)}"
             watch = stack.enter_context(make_progress(title, told))
         (result,) = start(arguments, ["--json"], ranks, timeout, watch)
     warn(result)

@@ -184,9 +184,18 @@ def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str
     if formulas[0] == _EVERYWHERE and not calibrated:
         return _EVERYWHERE
     fed, suffix = (" from a calibration", _CALIBRATED) if calibrated else ("", "")
-    known = [name for name, _ in _core.components("exchange")]
+    exchanges = [name for name, _ in _core.components("exchange")]
     ours = [name.removesuffix(suffix) for name in formulas if name.endswith(suffix)]
-    schemes = [name for name in ours if name in known]
+    schemes = [name for name in ours if name in exchanges]
+    if calibrated and not schemes:
+        takers = [
+            name
+            for name in known
+            if any(formula.endswith(_CALIBRATED) for formula in _core.models(name))
+        ]
+        raise LookupError(
+            f"no model of {benchmark} takes a calibration; known: {', '.join(takers)}"
+        )
     wanted = exchange or "pcie"
     if wanted not in schemes:
         raise LookupError(

@@ -85,9 +85,9 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     commands.type = str  # all words of the command, which checks its own
 
-    def add(name: str, summary: str) -> _Parser:
+    def add(name: str, summary: str, more: str = "") -> _Parser:
         command = commands.add_parser(
-            name, help=summary, description=summary, allow_abbrev=False
+            name, help=summary, description=summary, epilog=more, allow_abbrev=False
         )
         command.set_defaults(job=name)
         return command
@@ -97,10 +97,11 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     add("list", "list benchmarks with their parameters, and exchange schemes")
 
     command = add("boards", "list the boards, or the data of one")
-    command.add_argument("board", nargs="?")
+    command.add_argument("board", nargs="?", help="its name; default: list all")
 
-    command = add("run", "measure a benchmark, or all")
-    command.add_argument("benchmark", help="its name, or all")
+    own = "`hpccfpga {} BENCHMARK --help` shows the benchmark's parameters too."
+    command = add("run", "measure a benchmark, or all", own.format("run"))
+    command.add_argument("benchmark", help="its name, or all; see list")
     _add_run(command, words)
     command.add_argument(
         "--calibrate",
@@ -111,9 +112,14 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
     )
 
-    command = add("scaling", "measure a benchmark on several numbers of ranks")
-    command.add_argument("benchmark")
-    command.add_argument("--mode", default="weak", help="weak (default) or strong")
+    summary = "measure a benchmark on several numbers of ranks"
+    command = add("scaling", summary, own.format("scaling"))
+    command.add_argument("benchmark", help="its name; see list")
+    command.add_argument(
+        "--mode",
+        default="weak",
+        help="what is kept: weak, the work of each rank (default), or strong, of all",
+    )
     _add_run(command, words)
 
     command = add("calibrate", "measure the parts of scheme pcie apart")
@@ -122,9 +128,14 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     if words[:1] == ["calibrate"]:
         _add_parameters(command, "transfer", SHARED)
 
-    command = add("model", "say what a performance model expects")
-    command.add_argument("benchmark")
-    command.add_argument("--exchange")
+    command = add(
+        "model",
+        "say what a performance model expects",
+        "--INPUT is any input of the model: --clock 3e8, --memory hbm2. A wrong one is "
+        "answered by the list of all.",
+    )
+    command.add_argument("benchmark", help="its name; see list")
+    command.add_argument("--exchange", help="default: pcie, where it matters")
     command.add_argument("--board", help="data sheet that feeds the model")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
     command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
@@ -133,13 +144,17 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         "--INPUT",
         metavar="VALUE",
         dest="ignored",
-        help="an input instead of the board's",
+        help="an input instead of the board's; see below",
     )
     _add_files(command)
 
-    command = add("published", "show what others measured")
-    command.add_argument("benchmark")
-    command.add_argument("--board")
+    command = add(
+        "published",
+        "show what others measured",
+        "With nothing but the benchmark, lists the runs to choose from.",
+    )
+    command.add_argument("benchmark", help="its name; see list")
+    command.add_argument("--board", help="its name; see boards")
     command.add_argument("--exchange")
     command.add_argument("--ranks", type=int)
     command.add_argument("--source", help="words of the source")
@@ -157,13 +172,13 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
 
     command = add("show", "show a saved result")
-    command.add_argument("file")
+    command.add_argument("file", help=".json or .npz, also of run all")
     command = add("plot", "draw saved results into one picture")
     command.add_argument("files", nargs="+", metavar="FILE")
     command.add_argument("--output", "-o", required=True, metavar="PICTURE")
     command = add("compare", "put two saved results side by side")
-    command.add_argument("a")
-    command.add_argument("b")
+    command.add_argument("a", help="the reference: .json or .npz, also of run all")
+    command.add_argument("b", help="what is held against it")
 
     kernels = commands.add_parser("kernels", help="build kernels", allow_abbrev=False)
     jobs = kernels.add_subparsers(metavar="COMMAND", required=True)
@@ -175,9 +190,11 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     command.set_defaults(job="build")
-    command.add_argument("benchmarks", nargs="*", metavar="BENCHMARK")
-    command.add_argument("--exchange", default="pcie")
-    command.add_argument("--device")
+    command.add_argument(
+        "benchmarks", nargs="*", metavar="BENCHMARK", help="default: all"
+    )
+    command.add_argument("--exchange", default="pcie", help="default: pcie")
+    command.add_argument("--device", help="index or part of the name; see devices")
     command.add_argument(
         "--output",
         "-o",
@@ -186,7 +203,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         help="default: the current folder",
     )
     command.add_argument("--target", help="for a board: intel or xilinx")
-    command.add_argument("--board", default="520n", help="with --target")
+    command.add_argument("--board", default="520n", help="with --target; default: 520n")
     command.add_argument("--platform", help="what the compiler calls the board")
     command.add_argument(
         "--print", action="store_true", help="with --target: say what to run"
@@ -223,7 +240,10 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
     command.add_argument("--device", help="index or part of the name; see devices")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(
-        "--timeout", type=float, default=600, help="of the ranks it starts [s]"
+        "--timeout",
+        type=float,
+        default=600,
+        help="longest time of the ranks it starts [s]; default: 600",
     )
     command.add_argument("--events", action="store_true", help=argparse.SUPPRESS)
 
@@ -261,14 +281,17 @@ def _add_parameters_of_all(command: _Parser) -> None:
 def _add_knobs(command: _Parser) -> None:
     from hpccfpga import _core
 
-    knobs = {
-        entry["name"]: entry
-        for name, _ in _core.components("bench")
-        for entry in _core.parameters(name)
-        if entry["macro"] is not None or entry["name"] in ("shape", "replications")
-    }
-    for entry in knobs.values():
-        _add_parameter(command, entry)
+    knobs: dict[str, dict[str, _core._Parameter]] = {}
+    for name, _ in _core.components("bench"):
+        for entry in _core.parameters(name):
+            if entry["macro"] or entry["name"] in ("shape", "replications"):
+                knobs.setdefault(entry["name"], {})[name] = entry
+    for owners in knobs.values():
+        entry, *_ = owners.values()
+        told = {(e["summary"], e["default"]) for e in owners.values()}
+        summary, default = told.pop() if len(told) == 1 else ("see list", "its own")
+        text = f"{', '.join(owners)}: {summary}"
+        _add_parameter(command, {**entry, "summary": text, "default": default})
 
 
 def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
@@ -284,8 +307,9 @@ def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
 
 
 def option(name: str) -> str:
-    """Option of a parameter."""
-    return f"--{name.replace('_', '-')}"
+    """Option of a parameter: --loop-upper; of one benchmark's: --b_eff.loop-upper."""
+    benchmark, dot, own = name.rpartition(".")
+    return f"--{benchmark}{dot}{own.replace('_', '-')}"
 
 
 def given(options: Options) -> dict[str, str]:

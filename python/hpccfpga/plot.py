@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +89,9 @@ def plot(
                 _draw(axis, result, name, at, look, half)
             if scaled:
                 _draw_expected(axis, result, name, look["color"])
-        for part in () if scaled else (name for name in result.parts if name in parts):
-            _draw_part(axes[0], result, part, at, look["color"], half)
+        drawn = [] if scaled else [name for name in result.parts if name in parts]
+        for side, part in zip(cycle(("bottom", "top")), drawn, strict=False):
+            _draw_part(axes[0], result, part, at, look["color"], half, side)
     if scaled:
         _draw_ideal(axes, results)
 
@@ -131,6 +133,16 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ending = picture_format(path)
     with replacing(path) as file:
         figure.savefig(file, format=ending, dpi=150)
+
+
+def _title(results: Sequence[Result]) -> str:
+    """Benchmarks, each with the operation that was looked at on numbers of ranks."""
+    titles = []
+    for result in results:
+        names = [n for n in result.labels if result[n].dtype.kind == "U"][:1]
+        words = [str(result[n][-1]) for n in names if n != result.labels[0]]
+        titles.append(" ".join([result.benchmark, *words]))
+    return ", ".join(dict.fromkeys(titles))
 
 
 def _figure(path: Any, ax: Sequence[Axes] | None) -> tuple[Figure, Sequence[Axes]]:
@@ -262,15 +274,21 @@ def _join(
     if half:
         axis.hlines(values, at - half, at + half, linestyles=style, **look)
     else:
-        mark = "_" if len(at) == 1 else ""  # a line needs two
+        mark = "_" if np.isfinite(values).sum() == 1 else ""  # a line needs two
         axis.plot(at, values, ls=style, marker=mark, ms=14, **look)
 
 
 def _draw_part(
-    axis: Axes, result: Result, name: str, at: np.ndarray, colour: str, half: float
+    axis: Axes,
+    result: Result,
+    name: str,
+    at: np.ndarray,
+    colour: str,
+    half: float,
+    side: str,
 ) -> None:
-    """Draw the time of a part, with its name at the end."""
-    values = result[name] / scaling("s")[1]
+    """Draw the time of a part, with its name at the end; none where it took no time."""
+    values = np.where(result[name] > 0, result[name], np.nan) / scaling("s")[1]
     style = "--" if result.kind == "modelled" else "-"
     _join(axis, at, values, half, style, colour, thin=True)
     axis.annotate(
@@ -278,7 +296,7 @@ def _draw_part(
         (at[-1] + half, values[-1]),
         xytext=(3, 0),
         textcoords="offset points",
-        va="center",
+        va=side,
         fontsize="x-small",
         color=colour,
     )
@@ -326,14 +344,29 @@ def _ticks(axis: Axes, unit: str) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullLocator
 
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    class Minor(LogFormatter):
+        """Where there are few major ticks, in their style."""
+
+        def __call__(self, value: float, place: Any = None) -> str:
+            return _number(value) if super().__call__(value, place) else ""
+
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
     if axis.get_yscale() == "log":
-        axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+        axis.yaxis.set_minor_formatter(Minor(minor_thresholds=(2, 0.5)))
     if unit == "B" and axis.get_xscale() == "log":
         low, high = axis.get_xlim()
         axis.xaxis.set_major_locator(LogLocator(base=4 if high < 4**6 * low else 16))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: _bytes(size)))
+
+
+def _number(value: float) -> str:
+    """Text of a tick; powers of ten where there would be many zeros."""
+    if value == 0 or 1e-4 < abs(value) < 1e6:
+        return f"{value:g}"
+    digit, _, power = f"{value:.0e}".partition("e")
+    factor = "" if digit == "1" else rf"{digit} \cdot "
+    return f"${factor}10^{{{int(power)}}}$"
 
 
 def _bytes(size: float) -> str:
@@ -368,6 +401,7 @@ def _legend(
     if own:
         figure.legend(
             handles=handles,
+            title=_title(results),
             loc="outside upper center",
             ncols=min(len(handles), 3 if len(results) == 1 else 2),
             frameon=False,

@@ -14,7 +14,7 @@ from hpccfpga.tables import digits, scaling
 Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
 
-_WIDTH = 18
+_WIDTH = 20
 
 
 class Progress:
@@ -42,7 +42,7 @@ class Progress:
 
     def __call__(self, point: int, n_points: int, row: Mapping[str, Any]) -> None:
         """Show that `point` is done; SI units, names as in a result's columns."""
-        if point == 0 and not self.rows:
+        if point == 0:
             self.write(f"{self.title} ...")
         if point == 0 and self.rows:
             self.write("".join(name.rjust(_WIDTH) for name in self._shown(row)))

@@ -146,6 +146,10 @@ class Result:
         """One line."""
         return f"<Result {self._headline()}>"
 
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
     @property
     def units(self) -> dict[str, str]:
         """Unit of each column."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hpccfpga import _core
 
@@ -113,32 +114,35 @@ def plot_topology(
     matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
-    from matplotlib.patches import FancyArrowPatch
 
     figure = Figure(figsize=(6, 6), layout="constrained")
     axis = figure.add_subplot(aspect="equal", frame_on=False, xticks=[], yticks=[])
     axis.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5))
     axis.set_title(f"{os.fspath(topology)}, {ranks} ranks")
-    place = [
-        (math.sin(2 * math.pi * r / ranks), math.cos(2 * math.pi * r / ranks))
-        for r in range(ranks)
-    ]
+    angles = 2 * np.pi * np.arange(ranks) / ranks
+    place = np.stack([np.sin(angles), np.cos(angles)], axis=1)
+    along = np.linspace(0, 1, 51)[:, None]
     for link in links(topology, ranks=ranks, ports=ports):
         start, end = (link.rank, link.port), (link.to_rank, link.to_port)
         if start > end:
             continue
-        bend = 0.12 * (1 + link.port)
         here, there = place[link.rank], place[link.to_rank]
         if link.rank == link.to_rank:
-            bend, there = 1.5 + bend, (here[0] + 0.06, here[1] + 0.06)
-        axis.add_patch(
-            FancyArrowPatch(
-                here, there, connectionstyle=f"arc3,rad={bend}", color="#0072B2"
-            )
-        )
-        for (x, y), (u, v), port in ((here, there, start[1]), (there, here, end[1])):
-            near = (0.8 * x + 0.2 * u, 0.8 * y + 0.2 * v + 0.05 * (port - 1.5))
-            axis.annotate(str(port), near, fontsize=7, color="#555555")
+            radius, turn = 0.05 * (2 + link.port), 2 * np.pi * along
+            aside = np.array([here[1], -here[0]])
+            curve = (1 + radius - radius * np.cos(turn)) * here
+            curve += radius * np.sin(turn) * aside
+        else:
+            bend = 0.12 * (1 + link.port) * np.array([1, -1])
+            middle = (here + there) / 2 + bend * (there - here)[::-1]
+            curve = (1 - along) ** 2 * here + along**2 * there
+            curve += 2 * along * (1 - along) * middle
+        axis.plot(*curve.T, color="#0072B2", zorder=1)
+        for port, at in ((start[1], curve[9]), (end[1], curve[-10])):
+            axis.annotate(
+                str(port), at, fontsize=7, ha="center", va="center",
+                bbox={"boxstyle": "square,pad=0.15", "fc": "white", "ec": "none"},
+            )  # fmt: skip
     for rank, (x, y) in enumerate(place):
         axis.annotate(
             str(rank), (x, y), ha="center", va="center",

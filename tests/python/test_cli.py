@@ -24,8 +24,9 @@ def test_run_writes_what_was_asked_for(call, tmp_path):
     code, out, err = call("run", "b_eff", *SMALL, *files, f"--plot={tmp_path}/r.png")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split()[:3] == ["message", "size", "[B]"]
-    assert [line.split()[0] for line in lines[1:3]] == ["1", "64"]
+    assert lines[0] == "b_eff pcie ..."
+    assert lines[1].split()[:3] == ["message", "size", "[B]"]
+    assert [line.split()[0] for line in lines[2:4]] == ["1", "64"]
     assert any(line.startswith("b_eff ") and "GB/s" in line for line in lines)
     result = hf.Result.from_json(tmp_path / "r.json")
     assert result.verified
@@ -303,6 +304,7 @@ def test_a_reader_that_leaves(ranks, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
+        assert process.stdout.readline().startswith("b_eff pcie")
         assert "message size" in process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
@@ -321,9 +323,9 @@ def test_lines_come_one_by_one_through_a_pipe(under_mpirun):
     ) as process:
         came = [time.monotonic() for _ in process.stdout]
     assert process.returncode == 0
-    # After the heading, a line per point: 8,000 steps of over 3 us apart.
-    assert came[2] - came[1] > 0.02
+    # After two of heading, a line per point: 8,000 steps of over 3 us apart.
     assert came[3] - came[2] > 0.02
+    assert came[4] - came[3] > 0.02
 
 
 @pytest.mark.parametrize("code", [0, 1])

@@ -1,5 +1,7 @@
 """Every benchmark over every exchange on every device that can run it, does."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,14 @@ def test_a_size_beyond_memory_is_refused_with_the_largest_that_fits():
         pytest.skip(f"{device['name']} has room for every size that b_eff accepts")
     with pytest.raises(MemoryError, match="the largest size is"):
         hpccfpga.run("b_eff", exchange="pcie", sizes=[1, 1 << 31])
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_docs_name_every_knob_and_figure(benchmark):
+    docs = Path(__file__).parents[2] / "docs"
+    knobs = (docs / "kernels.md").read_text()
+    for entry in _core.parameters(benchmark):
+        assert entry["macro"] is None or f"`{entry['macro']}`" in knobs
+    figures = (docs / "units.md").read_text()
+    for name in _core.quantities(benchmark)["figures"]:
+        assert f"**{name}**" in figures

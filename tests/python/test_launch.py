@@ -95,7 +95,8 @@ def test_one_rank_and_progress(capfd):
     result = hf.launch("b_eff", ranks=1, exchange="host", progress=True, **SMALL)
     assert result.ranks == 1
     out, err = capfd.readouterr()
-    assert len(out.splitlines()) == 3
+    assert len(out.splitlines()) == 4
+    assert out.startswith("b_eff host, 1 rank ...\n")
     assert err == ""
 
 

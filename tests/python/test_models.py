@@ -176,6 +176,8 @@ def test_a_result_that_is_no_calibration_is_refused():
         model("b_eff", exchange="pcie", calibration=calibration(), board="520n")
     with pytest.raises(LookupError, match="'channel' from a calibration; known: pcie"):
         model("b_eff", exchange="channel", calibration=calibration())
+    with pytest.raises(LookupError, match="gemm takes a calibration; known: b_eff"):
+        model("gemm", calibration=calibration())
     with pytest.raises(ValueError, match="no input clock here; known: none"):
         model("b_eff", exchange="host", calibration=calibration(), clock=1)
 

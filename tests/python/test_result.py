@@ -337,6 +337,17 @@ def test_compare_says_when_rates_count_different_work():
     counts, caveat = compare(a, b).notes
     assert counts.endswith("1 of a rank's messages in a, 2 in b, one per replication")
     assert caveat == "b: latency is not verified"
+    b.ranks = 4  # as the replications, but first of all
+    assert compare(a, b).notes[0].endswith("as in a: a is of 2 ranks, b of 4")
+
+
+def test_results_print_their_table_and_show_one_line():
+    a = measured()
+    c = compare(a, a)
+    assert (str(a), str(c)) == (a.table(), c.table())
+    assert repr(a).startswith("<Result b_eff, measured")
+    assert repr(c).startswith("<Comparison b_eff: measured pcie")
+    assert "\n" not in repr(a) + repr(c)
 
 
 def test_compare_takes_results_only():

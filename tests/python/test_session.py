@@ -110,9 +110,10 @@ def test_progress_is_told_point_by_point(capsys):
     assert told[1][2].keys() >= {"message_size", "bandwidth", "time", "verified"}
     hf.run("b_eff", **SMALL, progress=True)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
-    assert "message size [B]" in lines[0]
-    assert lines[3].split()[0] == "1000"
+    assert len(lines) == 5
+    assert lines[0] == "b_eff pcie ..."
+    assert "message size [B]" in lines[1]
+    assert lines[4].split()[0] == "1000"
 
 
 def test_an_error_in_progress_leaves_a_usable_session():

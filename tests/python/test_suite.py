@@ -31,8 +31,7 @@ def tiny():
 
 def options():
     return [
-        f"--{name.replace('_', '-')}.{key.replace('_', '-')}="
-        + ",".join(map(str, np.atleast_1d(value)))
+        f"--{name}.{key.replace('_', '-')}=" + ",".join(map(str, np.atleast_1d(value)))
         for name, params in tiny().items()
         for key, value in params.items()
     ]
@@ -220,7 +219,7 @@ def test_exit_codes(errors, code):
         (["--save-calibration=c"], "run all takes no --save-calibration"),
         (["--plot=a.png"], "run all takes no --plot"),
         (["--sizes=1"], "all has no parameter --sizes; known: --reps, "),
-        (["--b-eff.colour=1"], "all has no parameter --b-eff.colour; known: "),
+        (["--b_eff.colour=1"], "all has no parameter --b_eff.colour; known: "),
         (["--json=gone/s.json"], "cannot write gone/s.json"),
         (["--exchange=wifi"], 'no exchange scheme "wifi"'),
         (["--model=cardboard"], "no board 'cardboard'"),
