@@ -163,7 +163,7 @@ class Comparison:
         return found
 
     def _why(self, work: float) -> str:
-        """Say in words if ranks or replications explain that b counts `work` times a."""
+        """Say in words if ranks or replications explain `work`, that of b over a."""
         ranks = self.b.ranks / self.a.ranks
         if abs(work / ranks - 1) <= 0.01:
             return f": a is of {self.a.ranks} ranks, b of {self.b.ranks}"

@@ -127,7 +127,7 @@ class _Work:
         (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
         self.labelled = entry["kind"] == "ints"  # a label of the points holds it
         self.low = entry["low"]
-        self.value = _one(self.name, params.get(self.name), entry["default"])
+        self.value = _one(benchmark, self.name, params.get(self.name))
         grows, shrinks = 1 / power, -1 / power
         self.power = {
             ("weak", False): 0.0,
@@ -211,18 +211,10 @@ def _counts(ranks: Iterable[int]) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _one(name: str, given: Any, default: str) -> int:
-    """Return the one value of a parameter, which may come as text or in a list."""
-    values = default.split(",")[-1:] if given is None else given
-    if isinstance(values, str):
-        values = values.split(",")
-    values = np.atleast_1d(np.asarray(values)).tolist()
-    if len(values) != 1:
+def _one(benchmark: str, name: str, given: Any) -> int:
+    """Return the one value of a parameter; where none is given, the last of a run's."""
+    values = _core.values(benchmark, {} if given is None else {name: given})[name]
+    values = values if isinstance(values, list) else [values]
+    if given is not None and len(values) != 1:
         raise ValueError(f"{name}: scaling takes one, not {len(values)}")
-    try:
-        value = float(values[0])
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: {values[0]!r} is not a number") from None
-    if not value.is_integer():
-        raise ValueError(f"{name}: {values[0]} is not an integer")
-    return int(value)
+    return int(values[-1])

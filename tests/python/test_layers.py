@@ -81,7 +81,8 @@ def test_first_line_says_what_the_file_is(path):
 @pytest.mark.parametrize("path", SOURCES + KERNELS, ids=lambda p: p.name)
 def test_files_stay_short(path):
     lines = len(path.read_text().splitlines())
-    limit = 160 if path.suffix == ".h" else 460
+    header = 120 if path in SOURCES else 160  # kernels' headers hold code
+    limit = header if path.suffix == ".h" else 460
     assert lines <= limit, f"{path.name} has {lines} lines: split it"
 
 

@@ -108,7 +108,7 @@ def test_without_a_size_the_last_of_a_run_is_taken(launched):
         ({"mode": "lazy"}, ValueError, "mode: 'lazy' is not one of weak, strong"),
         ({"sizes": [1, 2]}, ValueError, "sizes: scaling takes one, not 2"),
         ({"sizes": 1.5}, ValueError, "sizes: 1.5 is not an integer"),
-        ({"sizes": "x"}, ValueError, "sizes: 'x' is not a number"),
+        ({"sizes": "x"}, ValueError, 'sizes: "x" is not a number'),
         ({"sizes": 1, "mode": "strong"}, ValueError, "sizes: 1 cannot be shared by 2"),
         ({"board": "cardboard"}, LookupError, "no board 'cardboard'; known: 520n"),
         ({"benchmark": "linpack"}, LookupError, 'no benchmark "linpack"; known: b_eff'),
