@@ -1,11 +1,11 @@
 """PTRANS beside plain C: kernels, host-side overhead, exchange, verification.
 
-On one rank the kernels run against a blocked C = B + A^T on as many threads
-(`ptrans_yardstick.c`); on two and four ranks the exchange against copying and sending
-the same bytes, within the same step in plain C (`ptrans_exchange.c`): on a grid of
-2 x 2 two ranks have no partner, and what they add meanwhile takes cores and memory from
-those that exchange, in both programs. What the exchange alone takes in C is printed
-beside it. Interleaved rounds, medians. Ends with 1 when a target is missed.
+On one rank the kernels run against a blocked C = B + A^T on as many threads, blocks
+and tiles alike (`ptrans_yardstick.c`); on two and four ranks the exchange against
+copying and sending the same bytes, within the same step in plain C
+(`ptrans_exchange.c`): on a grid of 2 x 2 two ranks have no partner, and what they add
+meanwhile takes cores and memory from those that exchange, in both programs. What the
+exchange alone takes in C is printed beside it. Interleaved rounds, medians. Ends with 1 when a target is missed.
 """
 
 import argparse
