@@ -1,19 +1,21 @@
 /* randomaccess_yardstick.c - RandomAccess as a plain loop: the rate to compare with.
  *
  * cc -O3 -march=native -pthread -o randomaccess_yardstick benchmarks/randomaccess_yardstick.c
- * randomaccess_yardstick WORDS REPETITIONS THREADS
+ * randomaccess_yardstick WORDS REPETITIONS THREADS [GENERATORS DISTANCE]
  *
  * Prints the best rate of all threads together [1/s]. Each thread makes its share of the 4
  * updates per word of one table; an update that two threads make at once may get lost, which
- * nobody looks at.
+ * nobody looks at. With GENERATORS, one thread: they feed one update at a time through a
+ * shift register, which they enter DISTANCE slots apart, as in randomaccess_memory.cl.
  */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 256 };
+enum { MOST_THREADS = 256, MOST_GENERATORS = 256, MOST_SLOTS = 16384 };
 
 static uint64_t words, updates; /* of the table, of a thread */
 static uint64_t *table;
@@ -43,6 +45,30 @@ static void *share(void *context) {
     return NULL;
 }
 
+/* A number that finds its slot taken waits; 0 is an empty slot. */
+static void shifted(size_t n, size_t distance) {
+    uint64_t numbers[MOST_GENERATORS], left[MOST_GENERATORS], slots[MOST_SLOTS] = {0};
+    size_t n_slots = (n - 1) * distance + 1;
+    for (size_t r = 0; r < n; r++) {
+        left[r] = 4 * words / n;
+        numbers[r] = number(1 + r * left[r]);
+    }
+    for (uint64_t applied = 0; applied < 4 * words;) {
+        memmove(slots, slots + 1, (n_slots - 1) * sizeof *slots);
+        slots[n_slots - 1] = 0;
+        for (size_t r = 0; r < n; r++)
+            if (left[r] > 0 && !slots[r * distance]) {
+                slots[r * distance] = numbers[r];
+                numbers[r] = next(numbers[r]);
+                left[r]--;
+            }
+        if (slots[0]) {
+            table[slots[0] & (words - 1)] ^= slots[0];
+            applied++;
+        }
+    }
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -52,12 +78,16 @@ static double now(void) {
 int main(int argc, char **argv) {
     uint64_t starts[MOST_THREADS];
     pthread_t threads[MOST_THREADS];
-    int reps = argc == 4 ? atoi(argv[2]) : 0, n = argc == 4 ? atoi(argv[3]) : 0;
-    words = argc == 4 ? strtoull(argv[1], NULL, 10) : 0;
+    int reps = argc > 3 ? atoi(argv[2]) : 0, n = argc > 3 ? atoi(argv[3]) : 0;
+    size_t generators = argc > 5 ? strtoull(argv[4], NULL, 10) : 0;
+    size_t distance = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
+    words = argc > 3 ? strtoull(argv[1], NULL, 10) : 0;
     table = malloc(words * sizeof *table);
     if (words < 2 || words & (words - 1) || reps < 1 || n < 1 || n > MOST_THREADS ||
-        !table) {
-        fprintf(stderr, "usage: %s WORDS REPETITIONS THREADS, a power of two first\n",
+        generators > MOST_GENERATORS || distance < 1 || distance > 64 || !table) {
+        fprintf(stderr,
+                "usage: %s WORDS REPETITIONS THREADS [GENERATORS DISTANCE], a power of "
+                "two first\n",
                 argv[0]);
         return 2;
     }
@@ -69,11 +99,14 @@ int main(int argc, char **argv) {
     double best = 0;
     for (int rep = 0; rep < reps; rep++) {
         double start = now();
-        for (int i = 1; i < n; i++)
+        for (int i = 1; i < n && !generators; i++)
             if (pthread_create(&threads[i], NULL, share, &starts[i]) != 0)
                 return 1;
-        share(&starts[0]);
-        for (int i = 1; i < n; i++)
+        if (generators)
+            shifted(generators, distance);
+        else
+            share(&starts[0]);
+        for (int i = 1; i < n && !generators; i++)
             pthread_join(threads[i], NULL);
         double rate = (double)updates * n / (now() - start);
         best = rate > best ? rate : best;

@@ -77,6 +77,28 @@ def test_each_fault_is_seen(tmp_path, old, new):
     assert np.isnan(r["flops"]).all(), "no rate for wrong data"
 
 
+def test_same_seed_same_data(tmp_path):
+    """An error in proportion to a number tells the number."""
+    path = broken(tmp_path, "fft_ndrange", LOOP, LOOP + " y[77] *= 1.01f;")
+
+    def error(seed):
+        with pytest.warns(UserWarning, match="wrong data"):
+            r = hf.run("fft", exchange="pcie", kernel=path, seed=seed, **SMALL)
+        return r["error"].tolist()
+
+    assert error(7) == error(7) != error(8)
+
+
+def test_a_binary_whose_knobs_contradict_the_request(tmp_path, monkeypatch):
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
+    assert hf.run("fft", exchange="pcie", **SMALL).verified
+    (binary,) = tmp_path.glob("*.bin")
+    r = hf.run("fft", exchange="pcie", kernel=binary, batch=5, reps=1)
+    assert r.parameters["log_size"] == SMALL["log_size"]
+    with pytest.raises(ValueError, match="log_size"):
+        hf.run("fft", exchange="pcie", kernel=binary, log_size=9)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -85,6 +85,14 @@ def test_any_size_verifies(params):
     assert (r["inner"] == 1).all()
 
 
+def test_same_seed_same_data(session):
+    """Rounding errors are those of the data."""
+    first, again, other = (
+        session.run("gemm", seed=seed, **SMALL)["error"].tolist() for seed in (7, 7, 8)
+    )
+    assert first == again != other
+
+
 def test_flops_are_those_of_all_sizes(session):
     r = session.run("gemm", **SMALL)
     assert r.columns["matrix_size"].values.tolist() == SMALL["sizes"]

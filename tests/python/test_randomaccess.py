@@ -132,6 +132,29 @@ def test_the_largest_size_that_fits_is_a_power_of_two():
     assert memory / 2 < 8 * most <= memory
 
 
+def test_same_seed_same_data(broken):
+    """The words tell which of them the kernel spoils."""
+    fault = "for (uint i = 0; low == 0 && i < 4096; i++) table[i] ^= table[i] % 3 == 0;"
+    path = broken("randomaccess_ndrange", END, f"{fault} {END}")
+
+    def spoilt(seed):
+        with pytest.warns(hpccfpga.VerificationWarning):
+            result = run(device="opencl", sizes=[MILLION], kernel=path, seed=seed)
+        return result["error_rate"].tolist()
+
+    assert spoilt(7) == spoilt(7) != spoilt(8)
+
+
+def test_a_binary_whose_knobs_contradict_the_request(tmp_path, monkeypatch):
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
+    small = {"device": "opencl", "sizes": [1024]}
+    assert run(rng_count_log=3, **small).verified
+    (binary,) = tmp_path.glob("*.bin")
+    assert run(kernel=binary, **small).parameters["rng_count_log"] == 3
+    with pytest.raises(ValueError, match="rng_count_log"):
+        run(kernel=binary, rng_count_log=4, **small)
+
+
 def test_any_seed_verifies():
     assert run(device="host", sizes=[4096], seed=7).verified
 

@@ -113,6 +113,20 @@ def test_each_operation_is_checked_by_itself(session, tmp_path):
     assert r["verified"].tolist() == [True, False, False, False]
 
 
+def test_same_seed_same_data(session, tmp_path):
+    """The elements tell which results the kernel spoils."""
+    path = tmp_path / "spoilt.cl"
+    after = "for (uint i = 0; i < 4096; i++) if (one[i] > 100) out[i] = 0;"
+    path.write_text(BROKEN.format(shape="ndrange", before="", after=after))
+
+    def spoilt(seed):
+        with pytest.warns(hf.VerificationWarning):
+            r = session.run("stream", kernel=path, seed=seed, **SMALL | {"steps": 1})
+        return r["error"].tolist()
+
+    assert spoilt(7) == spoilt(7) != spoilt(8)
+
+
 def test_a_size_that_does_not_divide(session):
     with pytest.raises(ValueError, match=r"1000 is not a multiple .* 64; the next"):
         session.run("stream", size=1000, replications=4)
