@@ -5,7 +5,8 @@ and tiles alike (`ptrans_yardstick.c`); on two and four ranks the exchange again
 copying and sending the same bytes, within the same step in plain C
 (`ptrans_exchange.c`): on a grid of 2 x 2 two ranks have no partner, and what they add
 meanwhile takes cores and memory from those that exchange, in both programs. What the
-exchange alone takes in C is printed beside it. Interleaved rounds, medians. Ends with 1 when a target is missed.
+exchange alone takes in C is printed beside it. Interleaved rounds, medians. Ends with 1
+when a target is missed.
 """
 
 import argparse

@@ -3,8 +3,9 @@
 Each row runs a benchmark by hpccfpga and a yardstick, a C program of this folder, in
 interleaved rounds on the same number of threads, and compares the medians. Rows of
 `verification` hold, at the default sizes, what a sample takes against what checking it
-takes, at the point where that is dearest. Ends with 1 when a target is missed. A row
-without a target is recorded only.
+takes, at the point where that is dearest. Rows of `published` compare the pipelines
+with the published suite's kernels, given a checkout of it (--published). Ends with 1
+when a target is missed. A row without a target is recorded only.
 """
 
 import argparse
@@ -37,14 +38,17 @@ class Row:
     options : str
         Command line of ``hpccfpga run``, after the benchmark's name.
     yardstick : str
-        Command line of ``<benchmark>_yardstick``; {threads} stands for their number. It
-        prints one number, its best rate in the unit of the figure.
+        Command line of the program; {threads} stands for their number, {published} for
+        the published suite's folder. It prints one number, its best rate in the unit of
+        the figure.
     target : float or None
         Least ratio, ours over the yardstick's.
     threads : int
         Of both sides; 0: all cores.
     libraries : str
         What the yardstick is linked with.
+    program : str
+        Its name, without ``_yardstick``; "": that of the benchmark.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Row:
     target: float | None = None
     threads: int = 0
     libraries: str = ""
+    program: str = ""
 
     @property
     def benchmark(self) -> str:
@@ -149,6 +154,33 @@ ROWS = [
         threads=1,
         libraries="-lopenblas",
     ),
+    Row(
+        "stream published",
+        "triad",
+        "--shape pipeline --size 16777216 --steps 1 --reps 10",
+        "stream {published} 16777216 10",
+        threads=1,
+        libraries="-lOpenCL",
+        program="published",
+    ),
+    Row(
+        "randomaccess published",
+        "updates",
+        "--shape pipeline --sizes 1048576 --reps 3",
+        "randomaccess {published} 1048576 3",
+        threads=1,
+        libraries="-lOpenCL",
+        program="published",
+    ),
+    Row(
+        "gemm published",
+        "flops",
+        "--shape pipeline --sizes 512 --reps 10",
+        "gemm {published} 512 10",
+        threads=1,
+        libraries="-lOpenCL",
+        program="published",
+    ),
 ]
 
 
@@ -162,12 +194,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", help="words of their names; default: all")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--device", help="as for hpccfpga run")
+    parser.add_argument(
+        "--published", metavar="FOLDER", help="of https://github.com/pc2/HPCC_FPGA"
+    )
     return parser.parse_args()
 
 
 def build(row: Row, folder: Path) -> Path:
     """Compile the row's yardstick."""
-    source = HERE / f"{row.benchmark}_yardstick.c"
+    source = HERE / f"{row.program or row.benchmark}_yardstick.c"
     program = folder / source.stem
     libraries = [*row.libraries.split(), "-lm"]
     output(["cc", *FLAGS, str(source), "-o", str(program), *libraries])
@@ -182,7 +217,8 @@ def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, b
     ours = [sys.executable, "-m", "hpccfpga", "run", row.benchmark]
     ours += [*row.options.split(), "--json", str(path)]
     ours += ["--device", options.device] if options.device else []
-    theirs = [str(build(row, folder)), *row.yardstick.format(threads=threads).split()]
+    words = row.yardstick.format(threads=threads, published=options.published)
+    theirs = [str(build(row, folder)), *words.split()]
     rates: tuple[list[float], list[float]] = ([], [])
     for _ in range(options.rounds):
         output(ours, **limits)
@@ -225,7 +261,12 @@ def check(
 def main() -> int:
     """Compare the rows; 0 when every target is met."""
     options = arguments()
-    rows = [row for row in ROWS if all(word in row.name for word in options.rows)]
+    rows = [
+        row
+        for row in ROWS
+        if all(word in row.name for word in options.rows)
+        and (options.published or row.program != "published")
+    ]
     heads = (
         f"{'threads':>8}{'hpccfpga':>12}{'yardstick':>12}{'ratio':>16}{'target':>10}"
     )
