@@ -27,8 +27,11 @@ from hpccfpga.progress import progress as make_progress
 from hpccfpga.result import Result
 from hpccfpga.session import warn
 
-EVENT = "\x1e"
-"""Opens a line of JSON by which rank 0 tells of a point or an error (RFC 7464)."""
+EVENTS = "HPCCFPGA_EVENTS"
+"""Names the pipe in which rank 0 tells of points and errors, a line of JSON each.
+
+By way of mpirun and its terminals they come seconds late where all cores spin.
+"""
 
 RANKS_PER_CORE = 64
 """Ranks that are started here at most, per core of this machine."""
@@ -165,7 +168,8 @@ def start(
         files = [
             f"{option}={path}" for option, path in zip(outputs, paths, strict=True)
         ]
-        with _Job([*command, "--events", *files], ranks, timeout, watch) as job:
+        pipe = Path(folder, "events")
+        with _Job([*command, "--events", *files], ranks, timeout, watch, pipe) as job:
             job.wait()
         if job.killed or job.error or not all(path.exists() for path in paths):
             job.blame()
@@ -184,6 +188,7 @@ class _Job:
         ranks: int,
         timeout: float,
         watch: Callback | None,
+        events: Path,
     ) -> None:
         self.timeout = timeout
         self.watch = watch
@@ -191,12 +196,16 @@ class _Job:
         self.lines: list[str] = []  # by ranks, on standard error
         self.error: dict[str, str] = {}  # what rank 0 says that all ranks raised
         program = [sys.executable, "-m", "hpccfpga", *arguments]
+        command = [*_mpirun(), "-n", str(ranks), *program]
         environment = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
         # In case that we are killed, mpirun has a deadline of its own.
+        os.mkfifo(events)
+        self.events = os.open(events, os.O_RDWR | os.O_NONBLOCK)  # so it never ends
+        environment[EVENTS] = str(events)
         environment["MPIEXEC_TIMEOUT"] = str(math.ceil(min(timeout, 1e9) + 10))
         self.mark = new_mark()
         self.process = subprocess.Popen(
-            [*_mpirun(), "-n", str(ranks), *program],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -213,6 +222,7 @@ class _Job:
         for pipe in (self.process.stdout, self.process.stderr):
             assert pipe is not None
             pipe.close()
+        os.close(self.events)
 
     def wait(self) -> None:
         """Pass on what the ranks say until all have ended."""
@@ -222,7 +232,8 @@ class _Job:
                 assert pipe is not None
                 os.set_blocking(pipe.fileno(), False)
                 selector.register(pipe, selectors.EVENT_READ, [b""])
-            while selector.get_map():
+            selector.register(self.events, selectors.EVENT_READ, [b""])
+            while len(selector.get_map()) > 1:
                 for key, _ in selector.select(0.2):
                     if not self._read(key.fd, key.data):
                         selector.unregister(key.fileobj)
@@ -230,6 +241,7 @@ class _Job:
                     end = min(end, time.monotonic() + GRACE)
                 if time.monotonic() > end:
                     break
+            self._read(self.events, selector.get_key(self.events).data)
         if self.process.poll() is None and time.monotonic() > end:
             raise _core.Error(
                 f"no result after {self.timeout:g} s: the ranks were stopped"
@@ -275,25 +287,21 @@ class _Job:
             lines.append(rest[0])
         for line in lines:
             text = line.decode(errors="replace").rstrip("\r")
-            self._line(text, fd == self.process.stderr.fileno())
+            if fd == self.events:
+                self._event(json.loads(text))
+            else:
+                self._line(text, fd == self.process.stderr.fileno())
         return bool(data)
 
     def _line(self, text: str, error: bool) -> None:
         bare = _TAG.sub("", text)
-        _, is_event, event = bare.partition(EVENT)
         if bare == text:
             self.said.append(text)
-        elif is_event:
-            self._event(event)
         elif error and (_debug() or not _LIBRARY_NOISE.match(bare)):
             self.lines.append(bare)
             print(bare, file=sys.stderr, flush=True)
 
-    def _event(self, text: str) -> None:
-        try:
-            event = json.loads(text)
-        except ValueError:  # torn by another rank's output
-            return
+    def _event(self, event: list[Any]) -> None:
         if len(event) == 1:
             self.error = event[0]
         elif self.watch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import hpccfpga
 from hpccfpga import _core, models
 from hpccfpga.errors import about, under_mpi
-from hpccfpga.launch import EVENT, start
+from hpccfpga.launch import EVENTS, start
 from hpccfpga.options import (
     COMMON,
     SHARED,
@@ -118,7 +117,12 @@ class _Watch:
 
 def tell(*event: object) -> None:
     """Tell the process that started mpirun, in one write."""
-    os.write(sys.stdout.fileno(), f"{EVENT}{json.dumps(event)}\n".encode())
+    pipe = os.open(os.environ[EVENTS], os.O_WRONLY | os.O_NONBLOCK)  # fails without it
+    os.set_blocking(pipe, True)
+    try:
+        os.write(pipe, f"{json.dumps(event)}\n".encode())
+    finally:
+        os.close(pipe)
 
 
 def run(options: Options) -> bool:

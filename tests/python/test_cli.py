@@ -312,11 +312,11 @@ def test_a_reader_that_leaves(ranks, tmp_path):
     assert json.loads((tmp_path / "r.json").read_text())["verified"] is False
 
 
-@pytest.mark.parametrize("under_mpirun", [False, True])
-def test_lines_come_one_by_one_through_a_pipe(under_mpirun):
-    under = [*_mpirun(), "-n", "1"] if under_mpirun else []
+@pytest.mark.parametrize(("mpirun", "ranks"), [(False, 1), (True, 1), (False, 2)])
+def test_lines_come_one_by_one_through_a_pipe(mpirun, ranks):
+    under = [*_mpirun(), "-n", "1"] if mpirun else []
     words = [*under, sys.executable, "-m", "hpccfpga", "run", "b_eff", "--sizes=1,2,4"]
-    slow = ["--reps=10", "--loop-upper=800", "--loop-lower=800"]
+    slow = [f"--ranks={ranks}", "--reps=10", "--loop-upper=800", "--loop-lower=800"]
     buffered = os.environ | {"PYTHONUNBUFFERED": ""}
     with subprocess.Popen(
         [*words, *slow], stdout=subprocess.PIPE, env=buffered
