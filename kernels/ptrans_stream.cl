@@ -29,55 +29,56 @@ typedef union ptrans_packet {
  *  Send: block sources[k] of A as number k of `blocks`, all of them `rounds` times.
  *
  *  Receive: C = B + what comes, in as many blocks. */
-#define PTRANS_PAIR(pair, out, in)                                                   \
-    HF_PORT_OUT(out, pair)                                                           \
-    HF_PORT_IN(in, pair)                                                             \
-    HF_KERNEL ptrans_send_##pair(HF_GLOBAL const HF_REAL *HF_RESTRICT a,             \
-                                 HF_GLOBAL const uint *HF_RESTRICT sources,          \
-                                 uint blocks, ulong rounds HF_OUT(out)) {            \
-        HF_OPEN(out)                                                                 \
-        HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                               \
-        const ulong total = blocks * rounds;                                         \
-        uint block = 0;                                                              \
-        for (ulong n = 0; n <= total; n++) {                                         \
-            const ulong source = n < total ? sources[block] * PTRANS_SIZE : 0;       \
-            for (uint chunk = 0; chunk < PTRANS_CHUNKS; chunk++) {                   \
-                HF_PIPELINE                                                          \
-                ptrans_packet sent;                                                  \
-                HF_UNROLL(PTRANS_LANES)                                              \
-                for (uint l = 0; l < PTRANS_LANES; l++) {                            \
-                    sent.lanes[l] = PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l); \
-                    if (n < total)                                                   \
-                        PTRANS_STORED(tiles[n % 2], chunk, l) =                      \
-                            a[source + chunk * PTRANS_LANES + l];                    \
-                }                                                                    \
-                if (n > 0)                                                           \
-                    HF_SEND(out, sent.packet);                                       \
-            }                                                                        \
-            block = block + 1 < blocks ? block + 1 : 0;                              \
-        }                                                                            \
-        HF_FLUSH(out);                                                               \
-    }                                                                                \
-    HF_HOST_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
-                 HF_VALUE(3, ulong), HF_BUFFER(4))                                   \
-                                                                                     \
-    HF_KERNEL ptrans_recv_##pair(HF_GLOBAL const HF_REAL *HF_RESTRICT b,             \
-                                 HF_GLOBAL HF_REAL *HF_RESTRICT c, uint blocks,      \
-                                 ulong rounds HF_IN(in)) {                           \
-        HF_OPEN(in)                                                                  \
-        for (ulong round = 0; round < rounds; round++)                               \
-            for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {  \
-                HF_PIPELINE                                                          \
-                ptrans_packet got;                                                   \
-                HF_RECV(in, got.packet);                                             \
-                HF_UNROLL(PTRANS_LANES)                                              \
-                for (uint l = 0; l < PTRANS_LANES; l++)                              \
-                    c[chunk * PTRANS_LANES + l] =                                    \
-                        b[chunk * PTRANS_LANES + l] + got.lanes[l];                  \
-            }                                                                        \
-    }                                                                                \
-    HF_HOST_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),  \
-                 HF_VALUE(3, ulong), HF_BUFFER(4))
+#define PTRANS_PAIR(pair, out, in)                                                    \
+    HF_PORT_OUT(out, pair)                                                            \
+    HF_PORT_IN(in, pair)                                                              \
+    HF_STREAM(ptrans_send_##pair)                                                     \
+    (HF_GLOBAL const HF_REAL *HF_RESTRICT a,                                          \
+     HF_GLOBAL const uint *HF_RESTRICT sources, uint blocks,                          \
+     ulong rounds HF_OUT(out)) {                                                      \
+        HF_OPEN(out)                                                                  \
+        HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                                \
+        const ulong total = blocks * rounds;                                          \
+        uint block = 0;                                                               \
+        for (ulong n = 0; n <= total; n++) {                                          \
+            const ulong source = n < total ? sources[block] * PTRANS_SIZE : 0;        \
+            for (uint chunk = 0; chunk < PTRANS_CHUNKS; chunk++) {                    \
+                HF_PIPELINE                                                           \
+                ptrans_packet sent;                                                   \
+                HF_UNROLL(PTRANS_LANES)                                               \
+                for (uint l = 0; l < PTRANS_LANES; l++) {                             \
+                    sent.lanes[l] = PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l);  \
+                    if (n < total)                                                    \
+                        PTRANS_STORED(tiles[n % 2], chunk, l) =                       \
+                            a[source + chunk * PTRANS_LANES + l];                     \
+                }                                                                     \
+                if (n > 0)                                                            \
+                    HF_SEND(out, sent.packet);                                        \
+            }                                                                         \
+            block = block + 1 < blocks ? block + 1 : 0;                               \
+        }                                                                             \
+        HF_FLUSH(out);                                                                \
+    }                                                                                 \
+    HF_STREAM_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint), \
+                   HF_VALUE(3, ulong), HF_BUFFER(4))                                  \
+                                                                                      \
+    HF_STREAM(ptrans_recv_##pair)                                                     \
+    (HF_GLOBAL const HF_REAL *HF_RESTRICT b, HF_GLOBAL HF_REAL *HF_RESTRICT c,        \
+     uint blocks, ulong rounds HF_IN(in)) {                                           \
+        HF_OPEN(in)                                                                   \
+        for (ulong round = 0; round < rounds; round++)                                \
+            for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {   \
+                HF_PIPELINE                                                           \
+                ptrans_packet got;                                                    \
+                HF_RECV(in, got.packet);                                              \
+                HF_UNROLL(PTRANS_LANES)                                               \
+                for (uint l = 0; l < PTRANS_LANES; l++)                               \
+                    c[chunk * PTRANS_LANES + l] =                                     \
+                        b[chunk * PTRANS_LANES + l] + got.lanes[l];                   \
+            }                                                                         \
+    }                                                                                 \
+    HF_STREAM_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint), \
+                   HF_VALUE(3, ulong), HF_BUFFER(4))
 
 PTRANS_PAIR(0, out_0, in_0)
 #if HF_REPLICATIONS > 1
