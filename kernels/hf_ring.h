@@ -95,21 +95,22 @@ static inline void hf_ring_call(hf_word host, int which, hf_word ring, hf_word o
                        "xmm24", "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30",
                        "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7");
 #elif defined(__aarch64__)
-    register hf_word x0 __asm__("x0") = host;
-    register hf_word x1 __asm__("x1") = ring;
-    register hf_word x2 __asm__("x2") = other;
-    register hf_word x3 __asm__("x3") = still;
-    register hf_word x9 __asm__("x9") = ((HF_RING_MEMORY hf_word *)host)[which];
-    __asm__ volatile("blr %4"
-                     : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3), "+r"(x9)
+    hf_word function = ((HF_RING_MEMORY hf_word *)host)[which];
+    __asm__ volatile("mov x0, %0\n\t"
+                     "mov x1, %1\n\t"
+                     "mov x2, %2\n\t"
+                     "mov x3, %3\n\t"
+                     "blr %4"
                      :
-                     : "x4", "x5", "x6", "x7", "x8", "x10", "x11", "x12", "x13", "x14",
-                       "x15", "x16", "x17", "x18", "x30", "cc", "memory", "v0", "v1",
-                       "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-                       "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20",
-                       "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29",
-                       "v30", "v31", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7",
-                       "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15");
+                     : "r"(host), "r"(ring), "r"(other), "r"(still), "r"(function)
+                     : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9",
+                       "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18",
+                       "x30", "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6",
+                       "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15",
+                       "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
+                       "v25", "v26", "v27", "v28", "v29", "v30", "v31", "p0", "p1",
+                       "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11",
+                       "p12", "p13", "p14", "p15");
 #endif
 }
 

@@ -38,6 +38,7 @@ typedef struct turn {
     ucontext_t kernel, bed;
     pthread_cond_t call;
     char *stack;
+    cpu_set_t before; /* where its thread may run when it does not carry */
 } turn;
 
 typedef struct crew {
@@ -49,7 +50,6 @@ typedef struct crew {
     size_t idle;      /* looks in vain, one after the other */
     size_t idle_most; /* of them, before the core is given away */
     cpu_set_t core;   /* of the carrier */
-    cpu_set_t before; /* where its thread was allowed to run */
 } crew;
 
 struct hf_turns {
@@ -80,7 +80,7 @@ static void bed_run(unsigned high, unsigned low) {
     t->called = false;
     bool carries = c->carrier == t;
     pthread_mutex_unlock(&c->lock);
-    if (carries && sched_getaffinity(0, sizeof c->before, &c->before) == 0)
+    if (carries && sched_getaffinity(0, sizeof t->before, &t->before) == 0)
         sched_setaffinity(0, sizeof c->core, &c->core);
     setcontext(&t->kernel);
 }
@@ -170,11 +170,10 @@ static void turn_leave(hf_ring_host *base) {
         for (size_t i = 0; !c->carrier && i < c->size; i++)
             if (c->turns[i].aboard)
                 c->carrier = &c->turns[i];
-        cpu_set_t before = c->before;
         if (c->carrier)
             thread_call(c->carrier);
         pthread_mutex_unlock(&c->lock);
-        sched_setaffinity(0, sizeof before, &before);
+        sched_setaffinity(0, sizeof t->before, &t->before);
         return;
     }
     c->leaver = t;
