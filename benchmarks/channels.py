@@ -5,8 +5,9 @@ Runs b_eff of two ranks over `channel`, with one and with two pairs of kernels, 
 Every figure is a median over rounds, every ratio one of figures of the same round. Ends
 with 1 when a target is missed.
 
-A step of one pair takes each rank two hand-overs of its core between two threads: where
-cores are as few as here, that is the floor, and it is printed.
+With a thread for each kernel, a step of one pair took each rank two hand-overs of its
+core between two threads. Kernels of a rank take turns on one thread instead; how many
+hand-overs a step is worth is printed.
 """
 
 import argparse

@@ -5,6 +5,9 @@
  * HF_PORT_IN(name, number)  declares a port that receives
  * HF_OUT(name), HF_IN(name) last in a kernel's arguments, without a comma in front: the
  *                           ends it uses, which are arguments on some targets only
+ * HF_STREAM(kernel)         starts the definition of a kernel with such ends, in place of
+ *                           HF_KERNEL and its name; HF_STREAM_CALL(kernel, ...) follows it,
+ *                           in place of HF_HOST_CALL
  * HF_OPEN(name)             once per end, before its first packet
  * HF_SEND(name, packet), HF_RECV(name, packet)
  *                           the next packet, when there is room, or one; after an abort
@@ -49,6 +52,8 @@ typedef struct hf_packet {
     channel hf_packet name __attribute__((depth(1), io(HF_IO_IN(number))));
 #define HF_OUT(name)
 #define HF_IN(name)
+#define HF_STREAM(kernel) HF_KERNEL kernel
+#define HF_STREAM_CALL(kernel, ...)
 #define HF_OPEN(name)
 #define HF_SEND(name, packet) write_channel_intel(name, packet)
 #define HF_RECV(name, packet) packet = read_channel_intel(name)
@@ -61,8 +66,10 @@ typedef struct hf_packet {
 #define HF_CHANNEL(name, packets)
 #define HF_PORT_OUT(name, number)
 #define HF_PORT_IN(name, number)
-#define HF_OUT(name) , hls::stream<hf_packet> &name
-#define HF_IN(name)  , hls::stream<hf_packet> &name
+#define HF_OUT(name)      , hls::stream<hf_packet> &name
+#define HF_IN(name)       , hls::stream<hf_packet> &name
+#define HF_STREAM(kernel) HF_KERNEL kernel
+#define HF_STREAM_CALL(kernel, ...)
 #define HF_OPEN(name)
 #define HF_SEND(name, packet) name.write(packet)
 #define HF_RECV(name, packet) packet = name.read()
@@ -77,6 +84,22 @@ typedef struct hf_packet {
 #define HF_PORT_IN(name, number)
 #define HF_OUT(name) , HF_GLOBAL hf_ring *name
 #define HF_IN(name)  , HF_GLOBAL hf_ring *name
+#ifdef HF_HOST
+#define HF_STREAM(kernel)           HF_KERNEL kernel
+#define HF_STREAM_CALL(kernel, ...) HF_HOST_CALL(kernel, __VA_ARGS__)
+#else /* within a kernel that tells the host, whichever way it ends */
+#include "hf_each.h"
+#define HF_STREAM(kernel) static inline void kernel##_body
+#define HF_STREAM_CALL(kernel, ...)                                            \
+    HF_KERNEL kernel(HF_EACH(HF_ARGUMENT, __VA_ARGS__), const ulong hf_host) { \
+        kernel##_body(HF_EACH(HF_NAME, __VA_ARGS__));                          \
+        hf_ring_call(hf_host, HF_RING_LEAVE, 0, 0, 0);                         \
+    }
+#define HF_BUFFER(i)         (HF_GLOBAL void *, hf_argument_##i)
+#define HF_VALUE(i, T)       (const T, hf_argument_##i)
+#define HF_ARGUMENT(T, name) T name
+#define HF_NAME(T, name)     name
+#endif
 #define HF_OPEN(name)                                                            \
     HF_GLOBAL hf_packet *const name##_slots = (HF_GLOBAL hf_packet *)(name + 1); \
     const ulong name##_mask = name->mask;                                        \

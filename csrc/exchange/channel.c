@@ -16,6 +16,7 @@
 #include "exchange.h"
 #include "hf_ring.h"
 #include "pipes.h"
+#include "turns.h"
 
 extern const hf_exchange_ops hf_exchange_channel;
 
@@ -40,6 +41,7 @@ typedef struct channel {
     tap out[MOST_PORTS], in[MOST_PORTS], inner[MOST_PORTS];
     size_t n;
     const hf_stream *streams;
+    hf_turns *turns;
     hf_event *events[HF_LANES_MOST];
 } channel;
 
@@ -136,6 +138,8 @@ static void rings_free(channel *c) {
     }
     c->base.net->ops->unshare(c->base.net, c->shared);
     c->shared = NULL;
+    hf_turns_free(c->turns);
+    c->turns = NULL;
 }
 
 static hf_status tap_make(const channel *c, tap *tap, hf_ring *ring, size_t depth) {
@@ -185,6 +189,7 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
         return HF_OK;
     rings_free(c);
     HF_TRY(memory_check(c, wiring));
+    HF_TRY(hf_turns_new(&c->turns, base->net));
     HF_TRY(base->net->ops->share(base->net, &c->shared, part_bytes(wiring)));
     return taps_make(c, wiring);
 }
@@ -196,12 +201,14 @@ static tap *end_tap(channel *c, const hf_end *end) {
     return &taps[end->index];
 }
 
-static void end_name(channel *c, const char *kernel, const hf_end *end) {
+static void end_take(channel *c, size_t kernel, const hf_end *end) {
     const char *way = end->inner ? "held" : end->sends ? "out" : "in";
     hf_ring *ring = end_tap(c, end)->ring;
     char *name = ring->names[end->sends ? 0 : 1];
+    hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
+    side->host = hf_turns_host(c->turns, kernel);
     snprintf(name, sizeof ring->names[0], "rank %d %.32s %s %d", c->base.net->rank,
-             kernel, way, end->index);
+             c->streams[kernel].name, way, end->index);
 }
 
 /* Emulated, each kernel holds a worker thread while it waits. */
@@ -228,6 +235,7 @@ static hf_status channel_prepare(hf_exchange *base, size_t n,
     if (c->wires)
         return HF_OK;
     HF_TRY(workers_check(c, n));
+    hf_turns_prepare(c->turns, n);
     for (int port = 0; port < c->wiring.ports; port++)
         ring_clear(c->in[port].ring, c->wiring.width, c->wiring.depth);
     for (int i = 0; i < c->wiring.inner; i++)
@@ -242,13 +250,16 @@ static hf_status kernel_start(channel *c, size_t i) {
     hf_device *device = c->base.device;
     hf_launch launch = stream->launch;
     hf_arg args[MOST_ARGS];
-    assert(launch.n_args + stream->n_ends <= MOST_ARGS);
+    assert(launch.n_args + stream->n_ends < MOST_ARGS);
     memcpy(args, launch.args, launch.n_args * sizeof *args);
     for (size_t e = 0; !c->wires && e < stream->n_ends; e++) {
-        end_name(c, stream->name, &stream->ends[e]);
+        end_take(c, i, &stream->ends[e]);
         args[launch.n_args++] =
             (hf_arg){.buffer = end_tap(c, &stream->ends[e])->buffer};
     }
+    const uint64_t host = c->wires ? 0 : hf_turns_host(c->turns, i);
+    if (!c->wires)
+        args[launch.n_args++] = (hf_arg){.value = &host, .bytes = sizeof host};
     launch.args = args;
     launch.lane = 1 + i;
     return device->ops->launch(device, &launch, &c->events[i]);

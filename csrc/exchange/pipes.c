@@ -22,7 +22,13 @@
 #define PARENT "/tmp"
 #define PREFIX "hpccfpga-pipes-"
 
-enum { MOST_PORTS = 16, FOLDER_ROOM = 64, PATH_ROOM = 400, MOST_BYTES = 1 << 20 };
+enum {
+    MOST_PORTS = 16,
+    FOLDER_ROOM = 64,
+    PATH_ROOM = 400,
+    MOST_BYTES = 1 << 20,
+    MOST_TRIES = 100
+};
 
 struct hf_pipes {
     char folder[FOLDER_ROOM];
@@ -71,15 +77,28 @@ static void leftovers_remove(void) {
         closedir(list);
 }
 
+/* A new folder; its lock, or -1 where another process took it for a leftover before. */
+static int folder_make(char *folder, size_t room) {
+    struct stat state;
+    snprintf(folder, room, "%s/%sXXXXXX", PARENT, PREFIX);
+    int lock = mkdtemp(folder) ? lock_open(folder, O_CREAT) : -1;
+    if (lock >= 0 && (fstat(lock, &state) != 0 || state.st_nlink == 0)) {
+        close(lock);
+        return -1;
+    }
+    return lock;
+}
+
 hf_status hf_pipes_open(hf_pipes **out) {
     leftovers_remove();
     hf_pipes *pipes = calloc(1, sizeof *pipes);
     if (!pipes)
         return hf_fail(HF_ENOMEM, "no memory for pipes");
-    snprintf(pipes->folder, sizeof pipes->folder, "%s/%sXXXXXX", PARENT, PREFIX);
     for (int i = 0; i < MOST_PORTS; i++)
         pipes->in[i] = pipes->out[i] = -1;
-    pipes->lock = mkdtemp(pipes->folder) ? lock_open(pipes->folder, O_CREAT) : -1;
+    pipes->lock = -1;
+    for (int i = 0; i < MOST_TRIES && pipes->lock < 0; i++)
+        pipes->lock = folder_make(pipes->folder, sizeof pipes->folder);
     if (pipes->lock < 0) {
         hf_status status =
             hf_fail(HF_EDEVICE, "cannot make a folder for pipes in %s: %s", PARENT,

@@ -182,7 +182,7 @@ static void bad_parameters(const program *p) {
  * neighbours take the next for it and miss the last. */
 static void deadlock_test(const program *good) {
     program bad =
-        program_build("", "HF_KERNEL b_eff_send", "chunk < chunks",
+        program_build("", "HF_STREAM(b_eff_send", "chunk < chunks",
                       rank == 0 ? "chunk + (message == 2) < chunks" : "chunk < chunks");
     hf_status status;
     hf_result *result =
@@ -209,7 +209,7 @@ static void deadlock_test(const program *good) {
 /* One bit of one packet of one message: all ranks see a run that is not verified. */
 static void damage_test(void) {
     program bad =
-        program_build("", "HF_KERNEL b_eff_send", "packet_mark(b, mark)",
+        program_build("", "HF_STREAM(b_eff_send", "packet_mark(b, mark)",
                       rank == 0 ? "packet_mark(b, mark ^ (message == 1 && chunk == 1))"
                                 : "packet_mark(b, mark)");
     hf_status status;
