@@ -36,12 +36,9 @@ def test_verifies(on_ranks, ranks):
 def test_ptrans_verifies(on_ranks, ranks):
     on_ranks(
         ranks,
-        OPEN + "    for more in ({}, {'data_type': 'double'},
-"
-        "                 {'distribution': 'diagonal'}):
-"
-        "        r = s.run('ptrans', sizes=[100], block_size=32, reps=1, **more)
-"
+        OPEN + "    for more in ({}, {'data_type': 'double'},\n"
+        "                 {'distribution': 'diagonal'}):\n"
+        "        r = s.run('ptrans', sizes=[100], block_size=32, reps=1, **more)\n"
         "        assert r.verified and r.emulated, r",
         timeout=120,
     )
