@@ -14,7 +14,7 @@
  * HF_UNROLL(n)          in front of a loop: n trips at the same time on FPGAs
  * HF_INDEPENDENT        in front of a loop: trips touch different words of device memory
  * HF_ITEM, HF_ITEMS     this work-item and their number
- * HF_PREFETCH(address)  this word is changed soon; a hint for CPUs
+ * HF_PREFETCH(address)  this word is used soon; a hint for CPUs
  * HF_XOR(address, x)    change a word that other work-items change, too; no FPGAs
  *
  * Files with channels include hf_channel.h instead, which adds those.

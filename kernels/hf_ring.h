@@ -69,11 +69,10 @@ typedef struct hf_ring_host {
     void (*leave)(struct hf_ring_host *self);
 } hf_ring_host;
 #endif
-
 enum { HF_RING_WAIT, HF_RING_LEAVE };
 
-/** Call function number `which` of `host`: a kernel has neither function pointers nor a C
- *  library. All that a function may change is named, also registers that are not there. */
+/** Call function `which` of `host`: a kernel has neither function pointers nor a C library.
+ *  All that it may change is named, also registers that are not there. */
 static inline void hf_ring_call(hf_word host, int which, hf_word ring, hf_word other,
                                 hf_word still) {
 #if !defined(__OPENCL_VERSION__)
@@ -114,7 +113,7 @@ static inline void hf_ring_call(hf_word host, int which, hf_word ring, hf_word o
 #endif
 }
 
-/** Wait until `other` is past `still`; its count, or `still` after an abort. */
+/** Wait for `other` past `still`; its count, or `still` after an abort. */
 static inline hf_word hf_ring_wait(HF_RING_MEMORY hf_ring *ring,
                                    HF_RING_MEMORY hf_ring_side *self,
                                    HF_RING_MEMORY const hf_ring_side *other,

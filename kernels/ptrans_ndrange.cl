@@ -12,12 +12,17 @@ enum { TILE = 16 };
 #define ROW(real)    ROW_OF(real)
 typedef ROW(HF_REAL) tile_row;
 
-/** C = B + A^T in a tile: four perfect shuffles of 16 rows are a transposition. */
+/** C = B + A^T in a tile: four perfect shuffles of 16 rows are a transposition. The rows of
+ *  the next tile are on their way meanwhile: too many for a CPU to see the pattern. */
 static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL *b,
                             HF_GLOBAL HF_REAL *c) {
     tile_row rows[TILE], mixed[TILE];
-    for (uint i = 0; i < TILE; i++)
+    for (uint i = 0; i < TILE; i++) {
+        HF_PREFETCH(a + (TILE + i) * HF_BLOCK);
+        HF_PREFETCH(b + i * HF_BLOCK + TILE);
+        HF_PREFETCH(c + i * HF_BLOCK + TILE);
         rows[i] = *(HF_GLOBAL const tile_row *)(a + i * HF_BLOCK);
+    }
     for (uint round = 0; round < 4; round++) {
         for (uint i = 0; i < TILE / 2; i++) {
             mixed[2 * i].even = rows[i].lo;
@@ -35,8 +40,8 @@ static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL 
 
 /** The strip's part of C from row `i` and column `j` on, for all its tiles. */
 #define STRIP_ADD(a, b, c)                                           \
-    for (uint j = 0; j < HF_BLOCK; j += TILE)                        \
-        for (uint i = 0; i < PTRANS_STRIP; i += TILE)                \
+    for (uint i = 0; i < PTRANS_STRIP; i += TILE)                    \
+        for (uint j = 0; j < HF_BLOCK; j += TILE)                    \
             tile_add((a) + j * HF_BLOCK + i, (b) + i * HF_BLOCK + j, \
                      (c) + i * HF_BLOCK + j);
 

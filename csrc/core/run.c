@@ -149,6 +149,7 @@ static size_t inner_choose(const hf_loop *l, size_t index) {
     if (inner)
         return inner;
     const hf_series *s = &l->points[index].warmup;
+    assert(s->slowest); /* there is one warm-up at least */
     double best = s->slowest[0];
     for (size_t i = 1; i < s->n; i++)
         best = fmin(best, s->slowest[i]);

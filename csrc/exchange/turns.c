@@ -207,7 +207,7 @@ static void cores_take(hf_turns *turns, const cpu_set_t *masks, int size, int ra
 hf_status hf_turns_new(hf_turns **out, hf_transport *net) {
     cpu_set_t mine, *masks = malloc((size_t)net->size * sizeof *masks);
     hf_turns *turns = calloc(1, sizeof *turns);
-    char *beds = malloc(HF_LANES_MOST * BED_BYTES);
+    char *beds = malloc((size_t)HF_LANES_MOST * BED_BYTES);
     hf_status status = masks && turns && beds
                            ? HF_OK
                            : hf_fail(HF_ENOMEM, "no memory for the turns of kernels");
@@ -218,6 +218,7 @@ hf_status hf_turns_new(hf_turns **out, hf_transport *net) {
     if (status == HF_OK)
         status = net->ops->gather(net, masks, &mine, sizeof mine);
     if (status == HF_OK) {
+        assert(turns && masks); /* else the ranks would have agreed on that */
         turns->beds = beds;
         cores_take(turns, masks, net->size, net->rank);
         for (size_t i = 0; i < HF_LANES_MOST; i++) {
