@@ -31,7 +31,7 @@ typedef struct hf_place {
 
 /** What a session shows; borrowed until it is closed. */
 typedef struct hf_facts {
-    int rank, size, local_rank;
+    int rank, size;
     const char *exchange;
     bool kernel_routed, emulated;
     const char *prelude;    /**< to put in front of kernels that are built here */

@@ -288,7 +288,7 @@ static void gemm_metric(const void *state, size_t point, double seconds,
 /* The best rate of all sizes. */
 static void gemm_figure(const void *state, const double *seconds, double *values) {
     const gemm *s = state;
-    values[0] = 0;
+    values[0] = NAN;
     for (size_t i = 0; i < s->n_points; i++) {
         double rate;
         gemm_metric(s, i, seconds[i], &rate);

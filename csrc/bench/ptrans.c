@@ -313,14 +313,14 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
         .n_args = N_ADD_ARGS,
         .items = s->env.ndrange ? count * (s->block / STRIP) * group : 1,
         .group = s->env.ndrange ? group : 0,
-        .lane = 1 + r};
+        .lane = r};
     if (count > 0)
         hf_launches_add(l, &launch);
 }
 
 static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
     hf_launches all = {.device = s->env.device};
-    for (size_t r = 0; r < s->replications; r++) {
+    for (size_t r = s->replications; r-- > 0;) {
         const ptrans_part *part = &layout->parts[r];
         blocks_add(&all, s, r, s->replicas[r].a, 0, part->own);
         blocks_add(&all, s, r, s->replicas[r].got, part->own, part->n - part->own);
@@ -357,6 +357,10 @@ static hf_status replica_verify(ptrans *s, size_t r, double *worst) {
     };
     const hf_launch launch = {
         .kernel = s->check, .args = args, .n_args = N_CHECK_ARGS, .items = s->items};
+    for (size_t i = 0; i < s->items; i++)
+        s->residuals[i] = NAN; /* of a kernel that did not run */
+    HF_TRY(device->ops->write(device, p->worst, 0, s->residuals,
+                              s->items * sizeof *s->residuals, NULL));
     HF_TRY(device->ops->launch(device, &launch, NULL));
     HF_TRY(device->ops->read(device, p->worst, 0, s->residuals,
                              s->items * sizeof *s->residuals, NULL));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char message[512];
+static _Thread_local char message[HF_MESSAGE_ROOM];
 
 const char *hf_error(void) {
     return message;

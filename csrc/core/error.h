@@ -6,6 +6,8 @@
 
 #include "core/status.h"
 
+enum { HF_MESSAGE_ROOM = 512 }; /* characters of a message, with its end */
+
 /** Store one line for this thread and return `status`. */
 __attribute__((format(printf, 2, 3))) hf_status hf_fail(hf_status status,
                                                         const char *format, ...);

@@ -179,10 +179,12 @@ static uint64_t digest_add(uint64_t digest, const void *data, size_t bytes) {
 }
 
 uint64_t hf_args_digest(const hf_args *args, size_t index) {
-    if (index >= args->n)
+    const uint64_t digest = 0xCBF29CE484222325u;
+    if (index == 0)
+        return digest_add(digest, args->bench, strlen(args->bench));
+    if (index > args->n)
         return 0;
-    const value *v = &args->values[index];
-    uint64_t digest = digest_add(0xCBF29CE484222325u, args->bench, strlen(args->bench));
+    const value *v = &args->values[index - 1];
     if (v->text)
         return digest_add(digest, v->text, strlen(v->text));
     return digest_add(digest, v->numbers, v->n * sizeof *v->numbers);

@@ -306,13 +306,14 @@ static hf_status args_agree(hf_transport *net, const hf_args *args) {
     if (status == HF_OK)
         status = net->ops->gather(net, all, mine, sizeof mine);
     for (size_t i = 0; status == HF_OK && i < size * ROOM && !differs; i++)
-        differs = all[i] != all[i % ROOM] ? 1 + i % ROOM : 0;
+        differs = all[i] != all[i % ROOM] ? 1 + i : 0;
     free(all);
     if (!differs)
         return status;
-    const hf_param *param = hf_args_param(args, differs - 1);
-    return hf_fail(HF_EARG, "%s: the ranks were given different values",
-                   param ? param->name : "benchmark");
+    size_t entry = (differs - 1) % ROOM;
+    const hf_param *param = entry ? hf_args_param(args, entry - 1) : NULL;
+    return hf_fail(HF_EARG, "%s: rank %zu was given another value than rank 0",
+                   param ? param->name : "benchmark", (differs - 1) / ROOM);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {

@@ -122,7 +122,6 @@ hf_facts hf_session_facts(const hf_session *session) {
     return (hf_facts){
         .rank = session->net->rank,
         .size = session->net->size,
-        .local_rank = session->net->local_rank,
         .exchange = scheme->name,
         .kernel_routed = scheme->kernel_routed,
         .emulated = emulated && !scheme->host_memory,

@@ -39,7 +39,8 @@ typedef struct hf_arg {
 enum { HF_LANES_MOST = 32, HF_ANY_BANK = -1 };
 
 /** A kernel with its arguments, `items` times (0 means once). Lane 0 runs commands one
- *  after the other; each further lane, below HF_LANES_MOST, runs beside the others. */
+ *  after the other; each further lane, below HF_LANES_MOST, runs beside the others, and a
+ *  device may run what is in one of them at the same time. */
 typedef struct hf_launch {
     hf_kernel *kernel;
     const hf_arg *args;

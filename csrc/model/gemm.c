@@ -54,8 +54,8 @@ static const hf_term summary_outputs[] = {
     HF_TERM("flops", "FLOP/s", "largest of all sizes"), {0}};
 
 static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    out[0][0] = 0;
-    for (size_t i = 0; i < n; i++)
+    out[0][0] = in[0][0];
+    for (size_t i = 1; i < n; i++)
         out[0][0] = fmax(out[0][0], in[0][i]);
 }
 

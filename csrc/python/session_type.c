@@ -271,8 +271,6 @@ static PyObject *fact_get(PyObject *self, void *which) {
         return PyLong_FromLong(facts.rank);
     case 's':
         return PyLong_FromLong(facts.size);
-    case 'l':
-        return PyLong_FromLong(facts.local_rank);
     case 'x':
         return PyUnicode_FromString(facts.exchange);
     case 'p':
@@ -302,7 +300,6 @@ static PyObject *fact_get(PyObject *self, void *which) {
 static PyGetSetDef session_facts[] = {
     FACT("rank", 'r', "This rank, 0 .. size - 1."),
     FACT("size", 's', "Number of ranks."),
-    FACT("local_rank", 'l', "This rank among those of its node."),
     FACT("exchange", 'x', "Name of the exchange scheme."),
     FACT("prelude", 'p', "Text to put in front of kernels that are built here."),
     FACT("kernel_routed", 'k', "Whether kernels send and receive themselves."),

@@ -8,7 +8,7 @@
 
 typedef struct verdict {
     int status;
-    char text[256];
+    char text[HF_MESSAGE_ROOM];
 } verdict;
 
 /* The cause of a failure, not its echo: other ranks see ECOMM when one stops. */

@@ -267,12 +267,6 @@ def _evaluate(
     return {name: (terms["outputs"][name][0], found[name]) for name in found}
 
 
-def _told(benchmark: str, name: str, column: Column) -> Column:
-    """Column of a label, with words where a run has words."""
-    _, choices = _core.quantities(benchmark)["labels"][name]
-    return column if choices is None else Column(column.unit, np.array(choices))
-
-
 def _summaries(benchmark: str, formula: str) -> dict[str, _core._Formula]:
     """Formulas for figures that follow from all points: of all schemes, of this one."""
     formulas = _core.models(benchmark)
@@ -321,7 +315,8 @@ def _inputs(
         fact_path, _, shared = (path or "").partition("/")
         fact = None if board is None else _fact(board, fact_path, memory)
         if name in chosen:
-            values[name], sources[name] = _number(name, chosen[name]), "given"
+            none = name.endswith("latency") or fallback == 0
+            values[name], sources[name] = _number(name, chosen[name], none), "given"
         elif fact is not None:
             values[name], sources[name] = float(fact.value), fact.source
             notes += _doubt(name, fact)
@@ -350,13 +345,13 @@ def _fact(board: Board, path: str, memory: Any) -> Fact | None:
     return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
 
 
-def _number(name: str, value: Any) -> float:
-    """Value of an input; ValueError if it is impossible."""
+def _number(name: str, value: Any, none: bool) -> float:
+    """Value of an input, 0 only if `none`; ValueError if it is impossible."""
     try:
         found = float(value)
     except (TypeError, ValueError):
         found = np.nan
-    allowed = found >= 0 if name.endswith("latency") else found > 0
+    allowed = found >= 0 if none else found > 0
     if not allowed or np.isinf(found):
         raise ValueError(f"{name} is {value!r}, not a positive number")
     return found

@@ -52,6 +52,21 @@ def test_one_rank_has_a_bad_kernel_path(mpirun):
     assert answer.stdout.splitlines() == [line] * 3
 
 
+def test_ranks_that_do_not_ask_for_the_same(mpirun):
+    calls = {
+        "s.run(('b_eff', 'transfer')[rank], sizes=[8])": "benchmark",
+        "s.run('b_eff', sizes=[8 + rank])": "sizes",
+        "s.run('b_eff', sizes=[8], reps=2 + rank)": "reps",
+    }
+    body = "with hf.open(exchange='host', comm=comm) as s:\n"
+    for call in calls:
+        body += f"    try: {call}\n    except ValueError as error: say(error)\n"
+    answer = mpirun(2, body)
+    told = ": rank 1 was given another value than rank 0"
+    lines = [what + told for what in calls.values()]
+    assert sorted(answer.stdout.splitlines()) == sorted(2 * lines), answer.stderr
+
+
 def test_one_rank_fails_and_all_raise(mpirun):
     calls = {
         "s.run('b_eff', sizes=[rank], reps=1)": ["ValueError"] * 2,
