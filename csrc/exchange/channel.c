@@ -174,12 +174,18 @@ static hf_status memory_check(const channel *c, const hf_wiring *w) {
         w->depth, bytes, ranks, memory / 2);
 }
 
-static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
-    channel *c = (channel *)base;
-    assert(wiring->ports <= MOST_PORTS && wiring->inner <= MOST_PORTS);
+/* What may refuse channels on this rank alone. */
+static hf_status connect_check(const channel *c, const hf_wiring *w) {
     if (c->stuck)
         return hf_fail(HF_EDEVICE, "kernels of an earlier run do not stop; open a new "
                                    "session");
+    return c->wires ? HF_OK : memory_check(c, w);
+}
+
+static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
+    channel *c = (channel *)base;
+    assert(wiring->ports <= MOST_PORTS && wiring->inner <= MOST_PORTS);
+    HF_TRY(hf_agree(base->net, connect_check(c, wiring)));
     c->wiring = *wiring;
     c->wiring.links = NULL;
     if (c->pipes)
@@ -188,7 +194,6 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
     if (c->wires)
         return HF_OK;
     rings_free(c);
-    HF_TRY(memory_check(c, wiring));
     HF_TRY(hf_turns_new(&c->turns, base->net));
     HF_TRY(base->net->ops->share(base->net, &c->shared, part_bytes(wiring)));
     return taps_make(c, wiring);

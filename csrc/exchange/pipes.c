@@ -6,6 +6,7 @@
  */
 #include "pipes.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -164,15 +165,17 @@ static hf_status pipe_point(hf_pipes *pipes, const hf_link *link, const char *fo
 hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
                            const hf_link *links, int ports, size_t bytes) {
     char *folders = malloc((size_t)net->size * FOLDER_ROOM);
-    hf_status status = HF_OK;
+    hf_status status =
+        folders ? HF_OK
+                : hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
     ends_close(pipes);
     pipes->ports = ports;
     for (int port = 0; port < ports && status == HF_OK; port++)
         status = pipe_make(pipes, port, bytes);
-    if (!folders)
-        return hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
-    hf_status told = net->ops->gather(net, folders, pipes->folder, FOLDER_ROOM);
-    status = status == HF_OK ? told : status;
+    status = hf_agree(net, status);
+    assert(status != HF_OK || folders);
+    if (status == HF_OK)
+        status = net->ops->gather(net, folders, pipes->folder, FOLDER_ROOM);
     for (int port = 0; port < ports && status == HF_OK; port++) {
         const hf_link *link = hf_links_from(n, links, net->rank, port);
         status = pipe_point(pipes, link, folders + (size_t)link->to * FOLDER_ROOM);

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/param.h"
 #include "core/result.h"
+#include "core/session.h"
 
 typedef struct program {
     unsigned char *binary;
@@ -244,8 +245,27 @@ static void misfit_test(void) {
     free(wide.binary);
 }
 
+/* Rank 0 alone refuses: nobody waits for it, and the next run finds all ranks. */
+static void lone_refusal_test(const program *p) {
+    size_t memory = session->device->info.memory;
+    hf_status status;
+    if (rank == 0)
+        session->device->info.memory = 1;
+    double start = hf_clock_now();
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    CHECK(status == HF_ENOMEM && strstr(hf_error(), "channel_depth: "), "%s",
+          hf_error());
+    CHECK(hf_clock_now() - start < 5);
+    hf_result_free(result);
+    session->device->info.memory = memory;
+    result = RUN(p, &status, "sizes=1", "reps=1");
+    CHECK(status == HF_OK, "%s", hf_error());
+    hf_result_free(result);
+}
+
 static void tests(const program *p) {
     good_runs(p);
+    lone_refusal_test(p);
     shallow_run(p);
     bad_parameters(p);
     good_runs(p);
