@@ -127,18 +127,18 @@ static void rings_abort(const channel *c) {
 /* ---- connect ---- */
 
 static void rings_free(channel *c) {
-    if (c->stuck)
-        return;
     const hf_device_ops *ops = c->base.device->ops;
-    for (size_t i = 0; i < MOST_PORTS; i++) {
+    for (size_t i = 0; !c->stuck && i < MOST_PORTS; i++) {
         ops->free(c->out[i].buffer);
         ops->free(c->in[i].buffer);
         ops->free(c->inner[i].buffer);
         c->out[i] = c->in[i] = c->inner[i] = (tap){0};
     }
-    c->base.net->ops->unshare(c->base.net, c->shared);
+    if (c->shared) /* on all ranks */
+        c->base.net->ops->unshare(c->base.net, c->stuck ? NULL : c->shared);
     c->shared = NULL;
-    hf_turns_free(c->turns);
+    if (!c->stuck)
+        hf_turns_free(c->turns);
     c->turns = NULL;
 }
 

@@ -276,8 +276,9 @@ static hf_status parts_find(window *shared, int size) {
 
 static void mpi_unshare(hf_transport *base, hf_shared *shared) {
     window *w = (window *)shared;
-    /* Freeing is collective: not with ranks that did not answer. */
-    if (w && w->handle != MPI_WIN_NULL && !*((mpi *)base)->broken)
+    /* Freeing is collective: not with ranks that do not answer, or that use it yet. */
+    hf_status status = w ? HF_OK : hf_fail(HF_EDEVICE, "what is shared is in use");
+    if (hf_agree(base, status) == HF_OK)
         MPI_Win_free(&w->handle);
     free(w);
 }
