@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,26 +38,52 @@ struct hf_pipes {
     int in[MOST_PORTS], out[MOST_PORTS];
 };
 
-static void folder_remove(const char *folder) {
-    DIR *list = opendir(folder);
-    for (struct dirent *entry; list && (entry = readdir(list));) {
-        char path[PATH_ROOM];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        unlink(path);
+/* A folder of our own user's, or -1: everybody writes in PARENT. */
+static int folder_open(const char *path) {
+    struct stat state;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0 && (fstat(folder, &state) != 0 || state.st_uid != geteuid())) {
+        close(folder);
+        errno = EPERM;
+        return -1;
     }
-    if (list)
-        closedir(list);
-    rmdir(folder);
+    return folder;
 }
 
-static int lock_open(const char *folder, int flags) {
-    char path[PATH_ROOM];
-    snprintf(path, sizeof path, "%s/lock", folder);
-    int lock = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+static bool name_ours(const char *name) {
+    return strncmp(name, "in", 2) == 0 || strncmp(name, "out", 3) == 0 ||
+           strcmp(name, "lock") == 0;
+}
+
+/* What pipes.c made in a folder, and then the folder, unless it holds more. */
+static void folder_remove(const char *path) {
+    int folder = folder_open(path);
+    if (folder < 0)
+        return;
+    DIR *list = fdopendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (name_ours(entry->d_name))
+            unlinkat(folder, entry->d_name, 0);
+    if (list)
+        closedir(list);
+    else
+        close(folder);
+    rmdir(path);
+}
+
+static int lock_open(const char *path, int flags) {
+    int folder = folder_open(path);
+    if (folder < 0)
+        return -1;
+    int lock = openat(folder, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    int code = errno;
+    close(folder);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        code = errno;
         close(lock);
         lock = -1;
     }
+    errno = code;
     return lock;
 }
 
@@ -85,6 +112,7 @@ static int folder_make(char *folder, size_t room) {
     int lock = mkdtemp(folder) ? lock_open(folder, O_CREAT) : -1;
     if (lock >= 0 && (fstat(lock, &state) != 0 || state.st_nlink == 0)) {
         close(lock);
+        errno = ENOENT;
         return -1;
     }
     return lock;
