@@ -367,6 +367,8 @@ static hf_status abort_check(const channel *c) {
         word |= HF_RING_LOAD(&c->in[port].ring->abort);
         word |= HF_RING_LOAD(&c->out[port].ring->abort);
     }
+    for (int i = 0; !c->wires && i < c->wiring.inner; i++)
+        word |= HF_RING_LOAD(&c->inner[i].ring->abort);
     if (word & HF_RING_MISFIT)
         return hf_fail(HF_EARG,
                        "channel_width: the kernels were not built for packets of "
