@@ -67,8 +67,8 @@ hf_status ptrans_connect(void *state) {
     if (!ptrans_kernel_routed(s))
         return HF_OK;
     int ports = (int)s->replications;
-    const hf_wiring wiring = {
-        s->links, (size_t)s->env.size * s->replications, ports, ports, s->width,
-        s->depth};
+    const hf_wiring wiring = {s->links, (size_t)s->env.size * s->replications,
+                              ports,    ports,
+                              s->width, s->depth};
     return exchange->ops->connect(exchange, &wiring);
 }
