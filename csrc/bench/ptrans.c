@@ -200,7 +200,7 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     HF_TRY(ptrans_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
     s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
-    HF_TRY(ptrans_pairs_check(s));
+    HF_TRY(ptrans_links_take(s));
     HF_TRY(memory_check(s));
     HF_TRY(layouts_take(s));
     size_t items = env->device->info.items;

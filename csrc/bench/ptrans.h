@@ -42,9 +42,9 @@ typedef struct ptrans {
 
 bool ptrans_kernel_routed(const ptrans *s);
 
-/* Where kernels send and receive: can they on this grid? A pair of them at port `r`, and
- * the wires between ranks. */
-hf_status ptrans_pairs_check(const ptrans *s);
+/* Where kernels send and receive: links, if this grid has them; a pair of kernels at port
+ * `r`; and the wires between ranks. */
+hf_status ptrans_links_take(ptrans *s);
 hf_status ptrans_pair_take(ptrans *s, size_t r);
 hf_status ptrans_connect(void *state);
 

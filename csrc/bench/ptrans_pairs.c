@@ -6,7 +6,8 @@
 #include "core/error.h"
 #include "ptrans.h"
 
-hf_status ptrans_pairs_check(const ptrans *s) {
+/* Port `i` of a rank leads to that of its partner. */
+hf_status ptrans_links_take(ptrans *s) {
     if (!ptrans_kernel_routed(s))
         return HF_OK;
     if (!s->grid.diagonal && s->grid.p != s->grid.q)
@@ -14,6 +15,13 @@ hf_status ptrans_pairs_check(const ptrans *s) {
                        "grid: exchange \"%s\" needs as many rows as columns, the grid "
                        "is %dx%d; distribution diagonal takes any",
                        s->env.exchange->ops->name, s->grid.p, s->grid.q);
+    size_t n = 0, ports = s->replications;
+    s->links = malloc((size_t)s->env.size * ports * sizeof *s->links);
+    if (!s->links)
+        return hf_fail(HF_ENOMEM, "no memory for the links of %d ranks", s->env.size);
+    for (int rank = 0; rank < s->env.size; rank++)
+        for (int port = 0; port < (int)ports; port++)
+            s->links[n++] = (hf_link){rank, port, ptrans_partner(&s->grid, rank), port};
     return HF_OK;
 }
 
@@ -53,19 +61,14 @@ hf_status ptrans_pair_take(ptrans *s, size_t r) {
     return HF_OK;
 }
 
-/* Port `i` of a rank leads to that of its partner. */
 hf_status ptrans_connect(void *state) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
     if (!ptrans_kernel_routed(s))
         return HF_OK;
-    size_t n = 0, ports = s->replications;
-    s->links = malloc((size_t)s->env.size * ports * sizeof *s->links);
-    if (!s->links)
-        return hf_fail(HF_ENOMEM, "no memory for the links of %d ranks", s->env.size);
-    for (int rank = 0; rank < s->env.size; rank++)
-        for (int port = 0; port < (int)ports; port++)
-            s->links[n++] = (hf_link){rank, port, ptrans_partner(&s->grid, rank), port};
-    const hf_wiring wiring = {s->links, n, (int)ports, (int)ports, s->width, s->depth};
+    int ports = (int)s->replications;
+    const hf_wiring wiring = {s->links, (size_t)s->env.size * s->replications,
+                              ports,    ports,
+                              s->width, s->depth};
     return exchange->ops->connect(exchange, &wiring);
 }

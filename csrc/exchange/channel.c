@@ -127,18 +127,18 @@ static void rings_abort(const channel *c) {
 /* ---- connect ---- */
 
 static void rings_free(channel *c) {
-    if (c->stuck)
-        return;
     const hf_device_ops *ops = c->base.device->ops;
-    for (size_t i = 0; i < MOST_PORTS; i++) {
+    for (size_t i = 0; !c->stuck && i < MOST_PORTS; i++) {
         ops->free(c->out[i].buffer);
         ops->free(c->in[i].buffer);
         ops->free(c->inner[i].buffer);
         c->out[i] = c->in[i] = c->inner[i] = (tap){0};
     }
-    c->base.net->ops->unshare(c->base.net, c->shared);
+    if (c->shared) /* on all ranks */
+        c->base.net->ops->unshare(c->base.net, c->stuck ? NULL : c->shared);
     c->shared = NULL;
-    hf_turns_free(c->turns);
+    if (!c->stuck)
+        hf_turns_free(c->turns);
     c->turns = NULL;
 }
 
@@ -174,12 +174,18 @@ static hf_status memory_check(const channel *c, const hf_wiring *w) {
         w->depth, bytes, ranks, memory / 2);
 }
 
-static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
-    channel *c = (channel *)base;
-    assert(wiring->ports <= MOST_PORTS && wiring->inner <= MOST_PORTS);
+/* What may refuse channels on this rank alone. */
+static hf_status connect_check(const channel *c, const hf_wiring *w) {
     if (c->stuck)
         return hf_fail(HF_EDEVICE, "kernels of an earlier run do not stop; open a new "
                                    "session");
+    return c->wires ? HF_OK : memory_check(c, w);
+}
+
+static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
+    channel *c = (channel *)base;
+    assert(wiring->ports <= MOST_PORTS && wiring->inner <= MOST_PORTS);
+    HF_TRY(hf_agree(base->net, connect_check(c, wiring)));
     c->wiring = *wiring;
     c->wiring.links = NULL;
     if (c->pipes)
@@ -188,7 +194,6 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
     if (c->wires)
         return HF_OK;
     rings_free(c);
-    HF_TRY(memory_check(c, wiring));
     HF_TRY(hf_turns_new(&c->turns, base->net));
     HF_TRY(base->net->ops->share(base->net, &c->shared, part_bytes(wiring)));
     return taps_make(c, wiring);
@@ -362,6 +367,8 @@ static hf_status abort_check(const channel *c) {
         word |= HF_RING_LOAD(&c->in[port].ring->abort);
         word |= HF_RING_LOAD(&c->out[port].ring->abort);
     }
+    for (int i = 0; !c->wires && i < c->wiring.inner; i++)
+        word |= HF_RING_LOAD(&c->inner[i].ring->abort);
     if (word & HF_RING_MISFIT)
         return hf_fail(HF_EARG,
                        "channel_width: the kernels were not built for packets of "

@@ -6,9 +6,11 @@
  */
 #include "pipes.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,26 +38,52 @@ struct hf_pipes {
     int in[MOST_PORTS], out[MOST_PORTS];
 };
 
-static void folder_remove(const char *folder) {
-    DIR *list = opendir(folder);
-    for (struct dirent *entry; list && (entry = readdir(list));) {
-        char path[PATH_ROOM];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        unlink(path);
+/* A folder of our own user's, or -1: everybody writes in PARENT. */
+static int folder_open(const char *path) {
+    struct stat state;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0 && (fstat(folder, &state) != 0 || state.st_uid != geteuid())) {
+        close(folder);
+        errno = EPERM;
+        return -1;
     }
-    if (list)
-        closedir(list);
-    rmdir(folder);
+    return folder;
 }
 
-static int lock_open(const char *folder, int flags) {
-    char path[PATH_ROOM];
-    snprintf(path, sizeof path, "%s/lock", folder);
-    int lock = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+static bool name_ours(const char *name) {
+    return strncmp(name, "in", 2) == 0 || strncmp(name, "out", 3) == 0 ||
+           strcmp(name, "lock") == 0;
+}
+
+/* What pipes.c made in a folder, and then the folder, unless it holds more. */
+static void folder_remove(const char *path) {
+    int folder = folder_open(path);
+    if (folder < 0)
+        return;
+    DIR *list = fdopendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (name_ours(entry->d_name))
+            unlinkat(folder, entry->d_name, 0);
+    if (list)
+        closedir(list);
+    else
+        close(folder);
+    rmdir(path);
+}
+
+static int lock_open(const char *path, int flags) {
+    int folder = folder_open(path);
+    if (folder < 0)
+        return -1;
+    int lock = openat(folder, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    int code = errno;
+    close(folder);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        code = errno;
         close(lock);
         lock = -1;
     }
+    errno = code;
     return lock;
 }
 
@@ -84,6 +112,7 @@ static int folder_make(char *folder, size_t room) {
     int lock = mkdtemp(folder) ? lock_open(folder, O_CREAT) : -1;
     if (lock >= 0 && (fstat(lock, &state) != 0 || state.st_nlink == 0)) {
         close(lock);
+        errno = ENOENT;
         return -1;
     }
     return lock;
@@ -164,15 +193,17 @@ static hf_status pipe_point(hf_pipes *pipes, const hf_link *link, const char *fo
 hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
                            const hf_link *links, int ports, size_t bytes) {
     char *folders = malloc((size_t)net->size * FOLDER_ROOM);
-    hf_status status = HF_OK;
+    hf_status status =
+        folders ? HF_OK
+                : hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
     ends_close(pipes);
     pipes->ports = ports;
     for (int port = 0; port < ports && status == HF_OK; port++)
         status = pipe_make(pipes, port, bytes);
-    if (!folders)
-        return hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
-    hf_status told = net->ops->gather(net, folders, pipes->folder, FOLDER_ROOM);
-    status = status == HF_OK ? told : status;
+    status = hf_agree(net, status);
+    assert(status != HF_OK || folders);
+    if (status == HF_OK)
+        status = net->ops->gather(net, folders, pipes->folder, FOLDER_ROOM);
     for (int port = 0; port < ports && status == HF_OK; port++) {
         const hf_link *link = hf_links_from(n, links, net->rank, port);
         status = pipe_point(pipes, link, folders + (size_t)link->to * FOLDER_ROOM);

@@ -1,4 +1,5 @@
 /* mpi.c - transport over an MPI communicator that the caller made. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -275,8 +276,9 @@ static hf_status parts_find(window *shared, int size) {
 
 static void mpi_unshare(hf_transport *base, hf_shared *shared) {
     window *w = (window *)shared;
-    /* Freeing is collective: not with ranks that did not answer. */
-    if (w && w->handle != MPI_WIN_NULL && !*((mpi *)base)->broken)
+    /* Freeing is collective: not with ranks that do not answer, or that use it yet. */
+    hf_status status = w ? HF_OK : hf_fail(HF_EDEVICE, "what is shared is in use");
+    if (hf_agree(base, status) == HF_OK)
         MPI_Win_free(&w->handle);
     free(w);
 }
@@ -326,16 +328,22 @@ static hf_status mpi_share(hf_transport *base, hf_shared **out, size_t bytes) {
             "only %d of %d ranks are on this node: emulated channels need all "
             "ranks on one",
             base->local_size, base->size);
-    HF_TRY(hf_agree(base, base->local_rank == 0 ? room_check(net, bytes) : HF_OK));
     window *shared = malloc(sizeof *shared + (size_t)base->size * sizeof(void *));
+    hf_status status = HF_OK;
     if (!shared)
-        return hf_fail(HF_ENOMEM, "no memory for a window of %d ranks", base->size);
-    *shared = (window){{(void **)(shared + 1), bytes}, MPI_WIN_NULL};
-    hf_status status = window_make(net, shared, bytes);
+        status = hf_fail(HF_ENOMEM, "no memory for a window of %d ranks", base->size);
+    else if (base->local_rank == 0)
+        status = room_check(net, bytes);
+    status = hf_agree(base, status);
+    assert(status != HF_OK || shared);
+    if (status == HF_OK) {
+        *shared = (window){{(void **)(shared + 1), bytes}, MPI_WIN_NULL};
+        status = hf_agree(base, window_make(net, shared, bytes));
+    }
     if (status == HF_OK)
         *out = &shared->base;
     else
-        mpi_unshare(base, &shared->base);
+        free(shared); /* its window stays: another rank may have none to free with us */
     return status;
 }
 

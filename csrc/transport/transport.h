@@ -1,8 +1,9 @@
 /* transport.h - how host bytes cross between ranks.
  *
  * Every call that can block, but `open` and `close`, ends by its deadline; afterwards the
- * transport is broken and each further call fails at once. All calls but `alarm` are
- * collective over the ranks that they name.
+ * transport is broken and each further call fails at once. `share` and `unshare` wait that
+ * long for all ranks to come; what MPI does then with those that came has no deadline. All
+ * calls but `alarm` are collective over the ranks that they name.
  */
 #ifndef HF_TRANSPORT_H
 #define HF_TRANSPORT_H
@@ -47,7 +48,8 @@ struct hf_transport_ops {
     hf_status (*barrier)(hf_transport *net);
 
     /** Memory of `bytes` per rank; HF_ENOTSUP if the ranks are not all on one node.
-     *  Collective, as is `unshare`, which accepts NULL. */
+     *  Collective, as is `unshare`: where a rank gives NULL, because it uses its part yet,
+     *  everybody's stays. */
     hf_status (*share)(hf_transport *net, hf_shared **out, size_t bytes);
     void (*unshare)(hf_transport *net, hf_shared *shared);
 

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/param.h"
 #include "core/result.h"
+#include "core/session.h"
 
 typedef struct program {
     unsigned char *binary;
@@ -244,8 +245,56 @@ static void misfit_test(void) {
     free(wide.binary);
 }
 
+/* The device's table with a look at kernels that sees none of them end. */
+static hf_status blind_poll(hf_device *device, hf_event *event, double seconds,
+                            bool *done) {
+    (void)device, (void)event, (void)seconds;
+    *done = false;
+    return HF_OK;
+}
+
+/* Rank 0's kernels do not stop: later runs are refused on all ranks, at once, and the
+ * session closes. The last of the tests. */
+static void stuck_test(const program *p) {
+    const hf_device_ops *ops = session->device->ops;
+    hf_device_ops blind = *ops;
+    hf_status status;
+    blind.poll = blind_poll;
+    if (rank == 0)
+        session->device->ops = &blind;
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=20");
+    CHECK(status == HF_EDEVICE && strstr(hf_error(), " do not stop"), "%s", hf_error());
+    hf_result_free(result);
+    session->device->ops = ops;
+    double start = hf_clock_now();
+    result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    CHECK(status == HF_EDEVICE && strstr(hf_error(), "an earlier run"), "%s",
+          hf_error());
+    CHECK(hf_clock_now() - start < 5);
+    hf_result_free(result);
+}
+
+/* Rank 0 alone refuses: nobody waits for it, and the next run finds all ranks. */
+static void lone_refusal_test(const program *p) {
+    size_t memory = session->device->info.memory;
+    hf_status status;
+    if (rank == 0)
+        session->device->info.memory = 1 << 16;
+    double start = hf_clock_now();
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    CHECK(status == HF_ENOMEM && strstr(hf_error(), "channel_depth: "), "%s",
+          hf_error());
+    CHECK(hf_clock_now() - start < 5);
+    hf_result_free(result);
+    session->device->info.memory = memory;
+    result = RUN(p, &status, "sizes=1", "reps=1");
+    CHECK(status == HF_OK, "%s", hf_error());
+    hf_result_free(result);
+}
+
 static void tests(const program *p) {
     good_runs(p);
+    lone_refusal_test(p);
     shallow_run(p);
     bad_parameters(p);
     good_runs(p);
@@ -254,6 +303,8 @@ static void tests(const program *p) {
     damage_test();
     misfit_test();
     deadlock_test(p);
+    if (size > 1) /* alone, a rank leaks what it keeps */
+        stuck_test(p);
 }
 
 static void rows_print(const hf_result *result) {

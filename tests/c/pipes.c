@@ -1,5 +1,9 @@
-/* pipes.c - runs that come and go at once: nobody cleans away what another has just made. */
+/* pipes.c - runs that come and go at once: nobody cleans away what another has just made,
+ * nor what no run made. */
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -22,7 +26,57 @@ static void *openings_run(void *unused) {
     return unused;
 }
 
+static void file_make(const char *folder, const char *name) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file, "%s", path);
+    if (file)
+        fclose(file);
+}
+
+/* Is it there? It goes, if so. */
+static bool taken(const char *folder, const char *name) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return unlink(path) == 0;
+}
+
+static void leftovers_take(void) {
+    hf_pipes *pipes;
+    CHECK(hf_pipes_open(&pipes) == HF_OK, "%s", hf_error());
+    hf_pipes_close(pipes);
+}
+
+/* What looks like a leftover, but is not: everybody may write in /tmp. */
+static void strange_folders(void) {
+    char folder[] = "/tmp/hpccfpga-pipes-XXXXXX", other[] = "/tmp/hpccfpga-testXXXXXX",
+         link[sizeof folder + 1];
+    CHECK(mkdtemp(folder) && mkdtemp(other));
+    snprintf(link, sizeof link, "%s-", folder);
+    file_make(folder, "notes");
+    file_make(folder, "in0");
+    file_make(folder, "lock"); /* from here on, any process may take it away */
+    file_make(other, "in0");
+    file_make(other, "lock");
+    CHECK(symlink(other, link) == 0);
+    leftovers_take();
+    CHECK(!taken(folder, "in0") && !taken(folder, "lock"), "a leftover stays");
+    CHECK(taken(folder, "notes"), "what pipes never are is gone");
+    CHECK(taken(other, "in0"), "a link was followed");
+    CHECK(unlink(link) == 0 && taken(other, "lock"));
+    if (chown(folder, 65534, 65534) == 0) { /* we are root */
+        file_make(folder, "in0");
+        file_make(folder, "lock");
+        leftovers_take();
+        CHECK(taken(folder, "in0"), "another user's folder was emptied");
+        CHECK(taken(folder, "lock"));
+    }
+    CHECK(rmdir(folder) == 0 && rmdir(other) == 0);
+}
+
 int main(void) {
+    strange_folders();
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, openings_run, NULL) == 0);

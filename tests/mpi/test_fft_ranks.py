@@ -35,6 +35,25 @@ def test_channels_within_each_rank(mpirun, ranks):
     assert answer.stdout.split() == ["done"] * ranks
 
 
+def test_packets_of_another_width_are_an_error_that_says_so(mpirun, tmp_path):
+    answer = mpirun(
+        2,
+        "from hpccfpga import kernels\n"
+        "text = (kernels.kernel_dir() / 'fft_stream.cl').read_text()\n"
+        "width = '#undef HF_CHANNEL_WIDTH\\n#define HF_CHANNEL_WIDTH 32\\n'\n"
+        "bad = text.replace('HF_STREAM(', width + 'HF_STREAM(', 1)\n"
+        "assert bad != text\n"
+        f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
+        "open(path, 'w').write(bad if rank == 1 else text)\n"
+        "small = dict(log_size=6, batch=2, reps=1, deadline=5)\n"
+        "try: hf.run('fft', exchange='channel', comm=comm, kernel=path, **small)\n"
+        "except ValueError as error: say(error)",
+    )
+    assert answer.returncode == 0, answer.stderr
+    line = "rank 1: channel_width: the kernels were not built for packets of 64 B"
+    assert answer.stdout.splitlines() == [line] * 2
+
+
 def test_one_rank_with_a_wrong_element_is_a_wrong_result(mpirun, tmp_path):
     answer = mpirun(
         2,
