@@ -1,10 +1,12 @@
 /* turns.c - kernels that take turns on a thread: each ends on its own, whichever way.
  *
- * Kernels are threads in a ring of tokens; kernel k ends when it got lives[k] of them.
+ * Kernels are threads in a ring of tokens; kernel k ends when it got lives[k] of them. Who
+ * has waited goes on where its crew is carried: on one thread, which stays on one core.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@
 #include "transport.h"
 #include "turns.h"
 
-enum { N = 6, FOR_EVER = 1 << 30 };
+enum { N = 6, ROUNDS = 1000, FOR_EVER = 1 << 30, SKIP = 77 };
 
 extern const hf_transport_ops hf_transport_self;
 
@@ -25,10 +27,23 @@ typedef struct player {
     hf_ring_host *host;
     hf_word life, got;
     pid_t began, ended;
-    bool same_cores;
+    pid_t carrier; /* which took its tokens, from its first wait on; 0: nobody yet */
+    bool waited, changed, roamed, same_cores;
 } player;
 
 static hf_ring rings[N];
+static atomic_bool ending; /* a kernel has ended: another thread may carry now */
+
+/* Which thread goes on after a wait, and on how many cores it may. */
+static void carrier_note(player *p) {
+    cpu_set_t cores;
+    sched_getaffinity(0, sizeof cores, &cores);
+    p->roamed |= CPU_COUNT(&cores) != 1;
+    if (ending)
+        return;
+    p->changed |= p->carrier && p->carrier != gettid();
+    p->carrier = gettid();
+}
 
 /* The next token, or false after an abort: what a kernel in OpenCL C does. */
 static bool token_take(player *p) {
@@ -36,7 +51,10 @@ static bool token_take(player *p) {
         if (HF_RING_LOAD(&p->in->abort))
             return false;
         p->host->wait(p->host, p->in, &p->in->writer, p->got);
+        p->waited = true;
     }
+    if (p->waited)
+        carrier_note(p);
     p->got++;
     return true;
 }
@@ -55,6 +73,7 @@ static void *player_run(void *context) {
     sched_getaffinity(0, sizeof before, &before);
     p->began = gettid();
     play(p);
+    ending = true;
     p->host->leave(p->host);
     p->ended = gettid();
     sched_getaffinity(0, sizeof after, &after);
@@ -62,12 +81,47 @@ static void *player_run(void *context) {
     return NULL;
 }
 
+/* How many tokens each takes until one does not pass it on, or after all rounds. */
+static void tokens_count(hf_word *tokens, const hf_word *lives) {
+    for (size_t n = 0; n < N * ROUNDS && tokens[n % N] < lives[n % N]; n++)
+        tokens[n % N]++;
+}
+
+/* Until kernel `i` has sent so many; ring 0 held one before all. */
+static void tokens_await(size_t i, hf_word tokens) {
+    const hf_ring *out = &rings[(i + 1) % N];
+    int waits = 0;
+    while (HF_RING_LOAD(&out->writer.at) < tokens + (i + 1 == N) && waits++ < 30000)
+        usleep(1000);
+    CHECK(waits <= 30000, "kernel %zu has not sent %llu tokens", i,
+          (unsigned long long)tokens);
+}
+
+/* Kernels share as many threads as there are crews, so some go on in another's. */
+static void carriers_check(const player *players, size_t crews) {
+    size_t carriers = 0, guests = 0;
+    for (size_t i = 0; i < N; i++) {
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |= players[k].carrier == players[i].carrier;
+        carriers += !again;
+        guests += players[i].carrier != players[i].began;
+        CHECK(players[i].carrier, "kernel %zu took no token after it had waited", i);
+        CHECK(!players[i].changed, "kernel %zu had two carriers", i);
+    }
+    CHECK(carriers == crews, "%zu threads carry on %zu cores", carriers, crews);
+    CHECK(guests == N - crews, "%zu kernels on another's thread", guests);
+}
+
 /* All kernels, started from `first` on; those that are left get an abort. */
-static void run(hf_turns *turns, const hf_word *lives, size_t first, bool aborts) {
+static void run(hf_turns *turns, const hf_word *lives, size_t first, size_t crews) {
     pthread_t threads[N];
     player players[N];
+    hf_word tokens[N] = {0};
     memset(rings, 0, sizeof rings);
+    ending = false;
     hf_turns_prepare(turns, N);
+    tokens_count(tokens, lives);
     rings[0].writer.at = 1;
     for (size_t n = 0; n < N; n++) {
         size_t i = (first + n) % N;
@@ -77,51 +131,63 @@ static void run(hf_turns *turns, const hf_word *lives, size_t first, bool aborts
                               .life = lives[i]};
         CHECK(pthread_create(&threads[i], NULL, player_run, &players[i]) == 0);
     }
-    if (aborts)
-        usleep(20000);
-    for (size_t i = 0; aborts && i < N; i++)
-        HF_RING_STORE(&rings[i].abort, HF_RING_HALT);
+    for (size_t i = 0; i < N; i++)
+        tokens_await(i, tokens[i]);
+    for (size_t i = 0; i < N; i++)
+        if (tokens[i] < lives[i])
+            HF_RING_STORE(&rings[i].abort, HF_RING_HALT);
     for (size_t i = 0; i < N; i++) {
+        const player *p = &players[i];
         pthread_join(threads[i], NULL);
-        CHECK(players[i].began == players[i].ended, "kernel %zu ends on another thread",
-              i);
-        CHECK(players[i].same_cores, "kernel %zu leaves its thread on other cores", i);
-        CHECK(aborts || players[i].got == lives[i], "kernel %zu: %llu tokens", i,
-              (unsigned long long)players[i].got);
+        CHECK(p->began == p->ended, "kernel %zu ends on another thread", i);
+        CHECK(p->same_cores, "kernel %zu leaves its thread on other cores", i);
+        CHECK(!p->roamed, "kernel %zu was carried on several cores", i);
+        CHECK(lives[i] == FOR_EVER ? p->got >= tokens[i] : p->got == tokens[i],
+              "kernel %zu: %llu tokens, not %llu", i, (unsigned long long)p->got,
+              (unsigned long long)tokens[i]);
     }
+    if (tokens[0] == ROUNDS) /* all have waited for one another */
+        carriers_check(players, crews);
 }
 
-static void runs(int cores) {
+static void runs(const cpu_set_t *all, size_t cores) {
     hf_transport *net;
     hf_turns *turns;
     hf_word lives[N];
-    cpu_set_t all, some;
-    sched_getaffinity(0, sizeof all, &all);
+    cpu_set_t some;
     CPU_ZERO(&some);
-    for (size_t core = 0; core < CPU_SETSIZE && CPU_COUNT(&some) < cores; core++)
-        if (CPU_ISSET(core, &all))
+    for (size_t core = 0; core < CPU_SETSIZE && (size_t)CPU_COUNT(&some) < cores;
+         core++)
+        if (CPU_ISSET(core, all))
             CPU_SET(core, &some);
     sched_setaffinity(0, sizeof some, &some);
     CHECK(hf_transport_self.open(&net, 0, "") == HF_OK);
     CHECK(hf_turns_new(&turns, net) == HF_OK);
     for (size_t first = 0; first < N; first++) {
         for (size_t i = 0; i < N; i++)
-            lives[i] = 1000;
-        run(turns, lives, first, false);
+            lives[i] = ROUNDS;
+        run(turns, lives, first, cores);
         for (size_t i = 0; i < N; i++)
             lives[i] = FOR_EVER;
-        run(turns, lives, first, true);
+        run(turns, lives, first, cores);
         for (size_t i = 0; i < N; i++) /* the ring breaks at the first to end */
             lives[i] = (i * 5 + first) % N * 10;
-        run(turns, lives, first, true);
+        run(turns, lives, first, cores);
     }
     hf_turns_free(turns);
     hf_transport_self.close(net);
-    sched_setaffinity(0, sizeof all, &all);
 }
 
-int main(void) {
-    runs(1); /* one crew */
-    runs(2); /* two, where there are two cores */
+int main(int argc, char **argv) {
+    cpu_set_t all;
+    int cores = argc == 2 ? atoi(argv[1]) : 0;
+    if (cores < 1 || cores > N)
+        return fprintf(stderr, "turns CORES, from 1 to %d\n", N), 2;
+    sched_getaffinity(0, sizeof all, &all);
+    if (CPU_COUNT(&all) < cores)
+        return printf("skipped: %d cores are needed, %d are here\n", cores,
+                      CPU_COUNT(&all)),
+               SKIP;
+    runs(&all, (size_t)cores);
     return check_failures != 0;
 }

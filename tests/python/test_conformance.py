@@ -1,5 +1,6 @@
 """Every benchmark over every exchange on every device that can run it, does."""
 
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,11 @@ ERROR_OF = {"randomaccess": "error_rate"}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 EXCHANGES = [name for name, _ in _core.components("exchange")]
 RUNTIMES = [name for name, _ in _core.components("device")]
+KERNELS = Path(__file__).parents[2] / "kernels"
+STATISTICS = ("median", "low", "high", "q1", "q3", "p95", "p99")
 COMMON = {
     "time": ("s", np.float64),
-    "time_median": ("s", np.float64),
-    "time_low": ("s", np.float64),
-    "time_high": ("s", np.float64),
+    **{f"time_{name}": ("s", np.float64) for name in STATISTICS},
     "verified": ("1", np.bool_),
     "error": ("1", np.float64),
     "reps": ("1", np.int64),
@@ -53,14 +54,30 @@ def benchmark(request):
     return request.param
 
 
+def misfit(benchmark, exchange, runtime):
+    """Why these do not go together, as the refusal must say it; None: they must."""
+    if exchange == "host" and runtime != "host":
+        return "moves host memory only"
+    device = next(d for d in hpccfpga.devices() if d["runtime"] == runtime)
+    if exchange == "channel" and device["type"] == "gpu":
+        return "is a GPU"
+    kind = "stream" if exchange == "channel" else "memory"
+    there = (KERNELS / f"{benchmark}_{kind}.cl").is_file()
+    if there or (benchmark == "transfer" and kind == "memory"):
+        return None  # transfer has no kernels and copies wherever there is memory
+    return "does not run over exchange"
+
+
 @pytest.fixture
 def session(benchmark, exchange, runtime):
-    try:
-        session = hpccfpga.open(device=runtime, exchange=exchange)
-        session._core.kernel(benchmark)
-    except NotImplementedError as refused:
-        pytest.skip(f"does not go together: {refused}")
-    with session:
+    if reason := misfit(benchmark, exchange, runtime):
+        with (
+            pytest.raises(NotImplementedError, match=reason) as refused,
+            hpccfpga.open(device=runtime, exchange=exchange) as session,
+        ):
+            session._core.kernel(benchmark)
+        pytest.skip(f"does not go together: {refused.value}")
+    with hpccfpga.open(device=runtime, exchange=exchange) as session:
         yield session
 
 
@@ -76,13 +93,25 @@ def test_runs_verified_with_the_declared_columns(session, benchmark):
     assert result.verified is True
     assert result["verified"].all()
     points = len(result["time"])
-    for common, (unit, dtype) in COMMON.items():
-        name = ERROR_OF.get(benchmark, common) if common == "error" else common
+    told = _core.quantities(benchmark)
+    error = ERROR_OF.get(benchmark, "error")
+    columns = {
+        error if name == "error" else name: (*kind, (points,))
+        for name, kind in COMMON.items()
+    }
+    for name, (unit, _) in told["metrics"].items():
+        for column in (name, f"{name}_median"):
+            columns[column] = (unit, np.float64, (points,))
+    for name, (unit, _) in told["parts"].items():
+        columns[name] = (unit, np.float64, (points,))
+        columns[f"{name}_ranks"] = (unit, np.float64, (points, 1))
+    columns[f"{error}_ranks"] = ("1", np.float64, (points, 1))
+    columns["samples"] = ("s", np.float64, (points, 3, 1))
+    columns["warmup"] = ("s", np.float64, (points, 2, 1))
+    for name, declared in columns.items():
         column = result.columns[name]
-        assert (column.unit, column.values.dtype) == (unit, dtype), name
-        assert column.values.shape == (points,), name
-    assert result["samples"].shape == (points, 3, 1)
-    assert result["warmup"].shape == (points, 2, 1)
+        held = column.unit, column.values.dtype, column.values.shape
+        assert held == declared, name
     assert (result["samples"] > 0).all()
     assert np.array_equal(result["time"], result["samples"].max(axis=2).min(axis=1))
     assert np.allclose(
@@ -161,23 +190,51 @@ def test_a_benchmark_without_its_kernels_is_refused():
         core.run("b_eff", {}, None, None)
 
 
-def test_timer_floor_gives_many_clock_readings_per_sample():
+def test_timer_floor_takes_many_steps_where_one_is_short():
+    """How many clock readings long they are, tests/c/session.c counts."""
     result = hpccfpga.run("b_eff", exchange="host", sizes=[1], loop="timer", reps=5)
     assert result["inner"][0] > 1, (
         "one step of a few ns is below the clock's resolution"
     )
 
 
-def test_adaptive_repetitions_stop_by_themselves():
+def interval(samples):
+    """Order statistics that enclose the median with 95 %."""
+    n = len(samples)
+    below = np.cumsum([comb(n, k) for k in range(n)]) / 2**n
+    rank = int((below <= 0.025).sum())  # 0: there are none
+    ordered = np.sort(samples)
+    return (ordered[rank - 1], ordered[n - rank]) if rank else (-np.inf, np.inf)
+
+
+def converged(samples):
+    median = np.median(samples)
+    return max(abs(end - median) for end in interval(samples)) <= 0.05 * median
+
+
+@pytest.mark.parametrize("steps", [1, 20000], ids=["noisy", "steady"])
+def test_adaptive_repetitions_stop_by_themselves(steps):
+    """At the first repetition, from the 6th on, that has the median within 5 %."""
     result = hpccfpga.run(
-        "b_eff", exchange="host", sizes=[64, 4096], reps=0, max_reps=40, time_limit=1
-    )
+        "b_eff", exchange="host", sizes=[1, 2, 64, 256, 1024, 4096], reps=0,
+        max_reps=40, time_limit=60, loop_upper=steps, loop_lower=steps,
+    )  # fmt: skip
     reps = result["reps"]
     assert ((reps >= 6) & (reps <= 40)).all()
     assert result["samples"].shape[1] == reps.max()
     for point, n in enumerate(reps):
-        assert np.isfinite(result["samples"][point, :n]).all()
-        assert np.isnan(result["samples"][point, n:]).all()
+        samples = result["samples"][point, :, 0]
+        assert np.isfinite(samples[:n]).all()
+        assert np.isnan(samples[n:]).all()
+        assert n == 40 or converged(samples[:n])
+        assert not any(converged(samples[:k]) for k in range(6, n))
+        low, high = result["time_low"][point], result["time_high"][point]
+        assert (low, high) == interval(samples[:n])
+
+
+def test_adaptive_repetitions_stop_at_the_time_limit():
+    result = hpccfpga.run("b_eff", exchange="host", sizes=[1], reps=0, time_limit=0)
+    assert result["reps"].tolist() == [1]
 
 
 def test_a_size_beyond_memory_is_refused_with_the_largest_that_fits():
