@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/param.h"
 #include "core/result.h"
@@ -99,6 +100,31 @@ static void run_test(hf_session *session) {
     }
 }
 
+/* A sample is 20 readings of the clock long, as its shortest warm-up tells. */
+static void timer_test(hf_session *session) {
+    hf_args *args = args_make("1", "3");
+    hf_result *result = NULL;
+    hf_run run = {.bench = "b_eff",
+                  .args = args,
+                  .kernel = "b_eff_memory",
+                  .binary = program,
+                  .binary_bytes = program_bytes};
+    CHECK(hf_args_set(args, "loop", 0, NULL, "timer") == HF_OK);
+    CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
+    if (result) {
+        const hf_column *warmup = column_find(result, "warmup");
+        double steps = (double)*(int64_t *)column_find(result, "inner")->data;
+        double best = INFINITY, cost = hf_clock_cost();
+        for (size_t r = 0; r < warmup->shape[1]; r++)
+            best = fmin(best, ((double *)warmup->data)[r]);
+        CHECK(steps >= 1 && steps * best >= 0.7 * 20 * cost &&
+                  (steps - 1) * best <= 3 * 20 * cost,
+              "%g steps of %g s; a reading costs %g s", steps, best, cost);
+    }
+    hf_result_free(result);
+    hf_args_free(args);
+}
+
 static void cancel_test(hf_session *session) {
     int rows = 0;
     hf_args *args = args_make("1,2,3", "3");
@@ -135,8 +161,12 @@ static void kernel_faults_test(hf_session *session) {
                   .kernel = "nonsense",
                   .binary = (const unsigned char *)"nonsense",
                   .binary_bytes = 8};
-    CHECK(hf_session_run(session, &result, &run) != HF_OK && !result);
-    CHECK(*hf_error(), "a failure without a line");
+    bool on_host = strcmp(hf_session_facts(session).device->runtime, "host") == 0;
+    hf_status status = hf_session_run(session, &result, &run);
+    CHECK(status == (on_host ? HF_ENOTSUP : HF_EDEVICE) && !result, "%d", status);
+    CHECK(strstr(hf_error(), on_host ? "has no kernels \"nonsense\""
+                                     : "refuses the program binary of \"nonsense\""),
+          "%s", hf_error());
     hf_args_free(args);
 }
 
@@ -159,6 +189,7 @@ int main(int argc, char **argv) {
         CHECK(hf_session_build(session, "", "", &program, &program_bytes) ==
               HF_ENOTSUP);
     run_test(session);
+    timer_test(session);
     cancel_test(session);
     too_large_test(session);
     kernel_faults_test(session);

@@ -7,20 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check_kernel.h"
+
 #ifdef NDRANGE
 #include "../../kernels/gemm_ndrange.cl"
 #else
 #include "../../kernels/gemm_memory.cl"
 #endif
-
-#define CHECK(condition, ...)             \
-    do {                                  \
-        if (!(condition)) {               \
-            fprintf(stderr, __VA_ARGS__); \
-            fputc('\n', stderr);          \
-            exit(1);                      \
-        }                                 \
-    } while (0)
 
 /* Memory whose end a sanitizer knows. */
 static void *room(size_t bytes) {

@@ -1,6 +1,7 @@
 """Live channels between ranks: runs, and what goes wrong among them."""
 
 import json
+import time
 
 import pytest
 
@@ -89,14 +90,25 @@ def test_too_few_workers_are_an_error_that_says_what_to_set(mpirun):
 def test_a_killed_rank_ends_the_others(mpirun):
     answer = mpirun(
         3,
-        "import os, signal, threading\n"
+        "import os, signal, threading, time\n"
         "me = os.getpid(), signal.SIGKILL\n"
-        "if rank == 1: threading.Timer(2, os.kill, me).start()\n"
-        "hf.run('b_eff', exchange='channel', comm=comm, loop_upper=10**8, sizes=[1],\n"
-        "       reps=1, deadline=30)",
-        timeout=60,
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    say('begun', time.monotonic())\n"
+        "    if rank == 1: threading.Timer(2, os.kill, me).start()\n"
+        "    s.run('b_eff', loop_upper=10**8, sizes=[1], reps=1, deadline=30)\n"
+        "say('over')",
+        timeout=90,
     )
-    assert answer.returncode != 0
+    end = time.monotonic()
+    begun = [line.split() for line in answer.stdout.splitlines()]
+    assert [word for word, _ in begun] == ["begun"] * 3, answer.stdout
+    assert 2 <= end - min(float(moment) for _, moment in begun) < 25
+    assert answer.returncode == 128 + 9
+    lines = [line for line in answer.stderr.splitlines() if "rank 1 " in line]
+    assert len(lines) == 1, answer.stderr
+    assert "exited on signal 9 (Killed)" in lines[0]
+    assert "Traceback" not in answer.stderr
 
 
 def test_no_memory_for_the_rings_is_one_line(mpirun):

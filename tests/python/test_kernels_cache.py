@@ -387,7 +387,7 @@ def test_a_source_of_ones_own(tmp_path):
         ("kernel void f( {", ValueError, r"do not compile: .*"),
         (
             "kernel void f(global int *a) { *a = 1; }",
-            Exception,
+            hf.Error,
             'no kernel "b_eff_fill"',
         ),
     ],

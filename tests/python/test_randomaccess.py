@@ -8,6 +8,7 @@ from hpccfpga import kernels
 from hpccfpga.published import published, published_list
 
 MILLION = 1 << 18  # words, of which each is updated 4 times
+UPDATED = 249746  # of these words a whole run changes so many
 
 
 def run(**params):
@@ -67,38 +68,46 @@ def broken(tmp_path):
 
 NEXT = "held[done % HELD + i]"
 END = "for (; done != n; done++) {"
-FAULTS = {
+FAULTS = {  # text, what replaces it, words that are wrong then (None: by machine)
     "one lost update in a million": (
         NEXT,
         f"HF_ITEM == 0 && done + i == 77777 ? 0 : {NEXT}",
+        1,
     ),
-    "one flipped bit": (END, f"if (low == 0) table[4711] ^= 1ul << 63; {END}"),
+    "one flipped bit": (END, f"if (low == 0) table[4711] ^= 1ul << 63; {END}", 1),
     "a swapped block": (
         END,
         "if (low == 0) for (uint i = 0; i < 64; i++) { ulong word = table[i]; "
         f"table[i] = table[i + 64]; table[i + 64] = word; }} {END}",
+        128,
     ),
     "the table of another sample": (
         END,
         f"for (ulong i = low; i < high; i++) table[i] ^= 1234567; {END}",
+        MILLION,
     ),
-    "no updates": ("step < steps", "step < 0 * steps"),
-    "another sequence": ("number[r] = starts[r];", "number[r] = starts[r] ^ 1;"),
-    "the last updates are missing": ("; done != n; done++", "; 0; done++"),
+    "no updates": ("step < steps", "step < 0 * steps", UPDATED),
+    "another sequence": (
+        "number[r] = starts[r];",
+        "number[r] = starts[r] ^ 1;",
+        261637,
+    ),
+    "the last updates are missing": ("; done != n; done++", "; 0; done++", None),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_caught(broken, fault):
-    path = broken("randomaccess_ndrange", *FAULTS[fault])
+    *change, wrong = FAULTS[fault]
+    path = broken("randomaccess_ndrange", *change)
     with pytest.warns(hpccfpga.VerificationWarning):
         result = run(device="opencl", sizes=[MILLION], kernel=path, reps=1)
     assert result.verified is False
-    wrong = result["error_rate"][0] * MILLION
-    assert wrong == {"one lost": 1, "one flip": 1, "a swappe": 128}.get(
-        fault[:8], wrong
-    )
-    assert wrong > 0
+    found = result["error_rate"][0] * MILLION
+    if wrong is None:  # as many as work-items hold at their end: few
+        assert 0 < found < MILLION / 100
+    else:
+        assert found == wrong
     assert np.isnan(result["updates"][0])
 
 
