@@ -13,7 +13,6 @@ pytestmark = [
         not (PREFIX / "lib" / "libintelocl_emu.so").is_file(),
         reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]",
     ),
-    pytest.mark.xdist_group("pipes"),  # their folders are everybody's
 ]
 OPEN = "with hf.open('FPGA Emulation', exchange='channel', comm=comm) as s:\n"
 

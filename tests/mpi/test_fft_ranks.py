@@ -70,7 +70,6 @@ def test_one_rank_with_a_wrong_element_is_a_wrong_result(mpirun, tmp_path):
     not (Path(sys.prefix) / "lib" / "libintelocl_emu.so").is_file(),
     reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]",
 )
-@pytest.mark.xdist_group("pipes")
 def test_intels_emulator(mpirun):
     answer = mpirun(
         1,
