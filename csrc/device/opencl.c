@@ -256,7 +256,8 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     assert(local_rank >= 0);
     if (n_platforms == 0)
         return hf_fail(HF_EDEVICE, "no OpenCL platform: install an ICD, for example "
-                                   "pocl-opencl-icd");
+                                   "pocl-opencl-icd, and see whether "
+                                   "OCL_ICD_VENDORS names a folder without one");
     if (n == 0)
         return hf_fail(HF_EDEVICE, "no OpenCL device: %u platform(s), all without one",
                        n_platforms);
