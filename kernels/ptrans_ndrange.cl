@@ -65,15 +65,16 @@ enum { TILE = PTRANS_STRIP };
 
 #endif
 
-/** As in ptrans_memory.cl; a work-group for each strip. */
+/** As in ptrans_memory.cl; a work-group for each strip, and some that have none. */
 HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                      HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                      HF_GLOBAL HF_REAL *HF_RESTRICT c,
                      HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
                      uint count) {
-    (void)count; /* there are as many groups */
     const uint strips = HF_BLOCK / PTRANS_STRIP, strip = (uint)get_group_id(0);
     const uint block = first + strip / strips, row = strip % strips * PTRANS_STRIP;
+    if (strip / strips >= count)
+        return;
     a += sources[block] * PTRANS_SIZE + row;
     b += block * PTRANS_SIZE + row * HF_BLOCK;
     c += block * PTRANS_SIZE + row * HF_BLOCK;

@@ -293,9 +293,10 @@ static hf_status blocks_move(const ptrans *s, const ptrans_layout *layout) {
     return HF_OK;
 }
 
-/* C = B + A^T in blocks first .. first + count - 1 of a replica; replicas side by side. */
+/* C = B + A^T in blocks first .. first + count - 1 of a replica; replicas side by side,
+ * with work-items for the `most` that one has. */
 static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
-                       size_t first, size_t count) {
+                       size_t first, size_t count, size_t most) {
     const replica *p = &s->replicas[r];
     uint32_t from = (uint32_t)first, blocks = (uint32_t)count;
     const hf_arg args[N_ADD_ARGS] = {
@@ -311,7 +312,7 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
         .kernel = s->add,
         .args = args,
         .n_args = N_ADD_ARGS,
-        .items = s->env.ndrange ? count * (s->block / STRIP) * group : 1,
+        .items = s->env.ndrange ? most * (s->block / STRIP) * group : 1,
         .group = s->env.ndrange ? group : 0,
         .lane = r};
     if (count > 0)
@@ -320,10 +321,17 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
 
 static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
     hf_launches all = {.device = s->env.device};
+    size_t most = 0;
+    for (size_t r = 0; r < s->replications; r++) {
+        const ptrans_part *part = &layout->parts[r];
+        size_t more = part->own > part->n - part->own ? part->own : part->n - part->own;
+        most = most > more ? most : more;
+    }
     for (size_t r = s->replications; r-- > 0;) {
         const ptrans_part *part = &layout->parts[r];
-        blocks_add(&all, s, r, s->replicas[r].a, 0, part->own);
-        blocks_add(&all, s, r, s->replicas[r].got, part->own, part->n - part->own);
+        blocks_add(&all, s, r, s->replicas[r].a, 0, part->own, most);
+        blocks_add(&all, s, r, s->replicas[r].got, part->own, part->n - part->own,
+                   most);
     }
     return hf_launches_wait(&all);
 }

@@ -31,10 +31,10 @@ enum { BLOCK = 64, SIZE = BLOCK * BLOCK, BLOCKS = 5, FIRST = 1, COUNT = 3, MOST 
 static HF_REAL a[BLOCKS * SIZE], b[BLOCKS * SIZE], c[BLOCKS * SIZE];
 static const uint sources[BLOCKS] = {0, 3, 1, 4, 2};
 
-/** One work-item of every group, one group after the other. */
+/** One work-item of every group, one group after the other; some have nothing to do. */
 static void *items_run(void *id) {
     local_id = *(size_t *)id;
-    for (group_id = 0; group_id < COUNT * BLOCK / PTRANS_STRIP; group_id++)
+    for (group_id = 0; group_id < BLOCKS * BLOCK / PTRANS_STRIP; group_id++)
         ptrans_add(a, b, c, sources, FIRST, COUNT);
     return NULL;
 }
