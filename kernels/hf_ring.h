@@ -8,8 +8,7 @@
  * kernel that waits at one channel withholds nothing at another.
  *
  * The host fills `depth`, `mask`, `width` and each side's `host`, zeroes the rest, and may
- * set `abort` at any time: whoever waits then, leaves. Packets follow the header, which
- * fills a page.
+ * set `abort` at any time: whoever waits then, leaves. Packets follow the page of this.
  */
 #ifndef HF_RING_H
 #define HF_RING_H
@@ -72,9 +71,10 @@ typedef struct hf_ring_host {
 enum { HF_RING_WAIT, HF_RING_LEAVE };
 
 /** Call function `which` of `host`: a kernel has neither function pointers nor a C library.
- *  All that it may change is named, also registers that are not there. */
-static inline void hf_ring_call(hf_word host, int which, hf_word ring, hf_word other,
-                                hf_word still) {
+ *  All that it may change is named, also registers that are not there. PoCL 5 aborts if it
+ *  finds assembly in the kernel itself. */
+__attribute__((noinline)) static void
+hf_ring_call(hf_word host, int which, hf_word ring, hf_word other, hf_word still) {
 #if !defined(__OPENCL_VERSION__)
     (void)host, (void)which, (void)ring, (void)other, (void)still;
     sched_yield();
