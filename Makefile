@@ -12,6 +12,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+unexport PYTHONDONTWRITEBYTECODE # else each rank compiles NumPy anew
 
 C := $(shell find csrc kernels tests benchmarks -name '*.[ch]' -o -name '*.cl')
 

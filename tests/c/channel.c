@@ -274,6 +274,40 @@ static void stuck_test(const program *p) {
     hf_result_free(result);
 }
 
+static const hf_device_ops *own_ops;
+static int launches_left; /* of kernels that stream, until one fails */
+
+static hf_status launch_some(hf_device *device, const hf_launch *launch,
+                             hf_event **done) {
+    if (launch->lane > 0 && launches_left-- == 0)
+        return hf_fail(HF_EDEVICE, "planted: a launch failed");
+    return own_ops->launch(device, launch, done);
+}
+
+/* Some of rank 0's kernels start and wait for those that do not: all ranks end, soon. */
+static void half_launched_test(const program *p) {
+    own_ops = session->device->ops;
+    hf_device_ops failing = *own_ops;
+    hf_status status;
+    failing.launch = launch_some;
+    for (int some = 0; some < 4; some++) {
+        launches_left = some;
+        if (rank == 0)
+            session->device->ops = &failing;
+        double start = hf_clock_now();
+        hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=20");
+        CHECK(status == HF_EDEVICE && strstr(hf_error(), "planted"), "%s", hf_error());
+        CHECK(hf_clock_now() - start < 20, "%d started", some);
+        hf_result_free(result);
+        session->device->ops = own_ops;
+        result = RUN(p, &status, "sizes=1,100", "reps=1");
+        CHECK(status == HF_OK, "%s", hf_error());
+        if (result)
+            result_check(result, 2, 32);
+        hf_result_free(result);
+    }
+}
+
 /* Rank 0 alone refuses: nobody waits for it, and the next run finds all ranks. */
 static void lone_refusal_test(const program *p) {
     size_t memory = session->device->info.memory;
@@ -295,6 +329,7 @@ static void lone_refusal_test(const program *p) {
 static void tests(const program *p) {
     good_runs(p);
     lone_refusal_test(p);
+    half_launched_test(p);
     shallow_run(p);
     bad_parameters(p);
     good_runs(p);
