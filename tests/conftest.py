@@ -20,6 +20,10 @@ ROOT = Path(__file__).parents[1]
 # Schemes take turns in this process, and PoCL counts its workers once.
 emulation.prepare("channel")
 
+# Ranks of two tests share the cores: none may spin on one that another waits for.
+os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # An editable install finds its modules before PYTHONPATH is searched.
 _WITHOUT_EDITABLE = """
 import sys

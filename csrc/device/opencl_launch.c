@@ -79,6 +79,21 @@ static void CL_CALLBACK kernel_ended(cl_event event, cl_int state, void *context
 
 /* ---- launches ---- */
 
+/* A kernel that a user gave may want other arguments than we set. */
+static hf_status args_check(cl_kernel kernel, const hf_launch *launch, cl_int code,
+                            const char *call) {
+    char name[128] = "";
+    cl_uint n = (cl_uint)launch->n_args;
+    if (code == CL_SUCCESS)
+        return HF_OK;
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL);
+    if (n == launch->n_args)
+        return hf_opencl_check(code, call);
+    return hf_fail(HF_EARG, "kernel \"%s\" takes %u arguments, not %zu", name, n,
+                   launch->n_args);
+}
+
 static hf_status args_set(cl_kernel kernel, const hf_launch *launch) {
     for (size_t i = 0; i < launch->n_args; i++) {
         const hf_arg *arg = &launch->args[i];
@@ -86,7 +101,7 @@ static hf_status args_set(cl_kernel kernel, const hf_launch *launch) {
                           ? clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
                                            &((hf_opencl_buffer *)arg->buffer)->mem)
                           : clSetKernelArg(kernel, (cl_uint)i, arg->bytes, arg->value);
-        HF_TRY(hf_opencl_check(code, "clSetKernelArg"));
+        HF_TRY(args_check(kernel, launch, code, "clSetKernelArg"));
     }
     return HF_OK;
 }
@@ -110,10 +125,11 @@ hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch, hf_event **
     HF_TRY(args_set(kernel, launch));
     cl_event event;
     if (launch->items <= 1)
-        HF_TRY(hf_opencl_check(clEnqueueTask(queue, kernel, 0, NULL, &event),
-                               "clEnqueueTask"));
+        HF_TRY(args_check(kernel, launch, clEnqueueTask(queue, kernel, 0, NULL, &event),
+                          "clEnqueueTask"));
     else
-        HF_TRY(hf_opencl_check(
+        HF_TRY(args_check(
+            kernel, launch,
             clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &launch->items,
                                    launch->group ? &launch->group : NULL, 0, NULL,
                                    &event),

@@ -29,6 +29,10 @@ enum {
 /* How long a cancelled message may take to end [s]. */
 static const double GRACE = 0.5;
 
+/* Who waits longer than this for everybody gives its core to them [s]: they may share it. */
+static const double PATIENCE = 5e-3;
+static const struct timespec nap = {0, 100000};
+
 typedef struct mpi {
     hf_transport base;
     MPI_Comm data, alarms; /* duplicates of the caller's */
@@ -120,6 +124,8 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from)
                 status = alarm_check(net);
             if (status == HF_OK && now - start > longest_wait(net, from))
                 status = deadline_pass(net, from);
+            else if (!paired && now - start > PATIENCE)
+                nanosleep(&nap, NULL);
         }
     }
     for (int i = 0; status != HF_OK && paired && i < n; i++)

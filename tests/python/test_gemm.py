@@ -8,7 +8,7 @@ import hpccfpga as hf
 SMALL = {"sizes": [130, 64], "reps": 3}
 
 # A kernel that does its work, or not, and harm before or after it, by the work-item
-# that has the block in question: the first one but for the last row.
+# that has the block in question. Each size is harmed in its own way, 129 in none.
 BROKEN = """
 #define gemm_multiply right
 #include "gemm_{shape}.cl"
@@ -16,52 +16,47 @@ BROKEN = """
 HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL const HF_SUM *b,
                         HF_GLOBAL const HF_REAL *c0, HF_GLOBAL HF_REAL *c, HF_SUM alpha,
                         HF_SUM beta, uint n, uint first, uint end) {{
-    const ulong row = HF_GEMM_ROW(n);
+    const ulong row = HF_GEMM_ROW(n), last = get_global_size(0) - 1;
+    const HF_REAL was = c[2 * row + 1];
     {before}
     right(a, b, c0, c, alpha, beta, n, first, end);
-    if (get_global_id(0) == {item}) {{ {after} }}
+    {after}
 }}
 """
-HARMS = {
-    "a wrong element": ("", "c[3 * row + 5] += 0.01f;"),
-    "a wrong element in the last row": ("", "c[(n - 1) * row + n - 1] *= -1;"),
-    "an element that was not written": (
-        "const HF_REAL was = c[2 * row + 1];",
-        "c[2 * row + 1] = was;",
-    ),
+BEFORE = {
+    "nothing done": "return;",
+    "another factor": "beta = 2.001f;",
+    "the product left out": "alpha = 0;",
+}
+AFTER = {
+    "a wrong element": (0, "c[3 * row + 5] += 0.01f;"),
+    "a wrong element in the last row": ("last", "c[(n - 1) * row + n - 1] *= -1;"),
+    "an element that was not written": (0, "c[2 * row + 1] = was;"),
     "a swapped block": (
-        "",
+        0,
         "for (uint i = 0; i < 16; i++) for (uint j = 0; j < 16; j++) {"
-        " HF_REAL was = c[i * row + j]; c[i * row + j] = c[(16 + i) * row + 16 + j];"
-        " c[(16 + i) * row + 16 + j] = was; }",
+        " HF_REAL old = c[i * row + j]; c[i * row + j] = c[(16 + i) * row + 16 + j];"
+        " c[(16 + i) * row + 16 + j] = old; }",
     ),
     "two swapped rows": (
-        "",
-        "for (uint j = 0; j < n; j++) { HF_REAL was = c[j];"
-        " c[j] = c[row + j]; c[row + j] = was; }",
+        0,
+        "for (uint j = 0; j < n; j++) { HF_REAL old = c[j];"
+        " c[j] = c[row + j]; c[row + j] = old; }",
     ),
-    "not a number": ("", "c[7 * row + 7] = NAN;"),
-    "infinity": ("", "c[7 * row + 7] = INFINITY;"),
+    "not a number": (0, "c[7 * row + 7] = NAN;"),
+    "infinity": (0, "c[7 * row + 7] = INFINITY;"),
     "a row of less precision": (
-        "",
+        0,
         "for (uint j = 0; j < n; j++) c[j] = (HF_REAL)((int)(c[j] * 1024) / 1024.0f);",
     ),
-    "nothing done": ("if (n > 0) return;", ""),
-    "another factor": ("beta = 2.001f;", ""),
-    "the product left out": ("alpha = 0;", ""),
 }
+HARMED = {harm: 130 + i for i, harm in enumerate([*BEFORE, *AFTER])}
 
 
 @pytest.fixture(scope="module")
 def session():
     with hf.open(device="opencl") as session:
         yield session
-
-
-def broken(path, shape="ndrange", before="", after=""):
-    item = "get_global_size(0) - 1" if "n - 1" in after else "0"
-    path.write_text(BROKEN.format(shape=shape, before=before, after=after, item=item))
-    return path
 
 
 @pytest.mark.parametrize("params", [
@@ -114,24 +109,30 @@ def test_the_kernel_for_gpus(session, tmp_path):
 
 
 @pytest.mark.parametrize("shape", ["ndrange", "pipeline"])
-@pytest.mark.parametrize("harm", HARMS)
-def test_verification_sees(session, tmp_path, shape, harm):
-    before, after = HARMS[harm]
-    file = {"ndrange": "ndrange", "pipeline": "memory"}[shape]
-    path = broken(tmp_path / "broken.cl", file, before, after)
+def test_verification_sees(session, tmp_path, shape):
+    before = (f"if (n == {HARMED[harm]}) {code}" for harm, code in BEFORE.items())
+    after = (
+        f"if (n == {HARMED[harm]} && get_global_id(0) == {item}) {{ {code} }}"
+        for harm, (item, code) in AFTER.items()
+    )
+    path = tmp_path / "broken.cl"
+    path.write_text(
+        BROKEN.format(
+            shape={"ndrange": "ndrange", "pipeline": "memory"}[shape],
+            before="\n    ".join(before),
+            after="\n    ".join(after),
+        )
+    )
+    sizes = [129, *HARMED.values()]
     with pytest.warns(hf.VerificationWarning):
-        r = session.run("gemm", kernel=path, shape=shape, **SMALL)
+        r = session.run("gemm", kernel=path, shape=shape, sizes=sizes, reps=3)
     assert r.verified is False
-    assert not r["verified"].any()
-    assert np.isnan(r["flops"]).all()
-    assert np.isnan(r.summary["flops"].value)
-    assert not (r["error"] <= 1).any()
-
-
-def test_a_kernel_that_only_calls_the_right_one_verifies(session, tmp_path):
-    for shape, file in (("ndrange", "ndrange"), ("pipeline", "memory")):
-        path = broken(tmp_path / f"{file}.cl", file)
-        assert session.run("gemm", kernel=path, shape=shape, **SMALL).verified
+    assert r["verified"][0]
+    assert r.summary["flops"].value == r["flops"][0]
+    for i, harm in enumerate(HARMED, 1):
+        assert not r["verified"][i], harm
+        assert np.isnan(r["flops"][i]), harm
+        assert not r["error"][i] <= 1, harm
 
 
 def test_verification_sees_panels_of_the_sample_before(session, tmp_path):
@@ -149,6 +150,7 @@ def test_verification_sees_panels_of_the_sample_before(session, tmp_path):
     with pytest.warns(hf.VerificationWarning):
         r = session.run("gemm", kernel=path, sizes=[130], reps=3)
     assert not r["verified"].any()
+    assert np.isnan(r.summary["flops"].value)
 
 
 def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import _core
+from hpccfpga import _core, kernels
 from hpccfpga.session import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3}
@@ -240,6 +240,32 @@ def test_bad_input(kind, options, line):
         hf.run(**{"benchmark": "b_eff", "reps": 1} | options)
     assert line in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+NO_STREAMS = """
+#undef HF_STREAM
+#undef HF_STREAM_CALL
+#define HF_STREAM(kernel) HF_KERNEL kernel
+#define HF_STREAM_CALL(kernel, ...)
+"""
+
+
+@pytest.mark.parametrize(
+    ("exchange", "stem", "after", "more", "line"),
+    [
+        ("pcie", "b_eff_memory", "ulong stamp", ", ulong more", "_fill.* takes 5 .* 4$"),
+        ("channel", "b_eff_stream", 'channel.h"\n', NO_STREAMS, "_send_0.* takes 8 .* 9$"),
+    ],
+)
+def test_a_kernel_with_other_arguments(tmp_path, exchange, stem, after, more, line):
+    """As a file that does not know HF_STREAM has them; the next run works."""
+    text = (kernels.kernel_dir() / f"{stem}.cl").read_text()
+    path = tmp_path / f"{stem}.cl"
+    path.write_text(text.replace(after, after + more, 1))
+    with hf.open(exchange=exchange) as session:
+        with pytest.raises(ValueError, match=line):
+            session.run("b_eff", kernel=path, **SMALL)
+        assert session.run("b_eff", **SMALL).verified
 
 
 def test_no_opencl_platform():
