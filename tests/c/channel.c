@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/param.h"
-#include "core/result.h"
 #include "core/session.h"
+#include "runs.h"
 
 typedef struct program {
     unsigned char *binary;
@@ -31,16 +30,12 @@ static int rank, size;
 static program program_build(const char *knobs, const char *behind, const char *was,
                              const char *is) {
     program p = {0};
-    char path[1024], options[1400];
+    char options[1400];
     char *source = calloc(1, 1 << 18), *text = calloc(1, 1 << 18);
-    snprintf(path, sizeof path, "%s/b_eff_stream.cl", folder);
     snprintf(options, sizeof options, "-I%s%s", folder, knobs);
-    FILE *file = fopen(path, "rb");
-    CHECK(file && fread(source, 1, (1 << 18) - 1, file) > 0, "%s", path);
-    if (file)
-        fclose(file);
+    source_read(source, 1 << 18, folder, "b_eff_stream.cl");
     char *start = strstr(source, behind), *at = start ? strstr(start, was) : NULL;
-    CHECK(at, "no \"%s\" in %s", was, path);
+    CHECK(at, "no \"%s\" in b_eff_stream.cl", was);
     if (at)
         snprintf(text, 1 << 18, "%.*s%s%s", (int)(at - source), source, is,
                  at + strlen(was));
@@ -50,15 +45,6 @@ static program program_build(const char *knobs, const char *behind, const char *
     free(source);
     free(text);
     return p;
-}
-
-static const hf_column *column_find(const hf_result *result, const char *name) {
-    const hf_column *column;
-    for (size_t i = 0; (column = hf_result_column(result, i)); i++)
-        if (strcmp(column->name, name) == 0)
-            return column;
-    CHECK(false, "no column %s", name);
-    abort();
 }
 
 static double entry(const hf_result *result, const char *name, size_t i) {

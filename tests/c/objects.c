@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "core/error.h"
 #include "core/param.h"
-#include "core/result.h"
+#include "runs.h"
 
 enum { RUNS = 1000, SESSIONS = 4, CALLS = 10000 };
 
@@ -187,13 +186,9 @@ static void failures_test(void) {
 
 static void program_build(const char *folder) {
     static char source[1 << 18];
-    char path[1024], options[1024];
-    snprintf(path, sizeof path, "%s/b_eff_memory.cl", folder);
+    char options[1024];
     snprintf(options, sizeof options, "-I%s", folder);
-    FILE *file = fopen(path, "rb");
-    CHECK(file && fread(source, 1, sizeof source - 1, file) > 0, "%s", path);
-    if (file)
-        fclose(file);
+    source_read(source, sizeof source, folder, "b_eff_memory.cl");
     hf_session *session = session_open();
     CHECK(session && hf_session_build(session, source, options, &program,
                                       &program_bytes) == HF_OK,

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/param.h"
-#include "core/result.h"
+#include "runs.h"
 
 static unsigned char *program;
 static size_t program_bytes;
@@ -16,13 +15,9 @@ static size_t program_bytes;
 /* The kernel source compiled; nothing for the host. */
 static void program_build(hf_session *session, const char *folder) {
     static char source[1 << 18];
-    char path[1024], options[1024];
-    snprintf(path, sizeof path, "%s/b_eff_memory.cl", folder);
+    char options[1024];
     snprintf(options, sizeof options, "-I%s", folder);
-    FILE *file = fopen(path, "rb");
-    CHECK(file && fread(source, 1, sizeof source - 1, file) > 0, "%s", path);
-    if (file)
-        fclose(file);
+    source_read(source, sizeof source, folder, "b_eff_memory.cl");
     CHECK(hf_session_build(session, source, options, &program, &program_bytes) == HF_OK,
           "%s", hf_error());
 }
@@ -44,13 +39,12 @@ static hf_args *args_make(const char *sizes, const char *reps) {
     return args;
 }
 
-static const hf_column *column_find(const hf_result *result, const char *name) {
-    const hf_column *column;
-    for (size_t i = 0; (column = hf_result_column(result, i)); i++)
-        if (strcmp(column->name, name) == 0)
-            return column;
-    CHECK(false, "no column %s", name);
-    abort();
+static hf_run run_of(const hf_args *args) {
+    return (hf_run){.bench = "b_eff",
+                    .args = args,
+                    .kernel = "b_eff_memory",
+                    .binary = program,
+                    .binary_bytes = program_bytes};
 }
 
 /* Columns that the samples determine are computed here again, the naive way. */
@@ -87,11 +81,7 @@ static void run_test(hf_session *session) {
     for (size_t i = 0; i < sizeof reps / sizeof reps[0]; i++) {
         hf_args *args = args_make("1,3,64,4097,100000", reps[i]);
         hf_result *result = NULL;
-        hf_run run = {.bench = "b_eff",
-                      .args = args,
-                      .kernel = "b_eff_memory",
-                      .binary = program,
-                      .binary_bytes = program_bytes};
+        hf_run run = run_of(args);
         CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
         if (result)
             result_check(result, 5);
@@ -104,11 +94,7 @@ static void run_test(hf_session *session) {
 static void timer_test(hf_session *session) {
     hf_args *args = args_make("1", "3");
     hf_result *result = NULL;
-    hf_run run = {.bench = "b_eff",
-                  .args = args,
-                  .kernel = "b_eff_memory",
-                  .binary = program,
-                  .binary_bytes = program_bytes};
+    hf_run run = run_of(args);
     CHECK(hf_args_set(args, "loop", 0, NULL, "timer") == HF_OK);
     CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
     if (result) {
@@ -129,8 +115,9 @@ static void cancel_test(hf_session *session) {
     int rows = 0;
     hf_args *args = args_make("1,2,3", "3");
     hf_result *result = NULL;
-    hf_run run = {"b_eff",          args, "b_eff_memory", program, program_bytes,
-                  stop_after_first, &rows};
+    hf_run run = run_of(args);
+    run.tick = stop_after_first;
+    run.context = &rows;
     CHECK(hf_session_run(session, &result, &run) == HF_ECANCELED && !result &&
           rows == 1);
     CHECK(strcmp(hf_error(), "enough") == 0, "%s", hf_error());
@@ -141,11 +128,7 @@ static void cancel_test(hf_session *session) {
 static void too_large_test(hf_session *session) {
     hf_args *args = args_make("1,2147483648", "3");
     hf_result *result = NULL;
-    hf_run run = {.bench = "b_eff",
-                  .args = args,
-                  .kernel = "b_eff_memory",
-                  .binary = program,
-                  .binary_bytes = program_bytes};
+    hf_run run = run_of(args);
     if (hf_session_facts(session).device->max_alloc < 2147483648u) {
         CHECK(hf_session_run(session, &result, &run) == HF_ENOMEM);
         CHECK(strstr(hf_error(), "the largest size is"), "%s", hf_error());

@@ -160,6 +160,24 @@ def test_unknown_and_impossible_parameters_are_refused(session, benchmark):
     assert session.run(benchmark, **small(benchmark)).verified, "still usable"
 
 
+@pytest.mark.parametrize("runtime", ["opencl", "host"])
+@pytest.mark.parametrize("benchmark", ["gemm", "stream"])
+def test_half_where_the_device_has_it(benchmark, runtime, tmp_path, monkeypatch):
+    """Elsewhere it is one line, before anything is built."""
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
+    half = {"data_type": "half"} | small(benchmark)
+    with hpccfpga.open(device=runtime) as session:
+        if session.device["half"]:
+            assert session.run(benchmark, **half).verified
+            return
+        with pytest.raises(
+            ValueError, match=r"^data_type: .* not compute in half"
+        ) as no:
+            session.run(benchmark, **half)
+    assert "\n" not in str(no.value)
+    assert not any(tmp_path.iterdir())
+
+
 def test_figures_follow_from_the_samples():
     """Eq. 1 and the definition of the bandwidth, computed here again."""
     sizes = np.array([1, 64, 4096])

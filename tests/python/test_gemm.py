@@ -164,22 +164,6 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
     assert 24 * more**2 > device["memory"] or 4 * more**2 > device["max_alloc"]
 
 
-@pytest.mark.parametrize("runtime", ["opencl", "host"])
-def test_half_where_the_device_has_it(runtime, tmp_path, monkeypatch):
-    """Elsewhere it is one line, before anything is built."""
-    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
-    with hf.open(device=runtime) as session:
-        if session.device["half"]:
-            assert session.run("gemm", data_type="half", **SMALL).verified
-            return
-        with pytest.raises(
-            ValueError, match=r"^data_type: .* not compute in half"
-        ) as no:
-            session.run("gemm", data_type="half", **SMALL)
-    assert "\n" not in str(no.value)
-    assert not any(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("params", "words"), [
     ({"shape": "pipeline", "block_size": 100}, "HF_BLOCK, .* HF_GEMM_SIZE"),
     ({"shape": "pipeline", "block_size": 24, "gemm_size": 3}, "HF_GLOBAL_MEM_UNROLL"),

@@ -144,22 +144,6 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
     assert 12 * most > device["memory"] - 200 or 4 * most > device["max_alloc"] - 200
 
 
-@pytest.mark.parametrize("runtime", ["opencl", "host"])
-def test_half_where_the_device_has_it(runtime, tmp_path, monkeypatch):
-    """Elsewhere it is one line, before anything is built."""
-    monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
-    with hf.open(device=runtime) as session:
-        if session.device["half"]:
-            assert session.run("stream", data_type="half", **SMALL).verified
-            return
-        with pytest.raises(
-            ValueError, match=r"^data_type: .* not compute in half"
-        ) as no:
-            session.run("stream", data_type="half", **SMALL)
-    assert "\n" not in str(no.value)
-    assert not any(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("params", "words"), [
     ({"vector": 3}, "HF_VECTOR, the elements of a vector, must be a power of two"),
     ({"shape": "pipeline", "buffer_size": 24, "size": 4096}, "HF_BUFFER_SIZE, the el"),
