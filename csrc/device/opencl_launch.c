@@ -128,12 +128,11 @@ hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch, hf_event **
         HF_TRY(args_check(kernel, launch, clEnqueueTask(queue, kernel, 0, NULL, &event),
                           "clEnqueueTask"));
     else
-        HF_TRY(args_check(
-            kernel, launch,
-            clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &launch->items,
-                                   launch->group ? &launch->group : NULL, 0, NULL,
-                                   &event),
-            "clEnqueueNDRangeKernel"));
+        HF_TRY(args_check(kernel, launch,
+                          clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &launch->items,
+                                                 launch->group ? &launch->group : NULL,
+                                                 0, NULL, &event),
+                          "clEnqueueNDRangeKernel"));
     if (!done)
         return hf_opencl_wait(base, (hf_event *)event);
     hf_status status = launch->lane > 0 ? event_watch(device, event) : HF_OK;
