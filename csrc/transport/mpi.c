@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "leftovers.h"
 #include "transport.h"
 
 extern const hf_transport_ops hf_transport_mpi;
@@ -213,6 +214,8 @@ static hf_status mpi_open(hf_transport **out, int comm, const char *library) {
         mpi_close(&net->base);
         return status;
     }
+    if (net->base.local_rank == 0)
+        hf_leftovers_remove();
     *out = &net->base;
     return HF_OK;
 }

@@ -1,7 +1,10 @@
 """Live channels between ranks: runs, and what goes wrong among them."""
 
 import json
+import os
 import time
+from mmap import mmap
+from pathlib import Path
 
 import pytest
 
@@ -109,6 +112,37 @@ def test_a_killed_rank_ends_the_others(mpirun):
     assert len(lines) == 1, answer.stderr
     assert "exited on signal 9 (Killed)" in lines[0]
     assert "Traceback" not in answer.stderr
+
+
+def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
+    """What a living process has mapped stays."""
+    run = "hf.run('b_eff', exchange='channel', comm=comm, sizes=[1], reps=1)\n"
+    mpirun(
+        2,
+        run + "import re, signal\n"
+        f"with open(f'{tmp_path}/{{rank}}', 'w') as mine:\n"
+        "    maps = open('/proc/self/maps').read()\n"
+        "    mine.write(' '.join(re.findall(r'/dev/shm/\\S+', maps)))\n"
+        "comm.Barrier()\n"
+        "if rank == 0: os.kill(os.getppid(), signal.SIGKILL)\n"
+        "comm.Barrier()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)",
+    )
+    mapped = " ".join(file.read_text() for file in tmp_path.iterdir()).split()
+    left = {path for path in map(Path, mapped) if path.exists()}
+    assert left
+    used = Path(f"/dev/shm/vader_segment.of-test.{os.getpid()}")
+    used.write_bytes(bytes(4096))
+    try:
+        with used.open("r+b") as file, mmap(file.fileno(), 0):
+            for path in (used, *left):
+                os.utime(path, (0, 0))  # not being made just now
+            answer = mpirun(2, run)
+            assert answer.returncode == 0, answer.stderr
+            assert used.exists()
+            assert not any(path.exists() for path in left)
+    finally:
+        used.unlink()
 
 
 def test_no_memory_for_the_rings_is_one_line(mpirun):

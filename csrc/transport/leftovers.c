@@ -1,0 +1,83 @@
+/* leftovers.c - shared memory that Open MPI made for jobs that were killed with their mpirun.
+ *
+ * Its files in /dev/shm outlive such a job and take memory until somebody removes them. A
+ * file of ours that no process has mapped, and that is not being made just now, is one.
+ */
+#include "leftovers.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FOLDER "/dev/shm"
+
+enum { MOST_FILES = 256, NAME_ROOM = 128, PATH_ROOM = 320, MAKING_SECONDS = 5 };
+
+typedef struct files {
+    char names[MOST_FILES][NAME_ROOM]; /* "" : in use */
+    size_t n;
+} files;
+
+/* Of a name that Open MPI gives (4 or 5), ours, and not of this moment. */
+static bool file_candidate(int folder, const char *name) {
+    static const char *const prefixes[] = {"vader_segment.", "sm_segment.", "osc_sm."};
+    struct stat state;
+    bool named = false;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        named |= strncmp(name, prefixes[i], strlen(prefixes[i])) == 0;
+    return named && strlen(name) < NAME_ROOM &&
+           fstatat(folder, name, &state, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(state.st_mode) && state.st_uid == geteuid() &&
+           state.st_mtime + MAKING_SECONDS < time(NULL);
+}
+
+static void files_list(files *f, DIR *folder) {
+    for (struct dirent *entry; f->n < MOST_FILES && (entry = readdir(folder));)
+        if (file_candidate(dirfd(folder), entry->d_name))
+            snprintf(f->names[f->n++], NAME_ROOM, "%s", entry->d_name);
+}
+
+/* Forget the files that a process has mapped. */
+static void mapped_forget(files *f, const char *process) {
+    char path[PATH_ROOM], *line = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "/proc/%s/maps", process);
+    FILE *maps = fopen(path, "r");
+    while (maps && getline(&line, &room, maps) > 0) {
+        const char *name = strstr(line, FOLDER "/");
+        for (size_t i = 0; name && i < f->n; i++) {
+            size_t length = strlen(f->names[i]);
+            if (length && strncmp(name + strlen(FOLDER "/"), f->names[i], length) == 0)
+                f->names[i][0] = '\0';
+        }
+    }
+    if (maps)
+        fclose(maps);
+    free(line);
+}
+
+void hf_leftovers_remove(void) {
+    DIR *folder = opendir(FOLDER);
+    files *f = calloc(1, sizeof *f);
+    if (folder && f)
+        files_list(f, folder);
+    DIR *processes = f && f->n ? opendir("/proc") : NULL;
+    for (struct dirent *entry; processes && (entry = readdir(processes));)
+        if (isdigit((unsigned char)entry->d_name[0]))
+            mapped_forget(f, entry->d_name);
+    for (size_t i = 0; processes && i < f->n; i++)
+        if (*f->names[i])
+            unlinkat(dirfd(folder), f->names[i], 0);
+    if (processes)
+        closedir(processes);
+    if (folder)
+        closedir(folder);
+    free(f);
+}
