@@ -75,9 +75,8 @@ uint32_t b_eff_key(const b_eff *s, size_t point) {
 
 /* ---- set-up ---- */
 
-hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest) {
+hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t most) {
     const hf_device_info *info = &s->env.device->info;
-    size_t most = hf_device_room(info, n);
     if (largest <= most)
         return HF_OK;
     return hf_fail(
@@ -89,7 +88,8 @@ hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest) {
 
 static hf_status memory_take(b_eff *s, size_t largest) {
     hf_device *device = s->env.device;
-    HF_TRY(b_eff_memory_check(s, N_BUFFERS, largest));
+    HF_TRY(b_eff_memory_check(s, N_BUFFERS, largest,
+                              hf_device_room(&device->info, N_BUFFERS)));
     for (int i = 0; i < N_BUFFERS; i++)
         HF_TRY(device->ops->alloc(&s->blocks[i], device, largest, HF_ANY_BANK));
     s->items = device->info.items;

@@ -16,6 +16,13 @@ static size_t last_bytes(const b_eff *s, size_t bytes) {
     return (b_eff_chunk_count(s, bytes) + 1) * 2 * s->sweep.channel_width;
 }
 
+/* The longest message whose last copies fit the device. */
+static size_t longest(const b_eff *s) {
+    size_t chunk = 2 * s->sweep.channel_width;
+    size_t chunks = hf_device_room(&s->env.device->info, s->n_pairs) / chunk;
+    return chunks > 1 ? (chunks - 1) * chunk : 0;
+}
+
 /* Arguments and channel ends, in the order of b_eff_stream.cl. */
 static void pair_fill(b_eff *s, int i) {
     pair *p = &s->pairs[i];
@@ -62,7 +69,7 @@ hf_status b_eff_pairs_take(b_eff *s, const hf_args *args, size_t largest) {
     s->n_pairs = (size_t)hf_args_number(args, "replications");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     int ports = 2 * (int)s->n_pairs;
-    HF_TRY(b_eff_memory_check(s, s->n_pairs, last_bytes(s, largest)));
+    HF_TRY(b_eff_memory_check(s, s->n_pairs, largest, longest(s)));
     HF_TRY(hf_links_make(&s->links, &s->n_links, hf_args_word(args, "topology"),
                          s->env.size, ports));
     s->got = malloc(last_bytes(s, largest));

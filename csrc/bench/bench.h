@@ -41,6 +41,7 @@ typedef struct hf_bench_ops {
     const char *name, *summary;
     const hf_param *params;
     hf_problem problem;
+    bool banked; /**< each replication has its buffers in a memory bank of its own */
     unsigned kernels; /**< kernel files it has; 0: host code only */
     size_t state_size;
     const char *error; /**< name of the column of `verify`; NULL: "error" */

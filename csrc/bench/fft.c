@@ -97,10 +97,14 @@ static hf_status twiddles_make(fft *s) {
     HF_TRY(device->ops->alloc(&s->twiddles, device, 2 * bytes, HF_ANY_BANK));
     hf_buffer *buffer = NULL;
     hf_kernel *arrange = NULL;
-    fft_complex *single = malloc(bytes);
+    fft_complex *single = calloc(2, bytes);
     hf_status status =
         single ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for %zu roots of unity", s->size);
+    /* A run before may have left the right ones there: then nobody would see a launch
+     * that gets lost. */
+    if (status == HF_OK)
+        status = device->ops->write(device, s->twiddles, 0, single, 2 * bytes, NULL);
     for (size_t k = 0; single && k < s->size; k++)
         single[k] = (fft_complex){(float)s->roots[2 * k], (float)s->roots[2 * k + 1]};
     if (status == HF_OK)
@@ -113,8 +117,7 @@ static hf_status twiddles_make(fft *s) {
     if (status == HF_OK)
         status = device->ops->launch(
             device, &(hf_launch){.kernel = arrange, .args = args, .n_args = 2}, NULL);
-    if (arrange)
-        device->ops->kernel_free(arrange);
+    device->ops->kernel_free(arrange);
     device->ops->free(buffer);
     free(single);
     return status;

@@ -3,7 +3,7 @@
 #define HF_GEMM_H
 
 #include "bench.h"
-#include "element.h"
+#include "core/element.h"
 #include "gemm_layout.h"
 
 enum {

@@ -9,8 +9,9 @@ typedef struct hf_launches {
     hf_device *device;
     hf_event *done[2 * HF_LANES_MOST]; /**< [n] */
     size_t n;
-    hf_status status; /**< the first failure */
-    hf_launch last;
+    hf_status status;        /**< the first failure */
+    const hf_kernel *kernel; /**< of the last one, and its work-items */
+    size_t items;
 } hf_launches;
 
 /** Start a kernel, unless one before it failed. Lane 0 comes last: there, a device may

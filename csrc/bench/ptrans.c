@@ -12,10 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/element.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stats.h"
-#include "element.h"
 #include "ptrans.h"
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
@@ -428,6 +428,7 @@ const hf_bench_ops hf_bench_ptrans = {
     .summary = "matrix transposition C = B + A^T, blocks dealt out to a grid of ranks",
     .params = params,
     .problem = {"sizes", 2, true},
+    .banked = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .state_size = sizeof(ptrans),
     .labels = labels,

@@ -289,6 +289,7 @@ const hf_bench_ops hf_bench_randomaccess = {
     .summary = "updates of random words of one table over all ranks",
     .params = params,
     .problem = {"sizes", 1, true},
+    .banked = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .state_size = sizeof(randomaccess),
     .error = "error_rate",

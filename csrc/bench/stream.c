@@ -22,9 +22,9 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/element.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "element.h"
 
 enum {
     N_ARRAYS = 3,
@@ -371,7 +371,8 @@ const hf_bench_ops hf_bench_stream = {
     .name = "stream",
     .summary = "STREAM: bandwidth of device memory by copy, scale, add and triad",
     .params = params,
-    .problem = {"size", 1, false},
+    .problem = {"size", 1, false, 1 << 16},
+    .banked = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .state_size = sizeof(stream),
     .labels = labels,

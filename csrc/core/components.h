@@ -56,12 +56,14 @@ typedef struct hf_problem {
     const char *param; /**< name of an HF_INT or HF_INTS; NULL: there is none */
     int power;         /**< the work grows with this power of it */
     bool shared;       /**< it counts for all ranks together, not for each */
+    int unit; /**< what large values are rounded to where they are shared; 0: 1 */
 } hf_problem;
 
 /** What a benchmark tells of a point and of all; NULL tables are empty. */
 typedef struct hf_quantities {
     const hf_quantity *labels, *metrics, *parts, *figures;
     hf_problem problem;
+    bool banked;
 } hf_quantities;
 
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench);

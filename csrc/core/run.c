@@ -27,10 +27,18 @@ static hf_status series_grow(hf_series *s, size_t ranks) {
     return HF_OK;
 }
 
+/* The shortest sample; infinity without any. */
+static double series_best(const hf_series *s) {
+    double best = INFINITY;
+    for (size_t i = 0; i < s->n; i++)
+        best = fmin(best, s->slowest[i]);
+    return best;
+}
+
 /* The timed part. Where a step is long, Ctrl-C is heard between two of them. */
 static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     const hf_series *warmup = &l->points[index].warmup;
-    bool short_steps = warmup->n == 0 || warmup->slowest[0] < LONG_STEP;
+    bool short_steps = warmup->n == 0 || series_best(warmup) < LONG_STEP;
     if (short_steps || !l->run->tick || l->session->exchange->ops->kernel_routed)
         return l->ops->step(l->state, index, inner);
     for (size_t i = 0; i < inner; i++) {
@@ -148,11 +156,7 @@ static size_t inner_choose(const hf_loop *l, size_t index) {
     size_t inner = l->ops->inner ? l->ops->inner(l->state, index) : 0;
     if (inner)
         return inner;
-    const hf_series *s = &l->points[index].warmup;
-    assert(s->slowest); /* there is one warm-up at least */
-    double best = s->slowest[0];
-    for (size_t i = 1; i < s->n; i++)
-        best = fmin(best, s->slowest[i]);
+    double best = series_best(&l->points[index].warmup); /* there is one at least */
     double steps = ceil(CLOCK_READS * report_max(l).clock_cost / fmax(best, 1e-9));
     return steps < 1 ? 1 : (size_t)steps;
 }

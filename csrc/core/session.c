@@ -134,8 +134,8 @@ hf_facts hf_session_facts(const hf_session *session) {
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
     const hf_bench_ops *ops;
     HF_TRY(hf_bench_find(&ops, bench));
-    *out = (hf_quantities){ops->labels, ops->metrics, ops->parts, ops->figures,
-                           ops->problem};
+    *out = (hf_quantities){ops->labels,  ops->metrics, ops->parts,
+                           ops->figures, ops->problem, ops->banked};
     return HF_OK;
 }
 

@@ -282,6 +282,8 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     return HF_OK;
 }
 
+enum { INTEL_BANKS = 7 }; /* that flags can name; others are for kernels to name */
+
 /* A buffer in a memory bank, in the ways of the FPGAs' vendors; others have no banks. */
 static cl_mem buffer_create(const hf_opencl_device *device, size_t bytes, int bank,
                             cl_int *code) {
@@ -312,6 +314,11 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
             "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
             "buffer, %zu B in all",
             bytes, info->name, info->max_alloc, info->memory);
+    if (bank >= INTEL_BANKS && hf_opencl_contains(info->platform, "FPGA SDK"))
+        return hf_fail(HF_EARG,
+                       "bank %d: this runtime places buffers in banks 0 to %d; build "
+                       "kernels with buffer_location for others",
+                       bank, INTEL_BANKS - 1);
     hf_opencl_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return hf_fail(HF_ENOMEM, "no memory for a buffer");

@@ -64,9 +64,8 @@ static hf_status channel_open(hf_exchange **out, hf_device *device, hf_transport
             free(exchange);
             return status;
         }
-        snprintf(exchange->base.prelude, sizeof exchange->base.prelude,
-                 "#define HF_INTEL\n#define HF_IO \"%s\"\n",
-                 hf_pipes_folder(exchange->pipes));
+        hf_pipes_prelude(exchange->pipes, exchange->base.prelude,
+                         sizeof exchange->base.prelude);
     }
     *out = &exchange->base;
     return HF_OK;

@@ -162,6 +162,10 @@ const char *hf_pipes_folder(const hf_pipes *pipes) {
     return pipes->folder;
 }
 
+void hf_pipes_prelude(const hf_pipes *pipes, char *text, size_t room) {
+    snprintf(text, room, "#define HF_INTEL\n#define HF_IO \"%s\"\n", pipes->folder);
+}
+
 /* Held open for both directions: a kernel's own opening never waits then. */
 static hf_status pipe_make(hf_pipes *pipes, int port, size_t bytes) {
     char path[PATH_ROOM];

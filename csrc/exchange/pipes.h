@@ -14,6 +14,8 @@ void hf_pipes_close(hf_pipes *pipes);
 
 /** Where kernels find their ports: files in<PORT> and out<PORT>. */
 const char *hf_pipes_folder(const hf_pipes *pipes);
+/** What goes in front of their source, so that they do. */
+void hf_pipes_prelude(const hf_pipes *pipes, char *text, size_t room);
 
 /** Wire the ports of all ranks; at most `bytes` wait in a pipe. Collective. */
 hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,

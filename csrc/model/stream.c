@@ -13,7 +13,7 @@ static const hf_term inputs[] = {
     HF_TERM("operation", "1", "copy, scale, add or triad"),
     HF_TERM("ranks", "1", "boards"),
     {"size", "1", "elements of an array of a board", NULL, 16777216},
-    {"element", "B", "length of an element", NULL, 4},
+    {"value_bytes", "B", "of an element: 4 for float, 8 for double", NULL, 4},
     {"banks", "1", "memory banks of a board, with a replication each", "memory.banks",
      NAN},
     {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN},

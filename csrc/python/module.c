@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/element.h"
 #include "core/error.h"
 #include "model.h"
 
@@ -150,8 +151,9 @@ static PyObject *quantities_dict(const hf_quantity *table) {
 static PyObject *problem_dict(const hf_problem *problem) {
     if (!problem->param)
         return Py_NewRef(Py_None);
-    return Py_BuildValue("{s:s,s:i,s:N}", "parameter", problem->param, "power",
-                         problem->power, "shared", PyBool_FromLong(problem->shared));
+    return Py_BuildValue("{s:s,s:i,s:N,s:n}", "parameter", problem->param, "power",
+                         problem->power, "shared", PyBool_FromLong(problem->shared),
+                         "unit", (Py_ssize_t)(problem->unit ? problem->unit : 1));
 }
 
 static PyObject *core_quantities(PyObject *module, PyObject *bench) {
@@ -163,10 +165,10 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     return Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:N}", "labels", quantities_dict(found.labels), "metrics",
+        "{s:N,s:N,s:N,s:N,s:N,s:N}", "labels", quantities_dict(found.labels), "metrics",
         quantities_dict(found.metrics), "parts", quantities_dict(found.parts),
         "figures", quantities_dict(found.figures), "problem",
-        problem_dict(&found.problem));
+        problem_dict(&found.problem), "banked", PyBool_FromLong(found.banked));
 }
 
 static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
@@ -188,6 +190,19 @@ static PyObject *core_scheme(PyObject *module, PyObject *exchange) {
     return Py_BuildValue("{s:N,s:N}", "kernel_routed",
                          PyBool_FromLong(scheme.kernel_routed), "host_memory",
                          PyBool_FromLong(scheme.host_memory));
+}
+
+static PyObject *core_value_bytes(PyObject *module, PyObject *data_type) {
+    const char *name = PyUnicode_AsUTF8(data_type);
+    const hf_element *type = name ? hf_element_find(name) : NULL;
+    if (!name)
+        return NULL;
+    if (!type)
+        return status_raise(PyModule_GetState(module),
+                            hf_fail(HF_ENOENT,
+                                    "no data type \"%s\"; known: float, double, half",
+                                    name));
+    return PyLong_FromSize_t(type->bytes);
 }
 
 static PyObject *links_list(size_t n, const hf_link *links) {
@@ -363,9 +378,11 @@ static PyMethodDef core_methods[] = {
      "What an exchange scheme says of itself: kernel_routed, host_memory."},
     {"quantities", core_quantities, METH_O,
      "quantities(benchmark, /)\n--\n\n"
-     "Labels, metrics, parts and figures of a benchmark: unit and choices of each; "
-     "and\n"
-     "its problem: the parameter that says how much work a run is."},
+     "Labels, metrics, parts and figures of a benchmark: unit and choices of each;\n"
+     "its problem: the parameter that says how much work a run is; and whether it is\n"
+     "banked: each replication has buffers in a memory bank of its own."},
+    {"value_bytes", core_value_bytes, METH_O,
+     "value_bytes(data_type, /)\n--\n\nLength of an element of this type [B]."},
     {"devices", core_devices, METH_NOARGS,
      "devices()\n--\n\nEvery device of every runtime as a dict."},
     {"mpi_library", core_mpi_library, METH_NOARGS,

@@ -23,6 +23,7 @@ static const size_t chunk_bytes = (size_t)1 << 30;
 enum {
     SPINS = 4096,   /* tests between two looks at the clock */
     EVERYBODY = -1, /* in place of a rank */
+    AT_ONCE = -2,   /* likewise; all shall go on at the same moment */
     TAGS = 1 << 14, /* epochs before tags repeat; MPI guarantees 2^15 */
     PAGE = 4096,
 };
@@ -30,7 +31,7 @@ enum {
 /* How long a cancelled message may take to end [s]. */
 static const double GRACE = 0.5;
 
-/* Who waits longer than this for everybody gives its core to them [s]: they may share it. */
+/* Who waits longer than this for what others have to say leaves its core to them [s]. */
 static const double PATIENCE = 5e-3;
 static const struct timespec nap = {0, 100000};
 
@@ -70,13 +71,13 @@ static hf_status alarm_check(mpi *net) {
 
 /* Everybody may come late by a deadline that passes elsewhere, in a message or a kernel. */
 static double longest_wait(const mpi *net, int from) {
-    return from == EVERYBODY ? 2 * net->base.deadline : net->base.deadline;
+    return from < 0 ? 2 * net->base.deadline : net->base.deadline;
 }
 
 /* Break the transport: an answer that comes now comes too late. */
 static hf_status deadline_pass(mpi *net, int from) {
     char whom[32] = "the other ranks";
-    if (from != EVERYBODY)
+    if (from >= 0)
         snprintf(whom, sizeof whom, "rank %d", from);
     snprintf(net->broken, sizeof net->broken, "rank %d waited %g s for %s",
              net->base.rank, longest_wait(net, from), whom);
@@ -108,16 +109,17 @@ static void request_abandon(mpi *net, MPI_Request *request) {
  * collective of everybody. Messages also end with an alarm and are cancelled then;
  * collectives cannot be and stay behind. */
 static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from) {
-    bool paired = from != EVERYBODY;
+    bool paired = from >= 0;
     hf_status status = HF_OK;
     double start = 0;
     /* One after the other: testing a single request is the quickest way to progress. */
     for (int i = 0; i < n && status == HF_OK; i++) {
         int done = 0;
         while (status == HF_OK) {
-            for (int spin = 0; spin < SPINS && !done; spin++)
-                TRY_MPI(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE));
-            if (done)
+            for (int spin = 0; spin < SPINS && !done && status == HF_OK; spin++)
+                status = call_check(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE),
+                                    "MPI_Test");
+            if (done || status != HF_OK)
                 break;
             double now = hf_clock_now();
             start = start > 0 ? start : now;
@@ -125,12 +127,14 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from)
                 status = alarm_check(net);
             if (status == HF_OK && now - start > longest_wait(net, from))
                 status = deadline_pass(net, from);
-            else if (!paired && now - start > PATIENCE)
+            else if (from == EVERYBODY && now - start > PATIENCE)
                 nanosleep(&nap, NULL);
         }
     }
     for (int i = 0; status != HF_OK && paired && i < n; i++)
         request_abandon(net, &requests[i]);
+    if (status != HF_OK && !paired && !*net->broken)
+        snprintf(net->broken, sizeof net->broken, "%s", hf_error());
     return status;
 }
 
@@ -231,8 +235,13 @@ static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void
         MPI_Request requests[2];
         TRY_MPI(MPI_Irecv((char *)recv + at, count, MPI_BYTE, from, net->epoch,
                           net->data, &requests[0]));
-        TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, net->epoch,
-                          net->data, &requests[1]));
+        hf_status sent = call_check(MPI_Isend((const char *)send + at, count, MPI_BYTE,
+                                              to, net->epoch, net->data, &requests[1]),
+                                    "MPI_Isend");
+        if (sent != HF_OK) {
+            request_abandon(net, &requests[0]);
+            return sent;
+        }
         HF_TRY(requests_wait(net, 2, requests, from));
         at += (size_t)count;
     } while (at < bytes);
@@ -267,7 +276,7 @@ static hf_status mpi_barrier(hf_transport *base) {
     HF_TRY(intact_check(net));
     MPI_Request request;
     TRY_MPI(MPI_Ibarrier(net->data, &request));
-    return requests_wait(net, 1, &request, EVERYBODY);
+    return requests_wait(net, 1, &request, AT_ONCE);
 }
 
 /* Our view of every rank's part, on the page that its first byte shares with nobody. */

@@ -39,6 +39,7 @@ class _Problem(TypedDict):
     parameter: str
     power: int
     shared: bool
+    unit: int
 
 class _Quantities(TypedDict):
     labels: dict[str, tuple[str, list[str] | None]]
@@ -46,6 +47,7 @@ class _Quantities(TypedDict):
     parts: dict[str, tuple[str, list[str] | None]]
     figures: dict[str, tuple[str, list[str] | None]]
     problem: _Problem | None
+    banked: bool
 
 class _Scheme(TypedDict):
     kernel_routed: bool
@@ -102,6 +104,7 @@ def parameters(benchmark: str, /) -> list[_Parameter]: ...
 def values(benchmark: str, params: dict[str, Any], /) -> dict[str, Any]: ...
 def scheme(exchange: str, /) -> _Scheme: ...
 def quantities(benchmark: str, /) -> _Quantities: ...
+def value_bytes(data_type: str, /) -> int: ...
 def devices() -> list[_Device]: ...
 def links(
     topology: str, ranks: int, ports: int, /

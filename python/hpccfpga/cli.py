@@ -329,7 +329,6 @@ def _build_for_board(options: Options) -> int:
 
     routed = _core.scheme(options.exchange)["kernel_routed"]
     kind = "stream" if routed else "memory"
-    hpccfpga.board(options.board)
     folder = Path(options.output)
     sources = {path.stem for path in kernels.kernel_dir().glob(f"*_{kind}.cl")}
     known = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]

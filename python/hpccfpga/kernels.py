@@ -171,8 +171,14 @@ def build(
     Raises
     ------
     LookupError, ValueError, Error
-        As `load`; ValueError too if the folder cannot be written.
+        As `load`; ValueError too if the folder cannot be written, and where kernels
+        name pipes of this session alone: in Intel's emulator, over channels.
     """
+    if core.prelude:
+        raise ValueError(
+            "exchange: kernels for channels of Intel's emulator name the pipes of one "
+            "session; there is none to keep"
+        )
     kernel = load(core, benchmark, params)
     if kernel is None or not kernel.binary:
         return None

@@ -157,6 +157,8 @@ def beside(
     formula = check(benchmark, exchange)
     inputs = _core.models(benchmark)[formula]["inputs"]
     found = {name: value for name, value in params.items() if name in inputs}
+    if "value_bytes" in inputs and "data_type" in params:
+        found["value_bytes"] = _core.value_bytes(str(params["data_type"]))
     if not isinstance(board, str):
         found |= board
     (_, choices), *_ = _core.quantities(benchmark)["labels"].values()

@@ -124,6 +124,7 @@ class _Work:
         if problem is None:
             raise ValueError(f"{benchmark} has no parameter that says how much work")
         self.name, power = problem["parameter"], problem["power"]
+        self.unit = problem["unit"]
         (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
         self.labelled = entry["kind"] == "ints"  # a label of the points holds it
         self.low = entry["low"]
@@ -146,7 +147,9 @@ class _Work:
 
     def share(self, count: int) -> dict[str, int]:
         """Parameter for a number of ranks."""
-        value = round(self.value * count**self.power)
+        share = self.value * count**self.power
+        unit = self.unit if self.power and share >= self.unit else 1
+        value = unit * round(share / unit)
         if value < self.low:
             raise ValueError(
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"

@@ -65,6 +65,7 @@ class Job:
     ) -> None:
         if target not in TARGETS:
             raise ValueError(f"target: {target!r} is not one of {', '.join(TARGETS)}")
+        board = find_board(board).key
         found = platform or _PLATFORMS.get((target, board))
         if found is None:
             known = ", ".join(b for t, b in _PLATFORMS if t == target)
@@ -81,7 +82,7 @@ class Job:
         if "replications" in values and "replications" not in self.knobs:
             self.defines.append(f"-DHF_REPLICATIONS={self.replications}")
         # Xilinx's runtime places what has no bank where the kernels are linked to.
-        banked = target == "intel" and any(name.startswith("bank_") for name in values)
+        banked = target == "intel" and _core.quantities(self.benchmark)["banked"]
         self.banks = _banks(board) if banked else None
         if self.banks:
             self.defines.append("-no-interleaving=default")
@@ -107,10 +108,10 @@ class Job:
         return [*lines, [*head, "-l", *config, *objects, "-o", binary]]
 
     def kernels(self) -> list[str]:
-        """Names of the kernels that are built in."""
-        names = re.findall(r"HF_HOST_KERNEL\((\w+)\)", self.source)
-        numbers = {name: re.search(r"_(\d+)$", name) for name in names}
-        return [n for n, m in numbers.items() if not m or int(m[1]) < self.replications]
+        """Names of the kernels that are built in; `_0` has one for each replication."""
+        names = re.findall(r"HF_HOST_KERNEL\((\w+?)(_\d+)?\)", self.source)
+        each = {"": [""], "_0": [f"_{i}" for i in range(self.replications)]}
+        return [base + end for base, number in names for end in each.get(number, [])]
 
     def config(self) -> str:
         """Options of Xilinx's linker: channels between kernels are wired.
@@ -123,7 +124,14 @@ class Job:
             for way, name in _END.findall(arguments) if kernel in kernels else ():
                 ends[way][name] = f"{kernel}.{name}"
         sent, got = ends["OUT"], ends["IN"]
-        lines = ["[connectivity]", *(f"nk={name}:1:{name}" for name in kernels)]
+        many = re.findall(
+            r"HF_COMPUTE_UNITS\(HF_REPLICATIONS\)\s+HF_KERNEL (\w+)", self.source
+        )
+        lines = ["[connectivity]"]
+        lines += [
+            f"nk={name}:{self.replications}" if name in many else f"nk={name}:1:{name}"
+            for name in kernels
+        ]
         lines += [f"sc={sent[name]}:{got[name]}" for name in sent if name in got]
         outer = {**sent, **got}
         if ports := [f"# {outer[n]}" for n in outer if not (n in sent and n in got)]:

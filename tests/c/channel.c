@@ -260,6 +260,25 @@ static void stuck_test(const program *p) {
     hf_result_free(result);
 }
 
+/* The largest size that a refusal names fits, and none above. */
+static void too_large_test(const program *p) {
+    size_t *most = &session->device->info.max_alloc, all = *most, largest = 0;
+    char fits[32], over[32];
+    hf_status status;
+    *most = 10000;
+    hf_result_free(RUN(p, &status, "sizes=20000", "reps=1"));
+    const char *said = strstr(hf_error(), "the largest size is ");
+    CHECK(status == HF_ENOMEM && said && sscanf(said, "%*s %*s %*s %*s %zu", &largest),
+          "%s", hf_error());
+    snprintf(fits, sizeof fits, "sizes=%zu", largest);
+    snprintf(over, sizeof over, "sizes=%zu", largest + 1);
+    hf_result_free(RUN(p, &status, fits, "reps=1"));
+    CHECK(status == HF_OK, "%s", hf_error());
+    hf_result_free(RUN(p, &status, over, "reps=1"));
+    CHECK(status == HF_ENOMEM, "%s", hf_error());
+    *most = all;
+}
+
 static const hf_device_ops *own_ops;
 static int launches_left; /* of kernels that stream, until one fails */
 
@@ -314,6 +333,7 @@ static void lone_refusal_test(const program *p) {
 
 static void tests(const program *p) {
     good_runs(p);
+    too_large_test(p);
     lone_refusal_test(p);
     half_launched_test(p);
     shallow_run(p);

@@ -75,7 +75,6 @@ static void plan_test(void) {
         CHECK(plan(right, right, 8, 1) == HF_EARG, "a wrong direction passed");
 }
 
-/* The last rank raises the alarm while the others wait for its message. */
 /* Ranks of another host have no part in this one's memory. */
 static void share_test(void) {
     hf_shared *shared = NULL;
@@ -86,6 +85,7 @@ static void share_test(void) {
     net->local_size = here;
 }
 
+/* The last rank raises the alarm while the others wait for its message. */
 static void alarm_test(void) {
     char out = 1, in = 0;
     int last = net->size - 1;

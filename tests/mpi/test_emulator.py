@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from hpccfpga import emulation
 
@@ -14,6 +15,15 @@ pytestmark = [
         reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]",
     ),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _alone(common):
+    """Each session removes what it finds of ended ones, also what a test looks for."""
+    with FileLock(common / "emulator.lock"):
+        yield
+
+
 OPEN = "with hf.open('FPGA Emulation', exchange='channel', comm=comm) as s:\n"
 
 
@@ -61,6 +71,14 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
     lines = answer.stdout.splitlines()
     assert len(lines) == 2
     assert all("deadlock: " in line for line in lines)
+
+
+def test_kernels_that_name_a_sessions_pipes_are_not_kept(command, tmp_path):
+    words = ["kernels", "build", "b_eff", "--exchange=channel", "-o", tmp_path / "k"]
+    answer = command(*words, "--device=FPGA Emulation")
+    assert answer.returncode == 2
+    assert "there is none to keep" in answer.stderr
+    assert not any(tmp_path.iterdir())
 
 
 def test_pipes_go_with_their_owner(mpirun):

@@ -4,7 +4,7 @@ import pytest
 from example_result import measured
 from hpccfpga import _core
 from hpccfpga.comparison import compare
-from hpccfpga.models import model
+from hpccfpga.models import beside, model
 from hpccfpga.published import published
 from hpccfpga.result import Column, Result
 
@@ -242,3 +242,16 @@ def test_other_bad_input_is_refused():
         model("b_eff", exchange="channel", board="520n", sizes=[])
     with pytest.raises(ValueError, match="ranks is 0"):
         model("b_eff", exchange="channel", board="520n", ranks=0)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "exchange"),
+    [("stream", None), ("ptrans", "pcie"), ("ptrans", "channel")],
+)
+def test_a_model_beside_a_run_knows_its_elements(benchmark, exchange):
+    """Numbers twice as long take twice the time."""
+    single, double = (
+        beside(benchmark, exchange, "520n", {"data_type": name})
+        for name in ("float", "double")
+    )
+    assert double["time"] == pytest.approx(2 * single["time"])

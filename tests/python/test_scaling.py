@@ -31,12 +31,13 @@ def launched(monkeypatch):
     return asked
 
 
-def work(monkeypatch, power, shared):
-    """Let b_eff's `sizes` count as said."""
+def work(monkeypatch, power, shared, unit=1):
+    """Let b_eff's `sizes` count as said, in units."""
     true = _core.quantities
 
     def quantities(name):
         problem = {"parameter": "sizes", "power": power, "shared": shared}
+        problem["unit"] = unit
         return {**true(name), "problem": problem}
 
     monkeypatch.setattr(_core, "quantities", quantities)
@@ -86,6 +87,12 @@ def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
     assert np.allclose(r["efficiency"], [1, 2**-0.5, 0.5])
     assert kept in r.table()
     assert r.parameters["mode"] == mode
+
+
+def test_shares_are_whole_units_where_there_are_any(launched, monkeypatch):
+    work(monkeypatch, 1, False, unit=100)
+    hf.scaling("b_eff", ranks=[1, 3, 7, 50], mode="strong", sizes=1024)
+    assert launched == [(1, 1000), (3, 300), (7, 100), (50, 20)]
 
 
 def test_speedup_is_against_the_first_entry(launched):

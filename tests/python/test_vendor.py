@@ -84,6 +84,23 @@ def test_xilinx_links_follow_from_the_kernels(command, tmp_path, benchmark, link
     compile_as_hls(tmp_path / f"{benchmark}_stream.cpp", "-DHF_XILINX")
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "kernels"),
+    [
+        ("randomaccess", [f"randomaccess_update_{i}:1:" for i in range(3)]),
+        ("gemm", ["gemm_multiply:3"]),
+    ],
+)
+def test_xilinx_builds_each_replication(command, tmp_path, benchmark, kernels):
+    words = ["--target=xilinx", "--board=U280", "--replications=3", "--print"]
+    answer = command("kernels", "build", benchmark, *words, "-o", tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    config = (tmp_path / f"{benchmark}_memory.cfg").read_text()
+    assert [line for line in kernels if f"nk={line}" not in config] == []
+    for name in (line.split(":")[0] for line in kernels):
+        assert f"-k {name} " in answer.stdout
+
+
 def test_every_benchmark_has_a_job(command, tmp_path):
     words = ["--target=intel", "--print", "--replications=4", "-o", tmp_path]
     answer = command("kernels", "build", *words)
@@ -101,15 +118,17 @@ def test_every_benchmark_has_a_job(command, tmp_path):
 @pytest.mark.parametrize(("board", "banks"), [("520n", 4), ("520n_mx", 32)])
 def test_a_manifest_tells_the_banks_of_its_board(command, tmp_path, board, banks):
     """Buffers are placed in Intel's only without interleaving."""
+    banked = ("ptrans", "randomaccess", "stream")
     words = ["--target=intel", f"--board={board}", "--platform=some", "--print"]
     answer = command("kernels", "build", *words, "-o", tmp_path)
     assert answer.returncode == 0, answer.stderr
     for line in answer.stdout.splitlines():
         if line.startswith("aoc"):
-            assert ("-no-interleaving=default" in line) == ("ptrans_" in line)
+            placed = any(f"{n}_memory.cl" in line for n in banked)
+            assert ("-no-interleaving=default" in line) == placed
     found = {p.name: json.loads(p.read_text()) for p in tmp_path.glob("*.aocx.json")}
-    placed = {name: m["banks"] for name, m in found.items() if "banks" in m}
-    assert placed == {"ptrans_memory.aocx.json": banks}
+    told = {name: m["banks"] for name, m in found.items() if "banks" in m}
+    assert told == {f"{name}_memory.aocx.json": banks for name in banked}
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,18 @@
 /* element.c - types of the elements of matrices and arrays. */
-#include "element.h"
+#include "core/element.h"
 
 #include <math.h>
 #include <string.h>
 
 static const hf_element types[] = {
     {"float", 4, 4, 24, 24}, {"double", 8, 8, 53, 53}, {"half", 2, 4, 11, 24}};
+
+const hf_element *hf_element_find(const char *name) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, name) == 0)
+            return &types[i];
+    return NULL;
+}
 
 const hf_element *hf_element_of(const hf_args *args) {
     const hf_element *type = types;
