@@ -316,14 +316,17 @@ def test_a_reader_that_leaves(ranks, tmp_path):
 def test_lines_come_one_by_one_through_a_pipe(mpirun, ranks):
     under = [*_mpirun(), "-n", "1"] if mpirun else []
     words = [*under, sys.executable, "-m", "hpccfpga", "run", "b_eff", "--sizes=1,2,4"]
-    slow = [f"--ranks={ranks}", "--reps=10", "--loop-upper=800", "--loop-lower=800"]
+    steps = {1: 800, 2: 200}[ranks]
+    loops = [f"--loop-upper={steps}", f"--loop-lower={steps}"]
+    slow = [f"--ranks={ranks}", "--reps=10", *loops]
     buffered = os.environ | {"PYTHONUNBUFFERED": ""}
     with subprocess.Popen(
         [*words, *slow], stdout=subprocess.PIPE, env=buffered
     ) as process:
         came = [time.monotonic() for _ in process.stdout]
     assert process.returncode == 0
-    # After two of heading, a line per point: 8,000 steps of over 3 us apart.
+    # After two of heading, a line per point: 8,000 steps of over 3 us apart, with two
+    # ranks 2,000 of over 10 us.
     assert came[3] - came[2] > 0.02
     assert came[4] - came[3] > 0.02
 

@@ -46,35 +46,62 @@ def test_kernels_joined_by_channels(log_size):
 
 ROW = "__global float *y = out + (ulong)b * 2 * N;"
 LOOP = "rows_transform(tile, y + 2 * k, twiddles + 2 * k, roots, sign);"
+IN_LOOP = {
+    "element": "if (b == 3) y[77] *= 1.01f;",
+    "back element": "if (b == 3 && sign < 0) y[77] += 0.001f * N;",
+    "sign": "if (b == 3 && sign > 0) y[77] = -y[77];",
+    "NaN": "if (b == 3 && sign > 0) y[77] = NAN;",
+    "back NaN": "if (b == 3 && sign < 0) y[77] = NAN;",
+}
+IN_ROW = {
+    "swapped": "if (b < 2) y = out + (ulong)(1 - b) * 2 * N;",
+    "stale back": "if (b == 4 && sign < 0) continue;",
+    "stale": "if (b == 4 && sign > 0) continue;",
+    "copy": "for (uint i = 0; i < 2 * N; i++) y[i] = x[i]; continue;",
+}
+BATCHES = {fault: 6 + i for i, fault in enumerate([*IN_LOOP, *IN_ROW])}
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
+    """A kernel file with a fault for each number of transforms; 5 have none."""
+
+    def code(faults):
+        return " ".join(
+            f"if (batch == {BATCHES[fault]}) {{ {code} }}"
+            for fault, code in faults.items()
+        )
+
+    folder = tmp_path_factory.mktemp("faulty")
+    path = broken(folder, "fft_ndrange", LOOP, f"{LOOP} {code(IN_LOOP)}")
+    path.write_text(path.read_text().replace(ROW, f"{ROW} {code(IN_ROW)}"))
+    assert hf.run("fft", exchange="pcie", kernel=path, **SMALL).verified
+    return path
+
+
+def fault_check(path, **params):
+    with pytest.warns(UserWarning, match="wrong data"):
+        r = hf.run("fft", exchange="pcie", shape="ndrange", kernel=path, **params)
+    assert r.verified is False
+    assert not r["error"][0] <= 1
+    assert np.isnan(r["flops"]).all(), "no rate for wrong data"
+
+
+@pytest.mark.parametrize("fault", BATCHES)
+def test_each_fault_is_seen(faulty, fault):
+    fault_check(faulty, **SMALL | {"batch": BATCHES[fault]})
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (LOOP, LOOP + " if (b == 3) y[77] *= 1.01f;"),
-        (LOOP, LOOP + " if (b == 3 && sign < 0) y[77] += 0.001f * N;"),
-        (LOOP, LOOP + " if (b == 3 && sign > 0) y[77] = -y[77];"),
-        (LOOP, LOOP + " if (b == 3 && sign > 0) y[77] = NAN;"),
-        (LOOP, LOOP + " if (b == 3 && sign < 0) y[77] = NAN;"),
-        (ROW, ROW.replace("(ulong)b", "(ulong)(b < 2 ? 1 - b : b)")),
-        (ROW, ROW + " if (b == 4 && sign < 0) continue;"),
-        (ROW, ROW + " if (b == 4 && sign > 0) continue;"),
-        (ROW, ROW + " for (uint i = 0; i < 2 * N; i++) y[i] = x[i]; continue;"),
         ("twiddles[N + k] = roots[k * N1]", "twiddles[N + k] = roots[0]"),
         ("x.re, im, 0, 8,", "x.re, im, 8, 0,"),
     ],
-    ids=[
-        "element", "back element", "sign", "NaN", "back NaN", "swapped", "stale back",
-        "stale", "copy", "twiddles", "parts swapped",
-    ],
-)  # fmt: skip
-def test_each_fault_is_seen(tmp_path, old, new):
-    path = broken(tmp_path, "fft_ndrange", old, new)
-    with pytest.warns(UserWarning, match="wrong data"):
-        r = hf.run("fft", exchange="pcie", shape="ndrange", kernel=path, **SMALL)
-    assert r.verified is False
-    assert not r["error"][0] <= 1
-    assert np.isnan(r["flops"]).all(), "no rate for wrong data"
+    ids=["twiddles", "parts swapped"],
+)
+def test_each_fault_of_the_parts_is_seen(tmp_path, old, new):
+    fault_check(broken(tmp_path, "fft_ndrange", old, new), **SMALL)
 
 
 def test_same_seed_same_data(tmp_path):

@@ -14,21 +14,43 @@ from hpccfpga.published import published, published_list
 
 SMALL = {"sizes": [200, 64], "block_size": 64, "reps": 2}
 
-# What is wrong with the kernels: kind of file, text, and what stands there instead.
+# Text of kernels that is there once, and what stands there instead: wrong at a number
+# of blocks of its own.
 FAULTS = {
-    "element ndrange": ("    STRIP_ADD(a, b, c)\n}", "STRIP_ADD(a, b, c) c[7] += 1;}"),
-    "element memory": ("= sum[chunk][l];", "= sum[chunk][l] + (chunk == 7 && l == 0);"),
-    "element stream": ("got.lanes[l];", "got.lanes[l] + (chunk == 7 && l == 0);"),
-    "swapped ndrange": ("sources[block]", "sources[block ^ 1]"),
-    "swapped memory": ("sources[block]", "sources[block ^ 1]"),
-    "swapped stream": ("sources[block]", "sources[block ^ 1]"),
-    "untransposed ndrange": ("round < 4", "round < 0"),
-    "untransposed memory": ("PTRANS_TRANSPOSED(", "PTRANS_STORED("),
-    "untransposed stream": ("PTRANS_TRANSPOSED(", "PTRANS_STORED("),
-    "stale ndrange": ("    STRIP_ADD(a, b, c)\n}", "if (block) STRIP_ADD(a, b, c)}"),
-    "stale memory": ("block = first;", "block = first + 1;"),
-    "stale stream": ("c[chunk * ", "if (chunk >= PTRANS_CHUNKS) c[chunk * "),
+    "ndrange": {
+        4: (
+            "    STRIP_ADD(a, b, c)\n}",
+            "STRIP_ADD(a, b, c) if (count == 4) c[7] += 1;}",
+        ),
+        16: ("sources[block]", "sources[block ^ (count == 16)]"),
+        36: ("if (strip / strips >= count)", "if (count == 36 && block == first)"),
+    },
+    "memory": {
+        4: (
+            "= sum[chunk][l];",
+            "= sum[chunk][l] + (count == 4 && chunk == 7 && l == 0);",
+        ),
+        16: ("sources[block]", "sources[block ^ (count == 16)]"),
+        36: ("block = first;", "block = first + (count == 36);"),
+        64: (
+            "PTRANS_TRANSPOSED(tile, chunk, l);",
+            "(count == 64 ? PTRANS_STORED(tile, chunk, l)"
+            " : PTRANS_TRANSPOSED(tile, chunk, l));",
+        ),
+    },
+    "stream": {
+        4: ("got.lanes[l];", "got.lanes[l] + (blocks == 4 && chunk == 7 && l == 0);"),
+        16: ("sources[block]", "sources[block ^ (blocks == 16)]"),
+        36: ("c[chunk * ", "if (blocks != 36 || chunk >= PTRANS_CHUNKS) c[chunk * "),
+        64: (
+            "PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l);",
+            "(blocks == 64 ? PTRANS_STORED(tiles[(n + 1) % 2], chunk, l)"
+            " : PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l));",
+        ),
+    },
 }
+UNTRANSPOSED = {"ndrange": {4: ("round < 4", "round < 0")}}
+WHAT = {4: "element", 16: "swapped", 36: "stale", 64: "not transposed"}
 
 
 def run(kind, **params):
@@ -42,21 +64,28 @@ def run(kind, **params):
         )
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_kernel_is_caught(fault, tmp_path):
-    _, kind = fault.split()
+@pytest.mark.parametrize(
+    ("kind", "faults"),
+    [*FAULTS.items(), *UNTRANSPOSED.items()],
+    ids=[*FAULTS, "ndrange, not transposed"],
+)
+def test_a_broken_kernel_is_caught(kind, faults, tmp_path):
     text = (kernels.kernel_dir() / f"ptrans_{kind}.cl").read_text()
-    right, wrong = FAULTS[fault]
-    assert text.count(right) == 1, right
+    for right, wrong in faults.values():
+        assert text.count(right) == 1, right
+        text = text.replace(right, wrong)
     path = tmp_path / f"ptrans_{kind}.cl"
     path.write_text(text)
-    assert run(kind, kernel=path).verified, "the copy itself"
-    path.write_text(text.replace(right, wrong))
-    r = run(kind, kernel=path)
+    blocks = [*faults, 100] if len(faults) > 1 else [*faults]
+    sizes = [64 * round(n**0.5) for n in blocks]
+    r = run(kind, kernel=path, sizes=sizes)
     assert not r.verified
-    assert r["error"][0] != 0  # a NaN where memory was never written
-    assert np.isnan(r["flops"][0])
-    assert np.isnan(r.summary["flops"].value) == (not r["verified"].any())
+    for point, n in enumerate(blocks):
+        assert r["verified"][point] == (n == 100), WHAT.get(n, "nothing is wrong")
+        assert (r["error"][point] == 0) == (n == 100)  # NaN where never written
+        assert np.isnan(r["flops"][point]) == (n != 100)
+    best = r["flops"][-1]
+    assert r.summary["flops"].value == pytest.approx(best, nan_ok=True)
 
 
 @pytest.mark.parametrize("kind", ["ndrange", "memory", "stream"])
