@@ -198,7 +198,9 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     s->replications = (size_t)hf_args_number(args, "replications");
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
-    HF_TRY(ptrans_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
+    const char *grid = hf_args_word(args, "grid");
+    s->grid_given = strcmp(grid, "auto") != 0;
+    HF_TRY(ptrans_grid_make(&s->grid, grid, env->size));
     s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
     HF_TRY(ptrans_links_take(s));
     HF_TRY(memory_check(s));

@@ -25,6 +25,7 @@ typedef struct replica {
 typedef struct ptrans {
     hf_env env;
     ptrans_grid grid;
+    bool grid_given;
     const double *sizes; /* [n_layouts] */
     size_t n_layouts, block, real, replications;
     ptrans_layout *layouts; /* of the points */

@@ -11,7 +11,7 @@ hf_status ptrans_links_take(ptrans *s) {
     if (!ptrans_kernel_routed(s))
         return HF_OK;
     if (!s->grid.diagonal && s->grid.p != s->grid.q)
-        return hf_fail(HF_EARG,
+        return hf_fail(s->grid_given ? HF_EARG : HF_ENOTSUP,
                        "grid: exchange \"%s\" needs as many rows as columns, the grid "
                        "is %dx%d; distribution diagonal takes any",
                        s->env.exchange->ops->name, s->grid.p, s->grid.q);

@@ -344,6 +344,8 @@ def _build_for_board(options: Options) -> int:
         if options.print:
             for line in job.commands(folder):
                 print(shlex.join(line))
+        else:
+            print("nothing was compiled: --print shows the compiler's command lines")
     return OK
 
 

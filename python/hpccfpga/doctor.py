@@ -22,6 +22,7 @@ print(MPI.Get_library_version().strip("\\0 \\n").splitlines()[0])
 class _Findings:
     def __init__(self) -> None:
         self.able = True
+        self.missing: list[str] = []
 
     def good(self, what: str, text: str) -> None:
         print(f"ok       {what}: {text}")
@@ -34,6 +35,7 @@ class _Findings:
         """Nothing runs."""
         print(f"MISSING  {what}: {text}")
         self.able = False
+        self.missing.append(what)
 
 
 def examine() -> bool:
@@ -58,7 +60,8 @@ def examine() -> bool:
             found.good(package, use)
         else:
             found.poor(package, f"{use}: pip install {package}")
-    print("a run is possible" if found.able else "no run is possible")
+    but = ", but with --device host" if found.missing == ["devices"] else ""
+    print("a run is possible" if found.able else f"no run is possible{but}")
     return found.able
 
 

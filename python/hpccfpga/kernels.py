@@ -340,7 +340,10 @@ def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
                 os.dup2(nowhere.fileno(), 2)
             return core.build(source, options)
         except _core.Error as error:
-            raise ValueError(f"kernel {stem}: {error}") from None
+            told = re.findall(r"\w+", str(error))
+            named = [o for o in options.split() if o[2:].partition("=")[0] in told]
+            asked = f" ({' '.join(named)})" if named else ""
+            raise ValueError(f"kernel {stem}: {error}{asked}") from None
         finally:
             os.dup2(kept, 2)
             os.close(kept)

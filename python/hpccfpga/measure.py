@@ -329,6 +329,9 @@ def _world(ranks: int | None) -> Comm | None:
     """Communicator of the ranks that mpirun started, or None without it."""
     if under_mpi() is None:
         return None
+    import mpi4py
+
+    mpi4py.rc.thread_level = "funneled"  # no other thread calls MPI: no locks in it
     from mpi4py import MPI
 
     size = MPI.COMM_WORLD.size

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpccfpga import _core
-from hpccfpga.boards import Board, Fact
+from hpccfpga.boards import Board, Fact, boards
 from hpccfpga.boards import board as find_board
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.tables import digits
@@ -329,7 +329,10 @@ def _inputs(
             values[name], sources[name] = fallback, "default"
     if missing := [name for name in needed if name in terms and name not in values]:
         who = "no board was given, and" if board is None else f"board {board.key} lacks"
-        raise ValueError(f"{who} {', '.join(missing)}: give {missing[0]}=... and so on")
+        raise ValueError(
+            f"{who} {', '.join(missing)}: give {missing[0]}=... and so on, or a board: "
+            f"{', '.join(name for name, _ in boards())}"
+        )
     return values, sources, notes
 
 
