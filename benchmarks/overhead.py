@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--exchange", choices=SCHEMES, help="default: all of them")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--reps", type=int, default=5, help="samples per size")
+    parser.add_argument("--reps", type=int, default=15, help="samples per size")
     parser.add_argument("--sizes", help="message sizes [B], as for hpccfpga run")
     parser.add_argument("--device", default="", help="part of an OpenCL device's name")
     return parser.parse_args()
