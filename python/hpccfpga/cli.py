@@ -77,6 +77,8 @@ def _report(error: BaseException, events: bool) -> None:
     if os.environ.get("HPCCFPGA_DEBUG"):
         traceback.print_exception(error)
     if under_mpi():  # not rank 0
+        if _code(error) == FAILED:  # rank 0 may see it later, and mpirun may not wait
+            time.sleep(1)
         return
     if events:
         from hpccfpga.measure import tell

@@ -203,7 +203,7 @@ class _Job:
         self.events = os.open(events, os.O_RDWR | os.O_NONBLOCK)  # so it never ends
         environment[EVENTS] = str(events)
         environment["MPIEXEC_TIMEOUT"] = str(math.ceil(min(timeout, 1e9) + 10))
-        # Whoever fails has told us: Open MPI need not wait 2 s for the others.
+        # Open MPI need not wait 2 s for ranks that end: rank 0 is heard before others do.
         environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
         self.mark = new_mark()
         self.process = subprocess.Popen(
