@@ -203,7 +203,7 @@ class _Job:
         self.events = os.open(events, os.O_RDWR | os.O_NONBLOCK)  # so it never ends
         environment[EVENTS] = str(events)
         environment["MPIEXEC_TIMEOUT"] = str(math.ceil(min(timeout, 1e9) + 10))
-        # Open MPI need not wait 2 s for ranks that end: rank 0 is heard before others do.
+        # Open MPI need not wait 2 s for ranks: rank 0 is heard before another ends.
         environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
         self.mark = new_mark()
         self.process = subprocess.Popen(
