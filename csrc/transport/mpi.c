@@ -21,7 +21,7 @@ extern const hf_transport_ops hf_transport_mpi;
 static const size_t chunk_bytes = (size_t)1 << 30;
 
 enum {
-    SPINS = 4096,   /* tests between two looks at the clock */
+    SPINS = 128,    /* tests between two looks at the clock; each may yield the core */
     EVERYBODY = -1, /* in place of a rank */
     AT_ONCE = -2,   /* likewise; all shall go on at the same moment */
     TAGS = 1 << 14, /* epochs before tags repeat; MPI guarantees 2^15 */

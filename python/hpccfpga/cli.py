@@ -78,7 +78,7 @@ def _report(error: BaseException, events: bool) -> None:
         traceback.print_exception(error)
     if under_mpi():  # not rank 0
         if _code(error) == FAILED:  # rank 0 may see it later, and mpirun may not wait
-            time.sleep(1)
+            time.sleep(2)
         return
     if events:
         from hpccfpga.measure import tell
