@@ -31,6 +31,9 @@ enum {
 /* How long a cancelled message may take to end [s]. */
 static const double GRACE = 0.5;
 
+/* Time between two looks for alarms [s]: they take as long as several tests. */
+static const double ALARMS = 1e-3;
+
 /* Who waits longer than this for what others have to say leaves its core to them [s]. */
 static const double PATIENCE = 5e-3;
 static const struct timespec nap = {0, 100000};
@@ -111,7 +114,7 @@ static void request_abandon(mpi *net, MPI_Request *request) {
 static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from) {
     bool paired = from >= 0;
     hf_status status = HF_OK;
-    double start = 0;
+    double start = 0, looked = 0;
     /* One after the other: testing a single request is the quickest way to progress. */
     for (int i = 0; i < n && status == HF_OK; i++) {
         int done = 0;
@@ -122,9 +125,12 @@ static hf_status requests_wait(mpi *net, int n, MPI_Request *requests, int from)
             if (done || status != HF_OK)
                 break;
             double now = hf_clock_now();
-            start = start > 0 ? start : now;
-            if (paired)
+            if (start == 0)
+                start = looked = now;
+            if (paired && now - looked > ALARMS) {
                 status = alarm_check(net);
+                looked = now;
+            }
             if (status == HF_OK && now - start > longest_wait(net, from))
                 status = deadline_pass(net, from);
             else if (from == EVERYBODY && now - start > PATIENCE)
