@@ -8,7 +8,8 @@ import hpccfpga as hf
 SMALL = {"sizes": [130, 64], "reps": 3}
 
 # A kernel that does its work, or not, and harm before or after it, by the work-item
-# that has the block in question. Each size is harmed in its own way, 129 in none.
+# that has the block in question. Each pair of sizes is harmed in a way of its own, 129
+# in none.
 BROKEN = """
 #define gemm_multiply right
 #include "gemm_{shape}.cl"
@@ -50,7 +51,7 @@ AFTER = {
         "for (uint j = 0; j < n; j++) c[j] = (HF_REAL)((int)(c[j] * 1024) / 1024.0f);",
     ),
 }
-HARMED = {harm: 130 + i for i, harm in enumerate([*BEFORE, *AFTER])}
+HARMED = {harm: (64 + i, 130 + i) for i, harm in enumerate([*BEFORE, *AFTER])}
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +111,10 @@ def test_the_kernel_for_gpus(session, tmp_path):
 
 @pytest.mark.parametrize("shape", ["ndrange", "pipeline"])
 def test_verification_sees(session, tmp_path, shape):
-    before = (f"if (n == {HARMED[harm]}) {code}" for harm, code in BEFORE.items())
+    at = {harm: f"(n == {a} || n == {b})" for harm, (a, b) in HARMED.items()}
+    before = (f"if {at[harm]} {code}" for harm, code in BEFORE.items())
     after = (
-        f"if (n == {HARMED[harm]} && get_global_id(0) == {item}) {{ {code} }}"
+        f"if ({at[harm]} && get_global_id(0) == {item}) {{ {code} }}"
         for harm, (item, code) in AFTER.items()
     )
     path = tmp_path / "broken.cl"
@@ -123,13 +125,14 @@ def test_verification_sees(session, tmp_path, shape):
             after="\n    ".join(after),
         )
     )
-    sizes = [129, *HARMED.values()]
+    harms = [(n, harm) for harm, sizes in HARMED.items() for n in sizes]
+    sizes = [129, *(n for n, _ in harms)]
     with pytest.warns(hf.VerificationWarning):
         r = session.run("gemm", kernel=path, shape=shape, sizes=sizes, reps=3)
     assert r.verified is False
     assert r["verified"][0]
     assert r.summary["flops"].value == r["flops"][0]
-    for i, harm in enumerate(HARMED, 1):
+    for i, harm in enumerate(harms, 1):
         assert not r["verified"][i], harm
         assert np.isnan(r["flops"][i]), harm
         assert not r["error"][i] <= 1, harm
