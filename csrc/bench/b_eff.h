@@ -43,7 +43,7 @@ typedef struct b_eff {
 /* Eight bytes that tell sample, origin and partner apart, each by itself. */
 uint64_t b_eff_stamp(uint64_t sample, int origin, int partner);
 uint32_t b_eff_key(const b_eff *s, size_t point);
-/* Do `n` messages of up to `largest` bytes fit the device? */
+/* Do `n` messages of up to `largest` bytes fit the device, where those of `most` do? */
 hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t most);
 
 /* Chunks of a message: two packets each. */

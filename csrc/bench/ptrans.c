@@ -200,10 +200,9 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     const char *grid = hf_args_word(args, "grid");
-    s->grid_given = strcmp(grid, "auto") != 0;
     HF_TRY(ptrans_grid_make(&s->grid, grid, env->size));
     s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
-    HF_TRY(ptrans_links_take(s));
+    HF_TRY(ptrans_links_take(s, strcmp(grid, "auto") != 0));
     HF_TRY(memory_check(s));
     HF_TRY(layouts_take(s));
     size_t items = env->device->info.items;
@@ -325,11 +324,8 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
 static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
     hf_launches all = {.device = s->env.device};
     size_t most = 0;
-    for (size_t r = 0; r < s->replications; r++) {
-        const ptrans_part *part = &layout->parts[r];
-        size_t more = part->own > part->n - part->own ? part->own : part->n - part->own;
-        most = most > more ? most : more;
-    }
+    for (size_t r = 0; r < s->replications; r++)
+        most = most > layout->parts[r].n ? most : layout->parts[r].n;
     for (size_t r = s->replications; r-- > 0;) {
         const ptrans_part *part = &layout->parts[r];
         blocks_add(&all, s, r, s->replicas[r].a, 0, part->own, most);

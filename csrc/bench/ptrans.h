@@ -25,7 +25,6 @@ typedef struct replica {
 typedef struct ptrans {
     hf_env env;
     ptrans_grid grid;
-    bool grid_given;
     const double *sizes; /* [n_layouts] */
     size_t n_layouts, block, real, replications;
     ptrans_layout *layouts; /* of the points */
@@ -45,7 +44,7 @@ bool ptrans_kernel_routed(const ptrans *s);
 
 /* Where kernels send and receive: links, if this grid has them; a pair of kernels at port
  * `r`; and the wires between ranks. */
-hf_status ptrans_links_take(ptrans *s);
+hf_status ptrans_links_take(ptrans *s, bool grid_given);
 hf_status ptrans_pair_take(ptrans *s, size_t r);
 hf_status ptrans_connect(void *state);
 

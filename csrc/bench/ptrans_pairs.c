@@ -7,11 +7,11 @@
 #include "ptrans.h"
 
 /* Port `i` of a rank leads to that of its partner. */
-hf_status ptrans_links_take(ptrans *s) {
+hf_status ptrans_links_take(ptrans *s, bool grid_given) {
     if (!ptrans_kernel_routed(s))
         return HF_OK;
     if (!s->grid.diagonal && s->grid.p != s->grid.q)
-        return hf_fail(s->grid_given ? HF_EARG : HF_ENOTSUP,
+        return hf_fail(grid_given ? HF_EARG : HF_ENOTSUP,
                        "grid: exchange \"%s\" needs as many rows as columns, the grid "
                        "is %dx%d; distribution diagonal takes any",
                        s->env.exchange->ops->name, s->grid.p, s->grid.q);

@@ -7,11 +7,11 @@
 static const hf_element types[] = {
     {"float", 4, 4, 24, 24}, {"double", 8, 8, 53, 53}, {"half", 2, 4, 11, 24}};
 
-const hf_element *hf_element_find(const char *name) {
+size_t hf_element_bytes(const char *name) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].name, name) == 0)
-            return &types[i];
-    return NULL;
+            return types[i].bytes;
+    return 0;
 }
 
 const hf_element *hf_element_of(const hf_args *args) {

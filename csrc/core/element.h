@@ -18,8 +18,8 @@ typedef struct hf_element {
      "float|double|half", "HF_REAL", 0, 0, HF_TEXT}
 /* clang-format on */
 
-/** NULL where no type has this name. */
-const hf_element *hf_element_find(const char *name);
+/** Length of an element of type `name` [B]; 0 where there is none. */
+size_t hf_element_bytes(const char *name);
 const hf_element *hf_element_of(const hf_args *args);
 /** Write one number, which the type holds exactly and normalised. */
 void hf_element_write(const hf_element *type, void *to, double value);

@@ -158,10 +158,6 @@ void hf_pipes_close(hf_pipes *pipes) {
     free(pipes);
 }
 
-const char *hf_pipes_folder(const hf_pipes *pipes) {
-    return pipes->folder;
-}
-
 void hf_pipes_prelude(const hf_pipes *pipes, char *text, size_t room) {
     snprintf(text, room, "#define HF_INTEL\n#define HF_IO \"%s\"\n", pipes->folder);
 }

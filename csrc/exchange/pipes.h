@@ -12,9 +12,8 @@ hf_status hf_pipes_open(hf_pipes **out);
 /** Accepts NULL. */
 void hf_pipes_close(hf_pipes *pipes);
 
-/** Where kernels find their ports: files in<PORT> and out<PORT>. */
-const char *hf_pipes_folder(const hf_pipes *pipes);
-/** What goes in front of their source, so that they do. */
+/** What goes in front of the kernels' source: HF_IO, the folder in which they find their
+ *  ports, the files in<PORT> and out<PORT>. */
 void hf_pipes_prelude(const hf_pipes *pipes, char *text, size_t room);
 
 /** Wire the ports of all ranks; at most `bytes` wait in a pipe. Collective. */

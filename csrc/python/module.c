@@ -194,15 +194,13 @@ static PyObject *core_scheme(PyObject *module, PyObject *exchange) {
 
 static PyObject *core_value_bytes(PyObject *module, PyObject *data_type) {
     const char *name = PyUnicode_AsUTF8(data_type);
-    const hf_element *type = name ? hf_element_find(name) : NULL;
+    size_t bytes = name ? hf_element_bytes(name) : 0;
     if (!name)
         return NULL;
-    if (!type)
+    if (!bytes)
         return status_raise(PyModule_GetState(module),
-                            hf_fail(HF_ENOENT,
-                                    "no data type \"%s\"; known: float, double, half",
-                                    name));
-    return PyLong_FromSize_t(type->bytes);
+                            hf_fail(HF_ENOENT, "no data type \"%s\"", name));
+    return PyLong_FromSize_t(bytes);
 }
 
 static PyObject *links_list(size_t n, const hf_link *links) {

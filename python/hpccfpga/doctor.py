@@ -21,7 +21,6 @@ print(MPI.Get_library_version().strip("\\0 \\n").splitlines()[0])
 
 class _Findings:
     def __init__(self) -> None:
-        self.able = True
         self.missing: list[str] = []
 
     def good(self, what: str, text: str) -> None:
@@ -34,7 +33,6 @@ class _Findings:
     def bad(self, what: str, text: str) -> None:
         """Nothing runs."""
         print(f"MISSING  {what}: {text}")
-        self.able = False
         self.missing.append(what)
 
 
@@ -61,8 +59,8 @@ def examine() -> bool:
         else:
             found.poor(package, f"{use}: pip install {package}")
     but = ", but with --device host" if found.missing == ["devices"] else ""
-    print("a run is possible" if found.able else f"no run is possible{but}")
-    return found.able
+    print(f"no run is possible{but}" if found.missing else "a run is possible")
+    return not found.missing
 
 
 def _examine_devices(found: _Findings) -> None:

@@ -19,8 +19,10 @@ static void *openings_run(void *unused) {
         CHECK(status == HF_OK, "%s", hf_error());
         if (status != HF_OK)
             break;
-        CHECK(access(hf_pipes_folder(pipes), F_OK) == 0, "%s is gone",
-              hf_pipes_folder(pipes));
+        char text[128], folder[128] = "";
+        hf_pipes_prelude(pipes, text, sizeof text);
+        CHECK(sscanf(text, "%*[^\"]\"%127[^\"]", folder) == 1, "%s", text);
+        CHECK(access(folder, F_OK) == 0, "%s is gone", folder);
         hf_pipes_close(pipes);
     }
     return unused;
