@@ -269,9 +269,7 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     device->base = (hf_device){&hf_device_opencl, entry->info};
     device->id = entry->id;
     hf_opencl_lanes_open(device);
-    cl_int code;
-    device->context = clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
-    hf_status status = hf_opencl_check(code, "clCreateContext");
+    hf_status status = hf_opencl_context(device);
     if (status == HF_OK)
         status = hf_opencl_lane(device, 0);
     if (status != HF_OK) {

@@ -38,6 +38,11 @@ const char *hf_opencl_code(cl_int code);
 /** Whether `part` occurs in `text`, in upper or lower case. */
 bool hf_opencl_contains(const char *text, const char *part);
 
+/** Fill in the context. The first CPU's is kept: in each new one PoCL's compiler reads its
+ *  library of functions again, which is most of the work for a small program, and no other
+ *  process has to wait for a CPU. */
+hf_status hf_opencl_context(hf_opencl_device *device);
+
 hf_status hf_opencl_build(hf_device *base, const char *source, const char *options,
                           unsigned char **binary, size_t *bytes);
 hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char *binary,

@@ -1,10 +1,32 @@
-/* opencl_build.c - programs of the runtime `opencl`: from source, from binaries. */
+/* opencl_build.c - programs of the runtime `opencl`, from source and from binaries, and the
+ * context that they share. */
 #include "opencl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+
+hf_status hf_opencl_context(hf_opencl_device *device) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static cl_device_id cpu;
+    static cl_context kept;
+    cl_int code;
+    pthread_mutex_lock(&lock);
+    if (kept && cpu == device->id) {
+        device->context = kept;
+        code = clRetainContext(kept);
+    } else {
+        device->context = clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
+        if (!kept && device->base.info.type == HF_CPU && code == CL_SUCCESS &&
+            clRetainContext(device->context) == CL_SUCCESS) {
+            cpu = device->id;
+            kept = device->context;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return hf_opencl_check(code, "clCreateContext");
+}
 
 /** The first two lines of `log` that name an error, else its first, on one line. */
 static void log_trim(char *line, size_t size, const char *log) {
