@@ -28,7 +28,7 @@ static const hf_param params[] = {
      "wiring of the external channels: published, ring, pairs, torus:PxQ, or a list of "
      "cables RANK:PORT-RANK:PORT; kernel-routed schemes only",
      "published", NULL, NULL, 0, 0, HF_TEXT},
-    {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
+    {"channel_depth", "packets that an emulated external channel holds", "16384", NULL,
      NULL, 1, 1 << 30, HF_INT},
     {0},
 };

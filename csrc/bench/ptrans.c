@@ -44,7 +44,7 @@ static const hf_param params[] = {
      NULL, NULL, 1, PTRANS_MOST, HF_INT},
     {"channel_width", "what a pipeline or an external channel takes at a time [B]",
      "32", NULL, "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
-    {"channel_depth", "packets that an emulated external channel holds", "8192", NULL,
+    {"channel_depth", "packets that an emulated external channel holds", "16384", NULL,
      NULL, 1, 1 << 30, HF_INT},
     {"bank_a",
      "memory bank of A, one number or one for each replication; -1: the runtime's "
