@@ -12,6 +12,13 @@
 
 enum { THREADS = 8, OPENINGS = 300 };
 
+static void folder_check(const hf_pipes *pipes) {
+    char text[128], folder[128] = "";
+    hf_pipes_prelude(pipes, text, sizeof text);
+    CHECK(sscanf(text, "%*[^\"]\"%127[^\"]", folder) == 1, "%s", text);
+    CHECK(access(folder, F_OK) == 0, "%s is gone", folder);
+}
+
 static void *openings_run(void *unused) {
     for (int i = 0; i < OPENINGS; i++) {
         hf_pipes *pipes;
@@ -19,10 +26,7 @@ static void *openings_run(void *unused) {
         CHECK(status == HF_OK, "%s", hf_error());
         if (status != HF_OK)
             break;
-        char text[128], folder[128] = "";
-        hf_pipes_prelude(pipes, text, sizeof text);
-        CHECK(sscanf(text, "%*[^\"]\"%127[^\"]", folder) == 1, "%s", text);
-        CHECK(access(folder, F_OK) == 0, "%s is gone", folder);
+        folder_check(pipes);
         hf_pipes_close(pipes);
     }
     return unused;
@@ -77,8 +81,17 @@ static void strange_folders(void) {
     CHECK(rmdir(folder) == 0 && rmdir(other) == 0);
 }
 
+static void living_owner(void) {
+    hf_pipes *pipes;
+    CHECK(hf_pipes_open(&pipes) == HF_OK, "%s", hf_error());
+    leftovers_take();
+    folder_check(pipes);
+    hf_pipes_close(pipes);
+}
+
 int main(void) {
     strange_folders();
+    living_owner();
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, openings_run, NULL) == 0);
