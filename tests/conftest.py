@@ -22,6 +22,8 @@ emulation.prepare("channel")
 
 # Ranks of two tests share the cores: none may spin on one that another waits for.
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+# Else each rank looks for Omni-Path, whose library takes 0.1 s to tell the time, twice.
+os.environ.setdefault("OMPI_MCA_pml", "ob1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # An editable install finds its modules before PYTHONPATH is searched.
