@@ -27,7 +27,7 @@ test: lint
 	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
 	    sed '/warnings\? generated/d'
 	cmake --workflow --preset asan
-	python -m pytest -n 3 --dist worksteal
+	python -m pytest -n 2 --dist worksteal
 
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SMALL = "sizes=[1, 65, 1000, 70001], reps=2, loop_upper=8, loop_lower=2"
+SMALL = "sizes=[1, 65, 1000, 7001], reps=2, loop_upper=8, loop_lower=2"
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
@@ -60,7 +60,7 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
         "comm.Barrier()\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
-        "    try: s.run('b_eff', kernel=path, sizes=[200], reps=1, deadline=5)\n"
+        "    try: s.run('b_eff', kernel=path, sizes=[200], reps=1, deadline=3)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', sizes=[200], reps=1).verified",
         timeout=100,

@@ -62,7 +62,7 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
         f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
         "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[200], reps=1, "
         "loop_upper=8)\n"
-        "    try: s.run('b_eff', kernel=path, deadline=5, **small)\n"
+        "    try: s.run('b_eff', kernel=path, deadline=3, **small)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', **small).verified",
         timeout=120,

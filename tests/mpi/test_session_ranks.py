@@ -3,12 +3,13 @@
 import pytest
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 7])
 def test_runs_and_calibration(on_ranks, ranks):
     on_ranks(
         ranks,
         "for exchange in ('host', 'pcie'):\n"
-        "    r = hf.run('b_eff', exchange=exchange, comm=comm, sizes=[1, 99], reps=2)\n"
+        "    r = hf.run('b_eff', exchange=exchange, comm=comm, sizes=[1, 99], reps=2,\n"
+        "               loop_upper=16)\n"
         "    assert r.verified and r.ranks == size, r\n"
         "    assert r['samples'].shape == (2, 2, size)\n"
         "    assert len(r.provenance['hosts']) == size\n"
@@ -22,7 +23,7 @@ def test_parts_of_the_ranks(mpirun):
     answer = mpirun(
         3,
         "part = comm.Split(rank % 2)\n"
-        "r = hf.run('b_eff', comm=part, sizes=[8], reps=2)\n"
+        "r = hf.run('b_eff', comm=part, sizes=[8], reps=2, loop_upper=64)\n"
         "say(rank, r.ranks, r.verified)",
     )
     assert sorted(answer.stdout.splitlines()) == ["0 2 True", "1 1 True", "2 2 True"]
@@ -45,7 +46,7 @@ def test_one_rank_has_a_bad_kernel_path(mpirun):
         "with hf.open(comm=comm) as s:\n"
         "    try: s.run('b_eff', kernel='/nowhere.cl' if rank == 1 else None)\n"
         "    except ValueError as error: say(error)\n"
-        "    assert s.run('b_eff', sizes=[8], reps=2).verified\n",
+        "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified\n",
     )
     assert answer.returncode == 0, answer.stderr
     line = "rank 1: kernel: /nowhere.cl does not exist"
@@ -84,7 +85,8 @@ def test_one_rank_fails_and_all_raise(mpirun):
         "        else: kind = None\n"
         "        found = comm.gather(kind)\n"
         "        if rank == 0: say(call, '->', found)\n"
-        "        assert s.run('b_eff', sizes=[8], reps=2).verified, call\n",
+        "        r = s.run('b_eff', sizes=[8], reps=2, loop_upper=64)\n"
+        "        assert r.verified, call\n",
     )
     assert answer.returncode == 0, answer.stderr
     told = [f"{call} -> {kinds}" for call, kinds in calls.items()]
@@ -94,7 +96,8 @@ def test_one_rank_fails_and_all_raise(mpirun):
 def test_warning_on_rank_0_only(mpirun, faults):
     answer = mpirun(
         2,
-        "r = hf.run('b_eff', exchange='fault', comm=comm, sizes=[8], reps=2)\n"
+        "r = hf.run('b_eff', exchange='fault', comm=comm, sizes=[8], reps=2,\n"
+        "           loop_upper=64)\n"
         "say(r.verified)",
         HPCCFPGA_FAULT="flip 1 5",
         **faults,
@@ -108,7 +111,7 @@ def test_an_interrupt_of_one_rank_stops_all(mpirun):
         2,
         "import signal, threading, time\n"
         "with hf.open(exchange='pcie', comm=comm) as s:\n"
-        "    s.run('b_eff', sizes=[8], reps=2)\n"
+        "    s.run('b_eff', sizes=[8], reps=2, loop_upper=64)\n"
         "    if rank == 1:\n"
         "        t = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))\n"
         "        t.start()\n"
@@ -116,7 +119,7 @@ def test_an_interrupt_of_one_rank_stops_all(mpirun):
         "    try: s.run('b_eff', sizes=[64], reps=100000, loop_upper=8)\n"
         "    except KeyboardInterrupt: pass\n"
         "    say(time.monotonic() - start < 1.5)\n"
-        "    assert s.run('b_eff', sizes=[8], reps=2).verified\n",
+        "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified\n",
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.split() == ["True", "True"]

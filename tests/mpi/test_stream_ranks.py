@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("ranks", [2, 4, 8, 16])
+@pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_ranks_verify(on_ranks, ranks):
     on_ranks(
         ranks,

@@ -14,7 +14,7 @@ import hpccfpga as hf
 from hpccfpga.errors import under_mpi
 from hpccfpga.launch import _TAG, _mpirun, marked, new_mark, start
 
-SMALL = {"sizes": [1, 64], "reps": 2}
+SMALL = {"sizes": [1, 64], "reps": 2, "loop_upper": 64}
 
 
 def leftovers(marker):
@@ -86,7 +86,8 @@ def test_a_result_comes_back(capfd):
     assert [row[:2] for row in told] == [(0, 2), (1, 2)]
     assert told[1][2]["message_size"] == 64
     assert result.provenance["command"] == (
-        "hpccfpga run b_eff --sizes=1,64 --reps=2 --exchange=pcie --ranks=2"
+        "hpccfpga run b_eff --sizes=1,64 --reps=2 --loop-upper=64 --exchange=pcie "
+        "--ranks=2"
     )
     assert capfd.readouterr() == ("", "")
 
@@ -309,7 +310,7 @@ def test_ranks_stay_in_this_session(monkeypatch, tmp_path):
 
 
 def test_start_gives_one_result_per_output():
-    words = ["run", "b_eff", "--calibrate", "--sizes=64", "--reps=2"]
+    words = ["run", "b_eff", "--calibrate", "--sizes=64", "--reps=2", "--loop-upper=64"]
     measured, calibration = start(
         words, ["--json", "--save-calibration"], 2, 60.0, None
     )
