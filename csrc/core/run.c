@@ -11,7 +11,7 @@
 #include "core/run.h"
 
 enum { CLOCK_READS = 20, CONVERGED_REPS = 6 };
-static const double LONG_STEP = 0.05; /* [s] */
+static const double HEARING = 0.25; /* [s] between two looks for Ctrl-C */
 
 static hf_status series_grow(hf_series *s, size_t ranks) {
     if (s->n < s->room)
@@ -35,15 +35,17 @@ static double series_best(const hf_series *s) {
     return best;
 }
 
-/* The timed part. Where a step is long, Ctrl-C is heard between two of them. */
+/* The timed part. Where it is long, Ctrl-C is heard between two steps. */
 static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     const hf_series *warmup = &l->points[index].warmup;
-    bool short_steps = warmup->n == 0 || series_best(warmup) < LONG_STEP;
-    if (short_steps || !l->run->tick || l->session->exchange->ops->kernel_routed)
-        return l->ops->step(l->state, index, inner);
-    for (size_t i = 0; i < inner; i++) {
-        HF_TRY(l->ops->step(l->state, index, 1));
-        HF_TRY(l->run->tick(l->run->context, NULL));
+    size_t most = inner;
+    if (warmup->n > 0 && l->run->tick && !l->session->exchange->ops->kernel_routed)
+        most = (size_t)fmax(1, fmin((double)inner, HEARING / series_best(warmup)));
+    for (size_t taken = 0; taken < inner; taken += most) {
+        if (taken > 0)
+            HF_TRY(l->run->tick(l->run->context, NULL));
+        size_t left = inner - taken;
+        HF_TRY(l->ops->step(l->state, index, left < most ? left : most));
     }
     return HF_OK;
 }

@@ -78,6 +78,17 @@ static hf_status places_gather(hf_session *session) {
     return session->net->ops->gather(session->net, session->places, &mine, sizeof mine);
 }
 
+/* Ranks with one device share its memory; a CPU's half is for what the host keeps. */
+static void memory_share(hf_session *session) {
+    hf_device_info *info = &session->device->info;
+    const hf_place *mine = &session->places[session->net->rank];
+    size_t shares = 0;
+    for (int rank = 0; rank < session->net->size; rank++)
+        shares += strcmp(session->places[rank].host, mine->host) == 0 &&
+                  strcmp(session->places[rank].device, mine->device) == 0;
+    info->memory /= info->type == HF_CPU ? 2 * shares : shares;
+}
+
 hf_status hf_session_open(hf_session **out, const hf_options *options) {
     const hf_transport_ops *transport;
     HF_TRY(hf_transport_find(&transport, options->has_comm ? "mpi" : "self"));
@@ -98,6 +109,7 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
         hf_session_close(session);
         return status;
     }
+    memory_share(session);
     *out = session;
     return HF_OK;
 }

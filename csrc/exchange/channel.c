@@ -162,15 +162,13 @@ static hf_status taps_make(channel *c, const hf_wiring *w) {
 }
 
 static hf_status memory_check(const channel *c, const hf_wiring *w) {
-    size_t memory = c->base.device->info.memory, ranks = (size_t)c->base.net->size;
-    size_t bytes = part_bytes(w);
-    if (bytes <= memory / 2 / ranks)
+    size_t memory = c->base.device->info.memory, bytes = part_bytes(w);
+    if (bytes <= memory)
         return HF_OK;
-    return hf_fail(
-        HF_ENOMEM,
-        "channel_depth: links of %zu packets take %zu B on each of %zu ranks; "
-        "half of the memory is %zu B",
-        w->depth, bytes, ranks, memory / 2);
+    return hf_fail(HF_ENOMEM,
+                   "channel_depth: links of %zu packets take %zu B on each rank; its "
+                   "share of the memory is %zu B",
+                   w->depth, bytes, memory);
 }
 
 /* What may refuse channels on this rank alone. */

@@ -102,7 +102,11 @@ class Session:
 
     @property
     def device(self) -> dict[str, Any]:
-        """Device of this rank, as `hpccfpga.devices` describes it."""
+        """Device of this rank, as `hpccfpga.devices` describes it.
+
+        `memory` [B] is what this rank may take of it: an equal share with the other
+        ranks of the device, and of a CPU half of that, since the host works there too.
+        """
         return dict(self._core.device)
 
     def close(self) -> None:

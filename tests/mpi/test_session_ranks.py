@@ -19,6 +19,19 @@ def test_runs_and_calibration(on_ranks, ranks):
     )
 
 
+def test_ranks_with_one_device_share_its_memory(mpirun):
+    answer = mpirun(
+        2,
+        "import re\n"
+        "def most(comm):\n"
+        "    try: hf.run('stream', comm=comm, size=1 << 39)\n"
+        "    except MemoryError as error:\n"
+        "        return int(re.search('largest size is ([0-9]+)', str(error))[1])\n"
+        "say(round(most(MPI.COMM_SELF) / most(comm), 3))",
+    )
+    assert answer.stdout.split() == ["2.0", "2.0"], answer.stderr
+
+
 def test_parts_of_the_ranks(mpirun):
     answer = mpirun(
         3,
@@ -106,7 +119,9 @@ def test_warning_on_rank_0_only(mpirun, faults):
     assert answer.stderr.count("VerificationWarning: b_eff: wrong data at 1 of 1") == 1
 
 
-def test_an_interrupt_of_one_rank_stops_all(mpirun):
+@pytest.mark.parametrize("loop", [8, 1 << 20])
+def test_an_interrupt_of_one_rank_stops_all(mpirun, loop):
+    """Between samples, and in one of a minute."""
     answer = mpirun(
         2,
         "import signal, threading, time\n"
@@ -116,7 +131,7 @@ def test_an_interrupt_of_one_rank_stops_all(mpirun):
         "        t = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))\n"
         "        t.start()\n"
         "    start = time.monotonic()\n"
-        "    try: s.run('b_eff', sizes=[64], reps=100000, loop_upper=8)\n"
+        f"    try: s.run('b_eff', sizes=[64], reps=100000, loop_upper={loop})\n"
         "    except KeyboardInterrupt: pass\n"
         "    say(time.monotonic() - start < 1.5)\n"
         "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified\n",

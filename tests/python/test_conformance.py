@@ -256,7 +256,8 @@ def test_adaptive_repetitions_stop_at_the_time_limit():
 
 
 def test_a_size_beyond_memory_is_refused_with_the_largest_that_fits():
-    device = next(d for d in hpccfpga.devices() if d["runtime"] == "opencl")
+    with hpccfpga.open() as session:
+        device = session.device
     if device["max_alloc"] >= 1 << 31 and device["memory"] >= 3 << 31:
         pytest.skip(f"{device['name']} has room for every size that b_eff accepts")
     with pytest.raises(MemoryError, match="the largest size is"):

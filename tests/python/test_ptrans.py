@@ -155,7 +155,8 @@ def test_a_size_beyond_memory_names_the_largest_that_fits():
         run("ndrange", sizes=[1 << 20], data_type="double", block_size=512)
     largest = int(str(refused.value).rsplit(" ", 1)[1])
     assert largest % 512 == 0
-    device = next(d for d in hpccfpga.devices() if d["runtime"] == "opencl")
+    with hpccfpga.open() as session:
+        device = session.device
     assert 8 * largest**2 <= min(device["max_alloc"], device["memory"] // 3)
     assert 8 * (largest + 512) ** 2 > min(device["max_alloc"], device["memory"] // 3)
 

@@ -137,7 +137,8 @@ def test_the_largest_size_that_fits_is_a_power_of_two():
         run(device="host", sizes=[1 << 40])
     most = int(str(caught.value).split()[-2])
     assert most & (most - 1) == 0
-    memory = next(d for d in hpccfpga.devices() if d["runtime"] == "host")["memory"]
+    with hpccfpga.open(device="host") as session:
+        memory = session.device["memory"]
     assert memory / 2 < 8 * most <= memory
 
 
