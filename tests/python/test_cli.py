@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -258,19 +259,27 @@ def test_json_is_written_when_the_words_make_no_sense(call, tmp_path, words, ben
     assert call(*words, "--json")[0] == 2
 
 
-def test_same_code_on_all_ranks(mpirun, tmp_path):
-    path = tmp_path / "r.json"
-    for words, code, line in (
-        (["run", "b_eff", "--sizes=0", f"--json={path}"], 2, "sizes: 0 is not within"),
-        (["run", "b_eff", "--ranks=3"], 2, "--ranks is 3, mpirun started 2"),
-        (["run", "b_eff", f"--json={tmp_path}/gone/r.json"], 2, "cannot write "),
-        (["run", "b_eff", "--colour=1"], 2, "b_eff has no parameter --colour"),
-    ):
-        answer = mpirun(2, words)
-        assert answer.returncode == code, answer.stderr
-        assert answer.stderr.count("hpccfpga: ") == 1
-        assert line in answer.stderr
-    assert json.loads(path.read_text())["verified"] is False
+@pytest.mark.parametrize(("words", "fault", "code", "line"), [
+    (["--sizes=0"], None, 2, "sizes: 0 is not within"),
+    (["--ranks=3"], None, 2, "--ranks is 3, mpirun started 2"),
+    (["--json=/gone/r.json"], None, 2, "cannot write "),
+    (["--colour=1"], None, 2, "b_eff has no parameter --colour"),
+    ([*SMALL, "--exchange=fault"], "flip 0 5", 1, ""),
+])  # fmt: skip
+def test_same_code_on_all_ranks(faults, tmp_path, words, fault, code, line):
+    command = shlex.join([sys.executable, "-m", "hpccfpga", "run", "b_eff", *words])
+    shell = f"{command}; echo $? > {tmp_path}/$OMPI_COMM_WORLD_RANK"
+    plan = faults | {"HPCCFPGA_FAULT": fault} if fault else {}
+    answer = subprocess.run(
+        [*_mpirun(), "-n", "2", "sh", "-c", shell],
+        env=os.environ | plan,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert [int((tmp_path / rank).read_text()) for rank in "01"] == [code, code]
+    assert answer.stderr.count("hpccfpga: ") == (line != ""), answer.stderr
+    assert line in answer.stderr
 
 
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
