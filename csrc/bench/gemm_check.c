@@ -1,31 +1,43 @@
 /* gemm_check.c - whether a product is that of its matrices.
  *
- * A product C is tried with random vectors x: in every row, the residual
+ * A product C is tried with eight random vectors x: in every row, the root mean square of
+ * their eight residuals
  *     r = C x - (alpha A (B x) + beta C0 x)
  * must be within what rounding explains. x_j has a random sign and a size that is uniform in
  * [1/2, 1), another one for each sample. The cores share the rows.
  *
  * What rounding explains. A sum of n products has a standard deviation of s = sqrt(n) / 3,
  * and so have, at most, its partial sums. Each of n additions rounds one of them by at most
- * u, the unit roundoff, times its size, with a sign of its own: together u s sqrt(n). Then
- * come three operations of the size |alpha| s + |beta|, rounded by v, that of the element.
- * So an element's error has a standard deviation below
- *     d = |alpha| u n / 3 + 3 v (|alpha| s + |beta|).
+ * u, the unit roundoff of sums, times its size, with a sign of its own: together
+ * u s sqrt(n). Then come three operations of the size |alpha| s + |beta|. So the error of
+ * an element before it is written has a standard deviation below
+ *     d = |alpha| u n / 3 + 3 u (|alpha| s + |beta|).
  * Other orders of summation only come closer. The check itself computes in double: that adds
- * 2^-53 to u. The x_j are independent of these errors, have zero mean and |x_j| <= 1, so that
- * by Hoeffding's inequality
- *     |r| > 8 sqrt(n) d   with probability below 2 exp(-8^2 / 2) = 3e-14
- * in a row that is right; that is the bound b for rows. Single elements, compared with their
- * sum in double, may be off by 8 d.
+ * 2^-53 to the first u. A type that is shorter than its sums, half, is rounded once more, by
+ * at most v max(|c|, m) with the unit roundoff v and the least normal number m, and, as any
+ * place between is as likely, by 1 / sqrt(3) of that in the root mean square. So the squared
+ * errors of a row add up to
+ *     S = n d^2 + v^2 / 3 sum (c_ij^2 + m^2),
+ * where the elements c_ij are those found; without the second term in float and double.
  *
- * What it sees. Let an element of a row be wrong by e. If it is the only one, |r| >= e / 2 - b
- * for every x: it is always found from e = 4 b on. If others are wrong too, x_j still has a
- * uniform distribution of density 1 whatever they are, so |r| <= b with probability below 2 b / e
- * for one vector, and (2 b / e)^8 < 2^-40 for eight from e = 64 b on. For n = 2048, float and
- * alpha = 0.5 b is 0.008, while elements are of size 7.5: another element, another
- * sample's element or a swapped block is off by about 10.
+ * The x_j are independent of these errors, have zero mean, a variance of 7/12, and no moment
+ * beyond that of normal numbers of this variance. So eight r^2 have the Chernoff bound
+ * of a chi-squared distribution with eight degrees of freedom, and their mean is
+ *     above 2.6^2 S   with probability below (c / 8)^4 exp(4 - c / 2) < 1e-14
+ * in a row that is right, c = 8 * 2.6^2 * 12 / 7; b = 2.6 sqrt(S) is the bound for rows.
+ * Single elements, compared with their sum in double, may be off by 8 d + v max(|c|, m).
+ *
+ * What it sees. Let an element of a row be wrong by e. If it is the only one, the root mean
+ * square is e / 2 - b at least for every x: it is always found from e = 4 b on, and mostly
+ * from 1.6 b on. If others are wrong too, x_j still has a uniform distribution of density 1
+ * whatever they are. The eight r lie in a ball of radius sqrt(8) b, whose volume is
+ * (3.4 b)^8, with probability below (3.4 b / e)^8 < 2^-40 from e = 109 b on; m elements that
+ * are as wrong count as about one that is sqrt(m) times as wrong.
+ *
+ * For n = 2048 and alpha = 0.5, elements are of size 7.5: another element, another sample's
+ * element or a swapped block is off by about 10. b is 0.0026 in float, 1e-11 in double and 0.25
+ * in half, where a single element that is wrong by less than 1 may pass.
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +47,9 @@
 #include "gemm.h"
 
 enum { V = HF_GEMM_VECTORS, ENTRIES = 16, PART = 256, ROWS = 4 };
-static const double MOST_DEVIATIONS = 8;
+static const double MOST_DEVIATIONS = 8, MOST_SQUARES = 2.6 * 2.6;
+static const double LEAST_HALF = 0x1p-14; /* normal number */
+static const double TINY = 1e-150;        /* where alpha and beta are 0 */
 
 /* Elements of four vectors, side by side in a register. */
 typedef double quad __attribute__((vector_size(4 * sizeof(double)), aligned(8)));
@@ -51,9 +65,10 @@ typedef double quad __attribute__((vector_size(4 * sizeof(double)), aligned(8)))
 typedef struct trial {
     const gemm_data *d;
     const unsigned char *product;
-    double alpha, beta, row_bound, entry_bound;
-    uint64_t stream; /* of random numbers */
-    size_t parts;    /* of the rows */
+    double alpha, beta, deviation; /* the last: of an element before it is written */
+    double shortened, least;       /* v, or 0 where it is that of sums, and m */
+    uint64_t stream;               /* of random numbers */
+    size_t parts;                  /* of the rows */
     double worst[HF_MOST_CORES];
 } trial;
 
@@ -107,7 +122,7 @@ static double entry(const gemm_data *d, const unsigned char *rows, size_t i, siz
     return value;
 }
 
-/* Deviation of element (i, j). */
+/* Deviation of element (i, j) over what rounding explains. */
 static double entry_error(const trial *t, size_t i, size_t j) {
     const gemm_data *d = t->d;
     double sum = 0;
@@ -115,7 +130,9 @@ static double entry_error(const trial *t, size_t i, size_t j) {
         sum +=
             entry(d, gemm_data_rows(d, 0), i, k) * entry(d, gemm_data_rows(d, 1), k, j);
     double right = t->alpha * sum + t->beta * entry(d, gemm_data_rows(d, 2), i, j);
-    return entry(d, t->product, i, j) - right;
+    double is = entry(d, t->product, i, j);
+    return fabs(is - right) /
+           (MOST_DEVIATIONS * t->deviation + t->shortened * fmax(fabs(is), t->least));
 }
 
 /* The part's rows of B x. */
@@ -125,6 +142,29 @@ static void part_prepare(void *context, size_t part) {
     size_t first = d->n * part / t->parts, end = d->n * (part + 1) / t->parts;
     memset(d->bx + first * V, 0, (end - first) * V * sizeof *d->bx);
     rows_multiply(d, d->bx, 1, gemm_data_rows(d, 1), d->x, first, end);
+}
+
+/* What rounding explains of the residuals of row i, squared. */
+static double row_bound(const trial *t, size_t i) {
+    const gemm_data *d = t->d;
+    double n = (double)d->n, squares = n * t->least * t->least, row[PART];
+    const unsigned char *at = t->product + i * HF_GEMM_ROW(d->n) * d->type->bytes;
+    for (size_t from = 0; t->shortened > 0 && from < d->n; from += PART) {
+        size_t part = d->n - from < PART ? d->n - from : PART;
+        hf_elements_read(d->type, row, at + from * d->type->bytes, part);
+        for (size_t j = 0; j < part; j++)
+            squares += row[j] * row[j];
+    }
+    return MOST_SQUARES * (n * t->deviation * t->deviation +
+                           t->shortened * t->shortened / 3 * squares);
+}
+
+/* The residuals of row i over what rounding explains. */
+static double row_error(const trial *t, size_t i) {
+    double squares = 0;
+    for (size_t k = 0; k < V; k++)
+        squares += t->d->y[i * V + k] * t->d->y[i * V + k];
+    return sqrt(squares / V / row_bound(t, i));
 }
 
 /* The part's rows of the residual, and its share of the entries. */
@@ -137,29 +177,28 @@ static void part_try(void *context, size_t part) {
     rows_multiply(d, d->y, t->alpha, gemm_data_rows(d, 0), d->bx, first, end);
     rows_multiply(d, d->y, t->beta, gemm_data_rows(d, 2), d->x, first, end);
     rows_multiply(d, d->y, -1, t->product, d->x, first, end);
-    for (size_t i = first * V; i < end * V; i++)
-        worst = hf_larger(worst, fabs(d->y[i]) / t->row_bound);
+    for (size_t i = first; i < end; i++)
+        worst = hf_larger(worst, row_error(t, i));
     for (uint64_t e = part; e < ENTRIES; e += t->parts) {
         uint64_t word = hf_random(t->stream, UINT64_MAX - 1 - e);
-        double off = entry_error(t, (word >> 32) % d->n, (word & UINT32_MAX) % d->n);
-        worst = hf_larger(worst, fabs(off) / t->entry_bound);
+        worst = hf_larger(
+            worst, entry_error(t, (word >> 32) % d->n, (word & UINT32_MAX) % d->n));
     }
     t->worst[part] = worst;
 }
 
 double gemm_data_error(const gemm_data *d, const void *product, double alpha,
                        double beta, uint64_t sample) {
-    double n = (double)d->n, size = sqrt(n) / 3;
-    double u = ldexp(1, -d->type->sum_digits) + ldexp(1, -53);
-    double v = ldexp(1, -d->type->digits);
-    double deviation =
-        fabs(alpha) * u * n / 3 + 3 * v * (fabs(alpha) * size + fabs(beta)) + DBL_MIN;
+    double n = (double)d->n, u = ldexp(1, -d->type->sum_digits);
+    bool shorter = d->type->digits < d->type->sum_digits;
     trial t = {.d = d,
                .product = product,
                .alpha = alpha,
                .beta = beta,
-               .row_bound = sqrt(n) * MOST_DEVIATIONS * deviation,
-               .entry_bound = MOST_DEVIATIONS * deviation,
+               .deviation = fabs(alpha) * (u + ldexp(1, -53)) * n / 3 +
+                            3 * u * (fabs(alpha) * sqrt(n) / 3 + fabs(beta)) + TINY,
+               .shortened = shorter ? ldexp(1, -d->type->digits) : 0,
+               .least = LEAST_HALF,
                .stream = hf_random(hf_random(d->seed, 3), sample),
                .parts = hf_cores()};
     vectors_make(d, t.stream);
