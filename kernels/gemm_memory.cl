@@ -31,6 +31,13 @@
 #if HF_BLOCK % HF_GLOBAL_MEM_UNROLL != 0
 #error "HF_BLOCK, the width of a block, must be a multiple of HF_GLOBAL_MEM_UNROLL"
 #endif
+/* In emulation local memory is the stack of a thread, often of 8 MiB. */
+#if !defined(HF_INTEL) && !defined(HF_XILINX) &&                               \
+    (2 * HF_REAL_BYTES + (HF_REAL_BYTES < 4 ? 4 : HF_REAL_BYTES)) * HF_BLOCK * \
+            HF_BLOCK >                                                         \
+        6291456
+#error "HF_BLOCK: emulation has 6 MiB for three: up to 720, in double 512, half 880"
+#endif
 
 #define TILES (HF_BLOCK / HF_GEMM_SIZE)
 

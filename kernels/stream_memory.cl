@@ -17,6 +17,11 @@
 #if HF_BUFFER_SIZE < STREAM_WORD || HF_BUFFER_SIZE % STREAM_WORD != 0
 #error "HF_BUFFER_SIZE, the elements of the buffer, must be a multiple of a word's"
 #endif
+/* In emulation local memory is the stack of a thread, often of 8 MiB. */
+#if !defined(HF_INTEL) && !defined(HF_XILINX) && \
+    HF_BUFFER_SIZE * HF_REAL_BYTES > 6291456
+#error "HF_BUFFER_SIZE: the buffer has 6 MiB in emulation: 786432 elements in double"
+#endif
 
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
  *  of the others. */

@@ -55,6 +55,7 @@ def session():
     {"replications": 2, "vector": 4, "unroll": 3, "size": 24 * 1001},
     {"data_type": "double"},
     {"data_type": "double", "shape": "pipeline", "vector": 1, "size": 65521},
+    {"data_type": "double", "shape": "pipeline", "buffer_size": 786432},
     {"size": 16},
     {"steps": 1, "size": 16381 * 16},
 ])  # fmt: skip
@@ -147,6 +148,10 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
 @pytest.mark.parametrize(("params", "words"), [
     ({"vector": 3}, "HF_VECTOR, the elements of a vector, must be a power of two"),
     ({"shape": "pipeline", "buffer_size": 24, "size": 4096}, "HF_BUFFER_SIZE, the el"),
+    (
+        {"shape": "pipeline", "data_type": "double", "buffer_size": 1 << 20},
+        "786432 elements in double.*HF_BUFFER_SIZE=1048576",
+    ),
     ({"data_type": "int"}, "data_type"),
     ({"shape": "square"}, "shape"),
     ({"replications": 33}, "replications"),
