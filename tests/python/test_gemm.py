@@ -138,22 +138,40 @@ def test_verification_sees(session, tmp_path, shape):
         assert not r["error"][i] <= 1, harm
 
 
-def test_verification_sees_panels_of_the_sample_before(session, tmp_path):
-    """B is packed for the first sample only."""
+@pytest.mark.parametrize("skip", [True, False])
+def test_verification_sees_panels_of_the_sample_before(session, tmp_path, skip):
+    """B is packed for the first sample only: a mark behind its panels says so."""
     path = tmp_path / "stale.cl"
     path.write_text(
-        "#define gemm_pack_b right\n"
+        "#define gemm_pack_b pack_right\n"
+        "#define gemm_multiply multiply_right\n"
         '#include "gemm_ndrange.cl"\n'
-        "#undef gemm_pack_b\n"
+        "#undef gemm_pack_b\n#undef gemm_multiply\n"
+        f"#define SKIP {int(skip)}\n"
+        # Not what a run before may have left there.
+        f"#define MARK_IS {np.random.default_rng().integers(1, 1 << 24)}\n"
+        # There is room for 128 columns more than n, of which panels fill 64 at most.
+        "#define MARK(b, n) ((b) + (n + 128) * HF_GEMM_ROW(n) - 1)\n"
         "HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *b, HF_GLOBAL HF_SUM *panels,\n"
         "                      uint n) {\n"
-        "    if (panels[n] == 0) right(b, panels, n);\n"
+        "    if (!SKIP || *MARK(panels, n) != MARK_IS) pack_right(b, panels, n);\n"
+        "}\n"
+        "HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL HF_SUM *b,\n"
+        "                        HF_GLOBAL const HF_REAL *c0, HF_GLOBAL HF_REAL *c,\n"
+        "                        HF_SUM alpha, HF_SUM beta, uint n, uint first,\n"
+        "                        uint end) {\n"
+        "    multiply_right(a, b, c0, c, alpha, beta, n, first, end);\n"
+        "    if (get_global_id(0) == 0) *MARK(b, n) = MARK_IS;\n"
         "}\n"
     )
-    with pytest.warns(hf.VerificationWarning):
-        r = session.run("gemm", kernel=path, sizes=[130], reps=3)
-    assert not r["verified"].any()
-    assert np.isnan(r.summary["flops"].value)
+    params = {"kernel": path, "sizes": [130], "warmup": 1}
+    if skip:
+        with pytest.warns(hf.VerificationWarning):
+            r = session.run("gemm", reps=1, **params)
+        assert not r["verified"].any()
+        assert np.isnan(r.summary["flops"].value)
+    else:
+        assert session.run("gemm", reps=3, **params).verified
 
 
 def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
@@ -171,6 +189,8 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
     ({"shape": "pipeline", "block_size": 100}, "HF_BLOCK, .* HF_GEMM_SIZE"),
     ({"shape": "pipeline", "block_size": 24, "gemm_size": 3}, "HF_GLOBAL_MEM_UNROLL"),
     ({"shape": "pipeline", "global_mem_unroll": 3}, "must divide 16"),
+    ({"shape": "pipeline", "block_size": 736}, "up to 720, .*HF_BLOCK=736"),
+    ({"shape": "pipeline", "block_size": 528, "data_type": "double"}, "in double 512"),
     ({"device": "host", "block_size": 64}, "block_size: device host has"),
     ({"replications": 2}, "replications: 2, but one launch"),
     ({"replications": 32}, "replications"),
@@ -184,6 +204,12 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
 def test_impossible_parameters(params, words):
     with pytest.raises(ValueError, match=words):
         hf.run("gemm", **SMALL | params)
+
+
+@pytest.mark.parametrize(("data_type", "width"), [("float", 720), ("double", 512)])
+def test_the_largest_blocks_fit_a_thread(session, data_type, width):
+    params = {"data_type": data_type, "block_size": width, "sizes": [100], "reps": 1}
+    assert session.run("gemm", shape="pipeline", **params).verified
 
 
 def test_blocks_that_a_kernel_file_invents_are_refused(session, tmp_path):
