@@ -44,7 +44,8 @@ typedef struct hf_bench_ops {
     bool banked; /**< each replication has its buffers in a memory bank of its own */
     unsigned kernels; /**< kernel files it has; 0: host code only */
     size_t state_size;
-    const char *error; /**< name of the column of `verify`; NULL: "error" */
+    const char *error; /**< what `verify` finds, if it is a figure: name of its column
+                            and, of all points' largest, in the summary; NULL: "error" */
 
     const hf_quantity *labels;  /**< what a point is: known before it runs */
     const hf_quantity *metrics; /**< what follows from its seconds; doubles */

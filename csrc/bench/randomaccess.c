@@ -98,7 +98,8 @@ static hf_status params_take(randomaccess *s, const hf_args *args) {
     s->sizes = hf_args_list(args, "sizes", &s->n_sizes);
     s->n_tables = (size_t)hf_args_number(args, "replications");
     s->shared = s->env.ndrange && info->type == HF_GPU;
-    s->lossy = !s->env.ndrange && (buffered || info->type == HF_ACCELERATOR);
+    bool overlapped = info->type == HF_ACCELERATOR && !info->emulated;
+    s->lossy = !s->env.ndrange && (buffered || overlapped);
     s->items = s->env.ndrange ? info->workers : 1;
     s->most_generators = (size_t)1 << (size_t)hf_args_number(args, "rng_count_log");
     while (s->shared && s->most_generators < GENERATORS_PER_GPU_ITEM * info->items)

@@ -210,6 +210,12 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
                                   values[i]);
         }
     }
+    if (l->ops->error) { /* it has a name: that of a figure */
+        double worst = 0;
+        for (size_t i = 0; i < l->n_points; i++)
+            worst = hf_larger(worst, l->points[i].error);
+        hf_result_set_summary(result, 2 * n, l->ops->error, "1", worst);
+    }
 }
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
@@ -224,7 +230,8 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
                            : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
     if (status == HF_OK)
         status = hf_result_new(&result, columns_list(l, columns), columns,
-                               2 * hf_quantity_count(l->ops->figures));
+                               2 * hf_quantity_count(l->ops->figures) +
+                                   (l->ops->error != NULL));
     if (status == HF_OK) {
         bool verified = true;
         for (size_t i = 0; i < l->n_points; i++) {

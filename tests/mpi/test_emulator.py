@@ -41,6 +41,21 @@ def test_verifies(on_ranks, ranks):
     )
 
 
+@pytest.mark.parametrize("log", [0, 4])
+def test_no_update_may_be_lost_in_emulation_without_a_buffer(mpirun, log):
+    done = mpirun(
+        1,
+        "with hf.open('FPGA Emulation') as s:\n"
+        "    r = s.run('randomaccess', sizes=[1 << 16], reps=1, shape='pipeline',\n"
+        f"              buffer_size_log={log})\n"
+        "    say('notes', r.provenance.get('notes'), r['error_rate'].tolist())",
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert ("up to 1 %" in done.stdout) is (log > 0), done.stdout
+    assert ("[0.0]" in done.stdout) is (log == 0), done.stdout
+
+
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_ptrans_verifies(on_ranks, ranks):
     on_ranks(

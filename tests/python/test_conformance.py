@@ -119,6 +119,8 @@ def test_runs_verified_with_the_declared_columns(session, benchmark):
     )
     assert not np.isfinite(result["time_low"]).any(), "three samples have no interval"
     assert all(np.isfinite(q.value) for q in result.summary.values())
+    figures = {f"{name}{end}" for name in told["figures"] for end in ("", "_median")}
+    assert set(result.summary) == figures | {error} - {"error"}
 
 
 def test_what_a_point_tells_is_what_its_columns_hold(session, benchmark):

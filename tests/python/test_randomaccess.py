@@ -49,6 +49,7 @@ def test_a_buffer_loses_updates_of_equal_words():
     assert few["error_rate"][0] > 0.01
     assert few["verified"].tolist() == [False, True]
     assert 0 < few["error_rate"][1] < 0.01
+    assert few.summary["error_rate"] == ("1", few["error_rate"][0]), "the worst size"
     assert "1 %" in "".join(few.provenance["notes"])
 
 
