@@ -180,6 +180,24 @@ def test_half_where_the_device_has_it(benchmark, runtime, tmp_path, monkeypatch)
     assert not any(tmp_path.iterdir())
 
 
+SHAPED = [name for name in BENCHMARKS if (KERNELS / f"{name}_ndrange.cl").is_file()]
+
+
+@pytest.mark.parametrize("shape", ["auto", "pipeline", "ndrange"])
+@pytest.mark.parametrize("benchmark", SHAPED)
+def test_the_result_names_the_kernels_that_ran(benchmark, shape):
+    """On a CPU those for many work-items, unless told otherwise."""
+    with hpccfpga.open(device="opencl") as session:
+        suits = session.device["type"] in ("cpu", "gpu")
+        r = session.run(benchmark, shape=shape, **small(benchmark))
+    many = shape == "ndrange" or (shape == "auto" and suits)
+    kind = "ndrange" if many else "memory"
+    assert r.provenance["kernel"]["name"] == f"{benchmark}_{kind}"
+    assert r.provenance["kernel"]["kind"] == kind
+    assert r.parameters["shape"] == shape
+    assert f'"name": "{benchmark}_{kind}"' in r.to_json()
+
+
 def test_figures_follow_from_the_samples():
     """Eq. 1 and the definition of the bandwidth, computed here again."""
     sizes = np.array([1, 64, 4096])

@@ -281,6 +281,23 @@ def test_impossible_knobs(cache, value, line):
     assert core.built == []
 
 
+@pytest.mark.parametrize("benchmark", ["gemm", "stream"])
+@pytest.mark.parametrize(
+    ("data_type", "lacks", "known"),
+    [("half", "half", r"float\|double"), ("double", "fp64", r"float\|half")],
+)
+def test_a_type_that_the_device_lacks(cache, benchmark, data_type, lacks, known):
+    """One line, before anything is built; with it, it is."""
+    core = Core(half=True, fp64=True)
+    assert kernels.load(core, benchmark, {"data_type": data_type})
+    assert len(core.built) == 1
+    core.device[lacks] = False
+    line = rf"^data_type: Device does not compute in {data_type}; it does in {known}$"
+    with pytest.raises(ValueError, match=line):
+        kernels.load(core, benchmark, {"data_type": data_type})
+    assert len(core.built) == 1
+
+
 # ---- a path ----
 
 
