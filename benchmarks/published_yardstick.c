@@ -2,8 +2,9 @@
  *
  * cc -O3 published_yardstick.c -o published_yardstick -lOpenCL
  * published_yardstick KERNEL FOLDER N REPETITIONS prints the best rate of a kernel of
- * https://github.com/pc2/HPCC_FPGA, checked out in FOLDER, with the knobs of its builds
- * for the 520N board:
+ * https://github.com/pc2/HPCC_FPGA, checked out in FOLDER, with the knobs that the pipelines
+ * of hpccfpga have by default. The suite's builds for the 520N board have a larger buffer in
+ * stream, and in gemm blocks of 512 instead of 256 and a GLOBAL_MEM_UNROLL of 8 instead of 16:
  *     stream        triad of N floats [B/s]
  *     randomaccess  4 N updates of N words [1/s]
  *     gemm          N x N floats [FLOP/s]
