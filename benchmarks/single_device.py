@@ -5,8 +5,8 @@ interleaved rounds on the same number of threads, and compares the medians. Rows
 `verification` hold, at the default sizes, what a sample takes against what checking it
 takes, at the point where that is dearest. Rows of `published` compare the pipelines
 with the published suite's kernels, given a checkout of it (--published); its FFT is not
-among them, because it needs Intel's channels, which PoCL does not have. Ends with 1 when a target
-is missed. A row without a target is recorded only.
+among them, because it needs Intel's channels, which PoCL does not have. Ends with 1
+when a target is missed. A row without a target is recorded only.
 """
 
 import argparse
