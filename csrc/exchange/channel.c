@@ -173,9 +173,16 @@ static hf_status memory_check(const channel *c, const hf_wiring *w) {
 
 /* What may refuse channels on this rank alone. */
 static hf_status connect_check(const channel *c, const hf_wiring *w) {
+    const hf_transport *net = c->base.net;
     if (c->stuck)
         return hf_fail(HF_EDEVICE, "kernels of an earlier run do not stop; open a new "
                                    "session");
+    if ((c->pipes || !c->wires) && net->local_size != net->size)
+        return hf_fail(
+            HF_ENOTSUP,
+            "only %d of %d ranks are on this node: emulated channels need all "
+            "ranks on one",
+            net->local_size, net->size);
     return c->wires ? HF_OK : memory_check(c, w);
 }
 

@@ -47,9 +47,8 @@ struct hf_transport_ops {
     /** Return when all ranks have come here. Collective. */
     hf_status (*barrier)(hf_transport *net);
 
-    /** Memory of `bytes` per rank; HF_ENOTSUP if the ranks are not all on one node.
-     *  Collective, as is `unshare`: where a rank gives NULL, because it uses its part yet,
-     *  everybody's stays. */
+    /** Memory of `bytes` per rank, all of them on one node. Collective, as is `unshare`:
+     *  where a rank gives NULL, because it uses its part yet, everybody's stays. */
     hf_status (*share)(hf_transport *net, hf_shared **out, size_t bytes);
     void (*unshare)(hf_transport *net, hf_shared *shared);
 

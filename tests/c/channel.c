@@ -333,10 +333,26 @@ static void lone_refusal_test(const program *p) {
     hf_result_free(result);
 }
 
+/* As if a rank were on another node. */
+static void many_nodes_test(const program *p) {
+    int *local = &session->net->local_size, here = *local;
+    hf_status status;
+    *local = size - 1;
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    CHECK(status == HF_ENOTSUP && !result && strstr(hf_error(), " on this node: "),
+          "%s", hf_error());
+    hf_result_free(result);
+    *local = here;
+    result = RUN(p, &status, "sizes=1", "reps=1");
+    CHECK(status == HF_OK, "%s", hf_error());
+    hf_result_free(result);
+}
+
 static void tests(const program *p) {
     good_runs(p);
     too_large_test(p);
     lone_refusal_test(p);
+    many_nodes_test(p);
     half_launched_test(p);
     shallow_run(p);
     bad_parameters(p);

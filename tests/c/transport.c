@@ -75,16 +75,6 @@ static void plan_test(void) {
         CHECK(plan(right, right, 8, 1) == HF_EARG, "a wrong direction passed");
 }
 
-/* Ranks of another host have no part in this one's memory. */
-static void share_test(void) {
-    hf_shared *shared = NULL;
-    int here = net->local_size;
-    net->local_size = 1;
-    CHECK(net->ops->share(net, &shared, 100) == HF_ENOTSUP && !shared, "shared");
-    CHECK(strstr(hf_error(), "on this node"), "%s", hf_error());
-    net->local_size = here;
-}
-
 /* The last rank raises the alarm while the others wait for its message. */
 static void alarm_test(void) {
     char out = 1, in = 0;
@@ -142,7 +132,6 @@ int main(int argc, char **argv) {
     gather_test();
     plan_test();
     if (world > 1) {
-        share_test();
         alarm_test();
         deadline_test();
     }
