@@ -223,14 +223,17 @@ static void end_take(channel *c, size_t kernel, const hf_end *end) {
 /* Emulated, each kernel holds a worker thread while it waits. */
 static hf_status workers_check(const channel *c, size_t n) {
     const hf_device_info *info = &c->base.device->info;
+    const char *basic =
+        strncmp(info->name, "basic", 5) == 0 ? "POCL_DEVICES=pthread, " : "";
     if (n <= info->workers)
         return HF_OK;
     return hf_fail(
         HF_ENOTSUP,
-        "%zu kernels must run at the same time, device \"%s\" runs %zu: set "
+        "%zu kernels must run at the same time, device \"%s\" runs %zu: set %s"
         "POCL_MAX_PTHREAD_COUNT and POCL_CPU_MAX_CU_COUNT to %zu or more before "
-        "OpenCL is first used in the process, or take fewer replications",
-        n, info->name, info->workers, n);
+        "OpenCL is first used in the process, be it by another session or a list of "
+        "devices, or take fewer replications",
+        n, info->name, info->workers, basic, n);
 }
 
 static hf_status channel_prepare(hf_exchange *base, size_t n,

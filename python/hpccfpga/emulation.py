@@ -33,12 +33,19 @@ def prepare(exchange: str = "") -> None:
     """
     known = [name for name, _ in _core.components("exchange")]
     routed = exchange in known and _core.scheme(exchange)["kernel_routed"]
-    if routed and (os.cpu_count() or 1) < KERNELS:
+    if routed and cpus() < KERNELS:
         for name in _WORKERS:
             os.environ.setdefault(name, str(KERNELS))
     if not any(name in os.environ for name in _VENDORS) and (folder := vendors()):
         for name in _VENDORS:
             os.environ[name] = str(folder)
+
+
+def cpus() -> int:
+    """CPUs that this process may use: PoCL has as many workers unless told."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def vendors(prefix: str = sys.prefix) -> Path | None:

@@ -74,19 +74,55 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
         assert "b_eff_recv_" in line
 
 
+TOO_FEW = (
+    "try: hf.run('b_eff', exchange='channel', comm=comm, sizes=[1], reps=1)\n"
+    "except NotImplementedError as error: say(error)\n"
+)
+
+
 def test_too_few_workers_are_an_error_that_says_what_to_set(mpirun):
-    answer = mpirun(
-        2,
-        "try: hf.run('b_eff', exchange='channel', comm=comm, sizes=[1], reps=1)\n"
-        "except NotImplementedError as error: say(error)",
-        POCL_MAX_PTHREAD_COUNT="2",
-        POCL_CPU_MAX_CU_COUNT="2",
-    )
+    answer = mpirun(2, TOO_FEW, POCL_MAX_PTHREAD_COUNT="2", POCL_CPU_MAX_CU_COUNT="2")
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
     assert len(lines) == 2
     assert all(
         "set POCL_MAX_PTHREAD_COUNT and POCL_CPU_MAX_CU_COUNT" in t for t in lines
+    )
+
+
+def test_one_worker_whatever_is_set_is_an_error_that_names_another_device(mpirun):
+    answer = mpirun(1, TOO_FEW, POCL_DEVICES="basic")
+    assert answer.returncode == 0, answer.stderr
+    (line,) = answer.stdout.splitlines()
+    assert "set POCL_DEVICES=pthread, POCL_MAX_PTHREAD_COUNT and " in line
+
+
+@pytest.mark.parametrize(
+    "earlier", ["hf.devices()", "hf.run('b_eff', comm=comm, sizes=[1], reps=1)"]
+)
+def test_opencl_was_used_before_is_an_error_that_says_so(mpirun, earlier):
+    """PoCL had no reason to take more workers than CPUs, here two at most."""
+    answer = mpirun(
+        1,
+        "for name in ('POCL_MAX_PTHREAD_COUNT', 'POCL_CPU_MAX_CU_COUNT'):\n"
+        "    os.environ.pop(name, None)\n"
+        "os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])\n"
+        f"{earlier}\n{TOO_FEW}",
+    )
+    assert answer.returncode == 0, answer.stderr
+    (line,) = answer.stdout.splitlines()
+    assert "by another session or a list of devices" in line
+
+
+def test_workers_are_set_where_few_cpus_are_allowed(on_ranks):
+    on_ranks(
+        1,
+        "for name in ('POCL_MAX_PTHREAD_COUNT', 'POCL_CPU_MAX_CU_COUNT'):\n"
+        "    os.environ.pop(name, None)\n"
+        "os.cpu_count = lambda: 64\n"
+        "os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])\n"
+        "r = hf.run('b_eff', exchange='channel', comm=comm, sizes=[1], reps=1)\n"
+        "assert r.verified",
     )
 
 
