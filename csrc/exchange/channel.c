@@ -16,6 +16,7 @@
 #include "exchange.h"
 #include "hf_ring.h"
 #include "pipes.h"
+#include "report.h"
 #include "turns.h"
 
 extern const hf_exchange_ops hf_exchange_channel;
@@ -300,56 +301,41 @@ static hf_status kernels_wait(channel *c, size_t n) {
     return status;
 }
 
-typedef struct report {
-    char text[400];
-    size_t used, more;
-} report;
-
-static void report_side(report *r, const hf_ring *ring, bool writer) {
-    const hf_ring_side *side = writer ? &ring->writer : &ring->reader;
-    if (!HF_RING_LOAD(&side->waits))
+/* A kernel that has not ended: wires do not tell what it waits for, pipes may. */
+static void report_kernel(hf_report *report, const channel *c, size_t i) {
+    const hf_stream *stream = &c->streams[i];
+    hf_device *device = c->base.device;
+    char ends[80] = "";
+    bool done = false;
+    if (device->ops->poll(device, c->events[i], 0, &done) != HF_OK || done)
         return;
-    size_t room = sizeof r->text - r->used;
-    int length = snprintf(r->text + r->used, room, "; %s: %s after %llu packets",
-                          ring->names[writer ? 0 : 1], writer ? "full" : "empty",
-                          (unsigned long long)HF_RING_LOAD(&side->moved));
-    if (length < 0 || (size_t)length >= room) {
-        r->text[r->used] = '\0';
-        r->more++;
-    } else {
-        r->used += (size_t)length;
+    for (size_t e = 0, used = 0; c->pipes && e < stream->n_ends; e++) {
+        const hf_end *end = &stream->ends[e];
+        if (!end->inner && used < sizeof ends &&
+            hf_pipes_stuck(c->pipes, end->index, end->sends))
+            used += (size_t)snprintf(ends + used, sizeof ends - used, "%s %s %d %s",
+                                     used ? "," : ":", end->sends ? "out" : "in",
+                                     end->index, end->sends ? "full" : "empty");
     }
+    hf_report_add(report, "; rank %d %s%s", c->base.net->rank, stream->name, ends);
 }
 
-/* Wires do not tell who waits; pipes tell what waits in them. */
-static void report_pipes(report *r, const channel *c) {
-    for (int port = 0; c->pipes && port < c->wiring.ports; port++) {
-        size_t room = sizeof r->text - r->used;
-        int length = snprintf(r->text + r->used, room,
-                              "; rank %d in %d: %zu packets wait", c->base.net->rank,
-                              port, hf_pipes_waiting(c->pipes, port) / c->wiring.width);
-        if (length > 0 && (size_t)length < room)
-            r->used += (size_t)length;
-    }
-}
-
-/* Who waits for what, on all ranks: read before the rings are aborted. */
+/* Who waits for what, in rings on all ranks: read before they are aborted. */
 static hf_status deadlock_fail(const channel *c, size_t ended) {
-    report r = {.used = 0};
+    hf_report report = {.used = 0};
     hf_ring *ring;
-    for (size_t i = 0; !c->wires && (ring = ring_at(c, i)); i++) {
-        report_side(&r, ring, true);
-        report_side(&r, ring, false);
-    }
-    report_pipes(&r, c);
+    for (size_t i = 0; !c->wires && (ring = ring_at(c, i)); i++)
+        hf_report_ring(&report, ring);
+    for (size_t i = 0; c->wires && i < c->n; i++)
+        report_kernel(&report, c, i);
     /* A rank whose deadline passed earlier has stopped all: what was read is no report. */
     if (!c->wires && HF_RING_LOAD(&ring_at(c, 0)->abort) == HF_RING_HALT)
         return hf_fail(HF_ECOMM, "another rank stopped the channels");
     char more[32] = "";
-    if (r.more)
-        snprintf(more, sizeof more, "; and %zu more", r.more);
+    if (report.more)
+        snprintf(more, sizeof more, "; and %zu more", report.more);
     return hf_fail(HF_EDEVICE, "deadlock: %zu of %zu kernels ended within %g s%s%s",
-                   ended, c->n, c->base.net->deadline, r.text, more);
+                   ended, c->n, c->base.net->deadline, report.text, more);
 }
 
 /* Have the kernels leave; how many of `n` have. */

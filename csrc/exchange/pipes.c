@@ -10,12 +10,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,10 +222,10 @@ void hf_pipes_drain(hf_pipes *pipes) {
         pipe_drain(pipes->in[port]);
 }
 
-size_t hf_pipes_waiting(const hf_pipes *pipes, int port) {
-    int bytes = 0;
-    return ioctl(pipes->in[port], FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes
-                                                                      : 0;
+bool hf_pipes_stuck(const hf_pipes *pipes, int port, bool sends) {
+    struct pollfd end = {.fd = sends ? pipes->out[port] : pipes->in[port],
+                         .events = sends ? POLLOUT : POLLIN};
+    return poll(&end, 1, 0) == 0;
 }
 
 static void pipe_pump(int pipe) {

@@ -2,6 +2,8 @@
 #ifndef HF_PIPES_H
 #define HF_PIPES_H
 
+#include <stdbool.h>
+
 #include "links.h"
 #include "transport.h"
 
@@ -23,8 +25,8 @@ hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
 /** Throw away what waits in the pipes to this rank. */
 void hf_pipes_drain(hf_pipes *pipes);
 
-/** Bytes that wait in the pipe to `port`. */
-size_t hf_pipes_waiting(const hf_pipes *pipes, int port);
+/** Is the pipe from `port` full (no page is free), or that to it empty? */
+bool hf_pipes_stuck(const hf_pipes *pipes, int port, bool sends);
 
 /** Let kernels that wait at our ports go on: make room for some packets, give some zeros. */
 void hf_pipes_pump(hf_pipes *pipes);

@@ -68,15 +68,37 @@ def test_ptrans_verifies(on_ranks, ranks):
     )
 
 
-def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):
+@pytest.mark.parametrize(
+    ("kernel", "was", "now", "report"),
+    [
+        (
+            "b_eff_send",
+            "chunk < chunks",
+            "chunk + (message == 1) < chunks",
+            "b_eff_recv_0: in 0 empty, in 1 empty",
+        ),
+        (
+            "b_eff_recv",
+            "message < messages",
+            "message + 1 < messages",
+            "b_eff_send_0: out 0 full",
+        ),
+    ],
+    ids=["a packet too few", "a message too few"],
+)
+def test_a_deadlock_ends_everywhere_and_the_next_run_works(
+    mpirun, tmp_path, kernel, was, now, report
+):
     answer = mpirun(
         2,
         "from hpccfpga import kernels\n"
         "text = (kernels.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
-        "bad = text.replace('chunk < chunks', 'chunk + (message == 1) < chunks', 1)\n"
+        f"head, mark, tail = text.partition('HF_STREAM({kernel}')\n"
+        f"assert {was!r} in tail\n"
+        f"bad = head + mark + tail.replace({was!r}, {now!r}, 1)\n"
         f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
-        "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[200], reps=1, "
-        "loop_upper=8)\n"
+        "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[20000], "
+        "reps=1, loop_upper=8, channel_depth=1)\n"
         "    try: s.run('b_eff', kernel=path, deadline=3, **small)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', **small).verified",
@@ -85,7 +107,7 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
     assert len(lines) == 2
-    assert all("deadlock: " in line for line in lines)
+    assert all("deadlock: " in line and report in line for line in lines), lines
 
 
 def test_kernels_that_name_a_sessions_pipes_are_not_kept(command, tmp_path):
