@@ -142,6 +142,7 @@ def load(
         return Kernel(typed, b"", {"knobs": knobs})
     text = read_source(source)
     if core.prelude:  # it names what belongs to this session alone
+        options = " ".join([options, *replicated(benchmark, params)])
         binary = _built(core, stem, core.prelude + text, options)
         return Kernel(stem, binary, {"knobs": knobs, "binary_hash": _hash(binary)})
     return _cached(core, stem, text, knobs, options)
@@ -205,6 +206,17 @@ def knobs_of(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any],
     macros = {e["name"]: e["macro"] for e in _core.parameters(benchmark) if e["macro"]}
     knobs = {name: values[name] for name in macros}
     return knobs, " ".join(f"-D{macros[name]}={knobs[name]}" for name in knobs)
+
+
+def replicated(benchmark: str, params: Mapping[str, Any]) -> list[str]:
+    """Option that builds as many kernels as a run takes, where that is no knob.
+
+    For targets where a kernel costs more than its place in a binary.
+    """
+    values = _core.values(benchmark, dict(params))
+    knobs, _ = knobs_of(benchmark, params)
+    wanted = "replications" in values and "replications" not in knobs
+    return [f"-DHF_REPLICATIONS={values['replications']}"] if wanted else []
 
 
 def _inlined(path: Path, above: tuple[Path, ...]) -> str:

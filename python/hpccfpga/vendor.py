@@ -13,7 +13,7 @@ from typing import Any
 
 from hpccfpga import _core
 from hpccfpga.boards import board as find_board
-from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of
+from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of, replicated
 
 TARGETS = ("intel", "xilinx")
 
@@ -78,9 +78,7 @@ class Job:
         self.knobs, options = knobs_of(self.benchmark, params)
         values = _core.values(self.benchmark, dict(params))
         self.replications = values.get("replications", 1)
-        self.defines = options.split()
-        if "replications" in values and "replications" not in self.knobs:
-            self.defines.append(f"-DHF_REPLICATIONS={self.replications}")
+        self.defines = [*options.split(), *replicated(self.benchmark, params)]
         # Xilinx's runtime places what has no bank where the kernels are linked to.
         banked = target == "intel" and _core.quantities(self.benchmark)["banked"]
         self.banks = _banks(board) if banked else None

@@ -56,6 +56,19 @@ def test_no_update_may_be_lost_in_emulation_without_a_buffer(mpirun, log):
     assert ("[0.0]" in done.stdout) is (log == 0), done.stdout
 
 
+@pytest.mark.parametrize(
+    "run", ["'b_eff', sizes=[100], loop_upper=4", "'ptrans', sizes=[64], block_size=32"]
+)
+def test_as_many_kernels_are_built_as_a_run_takes(on_ranks, run):
+    on_ranks(
+        1,
+        OPEN + "    for replications in (3, 4):\n"
+        f"        r = s.run({run}, reps=1, replications=replications)\n"
+        "        assert r.verified, r",
+        timeout=120,
+    )
+
+
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_ptrans_verifies(on_ranks, ranks):
     on_ranks(
