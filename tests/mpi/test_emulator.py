@@ -135,15 +135,13 @@ def test_pipes_go_with_their_owner(mpirun):
     """A killed run leaves its folders; the next one takes them away."""
     folders = lambda: set(Path("/tmp").glob("hpccfpga-pipes-*"))  # noqa: E731
     before = folders()
-    killed = mpirun(
-        1, OPEN + "    import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    )
+    run = OPEN + "    say(s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified)\n"
+    killed = mpirun(1, run + "    import signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert killed.returncode != 0
+    assert killed.stdout.split() == ["True"], killed.stderr
     left = folders() - before
-    assert left
-    answer = mpirun(
-        1, OPEN + "    say(s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified)"
-    )
+    assert any(path.is_fifo() for folder in left for path in folder.iterdir())
+    answer = mpirun(1, run)
     assert answer.stdout.split() == ["True"], answer.stderr
     assert not left & folders()
 
