@@ -1,9 +1,9 @@
 """How fast live channels are, beside `pcie` and beside two threads of plain C.
 
 Runs b_eff of two ranks over `channel`, with one and with two pairs of kernels, and over
-`pcie`, and thread_ring.c, interleaved over several rounds; then 4, 8 and 16 ranks once.
-Every figure is a median over rounds, every ratio one of figures of the same round. Ends
-with 1 when a target is missed.
+`pcie`, and thread_ring.c, interleaved over several rounds; then 4, 8 and 16 ranks once,
+and 1, 2 and 4 in Intel's FPGA emulator. Every figure is a median over rounds, every
+ratio one of figures of the same round. Ends with 1 when a target is missed.
 
 With a thread for each kernel, a step of one pair took each rank two hand-overs of its
 core between two threads. Kernels of a rank take turns on one thread instead; how many
@@ -20,10 +20,11 @@ from statistics import median
 
 from programs import output
 
+from hpccfpga.emulation import cpus, vendors
+
 HERE = Path(__file__).parent
 PACKET = 32  # bytes
 MIB = 1 << 20
-SIZES = "1,4,16,64,256,1024,4096,16384,65536,262144,1048576"
 
 Run = dict[int, dict[str, float]]  # columns of each size [B]
 
@@ -52,7 +53,7 @@ def measure(rounds: int, reps: int) -> list[dict]:
         ring = f"{folder}/thread_ring"
         flags = ["-O3", "-march=native", "-pthread"]
         output(["cc", *flags, str(HERE / "thread_ring.c"), "-o", ring])
-        common = ("--sizes", SIZES, "--reps", str(reps))
+        common = ("--reps", str(reps))
         programs = {
             "threads": lambda: json.loads(output([ring, "5"])),
             "one": lambda: b_eff(2, "channel", *common, "--replications", "1"),
@@ -134,6 +135,19 @@ def many_ranks(report: Report) -> None:
         report.line(f"{ranks} ranks, 21 sizes verified", seconds, "s", 0, most)
 
 
+def emulator() -> None:
+    """Print that Intel's FPGA emulator verifies; without it, that it is not here."""
+    if not vendors():
+        print("       Intel's emulator is not here: pip install hpccfpga[intel]")
+        return
+    short = ("--reps", "1", "--loop-upper", "1", "--loop-lower", "1")
+    for ranks in (1, 2, 4):
+        start = time.monotonic()
+        b_eff(ranks, "channel", "--device", "FPGA Emulation", *short)
+        seconds = time.monotonic() - start
+        print(f"ok     Intel's emulator, {ranks} ranks, verified: {seconds:.3g} s")
+
+
 def main() -> int:
     """Measure; 0 when every target is met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -141,8 +155,10 @@ def main() -> int:
     parser.add_argument("--reps", type=int, default=10, help="samples per size")
     options = parser.parse_args()
     report = Report()
+    print(f"CPUs that it may use: {cpus()}")
     two_ranks(report, measure(options.rounds, options.reps))
     many_ranks(report)
+    emulator()
     print("all targets met" if not report.missed else f"{report.missed} targets missed")
     return 1 if report.missed else 0
 
