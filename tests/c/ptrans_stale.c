@@ -2,6 +2,7 @@
  *
  * Two ranks in one process on a device that hands out the memory of the run before, where
  * all is right already under the same seed: what does not arrive, or is not written, shows.
+ * And the buffers of two replications lie in the memory banks that were asked for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 extern const hf_bench_ops hf_bench_ptrans;
 extern const hf_device_ops hf_device_host;
 
-enum { RANKS = 2, ROOM = 32 };
+enum { RANKS = 2, ROOM = 32 }; /* seven buffers for each of two replications */
 
 /** What goes wrong: bytes at the end of a message that are lost; kernels that do not run. */
 static size_t lost;
@@ -24,15 +25,20 @@ static ptrans states[RANKS];
 /* ---- a device that keeps its buffers: the same calls get the same memory ---- */
 
 static hf_buffer *kept[ROOM];
+static int banks[ROOM];
 static size_t n_taken;
 
 static hf_status kept_alloc(hf_buffer **out, hf_device *device, size_t bytes,
                             int bank) {
     CHECK(n_taken < ROOM);
+    banks[n_taken] = bank;
     hf_buffer **buffer = &kept[n_taken++];
+    if (*buffer && (*buffer)->bytes != bytes) {
+        hf_device_host.free(*buffer);
+        *buffer = NULL;
+    }
     if (!*buffer)
         HF_TRY(hf_device_host.alloc(buffer, device, bytes, bank));
-    CHECK((*buffer)->bytes == bytes);
     *out = *buffer;
     return HF_OK;
 }
@@ -53,13 +59,15 @@ static hf_status idle_launch(hf_device *device, const hf_launch *launch,
 
 static hf_status lossy_move(hf_exchange *exchange, hf_buffer *recv,
                             const hf_buffer *send, size_t n, const hf_message *m) {
-    (void)exchange, (void)send;
+    (void)exchange;
     CHECK(n == 1);
-    const ptrans *from = &states[m->from];
-    CHECK(from->layouts[0].messages[0].bytes == m->bytes);
+    const ptrans *from = &states[m->from], *to = &states[1 - m->from];
+    size_t r = send == to->replicas[0].a ? 0 : 1;
+    const ptrans_layout *layout = &from->layouts[0];
+    const hf_message *theirs = layout->messages + layout->parts[r].message;
+    CHECK(theirs->bytes == m->bytes);
     memcpy((char *)recv->host + m->recv_at,
-           (char *)from->replicas[0].a->host + from->layouts[0].messages[0].send_at,
-           m->bytes - lost);
+           (char *)from->replicas[r].a->host + theirs->send_at, m->bytes - lost);
     return HF_OK;
 }
 
@@ -87,6 +95,37 @@ static double run(hf_device *device, const hf_args *args) {
     return worst;
 }
 
+/** Bank of a buffer of the last run, whose memory is still known. */
+static int bank_of(const hf_buffer *buffer) {
+    for (size_t i = 0; i < ROOM; i++)
+        if (kept[i] == buffer)
+            return banks[i];
+    return -2;
+}
+
+static void banks_test(hf_device *device, hf_args *args) {
+    CHECK(run(device, args) == 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        CHECK(bank_of(states[rank].replicas[0].a) == HF_ANY_BANK);
+    static const char *const words[][2] = {{"sizes", "2048"},
+                                           {"replications", "2"},
+                                           {"bank_a", "0,1"},
+                                           {"bank_b", "3,2"},
+                                           {"bank_c", "4"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        CHECK(hf_args_set(args, words[i][0], 0, NULL, words[i][1]) == HF_OK);
+    CHECK(run(device, args) == 0);
+    for (int r = 0; r < RANKS * 2; r++) {
+        const replica *p = &states[r / 2].replicas[r % 2];
+        int a = r % 2; /* that of the lists, too */
+        CHECK(bank_of(p->a) == a && bank_of(p->got) == a, "%d", bank_of(p->a));
+        CHECK(bank_of(p->b) == 3 - a, "%d", bank_of(p->b));
+        CHECK(bank_of(p->c) == 4, "%d", bank_of(p->c));
+        CHECK(bank_of(p->places) == a && bank_of(p->sources) == a &&
+              bank_of(p->worst) == a);
+    }
+}
+
 int main(void) {
     hf_device *device;
     hf_args *args;
@@ -111,6 +150,8 @@ int main(void) {
     CHECK(run(device, args) == 0);
     idle = true;
     CHECK(run(device, args) > 0, "blocks that no kernel wrote verify");
+    idle = false;
+    banks_test(device, args);
 
     hf_args_free(args);
     for (size_t i = 0; i < ROOM; i++)
