@@ -17,6 +17,15 @@
 #error "HF_BLOCK, the width of a block, must be a multiple of 32 and at most 4096"
 #endif
 
+/* Of pipelines and channels alone, but what is wrong for one shape is so for all. */
+#ifndef HF_CHANNEL_WIDTH
+#define HF_CHANNEL_WIDTH 32
+#endif
+#if HF_CHANNEL_WIDTH < 8 || HF_CHANNEL_WIDTH > 128 || \
+    (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
+#error "HF_CHANNEL_WIDTH, the bytes per clock cycle, must be a power of two, 8 to 128"
+#endif
+
 /** Values of a block. */
 #define PTRANS_SIZE ((ulong)HF_BLOCK * HF_BLOCK)
 

@@ -9,14 +9,6 @@
 
 #include "ptrans_data.h"
 
-#ifndef HF_CHANNEL_WIDTH
-#define HF_CHANNEL_WIDTH 32
-#endif
-#if HF_CHANNEL_WIDTH < 8 || HF_CHANNEL_WIDTH > 128 || \
-    (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
-#error "HF_CHANNEL_WIDTH, the bytes per clock cycle, must be a power of two, 8 to 128"
-#endif
-
 /* In emulation local memory is the stack of a thread, often of 8 MiB. */
 #if !defined(HF_INTEL) && !defined(HF_XILINX) && \
     2 * HF_BLOCK * HF_BLOCK * HF_REAL_BYTES > 4194304

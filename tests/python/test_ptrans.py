@@ -106,6 +106,14 @@ def test_pipelines_of_any_width(width):
     assert run("stream", channel_width=width).verified
 
 
+@pytest.mark.parametrize("kind", ["ndrange", "memory", "stream"])
+@pytest.mark.parametrize(("knob", "value"), [("channel_width", 24), ("block_size", 48)])
+def test_knobs_are_checked_in_every_shape(kind, knob, value):
+    macro = {"channel_width": "HF_CHANNEL_WIDTH", "block_size": "HF_BLOCK"}[knob]
+    with pytest.raises(ValueError, match=f"{macro}, the .*, must be a"):
+        run(kind, **{knob: value})
+
+
 def test_each_replication_has_its_own_bank_of_a_board(tmp_path):
     """By the banks that a manifest tells of; without them the runtime chooses."""
     with hpccfpga.open() as session:
@@ -115,10 +123,13 @@ def test_each_replication_has_its_own_bank_of_a_board(tmp_path):
         r = session.run("ptrans", replications=3, **small)
         assert r.verified
         assert [r.parameters[f"bank_{x}"] for x in "abc"] == [[-1], [-1], [-1]]
-        beside.write_text(json.dumps(json.loads(beside.read_text()) | {"banks": 2}))
+        beside.write_text(
+            json.dumps(json.loads(beside.read_text()) | {"banks": [32, 33]})
+        )
         r = session.run("ptrans", replications=3, bank_b=5, **small)
         assert r.verified
-        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [[0, 1, 0], [5], [0, 1, 0]]
+        own = [32, 33, 32]
+        assert [r.parameters[f"bank_{x}"] for x in "abc"] == [own, [5], own]
 
 
 def test_large_blocks_where_local_memory_holds_them():
