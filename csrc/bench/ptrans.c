@@ -162,9 +162,9 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
         HF_TRY(ops->alloc(&p->got, device, received * bytes, banks[0]));
         HF_TRY(blocks_clear(s, p->got));
     }
-    HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[2]));
+    HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[0]));
     HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), banks[0]));
-    return ops->alloc(&p->worst, device, s->items * sizeof(float), banks[2]);
+    return ops->alloc(&p->worst, device, s->items * sizeof(float), banks[0]);
 }
 
 static hf_status kernels_take(ptrans *s) {

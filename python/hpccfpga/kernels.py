@@ -219,6 +219,17 @@ def replicated(benchmark: str, params: Mapping[str, Any]) -> list[str]:
     return [f"-DHF_REPLICATIONS={values['replications']}"] if wanted else []
 
 
+def placed(
+    benchmark: str, params: Mapping[str, Any], banks: list[int]
+) -> dict[str, list[int]]:
+    """Memory banks by default, as published: one of `banks` for each replication."""
+    if not banks:
+        return {}
+    values = _core.values(benchmark, dict(params))
+    each = [banks[r % len(banks)] for r in range(values.get("replications", 1))]
+    return {name: each for name in values if name.startswith("bank_")}
+
+
 def _inlined(path: Path, above: tuple[Path, ...]) -> str:
     if path.resolve() in above:
         raise ValueError(f"{path} includes itself")

@@ -281,10 +281,11 @@ def _add_parameters_of_all(command: _Parser) -> None:
 def _add_knobs(command: _Parser) -> None:
     from hpccfpga import _core
 
+    plain = ("shape", "replications", "bank_a", "bank_b", "bank_c")
     knobs: dict[str, dict[str, _core._Parameter]] = {}
     for name, _ in _core.components("bench"):
         for entry in _core.parameters(name):
-            if entry["macro"] or entry["name"] in ("shape", "replications"):
+            if entry["macro"] or entry["name"] in plain:
                 knobs.setdefault(entry["name"], {})[name] = entry
     for owners in knobs.values():
         entry, *_ = owners.values()

@@ -180,8 +180,10 @@ class Session:
                 params = {**params, "topology": topology.text(params["topology"])}
             program = kernels.load(self._core, benchmark, params, kernel)
             if program is not None:
-                placed = _placed(benchmark, params, program.manifest.get("banks"))
-                params = {**placed, **params, **program.manifest["knobs"]}
+                own = kernels.placed(
+                    benchmark, params, program.manifest.get("banks", [])
+                )
+                params = {**own, **params, **program.manifest["knobs"]}
         except BaseException as raised:
             error = raised
         self.agree(error)
@@ -411,17 +413,6 @@ def _handle(comm: Comm | None) -> tuple[int | None, str]:
     if comm.Is_inter():
         raise ValueError("comm: an intercommunicator has no common ranks")
     return comm.py2f(), mpi.Get_library_version()
-
-
-def _placed(
-    benchmark: str, params: dict[str, Any], banks: int | None
-) -> dict[str, list[int]]:
-    """Memory banks on a board, as published: each replication in its own."""
-    if banks is None:
-        return {}
-    values = _core.values(benchmark, params)
-    each = [r % banks for r in range(values.get("replications", 1))]
-    return {name: each for name in values if name.startswith("bank_")}
 
 
 def _described(program: kernels.Kernel, path: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hpccfpga import _core
 from hpccfpga.boards import board as find_board
-from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of, replicated
+from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of, placed, replicated
 
 TARGETS = ("intel", "xilinx")
 
@@ -25,11 +25,16 @@ _PLATFORMS = {
     ("xilinx", "u55c"): "xilinx_u55c_gen3x16_xdma_3_202210_1",
 }
 
-# A kernel with ends of channels last among its arguments, and a macro that makes such.
-_ENDED = re.compile(r"(\w+)\)?\s*\(([^(){}]*(?:HF_(?:OUT|IN)\(\w+\)\s*)+)\)\s*\{")
+# A kernel and its arguments, among them pointers and ends of channels; and a macro that
+# makes kernels.
+_KERNEL = re.compile(r"HF_(?:KERNEL|STREAM\()\s*(\w+)\)?\s*\(([^{};]*)\)\s*\{")
+_POINTER = re.compile(r"HF_GLOBAL [^,*]*\*\s*(?:HF_RESTRICT\s+)?(\w+)")
+# Read by all replications of randomaccess: it has no bank.
+_SHARED = ("starts",)
 _END = re.compile(r"HF_(OUT|IN)\((\w+)\)")
+_BANKS = re.compile(r"memory\.([a-z]+)\d*\.banks")
 _MAKER = re.compile(
-    r"^#define (\w+)\(([\w, ]+)\)(.*\bHF_(?:OUT|IN)\(.*)$", re.MULTILINE
+    r"^#define (\w+)\(([\w, ]+)\)(.*\bHF_(?:KERNEL|STREAM)\b.*)$", re.MULTILINE
 )
 
 
@@ -79,11 +84,12 @@ class Job:
         values = _core.values(self.benchmark, dict(params))
         self.replications = values.get("replications", 1)
         self.defines = [*options.split(), *replicated(self.benchmark, params)]
-        # Xilinx's runtime places what has no bank where the kernels are linked to.
-        banked = target == "intel" and _core.quantities(self.benchmark)["banked"]
-        self.banks = _banks(board) if banked else None
-        if self.banks:
+        banked = _core.quantities(self.benchmark)["banked"]
+        self.tags, self.banks = _memory(board) if banked else ([], [])
+        if self.banks and target == "intel":
             self.defines.append("-no-interleaving=default")
+        own = placed(self.benchmark, params, self.banks)
+        self.values = _core.values(self.benchmark, {**own, **params})
         self.source = (kernel_dir() / f"{stem}.cl").read_text("utf-8")
 
     def commands(self, folder: Path) -> list[list[str]]:
@@ -112,14 +118,17 @@ class Job:
         return [base + end for base, number in names for end in each.get(number, [])]
 
     def config(self) -> str:
-        """Options of Xilinx's linker: channels between kernels are wired.
+        """Options of Xilinx's linker: memory banks, and channels between kernels.
 
         Ports are named only: the shell decides what they go to.
         """
         kernels = self.kernels()
+        headers = sorted(kernel_dir().glob(f"{self.benchmark}_*.h"))
+        text = "".join(p.read_text("utf-8") for p in headers)
+        found = dict(_KERNEL.findall(_written_out(text + self.source)))
         ends: dict[str, dict[str, str]] = {"OUT": {}, "IN": {}}
-        for kernel, arguments in _ENDED.findall(_written_out(self.source)):
-            for way, name in _END.findall(arguments) if kernel in kernels else ():
+        for kernel in kernels:
+            for way, name in _END.findall(found[kernel]):
                 ends[way][name] = f"{kernel}.{name}"
         sent, got = ends["OUT"], ends["IN"]
         many = re.findall(
@@ -130,6 +139,9 @@ class Job:
             f"nk={name}:{self.replications}" if name in many else f"nk={name}:1:{name}"
             for name in kernels
         ]
+        for kernel in kernels if self.tags else ():
+            pointers = [n for n in _POINTER.findall(found[kernel]) if n not in _SHARED]
+            lines += self._spots(kernel, kernel in many, pointers)
         lines += [f"sc={sent[name]}:{got[name]}" for name in sent if name in got]
         outer = {**sent, **got}
         if ports := [f"# {outer[n]}" for n in outer if not (n in sent and n in got)]:
@@ -137,6 +149,38 @@ class Job:
                 "# to the shell's network kernels, like sc=KERNEL.PORT:aurora_0.tx"
             ]
         return "\n".join([*lines, *ports]) + "\n"
+
+    def _spots(self, kernel: str, many: bool, pointers: list[str]) -> list[str]:
+        """Where a kernel's pointers go: each replication's to the banks of its own.
+
+        A kernel that serves them all reaches all their banks.
+        """
+        all_of_them = range(self.replications)
+        number = re.search(r"_(\d+)$", kernel)
+        units = {kernel: [int(number[1])] if number else list(all_of_them)}
+        if many:
+            units = {f"{kernel}_{r + 1}": [r] for r in all_of_them}
+        return [
+            f"sp={unit}.{name}:{tag}"
+            for unit, replications in units.items()
+            for name in pointers
+            if (tag := self._tag(name, replications))
+        ]
+
+    def _tag(self, pointer: str, replications: list[int]) -> str | None:
+        """Banks of a pointer by Xilinx's names; None: the linker's choice."""
+        own = self.values.get(f"bank_{pointer}", self.values.get("bank_a"))
+        banks = own or list(range(self.replications))
+        numbers = [banks[r % len(banks)] for r in replications]
+        if min(numbers) < 0:
+            return None
+        if max(numbers) >= len(self.tags):
+            last = f"{len(self.tags) - 1}, {self.tags[-1]}"
+            raise ValueError(f"{pointer}: no bank {max(numbers)}; the last is {last}")
+        low, high = self.tags[min(numbers)], self.tags[max(numbers)]
+        if low.split("[")[0] != high.split("[")[0]:
+            raise ValueError(f"{pointer}: no kernel reaches both {low} and {high}")
+        return low if low == high else low.replace("]", ":") + high.split("[")[1]
 
     def write(self, folder: Path) -> list[Path]:
         """Put the sources, and a manifest for the binary, into a folder."""
@@ -163,12 +207,17 @@ class Job:
         return [folder / name for name in sorted(texts)]
 
 
-def _banks(board: str) -> int | None:
-    """Banks of the board's first memory."""
+def _memory(board: str) -> tuple[list[str], list[int]]:
+    """Names of all banks, in the order in which runtimes count them: HBM before DDR.
+
+    Beside them the numbers of those in the board's first memory.
+    """
     facts = find_board(board)
-    counts = (n for n in facts if n.startswith("memory.") and n.endswith(".banks"))
-    name = next(counts, None)
-    return None if name is None else int(facts[name].value)
+    sizes = {m[1]: int(facts[m[0]].value) for m in map(_BANKS.fullmatch, facts) if m}
+    kinds = sorted(sizes, key=lambda kind: kind != "hbm")
+    tags = [f"{kind.upper()}[{i}]" for kind in kinds for i in range(sizes[kind])]
+    first = next(iter(sizes), "").upper()
+    return tags, [n for n, tag in enumerate(tags) if tag.startswith(first)]
 
 
 def _written_out(source: str) -> str:

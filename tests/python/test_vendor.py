@@ -128,7 +128,73 @@ def test_a_manifest_tells_the_banks_of_its_board(command, tmp_path, board, banks
             assert ("-no-interleaving=default" in line) == placed
     found = {p.name: json.loads(p.read_text()) for p in tmp_path.glob("*.aocx.json")}
     told = {name: m["banks"] for name, m in found.items() if "banks" in m}
-    assert told == {f"{name}_memory.aocx.json": banks for name in banked}
+    assert told == {f"{name}_memory.aocx.json": list(range(banks)) for name in banked}
+
+
+def spots(command, folder, benchmark, *words):
+    """Lines of the linker's options that place arguments, and the manifest's banks."""
+    words = ["--target=xilinx", "--platform=some", "-o", folder, *words]
+    answer = command("kernels", "build", benchmark, *words)
+    assert answer.returncode == 0, answer.stderr
+    (config,) = folder.glob("*.cfg")
+    (manifest,) = folder.glob("*.json")
+    lines = config.read_text().splitlines()
+    placed = {line[3:] for line in lines if line.startswith("sp=")}
+    return placed, json.loads(manifest.read_text()).get("banks")
+
+
+@pytest.mark.parametrize(
+    ("board", "kind", "banks"),
+    [
+        ("u250", "DDR", [0, 1, 2, 3]),
+        ("u55c", "HBM", [*range(32)]),
+        ("u280", "DDR", [32, 33]),  # the data sheet's first, after 32 of HBM
+    ],
+)
+def test_xilinx_links_each_replication_to_its_bank(
+    command, tmp_path, board, kind, banks
+):
+    words = (f"--board={board}", "--replications=2")
+    placed, told = spots(command, tmp_path, "ptrans", *words)
+    assert told == banks
+    fill = {f"ptrans_fill.{name}:{kind}[0:1]" for name in ("a", "b", "places")}
+    check = {f"ptrans_check.{name}:{kind}[0:1]" for name in ("c", "places", "worst")}
+    add = {
+        f"ptrans_add_{r + 1}.{name}:{kind}[{r}]"
+        for name in ("a", "b", "c", "sources")
+        for r in (0, 1)
+    }
+    assert placed == fill | check | add
+
+
+def test_xilinx_links_pairs_of_kernels_to_banks(command, tmp_path):
+    words = ("--board=u280", "--exchange=channel", "--replications=2", "--bank-b=4,5")
+    placed, _ = spots(command, tmp_path / "given", "ptrans", *words, "--bank-c=-1")
+    assert {
+        line for line in placed if "_fill" not in line and "_check" not in line
+    } == {
+        "ptrans_send_0.a:DDR[0]",
+        "ptrans_send_0.sources:DDR[0]",
+        "ptrans_recv_0.b:HBM[4]",
+        "ptrans_send_1.a:DDR[1]",
+        "ptrans_send_1.sources:DDR[1]",
+        "ptrans_recv_1.b:HBM[5]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "lines"),
+    [
+        ("stream", {f"stream_apply_{r + 1}.{a}:HBM[{r}]" for r in (0, 1)
+                    for a in ("out", "one", "two")}),
+        ("randomaccess", {f"randomaccess_update_{r}.table:HBM[{r}]" for r in (0, 1)}),
+        ("gemm", set()),
+    ],
+)  # fmt: skip
+def test_xilinx_links_to_the_banks_that_a_run_uses(command, tmp_path, benchmark, lines):
+    words = ("--board=u280", "--replications=2")
+    placed, _ = spots(command, tmp_path, benchmark, *words)
+    assert placed == lines
 
 
 @pytest.mark.parametrize(
@@ -142,5 +208,19 @@ def test_a_manifest_tells_the_banks_of_its_board(command, tmp_path, board, banks
 )
 def test_refused(command, tmp_path, words, line):
     answer = build(command, tmp_path, *words)
+    assert answer.returncode == 2
+    assert line in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--bank-a=34"], "a: no bank 34; the last is 33, DDR[1]"),
+        (["--bank-a=3,32"], "a: no kernel reaches both HBM[3] and DDR[0]"),
+    ],
+)
+def test_banks_that_no_kernel_reaches_are_refused(command, tmp_path, words, line):
+    words = ["--target=xilinx", "--board=u280", "--replications=2", *words]
+    answer = command("kernels", "build", "ptrans", *words, "-o", tmp_path)
     assert answer.returncode == 2
     assert line in answer.stderr
