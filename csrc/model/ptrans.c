@@ -53,14 +53,16 @@ static double common_divisor(double a, double b) {
     return b > 0 ? common_divisor(b, fmod(a, b)) : a;
 }
 
-/* Part of the blocks of the fullest exchange that go to another rank, on the grid that a
- * run takes by itself: as square as can be. Rank (p, q) keeps some where p = q modulo the
- * grid's common divisor. */
-static double moved_share(double ranks) {
-    double p = floor(sqrt(ranks));
-    while (fmod(ranks, p) > 0)
+/* Part of the blocks of the fullest exchange that go to another rank. Rank (p, q) keeps
+ * some where p = q modulo the grid's common divisor. In the diagonal distribution only the
+ * few on the diagonal stay, which do not count here. */
+static double moved_share(double ranks, double rows, double diagonal) {
+    if (diagonal > 0)
+        return ranks > 1;
+    double p = rows > 0 ? rows : floor(sqrt(ranks));
+    while (rows == 0 && fmod(ranks, p) > 0)
         p--;
-    return common_divisor(p, ranks / p) > 1 ? 1 : 1 - 1 / ranks;
+    return common_divisor(p, floor(ranks / p)) > 1 ? 1 : 1 - 1 / ranks;
 }
 
 static const hf_term parted_outputs[] = {
@@ -81,7 +83,7 @@ static void parts_sum(size_t i, double size, double value_bytes, double *const *
 /* Eq. 5 for all blocks of a rank: t_MPI is read, MPI and write, one after the other. */
 static const hf_term pcie_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of the matrices"),
-    HF_TERM("ranks", "1", "on a grid as square as can be"),
+    HF_TERM("ranks", "1", "of the grid"),
     {"block_size", "1", "rows and columns b of a block", NULL, 512},
     {"replications", "1", "kernels on a board, a memory bank each", "memory.banks", 1},
     {"width", "B", "bytes that a pipeline takes per cycle", NULL, 64},
@@ -90,6 +92,8 @@ static const hf_term pcie_inputs[] = {
     {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN},
     {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
     {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4},
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0},
     {0},
 };
 
@@ -97,7 +101,8 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
         double size = in[0][i], ranks = in[1][i], b = in[2][i], value_bytes = in[9][i];
         double width = ceil(size / b), blocks = ceil(width * width / ranks);
-        double moved = moved_share(ranks) * blocks * b * b * value_bytes;
+        double moved =
+            moved_share(ranks, in[10][i], in[11][i]) * blocks * b * b * value_bytes;
         double lanes = in[4][i] / value_bytes;
         out[3][i] = moved / in[6][i] + moved / in[7][i];
         out[4][i] = moved / in[8][i];
@@ -109,10 +114,12 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
 /* Without a device: the network, and three passes through the memory. */
 static const hf_term host_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of the matrices"),
-    HF_TERM("ranks", "1", "on a grid as square as can be"),
+    HF_TERM("ranks", "1", "of the grid"),
     {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
     HF_TERM("memory_bandwidth", "B/s", "of the memory of a rank"),
     {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4},
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0},
     {0},
 };
 
@@ -121,7 +128,7 @@ static void host_eval(size_t n, const double *const *in, double *const *out) {
         double size = in[0][i], ranks = in[1][i], value_bytes = in[4][i];
         double bytes = size * size * value_bytes / ranks;
         out[3][i] = 0;
-        out[4][i] = moved_share(ranks) * bytes / in[2][i];
+        out[4][i] = moved_share(ranks, in[5][i], in[6][i]) * bytes / in[2][i];
         out[5][i] = 3 * bytes / in[3][i];
         parts_sum(i, size, value_bytes, out);
     }

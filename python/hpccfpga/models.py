@@ -159,6 +159,11 @@ def beside(
     found = {name: value for name, value in params.items() if name in inputs}
     if "value_bytes" in inputs and "data_type" in params:
         found["value_bytes"] = _core.value_bytes(str(params["data_type"]))
+    if params.get("distribution") in inputs:
+        found[params["distribution"]] = 1
+    rows = str(params.get("grid")).partition("x")[0]
+    if "rows" in inputs and rows.isdecimal():
+        found["rows"] = int(rows)
     if not isinstance(board, str):
         found |= board
     (_, choices), *_ = _core.quantities(benchmark)["labels"].values()

@@ -9,7 +9,7 @@ import pytest
 
 import hpccfpga
 from hpccfpga import kernels
-from hpccfpga.models import model
+from hpccfpga.models import beside, model
 from hpccfpga.published import published, published_list
 
 SMALL = {"sizes": [200, 64], "block_size": 64, "reps": 2}
@@ -223,6 +223,34 @@ def test_host_counts_network_and_memory():
         memory_bandwidth=3e9,
     )  # fmt: skip
     assert r["time"][0] == pytest.approx(1e-3 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "params", "share"),
+    [
+        (4, {}, 1),
+        (4, {"grid": "auto", "distribution": "pq"}, 1),
+        (4, {"grid": "1x4"}, 3 / 4),
+        (4, {"grid": "4x1"}, 3 / 4),
+        (4, {"grid": "1x4", "distribution": "diagonal"}, 1),
+        (6, {}, 5 / 6),
+        (6, {"grid": "2x3", "distribution": "diagonal"}, 1),
+        (8, {"grid": "1x8"}, 7 / 8),
+        (1, {"distribution": "diagonal"}, 0),
+    ],
+)
+def test_the_model_beside_a_run_moves_what_its_grid_does(ranks, params, share):
+    given = {"network_bandwidth": 1e9}
+    for exchange, more in (
+        ("host", {"memory_bandwidth": 3e9}),
+        ("pcie", {"write_bandwidth": 2e9, "read_bandwidth": 4e9, "clock": 3e8}),
+    ):
+        size = 512 * 24
+        r = beside("ptrans", exchange, given | more, params, [size], ranks)
+        moved = share * 4 * size**2 / ranks
+        assert r["exchange_time"][0] == pytest.approx(moved / 1e9)
+        passes = (1 / 2e9 + 1 / 4e9) * (exchange == "pcie")
+        assert r["transfer_time"][0] == pytest.approx(moved * passes)
 
 
 # ---- published ----
