@@ -38,11 +38,13 @@ def test_grids_verify(on_ranks, ranks, grid):
 def test_host_memory_verifies(on_ranks, ranks):
     on_ranks(
         ranks,
-        "for distribution in ('pq', 'diagonal'):\n"
+        "for more in ({}, {'distribution': 'diagonal'}, {'data_type': 'double'}):\n"
         "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000],\n"
-        "               reps=1, distribution=distribution)\n"
-        "    assert r.verified, r\n"
-        "    if distribution == 'pq':\n"
+        "               reps=1, **more)\n"
+        "    assert r.verified and (r['error'] == 0).all(), r\n"
+        "    width = 8 if 'data_type' in more else 4\n"
+        "    assert (r['bandwidth'] == 3 * width * r['flops']).all(), r\n"
+        "    if 'distribution' not in more:\n"
         "        assert r['exchange_time'][1] > 0 == r['transfer_time'][1], r",
         timeout=120,
     )
