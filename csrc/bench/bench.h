@@ -76,6 +76,9 @@ typedef struct hf_bench_ops {
     double (*tolerance)(const void *state, size_t point);
     /** Values of `metrics` from seconds per step; pure. */
     void (*metric)(const void *state, size_t point, double seconds, double *values);
+    /** Each rank's share of the work at a point: [ranks], 1 together; pure. NULL: metrics
+     *  have no <metric>_ranks. */
+    void (*shares)(const void *state, size_t point, double *values);
     /** Values of `figures` from seconds per step of all points; pure. */
     void (*figure)(const void *state, const double *seconds, double *values);
     /** A remark about this run for the result, or NULL. */

@@ -403,6 +403,11 @@ static void ptrans_metric(const void *state, size_t point, double seconds,
     values[1] = 3 * (double)s->real * values[0];
 }
 
+static void ptrans_share(const void *state, size_t point, double *values) {
+    const ptrans *s = state;
+    ptrans_shares(values, &s->grid, (size_t)s->sizes[point], s->block);
+}
+
 /* Of the best point. */
 static void ptrans_figure(const void *state, const double *seconds, double *values) {
     const ptrans *s = state;
@@ -442,6 +447,7 @@ const hf_bench_ops hf_bench_ptrans = {
     .step = ptrans_step,
     .verify = ptrans_verify,
     .metric = ptrans_metric,
+    .shares = ptrans_share,
     .figure = ptrans_figure,
     .note = ptrans_note,
     .teardown = ptrans_teardown,

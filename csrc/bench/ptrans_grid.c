@@ -69,6 +69,24 @@ size_t ptrans_most_blocks(const ptrans_grid *grid, size_t width, size_t replicat
     return replications == 1 ? rank : divide_up(rank, replications) + p * q + 2;
 }
 
+/* Rows of block row `i`, of which there are `width`. */
+static size_t rows_of(size_t i, size_t width, size_t n, size_t block) {
+    return i + 1 < width ? block : n - i * block;
+}
+
+void ptrans_shares(double *out, const ptrans_grid *grid, size_t n, size_t block) {
+    size_t width = divide_up(n, block);
+    for (int rank = 0; rank < grid->p * grid->q; rank++)
+        out[rank] = 0;
+    for (size_t row = 0; row < width; row++)
+        for (size_t column = 0; column < width; column++)
+            out[ptrans_owner(grid, width, row, column)] +=
+                (double)(rows_of(row, width, n, block) *
+                         rows_of(column, width, n, block));
+    for (int rank = 0; rank < grid->p * grid->q; rank++)
+        out[rank] /= (double)n * (double)n;
+}
+
 /* ---- the order of blocks ---- */
 
 /* Rounds: our own mirrored pairs, our own on the diagonal, and one for each partner. */

@@ -59,7 +59,7 @@ static const struct {
 };
 enum { N_TRAFFIC = sizeof traffic_columns / sizeof traffic_columns[0] };
 
-/* The largest error of each rank, and its parts of the best sample. */
+/* The largest error of each rank, its parts of the best sample, its share of a rate. */
 static hf_column ranks_column(const hf_loop *l, const char *name, const char *unit) {
     hf_column column = column_make(name, "_ranks", unit, HF_F64, l->n_points);
     column.n_dims = 2;
@@ -94,6 +94,8 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     for (const hf_quantity *q = l->ops->metrics; q && q->name; q++) {
         columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
         columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
+        if (l->ops->shares)
+            columns[n++] = ranks_column(l, q->name, q->unit);
     }
     for (const hf_quantity *q = l->ops->parts; q && q->name; q++)
         columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
@@ -148,6 +150,18 @@ static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
     }
 }
 
+/* What a rank does in the time of the slowest: together the rate of all. */
+static void rates_fill(const hf_loop *l, hf_result *result, const char *name,
+                       size_t index, double rate) {
+    char whole[64];
+    size_t ranks = (size_t)l->session->net->size;
+    snprintf(whole, sizeof whole, "%s_ranks", name);
+    double *values = hf_result_doubles(result, whole) + index * ranks;
+    l->ops->shares(l->state, index, values);
+    for (size_t rank = 0; rank < ranks; rank++)
+        values[rank] *= rate;
+}
+
 static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
     const hf_stats *stats = &l->points[index].stats;
     double best[HF_MOST_VALUES], median[HF_MOST_VALUES];
@@ -158,6 +172,8 @@ static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
         snprintf(name, sizeof name, "%s_median", l->ops->metrics[i].name);
         hf_result_doubles(result, l->ops->metrics[i].name)[index] = best[i];
         hf_result_doubles(result, name)[index] = median[i];
+        if (l->ops->shares)
+            rates_fill(l, result, l->ops->metrics[i].name, index, best[i]);
     }
 }
 
@@ -220,7 +236,7 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = hf_quantity_count(l->ops->labels) + N_STATS +
-                  2 * hf_quantity_count(l->ops->metrics) +
+                  3 * hf_quantity_count(l->ops->metrics) +
                   2 * hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC;
     hf_column *columns = calloc(room, sizeof *columns);
     double *seconds = calloc(l->n_points, sizeof *seconds);

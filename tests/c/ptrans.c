@@ -166,6 +166,19 @@ static void published_check(void) {
         }
 }
 
+/** What padding there is belongs to nobody. */
+static void shares_check(void) {
+    static const double right[] = {9, 6, 6, 4}; /* 5 x 5 values in blocks of 2 x 2 */
+    double shares[4], sum = 0;
+    ptrans_shares(shares, &(ptrans_grid){2, 2, false}, 5, 2);
+    for (int rank = 0; rank < 4; rank++)
+        CHECK(shares[rank] == right[rank] / 25, "rank %d: %g", rank, shares[rank]);
+    ptrans_shares(shares, &(ptrans_grid){1, 3, true}, 5, 2);
+    for (int rank = 0; rank < 3; rank++)
+        sum += shares[rank];
+    CHECK(sum > 1 - 1e-12 && sum < 1 + 1e-12, "%g", sum);
+}
+
 static void grids_check(void) {
     static const struct {
         const char *text;
@@ -188,6 +201,7 @@ static void grids_check(void) {
 int main(void) {
     layouts_check();
     published_check();
+    shares_check();
     grids_check();
     return check_failures != 0;
 }

@@ -158,7 +158,8 @@ def test_columns_of_ranks_have_their_dimension():
     if not find_spec("xarray"):
         pytest.skip("xarray is not here: pip install hpccfpga[data]")
     r = run("ndrange", sizes=[64], block_size=32)
-    assert r.to_xarray()["error_ranks"].dims == ("point", "rank")
+    for name in ("error_ranks", "flops_ranks"):
+        assert r.to_xarray()[name].dims == ("point", "rank")
 
 
 def test_a_size_beyond_memory_names_the_largest_that_fits():
