@@ -9,14 +9,13 @@ typedef struct hf_launches {
     hf_device *device;
     hf_event *done[2 * HF_LANES_MOST]; /**< [n] */
     size_t n;
-    hf_status status;        /**< the first failure */
-    const hf_kernel *kernel; /**< of the last one, and its work-items */
-    size_t items;
+    hf_status status; /**< the first failure */
+    size_t items;     /**< work-items of each */
 } hf_launches;
 
 /** Start a kernel, unless one before it failed. Lane 0 comes last: there, a device may
- *  be done before this returns. Lanes with the same kernel have as many work-items each:
- *  PoCL up to 5.0 takes binaries for other numbers for one another, and aborts. */
+ *  be done before this returns. All have as many work-items: PoCL up to 5.0
+ *  takes binaries of a kernel for other numbers for one another, and aborts. */
 void hf_launches_add(hf_launches *l, const hf_launch *launch);
 /** Wait for all that were started; the first failure of a launch or of a kernel. */
 hf_status hf_launches_wait(hf_launches *l);

@@ -171,10 +171,10 @@ static hf_status kernels_take(ptrans *s) {
     hf_device *device = s->env.device;
     HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill"));
     HF_TRY(device->ops->kernel(&s->check, device, "ptrans_check"));
-    if (!ptrans_kernel_routed(s))
-        return device->ops->kernel(&s->add, device, "ptrans_add");
     for (size_t r = 0; r < s->replications; r++)
-        HF_TRY(ptrans_pair_take(s, r));
+        HF_TRY(ptrans_kernel_routed(s)
+                   ? ptrans_pair_take(s, r)
+                   : device->ops->kernel(&s->replicas[r].add, device, "ptrans_add"));
     return HF_OK;
 }
 
@@ -226,12 +226,12 @@ static void ptrans_teardown(void *state) {
                                 p->places, p->sources, p->worst};
         for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
             ops->free(buffers[i]);
+        ops->kernel_free(p->add);
         ops->kernel_free(p->send);
         ops->kernel_free(p->recv);
     }
     ops->kernel_free(s->fill);
     ops->kernel_free(s->check);
-    ops->kernel_free(s->add);
     for (size_t i = 0; s->layouts && i < s->n_layouts; i++)
         ptrans_layout_free(&s->layouts[i]);
     free(s->layouts);
@@ -311,7 +311,7 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
     };
     size_t group = s->env.device->info.type == HF_GPU ? GPU_GROUP : 1;
     const hf_launch launch = {
-        .kernel = s->add,
+        .kernel = p->add,
         .args = args,
         .n_args = N_ADD_ARGS,
         .items = s->env.ndrange ? most * (s->block / STRIP) * group : 1,

@@ -14,6 +14,7 @@ typedef struct replica {
     hf_buffer *places, *sources; /* of the current point */
     hf_buffer *worst;            /* residual of each work-item */
     uint32_t blocks;
+    hf_kernel *add;
     /* kernel-routed */
     uint32_t own; /* blocks that go from kernel to kernel */
     char names[2][24];
@@ -28,7 +29,7 @@ typedef struct ptrans {
     const double *sizes; /* [n_layouts] */
     size_t n_layouts, block, real, replications;
     ptrans_layout *layouts; /* of the points */
-    hf_kernel *fill, *check, *add;
+    hf_kernel *fill, *check;
     replica replicas[PTRANS_MOST];
     size_t items; /* of fill and check */
     float *residuals;

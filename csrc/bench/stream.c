@@ -86,7 +86,7 @@ struct stream {
     size_t n, width;       /* elements of an array, bytes of an element */
     size_t n_banks, steps; /* replications */
     size_t items, group;   /* work-items of a kernel, of its work-groups */
-    hf_kernel *kernel;
+    hf_kernel *kernels[MOST_BANKS];
     hf_buffer *arrays[MOST_BANKS][N_ARRAYS];
     unsigned char *host;     /* [n] one array */
     unsigned char *pattern;  /* [2 PERIOD] input, twice */
@@ -209,7 +209,8 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
             HF_TRY(ops->alloc(&s->arrays[bank][i], env->device,
                               s->n / s->n_banks * s->width,
                               s->n_banks > 1 ? (int)bank : HF_ANY_BANK));
-    HF_TRY(ops->kernel(&s->kernel, env->device, "stream_apply"));
+    for (size_t bank = 0; bank < s->n_banks; bank++)
+        HF_TRY(ops->kernel(&s->kernels[bank], env->device, "stream_apply"));
     s->pattern = malloc(s->width * 2 * PERIOD);
     s->expected = malloc(s->width * 2 * PERIOD);
     void *host = NULL;
@@ -228,10 +229,11 @@ static void stream_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    for (size_t bank = 0; bank < MOST_BANKS; bank++)
+    for (size_t bank = 0; bank < MOST_BANKS; bank++) {
         for (size_t i = 0; i < N_ARRAYS; i++)
             ops->free(s->arrays[bank][i]);
-    ops->kernel_free(s->kernel);
+        ops->kernel_free(s->kernels[bank]);
+    }
     free(s->host);
     free(s->pattern);
     free(s->expected);
@@ -285,7 +287,8 @@ static void share_add(hf_launches *l, const stream *s, const operation *o,
         {.value = &o->sum, .bytes = sizeof o->sum},
         {.value = &n, .bytes = sizeof n},
     };
-    hf_launches_add(l, &(hf_launch){s->kernel, args, N_ARGS, s->items, bank, s->group});
+    hf_launches_add(
+        l, &(hf_launch){s->kernels[bank], args, N_ARGS, s->items, bank, s->group});
 }
 
 static hf_status stream_step(void *state, size_t point, size_t inner) {

@@ -68,6 +68,8 @@ struct hf_device_ops {
      *  device without binaries ignores `binary`. Loading the same again is free. */
     hf_status (*load)(hf_device *device, const char *name, const unsigned char *binary,
                       size_t bytes);
+    /** A kernel of the program. Xilinx's runtime keeps it to the compute units that reach
+     *  the banks of its first arguments: each replication takes one of its own. */
     hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name);
     void (*kernel_free)(hf_kernel *kernel);
 

@@ -49,7 +49,7 @@ static void kept_free(hf_buffer *buffer) {
 
 static hf_status idle_launch(hf_device *device, const hf_launch *launch,
                              hf_event **done) {
-    if (!idle || launch->kernel != states[0].add)
+    if (!idle || launch->kernel != states[0].replicas[0].add)
         return hf_device_host.launch(device, launch, done);
     *done = NULL;
     return HF_OK;
