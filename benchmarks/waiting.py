@@ -1,7 +1,8 @@
 """What a user waits for: the import, a run by default settings, and `make run`.
 
 The import is the median of fresh processes and must drag in nothing heavy; the run has
-21 sizes on 2 ranks; `make run` finds everything set up. Ends with 1 when a target is missed.
+21 sizes on 2 ranks; `make run` finds everything set up. Ends with 1 when a target is
+missed.
 """
 
 import json

@@ -78,7 +78,7 @@ static hf_status places_gather(hf_session *session) {
     return session->net->ops->gather(session->net, session->places, &mine, sizeof mine);
 }
 
-/* Ranks with one device share its memory; a CPU's half is for what the host keeps. */
+/* Ranks with one device share its memory; of a CPU's, half is for what the host keeps. */
 static void memory_share(hf_session *session) {
     hf_device_info *info = &session->device->info;
     const hf_place *mine = &session->places[session->net->rank];
@@ -86,7 +86,12 @@ static void memory_share(hf_session *session) {
     for (int rank = 0; rank < session->net->size; rank++)
         shares += strcmp(session->places[rank].host, mine->host) == 0 &&
                   strcmp(session->places[rank].device, mine->device) == 0;
-    info->memory /= info->type == HF_CPU ? 2 * shares : shares;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (info->type == HF_CPU && pages > 0 && page > 0) {
+        size_t half = (size_t)pages * (size_t)page / 2;
+        info->memory = info->memory < half ? info->memory : half;
+    }
+    info->memory /= shares;
 }
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {

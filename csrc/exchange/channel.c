@@ -224,8 +224,10 @@ static void end_take(channel *c, size_t kernel, const hf_end *end) {
 /* Emulated, each kernel holds a worker thread while it waits. */
 static hf_status workers_check(const channel *c, size_t n) {
     const hf_device_info *info = &c->base.device->info;
-    const char *basic =
-        strncmp(info->name, "basic", 5) == 0 ? "POCL_DEVICES=pthread, " : "";
+    const char *basic = strncmp(info->name, "basic", 5) == 0 ||
+                                strncmp(info->name, "cpu-minimal", 11) == 0
+                            ? "POCL_DEVICES=pthread, "
+                            : "";
     if (n <= info->workers)
         return HF_OK;
     return hf_fail(

@@ -105,7 +105,7 @@ class Session:
         """Device of this rank, as `hpccfpga.devices` describes it.
 
         `memory` [B] is what this rank may take of it: an equal share with the other
-        ranks of the device, and of a CPU half of that, since the host works there too.
+        ranks of the device, of a CPU at most of half of the host's memory.
         """
         return dict(self._core.device)
 
