@@ -24,7 +24,7 @@ def test_ranks_with_one_device_share_its_memory(mpirun):
         2,
         "import re\n"
         "def most(comm):\n"
-        "    try: hf.run('stream', comm=comm, size=1 << 39)\n"
+        "    try: hf.run('stream', device='host', comm=comm, size=1 << 39)\n"
         "    except MemoryError as error:\n"
         "        return int(re.search('largest size is ([0-9]+)', str(error))[1])\n"
         "say(round(most(MPI.COMM_SELF) / most(comm), 3))",
