@@ -1,6 +1,7 @@
 /* session.c - a device, an exchange scheme and a transport, held open together. */
 #include "core/session.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +83,11 @@ static hf_status places_gather(hf_session *session) {
 static void memory_share(hf_session *session) {
     hf_device_info *info = &session->device->info;
     const hf_place *mine = &session->places[session->net->rank];
-    size_t shares = 0;
+    size_t shares = 1;
+    assert(session->places); /* else the ranks would have agreed on that */
     for (int rank = 0; rank < session->net->size; rank++)
-        shares += strcmp(session->places[rank].host, mine->host) == 0 &&
+        shares += rank != session->net->rank &&
+                  strcmp(session->places[rank].host, mine->host) == 0 &&
                   strcmp(session->places[rank].device, mine->device) == 0;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (info->type == HF_CPU && pages > 0 && page > 0) {
