@@ -67,12 +67,18 @@ static hf_column ranks_column(const hf_loop *l, const char *name, const char *un
     return column;
 }
 
+/* The ranks' values of a point in column <name>_ranks. */
+static double *ranks_row(hf_result *result, const char *name, size_t index,
+                         size_t ranks) {
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s_ranks", name);
+    return hf_result_doubles(result, whole) + index * ranks;
+}
+
 static void shares_fill(const hf_loop *l, hf_result *result, const char *name,
                         size_t index, size_t at) {
-    char whole[64];
     size_t ranks = (size_t)l->session->net->size;
-    snprintf(whole, sizeof whole, "%s_ranks", name);
-    double *values = hf_result_doubles(result, whole) + index * ranks;
+    double *values = ranks_row(result, name, index, ranks);
     for (size_t rank = 0; rank < ranks; rank++)
         memcpy(&values[rank], (char *)&l->points[index].shares[rank] + at,
                sizeof *values);
@@ -153,10 +159,8 @@ static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
 /* What a rank does in the time of the slowest: together the rate of all. */
 static void rates_fill(const hf_loop *l, hf_result *result, const char *name,
                        size_t index, double rate) {
-    char whole[64];
     size_t ranks = (size_t)l->session->net->size;
-    snprintf(whole, sizeof whole, "%s_ranks", name);
-    double *values = hf_result_doubles(result, whole) + index * ranks;
+    double *values = ranks_row(result, name, index, ranks);
     l->ops->shares(l->state, index, values);
     for (size_t rank = 0; rank < ranks; rank++)
         values[rank] *= rate;

@@ -2,11 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
 #include "core/element.h"
-#include "core/param.h"
-#include "core/result.h"
-#include "core/session.h"
+#include "runs.h"
 
 enum { N = 512, ROW = 300 };
 
@@ -49,19 +46,9 @@ static void element_spoil(const hf_element *type, uint16_t *element) {
 }
 
 static bool verified(hf_session *session) {
-    hf_args *args;
-    hf_result *result = NULL;
-    CHECK(hf_args_new(&args, "gemm") == HF_OK);
-    CHECK(hf_args_set(args, "reps", 0, NULL, "1") == HF_OK);
-    CHECK(hf_args_set(args, "warmup", 0, NULL, "1") == HF_OK);
-    CHECK(hf_args_set(args, "sizes", 0, NULL, "512") == HF_OK);
-    CHECK(hf_args_set(args, "data_type", 0, NULL, "half") == HF_OK);
-    hf_run run = {.bench = "gemm", .args = args, .kernel = "gemm_memory_half"};
-    CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
-    bool right = result && hf_result_verified(result);
-    hf_result_free(result);
-    hf_args_free(args);
-    return right;
+    static const char *const params[] = {"reps", "1",         "warmup", "1", "sizes",
+                                         "512",  "data_type", "half",   NULL};
+    return run_verified(session, "gemm", "gemm_memory_half", params);
 }
 
 int main(void) {

@@ -2,11 +2,7 @@
  * all of a sample: its kernels find other data than those of the sample before. */
 #include <stdlib.h>
 
-#include "check.h"
-#include "core/error.h"
-#include "core/param.h"
-#include "core/result.h"
-#include "core/session.h"
+#include "runs.h"
 
 /* The device's table with a launch that some of the kernels never see. */
 static hf_status (*device_launch)(hf_device *, const hf_launch *, hf_event **);
@@ -42,35 +38,25 @@ typedef struct program {
     const char *bench, *kernel;
     long weak;             /* launches of which only two in a row are always missed */
     long each;             /* launches of a sample; 0: and others between them */
-    const char *params[8]; /* names and values in turn */
+    const char *params[9]; /* names and values in turn */
 } program;
+
+#define SAMPLED "reps", "2", "warmup", "1"
 
 static const program programs[] = {
     /* Copies have two levels only: 1 launch to warm up, 2 x 10 to measure. */
-    {"stream", "stream_memory_float", 21, 10, {"size", "4096", "steps", "10"}},
-    {"randomaccess", "randomaccess_memory", 0, 1, {"sizes", "256"}},
-    {"fft", "fft_memory", 0, 0, {"batch", "2"}},
-    {"gemm", "gemm_memory_float", 0, 1, {"sizes", "48"}},
+    {"stream", "stream_memory_float", 21, 10, {"size", "4096", "steps", "10", SAMPLED}},
+    {"randomaccess", "randomaccess_memory", 0, 1, {"sizes", "256", SAMPLED}},
+    {"fft", "fft_memory", 0, 0, {"batch", "2", SAMPLED}},
+    {"gemm", "gemm_memory_float", 0, 1, {"sizes", "48", SAMPLED}},
 };
 
 /* Is a run verified of which `count` launches from `first` on are lost? */
 static bool verified(hf_session *session, const program *p, long first, long count) {
-    hf_args *args;
-    hf_result *result = NULL;
-    CHECK(hf_args_new(&args, p->bench) == HF_OK);
-    CHECK(hf_args_set(args, "reps", 0, NULL, "2") == HF_OK);
-    CHECK(hf_args_set(args, "warmup", 0, NULL, "1") == HF_OK);
-    for (int i = 0; p->params[i]; i += 2)
-        CHECK(hf_args_set(args, p->params[i], 0, NULL, p->params[i + 1]) == HF_OK);
-    hf_run run = {.bench = p->bench, .args = args, .kernel = p->kernel};
     launches = 0;
     lost_first = first;
     lost_end = first + count;
-    CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
-    bool right = result && hf_result_verified(result);
-    hf_result_free(result);
-    hf_args_free(args);
-    return right;
+    return run_verified(session, p->bench, p->kernel, p->params);
 }
 
 int main(void) {
