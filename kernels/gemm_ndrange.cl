@@ -5,8 +5,10 @@
  * its input in the order in which it lies there, and needs no tests.
  *
  * On CPUs a work-item has a block of C, which it multiplies tile by tile: PANEL_A x PANEL_B
- * sums that fill the vector registers. On GPUs GROUP work-items share a block of one
- * panel by one panel, which go through local memory. gemm_shape tells the host which.
+ * sums that fill the vector registers. It takes DEPTH columns of A at a time, of which the
+ * block's rows fit in a second cache, and as many rows of B, of which a panel fits in a
+ * first. On GPUs GROUP work-items share a block of one panel by one panel, which go through
+ * local memory. gemm_shape tells the host which.
  */
 #include "gemm_layout.h"
 #include "hf_real.h"
@@ -26,8 +28,9 @@
 #endif
 #define LANES   (REGISTER / (int)sizeof(HF_SUM))
 #define PANEL_B (2 * LANES)
-#define BLOCK_A 48
-#define BLOCK_B 64
+#define BLOCK_A 96
+#define BLOCK_B 128
+#define DEPTH   512
 #define GROUP   1
 
 #else
@@ -63,11 +66,14 @@ HF_KERNEL gemm_pack_a(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
 }
 HF_HOST_CALL(gemm_pack_a, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
 
-/** A work-item packs one strip of one row of B. */
+/** A work-item packs one strip of one row of B. Neighbours have the same columns of
+ *  HF_GEMM_STRIP rows: both sides of the copy stay within few pages. */
 HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *HF_RESTRICT b,
                       HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
-    const ulong row = HF_GEMM_ROW(n);
-    const ulong k = HF_ITEM % row, j = HF_ITEM / row * HF_GEMM_STRIP;
+    const ulong row = HF_GEMM_ROW(n), across = (n + BLOCK_B - 1) / BLOCK_B * BLOCK_B;
+    const ulong rows = HF_ITEM / across * HF_GEMM_STRIP;
+    const ulong k = rows + HF_ITEM % HF_GEMM_STRIP;
+    const ulong j = HF_ITEM % across / HF_GEMM_STRIP * HF_GEMM_STRIP;
     const uint inside = k < n && j < row;
     for (uint w = 0; w < HF_GEMM_STRIP; w += WORD) {
         HF_GLOBAL HF_SUM *to =
@@ -91,17 +97,18 @@ typedef HF_SUM hf_lanes VECTOR(HF_SUM);
 typedef HF_REAL hf_elements VECTOR(HF_REAL);
 
 #define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
+/** Tiles of `panel` rows or columns in a block of which `rest` are there. */
+#define TILES(rest, block, panel) \
+    (((rest) < (block) ? (rest) : (block)) + (panel)-1) / (panel)
 
-/** Rows and columns that are there of a tile of c = alpha a b + beta c0, for one panel of
- *  each. All its sums stay in registers: nothing may take their address. */
-static inline void tile_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
-                                 HF_GLOBAL const hf_lanes *HF_RESTRICT b,
-                                 HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
-                                 HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha,
-                                 HF_SUM beta, ulong row, ulong height, ulong width) {
+/** Adds a b to the sums of one tile, for `depth` columns of one panel of a and rows of one of
+ *  b. The sums stay in registers meanwhile: nothing may take their address. */
+static inline void tile_add(hf_lanes tile[PANEL_A][2],
+                            HF_GLOBAL const HF_SUM *HF_RESTRICT a,
+                            HF_GLOBAL const hf_lanes *HF_RESTRICT b, ulong depth) {
     hf_lanes sum[PANEL_A][2];
-    EACH(i, PANEL_A) sum[i][0] = sum[i][1] = ZEROS;
-    for (ulong k = 0; k < row; k++) {
+    EACH(i, PANEL_A) EACH(w, 2) sum[i][w] = tile[i][w];
+    for (ulong k = 0; k < depth; k++) {
         const hf_lanes b0 = b[0], b1 = b[1];
         EACH(i, PANEL_A) {
             sum[i][0] += a[i] * b0;
@@ -110,11 +117,19 @@ static inline void tile_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
         a += PANEL_A;
         b += 2;
     }
+    EACH(i, PANEL_A) EACH(w, 2) tile[i][w] = sum[i][w];
+}
+
+/** Rows and columns that are there of a tile of c = alpha sums + beta c0. */
+static inline void tile_store(hf_lanes tile[PANEL_A][2],
+                              HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
+                              HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha,
+                              HF_SUM beta, ulong row, ulong height, ulong width) {
     EACH(i, PANEL_A) EACH(w, 2) if (i < height && w * LANES < width) {
         const ulong at = i * row + w * LANES;
         const hf_elements old = *(HF_GLOBAL const hf_elements *)(c0 + at);
         *(HF_GLOBAL hf_elements *)(c + at) = __builtin_convertvector(
-            alpha * sum[i][w] + beta * __builtin_convertvector(old, hf_lanes),
+            alpha * tile[i][w] + beta * __builtin_convertvector(old, hf_lanes),
             hf_elements);
     }
 }
@@ -128,11 +143,27 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
                         uint n, uint first, uint end) {
     const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong top = first + HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
-    for (ulong x = left; x < left + BLOCK_B && x < row; x += PANEL_B)
-        for (ulong y = top; y < top + BLOCK_A && y < end; y += PANEL_A) {
-            const ulong at = y * row + x;
-            tile_multiply(a + y * row, (HF_GLOBAL const hf_lanes *)(b + x * row),
-                          c0 + at, c + at, alpha, beta, row, end - y, row - x);
+    const ulong wide = TILES(row - left, BLOCK_B, PANEL_B);
+    const ulong high = TILES(end - top, BLOCK_A, PANEL_A);
+    hf_lanes sums[BLOCK_B / PANEL_B][BLOCK_A / PANEL_A][PANEL_A][2];
+    a += top * row;
+    b += left * row;
+    c0 += top * row + left;
+    c += top * row + left;
+    for (ulong x = 0; x < wide; x++)
+        for (ulong y = 0; y < high; y++)
+            EACH(i, PANEL_A) sums[x][y][i][0] = sums[x][y][i][1] = ZEROS;
+    for (ulong k = 0; k < row; k += DEPTH)
+        for (ulong x = 0; x < wide; x++)
+            for (ulong y = 0; y < high; y++)
+                tile_add(sums[x][y], a + (y * row + k) * PANEL_A,
+                         (HF_GLOBAL const hf_lanes *)(b + (x * row + k) * PANEL_B),
+                         k + DEPTH < row ? DEPTH : row - k);
+    for (ulong x = 0; x < wide; x++)
+        for (ulong y = 0; y < high; y++) {
+            const ulong at = y * PANEL_A * row + x * PANEL_B;
+            tile_store(sums[x][y], c0 + at, c + at, alpha, beta, row,
+                       end - top - y * PANEL_A, row - left - x * PANEL_B);
         }
 }
 

@@ -84,10 +84,10 @@ static void comparison(uint n, uint first, uint end) {
 }
 
 int main(void) {
-    static const uint sizes[] = {1, 2, 15, 16, 17, 31, 48, 64, 65, 100, 130};
+    static const uint sizes[] = {1, 2, 15, 16, 17, 31, 48, 64, 65, 100, 130, 529};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         comparison(sizes[i], 0, sizes[i]);
-    comparison(100, 96, 100); /* the last rows of blocks of 16, 32, 48 */
+    comparison(100, 96, 100); /* the last rows of blocks of 16, 32, 48, 96 */
     comparison(100, 48, 96);
     comparison(100, 40, 40);
     return 0;
