@@ -155,16 +155,19 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
             EACH(i, PANEL_A) sums[x][y][i][0] = sums[x][y][i][1] = ZEROS;
     for (ulong k = 0; k < row; k += DEPTH)
         for (ulong x = 0; x < wide; x++)
-            for (ulong y = 0; y < high; y++)
+            for (ulong y = 0; y < high; y++) {
+                const ulong at = y * PANEL_A * row + x * PANEL_B;
+                const bool last = row - k <= DEPTH;
+                if (last)
+                    EACH(i, PANEL_A) {
+                    }
                 tile_add(sums[x][y], a + (y * row + k) * PANEL_A,
                          (HF_GLOBAL const hf_lanes *)(b + (x * row + k) * PANEL_B),
-                         k + DEPTH < row ? DEPTH : row - k);
-    for (ulong x = 0; x < wide; x++)
-        for (ulong y = 0; y < high; y++) {
-            const ulong at = y * PANEL_A * row + x * PANEL_B;
-            tile_store(sums[x][y], c0 + at, c + at, alpha, beta, row,
-                       end - top - y * PANEL_A, row - left - x * PANEL_B);
-        }
+                         last ? row - k : DEPTH);
+                if (last)
+                    tile_store(sums[x][y], c0 + at, c + at, alpha, beta, row,
+                               end - top - y * PANEL_A, row - left - x * PANEL_B);
+            }
 }
 
 #else
