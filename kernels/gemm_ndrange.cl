@@ -157,7 +157,7 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
         for (ulong x = 0; x < wide; x++)
             for (ulong y = 0; y < high; y++) {
                 const ulong at = y * PANEL_A * row + x * PANEL_B;
-                const bool last = row - k <= DEPTH;
+                const uint last = row - k <= DEPTH;
                 if (last)
                     EACH(i, PANEL_A) {
                     }

@@ -80,8 +80,9 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
     parts_add(mine.parts, &l->laps, inner);
     if (status != HF_OK)
         net->ops->alarm(net);
-    else
-        status = ops->verify(l->state, index, inner, &mine.error);
+    HF_TRY(hf_agree(net, status)); /* nobody verifies while another rank is timed */
+    l->laps.since = hf_clock_now();
+    status = ops->verify(l->state, index, inner, &mine.error);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;
     if (exchange->ops->traffic)

@@ -31,6 +31,8 @@ hf_status hf_agree(hf_transport *net, hf_status status) {
     if (!all)
         return hf_fail(HF_ENOMEM, "no memory for %d answers", net->size);
     hf_status agreed = net->ops->gather(net, all, &mine, sizeof mine);
+    if (agreed != HF_OK && status != HF_OK) /* what we know ourselves tells more */
+        agreed = hf_fail(status, "%s", mine.text);
     int cause = agreed == HF_OK ? cause_find(all, net->size) : -1;
     if (cause >= 0) {
         const verdict *worst = &all[cause];

@@ -128,6 +128,25 @@ def test_workers_are_set_where_few_cpus_are_allowed(on_ranks):
     )
 
 
+def test_a_frozen_rank_leaves_the_others_their_report(mpirun):
+    """What a rank knows of its own kernels says more than who did not answer."""
+    answer = mpirun(
+        2,
+        "import os, signal, threading\n"
+        "other = comm.allgather(os.getpid())[1]\n"
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    if rank == 1: threading.Timer(0.5, os.kill, (other, signal.SIGSTOP)).start()\n"
+        "    try: s.run('b_eff', loop_upper=10**8, sizes=[1], reps=1, deadline=1)\n"
+        "    except hf.Error as error: say(error)\n"
+        "    if rank == 0: os.kill(other, signal.SIGCONT)\n"
+        "os._exit(0)",
+    )
+    first = answer.stdout.splitlines()[0]
+    assert "deadlock: 0 of 4 kernels ended" in first, answer
+    assert "b_eff_recv_" in first
+
+
 def test_a_killed_rank_ends_the_others(mpirun):
     answer = mpirun(
         3,
