@@ -5,8 +5,10 @@
 PYTHON ?= python3
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: run test lint packages
-.NOTPARALLEL:
+.PHONY: run test lint core sanitizers tidy python packages
+ifeq ($(MAKELEVEL),0)
+.NOTPARALLEL: # but for what `test` runs: .venv/run and .venv/test share a folder
+endif
 
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
@@ -21,16 +23,24 @@ run: .venv/run
 	hpccfpga run b_eff --ranks 2 --exchange pcie --calibrate \
 	    --json results/b_eff.json --plot results/b_eff.png
 
-test: lint
-	cmake --workflow --preset dev
-	printf '%s\n' $(filter csrc/%.c,$(C)) | \
-	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
-	    sed '/warnings\? generated/d'
-	cmake --workflow --preset asan
-	python -m pytest -n 2 --dist worksteal
+# Two checks at a time, since most of them wait as often as they compute. Each tells what it found
+# at its end, the longest as it goes.
+test: .venv/test
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint core python sanitizers tidy
 
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure
+
+core sanitizers: .venv/test
+	cmake --workflow --preset $(if $(filter core,$@),dev,asan)
+
+tidy: core
+	printf '%s\n' $(filter csrc/%.c,$(C)) | \
+	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
+	    sed '/warnings\? generated/d'
+
+python: .venv/test
+	+python -m pytest -n 2 --dist worksteal
 
 # One stamp per kind of install: .venv/run has what a user needs, .venv/test also the tools.
 .venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | packages
