@@ -15,6 +15,7 @@ export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 unexport PYTHONDONTWRITEBYTECODE # else each rank compiles NumPy anew
+unexport MAKEFLAGS               # else ninja looks for a jobserver that is not its own
 
 C := $(shell find csrc kernels tests benchmarks -name '*.[ch]' -o -name '*.cl')
 

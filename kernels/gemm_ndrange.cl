@@ -158,9 +158,6 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
             for (ulong y = 0; y < high; y++) {
                 const ulong at = y * PANEL_A * row + x * PANEL_B;
                 const uint last = row - k <= DEPTH;
-                if (last)
-                    EACH(i, PANEL_A) {
-                    }
                 tile_add(sums[x][y], a + (y * row + k) * PANEL_A,
                          (HF_GLOBAL const hf_lanes *)(b + (x * row + k) * PANEL_B),
                          last ? row - k : DEPTH);

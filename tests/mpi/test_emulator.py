@@ -41,6 +41,18 @@ def test_verifies(on_ranks, ranks):
     )
 
 
+def test_fft_verifies(mpirun):
+    answer = mpirun(
+        1,
+        "for exchange in ('pcie', 'channel'):\n"
+        "    with hf.open('FPGA Emulation', exchange=exchange) as s:\n"
+        "        r = s.run('fft', log_size=6, batch=2, reps=1)\n"
+        "    say(exchange, r.verified and r.emulated)",
+        timeout=120,
+    )
+    assert answer.stdout == "pcie True\nchannel True\n", answer.stderr
+
+
 @pytest.mark.parametrize("log", [0, 4])
 def test_no_update_may_be_lost_in_emulation_without_a_buffer(mpirun, log):
     done = mpirun(

@@ -1,8 +1,5 @@
 """Benchmark fft on several ranks: each its own transforms, one rate for all."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 
@@ -64,19 +61,3 @@ def test_one_rank_with_a_wrong_element_is_a_wrong_result(mpirun, tmp_path):
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.split() == ["False"] * 2
-
-
-@pytest.mark.skipif(
-    not (Path(sys.prefix) / "lib" / "libintelocl_emu.so").is_file(),
-    reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]",
-)
-def test_intels_emulator(mpirun):
-    answer = mpirun(
-        1,
-        "for exchange in ('pcie', 'channel'):\n"
-        "    with hf.open('FPGA Emulation', exchange=exchange) as s:\n"
-        "        r = s.run('fft', log_size=6, batch=2, reps=1)\n"
-        "    say(exchange, r.verified and r.emulated)",
-        timeout=120,
-    )
-    assert answer.stdout == "pcie True\nchannel True\n", answer.stderr
