@@ -2,11 +2,13 @@
 
 import json
 import os
+import pty
 import re
 import shlex
 import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout, suppress
 
 import pytest
 
@@ -338,6 +340,31 @@ def test_lines_come_one_by_one_through_a_pipe(mpirun, ranks):
         late.cancel()
         process.terminate()
     assert "   1   " in lines[2], lines  # with a tag under mpirun
+
+
+@pytest.mark.parametrize(
+    ("ends", "term", "moves"),
+    [
+        (pty.openpty, "xterm", True),
+        (pty.openpty, "dumb", False),
+        (os.pipe, "xterm", False),
+    ],
+)
+def test_a_bar_moves_below_the_lines_on_a_terminal(monkeypatch, ends, term, moves):
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("COLUMNS", "200")
+    reader, writer = ends()
+    with open(writer, "w") as screen, redirect_stdout(screen):
+        assert cli.main(["run", "b_eff", "--exchange=host", *SMALL]) == 0
+    told = b""
+    with open(reader, "rb", buffering=0) as both, suppress(OSError):  # a terminal's end
+        while chunk := both.read(1 << 16):
+            told += chunk
+    output, wiped = told.decode(), "\x1b[2K"
+    assert ("\x1b" in output) == (wiped in output) == moves
+    assert ("1/2" in output) == ("2/2" in output) == moves
+    stays = [line.rpartition(wiped)[2].split() for line in output.split("\n")]
+    assert [words[0] for words in stays[:4]] == ["b_eff", "message", "1", "64"]
 
 
 @pytest.mark.parametrize("code", [0, 1])
