@@ -46,13 +46,16 @@ typedef struct hf_progress {
     const double *values;
 } hf_progress;
 
+#define HF_HEARING 0.25 /**< between two looks for Ctrl-C [s] */
+
 typedef struct hf_run {
     const char *bench;
     const hf_args *args;
     const char *kernel;          /**< stem of the kernel file; NULL: no kernels */
     const unsigned char *binary; /**< program binary, NULL on devices without */
     size_t binary_bytes;
-    /** Asked between samples; anything but HF_OK ends the run on every rank. */
+    /** Asked between samples, and in those that last longer than HF_HEARING; anything
+     *  but HF_OK ends the run on every rank. */
     hf_status (*tick)(void *context, const hf_progress *row);
     void *context;
 } hf_run;

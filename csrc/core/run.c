@@ -11,7 +11,6 @@
 #include "core/run.h"
 
 enum { CLOCK_READS = 20, CONVERGED_REPS = 6 };
-static const double HEARING = 0.25; /* [s] between two looks for Ctrl-C */
 
 static hf_status series_grow(hf_series *s, size_t ranks) {
     if (s->n < s->room)
@@ -40,7 +39,7 @@ static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     const hf_series *warmup = &l->points[index].warmup;
     size_t most = inner;
     if (warmup->n > 0 && l->run->tick && !l->session->exchange->ops->kernel_routed)
-        most = (size_t)fmax(1, fmin((double)inner, HEARING / series_best(warmup)));
+        most = (size_t)fmax(1, fmin((double)inner, HF_HEARING / series_best(warmup)));
     for (size_t taken = 0; taken < inner; taken += most) {
         if (taken > 0)
             HF_TRY(l->run->tick(l->run->context, NULL));
@@ -237,6 +236,7 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         env.ndrange = hf_session_ndrange(session, l->ops, hf_args_word(args, "shape"));
     HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
     session->exchange->laps = env.laps;
+    session->exchange->run = run;
     size_t ranks = (size_t)env.size;
     l->points = calloc(l->n_points, sizeof *l->points);
     struct hf_share *shares = calloc(l->n_points * ranks, sizeof *shares);
@@ -253,6 +253,7 @@ static void loop_close(hf_loop *l) {
     if (l->state)
         l->ops->teardown(l->state);
     l->session->exchange->laps = NULL;
+    l->session->exchange->run = NULL;
     for (size_t i = 0; l->points && i < l->n_points; i++) {
         free(l->points[i].warmup.ranks);
         free(l->points[i].warmup.slowest);

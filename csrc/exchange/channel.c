@@ -293,6 +293,20 @@ static hf_status kernels_poll(const channel *c, size_t n, double end, size_t *en
     return HF_OK;
 }
 
+/* Wait for `n` kernels by the deadline. Rings can be stopped: there Ctrl-C is heard. */
+static hf_status kernels_end(const channel *c, size_t n, size_t *ended) {
+    const hf_run *run = c->base.run;
+    bool hears = !c->wires && run && run->tick;
+    double end = hf_clock_now() + c->base.net->deadline;
+    for (;;) {
+        double until = hears ? fmin(hf_clock_now() + HF_HEARING, end) : end;
+        HF_TRY(kernels_poll(c, n, until, ended));
+        if (*ended == n || !hears || until == end)
+            return HF_OK;
+        HF_TRY(run->tick(run->context, NULL));
+    }
+}
+
 static hf_status kernels_wait(channel *c, size_t n) {
     hf_device *device = c->base.device;
     hf_status status = HF_OK;
@@ -375,7 +389,7 @@ static hf_status abort_check(const channel *c) {
 static hf_status stream_end(channel *c, size_t n, hf_status status) {
     size_t ended = 0;
     if (status == HF_OK)
-        status = kernels_poll(c, n, hf_clock_now() + c->base.net->deadline, &ended);
+        status = kernels_end(c, n, &ended);
     if (status == HF_OK && ended < n)
         status = deadlock_fail(c, ended);
     if (status != HF_OK) {

@@ -63,6 +63,7 @@ typedef struct hf_exchange {
     hf_device *device;
     hf_transport *net;
     hf_laps *laps; /**< NULL, or where `move` counts HF_LAP_TRANSFER, HF_LAP_EXCHANGE */
+    const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
     char prelude[128]; /**< goes in front of kernels that are built here */
 } hf_exchange;
 
@@ -95,7 +96,8 @@ struct hf_exchange_ops {
     hf_status (*prepare)(hf_exchange *exchange, size_t n, const hf_stream *streams);
 
     /** Run the kernels side by side until all have ended or the transport's deadline has
-     *  passed: then they are stopped, and the message says who waited for what. */
+     *  passed: then they are stopped, and the message says who waited for what. Where they
+     *  can be at any time, a `tick` stops them on all ranks, too. */
     hf_status (*stream)(hf_exchange *exchange);
 
     void (*traffic)(const hf_exchange *exchange, hf_traffic *out);

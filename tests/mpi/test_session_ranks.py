@@ -119,13 +119,15 @@ def test_warning_on_rank_0_only(mpirun, faults):
     assert answer.stderr.count("VerificationWarning: b_eff: wrong data at 1 of 1") == 1
 
 
-@pytest.mark.parametrize("loop", [8, 1 << 20])
-def test_an_interrupt_of_one_rank_stops_all(mpirun, loop):
+@pytest.mark.parametrize(
+    ("exchange", "loop"), [("pcie", 8), ("pcie", 1 << 20), ("channel", 1 << 27)]
+)
+def test_an_interrupt_of_one_rank_stops_all(mpirun, exchange, loop):
     """Between samples, and in one of a minute."""
     answer = mpirun(
         2,
         "import signal, threading, time\n"
-        "with hf.open(exchange='pcie', comm=comm) as s:\n"
+        f"with hf.open(exchange='{exchange}', comm=comm) as s:\n"
         "    s.run('b_eff', sizes=[8], reps=2, loop_upper=64)\n"
         "    if rank == 1:\n"
         "        t = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))\n"
