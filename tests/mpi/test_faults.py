@@ -107,6 +107,29 @@ def test_one_failing_rank_stops_all_at_once(run, fault, words):
     assert seconds < 30, "the others waited for their deadline"
 
 
+def test_all_ranks_have_the_code_of_the_one_that_fails(mpirun, faults):
+    """Before they leave: mpirun ends the others with the first."""
+    codes = {
+        "setup 1 0": 3,
+        "fail 1 5": 3,
+        "launch 1 3": 3,
+        "flip 1 5": 1,
+        "no -1 0": 0,
+    }
+    done = mpirun(
+        3,
+        "from hpccfpga import cli\n"
+        "cli._leave = cli._report = lambda *words: None\n"
+        f"for fault in {list(codes)}:\n"
+        "    os.environ['HPCCFPGA_FAULT'] = fault\n"
+        f"    say(fault, 'is', cli.main({[*RUN, *LOOP, '--quiet']}))",
+        **faults,
+    )
+    lines = done.stdout.splitlines()
+    for fault, code in codes.items():
+        assert lines.count(f"{fault} is {code}") == 3, (fault, done)
+
+
 def test_a_rank_that_hangs_ends_the_others_by_the_deadline(run):
     done, result, seconds = run("hang 1 5", 2)
     assert done.returncode == 3, done.stderr
