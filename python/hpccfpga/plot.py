@@ -344,13 +344,17 @@ def _ticks(axis: Axes, unit: str) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullLocator
 
+    def text(value: float, _: Any = None) -> str:
+        low, high = axis.get_ylim()
+        return _number(value, not 1e-4 < (low or high / 10) <= high < 1e6)
+
     class Minor(LogFormatter):
         """Where there are few major ticks, in their style."""
 
         def __call__(self, value: float, place: Any = None) -> str:
-            return _number(value) if super().__call__(value, place) else ""
+            return text(value) if super().__call__(value, place) else ""
 
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
+    axis.yaxis.set_major_formatter(FuncFormatter(text))
     if axis.get_yscale() == "log":
         axis.yaxis.set_minor_formatter(Minor(minor_thresholds=(2, 0.5)))
     if unit == "B" and axis.get_xscale() == "log":
@@ -360,13 +364,13 @@ def _ticks(axis: Axes, unit: str) -> None:
         axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: _bytes(size)))
 
 
-def _number(value: float) -> str:
-    """Text of a tick; powers of ten where there would be many zeros."""
-    if value == 0 or 1e-4 < abs(value) < 1e6:
+def _number(value: float, power: bool) -> str:
+    """Text of a tick; by powers of ten where an axis would have many zeros."""
+    if value == 0 or not power:
         return f"{value:g}"
-    digit, _, power = f"{value:.0e}".partition("e")
-    factor = "" if digit == "1" else rf"{digit} \cdot "
-    return f"${factor}10^{{{int(power)}}}$"
+    digits, _, exponent = f"{value:.3e}".partition("e")
+    factor = "" if float(digits) == 1 else rf"{float(digits):g} \cdot "
+    return f"${factor}10^{{{int(exponent)}}}$"
 
 
 def _bytes(size: float) -> str:

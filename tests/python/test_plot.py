@@ -1,3 +1,4 @@
+import re
 import sys
 
 import numpy as np
@@ -34,6 +35,25 @@ def test_axes_are_logarithmic_and_in_units_that_people_read(path):
         assert axis.get_xlabel() == "message size [B]"
     assert time.get_ylabel() == "time per step [µs]"
     assert rate.get_ylabel() == "bandwidth [GB/s]"
+
+
+def test_an_axis_has_one_notation_which_is_exact(path):
+    for result, powers in (
+        (measured(), {(2e-4, 2e5): 0, (2e-5, 200): 1, (2, 2e7): 1, (2e-5, 8e-5): 1}),
+        (words(), {(0, 300): 0, (0, 1.6e6): 1, (0, 3e-4): 1}),
+    ):
+        axis, _ = plot(result, path=path).axes
+        for limits, power in powers.items():
+            axis.set_ylim(*limits)
+            labels = axis.yaxis.get_ticklabels(which="both")
+            told = {t.get_text(): t.get_position()[1] for t in labels}
+            numbers = {text for text in told if text not in ("", "0")}
+            assert len(numbers) > 2
+            assert {"^" in text for text in numbers} == {power}, told
+            for text in numbers:
+                plain = re.sub(r"10\^{(.+)}", r"1e\1", text.strip("$"))
+                factors = map(float, plain.split(r"\cdot"))
+                assert np.isclose(np.prod([*factors]), told[text]), told
 
 
 def test_samples_best_and_median_are_drawn(path):
