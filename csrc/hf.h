@@ -46,7 +46,7 @@ typedef struct hf_progress {
     const double *values;
 } hf_progress;
 
-#define HF_HEARING 0.25 /**< between two looks for Ctrl-C [s] */
+#define HF_HEARING 0.1 /**< between two looks for Ctrl-C [s] */
 
 typedef struct hf_run {
     const char *bench;

@@ -354,13 +354,19 @@ def test_a_bar_moves_below_the_lines_on_a_terminal(monkeypatch, ends, term, move
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLUMNS", "200")
     reader, writer = ends()
+    told = []
+
+    def look():
+        with open(reader, "rb", buffering=0) as eye, suppress(OSError):  # at its end
+            while chunk := eye.read(1 << 16):
+                told.append(chunk)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
     with open(writer, "w") as screen, redirect_stdout(screen):
         assert cli.main(["run", "b_eff", "--exchange=host", *SMALL]) == 0
-    told = b""
-    with open(reader, "rb", buffering=0) as both, suppress(OSError):  # a terminal's end
-        while chunk := both.read(1 << 16):
-            told += chunk
-    output, wiped = told.decode(), "\x1b[2K"
+    watcher.join()
+    output, wiped = b"".join(told).decode(), "\x1b[2K"
     assert ("\x1b" in output) == (wiped in output) == moves
     assert ("1/2" in output) == ("2/2" in output) == moves
     stays = [line.rpartition(wiped)[2].split() for line in output.split("\n")]
