@@ -105,10 +105,13 @@ static void result_check(const hf_result *result, double pairs, double width) {
     CHECK(hf_result_verified(result));
 }
 
-#define SMALL "sizes=1,3,64,65,1000,70001", "reps=2", "loop_upper=9", "loop_lower=3"
+#define SHORT "reps=1", "loop_upper=9", "loop_lower=3"
+#define SMALL "sizes=1,3,64,65,1000,70001", SHORT, "reps=2"
 
-static void good_runs(const program *p) {
-    static char *const more[][2] = {
+enum { ONCE = 1, ALL = 7 };
+
+static void good_runs(const program *p, size_t n) {
+    static char *const more[ALL][2] = {
         {"topology=published", "replications=2"},
         {"topology=published", "replications=1"},
         {"topology=ring", "replications=2"},
@@ -117,7 +120,7 @@ static void good_runs(const program *p) {
         {"channel_depth=33", "reps=1"},
         {"channel_depth=1000", "seed=5"},
     };
-    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         hf_status status;
         hf_result *result = RUN(p, &status, SMALL, more[i][0], more[i][1]);
         CHECK(status == HF_OK, "%s %s: %s", more[i][0], more[i][1], hf_error());
@@ -187,7 +190,7 @@ static void deadlock_test(const program *good, const char *kernel, const char *w
         printf("%s\n", hf_error());
     hf_result_free(result);
     free(bad.binary);
-    good_runs(good);
+    good_runs(good, ONCE);
 }
 
 /* A packet too few: one rank alone waits for itself in the message that lacks it, 8 packets
@@ -283,7 +286,7 @@ static void too_large_test(const program *p) {
           "%s", hf_error());
     snprintf(fits, sizeof fits, "sizes=%zu", largest);
     snprintf(over, sizeof over, "sizes=%zu", largest + 1);
-    hf_result_free(RUN(p, &status, fits, "reps=1"));
+    hf_result_free(RUN(p, &status, fits, SHORT));
     CHECK(status == HF_OK, "%s", hf_error());
     hf_result_free(RUN(p, &status, over, "reps=1"));
     CHECK(status == HF_ENOMEM, "%s", hf_error());
@@ -316,7 +319,7 @@ static void half_launched_test(const program *p) {
         CHECK(hf_clock_now() - start < 20, "%d started", some);
         hf_result_free(result);
         session->device->ops = own_ops;
-        result = RUN(p, &status, "sizes=1,100", "reps=1");
+        result = RUN(p, &status, "sizes=1,100", SHORT);
         CHECK(status == HF_OK, "%s", hf_error());
         if (result)
             result_check(result, 2, 32);
@@ -337,7 +340,7 @@ static void lone_refusal_test(const program *p) {
     CHECK(hf_clock_now() - start < 5);
     hf_result_free(result);
     session->device->info.memory = memory;
-    result = RUN(p, &status, "sizes=1", "reps=1");
+    result = RUN(p, &status, "sizes=1", SHORT);
     CHECK(status == HF_OK, "%s", hf_error());
     hf_result_free(result);
 }
@@ -352,20 +355,20 @@ static void many_nodes_test(const program *p) {
           "%s", hf_error());
     hf_result_free(result);
     *local = here;
-    result = RUN(p, &status, "sizes=1", "reps=1");
+    result = RUN(p, &status, "sizes=1", SHORT);
     CHECK(status == HF_OK, "%s", hf_error());
     hf_result_free(result);
 }
 
 static void tests(const program *p) {
-    good_runs(p);
+    good_runs(p, ALL);
     too_large_test(p);
     lone_refusal_test(p);
     many_nodes_test(p);
     half_launched_test(p);
     shallow_run(p);
     bad_parameters(p);
-    good_runs(p);
+    good_runs(p, ONCE);
     if (on_host)
         return;
     damage_test();
