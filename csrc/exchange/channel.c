@@ -221,22 +221,31 @@ static void end_take(channel *c, size_t kernel, const hf_end *end) {
              c->streams[kernel].name, way, end->index);
 }
 
-/* Emulated, each kernel holds a worker thread while it waits. */
+/* Emulated, each kernel holds a worker thread while it waits. Of those of Intel's runtime
+ * one is kept for a host that waits, and there are no more than CPUs. */
 static hf_status workers_check(const channel *c, size_t n) {
     const hf_device_info *info = &c->base.device->info;
+    bool intel = strncmp(info->platform, "Intel", 5) == 0;
+    size_t runs = info->workers - intel;
     const char *basic = strncmp(info->name, "basic", 5) == 0 ||
                                 strncmp(info->name, "cpu-minimal", 11) == 0
                             ? "POCL_DEVICES=pthread, "
                             : "";
-    if (n <= info->workers)
+    if (n <= runs)
         return HF_OK;
+    if (intel)
+        return hf_fail(HF_ENOTSUP,
+                       "%zu kernels must run at the same time, device \"%s\" runs %zu, "
+                       "one fewer than CPUs: allow the process %zu CPUs, take another "
+                       "device, for example PoCL's, or fewer replications",
+                       n, info->name, runs, n + 1);
     return hf_fail(
         HF_ENOTSUP,
         "%zu kernels must run at the same time, device \"%s\" runs %zu: set %s"
         "POCL_MAX_PTHREAD_COUNT and POCL_CPU_MAX_CU_COUNT to %zu or more before "
         "OpenCL is first used in the process, be it by another session or a list of "
         "devices, or take fewer replications",
-        n, info->name, info->workers, basic, n);
+        n, info->name, runs, basic, n);
 }
 
 static hf_status channel_prepare(hf_exchange *base, size_t n,

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from mmap import mmap
 from pathlib import Path
@@ -97,6 +99,54 @@ def test_one_worker_whatever_is_set_is_an_error_that_names_another_device(mpirun
     assert answer.returncode == 0, answer.stderr
     (line,) = answer.stdout.splitlines()
     assert "set POCL_DEVICES=pthread, POCL_MAX_PTHREAD_COUNT and " in line
+
+
+FOUR_CPUS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
+    CPU_ZERO_S(bytes, set);
+    for (int cpu = 0; cpu < 4; cpu++)
+        CPU_SET_S(cpu, bytes, set);
+    return 0;
+}
+long sysconf(int name) {
+    long (*next)(int) = (long (*)(int))dlsym(RTLD_NEXT, "sysconf");
+    return name == _SC_NPROCESSORS_ONLN ? 4 : next(name);
+}
+"""
+
+
+@pytest.mark.skipif(
+    not Path(sys.prefix, "lib", "libintelocl.so").is_file(),
+    reason="Intel's runtime for CPUs is not here: pip install hpccfpga[intel]",
+)
+def test_intels_runtime_for_cpus(mpirun, tmp_path, monkeypatch):
+    """On four CPUs, which need not be there, one pair runs and two are refused."""
+    four = tmp_path / "four.so"
+    cc = ["cc", "-shared", "-fPIC", "-xc", "-", "-ldl", "-o", four]
+    subprocess.run(cc, input=FOUR_CPUS, text=True, check=True)
+    monkeypatch.setattr(emulation, "SYSTEM_VENDORS", tmp_path)  # there is no other
+    answer = mpirun(
+        2,
+        "for these, pairs in ((comm, 2), (comm, 1), (MPI.COMM_SELF, 1)):\n"
+        "    try: r = hf.run('b_eff', exchange='channel', device='Intel(R) OpenCL',\n"
+        "                    comm=these, sizes=[1], reps=1, loop_upper=4,\n"
+        "                    loop_lower=4, replications=pairs, deadline=9)\n"
+        "    except NotImplementedError as error: say(error)\n"
+        "    else: say(r.verified, r.ranks)",
+        LD_PRELOAD=str(four),
+        OCL_ICD_VENDORS=str(emulation.vendors()),
+        OPENCL_VENDOR_PATH=str(emulation.vendors()),
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = sorted(answer.stdout.splitlines())
+    assert lines[2:] == ["True 1"] * 2 + ["True 2"] * 2
+    assert all(
+        "runs 3, one fewer than CPUs: allow the process 5" in t for t in lines[:2]
+    )
 
 
 @pytest.mark.skipif(emulation.cpus() >= 4, reason="as many workers as kernels")
