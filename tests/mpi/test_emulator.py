@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from hpccfpga import emulation
+from hpccfpga import emulation, kernels
 
 PREFIX = Path(sys.prefix)
 pytestmark = [
@@ -25,6 +25,17 @@ def _alone(common):
 
 
 OPEN = "with hf.open('FPGA Emulation', exchange='channel', comm=comm) as s:\n"
+
+
+def test_devices_lists_it(command, monkeypatch):
+    """Nobody has named it to OpenCL's loader before."""
+    for name in emulation._VENDORS:
+        monkeypatch.delenv(name, raising=False)
+    answer = command("devices")
+    assert answer.returncode == 0, answer.stderr
+    (line,) = (t for t in answer.stdout.splitlines() if "FPGA Emulation" in t)
+    assert line.startswith("opencl:")
+    assert "accelerator, stands in for an accelerator" in line
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -133,6 +144,21 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
     lines = answer.stdout.splitlines()
     assert len(lines) == 2
     assert all("deadlock: " in line and report in line for line in lines), lines
+
+
+def test_a_channel_that_two_kernels_write_is_refused(command, tmp_path):
+    """As the board's compiler would: rings would carry what comes."""
+    text = (kernels.kernel_dir() / "b_eff_stream.cl").read_text()
+    bad = text.replace("B_EFF_PAIR(1, out_2,", "B_EFF_PAIR(1, out_0,")
+    assert bad != text
+    path = tmp_path / "two.cl"
+    path.write_text(bad)
+    words = ["run", "b_eff", "--exchange=channel", "--replications=2", "--sizes=1"]
+    answer = command(*words, "--device=FPGA Emulation", f"--kernel={path}")
+    assert answer.returncode == 2
+    (line,) = answer.stderr.splitlines()
+    assert "the kernels do not compile: two.cl:" in line
+    assert "usage of the same channel for writing from different kernels" in line
 
 
 def test_kernels_that_name_a_sessions_pipes_are_not_kept(command, tmp_path):
