@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,31 @@ def on_ranks(mpirun):
         answer = mpirun(n, f"{script}\nsay('done')", **options)
         assert answer.returncode == 0, answer.stderr
         assert answer.stdout.split() == ["done"] * n
+
+    return run
+
+
+@pytest.fixture
+def twice_at_once(on_ranks, tmp_path):
+    """Run a script twice, each on 2 ranks with an mpirun of its own.
+
+    Its text may use `number`, 0 or 1, and `meet`, which as the progress of a run has
+    all four ranks wait for each other after each point.
+    """
+    head = (
+        "from pathlib import Path\nfrom time import monotonic, sleep\n"
+        "def meet(point, *more):\n"
+        f"    folder, end = Path({str(tmp_path)!r}), monotonic() + 50\n"
+        "    (folder / f'{number}.{rank}.{point}').touch()\n"
+        "    while len(list(folder.glob(f'?.?.{point}'))) < 4:\n"
+        "        assert monotonic() < end, 'alone'\n"
+        "        sleep(1e-3)\n"
+    )
+
+    def run(script):
+        scripts = [f"number = {number}\n{head}{script}" for number in range(2)]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda script: on_ranks(2, script), scripts))
 
     return run
 

@@ -1,6 +1,5 @@
 """Live channels between ranks: runs, and what goes wrong among them."""
 
-import json
 import os
 import subprocess
 import sys
@@ -276,18 +275,10 @@ def test_no_memory_for_the_rings_is_one_line(mpirun):
     assert all("no shared memory for 2 ranks with " in line for line in lines)
 
 
-def test_two_runs_at_once_do_not_meet(command, tmp_path):
-    """Each run of two ranks has two more beside it in another mpirun."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    def run(number):
-        path = tmp_path / f"{number}.json"
-        answer = command(
-            "run", "b_eff", "--exchange=channel", "--ranks=2", "--sizes=1,1000,70001",
-            "--reps=5", f"--seed={number}", f"--json={path}",
-        )  # fmt: skip
-        assert answer.returncode == 0, answer.stderr
-        return json.loads(path.read_text())["verified"]
-
-    with ThreadPoolExecutor() as pool:
-        assert list(pool.map(run, range(3))) == [True] * 3
+def test_two_runs_at_once_do_not_meet(twice_at_once):
+    twice_at_once(
+        "with hf.open(exchange='channel', comm=comm) as s:\n"
+        "    r = s.run('b_eff', sizes=[1, *range(60001, 60009)], reps=2, seed=number,\n"
+        "              loop_upper=8, deadline=9, progress=meet)\n"
+        "    assert r.verified, r"
+    )
