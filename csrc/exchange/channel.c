@@ -176,8 +176,9 @@ static hf_status memory_check(const channel *c, const hf_wiring *w) {
 static hf_status connect_check(const channel *c, const hf_wiring *w) {
     const hf_transport *net = c->base.net;
     if (c->stuck)
-        return hf_fail(HF_EDEVICE, "kernels of an earlier run do not stop; open a new "
-                                   "session");
+        return hf_fail(HF_EDEVICE,
+                       "kernels of an earlier run cannot be stopped: open a "
+                       "new session");
     if ((c->pipes || !c->wires) && net->local_size != net->size)
         return hf_fail(
             HF_ENOTSUP,
@@ -330,19 +331,16 @@ static hf_status kernels_wait(channel *c, size_t n) {
 static void report_kernel(hf_report *report, const channel *c, size_t i) {
     const hf_stream *stream = &c->streams[i];
     hf_device *device = c->base.device;
-    char ends[80] = "";
+    hf_report ports = {.used = 0};
     bool done = false;
     if (device->ops->poll(device, c->events[i], 0, &done) != HF_OK || done)
         return;
-    for (size_t e = 0, used = 0; c->pipes && e < stream->n_ends; e++) {
-        const hf_end *end = &stream->ends[e];
-        if (!end->inner && used < sizeof ends &&
-            hf_pipes_stuck(c->pipes, end->index, end->sends))
-            used += (size_t)snprintf(ends + used, sizeof ends - used, "%s %s %d %s",
-                                     used ? "," : ":", end->sends ? "out" : "in",
-                                     end->index, end->sends ? "full" : "empty");
-    }
-    hf_report_add(report, "; rank %d %s%s", c->base.net->rank, stream->name, ends);
+    for (size_t e = 0; c->pipes && e < stream->n_ends; e++)
+        if (!stream->ends[e].inner)
+            hf_pipes_report(&ports, c->pipes, stream->ends[e].index,
+                            stream->ends[e].sends, c->wiring.width);
+    hf_report_add(report, "; rank %d %s%s", c->base.net->rank, stream->name,
+                  ports.text);
 }
 
 /* Who waits for what, in rings on all ranks: read before they are aborted. */
@@ -407,7 +405,9 @@ static hf_status stream_end(channel *c, size_t n, hf_status status) {
         ended = kernels_stop(c, n);
         c->stuck = ended < n;
         if (c->stuck)
-            return hf_fail(status, "%.400s; %zu kernels do not stop", line, n - ended);
+            return hf_fail(status,
+                           "%.400s; %zu of them cannot be stopped: open a new session",
+                           line, n - ended);
         kernels_wait(c, n);
         return hf_fail(status, "%s", line);
     }

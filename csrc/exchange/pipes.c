@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -222,10 +223,20 @@ void hf_pipes_drain(hf_pipes *pipes) {
         pipe_drain(pipes->in[port]);
 }
 
-bool hf_pipes_stuck(const hf_pipes *pipes, int port, bool sends) {
+void hf_pipes_report(hf_report *report, const hf_pipes *pipes, int port, bool sends,
+                     size_t width) {
+    const char *mark = report->used ? "," : ":";
     struct pollfd end = {.fd = sends ? pipes->out[port] : pipes->in[port],
                          .events = sends ? POLLOUT : POLLIN};
-    return poll(&end, 1, 0) == 0;
+    int bytes = 0;
+    if (poll(&end, 1, 0) != 0)
+        return;
+    ioctl(end.fd, FIONREAD, &bytes);
+    if (sends)
+        hf_report_add(report, "%s out %d full with %zu packets", mark, port,
+                      (size_t)bytes / width);
+    else
+        hf_report_add(report, "%s in %d empty", mark, port);
 }
 
 static void pipe_pump(int pipe) {

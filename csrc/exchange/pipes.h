@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "links.h"
+#include "report.h"
 #include "transport.h"
 
 typedef struct hf_pipes hf_pipes;
@@ -25,8 +26,10 @@ hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
 /** Throw away what waits in the pipes to this rank. */
 void hf_pipes_drain(hf_pipes *pipes);
 
-/** Is the pipe from `port` full (no page is free), or that to it empty? */
-bool hf_pipes_stuck(const hf_pipes *pipes, int port, bool sends);
+/** Add `port` if a kernel waits there: its pipe is full (no page is free), with how many
+ *  packets of `width` bytes, or empty. Nobody counts what went through. */
+void hf_pipes_report(hf_report *report, const hf_pipes *pipes, int port, bool sends,
+                     size_t width);
 
 /** Let kernels that wait at our ports go on: make room for some packets, give some zeros. */
 void hf_pipes_pump(hf_pipes *pipes);

@@ -117,7 +117,7 @@ def test_ptrans_verifies(on_ranks, ranks):
             "b_eff_recv",
             "message < messages",
             "message + 1 < messages",
-            "b_eff_send_0: out 0 full",
+            "b_eff_send_0: out 0 full with 128 packets",
         ),
     ],
     ids=["a packet too few", "a message too few"],
@@ -135,7 +135,7 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
         f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
         "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[20000], "
         "reps=1, loop_upper=8, channel_depth=1)\n"
-        "    try: s.run('b_eff', kernel=path, deadline=3, **small)\n"
+        "    try: s.run('b_eff', kernel=path, deadline=2, **small)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', **small).verified",
         timeout=120,
@@ -144,6 +144,31 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
     lines = answer.stdout.splitlines()
     assert len(lines) == 2
     assert all("deadlock: " in line and report in line for line in lines), lines
+
+
+def test_a_kernel_that_cannot_be_stopped_takes_a_new_session(mpirun, tmp_path):
+    """It waits for one of its own device that has ended: no pipe leads there."""
+    text = (kernels.kernel_dir() / "b_eff_stream.cl").read_text()
+    bad = text.replace("if (message + 1 < messages)", "if (message + 2 < messages)")
+    assert bad != text
+    path = tmp_path / "bad.cl"
+    path.write_text(bad)
+    answer = mpirun(
+        1,
+        "small = dict(sizes=[1], reps=1, loop_upper=4, replications=1)\n"
+        + OPEN
+        + f"    for more in (dict(kernel={str(path)!r}, deadline=1), {{}}):\n"
+        "        try: s.run('b_eff', **small, **more)\n"
+        "        except hf.Error as error: say(error)\n"
+        + OPEN
+        + "    say(s.run('b_eff', **small).verified)",
+    )
+    assert answer.returncode == 0, answer.stderr
+    first, second, third = answer.stdout.splitlines()
+    assert first.endswith("; 1 of them cannot be stopped: open a new session")
+    assert "rank 0 b_eff_send_0" in first
+    assert second.endswith("an earlier run cannot be stopped: open a new session")
+    assert third == "True"
 
 
 def test_a_channel_that_two_kernels_write_is_refused(command, tmp_path):
