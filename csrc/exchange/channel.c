@@ -1,9 +1,9 @@
 /* channel.c - scheme `channel`: kernels send packets to kernels of other ranks.
  *
  * On a board the ports are wires and the host only launches; in Intel's FPGA emulator they
- * are named pipes (pipes.h). On a CPU they are rings
- * (hf_ring.h) in memory that the ranks of a node share: each rank's part holds the rings that
- * its ports receive from, then those of its inner channels.
+ * are named pipes (pipes.h). On a CPU they are rings (hf_ring.h) in memory that the ranks of
+ * a node share: each rank's part holds the rings that its ports receive from, then those of
+ * its inner channels.
  */
 #include <assert.h>
 #include <math.h>
@@ -176,9 +176,8 @@ static hf_status memory_check(const channel *c, const hf_wiring *w) {
 static hf_status connect_check(const channel *c, const hf_wiring *w) {
     const hf_transport *net = c->base.net;
     if (c->stuck)
-        return hf_fail(HF_EDEVICE,
-                       "kernels of an earlier run cannot be stopped: open a "
-                       "new session");
+        return hf_fail(HF_EDEVICE, "kernels of an earlier run cannot be stopped: "
+                                   "open a new session");
     if ((c->pipes || !c->wires) && net->local_size != net->size)
         return hf_fail(
             HF_ENOTSUP,
@@ -369,7 +368,7 @@ static size_t kernels_stop(channel *c, size_t n) {
     do {
         if (c->pipes)
             hf_pipes_pump(c->pipes);
-        double slice = c->pipes ? hf_clock_now() + 1e-3 : end;
+        double slice = c->pipes ? hf_clock_now() + 5e-4 : end;
         if (kernels_poll(c, n, slice, &ended) != HF_OK)
             return ended;
     } while (ended < n && hf_clock_now() < end);
@@ -405,8 +404,7 @@ static hf_status stream_end(channel *c, size_t n, hf_status status) {
         ended = kernels_stop(c, n);
         c->stuck = ended < n;
         if (c->stuck)
-            return hf_fail(status,
-                           "%.400s; %zu of them cannot be stopped: open a new session",
+            return hf_fail(status, "%.400s; %zu cannot be stopped: open a new session",
                            line, n - ended);
         kernels_wait(c, n);
         return hf_fail(status, "%s", line);

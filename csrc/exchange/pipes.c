@@ -35,6 +35,7 @@ enum {
 struct hf_pipes {
     char folder[FOLDER_ROOM];
     int lock, ports;
+    bool gives; /* the last pump did */
     int in[MOST_PORTS], out[MOST_PORTS];
 };
 
@@ -239,16 +240,12 @@ void hf_pipes_report(hf_report *report, const hf_pipes *pipes, int port, bool se
         hf_report_add(report, "%s in %d empty", mark, port);
 }
 
-static void pipe_pump(int pipe) {
-    static const char zeros[4096];
-    pipe_drain(pipe);
-    if (write(pipe, zeros, sizeof zeros) < 0)
-        return; /* another rank filled it: its reader has what it needs */
-}
-
 void hf_pipes_pump(hf_pipes *pipes) {
-    for (int port = 0; port < pipes->ports; port++) {
-        pipe_pump(pipes->in[port]);
-        pipe_pump(pipes->out[port]);
-    }
+    static const char zeros[4096];
+    pipes->gives = !pipes->gives;
+    for (int port = 0; port < pipes->ports; port++)
+        if (!pipes->gives)
+            pipe_drain(pipes->out[port]);
+        else if (write(pipes->in[port], zeros, sizeof zeros) < 0)
+            continue; /* its reader has what it needs */
 }

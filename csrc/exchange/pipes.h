@@ -31,7 +31,8 @@ void hf_pipes_drain(hf_pipes *pipes);
 void hf_pipes_report(hf_report *report, const hf_pipes *pipes, int port, bool sends,
                      size_t width);
 
-/** Let kernels that wait at our ports go on: make room for some packets, give some zeros. */
+/** Let kernels that wait at our ports go on: give some zeros, or make room, by turns.
+ *  Some time must pass between: what is taken away at once no kernel gets. */
 void hf_pipes_pump(hf_pipes *pipes);
 
 #endif
