@@ -61,7 +61,7 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
     hf_transport *net = l->session->net;
     const hf_bench_ops *ops = l->ops;
     hf_status status = l->run->tick ? l->run->tick(l->run->context, NULL) : HF_OK;
-    hf_report mine = {0};
+    hf_sample mine = {0};
     l->laps = (hf_laps){.since = hf_clock_now()};
     if (status == HF_OK && ops->prepare)
         status = ops->prepare(l->state, index, l->sample);
@@ -130,8 +130,8 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
 }
 
 /* The largest of all ranks' reports: a number that every rank knows. */
-static hf_report report_max(const hf_loop *l) {
-    hf_report most = {0};
+static hf_sample report_max(const hf_loop *l) {
+    hf_sample most = {0};
     for (int rank = 0; rank < l->session->net->size; rank++) {
         most.elapsed = fmax(most.elapsed, l->reports[rank].elapsed);
         most.clock_cost = fmax(most.clock_cost, l->reports[rank].clock_cost);

@@ -10,11 +10,11 @@
 enum { HF_MOST_VALUES = 32 };
 
 /* What a rank tells the others after a sample. */
-typedef struct hf_report {
+typedef struct hf_sample {
     double seconds, error, elapsed, clock_cost, parts[HF_MOST_PARTS];
     hf_traffic traffic;
     int status;
-} hf_report;
+} hf_sample;
 
 /* Seconds per step of all samples of a point: [n, ranks], and the slowest's: [n]. */
 typedef struct hf_series {
@@ -41,7 +41,7 @@ typedef struct hf_loop {
     const hf_bench_ops *ops;
     const hf_run *run;
     void *state;
-    hf_report *reports; /* [ranks] */
+    hf_sample *reports; /* [ranks] */
     hf_point *points;
     size_t n_points, reps, max_reps, n_warmup;
     double time_limit, clock_cost;

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpccfpga.result import Result
-from hpccfpga.tables import digits, html_table, lines, scaling
+from hpccfpga.tables import digits, html_table, lines, readable
 
 
 class Point(NamedTuple):
@@ -201,7 +201,7 @@ class Comparison:
             ]
         }
         for name, pair in self.values.items():
-            unit, scale = scaling(self.a.columns[name].unit)
+            unit, scale = readable(self.a.columns[name].unit)
             for letter, values in zip("ab", pair, strict=True):
                 head = f"{name.replace('_', ' ')} {letter}"
                 cells[head, unit] = [digits(v / scale) for v in values]

@@ -12,7 +12,7 @@ import numpy as np
 
 from hpccfpga.formats import replacing
 from hpccfpga.result import Result
-from hpccfpga.tables import scaling
+from hpccfpga.tables import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ def plot(
             continue
         first = results[names.index(name)]
         title = "time per step" if name == "time" else name.replace("_", " ")
-        shown = scaling(first.columns[name].unit)[0].replace("us", "µs")
+        shown = readable(first.columns[name].unit)[0].replace("us", "µs")
         axis.set(
             xlabel=f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]"),
             ylabel=f"{title} [{shown}]".removesuffix(" [1]"),
@@ -203,7 +203,7 @@ def _draw(
 
     `half` is half the width of a point that stands by itself, 0 where lines join them.
     """
-    _, scale = scaling(result.columns[name].unit)
+    _, scale = readable(result.columns[name].unit)
     best = result.shown(name) / scale
     colour, marker = look["color"], look["marker"]
     if result.kind == "published":
@@ -288,7 +288,7 @@ def _draw_part(
     side: str,
 ) -> None:
     """Draw the time of a part, with its name at the end; none where it took no time."""
-    values = np.where(result[name] > 0, result[name], np.nan) / scaling("s")[1]
+    values = np.where(result[name] > 0, result[name], np.nan) / readable("s")[1]
     style = "--" if result.kind == "modelled" else "-"
     _join(axis, at, values, half, style, colour, thin=True)
     axis.annotate(
@@ -309,7 +309,7 @@ def _draw_expected(axis: Axes, result: Result, name: str, colour: str) -> None:
         return
     values = result[f"{rate}_model"]
     if name == rate:
-        values = values / scaling(result.columns[rate].unit)[1]
+        values = values / readable(result.columns[rate].unit)[1]
     else:
         values = values / values[0] / (result["ranks"] / result["ranks"][0])
     _join(axis, result["ranks"], values, 0, "--", colour)
@@ -320,7 +320,7 @@ def _draw_ideal(axes: Sequence[Axes], results: Sequence[Result]) -> None:
     for result in results:
         ranks, rate = result["ranks"], result.rates[0]
         ideal = result.shown(rate)[0] * ranks / ranks[0]
-        ideal = ideal / scaling(result.columns[rate].unit)[1]
+        ideal = ideal / readable(result.columns[rate].unit)[1]
         axes[0].plot(ranks, ideal, color="0.5", lw=1, ls=":", zorder=1)
     axes[1].axhline(1, color="0.5", lw=1, ls=":", zorder=1)
 

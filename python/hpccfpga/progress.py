@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hpccfpga.errors import under_mpi
-from hpccfpga.tables import digits, scaling
+from hpccfpga.tables import digits, readable
 
 Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
@@ -62,7 +62,7 @@ class Progress:
         shown = {}
         for name, value in row.items():
             if name != "verified":
-                unit, scale = scaling(self.units[name])
+                unit, scale = readable(self.units[name])
                 heading = f"{name.replace('_', ' ')} [{unit}]".removesuffix(" [1]")
                 text = value if isinstance(value, str) else digits(value / scale)
                 shown[heading] = text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hpccfpga import formats
-from hpccfpga.tables import digits, html_table, human, lines, scaling
+from hpccfpga.tables import digits, html_table, human, lines, readable
 
 if TYPE_CHECKING:
     import pandas
@@ -438,7 +438,7 @@ class Result:
                 and name not in _NOT_SHOWN
                 and not name.endswith(_NOT_SHOWN_ENDS)
             ):
-                shown, scale = scaling(unit)
+                shown, scale = readable(unit)
                 if formats.dtype(values) == "str":
                     texts = values.tolist()
                 else:

@@ -19,7 +19,7 @@ from hpccfpga.options import COMMON
 from hpccfpga.progress import Callback as Watch
 from hpccfpga.result import Result
 from hpccfpga.session import Session
-from hpccfpga.tables import digits, html_table, lines, scaling
+from hpccfpga.tables import digits, html_table, lines, readable
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -169,7 +169,7 @@ class Suite:
         """Texts below each heading, and a remark to each line."""
         rows, remarks = [], []
         for figure in self.figures:
-            shown, scale = scaling(figure.unit)
+            shown, scale = readable(figure.unit)
             numbers = (figure.per_device, figure.total, figure.model)
             texts = [_text(number / scale) for number in numbers]
             ratio = _text(figure.total / figure.model, 3)

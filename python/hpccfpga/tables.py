@@ -21,14 +21,14 @@ _HUMAN = {
 }
 
 
-def scaling(unit: str) -> tuple[str, float]:
+def readable(unit: str) -> tuple[str, float]:
     """Return the unit that people read, and its size in the SI unit `unit`."""
     return _HUMAN.get(unit, (unit, 1.0))
 
 
 def human(value: float, unit: str) -> str:
     """Text of one quantity given in the SI unit `unit`, in a unit that people read."""
-    shown, scale = scaling(unit)
+    shown, scale = readable(unit)
     return f"{digits(value / scale)} {shown}".removesuffix(" 1")
 
 
