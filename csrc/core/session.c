@@ -33,7 +33,7 @@ hf_status hf_args_new(hf_args **out, const char *bench) {
     return hf_args_make(out, bench, ops->params, hf_session_params);
 }
 
-/* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> the scheme's runtime, "GPU". */
+/* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
 static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
                              const char *text) {
     char runtime[16] = "";
