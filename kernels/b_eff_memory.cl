@@ -5,13 +5,7 @@
  */
 #include "b_eff_payload.h"
 #include "hf_kernel.h"
-
-#ifndef HF_CHANNEL_WIDTH
-#define HF_CHANNEL_WIDTH 32
-#endif
-#if HF_CHANNEL_WIDTH < 8 || (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
-#error "HF_CHANNEL_WIDTH, the bytes per word, must be a power of two and at least 8"
-#endif
+#include "hf_width.h"
 
 /** Write `bytes` bytes of payload. */
 HF_KERNEL b_eff_fill(HF_GLOBAL uchar *HF_RESTRICT message, ulong bytes, uint key,

@@ -11,18 +11,7 @@
  */
 #include "b_eff_payload.h"
 #include "hf_channel.h"
-
-/* Pairs built in; a run takes as many of them as it wants. */
-#ifndef HF_REPLICATIONS
-#if defined(HF_INTEL) || defined(HF_XILINX)
-#define HF_REPLICATIONS 2
-#else
-#define HF_REPLICATIONS 4
-#endif
-#endif
-#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
-#error "HF_REPLICATIONS, the pairs of kernels, must be 1 to 4"
-#endif
+#include "hf_pairs.h"
 
 /** Number of chunk 0 on the wire, and the distance between two. */
 #define B_EFF_MARK 0x9E3779B97F4A7C15ul

@@ -21,13 +21,8 @@
 #define HF_CHANNEL_H
 
 #include "hf_kernel.h"
+#include "hf_width.h"
 
-#ifndef HF_CHANNEL_WIDTH
-#define HF_CHANNEL_WIDTH 32
-#endif
-#if HF_CHANNEL_WIDTH < 8 || (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
-#error "HF_CHANNEL_WIDTH, the bytes per packet, must be a power of two and at least 8"
-#endif
 #define HF_LANES (HF_CHANNEL_WIDTH / 8)
 
 typedef struct hf_packet {

@@ -9,6 +9,7 @@
 #define PTRANS_DATA_H
 
 #include "hf_real.h"
+#include "hf_width.h"
 
 #ifndef HF_BLOCK
 #define HF_BLOCK 512
@@ -18,11 +19,7 @@
 #endif
 
 /* Of pipelines and channels alone, but what is wrong for one shape is so for all. */
-#ifndef HF_CHANNEL_WIDTH
-#define HF_CHANNEL_WIDTH 32
-#endif
-#if HF_CHANNEL_WIDTH < 8 || HF_CHANNEL_WIDTH > 128 || \
-    (HF_CHANNEL_WIDTH & (HF_CHANNEL_WIDTH - 1)) != 0
+#if HF_CHANNEL_WIDTH > 128
 #error "HF_CHANNEL_WIDTH, the bytes per clock cycle, must be a power of two, 8 to 128"
 #endif
 

@@ -6,19 +6,8 @@
  * those which this device wants itself may go from kernel to kernel.
  */
 #include "hf_channel.h"
+#include "hf_pairs.h"
 #include "ptrans_tile.h"
-
-/* Pairs built in; a run takes as many of them as it wants. */
-#ifndef HF_REPLICATIONS
-#if defined(HF_INTEL) || defined(HF_XILINX)
-#define HF_REPLICATIONS 2
-#else
-#define HF_REPLICATIONS 4
-#endif
-#endif
-#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
-#error "HF_REPLICATIONS, the pairs of kernels, must be 1 to 4"
-#endif
 
 typedef union ptrans_packet {
     hf_packet packet;

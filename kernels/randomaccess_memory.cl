@@ -12,18 +12,13 @@
  * may get lost there, too, but not where loops are no pipelines.
  */
 #include "hf_kernel.h"
+#include "randomaccess_sequence.h"
 
 #ifndef HF_REPLICATIONS
 #define HF_REPLICATIONS 1
 #endif
 #if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
 #error "HF_REPLICATIONS, the kernels with a memory bank each, must be 1 to 4"
-#endif
-#ifndef HF_RNG_COUNT_LOG
-#define HF_RNG_COUNT_LOG 5
-#endif
-#if HF_RNG_COUNT_LOG < 0 || HF_RNG_COUNT_LOG > 8
-#error "HF_RNG_COUNT_LOG, log2 of the generators of a kernel, must be 0 to 8"
 #endif
 #ifndef HF_RNG_DISTANCE
 #define HF_RNG_DISTANCE 5
@@ -37,14 +32,8 @@
 #if HF_BUFFER_SIZE_LOG < 0 || HF_BUFFER_SIZE_LOG > 10
 #error "HF_BUFFER_SIZE_LOG, log2 of the updates done together, must be 0 to 10"
 #endif
-#define HF_RNG_COUNT   (1 << HF_RNG_COUNT_LOG)
 #define HF_SLOTS       ((HF_RNG_COUNT - 1) * HF_RNG_DISTANCE + 1)
 #define HF_BUFFER_SIZE (1 << HF_BUFFER_SIZE_LOG)
-
-/** The sequence of HPC Challenge: multiply by x modulo x^64 + x^2 + x + 1 over GF(2). */
-static inline ulong sequence_next(ulong x) {
-    return (x << 1) ^ ((x >> 63) * 7);
-}
 
 /** Apply `steps` numbers of each generator to the `part` words from word `first` of a
  *  table of `words`. starts[i] is the first number of generator i. A slot holds a number
@@ -81,7 +70,7 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
                 if (left[r] > 0 && !(wanted && slot[at])) {
                     slot[at] = wanted ? number[r] : slot[at];
                     done += !wanted;
-                    number[r] = sequence_next(number[r]);
+                    number[r] = randomaccess_next(number[r]);
                     left[r]--;
                 }
             }

@@ -9,14 +9,8 @@
  * one operation of the memory: thousands of them are on the way at any time.
  */
 #include "hf_kernel.h"
+#include "randomaccess_sequence.h"
 
-#ifndef HF_RNG_COUNT_LOG
-#define HF_RNG_COUNT_LOG 5
-#endif
-#if HF_RNG_COUNT_LOG < 0 || HF_RNG_COUNT_LOG > 8
-#error "HF_RNG_COUNT_LOG, log2 of the generators of a work-item, must be 0 to 8"
-#endif
-#define HF_RNG_COUNT (1 << HF_RNG_COUNT_LOG)
 #ifndef HF_BATCH
 #define HF_BATCH 32
 #endif
@@ -24,11 +18,6 @@
 #if 2 * HF_BATCH + HF_RNG_COUNT > HELD || HELD % HF_BATCH != 0
 #error "HF_BATCH, the updates done together, must divide 1024 and be at most 256"
 #endif
-
-/** The sequence of HPC Challenge: multiply by x modulo x^64 + x^2 + x + 1 over GF(2). */
-static inline ulong sequence_next(ulong x) {
-    return (x << 1) ^ ((x >> 63) * 7);
-}
 
 /** Apply `steps` numbers of each of HF_RNG_COUNT generators to the `part` words from word
  *  `first` of a table of `words`. starts[i] is the first number of generator i. */
@@ -49,7 +38,7 @@ HF_KERNEL randomaccess_update_0(HF_GLOBAL ulong *HF_RESTRICT table,
             n += mine;
         }
         for (uint r = 0; r < HF_RNG_COUNT; r++)
-            number[r] = sequence_next(number[r]);
+            number[r] = randomaccess_next(number[r]);
         while (n - done >= 2 * HF_BATCH) {
             for (uint i = 0; i < HF_BATCH; i++) {
                 const ulong x = held[done % HELD + i];
@@ -75,7 +64,7 @@ HF_KERNEL randomaccess_shared(HF_GLOBAL ulong *HF_RESTRICT table,
         const ulong at = (number & (words - 1)) - first;
         if (at < part)
             HF_XOR(table + at, number);
-        number = sequence_next(number);
+        number = randomaccess_next(number);
     }
 }
 HF_HOST_CALL(randomaccess_shared, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, ulong),

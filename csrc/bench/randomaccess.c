@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-enum { UPDATES_PER_WORD = 4, N_ARGS = 6, GENERATORS_PER_GPU_ITEM = 8 };
+enum { N_ARGS = 6, GENERATORS_PER_GPU_ITEM = 8 };
 enum { LAP_VERIFY };
 static const double ALLOWED = 0.01; /* wrong words, by the rules of HPC Challenge */
 

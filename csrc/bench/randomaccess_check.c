@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "randomaccess.h"
+#include "randomaccess_sequence.h"
 
 enum {
     LINE = 8,  /* words of a cache line */
@@ -41,10 +42,6 @@ struct randomaccess_check {
     worker workers[HF_MOST_CORES];
 };
 
-static uint64_t number_next(uint64_t x) {
-    return (x << 1) ^ ((x >> 63) * 7);
-}
-
 /* The bits of k one by one: the number doubles its place when it is squared, and moves on by
  * one. In this field the square of a sum is the sum of the squares, of which bit i's is
  * number 2 i. */
@@ -52,7 +49,7 @@ uint64_t randomaccess_number(uint64_t k) {
     uint64_t squares[64], x = 1;
     for (int i = 0; i < 64; i++) {
         squares[i] = x;
-        x = number_next(number_next(x));
+        x = randomaccess_next(randomaccess_next(x));
     }
     x = 1;
     for (int bit = 63; bit >= 0; bit--) {
@@ -60,7 +57,7 @@ uint64_t randomaccess_number(uint64_t k) {
         for (int i = 0; i < 64; i++)
             if (x >> i & 1)
                 square ^= squares[i];
-        x = k >> bit & 1 ? number_next(square) : square;
+        x = k >> bit & 1 ? randomaccess_next(square) : square;
     }
     return x;
 }
@@ -96,7 +93,7 @@ static void rounds_sort(worker *w, uint64_t rounds) {
             w->end[bin] = end;
         }
         for (int lane = 0; lane < LANES; lane++)
-            w->numbers[lane] = number_next(w->numbers[lane]);
+            w->numbers[lane] = randomaccess_next(w->numbers[lane]);
     }
 }
 
@@ -166,7 +163,7 @@ uint64_t randomaccess_check_run(randomaccess_check *c, const randomaccess_part *
     c->block_shift = 0;
     while (part->count >> c->block_shift > c->n_blocks)
         c->block_shift++;
-    uint64_t each = 4 * part->words / (c->n_workers * LANES), at = 1;
+    uint64_t each = UPDATES_PER_WORD * part->words / (c->n_workers * LANES), at = 1;
     for (size_t i = 0; i < c->n_workers; i++) {
         worker *w = &c->workers[i];
         w->left = each;

@@ -1,0 +1,16 @@
+/* hf_pairs.h - HF_REPLICATIONS, pairs of kernels: a run takes as many as it wants. */
+#ifndef HF_PAIRS_H
+#define HF_PAIRS_H
+
+#ifndef HF_REPLICATIONS
+#if defined(HF_INTEL) || defined(HF_XILINX)
+#define HF_REPLICATIONS 2
+#else
+#define HF_REPLICATIONS 4
+#endif
+#endif
+#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
+#error "HF_REPLICATIONS, the pairs of kernels, must be 1 to 4"
+#endif
+
+#endif
