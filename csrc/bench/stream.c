@@ -24,6 +24,7 @@
 #include "bench.h"
 #include "core/element.h"
 #include "core/error.h"
+#include "core/pages.h"
 #include "core/random.h"
 
 enum {
@@ -213,9 +214,7 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
         HF_TRY(ops->kernel(&s->kernels[bank], env->device, "stream_apply"));
     s->pattern = malloc(s->width * 2 * PERIOD);
     s->expected = malloc(s->width * 2 * PERIOD);
-    void *host = NULL;
-    if (posix_memalign(&host, 4096, s->n * s->width) == 0)
-        s->host = host;
+    s->host = hf_pages_new(s->n * s->width);
     if (!s->host || !s->pattern || !s->expected)
         return hf_fail(HF_ENOMEM, "no host memory for an array of %zu B",
                        s->n * s->width);

@@ -15,6 +15,14 @@ struct timespec hf_clock_after(double seconds) {
     return (struct timespec){whole, (long)(1e9 * (at - (double)whole))};
 }
 
+void hf_clock_condition(pthread_cond_t *out) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(out, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 double hf_clock_cost(void) {
     enum { ROUNDS = 31, READS = 64 };
     double costs[ROUNDS];

@@ -2,6 +2,7 @@
 #ifndef HF_CLOCK_H
 #define HF_CLOCK_H
 
+#include <pthread.h>
 #include <time.h>
 
 /** CLOCK_MONOTONIC [s]. */
@@ -9,6 +10,9 @@ double hf_clock_now(void);
 
 /** The time of CLOCK_MONOTONIC in `seconds` from now. */
 struct timespec hf_clock_after(double seconds);
+
+/** Make a condition for timed waits until such a time. */
+void hf_clock_condition(pthread_cond_t *out);
 
 /** Cost of one reading, the median of many [s]. */
 double hf_clock_cost(void);

@@ -17,11 +17,12 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/pages.h"
 #include "device.h"
 
 extern const hf_device_ops hf_device_host;
 
-enum { MAX_ARGS = 16, PAGE = 4096 };
+enum { MAX_ARGS = 16 };
 
 #define HF_KERNEL(stem) extern const hf_host_kernel hf_kernels_##stem[];
 #include "hf_kernels.inc"
@@ -160,7 +161,7 @@ static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes, int 
     if (bytes > base->info.max_alloc)
         return hf_fail(HF_ENOMEM, "a buffer of %zu B does not fit host memory of %zu B",
                        bytes, base->info.memory);
-    void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    void *memory = hf_pages_new(bytes);
     hf_status status =
         memory ? host_wrap(out, base, memory, bytes)
                : hf_fail(HF_ENOMEM, "no host memory for a buffer of %zu B", bytes);
@@ -239,12 +240,8 @@ static host_task *task_new(const hf_launch *launch) {
     host_task *task = calloc(1, sizeof *task);
     if (!task)
         return NULL;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&task->lock, NULL);
-    pthread_cond_init(&task->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    hf_clock_condition(&task->ended);
     task->kernel = (const hf_host_kernel *)launch->kernel;
     task->items = launch->items ? launch->items : 1;
     assert(launch->n_args <= MAX_ARGS);

@@ -28,12 +28,8 @@ void hf_opencl_kernel_free(hf_kernel *kernel) {
 /* ---- lanes ---- */
 
 void hf_opencl_lanes_open(hf_opencl_device *device) {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&device->lock, NULL);
-    pthread_cond_init(&device->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    hf_clock_condition(&device->ended);
 }
 
 hf_status hf_opencl_lane(hf_opencl_device *device, size_t lane) {

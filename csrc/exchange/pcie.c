@@ -2,13 +2,14 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "core/pages.h"
 #include "exchange.h"
 
 extern const hf_exchange_ops hf_exchange_pcie;
 
 typedef struct pcie {
     hf_exchange base;
-    void *out, *in; /* staging memory, page aligned */
+    void *out, *in; /* staging memory */
     size_t bytes;   /* of each */
 } pcie;
 
@@ -34,8 +35,9 @@ static hf_status pcie_reserve(hf_exchange *base, size_t bytes) {
     if (bytes <= exchange->bytes)
         return HF_OK;
     staging_free(exchange);
-    if (posix_memalign(&exchange->out, 4096, bytes) != 0 ||
-        posix_memalign(&exchange->in, 4096, bytes) != 0) {
+    exchange->out = hf_pages_new(bytes);
+    exchange->in = hf_pages_new(bytes);
+    if (!exchange->out || !exchange->in) {
         staging_free(exchange);
         return hf_fail(HF_ENOMEM, "no host memory for two messages of %zu B", bytes);
     }

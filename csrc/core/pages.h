@@ -1,0 +1,12 @@
+/* pages.h - memory of the host in whole pages, as devices and networks like it. */
+#ifndef HF_PAGES_H
+#define HF_PAGES_H
+
+#include <stddef.h>
+
+enum { HF_PAGE = 4096 }; /* [B] */
+
+/** At least `bytes` bytes from a page's begin on, for `free`; NULL if there are none. */
+void *hf_pages_new(size_t bytes);
+
+#endif
