@@ -15,13 +15,14 @@
 #include "core/error.h"
 #include "exchange.h"
 #include "hf_ring.h"
+#include "links.h"
 #include "pipes.h"
 #include "report.h"
 #include "turns.h"
 
 extern const hf_exchange_ops hf_exchange_channel;
 
-enum { MOST_ARGS = 16, MOST_PORTS = 16, PAGE = sizeof(hf_ring), INNER_DEPTH = 16 };
+enum { MOST_ARGS = 16, PAGE = sizeof(hf_ring), INNER_DEPTH = 16 };
 
 /* Once stopped, a kernel leaves at its next wait. */
 static const double stop_seconds = 5;
@@ -39,7 +40,7 @@ typedef struct channel {
     bool stuck;       /* kernels run on: what they use stays */
     hf_wiring wiring; /* without its links */
     hf_shared *shared;
-    tap out[MOST_PORTS], in[MOST_PORTS], inner[MOST_PORTS];
+    tap out[HF_MOST_PORTS], in[HF_MOST_PORTS], inner[HF_MOST_PORTS];
     size_t n;
     const hf_stream *streams;
     hf_turns *turns;
@@ -128,7 +129,7 @@ static void rings_abort(const channel *c) {
 
 static void rings_free(channel *c) {
     const hf_device_ops *ops = c->base.device->ops;
-    for (size_t i = 0; !c->stuck && i < MOST_PORTS; i++) {
+    for (size_t i = 0; !c->stuck && i < HF_MOST_PORTS; i++) {
         ops->free(c->out[i].buffer);
         ops->free(c->in[i].buffer);
         ops->free(c->inner[i].buffer);
@@ -189,7 +190,7 @@ static hf_status connect_check(const channel *c, const hf_wiring *w) {
 
 static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
     channel *c = (channel *)base;
-    assert(wiring->ports <= MOST_PORTS && wiring->inner <= MOST_PORTS);
+    assert(wiring->ports <= HF_MOST_PORTS && wiring->inner <= HF_MOST_PORTS);
     HF_TRY(hf_agree(base->net, connect_check(c, wiring)));
     c->wiring = *wiring;
     c->wiring.links = NULL;

@@ -52,7 +52,8 @@ static hf_status link_check(size_t n, const hf_link *links, const hf_link *link)
     return HF_OK;
 }
 
-hf_status hf_links_check(size_t n, const hf_link *links, int ranks, int ports) {
+/* Ends exist; each port sends once and receives once, from where it sends to. */
+static hf_status links_check(size_t n, const hf_link *links, int ranks, int ports) {
     for (size_t i = 0; i < n; i++) {
         HF_TRY(end_check(links[i].from, links[i].out, ranks, ports));
         HF_TRY(end_check(links[i].to, links[i].in, ranks, ports));
@@ -195,7 +196,7 @@ hf_status hf_links_make(hf_link **links, size_t *n, const char *topology, int ra
         return hf_fail(HF_ENOMEM, "no memory for %zu links", room);
     hf_status status = links_fill(made, &count, topology, &s);
     if (status == HF_OK)
-        status = hf_links_check(count, made, ranks, ports);
+        status = links_check(count, made, ranks, ports);
     if (status != HF_OK) {
         free(made);
         return status;

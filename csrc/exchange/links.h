@@ -4,8 +4,7 @@
 
 #include "hf.h"
 
-/** Ends exist; each port sends once and receives once, from where it sends to. */
-hf_status hf_links_check(size_t n, const hf_link *links, int ranks, int ports);
+enum { HF_MOST_PORTS = 16 }; /* of a rank */
 
 /** The link that ends at port `in` of rank `to`, or that starts at `out` of `from`; NULL
  *  if there is none. */

@@ -24,19 +24,13 @@
 #define PARENT "/tmp"
 #define PREFIX "hpccfpga-pipes-"
 
-enum {
-    MOST_PORTS = 16,
-    FOLDER_ROOM = 64,
-    PATH_ROOM = 400,
-    MOST_BYTES = 1 << 20,
-    MOST_TRIES = 100
-};
+enum { FOLDER_ROOM = 64, PATH_ROOM = 400, MOST_BYTES = 1 << 20, MOST_TRIES = 100 };
 
 struct hf_pipes {
     char folder[FOLDER_ROOM];
     int lock, ports;
     bool gives; /* the last pump did */
-    int in[MOST_PORTS], out[MOST_PORTS];
+    int in[HF_MOST_PORTS], out[HF_MOST_PORTS];
 };
 
 /* A folder of our own user's, or -1: everybody writes in PARENT. */
@@ -124,7 +118,7 @@ hf_status hf_pipes_open(hf_pipes **out) {
     hf_pipes *pipes = calloc(1, sizeof *pipes);
     if (!pipes)
         return hf_fail(HF_ENOMEM, "no memory for pipes");
-    for (int i = 0; i < MOST_PORTS; i++)
+    for (int i = 0; i < HF_MOST_PORTS; i++)
         pipes->in[i] = pipes->out[i] = -1;
     pipes->lock = -1;
     for (int i = 0; i < MOST_TRIES && pipes->lock < 0; i++)
@@ -141,7 +135,7 @@ hf_status hf_pipes_open(hf_pipes **out) {
 }
 
 static void ends_close(hf_pipes *pipes) {
-    for (int port = 0; port < MOST_PORTS; port++) {
+    for (int port = 0; port < HF_MOST_PORTS; port++) {
         if (pipes->in[port] >= 0)
             close(pipes->in[port]);
         if (pipes->out[port] >= 0)
