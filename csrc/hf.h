@@ -10,7 +10,7 @@
 /* ---- sessions: a device, an exchange scheme and a transport, held open ---- */
 
 typedef struct hf_session hf_session;
-typedef struct hf_args hf_args;     /* core/param.h */
+typedef struct hf_args hf_args;     /* values of parameters: core/param.h */
 typedef struct hf_result hf_result; /* core/result.h */
 
 /** All-zero is a valid default: the scheme's own device, one rank, no MPI. */
@@ -60,9 +60,12 @@ typedef struct hf_run {
     void *context;
 } hf_run;
 
-/** Collective over the communicator. */
+/** Open a device on every rank of the communicator; what fails on one, fails on all.
+ *  Collective. */
 hf_status hf_session_open(hf_session **out, const hf_options *options);
+/** Release everything `open` took. Accepts NULL, never fails. Collective. */
 void hf_session_close(hf_session *session);
+/** What `open` found; not collective. */
 hf_facts hf_session_facts(const hf_session *session);
 /** Stem of the kernel file that `bench` needs here, e.g. "b_eff_memory"; "" if none.
  *  `shape` is "pipeline", "ndrange", or "auto": what suits the device. */

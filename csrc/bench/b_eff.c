@@ -81,8 +81,8 @@ hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t mo
         return HF_OK;
     return hf_fail(
         HF_ENOMEM,
-        "sizes: %zu messages of %zu B do not fit \"%s\"; the largest size is %zu "
-        "B",
+        "sizes: %zu messages of %zu B do not fit \"%s\"; the largest size is "
+        "%zu B",
         n, largest, info->name, most);
 }
 
@@ -109,7 +109,7 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
     s->env = *env;
     s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
-    size_t largest = (size_t)hf_sweep_largest(&s->sweep);
+    size_t largest = (size_t)hf_args_largest(args, "sizes");
     return env->exchange->ops->kernel_routed ? b_eff_pairs_take(s, args, largest)
                                              : memory_take(s, largest);
 }

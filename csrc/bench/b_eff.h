@@ -46,9 +46,6 @@ uint32_t b_eff_key(const b_eff *s, size_t point);
 /* Do `n` messages of up to `largest` bytes fit the device, where those of `most` do? */
 hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t most);
 
-/* Chunks of a message: two packets each. */
-size_t b_eff_chunk_count(const b_eff *s, size_t bytes);
-
 /* The parts of `setup`, `connect`, `prepare`, `verify` and `teardown` where kernels send and
  * receive. */
 hf_status b_eff_pairs_take(b_eff *s, const hf_args *args, size_t largest);

@@ -7,13 +7,8 @@
 #include "b_eff_payload.h"
 #include "core/error.h"
 
-size_t b_eff_chunk_count(const b_eff *s, size_t bytes) {
-    size_t chunk = 2 * s->sweep.channel_width;
-    return (bytes + chunk - 1) / chunk;
-}
-
 static size_t last_bytes(const b_eff *s, size_t bytes) {
-    return (b_eff_chunk_count(s, bytes) + 1) * 2 * s->sweep.channel_width;
+    return (hf_sweep_chunks(&s->sweep, bytes) + 1) * 2 * s->sweep.channel_width;
 }
 
 /* The longest message whose last copies fit the device. */
@@ -100,7 +95,7 @@ static uint64_t port_stamp(const b_eff *s, int rank, int port) {
 
 hf_status b_eff_pairs_prepare(b_eff *s, size_t point) {
     hf_exchange *exchange = s->env.exchange;
-    s->chunks = b_eff_chunk_count(s, (size_t)s->sweep.sizes[point]);
+    s->chunks = hf_sweep_chunks(&s->sweep, (size_t)s->sweep.sizes[point]);
     s->key = b_eff_key(s, point);
     for (int i = 0; i < (int)s->n_pairs; i++)
         for (int k = 0; k < 2; k++)

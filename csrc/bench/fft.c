@@ -2,10 +2,10 @@
  *
  * A sample is two steps: the input is transformed forward into a second block, and that one
  * back into a third, which must be the input times the size. Over kernel-routed schemes the
- * second one is part of the verification: kernels are prepared outside of steps. Besides, every transform of
- * the second block is compared at a few random frequencies with the sum that defines
- * it, in double precision: the input is one row of values times a factor for each
- * transform (fft_input.h), so that one sum per frequency serves the whole batch.
+ * second one is part of the verification: kernels are prepared outside of steps. Besides,
+ * every transform of the second block is compared at a few random frequencies with the sum
+ * that defines it, in double precision: the input is one row of values times a factor for
+ * each transform (fft_input.h), so that one sum per frequency serves the whole batch.
  */
 #include <float.h>
 #include <math.h>
@@ -17,8 +17,6 @@
 #include "core/random.h"
 #include "core/stats.h"
 #include "fft_input.h"
-
-extern const hf_bench_ops hf_bench_fft;
 
 enum {
     N_BLOCKS = 3,

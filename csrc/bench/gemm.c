@@ -13,8 +13,6 @@
 #include "core/error.h"
 #include "core/random.h"
 
-extern const hf_bench_ops hf_bench_gemm;
-
 enum {
     MOST_REPLICATIONS = HF_LANES_MOST,
     N_MULTIPLY_ARGS = 9,
@@ -58,7 +56,6 @@ static const hf_param params[] = {
 static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
-static const hf_quantity figures[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 
 /* ---- set-up ---- */
 
@@ -131,10 +128,7 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     s->block_size = (size_t)hf_args_number(args, "block_size");
     s->replications = (size_t)hf_args_number(args, "replications");
     s->type = hf_element_of(args);
-    double largest = 0;
-    for (size_t i = 0; i < s->n_points; i++)
-        largest = fmax(largest, s->sizes[i]);
-    size_t n = (size_t)largest;
+    size_t n = (size_t)hf_args_largest(args, "sizes");
     if (env->ndrange && s->replications > 1)
         return hf_fail(HF_EARG,
                        "replications: %zu, but one launch of the ndrange kernels fills "
@@ -306,7 +300,7 @@ const hf_bench_ops hf_bench_gemm = {
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
-    .figures = figures,
+    .figures = metrics,
     .setup = gemm_setup,
     .label = gemm_label,
     .inner = gemm_inner,

@@ -21,10 +21,10 @@
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
 enum {
-    STRIP = 32,
-    GPU_GROUP = 256
-};                           /* of ptrans_ndrange.cl: rows, and work-items on them */
-enum { LEAST_ITEMS = 1024 }; /* that fill and check where loops are no pipelines */
+    STRIP = 32,         /* rows that a work-group of ptrans_ndrange.cl writes */
+    GPU_GROUP = 256,    /* its work-items */
+    LEAST_ITEMS = 1024, /* that fill and check where loops are no pipelines */
+};
 enum { LAP_KERNEL = HF_LAP_EXCHANGE + 1, LAP_VERIFY };
 
 static const hf_param params[] = {
@@ -37,8 +37,7 @@ static const hf_param params[] = {
      0, 0, HF_TEXT},
     {"distribution",
      "of the blocks: pq, block-cyclic on the grid; or diagonal, such that each rank "
-     "has "
-     "one partner",
+     "has one partner",
      "pq", "pq|diagonal", NULL, 0, 0, HF_TEXT},
     {"replications", "kernels, or pairs of kernels, that share a device's blocks", "1",
      NULL, NULL, 1, PTRANS_MOST, HF_INT},
@@ -49,8 +48,7 @@ static const hf_param params[] = {
     {"bank_a",
      "memory bank of A, one number or one for each replication; -1: the runtime's "
      "choice. Default where a bitstream's manifest tells the banks of its board: a "
-     "bank "
-     "for each replication",
+     "bank for each replication",
      "-1", NULL, NULL, -1, 255, HF_INTS},
     {"bank_b", "memory bank of B", "-1", NULL, NULL, -1, 255, HF_INTS},
     {"bank_c", "memory bank of C", "-1", NULL, NULL, -1, 255, HF_INTS},
@@ -67,8 +65,6 @@ static const hf_quantity parts[] = {
     {0},
 };
 static const hf_quantity metrics[] = {
-    {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
-static const hf_quantity figures[] = {
     {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
 
 bool ptrans_kernel_routed(const ptrans *s) {
@@ -94,10 +90,7 @@ static bool width_fits(const ptrans *s, size_t width) {
     return bytes <= hf_device_room(info, buffers * s->replications);
 }
 
-static hf_status memory_check(const ptrans *s) {
-    double largest = 0;
-    for (size_t i = 0; i < s->n_layouts; i++)
-        largest = fmax(largest, s->sizes[i]);
+static hf_status memory_check(const ptrans *s, double largest) {
     if (width_fits(s, width_of(s, largest)))
         return HF_OK;
     size_t width = 0;
@@ -203,7 +196,7 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     HF_TRY(ptrans_grid_make(&s->grid, grid, env->size));
     s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
     HF_TRY(ptrans_links_take(s, strcmp(grid, "auto") != 0));
-    HF_TRY(memory_check(s));
+    HF_TRY(memory_check(s, hf_args_largest(args, "sizes")));
     HF_TRY(layouts_take(s));
     size_t items = env->device->info.items;
     s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
@@ -438,7 +431,7 @@ const hf_bench_ops hf_bench_ptrans = {
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
-    .figures = figures,
+    .figures = metrics,
     .setup = ptrans_setup,
     .connect = ptrans_connect,
     .label = ptrans_label,

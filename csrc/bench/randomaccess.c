@@ -55,7 +55,6 @@ static const hf_param params[] = {
 static const hf_quantity labels[] = {{"words", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"updates", "1/s", HF_F64, NULL}, {0}};
 static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
-static const hf_quantity figures[] = {{"updates", "1/s", HF_F64, NULL}, {0}};
 
 static bool is_power_of_two(uint64_t n) {
     return n > 0 && (n & (n - 1)) == 0;
@@ -122,10 +121,7 @@ static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_e
     s->env = *env;
     HF_TRY(params_take(s, args));
     *n_points = s->n_sizes;
-    uint64_t largest = 0;
-    for (size_t i = 0; i < s->n_sizes; i++)
-        largest = (uint64_t)s->sizes[i] > largest ? (uint64_t)s->sizes[i] : largest;
-    uint64_t words = largest / (uint64_t)env->size;
+    uint64_t words = (uint64_t)hf_args_largest(args, "sizes") / (uint64_t)env->size;
     for (size_t i = 0; i < s->n_tables; i++) {
         char name[48] = "randomaccess_shared";
         if (!s->shared)
@@ -297,7 +293,7 @@ const hf_bench_ops hf_bench_randomaccess = {
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
-    .figures = figures,
+    .figures = metrics,
     .setup = randomaccess_setup,
     .label = randomaccess_label,
     .inner = randomaccess_inner,

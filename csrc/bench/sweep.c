@@ -1,8 +1,6 @@
 /* sweep.c - message sizes, and the published rule for the steps of a sample. */
 #include "sweep.h"
 
-#include <math.h>
-
 hf_sweep hf_sweep_of(const hf_args *args) {
     hf_sweep sweep = {
         .timer = hf_args_chosen(args, "loop", "timer"),
@@ -14,11 +12,9 @@ hf_sweep hf_sweep_of(const hf_args *args) {
     return sweep;
 }
 
-double hf_sweep_largest(const hf_sweep *sweep) {
-    double largest = 0;
-    for (size_t i = 0; i < sweep->n; i++)
-        largest = fmax(largest, sweep->sizes[i]);
-    return largest;
+size_t hf_sweep_chunks(const hf_sweep *sweep, size_t bytes) {
+    size_t chunk = 2 * sweep->channel_width;
+    return (bytes + chunk - 1) / chunk;
 }
 
 size_t hf_sweep_smallest(const hf_sweep *sweep) {
@@ -31,8 +27,7 @@ size_t hf_sweep_smallest(const hf_sweep *sweep) {
 size_t hf_sweep_inner(const hf_sweep *sweep, size_t point) {
     if (sweep->timer)
         return 0;
-    size_t chunk = 2 * sweep->channel_width;
-    size_t chunks = ((size_t)sweep->sizes[point] + chunk - 1) / chunk;
+    size_t chunks = hf_sweep_chunks(sweep, (size_t)sweep->sizes[point]);
     size_t steps = sweep->loop_upper / chunks;
     if (steps < sweep->loop_lower)
         steps = sweep->loop_lower;

@@ -28,7 +28,8 @@ typedef struct hf_sweep {
 } hf_sweep;
 
 hf_sweep hf_sweep_of(const hf_args *args);
-double hf_sweep_largest(const hf_sweep *sweep);
+/** Chunks of a message: two packets each. */
+size_t hf_sweep_chunks(const hf_sweep *sweep, size_t bytes);
 /** Index of the smallest size. */
 size_t hf_sweep_smallest(const hf_sweep *sweep);
 /** Steps of a sample at a size; 0 leaves them to the session's timer floor. */

@@ -4,12 +4,13 @@
 
 #include "bench.h"
 #include "core/error.h"
+#include "core/pages.h"
 #include "sweep.h"
 
 typedef struct transfer {
     hf_env env;
     hf_buffer *block;
-    unsigned char *sent, *got; /* host memory, page aligned */
+    unsigned char *sent, *got; /* on the host */
     hf_sweep sweep;
     bool reads;
 } transfer;
@@ -25,11 +26,6 @@ static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
 static const hf_quantity figures[] = {{"latency", "s", HF_F64, NULL}, {0}};
 
-static void *host_block(size_t bytes) {
-    void *block;
-    return posix_memalign(&block, 4096, bytes) == 0 ? block : NULL;
-}
-
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
                                 size_t *n_points) {
     transfer *s = state;
@@ -37,10 +33,10 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     s->reads = hf_args_chosen(args, "part", "read");
     s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
-    size_t bytes = (size_t)hf_sweep_largest(&s->sweep);
+    size_t bytes = (size_t)hf_args_largest(args, "sizes");
     HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes, HF_ANY_BANK));
-    s->sent = host_block(bytes);
-    s->got = host_block(bytes);
+    s->sent = hf_pages_new(bytes);
+    s->got = hf_pages_new(bytes);
     return s->sent && s->got
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no host memory for two blocks of %zu B", bytes);

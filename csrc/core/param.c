@@ -219,6 +219,15 @@ const double *hf_args_list(const hf_args *args, const char *name, size_t *n) {
     return v->numbers;
 }
 
+double hf_args_largest(const hf_args *args, const char *name) {
+    size_t n;
+    const double *list = hf_args_list(args, name, &n);
+    double largest = list[0];
+    for (size_t i = 1; i < n; i++)
+        largest = list[i] > largest ? list[i] : largest;
+    return largest;
+}
+
 const char *hf_args_word(const hf_args *args, const char *name) {
     const value *v = args_find(args, name);
     assert(v && v->text);

@@ -17,9 +17,6 @@ typedef struct hf_param {
     hf_kind kind;
 } hf_param;
 
-/** Values of a benchmark's and the session's parameters. */
-typedef struct hf_args hf_args;
-
 /** Defaults for benchmark `bench`; free with hf_args_free. */
 hf_status hf_args_new(hf_args **out, const char *bench);
 void hf_args_free(hf_args *args);
@@ -47,6 +44,8 @@ uint64_t hf_args_digest(const hf_args *args, size_t index);
 /** Values of a parameter that the tables are known to hold. */
 double hf_args_number(const hf_args *args, const char *name);
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n);
+/** The largest of a list. */
+double hf_args_largest(const hf_args *args, const char *name);
 const char *hf_args_word(const hf_args *args, const char *name);
 bool hf_args_chosen(const hf_args *args, const char *name, const char *choice);
 

@@ -13,8 +13,6 @@ typedef struct hf_column {
     hf_dtype dtype;
 } hf_column;
 
-typedef struct hf_result hf_result;
-
 const hf_column *hf_result_column(const hf_result *result, size_t index);
 /** Entry `index` of the summary: false past the end. NaN stands for "no value". */
 bool hf_result_summary(const hf_result *result, size_t index, const char **name,

@@ -5,8 +5,6 @@
  */
 #include "model.h"
 
-extern const hf_model_ops hf_model_b_eff;
-
 static const hf_term time_and_bandwidth[] = {
     HF_TERM("time", "s", "one step of the slowest rank"),
     HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),

@@ -5,8 +5,6 @@
  */
 #include "model.h"
 
-extern const hf_model_ops hf_model_fft;
-
 static const hf_term inputs[] = {
     {"transform_size", "1", "points N of a transform, a power of two", NULL, 4096},
     HF_TERM("ranks", "1", "boards, each with transforms of its own"),
@@ -38,16 +36,13 @@ static const hf_term summary_outputs[] = {
     HF_TERM("flops", "FLOP/s", "of the largest rate"), {0}};
 
 static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    out[0][0] = in[0][0];
-    for (size_t i = 1; i < n; i++)
-        out[0][0] = fmax(out[0][0], in[0][i]);
+    out[0][0] = hf_model_largest(n, in[0]);
 }
 
 static const hf_formula formulas[] = {
     {"device",
      "5 LOG r 8 min(f_k, f_m): a transform's points pass a pipeline 8 per cycle; "
-     "counts "
-     "5 N log2(N) operations of every transform of all boards",
+     "counts 5 N log2(N) operations of every transform of all boards",
      inputs, outputs, false, device_eval},
     {"summary", "the largest rate of all sizes", summary_inputs, summary_outputs, true,
      summary_eval},

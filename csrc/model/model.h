@@ -19,10 +19,10 @@ typedef struct hf_term {
     { name, unit, summary, NULL, NAN }
 
 /** One equation. It is named after an exchange scheme, or "device" where none matters;
- *  "<scheme> calibrated" takes curves of a calibration in place of a board's data, and
- *  "summary" and "<scheme> summary" make figures of all points. Inputs come as
- *  arrays of length n; `reduce` gives one value per output, otherwise outputs have
- *  length n. */
+ *  "<scheme> calibrated" takes curves of a calibration in place of a board's data,
+ *  "<scheme> fitted" makes an equation's constants of measured times, and "summary" and
+ *  "<scheme> summary" make figures of all points. Inputs come as arrays of length n;
+ *  `reduce` gives one value per output, otherwise outputs have length n. */
 typedef struct hf_formula {
     const char *name;    /**< e.g. "channel" */
     const char *summary; /**< what it counts, and its source */
@@ -35,6 +35,14 @@ typedef struct hf_model_ops {
     const char *name, *summary;
     const hf_formula *formulas; /**< ends with name == NULL */
 } hf_model_ops;
+
+/** The largest of `n` values: of all points, for a summary. */
+static inline double hf_model_largest(size_t n, const double *values) {
+    double largest = values[0];
+    for (size_t i = 1; i < n; i++)
+        largest = fmax(largest, values[i]);
+    return largest;
+}
 
 /** Model `name`; on HF_ENOENT the message lists the known ones. */
 hf_status hf_model_find(const hf_model_ops **out, const char *name);

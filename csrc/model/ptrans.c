@@ -7,8 +7,6 @@
  */
 #include "model.h"
 
-extern const hf_model_ops hf_model_ptrans;
-
 /* What n^2 additions in `time` are, A and B read, C written once. */
 static void rates_fill(double size, double value_bytes, double time, double *flops,
                        double *bandwidth) {
@@ -141,11 +139,8 @@ static const hf_term rates[] = {
 };
 
 static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    for (size_t rate = 0; rate < 2; rate++) {
-        out[rate][0] = in[rate][0];
-        for (size_t i = 1; i < n; i++)
-            out[rate][0] = fmax(out[rate][0], in[rate][i]);
-    }
+    for (size_t rate = 0; rate < 2; rate++)
+        out[rate][0] = hf_model_largest(n, in[rate]);
 }
 
 static const hf_formula formulas[] = {
@@ -155,8 +150,7 @@ static const hf_formula formulas[] = {
      channel_inputs, channel_outputs, false, channel_eval},
     {"pcie",
      "Eq. 5 with the clock dividing: read, MPI, write and three pipelines one after "
-     "the "
-     "other; counts n^2 additions",
+     "the other; counts n^2 additions",
      pcie_inputs, parted_outputs, false, pcie_eval},
     {"host", "MPI, then three passes through the memory; counts n^2 additions",
      host_inputs, parted_outputs, false, host_eval},

@@ -6,8 +6,6 @@
  */
 #include "model.h"
 
-extern const hf_model_ops hf_model_randomaccess;
-
 static const hf_term inputs[] = {
     HF_TERM("words", "1", "words of the whole table"),
     HF_TERM("ranks", "1", "devices that share the table"),
