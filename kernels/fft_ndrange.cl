@@ -163,14 +163,14 @@ static inline void cross(points *a, points *b) {
 #define ORDER \
     { 0, 1, 4, 5, 2, 3, 6, 7 }
 
-static inline points numbers_load(__global const float *from, float sign) {
+static inline points numbers_load(HF_GLOBAL const float *from, float sign) {
     const lanes low = LOAD(from), high = LOAD(from + 8);
     const points x = {PICK(low, high, 0, 2, 8, 10, 4, 6, 12, 14),
                       PICK(low, high, 1, 3, 9, 11, 5, 7, 13, 15) * sign};
     return x;
 }
 
-static inline void numbers_store(points x, __global float *to, float sign) {
+static inline void numbers_store(points x, HF_GLOBAL float *to, float sign) {
     const lanes im = x.im * sign;
     STORE(PICK(x.re, im, 0, 8, 1, 9, 4, 12, 5, 13), to);
     STORE(PICK(x.re, im, 2, 10, 3, 11, 6, 14, 7, 15), to + 8);
@@ -195,7 +195,7 @@ static inline void halves_swapped(lanes *a, lanes *b) {
 }
 
 /** Rows k .. k + 7 of 8 columns become parts of 8 rows, `stride` apart, both in ORDER. */
-static inline void transposed(__global float *to, uint stride, lanes a, lanes b,
+static inline void transposed(HF_GLOBAL float *to, uint stride, lanes a, lanes b,
                               lanes c, lanes d, lanes e, lanes f, lanes g, lanes h) {
     unpacked(&a, &b);
     unpacked(&c, &d);
@@ -226,7 +226,7 @@ static inline void transposed(__global float *to, uint stride, lanes a, lanes b,
         TILE_PART(k + 6, part), TILE_PART(k + 7, part)
 
 /** The transforms of the columns, to rows of `y`. */
-static inline void columns_store(NEAR const points *tile, __global float *y) {
+static inline void columns_store(NEAR const points *tile, HF_GLOBAL float *y) {
     for (uint k = 0; k < N1; k += 8) {
         transposed(y + 2 * k, 2 * N1, TILE_ROWS(k, re));
         transposed(y + 2 * k + 8, 2 * N1, TILE_ROWS(k, im));
@@ -237,17 +237,17 @@ static inline void columns_store(NEAR const points *tile, __global float *y) {
 #define ORDER \
     { 0 }
 
-static inline points numbers_load(__global const float *from, float sign) {
+static inline points numbers_load(HF_GLOBAL const float *from, float sign) {
     const points x = {from[0], from[1] * sign};
     return x;
 }
 
-static inline void numbers_store(points x, __global float *to, float sign) {
+static inline void numbers_store(points x, HF_GLOBAL float *to, float sign) {
     to[0] = x.re;
     to[1] = x.im * sign;
 }
 
-static inline void columns_store(NEAR const points *tile, __global float *y) {
+static inline void columns_store(NEAR const points *tile, HF_GLOBAL float *y) {
     for (uint at = ITEM; at < N1 * TILE; at += ITEMS)
         numbers_store(tile[PLACE(LOG1, FIRST1, at % N1) * TILE + at / N1], y + 2 * at,
                       1);
@@ -255,8 +255,8 @@ static inline void columns_store(NEAR const points *tile, __global float *y) {
 #endif
 
 /** Lanes as columns_store left them, times as many of `twiddles`. */
-static inline points lanes_load(__global const float *from,
-                                __global const float *twiddles) {
+static inline points lanes_load(HF_GLOBAL const float *from,
+                                HF_GLOBAL const float *twiddles) {
     const lanes re = LOAD(from), im = LOAD(from + FFT_LANES);
     const lanes c = LOAD(twiddles), s = LOAD(twiddles + FFT_LANES);
     const points x = {re * c - im * s, re * s + im * c};
@@ -266,7 +266,7 @@ static inline points lanes_load(__global const float *from,
 /* ---- the two steps ---- */
 
 /** The pass of radix 8 in the middle of three, in place. */
-static inline void middle_pass(NEAR points *tile, __global const fft_complex *roots,
+static inline void middle_pass(NEAR points *tile, HF_GLOBAL const fft_complex *roots,
                                int size) {
     for (uint t = ITEM; t < size / 8 * TILE; t += ITEMS) {
         const uint q = t / TILE % 8;
@@ -280,12 +280,12 @@ static inline void middle_pass(NEAR points *tile, __global const fft_complex *ro
 }
 
 /** Columns from `x`, transform them, and store them as rows of `y`. */
-static inline void columns_transform(NEAR points *tile, __global const float *x,
-                                     __global float *y,
-                                     __global const fft_complex *roots, float sign) {
+static inline void columns_transform(NEAR points *tile, HF_GLOBAL const float *x,
+                                     HF_GLOBAL float *y,
+                                     HF_GLOBAL const fft_complex *roots, float sign) {
     for (uint t = ITEM; t < REST1 * TILE; t += ITEMS) {
         const uint q = t / TILE;
-        __global const float *from = x + 2 * (q * N2 + t % TILE);
+        HF_GLOBAL const float *from = x + 2 * (q * N2 + t % TILE);
         NEAR points *to = tile + t;
 #define TAKE(p)   numbers_load(from + 2 * N2 * REST1 * p, sign)
 #define PUT(p, x) to[REST1 * p * TILE] = turned(x, roots[p * q * (N2 / N1)])
@@ -312,9 +312,9 @@ static inline void columns_transform(NEAR points *tile, __global const float *x,
 }
 
 /** Columns of `y` times `twiddles`, transformed in place. */
-static inline void rows_transform(NEAR points *tile, __global float *y,
-                                  __global const float *twiddles,
-                                  __global const fft_complex *roots, float sign) {
+static inline void rows_transform(NEAR points *tile, HF_GLOBAL float *y,
+                                  HF_GLOBAL const float *twiddles,
+                                  HF_GLOBAL const fft_complex *roots, float sign) {
     for (uint t = ITEM; t < REST2 * TILE; t += ITEMS) {
         const uint q = t / TILE, at = 2 * (q * N1 + t % TILE);
         NEAR points *to = tile + t;
@@ -333,7 +333,7 @@ static inline void rows_transform(NEAR points *tile, __global float *y,
     for (uint t = ITEM; t < N2 / 8 * TILE; t += ITEMS) {
         const uint g = t / TILE, k = LOG2 > 6 ? g / 8 + g % 8 * FIRST2 : g;
         NEAR points *at = tile + g * 8 * TILE + t % TILE;
-        __global float *to = y + 2 * (k * N1 + t % TILE);
+        HF_GLOBAL float *to = y + 2 * (k * N1 + t % TILE);
 #define TAKE(p)   at[p * TILE]
 #define PUT(p, x) numbers_store(x, to + 2 * N1 * (N2 / 8) * p, sign)
         PASS_8(TAKE, PUT)
@@ -345,14 +345,15 @@ static inline void rows_transform(NEAR points *tile, __global float *y,
 
 /** Transform `batch` times FFT_SIZE points: y[k] = sum of x[j] exp(-sign 2 pi i j k / size),
  *  sign 1 forward and -1 inverse. `twiddles` is what `fft_twiddles` wrote. */
-HF_KERNEL fft_transform(__global const float *restrict in, __global float *restrict out,
-                        __global const float *restrict twiddles, uint batch,
+HF_KERNEL fft_transform(HF_GLOBAL const float *HF_RESTRICT in,
+                        HF_GLOBAL float *HF_RESTRICT out,
+                        HF_GLOBAL const float *HF_RESTRICT twiddles, uint batch,
                         float sign) {
-    __global const fft_complex *roots = (__global const fft_complex *)twiddles + N;
+    HF_GLOBAL const fft_complex *roots = (HF_GLOBAL const fft_complex *)twiddles + N;
     NEAR points tile[N2 * TILE];
     for (uint b = get_group_id(0); b < batch; b += get_num_groups(0)) {
-        __global const float *x = in + (ulong)b * 2 * N;
-        __global float *y = out + (ulong)b * 2 * N;
+        HF_GLOBAL const float *x = in + (ulong)b * 2 * N;
+        HF_GLOBAL float *y = out + (ulong)b * 2 * N;
         for (uint c = 0; c < N2; c += TILE * FFT_LANES)
             columns_transform(tile, x + 2 * c, y + 2 * c * N1, roots, sign);
         ALL_DONE(CLK_GLOBAL_MEM_FENCE)
@@ -363,10 +364,10 @@ HF_KERNEL fft_transform(__global const float *restrict in, __global float *restr
 
 /** Put the roots exp(-2 pi i k / size) in the order of the multiplication between the two
  *  steps: row j, column k the power j k, as lanes; and after them those of N2. */
-HF_KERNEL fft_twiddles(__global const fft_complex *restrict roots,
-                       __global fft_complex *restrict twiddles) {
+HF_KERNEL fft_twiddles(HF_GLOBAL const fft_complex *HF_RESTRICT roots,
+                       HF_GLOBAL fft_complex *HF_RESTRICT twiddles) {
     const uint order[FFT_LANES] = ORDER;
-    __global float *to = (__global float *)twiddles;
+    HF_GLOBAL float *to = (HF_GLOBAL float *)twiddles;
     for (uint at = HF_ITEM; at < N; at += HF_ITEMS) {
         const uint j = at / N1, k = at % N1, lane = order[k % FFT_LANES];
         const fft_complex root = roots[j * k % N];

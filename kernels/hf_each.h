@@ -1,5 +1,7 @@
-/* hf_each.h - a macro for each of up to ten things in brackets: HF_EACH(F, (a, b), (c, d)) is
-   F(a, b), F(c, d). */
+/* hf_each.h - a macro for each of up to ten things in brackets.
+ *
+ * HF_EACH(F, (a, b), (c, d)) is F(a, b), F(c, d).
+ */
 #ifndef HF_EACH_H
 #define HF_EACH_H
 

@@ -54,7 +54,7 @@ def test_kernels_joined_by_channels(log_size):
     assert r.verified, r["error"]
 
 
-ROW = "__global float *y = out + (ulong)b * 2 * N;"
+ROW = "HF_GLOBAL float *y = out + (ulong)b * 2 * N;"
 LOOP = "rows_transform(tile, y + 2 * k, twiddles + 2 * k, roots, sign);"
 IN_LOOP = {
     "element": "if (b == 3) y[77] *= 1.01f;",
