@@ -8,10 +8,12 @@
 
 #include "core/status.h"
 
-/** Kinds of the registry: "bench", "exchange", "device", "transport", "model". */
+/** Component number `index` of a kind of the registry, which are "bench", "exchange",
+ *  "device", "transport" and "model"; false past the last. The texts are static. */
 bool hf_component(const char *kind, size_t index, const char **name,
                   const char **summary);
-/** Version of the MPI library that the library was linked with, as it says itself. */
+/** Version of the MPI library that this one was linked with, as it says itself; "" if
+ *  there is none. What finds no room is cut. */
 void hf_mpi_library(char *text, size_t room);
 
 /* ---- devices ---- */

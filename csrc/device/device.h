@@ -55,8 +55,8 @@ struct hf_device_ops {
     hf_status (*list)(hf_device_info *out, size_t index, bool *found);
 
     /** Open a device. `selector` is an index, a part of a platform's or a device's
-     *  name, or "" for the runtime's choice; where several match, the node-local rank
-     *  modulo their number picks one. */
+     *  name or of a device's version, or "" for the runtime's choice; where several
+     *  match, the node-local rank modulo their number picks one. */
     hf_status (*open)(hf_device **out, const char *selector, int local_rank);
     void (*close)(hf_device *device);
 

@@ -5,8 +5,6 @@
  */
 #include "model.h"
 
-extern const hf_model_ops hf_model_stream;
-
 enum { COPY, SCALE, ADD, TRIAD, N_OPERATIONS };
 
 static const hf_term inputs[] = {
@@ -38,11 +36,12 @@ static void device_eval(size_t n, const double *const *in, double *const *out) {
 
 static const hf_term summary_inputs[] = {
     HF_TERM("bandwidth", "B/s", "of each operation"), {0}};
-static const hf_term summary_outputs[] = {HF_TERM("copy", "B/s", "c = a"),
-                                          HF_TERM("scale", "B/s", "b = s c"),
-                                          HF_TERM("add", "B/s", "c = a + b"),
-                                          HF_TERM("triad", "B/s", "a = b + s c"),
-                                          {0}};
+static const hf_term summary_outputs[] = {
+    HF_TERM("copy", "B/s", "c = s b, s is 1 or -1"),
+    HF_TERM("scale", "B/s", "c = s b"),
+    HF_TERM("add", "B/s", "c = b + s a, s is 1 or -1"),
+    HF_TERM("triad", "B/s", "c = b + s a"),
+    {0}};
 
 static void summary_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < N_OPERATIONS; i++)

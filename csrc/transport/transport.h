@@ -3,7 +3,7 @@
  * Every call that can block, but `open` and `close`, ends by its deadline; afterwards the
  * transport is broken and each further call fails at once. `share` and `unshare` wait that
  * long for all ranks to come; what MPI does then with those that came has no deadline. All
- * calls but `alarm` are collective over the ranks that they name.
+ * calls but `version` and `alarm` are collective over the ranks that they name.
  */
 #ifndef HF_TRANSPORT_H
 #define HF_TRANSPORT_H

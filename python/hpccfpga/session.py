@@ -38,8 +38,8 @@ class Session:
     ----------
     device : str or int, optional
         "host", "opencl", "opencl:SELECTOR" or SELECTOR, which is an index or a part of
-        a platform's or device's name; where several devices fit, each node-local rank
-        takes its own. Default: what the scheme needs.
+        a platform's or device's name or of a device's version; where several devices
+        fit, each node-local rank takes its own. Default: what the scheme needs.
     exchange : str
         Name of the exchange scheme.
     comm : mpi4py.MPI.Comm, optional
@@ -331,7 +331,13 @@ def calibrate(
 
 
 def benchmarks() -> dict[str, dict[str, Any]]:
-    """Every benchmark: name -> {"summary": str, "parameters": name -> description}."""
+    """Every benchmark: name -> {"summary": str, "parameters": name -> description}.
+
+    A parameter's description has its `kind` ("int", "real", "text" or "ints"), its
+    `summary`, with the unit in brackets, its `default` as text, `choices` or None,
+    the bounds `low` and `high` of its numbers, and `macro`, the name of the build
+    option if it is built into the kernels.
+    """
     return {
         name: {
             "summary": summary,
@@ -350,7 +356,13 @@ def exchanges() -> dict[str, str]:
 
 
 def devices() -> list[dict[str, Any]]:
-    """Every device of every runtime, with name, memory [B], type and so on."""
+    """Every device of every runtime, as a dict.
+
+    Keys are `runtime`, `index` among its devices, `platform`, `name`, `version`,
+    `driver`, `type` ("cpu", "gpu" or "accelerator"), `emulated`, `memory` and
+    `max_alloc`, the largest buffer [B], and whether the device computes in `half` and
+    `fp64`.
+    """
     emulation.prepare()
     return [dict(device) for device in _core.devices()]
 

@@ -230,6 +230,8 @@ def run_all(
         Unknown exchange, device or board; the message lists the known ones.
     ValueError
         Unknown parameters; `ranks` together with `comm`.
+    TypeError, ValueError, Error
+        As `Session` raises them, where `ranks` is not given.
     """
     if ranks is not None and comm is not None:
         raise ValueError("ranks: those of comm are there already")

@@ -74,6 +74,11 @@ def links(
     ports : int
         External channels of each rank.
 
+    Returns
+    -------
+    list of Link
+        A cable is two of them, one for each direction.
+
     Raises
     ------
     ValueError
@@ -112,6 +117,11 @@ def plot_topology(
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        As for `links`, or `path` has an unknown ending.
     """
     from matplotlib.figure import Figure
 
