@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hpccfpga import _core
+from hpccfpga import _core, emulation
 from hpccfpga.errors import again
 from hpccfpga.options import option
 from hpccfpga.progress import Callback
@@ -154,7 +154,7 @@ def start(
     """
     if not isinstance(ranks, int) or ranks < 1:
         raise ValueError(f"ranks: {ranks!r} is not a number from 1 up")
-    most = RANKS_PER_CORE * (os.cpu_count() or 1)
+    most = RANKS_PER_CORE * emulation.cpus()
     if ranks > most:
         raise ValueError(
             f"ranks: {ranks} are more than the {most} started here at most, "

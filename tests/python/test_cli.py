@@ -13,7 +13,7 @@ from contextlib import redirect_stdout, suppress
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import cli, doctor
+from hpccfpga import cli, doctor, emulation
 from hpccfpga.launch import _mpirun
 
 SMALL = ["--sizes=1,64", "--reps=2", "--loop-upper=64"]
@@ -411,7 +411,7 @@ def test_an_empty_word_is_refused(refused, tmp_path, name):
 
 
 def test_more_ranks_than_the_machine_bears_are_refused(refused):
-    most = f"the {64 * os.cpu_count()} started here at most, 64 per core"
+    most = f"the {64 * emulation.cpus()} started here at most, 64 per core"
     refused(["run", "b_eff", "--ranks=100000", "--quiet"], most)
 
 
