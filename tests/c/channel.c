@@ -34,7 +34,7 @@ static program program_build(const char *knobs, const char *behind, const char *
     char options[1400];
     char *source = calloc(1, 1 << 18), *text = calloc(1, 1 << 18);
     snprintf(options, sizeof options, "-DHF_REPLICATIONS=2 -I%s%s", folder, knobs);
-    source_read(source, 1 << 18, folder, "b_eff_stream.cl");
+    CHECK(source_read(source, 1 << 18, folder, "b_eff_stream.cl"), "%s", folder);
     char *start = strstr(source, behind), *at = start ? strstr(start, was) : NULL;
     CHECK(at, "no \"%s\" in b_eff_stream.cl", was);
     if (at)

@@ -153,7 +153,7 @@ static void payload_test(void) {
 
 static void clock_test(void) {
     double cost = hf_clock_cost(), start = hf_clock_now();
-    CHECK(cost > 0 && cost < 1e-4, "%g s", cost);
+    CHECK(cost > 0, "%g s", cost);
     CHECK(hf_clock_now() >= start);
 }
 

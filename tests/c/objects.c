@@ -118,24 +118,15 @@ static unsigned char *program;
 static size_t program_bytes;
 
 static hf_status once(hf_session *session) {
-    hf_args *args;
-    hf_result *result = NULL;
-    hf_status status = hf_args_new(&args, "b_eff");
-    if (status != HF_OK)
-        return status;
-    static const char *const values[][2] = {
-        {"sizes", "1,1000"}, {"reps", "1"}, {"loop_upper", "1"}, {"loop_lower", "1"}};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        CHECK(hf_args_set(args, values[i][0], 0, NULL, values[i][1]) == HF_OK);
+    static const char *const params[] = {
+        "sizes", "1,1000", "reps", "1", "loop_upper", "1", "loop_lower", "1", NULL};
+    bool right = false;
     hf_run run = {.bench = "b_eff",
-                  .args = args,
                   .kernel = "b_eff_memory",
                   .binary = program,
                   .binary_bytes = program_bytes};
-    status = hf_session_run(session, &result, &run);
-    CHECK(status != HF_OK || hf_result_verified(result));
-    hf_result_free(result);
-    hf_args_free(args);
+    hf_status status = run_take(&right, session, run, params);
+    CHECK(status != HF_OK || right);
     return status;
 }
 
@@ -192,7 +183,7 @@ static void program_build(const char *folder) {
     static char source[1 << 18];
     char options[1024];
     snprintf(options, sizeof options, "-I%s", folder);
-    source_read(source, sizeof source, folder, "b_eff_memory.cl");
+    CHECK(source_read(source, sizeof source, folder, "b_eff_memory.cl"), "%s", folder);
     hf_session *session = session_open();
     CHECK(session && hf_session_build(session, source, options, &program,
                                       &program_bytes) == HF_OK,

@@ -102,9 +102,10 @@ static void deadline_test(void) {
     double waited = hf_clock_now() - start;
     CHECK(waited >= 1 && waited < 10, "%g s", waited);
     CHECK(strstr(hf_error(), "waited 1 s"), "%s", hf_error());
+    net->deadline = 60;
     start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
-    CHECK(hf_clock_now() - start < 0.1, "a broken transport waits again");
+    CHECK(hf_clock_now() - start < 60, "a broken transport waits again");
 }
 
 int main(int argc, char **argv) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b_eff_byte.h"
 #include "check_kernel.h"
 
 /** Runs the kernels with `items` work-items. `fill` writes a message, `count` returns
@@ -19,18 +20,6 @@ typedef struct runner {
     uint64_t (*count)(const unsigned char *message, size_t bytes, size_t items,
                       uint32_t key, uint64_t stamp);
 } runner;
-
-/** Byte `i` of the payload, in 64-bit arithmetic, one operation at a time. */
-static unsigned reference_byte(uint64_t i, uint64_t key, uint64_t stamp) {
-    const uint64_t two32 = 4294967296u;
-    uint64_t h = ((i % two32) * 2654435761u + key) % two32;
-    h = h ^ h / 32768;
-    h = h * 2246822519u % two32;
-    h = h ^ h / 8192;
-    for (uint64_t k = 0; k < i % 8; k++)
-        stamp /= 256;
-    return (unsigned)((h / 16777216 + stamp % 256) % 256);
-}
 
 /** One flipped bit in byte `i` is one wrong byte. */
 static void flip(const runner *run, unsigned char *message, size_t bytes, size_t items,

@@ -4,6 +4,7 @@
  */
 #include "b_eff_memory.h"
 #include "device/device.h"
+#include "source.h"
 
 extern const hf_device_ops hf_device_host, hf_device_opencl;
 
@@ -15,26 +16,16 @@ static hf_kernel *fill, *check;
 
 #define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
 
-static char *file_text(const char *folder, const char *name) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "rb");
-    CHECK(file, "cannot open %s", path);
-    char *text = calloc(1 << 20, 1);
-    CHECK(text && fread(text, 1, (1 << 20) - 1, file) > 0, "cannot read %s", path);
-    fclose(file);
-    return text;
-}
-
 static void program_load(const char *folder, const char *more) {
+    static char source[1 << 18];
     char options[1200];
     unsigned char *binary = NULL;
     size_t bytes = 0;
     if (ops == &hf_device_opencl) {
-        char *source = file_text(folder, "b_eff_memory.cl");
+        CHECK(source_read(source, sizeof source, folder, "b_eff_memory.cl"), "%s",
+              folder);
         snprintf(options, sizeof options, "-I%s %s", folder, more);
         OK(ops->build(device, source, options, &binary, &bytes));
-        free(source);
     }
     OK(ops->load(device, "b_eff_memory", binary, bytes));
     OK(ops->load(device, "b_eff_memory", binary, bytes));

@@ -3,23 +3,12 @@
  * cc -std=c11 -fsanitize=address,undefined -pthread -Icsrc -Ikernels \
  *    tests/kernels/b_eff_stream.c [-DHF_CHANNEL_WIDTH=8]
  */
+#include "b_eff_byte.h"
 #include "rings.h"
 
 #include "../../kernels/b_eff_stream.cl"
 
 enum { PAIRS = 2, PORTS = 2 * PAIRS, WIDTH = HF_CHANNEL_WIDTH };
-
-/** Byte `i` of the payload, in 64-bit arithmetic, one operation at a time. */
-static unsigned reference_byte(uint64_t i, uint64_t key, uint64_t stamp) {
-    const uint64_t two32 = 4294967296u;
-    uint64_t h = ((i % two32) * 2654435761u + key) % two32;
-    h = h ^ h / 32768;
-    h = h * 2246822519u % two32;
-    h = h ^ h / 8192;
-    for (uint64_t k = 0; k < i % 8; k++)
-        stamp /= 256;
-    return (unsigned)((h / 16777216 + stamp % 256) % 256);
-}
 
 enum { NONE, FLIP, REPEAT, SWAP };
 

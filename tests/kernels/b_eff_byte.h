@@ -1,0 +1,19 @@
+/* b_eff_byte.h - the payload of b_eff, naively. */
+#ifndef B_EFF_BYTE_H
+#define B_EFF_BYTE_H
+
+#include <stdint.h>
+
+/** Byte `i` of the payload, in 64-bit arithmetic, one operation at a time. */
+static unsigned reference_byte(uint64_t i, uint64_t key, uint64_t stamp) {
+    const uint64_t two32 = 4294967296u;
+    uint64_t h = ((i % two32) * 2654435761u + key) % two32;
+    h = h ^ h / 32768;
+    h = h * 2246822519u % two32;
+    h = h ^ h / 8192;
+    for (uint64_t k = 0; k < i % 8; k++)
+        stamp /= 256;
+    return (unsigned)((h / 16777216 + stamp % 256) % 256);
+}
+
+#endif
