@@ -133,9 +133,9 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
         f"assert {was!r} in tail\n"
         f"bad = head + mark + tail.replace({was!r}, {now!r}, 1)\n"
         f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
-        "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[20000], "
+        "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[10000], "
         "reps=1, loop_upper=4, channel_depth=1)\n"
-        "    try: s.run('b_eff', kernel=path, deadline=3, **small)\n"
+        "    try: s.run('b_eff', kernel=path, deadline=4, **small)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', **small).verified",
         timeout=120,
