@@ -27,7 +27,7 @@ run: .venv/run
 # Two checks at a time, since most of them wait as often as they compute. Each tells what it found
 # at its end, the longest as it goes.
 test: .venv/test
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint core python sanitizers tidy
+	make --no-print-directory --jobs=2 --output-sync=target lint core python sanitizers tidy
 
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure

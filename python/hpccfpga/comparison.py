@@ -62,6 +62,9 @@ class Comparison:
     LIMIT = 0.10
     """Difference beyond which a point counts as off."""
 
+    NAMED = 4
+    """Changed points that the verdict names; of more only the one with the most."""
+
     @property
     def off(self) -> list[Point]:
         """Points where b differs from a by more than 10 %."""
@@ -129,6 +132,9 @@ class Comparison:
             every = "the one" if judged == 1 else f"all {judged}"
             return f"nothing changed beyond its interval at {every} {noun}{few}"
         told = ", ".join(map(self._said, self.changed))
+        if len(self.changed) > self.NAMED:
+            most = max(self.changed, key=lambda point: abs(point.ratio - 1))
+            told = f"most at {self._said(most)}"
         count = f"{len(self.changed)} of {judged} {noun}"
         return f"{self.on.replace('_', ' ')} changed at {count}: {told}{few}"
 

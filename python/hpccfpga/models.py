@@ -73,9 +73,13 @@ def model(
     ------
     LookupError
         Unknown benchmark, exchange or board; the message lists the known ones.
+    TypeError
+        A calibration that is no result.
     ValueError
         Unknown, missing or impossible inputs; sizes outside the calibration.
     """
+    if not (calibration is None or isinstance(calibration, Result)):
+        raise TypeError(f"calibration: only a result can be one, not {calibration!r}")
     formula = check(benchmark, exchange, calibrated=calibration is not None)
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")

@@ -198,9 +198,9 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument(
         "--output",
         "-o",
-        default=".",
+        default="build/kernels",
         metavar="FOLDER",
-        help="default: the current folder",
+        help="default: build/kernels",
     )
     command.add_argument("--target", help="for a board: intel or xilinx")
     command.add_argument("--board", default="520n", help="with --target; default: 520n")

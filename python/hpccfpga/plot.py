@@ -57,12 +57,16 @@ def plot(
 
     Raises
     ------
+    TypeError
+        No result.
     ValueError
         Nothing to draw, results that share no axis, or a path that cannot be written.
     """
     if not results:
         raise ValueError("nothing to plot: give at least one result")
     for result in results:
+        if not isinstance(result, Result):
+            raise TypeError(f"only results can be plotted, not {result!r}")
         if not result.labels or not ("time" in result.columns or result.rates):
             raise ValueError(f"nothing to plot in {result!r}: no points with a time")
     index, unit = results[0].labels[0], results[0].columns[results[0].labels[0]].unit

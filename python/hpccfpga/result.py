@@ -197,6 +197,7 @@ class Result:
     def label(self) -> str:
         """A few words for a legend."""
         kind = "model" if self.kind == "modelled" else self.kind
+        kind = "fit" if "fitted_to" in self.provenance else kind
         words = [f"{kind} {self.exchange or self.benchmark}"]
         if self.kind == "modelled" and "calibration" in self.provenance:
             words.append("calibrated")

@@ -28,6 +28,7 @@ def test_published_runs_of_2021(ranks, worst):
         "b_eff", board="520n", exchange="channel", ranks=ranks, source="2021"
     )
     fitted = hf.fit(run)
+    assert fitted.label.startswith("fit channel, 520n, ")
     assert fitted.summary["latency"].value == pytest.approx(675e-9, rel=0.005)
     assert fitted.summary["chunk_time"].value == pytest.approx(6.48e-9, rel=0.011)
     assert np.abs(fitted["residual"]).max() < worst

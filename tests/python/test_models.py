@@ -157,6 +157,8 @@ def test_a_calibration_is_interpolated_but_not_extended():
         match=r"message size 257 B lies outside the calibration \(1 B to 256 B\)",
     ):
         model("b_eff", exchange="pcie", calibration=given, sizes=[1, 257])
+    with pytest.raises(TypeError, match="calibration: only a result can be one, not 3"):
+        model("b_eff", exchange="pcie", calibration=3)
 
 
 def test_points_of_a_calibration_that_failed_are_not_used():

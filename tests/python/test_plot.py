@@ -214,6 +214,8 @@ def test_bad_paths_are_one_clear_line(tmp_path):
 def test_what_cannot_be_drawn_is_refused(path):
     with pytest.raises(ValueError, match="at least one result"):
         plot(path=path)
+    with pytest.raises(TypeError, match=r"results can be plotted, not 'r\.json'"):
+        plot("r.json", path=path)
     with pytest.raises(ValueError, match="no points with a time"):
         plot(measured(columns={}), path=path)
     other = {"n": Column("1", np.array([8])), "time": Column("s", np.array([1.0]))}

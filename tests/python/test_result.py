@@ -416,6 +416,17 @@ def test_two_measurements_differ_where_their_intervals_do_not_overlap():
     assert compare(a, a).changed == []
 
 
+def test_of_many_changes_the_verdict_names_the_largest():
+    a, b = measured((1, 2, 4, 8, 16)), measured((1, 2, 4, 8, 16))
+    for name in ("time_median", "time_low", "time_high"):
+        b.columns[name] = b.columns[name]._replace(values=b[name] * [2, 2, 3, 2, 2])
+    rate = b.columns["bandwidth_median"]
+    b.columns["bandwidth_median"] = rate._replace(values=rate.values / [2, 2, 3, 2, 2])
+    assert compare(a, b).verdict == (
+        "bandwidth median changed at 5 of 5 sizes: most at 4 B (-66.7 %)"
+    )
+
+
 def test_points_without_an_interval_are_not_judged():
     a, b = measured(), measured(failed=2)
     b.columns["time_low"].values[0] = np.nan
