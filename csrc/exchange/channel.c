@@ -1,9 +1,8 @@
 /* channel.c - scheme `channel`: kernels send packets to kernels of other ranks.
  *
  * On a board the ports are wires and the host only launches; in Intel's FPGA emulator they
- * are named pipes (pipes.h). On a CPU they are rings (hf_ring.h) in memory that the ranks of
- * a node share: each rank's part holds the rings that its ports receive from, then those of
- * its inner channels.
+ * are named pipes (pipes.h). On a CPU they are rings (hf_ring.h) in memory that a node's ranks
+ * share: a rank's part holds the rings to its ports, then those of its inner channels.
  */
 #include <assert.h>
 #include <math.h>
