@@ -24,18 +24,18 @@ run: .venv/run
 	hpccfpga run b_eff --ranks 2 --exchange pcie --calibrate \
 	    --json results/b_eff.json --plot results/b_eff.png
 
-# Two checks at a time, since most of them wait as often as they compute. Each tells what it found
-# at its end, the longest as it goes.
-test: .venv/test
-	make --no-print-directory --jobs=2 --output-sync=target lint core python sanitizers tidy
+# Two checks at a time, since most of them wait as often as they compute; the C core is built
+# while pip unpacks the rest. Each tells what it found at its end, the longest as it goes.
+test: .venv/build
+	make --no-print-directory --jobs=2 --output-sync=target core .venv/test lint python sanitizers tidy
 
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure
 
-core sanitizers: .venv/test
+core sanitizers: .venv/build
 	cmake --workflow --preset $(if $(filter core,$@),dev,asan)
 
-tidy: core
+tidy: core .venv/test
 	printf '%s\n' $(filter csrc/%.c,$(C)) | \
 	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
 	    sed '/warnings\? generated/d'
@@ -43,14 +43,19 @@ tidy: core
 python: .venv/test
 	+python -m pytest -n 2 --dist worksteal
 
-# One stamp per kind of install: .venv/run has what a user needs, .venv/test also the tools.
-.venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | packages
+# One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
+# needs, .venv/test also the tools.
+.venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | .venv/build
+	python -m pip install -q --no-compile --no-build-isolation -e '.$(if $(filter %/test,$@),[dev])'
+	@touch .venv/run $@
+
+.venv/build: pyproject.toml | packages
 	@echo "setting up .venv (the first time takes a minute or two)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "hpccfpga needs Python >= 3.11: make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	@test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv
-	python -m pip install -q --no-compile -e '.$(if $(filter %/test,$@),[dev])'
-	@touch .venv/run $@
+	python -m pip install -q --no-compile 'scikit-build-core>=0.10' 'numpy>=2' cmake ninja
+	@touch $@
 
 # What a machine lacks, as names of Debian packages: $(call lacks,COMMAND,PACKAGE).
 lacks = $(shell { $(1); } >/dev/null 2>&1 || echo $(2))
