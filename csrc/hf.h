@@ -18,8 +18,11 @@ typedef struct hf_options {
     const char *device;   /**< "host", "opencl", "opencl:SELECTOR" or SELECTOR */
     const char *exchange; /**< scheme; "" means pcie */
     const char *library;  /**< MPI library of the communicator's maker */
+    const char *version;  /**< of hpccfpga, the same on every rank; NULL: not told */
+    double deadline;      /**< longest wait for another rank [s]; 0: 60 */
     int comm;             /**< communicator as a Fortran handle */
     bool has_comm;        /**< false: one rank, no MPI call is made */
+    hf_vendors vendors;
 } hf_options;
 
 /** Where a rank runs. */
@@ -52,6 +55,7 @@ typedef struct hf_run {
     const char *bench;
     const hf_args *args;
     const char *kernel;          /**< stem of the kernel file; NULL: no kernels */
+    const char *kernel_hash;     /**< of what it was made of; NULL: not told */
     const unsigned char *binary; /**< program binary, NULL on devices without */
     size_t binary_bytes;
     /** Asked between samples, and in those that last longer than HF_HEARING; anything
@@ -60,10 +64,12 @@ typedef struct hf_run {
     void *context;
 } hf_run;
 
-/** Open a device on every rank of the communicator; what fails on one, fails on all.
+/** Open a device on every rank of the communicator; what fails on one, fails on all, as
+ *  does what is not the same on all: version, exchange scheme, kind of device.
  *  Collective. */
 hf_status hf_session_open(hf_session **out, const hf_options *options);
-/** Release everything `open` took. Accepts NULL, never fails. Collective. */
+/** Release everything `open` took. Accepts NULL, never fails. Collective, but in another
+ *  process than that of `open`, where it does nothing. */
 void hf_session_close(hf_session *session);
 /** What `open` found; not collective. */
 hf_facts hf_session_facts(const hf_session *session);

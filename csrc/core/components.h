@@ -33,9 +33,21 @@ typedef struct hf_device_info {
     size_t workers; /**< kernels that can run at the same time */
 } hf_device_info;
 
+/** How libraries of devices' vendors are loaded. NULL or all-zero: those that the system
+ *  knows. */
+typedef struct hf_vendors {
+    /** OpenCL runtimes that the system does not know, ended by NULL. Each is loaded only
+     *  if no device that was found before is the wanted one, or to list them all. */
+    const char *const *libraries;
+    /** Called before and after what may load a library, which may print; or NULL. */
+    void (*loading)(void *context, bool begins);
+    void *context;
+} hf_vendors;
+
 /** Device number `index` over all runtimes; *found is false past the end. A runtime that
  *  finds none is passed over. */
-hf_status hf_device_list(hf_device_info *out, size_t index, bool *found);
+hf_status hf_device_list(hf_device_info *out, size_t index, bool *found,
+                         const hf_vendors *vendors);
 
 /* ---- benchmarks ---- */
 

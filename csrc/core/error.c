@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static _Thread_local char message[HF_MESSAGE_ROOM];
 
@@ -20,9 +19,4 @@ hf_status hf_fail(hf_status status, const char *format, ...) {
     va_end(args);
     snprintf(message, sizeof message, "%s", line);
     return status;
-}
-
-void hf_known_add(char *known, size_t room, const char *name) {
-    size_t used = strlen(known);
-    snprintf(known + used, room - used, "%s%s", used ? ", " : "", name);
 }

@@ -2,8 +2,6 @@
 #ifndef HF_ERROR_H
 #define HF_ERROR_H
 
-#include <stddef.h>
-
 #include "core/status.h"
 
 enum { HF_MESSAGE_ROOM = 512 }; /* characters of a message, with its end */
@@ -11,9 +9,6 @@ enum { HF_MESSAGE_ROOM = 512 }; /* characters of a message, with its end */
 /** Store one line for this thread and return `status`. */
 __attribute__((format(printf, 2, 3))) hf_status hf_fail(hf_status status,
                                                         const char *format, ...);
-
-/** Append to a message's list of known names; what finds no room is cut. */
-void hf_known_add(char *known, size_t room, const char *name);
 
 /** Pass a failure on unchanged. */
 #define HF_TRY(call)                      \

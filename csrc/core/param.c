@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/known.h"
 
 typedef struct value {
     const hf_param *param;
@@ -135,11 +136,11 @@ hf_status hf_args_set(hf_args *args, const char *name, size_t n, const double *n
     value *v = args_find(args, name);
     if (v)
         return value_set(v, n, numbers, text);
-    char known[384] = "";
+    hf_known known = {.wanted = name};
     for (size_t i = 0; i < args->n; i++)
-        hf_known_add(known, sizeof known, args->values[i].param->name);
-    return hf_fail(HF_EARG, "%s has no parameter \"%s\"; known: %s", args->bench, name,
-                   known);
+        hf_known_add(&known, args->values[i].param->name);
+    return hf_fail(HF_EARG, "%s has no parameter \"%s\"; %s", args->bench, name,
+                   hf_known_text(&known));
 }
 
 hf_status hf_args_make(hf_args **out, const char *bench, const hf_param *own,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/known.h"
 
 /* hf_components.inc holds one line HF_<KIND>(name) per component; CMake writes it. */
 #define HF_BENCH(name)     extern const hf_bench_ops hf_bench_##name;
@@ -50,7 +51,7 @@ bool hf_component(const char *kind, size_t index, const char **name,
 
 static hf_status find(const void **out, const char *kind, const char *what,
                       const char *name) {
-    char known[256] = "";
+    hf_known known = {.wanted = name};
     for (size_t i = 0; i < n_components; i++) {
         const component *c = &components[i];
         if (strcmp(c->kind, kind) != 0)
@@ -59,9 +60,9 @@ static hf_status find(const void **out, const char *kind, const char *what,
             *out = c->ops;
             return HF_OK;
         }
-        hf_known_add(known, sizeof known, c->name);
+        hf_known_add(&known, c->name);
     }
-    return hf_fail(HF_ENOENT, "no %s \"%s\"; known: %s", what, name, known);
+    return hf_fail(HF_ENOENT, "no %s \"%s\"; %s", what, name, hf_known_text(&known));
 }
 
 #define FINDER(kind, type, what)                                     \
@@ -77,17 +78,28 @@ FINDER(device, hf_device_ops, "device runtime")
 FINDER(transport, hf_transport_ops, "transport")
 FINDER(model, hf_model_ops, "model")
 
+hf_status hf_formula_check(const hf_formula *formula) {
+    size_t n_in = hf_terms_count(formula->inputs),
+           n_out = hf_terms_count(formula->outputs);
+    if (n_in <= HF_MOST_TERMS && n_out <= HF_MOST_TERMS)
+        return HF_OK;
+    return hf_fail(HF_ENOTSUP,
+                   "formula \"%s\" has %zu inputs and %zu outputs; at most %d of each "
+                   "are possible",
+                   formula->name, n_in, n_out, HF_MOST_TERMS);
+}
+
 hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name) {
     const hf_model_ops *ops;
-    char known[256] = "";
+    hf_known known = {.wanted = name};
     HF_TRY(hf_model_find(&ops, model));
     for (*out = ops->formulas; (*out)->name; (*out)++) {
         if (strcmp((*out)->name, name) == 0)
-            return HF_OK;
-        hf_known_add(known, sizeof known, (*out)->name);
+            return hf_formula_check(*out);
+        hf_known_add(&known, (*out)->name);
     }
-    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; known: %s", model,
-                   name, known);
+    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; %s", model, name,
+                   hf_known_text(&known));
 }
 
 hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
@@ -97,14 +109,15 @@ hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
     return HF_OK;
 }
 
-hf_status hf_device_list(hf_device_info *out, size_t index, bool *found) {
+hf_status hf_device_list(hf_device_info *out, size_t index, bool *found,
+                         const hf_vendors *vendors) {
     *found = false;
     for (size_t i = 0; i < n_components && !*found; i++) {
         if (strcmp(components[i].kind, "device") != 0)
             continue;
         const hf_device_ops *ops = components[i].ops;
         for (size_t at = 0;; at++) {
-            HF_TRY(ops->list(out, at, found));
+            HF_TRY(ops->list(out, at, found, vendors));
             if (!*found || index-- == 0)
                 break;
         }

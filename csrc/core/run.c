@@ -56,11 +56,15 @@ static void parts_add(double *parts, hf_laps *laps, size_t inner) {
     *laps = (hf_laps){.since = hf_clock_now()};
 }
 
-/* Sample all ranks at once; each of them leaves with the same reports. */
-static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double began) {
+/* Sample all ranks at once; each of them leaves with the same reports, and with room for
+ * them in `s`. */
+static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inner,
+                             double began) {
     hf_transport *net = l->session->net;
     const hf_bench_ops *ops = l->ops;
-    hf_status status = l->run->tick ? l->run->tick(l->run->context, NULL) : HF_OK;
+    hf_status status = series_grow(s, (size_t)net->size);
+    if (status == HF_OK && l->run->tick)
+        status = l->run->tick(l->run->context, NULL);
     hf_sample mine = {0};
     l->laps = (hf_laps){.since = hf_clock_now()};
     if (status == HF_OK && ops->prepare)
@@ -87,7 +91,16 @@ static hf_status sample_take(hf_loop *l, size_t index, size_t inner, double bega
     if (exchange->ops->traffic)
         exchange->ops->traffic(exchange, &mine.traffic);
     mine.status = (int)status;
+    mine.number = l->sample;
     HF_TRY(net->ops->gather(net, l->reports, &mine, sizeof mine));
+    for (int rank = 0; rank < net->size; rank++)
+        if (l->reports[rank].number != l->sample) {
+            net->ops->alarm(net);
+            return hf_fail(HF_ECOMM,
+                           "the report of rank %d is not of sample %llu, but of %llu",
+                           rank, (unsigned long long)l->sample,
+                           (unsigned long long)l->reports[rank].number);
+        }
     for (int rank = 0; rank < net->size; rank++)
         if (l->reports[rank].status != HF_OK)
             return hf_agree(net, status);
@@ -103,8 +116,7 @@ static void traffic_add(hf_traffic *sum, const hf_traffic *one) {
 static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
                              double began) {
     size_t ranks = (size_t)l->session->net->size;
-    HF_TRY(hf_agree(l->session->net, series_grow(s, ranks)));
-    HF_TRY(sample_take(l, index, inner, began));
+    HF_TRY(sample_take(l, index, s, inner, began));
     hf_point *p = &l->points[index];
     double slowest = 0;
     size_t last = 0;
@@ -153,14 +165,13 @@ static bool point_done(const hf_loop *l, const hf_point *p, double *scratch) {
            stats.high - stats.median <= 0.05 * stats.median;
 }
 
-/* Steps per sample: the benchmark's choice, or enough for CLOCK_READS clock readings. */
+/* Steps per sample: the benchmark's choice, which may be enough for CLOCK_READS readings. */
 static size_t inner_choose(const hf_loop *l, size_t index) {
-    size_t inner = l->ops->inner ? l->ops->inner(l->state, index) : 0;
-    if (inner)
-        return inner;
+    if (!l->ops->inner)
+        return 1;
     double best = series_best(&l->points[index].warmup); /* there is one at least */
     double steps = ceil(CLOCK_READS * report_max(l).clock_cost / fmax(best, 1e-9));
-    return steps < 1 ? 1 : (size_t)steps;
+    return l->ops->inner(l->state, index, steps < 1 ? 1 : (size_t)steps);
 }
 
 static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
@@ -301,13 +312,23 @@ static hf_status points_take(hf_loop *l) {
     return status;
 }
 
+/* Parameter `index` - 1 as text, cut to `room`; the benchmark's name if `index` is 0. */
+static void arg_text(char *text, size_t room, const hf_run *run, size_t index) {
+    const char *word = index ? hf_args_text(run->args, index - 1) : run->bench;
+    size_t used = 0, n = word ? 0 : hf_args_count(run->args, index - 1);
+    snprintf(text, room, "%s", word ? word : "");
+    for (size_t i = 0; i < n && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%.15g", i ? "," : "",
+                                 hf_args_numbers(run->args, index - 1)[i]);
+}
+
 /* Do all ranks run the same benchmark with the same parameters? Collective. */
-static hf_status args_agree(hf_transport *net, const hf_args *args) {
-    enum { ROOM = 64 };
+static hf_status args_agree(hf_transport *net, const hf_run *run) {
+    enum { ROOM = 64, LONGEST = 4096 };
     uint64_t mine[ROOM] = {0};
     size_t size = (size_t)net->size, differs = 0;
     for (size_t i = 0; i < ROOM; i++)
-        mine[i] = hf_args_digest(args, i);
+        mine[i] = hf_args_digest(run->args, i);
     uint64_t *all = malloc(size * sizeof mine);
     hf_status status = hf_agree(
         net, all ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu ranks", size));
@@ -318,17 +339,26 @@ static hf_status args_agree(hf_transport *net, const hf_args *args) {
     free(all);
     if (!differs)
         return status;
+    /* The ranks' tables may differ with the benchmark, whose digest comes first. */
     size_t entry = (differs - 1) % ROOM;
-    const hf_param *param = entry ? hf_args_param(args, entry - 1) : NULL;
-    return hf_fail(HF_EARG, "%s: rank %zu was given another value than rank 0",
-                   param ? param->name : "benchmark", (differs - 1) / ROOM);
+    const hf_param *param = entry ? hf_args_param(run->args, entry - 1) : NULL;
+    const char *what = param ? param->name : "benchmark";
+    char text[LONGEST] = "";
+    arg_text(text, sizeof text, run, param ? entry : 0);
+    HF_TRY(hf_same(net, what, text));
+    return hf_fail(HF_EARG, "%s differs between ranks 0 and %zu", what,
+                   (differs - 1) / ROOM);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {
     hf_loop l = {0};
     hf_result *result = NULL;
     hf_transport *net = session->net;
-    HF_TRY(args_agree(net, run->args));
+    char kernel[256];
+    snprintf(kernel, sizeof kernel, "%s %s", run->kernel ? run->kernel : "none",
+             run->kernel_hash ? run->kernel_hash : "");
+    HF_TRY(args_agree(net, run));
+    HF_TRY(hf_same(net, "kernel", kernel));
     HF_TRY(hf_bench_find(&l.ops, run->bench));
     hf_status status = hf_agree(net, loop_open(&l, session, run));
     if (status == HF_OK && l.ops->connect)
@@ -350,6 +380,7 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
 hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run) {
     hf_transport *net = session->net;
     double deadline = net->deadline;
+    HF_TRY(hf_session_check(session));
     net->ops->renew(net);
     net->deadline = hf_args_number(run->args, "deadline");
     hf_status status = loop_run(session, out, run);

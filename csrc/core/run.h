@@ -13,6 +13,7 @@ enum { HF_MOST_VALUES = 32 };
 typedef struct hf_sample {
     double seconds, error, elapsed, clock_cost, parts[HF_MOST_PARTS];
     hf_traffic traffic;
+    uint64_t number; /* of the sample: a report of another one is none of this */
     int status;
 } hf_sample;
 

@@ -35,7 +35,7 @@ hf_status hf_args_new(hf_args **out, const char *bench) {
 
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
 static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
-                             const char *text) {
+                             const char *text, const hf_vendors *vendors) {
     char runtime[16] = "";
     const char *colon = strchr(text, ':'), *selector = text;
     const hf_device_ops *ops;
@@ -53,16 +53,38 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
                        "exchange \"%s\" moves host memory only: device \"%s\" does not "
                        "fit; leave it out, or choose another exchange",
                        scheme->name, text);
-    return ops->open(&session->device, selector, session->net->local_rank);
+    return ops->open(&session->device, selector, session->net->local_rank, vendors);
+}
+
+static const char *scheme_name(const hf_options *options) {
+    return options->exchange && *options->exchange ? options->exchange : "pcie";
 }
 
 static hf_status parts_open(hf_session *session, const hf_options *options) {
     const hf_exchange_ops *scheme;
-    const char *name =
-        options->exchange && *options->exchange ? options->exchange : "pcie";
-    HF_TRY(hf_exchange_find(&scheme, name));
-    HF_TRY(device_open(session, scheme, options->device ? options->device : ""));
+    HF_TRY(hf_exchange_find(&scheme, scheme_name(options)));
+    HF_TRY(device_open(session, scheme, options->device ? options->device : "",
+                       &options->vendors));
     return scheme->open(&session->exchange, session->device, session->net);
+}
+
+/* Do all ranks hold the same kind of device? A GPU beside a CPU measures neither. */
+static hf_status device_same(const hf_session *session) {
+    static const char *const types[] = {"CPU", "GPU", "accelerator"};
+    const hf_device_info *info = &session->device->info;
+    char kind[64];
+    snprintf(kind, sizeof kind, "%s %s%s", info->runtime, types[info->type],
+             info->emulated ? ", emulated" : "");
+    return hf_same(session->net, "kind of device", kind);
+}
+
+/* What defines every run of a session is the same on all ranks. */
+static hf_status session_agree(hf_session *session, const hf_options *options) {
+    const char *version = options->version ? options->version : "";
+    HF_TRY(hf_same(session->net, "version of hpccfpga", version));
+    HF_TRY(hf_same(session->net, "exchange scheme", scheme_name(options)));
+    HF_TRY(hf_agree(session->net, parts_open(session, options)));
+    return device_same(session);
 }
 
 static hf_status places_gather(hf_session *session) {
@@ -99,18 +121,22 @@ static void memory_share(hf_session *session) {
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {
     const hf_transport_ops *transport;
+    double deadline = options->deadline != 0 ? options->deadline : 60;
     HF_TRY(hf_transport_find(&transport, options->has_comm ? "mpi" : "self"));
+    if (!(deadline >= 0.01 && deadline <= 1e6))
+        return hf_fail(HF_EARG, "deadline: %g is not within 0.01 .. 1e+06", deadline);
     hf_session *session = calloc(1, sizeof *session);
     if (!session)
         return hf_fail(HF_ENOMEM, "no memory for a session");
-    hf_status status = transport->open(&session->net, options->comm,
-                                       options->library ? options->library : "");
+    session->process = getpid();
+    hf_status status =
+        transport->open(&session->net, options->comm,
+                        options->library ? options->library : "", deadline);
     if (status != HF_OK) {
         free(session);
         return status;
     }
-    session->net->deadline = 60;
-    status = hf_agree(session->net, parts_open(session, options));
+    status = session_agree(session, options);
     if (status == HF_OK)
         status = places_gather(session);
     if (status != HF_OK) {
@@ -123,8 +149,8 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
 }
 
 void hf_session_close(hf_session *session) {
-    if (!session)
-        return;
+    if (!session || session->process != getpid())
+        return; /* threads and locks of its parent are not a child's */
     if (session->exchange)
         session->exchange->ops->close(session->exchange);
     if (session->device)
@@ -132,6 +158,16 @@ void hf_session_close(hf_session *session) {
     session->net->ops->close(session->net);
     free(session->places);
     free(session);
+}
+
+hf_status hf_session_check(const hf_session *session) {
+    if (session->process != getpid())
+        return hf_fail(
+            HF_EARG,
+            "the session belongs to process %ld, of which this one, %ld, is a "
+            "child: start processes anew (\"spawn\" of multiprocessing)",
+            session->process, (long)getpid());
+    return session->net->ops->check(session->net);
 }
 
 hf_facts hf_session_facts(const hf_session *session) {
@@ -187,9 +223,11 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
 
 hf_status hf_session_build(hf_session *session, const char *source, const char *options,
                            unsigned char **binary, size_t *bytes) {
+    HF_TRY(hf_session_check(session));
     return session->device->ops->build(session->device, source, options, binary, bytes);
 }
 
 hf_status hf_session_agree(hf_session *session, hf_status status) {
+    HF_TRY(hf_session_check(session));
     return hf_agree(session->net, status);
 }

@@ -10,6 +10,7 @@ struct hf_session {
     hf_device *device;
     hf_exchange *exchange;
     hf_place *places; /* [size] */
+    long process;     /* that opened it */
 };
 
 /** Parameters that every benchmark has. */
@@ -18,5 +19,8 @@ extern const hf_param hf_session_params[];
 /** Are the kernels those for many work-items, if a benchmark is run in this shape? */
 bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
                         const char *shape);
+
+/** HF_EARG where a session is of no use: in a child of its process, or after MPI's end. */
+hf_status hf_session_check(const hf_session *session);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct files {
 
 /* Of a name that Open MPI gives (4 or 5), ours, and not of this moment. */
 static bool file_candidate(int folder, const char *name) {
-    static const char *const prefixes[] = {"vader_segment.", "sm_segment.", "osc_sm."};
+    static const char *const prefixes[] = {"vader_segment.", "sm_segment."};
     struct stat state;
     bool named = false;
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)

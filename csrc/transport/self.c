@@ -8,9 +8,8 @@
 
 extern const hf_transport_ops hf_transport_self;
 
-enum { PAGE = 4096 };
-
-static hf_status self_open(hf_transport **out, int comm, const char *library) {
+static hf_status self_open(hf_transport **out, int comm, const char *library,
+                           double deadline) {
     (void)comm;
     (void)library;
     hf_transport *net = calloc(1, sizeof *net);
@@ -18,6 +17,7 @@ static hf_status self_open(hf_transport **out, int comm, const char *library) {
         return hf_fail(HF_ENOMEM, "no memory for a transport");
     net->ops = &hf_transport_self;
     net->size = net->local_size = 1;
+    net->deadline = deadline;
     *out = net;
     return HF_OK;
 }
@@ -44,31 +44,21 @@ static hf_status self_gather(hf_transport *net, void *all, const void *mine,
     return HF_OK;
 }
 
+static hf_status self_check(const hf_transport *net) {
+    (void)net;
+    return HF_OK;
+}
+
 static hf_status self_barrier(hf_transport *net) {
     (void)net;
     return HF_OK;
 }
 
-static hf_status self_share(hf_transport *net, hf_shared **out, size_t bytes) {
+/* NOLINTNEXTLINE(readability-non-const-parameter): the table's type */
+static hf_status self_any(hf_transport *net, bool *flag) {
     (void)net;
-    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
-    hf_shared *shared = malloc(sizeof *shared + sizeof(void *));
-    void *memory = shared ? aligned_alloc(PAGE, bytes) : NULL;
-    if (!memory) {
-        free(shared);
-        return hf_fail(HF_ENOMEM, "no memory for %zu B to share", bytes);
-    }
-    *shared = (hf_shared){(void **)(shared + 1), bytes};
-    shared->parts[0] = memory;
-    *out = shared;
+    (void)flag;
     return HF_OK;
-}
-
-static void self_unshare(hf_transport *net, hf_shared *shared) {
-    (void)net;
-    if (shared)
-        free(shared->parts[0]);
-    free(shared);
 }
 
 static void self_nothing(hf_transport *net) {
@@ -84,11 +74,11 @@ const hf_transport_ops hf_transport_self = {
     .summary = "one rank, no MPI",
     .open = self_open,
     .version = self_version,
+    .check = self_check,
     .sendrecv = self_sendrecv,
     .gather = self_gather,
+    .any = self_any,
     .barrier = self_barrier,
-    .share = self_share,
-    .unshare = self_unshare,
     .renew = self_nothing,
     .alarm = self_nothing,
     .close = self_close,

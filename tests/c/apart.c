@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
                                          "loop_lower", "1", NULL};
     CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
     hf_transport *net = session->net;
-    CHECK(net->ops->share(net, &shared, sizeof *moves) == HF_OK, "%s", hf_error());
+    CHECK(hf_shared_new(&shared, net, sizeof *moves) == HF_OK, "%s", hf_error());
     moves = shared->parts[1];
     if (net->rank == 1)
         *moves = 0;
@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     CHECK(checks == SAMPLES, "%d checks", checks);
     session->exchange->ops = exchange_table;
     session->device->ops = device_table;
-    net->ops->unshare(net, shared);
+    hf_shared_free(shared);
     hf_session_close(session);
     MPI_Finalize();
     return check_failures != 0;

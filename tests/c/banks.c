@@ -54,7 +54,7 @@ int main(void) {
         {"Portable Computing Language", 1, 0, 0},
     };
     hf_device *device;
-    if (hf_device_opencl.open(&device, "", 0) != HF_OK)
+    if (hf_device_opencl.open(&device, "", 0, NULL) != HF_OK)
         return fprintf(stderr, "%s\n", hf_error()), 1;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         alloc(device, cases[i].platform, cases[i].bank);

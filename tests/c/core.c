@@ -8,11 +8,13 @@
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/known.h"
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
 #include "core/result.h"
 #include "core/stats.h"
+#include "model/model.h"
 
 static const hf_param table[] = {
     {"count", "a count", "3", NULL, NULL, 1, 10, HF_INT},
@@ -201,8 +203,60 @@ static void registry_test(void) {
     }
 }
 
+static const char *meant(const char *wanted) {
+    static hf_known known;
+    known = (hf_known){.wanted = wanted};
+    for (const char *const *name =
+             (const char *const[]){"b_eff", "gemm", "stream", "randomaccess", NULL};
+         *name; name++)
+        hf_known_add(&known, *name);
+    return hf_known_text(&known);
+}
+
+static void known_test(void) {
+    static const char *const words[][2] = {{"gem", "gemm"},
+                                           {"b_ef", "b_eff"},
+                                           {"b-eff", "b_eff"},
+                                           {"straem", "stream"},
+                                           {"streams", "stream"},
+                                           {"RandomAcces", "randomaccess"},
+                                           {"linpack", ""},
+                                           {"random", ""},
+                                           {"", ""},
+                                           {"randomacess", "randomaccess"},
+                                           {"randmoaccess", "randomaccess"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const char *text = meant(words[i][0]), *list = strstr(text, "known: b_eff, ge");
+        char start[64] = "";
+        if (*words[i][1])
+            snprintf(start, sizeof start, "did you mean \"%s\"? ", words[i][1]);
+        CHECK(list && (size_t)(list - text) == strlen(start) &&
+                  strncmp(text, start, strlen(start)) == 0,
+              "%s: %s", words[i][0], text);
+    }
+}
+
+/* A formula with `n` inputs. */
+static hf_status formula_checked(size_t n) {
+    static const hf_term outputs[] = {HF_TERM("y", "1", "sum"), {0}};
+    hf_term inputs[64] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        inputs[i] = (hf_term)HF_TERM("x", "1", "addend");
+    hf_formula formula = {.name = "long", .inputs = inputs, .outputs = outputs};
+    return hf_formula_check(&formula);
+}
+
+static void formulas_test(void) {
+    CHECK(formula_checked(HF_MOST_TERMS) == HF_OK);
+    CHECK(formula_checked(HF_MOST_TERMS + 1) == HF_ENOTSUP);
+    CHECK(formula_checked(40) == HF_ENOTSUP);
+    CHECK(strstr(hf_error(), "\"long\" has 40 inputs and 1 outputs; at most"));
+}
+
 int main(void) {
+    known_test();
     params_test();
+    formulas_test();
     stats_test();
     random_test();
     seed_test();

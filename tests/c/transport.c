@@ -1,5 +1,6 @@
 /* transport.c - transports and plans; run alone, and with mpirun on any number of ranks. */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +11,90 @@
 
 static hf_transport *net;
 
+/* Calls of MPI that return without acting, or give what a call before gave. */
+enum { ACTS, NOTHING, STALE };
+static int fault;
+
+/* How the transport ends what it sends for a common call. */
+typedef struct stamp {
+    uint32_t number, epoch;
+    int32_t rank;
+    uint16_t doing, flag;
+} stamp;
+
+/* What rank `from` would have sent for the call before the one of `ours`. */
+static void stale_make(char *end, const char *ours, int from) {
+    stamp s;
+    memcpy(&s, ours - sizeof s, sizeof s);
+    s.number--;
+    s.rank = from;
+    memcpy(end - sizeof s, &s, sizeof s);
+}
+
+int __real_MPI_Iallgather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
+                          MPI_Comm, MPI_Request *);
+int __wrap_MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
+                          MPI_Datatype types, MPI_Comm comm, MPI_Request *request) {
+    int size;
+    if (fault == ACTS)
+        return __real_MPI_Iallgather(mine, n, type, all, m, types, comm, request);
+    MPI_Comm_size(comm, &size);
+    for (int rank = 0; fault == STALE && rank < size; rank++)
+        stale_make((char *)all + (rank + 1) * m, (const char *)mine + n, rank);
+    return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
+}
+
+static const char *sent; /* a stamp, which lies at the same place in each meeting */
+static MPI_Request sending;
+static int cancelled; /* sends */
+int __real_MPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm,
+                     MPI_Request *);
+int __wrap_MPI_Isend(const void *memory, int n, MPI_Datatype type, int to, int tag,
+                     MPI_Comm comm, MPI_Request *request) {
+    sent = n == sizeof(stamp) ? memory : sent;
+    int code = __real_MPI_Isend(memory, n, type, to, tag, comm, request);
+    sending = *request;
+    return code;
+}
+
+int __real_MPI_Cancel(MPI_Request *);
+int __wrap_MPI_Cancel(MPI_Request *request) {
+    cancelled += *request == sending;
+    return __real_MPI_Cancel(request);
+}
+
+int __real_MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+int __wrap_MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag,
+                     MPI_Comm comm, MPI_Request *request) {
+    if (n != sizeof(stamp) || fault == ACTS)
+        return __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
+    if (fault == STALE)
+        stale_make((char *)memory + n, sent + n, from);
+    return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
+}
+
+/* Sessions that a rank has left stay: late messages write into them. */
+static void *opened[64];
+static size_t n_opened;
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else
+static void __lsan_disable(void) {
+}
+static void __lsan_enable(void) {
+}
+#endif
+
 static void transport_open(const char *name) {
     const hf_transport_ops *ops;
     char version[8192];
     CHECK(hf_transport_find(&ops, name) == HF_OK);
     ops->version(version, sizeof version);
-    CHECK(ops->open(&net, MPI_Comm_c2f(MPI_COMM_WORLD), version) == HF_OK, "%s",
+    CHECK(ops->open(&net, MPI_Comm_c2f(MPI_COMM_WORLD), version, 20) == HF_OK, "%s",
           hf_error());
-    net->deadline = 20;
+    CHECK(n_opened < sizeof opened / sizeof *opened);
+    opened[n_opened++] = net;
 }
 
 static unsigned char byte_of(int rank, size_t i) {
@@ -86,6 +163,7 @@ static void alarm_test(void) {
     else
         CHECK(net->ops->sendrecv(net, &out, last, &in, last, 1) == HF_ECOMM);
     CHECK(hf_clock_now() - start < 5);
+    CHECK(cancelled == 0, "a send was cancelled, which crashes over libfabric");
     /* The next epoch does not see what the last one left behind. */
     CHECK(net->ops->barrier(net) == HF_OK);
     net->ops->renew(net);
@@ -95,8 +173,6 @@ static void alarm_test(void) {
 /* The last rank does not come to the barrier before the others' deadline. */
 static void deadline_test(void) {
     net->deadline = 0.5;
-    if (net->rank == net->size - 1)
-        return;
     double start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
     double waited = hf_clock_now() - start;
@@ -108,17 +184,79 @@ static void deadline_test(void) {
     CHECK(hf_clock_now() - start < 60, "a broken transport waits again");
 }
 
+/* All that ranks do together, where MPI does not act on all of them or on the last. The
+ * others wait for it by their deadline, or hear of it. */
+static void lost_test(int kind, int call, bool alone) {
+    bool flag = false, mine = !alone || net->rank == net->size - 1;
+    int *all = malloc((size_t)net->size * sizeof *all);
+    transport_open("mpi");
+    CHECK(net->ops->gather(net, all, &net->rank, sizeof *all) == HF_OK);
+    CHECK(hf_agree(net, HF_OK) == HF_OK, "%s", hf_error());
+    MPI_Barrier(MPI_COMM_WORLD); /* else a rank hears of the fault before it is here */
+    fault = mine ? kind : ACTS;
+    hf_status status = call == 0   ? net->ops->gather(net, all, &call, sizeof *all)
+                       : call == 1 ? net->ops->barrier(net)
+                       : call == 2 ? net->ops->any(net, &flag)
+                                   : hf_agree(net, HF_OK);
+    fault = ACTS;
+    if (mine) {
+        CHECK(status == HF_ECOMM, "fault %d passes call %d", kind, call);
+        CHECK(strstr(hf_error(), "MPI lost"), "%s", hf_error());
+    }
+    CHECK(hf_agree(net, HF_OK) == HF_ECOMM, "the others go on");
+    net->ops->close(net);
+    free(all);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The last rank does not come to open: the others leave by the deadline. */
+static void open_test(const hf_transport_ops *mpi, const char *version) {
+    hf_transport *none;
+    double start = hf_clock_now();
+    __lsan_disable(); /* what the communicator is being made into stays */
+    CHECK(mpi->open(&none, MPI_Comm_c2f(MPI_COMM_WORLD), version, 0.5) == HF_ECOMM);
+    __lsan_enable();
+    CHECK(hf_clock_now() - start < 10, "%g s", hf_clock_now() - start);
+    CHECK(strstr(hf_error(), "waited 1 s"), "%s", hf_error());
+}
+
+/* A rank leaves while the others do something else: both know at once. */
+static void leave_test(void) {
+    transport_open("mpi");
+    double start = hf_clock_now();
+    if (net->rank > 0) {
+        hf_status status = hf_agree(net, HF_OK);
+        CHECK(status == HF_ECOMM && strstr(hf_error(), "left"), "%s", hf_error());
+    } else
+        net->ops->close(net);
+    CHECK(hf_clock_now() - start < 10);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void same_test(void) {
+    char text[64];
+    transport_open("mpi");
+    CHECK(hf_same(net, "word", "a") == HF_OK, "%s", hf_error());
+    snprintf(text, sizeof text, "%d", net->rank / (net->size - 1));
+    CHECK(hf_same(net, "word", text) == HF_EARG);
+    char line[64];
+    snprintf(line, sizeof line, "\"0\" on rank 0, \"1\" on rank %d", net->size - 1);
+    CHECK(strstr(hf_error(), line), "%s", hf_error());
+    net->ops->close(net);
+}
+
 int main(int argc, char **argv) {
     const hf_transport_ops *mpi;
     CHECK(hf_transport_find(&mpi, "mpi") == HF_OK);
     char version[8192];
     mpi->version(version, sizeof version);
-    CHECK(mpi->open(&net, 0, version) == HF_EARG && strstr(hf_error(), "initialised"),
+    CHECK(mpi->open(&net, 0, version, 20) == HF_EARG &&
+              strstr(hf_error(), "initialised"),
           "%s", hf_error());
     MPI_Init(&argc, &argv);
-    CHECK(mpi->open(&net, 0, "MPICH 4") == HF_EARG && strstr(hf_error(), "MPICH 4"),
+    CHECK(mpi->open(&net, 0, "MPICH 4", 20) == HF_EARG && strstr(hf_error(), "MPICH 4"),
           "%s", hf_error());
-    CHECK(mpi->open(&net, 123456, version) == HF_EARG, "no communicator");
+    CHECK(mpi->open(&net, 123456, version, 20) == HF_EARG, "no communicator");
     int world;
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     if (world == 1) {
@@ -133,8 +271,20 @@ int main(int argc, char **argv) {
     gather_test();
     plan_test();
     if (world > 1) {
+        same_test();
+        leave_test();
+        transport_open("mpi");
+        for (int kind = NOTHING; kind <= STALE; kind++)
+            for (int call = 0; call < 4; call++)
+                for (int alone = 0; alone < 2; alone++)
+                    lost_test(kind, call, alone);
+        transport_open("mpi");
         alarm_test();
-        deadline_test();
+        if (net->rank < world - 1) {
+            deadline_test();
+            open_test(mpi, version);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
     }
     net->ops->close(net);
     MPI_Barrier(MPI_COMM_WORLD);

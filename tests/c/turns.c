@@ -161,7 +161,7 @@ static void runs(const cpu_set_t *all, size_t cores) {
         if (CPU_ISSET(core, all))
             CPU_SET(core, &some);
     sched_setaffinity(0, sizeof some, &some);
-    CHECK(hf_transport_self.open(&net, 0, "") == HF_OK);
+    CHECK(hf_transport_self.open(&net, 0, "", 60) == HF_OK);
     CHECK(hf_turns_new(&turns, net) == HF_OK);
     for (size_t first = 0; first < N; first++) {
         for (size_t i = 0; i < N; i++)

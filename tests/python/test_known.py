@@ -1,0 +1,63 @@
+"""Wherever names are listed, the one that was meant is named, if it is near."""
+
+import pytest
+
+import hpccfpga as hf
+from hpccfpga import _core
+from hpccfpga.arguments import known
+
+BENCHMARKS = [name for name, _ in _core.components("bench")]
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: hf.model("b_ef"), "b_eff"),
+        (lambda: hf.model("b_eff", exchange="channelx"), "channel"),
+        (lambda: hf.model("b_eff", exchange="channel", clockk=3e8), "clock"),
+        (lambda: hf.board("520"), "520n"),
+        (lambda: hf.board("520n")["network.latencies"], "network.latency"),
+        (lambda: hf.published("streamx"), "stream"),
+        (lambda: hf.run("b_ef"), "b_eff"),
+        (lambda: hf.run("b_eff", sizess=[1]), "sizes"),
+        (lambda: hf.run("b_eff", exchange="pci"), "pcie"),
+        (lambda: hf.run_all(reeps=1), "reps"),
+        (lambda: hf.model("b_eff", board="520n", exchange="channel")["timee"], "time"),
+    ],
+)
+def test_in_python(call, meant):
+    with pytest.raises((LookupError, ValueError)) as raised:
+        call()
+    assert f'did you mean "{meant}"? known: ' in raised.value.args[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["run", "b_eff", "--sizess=1"], "--sizes"),
+        (["run", "all", "--reeps=1"], "--reps"),
+        (["calibrate", "--reeps=1"], "--reps"),
+        (["scaling", "b_eff", "--sizess=1"], "--sizes"),
+        (["boards", "520"], "520n"),
+        (["model", "b_ef"], "b_eff"),
+        (["published", "streamx"], "stream"),
+    ],
+)
+def test_on_the_command_line(refused, words, meant):
+    refused(words, f'did you mean "{meant}"? known: ')
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_all_names_are_listed(name):
+    """However many there are, none is cut."""
+    many = [f"{name}{number:03}" for number in range(200)]
+    assert known(f"{name}_x", many).endswith(f"known: {', '.join(many)}")
+
+
+def test_of_no_names():
+    assert known("x", []) == "known: none"
+
+
+@pytest.mark.parametrize("word", ["", "\ud800", "\0", 7, None])
+def test_words_that_are_none(word):
+    assert known(word, ["a"]) == "known: a"
