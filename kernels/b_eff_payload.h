@@ -1,18 +1,26 @@
-/* b_eff_payload.h - byte `i` of a message, for kernels and for whoever checks them.
+/* b_eff_payload.h - the bytes that travel, for kernels and for whoever checks them.
  *
- * It depends on i, on `key` (size and seed) and on `stamp` (sender and sample), so that no
- * other byte, message or sample looks the same.
+ * A byte depends on its position, on `key` (size, seed and sample) and on `stamp` (its origin).
+ * At one place in the window, up to 256 windows apart, no two positions have the same byte: so
+ * a late message of a single byte differs, too.
  */
 #ifndef B_EFF_PAYLOAD_H
 #define B_EFF_PAYLOAD_H
 
-static inline unsigned char b_eff_payload(unsigned i, unsigned key,
+#include "hf_slide.h"
+
+/** Over channels: number of chunk 0 on the wire, and the distance between two. */
+#define B_EFF_MARK 0x9E3779B97F4A7C15ul
+
+static inline unsigned char b_eff_payload(unsigned at, unsigned key,
                                           unsigned long stamp) {
-    unsigned h = i * 0x9E3779B1u + key;
+    unsigned window = at / HF_SLIDE;
+    unsigned h = (at % HF_SLIDE + window / 256 * HF_SLIDE) * 0x9E3779B1u + key;
     h ^= h >> 15;
     h *= 0x85EBCA77u;
     h ^= h >> 13;
-    return (unsigned char)((h >> 24) + (unsigned)((stamp >> (8 * (i & 7))) & 0xff));
+    return (unsigned char)((h >> 24) + 47 * window +
+                           (unsigned)((stamp >> (8 * (at & 7))) & 0xff));
 }
 
 #endif

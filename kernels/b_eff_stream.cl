@@ -5,16 +5,14 @@
  * Receive hands it to send over a channel before the next message starts, so both wait
  * for the slower direction, and a damaged chunk travels on. On the wire each chunk is
  * marked with its number in the run: one that is lost, repeated, late or swapped differs
- * from its message's first, and the receiver keeps every bit that ever did.
+ * from its message's first, and the receiver keeps every bit that ever did. It hands back the
+ * last number, too: so many chunks were received.
  *
  * Both kernels move one packet per port and clock cycle.
  */
 #include "b_eff_payload.h"
 #include "hf_channel.h"
 #include "hf_pairs.h"
-
-/** Number of chunk 0 on the wire, and the distance between two. */
-#define B_EFF_MARK 0x9E3779B97F4A7C15ul
 
 static inline hf_packet packet_make(uint key, ulong stamp) {
     hf_packet packet;
@@ -47,8 +45,8 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
  *  Send: `messages` messages of `chunks` chunks over out_a and out_b, the first one made
  *  from `key` and one stamp for each port.
  *
- *  Receive: as many from in_a and in_b. `last` gets the chunks of the last message, then
- *  one with the bits that were ever wrong: [chunks + 1, 2] packets. */
+ *  Receive: as many from in_a and in_b. `last` gets the chunks of the last message, one with
+ *  the bits that were ever wrong, and one full of the last number: [chunks + 2, 2] packets. */
 #define B_EFF_PAIR(pair, out_a, out_b, in_a, in_b, held)                            \
     HF_CHANNEL(held, 4)                                                             \
     HF_STREAM(b_eff_send_##pair)                                                    \
@@ -115,6 +113,9 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
         }                                                                           \
         last[2 * chunks] = wrong_a;                                                 \
         last[2 * chunks + 1] = wrong_b;                                             \
+        const hf_packet none = {{0}};                                               \
+        last[2 * chunks + 2] = packet_mark(none, mark);                             \
+        last[2 * chunks + 3] = packet_mark(none, mark);                             \
     }                                                                               \
     HF_STREAM_CALL(b_eff_recv_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),       \
                    HF_VALUE(2, uint), HF_BUFFER(3), HF_BUFFER(4), HF_BUFFER(5),     \

@@ -3,6 +3,7 @@
 #define FFT_DATA_H
 
 #include "fft_input.h"
+#include "hf_finding.h"
 #include "hf_kernel.h"
 
 #ifndef HF_LOG_SIZE
@@ -30,36 +31,29 @@ HF_KERNEL fft_fill(HF_GLOBAL fft_complex *HF_RESTRICT points, uint batch, uint k
 }
 HF_HOST_CALL(fft_fill, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, uint))
 
-/** The bits of a number's magnitude: their order is that of magnitudes, NaN above all. */
-static inline uint fft_magnitude(float value) {
-    union {
-        float value;
-        uint bits;
-    } u;
-    u.value = value;
-    return u.bits & 0x7FFFFFFF;
-}
-
-/** worst[item] = magnitude of the largest difference of a part of `points` times `scale`
- *  from the input, among the points of this work-item. */
+/** The magnitude of the largest difference of a part of `points` times `scale` from the
+ *  input. */
 HF_KERNEL fft_check(HF_GLOBAL const fft_complex *HF_RESTRICT points, uint batch,
-                    uint key, float scale, HF_GLOBAL uint *HF_RESTRICT worst) {
+                    uint key, float scale, HF_GLOBAL hf_finding *HF_RESTRICT findings,
+                    uint seal) {
     uint most = 0;
+    ulong seen = 0;
     for (ulong b = HF_ITEM; b < batch; b += HF_ITEMS) {
         const fft_complex factor = fft_factor((uint)b, key);
         for (uint j = 0; j < FFT_SIZE; j++) {
             HF_PIPELINE
             const fft_complex is = points[b * FFT_SIZE + j];
             const fft_complex right = fft_times(factor, fft_value(j, key));
-            const uint re = fft_magnitude(is.re * scale - right.re);
-            const uint im = fft_magnitude(is.im * scale - right.im);
+            const uint re = hf_magnitude(is.re * scale - right.re);
+            const uint im = hf_magnitude(is.im * scale - right.im);
             const uint more = re > im ? re : im;
             most = more > most ? more : most;
+            seen++;
         }
     }
-    worst[HF_ITEM] = most;
+    findings[HF_ITEM] = hf_finding_make(most, seen, seal);
 }
 HF_HOST_CALL(fft_check, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, uint),
-             HF_VALUE(3, float), HF_BUFFER(4))
+             HF_VALUE(3, float), HF_BUFFER(4), HF_VALUE(5, uint))
 
 #endif

@@ -12,6 +12,7 @@
  * HF_RESTRICT           no other pointer reaches this memory
  * HF_PIPELINE           first in the body of a loop: start a trip every clock cycle
  * HF_UNROLL(n)          in front of a loop: n trips at the same time on FPGAs
+ * HF_UNROLL_SCALAR(n)   the same; a CPU's compiler makes no vectors of this loop
  * HF_INDEPENDENT        in front of a loop: trips touch different words of device memory
  * HF_ITEM, HF_ITEMS     this work-item and their number
  * HF_PREFETCH(address)  this word is used soon; a hint for CPUs
@@ -104,6 +105,7 @@ typedef uint64_t ulong;
 #else
 #define HF_KERNEL __kernel void
 #define HF_UNROLL(n)
+#define HF_UNROLL_SCALAR(n) _Pragma("clang loop vectorize(disable)")
 #define HF_INDEPENDENT
 #define HF_ITEM  ((ulong)get_global_id(0))
 #define HF_ITEMS ((ulong)get_global_size(0))
@@ -126,6 +128,10 @@ typedef uint64_t ulong;
 
 #ifndef HF_COMPUTE_UNITS /* Xilinx's linker makes them, from a list of its own */
 #define HF_COMPUTE_UNITS(n)
+#endif
+
+#ifndef HF_UNROLL_SCALAR
+#define HF_UNROLL_SCALAR(n) HF_UNROLL(n)
 #endif
 
 #ifndef HF_HOST

@@ -8,6 +8,7 @@
 #ifndef PTRANS_DATA_H
 #define PTRANS_DATA_H
 
+#include "hf_finding.h"
 #include "hf_real.h"
 #include "hf_width.h"
 
@@ -76,10 +77,11 @@ HF_HOST_CALL(ptrans_fill, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_VALUE(3, 
 #define PTRANS_WORSE(worst, residual) \
     ((residual) > (worst) || (residual) != (residual) ? (residual) : (worst))
 
-/** worst[item] = the largest residual |C - (B + A^T)| in the rows of this work-item. */
+/** The magnitude of the largest residual |C - (B + A^T)|. */
 HF_KERNEL ptrans_check(HF_GLOBAL const HF_REAL *HF_RESTRICT c,
                        HF_GLOBAL const uint *HF_RESTRICT places, uint blocks, uint key,
-                       HF_GLOBAL float *HF_RESTRICT worst) {
+                       HF_GLOBAL hf_finding *HF_RESTRICT findings, uint seal) {
+    ulong seen = 0;
     HF_REAL lanes[PTRANS_WIDE];
     for (uint l = 0; l < PTRANS_WIDE; l++)
         lanes[l] = 0;
@@ -98,14 +100,15 @@ HF_KERNEL ptrans_check(HF_GLOBAL const HF_REAL *HF_RESTRICT c,
                 const HF_REAL residual = off < 0 ? -off : off;
                 lanes[l] = PTRANS_WORSE(lanes[l], residual);
             }
+            seen += PTRANS_WIDE;
         }
     }
     HF_REAL most = 0;
     for (uint l = 0; l < PTRANS_WIDE; l++)
         most = PTRANS_WORSE(most, lanes[l]);
-    worst[HF_ITEM] = (float)most;
+    findings[HF_ITEM] = hf_finding_make(hf_magnitude((float)most), seen, seal);
 }
 HF_HOST_CALL(ptrans_check, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),
-             HF_VALUE(3, uint), HF_BUFFER(4))
+             HF_VALUE(3, uint), HF_BUFFER(4), HF_VALUE(5, uint))
 
 #endif

@@ -42,7 +42,8 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
                           HF_GLOBAL const ulong *HF_RESTRICT starts, ulong words,
                           ulong first, ulong part, ulong steps) {
     ulong number[HF_RNG_COUNT], left[HF_RNG_COUNT], slot[HF_SLOTS];
-    ulong pending = steps * HF_RNG_COUNT; /* numbers neither applied nor passed over */
+    const ulong numbers = steps * HF_RNG_COUNT;
+    ulong over = 0; /* applied or passed over; docs/adr/0011: why not those left */
     for (uint r = 0; r < HF_RNG_COUNT; r++) {
         number[r] = starts[r];
         left[r] = steps;
@@ -51,11 +52,11 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
         slot[s] = 0;
 
     HF_INDEPENDENT
-    while (pending > 0) {
+    while (over < numbers) {
 #if HF_BUFFER_SIZE > 1
         ulong ready[HF_BUFFER_SIZE], value[HF_BUFFER_SIZE];
         uint n = 0;
-        while (pending > 0 && n < HF_BUFFER_SIZE) {
+        while (over < numbers && n < HF_BUFFER_SIZE) {
 #endif
             HF_PIPELINE
             HF_UNROLL(HF_SLOTS)
@@ -63,7 +64,7 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
                 slot[s] = slot[s + 1];
             slot[HF_SLOTS - 1] = 0;
             uint done = 0;
-            HF_UNROLL(HF_RNG_COUNT)
+            HF_UNROLL_SCALAR(HF_RNG_COUNT) /* a slot is read that was just written */
             for (uint r = 0; r < HF_RNG_COUNT; r++) {
                 const uint at = r * HF_RNG_DISTANCE;
                 const uint wanted = ((number[r] & (words - 1)) - first) < part;
@@ -75,7 +76,7 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
                 }
             }
             const ulong x = slot[0];
-            pending -= done + (x != 0);
+            over += done + (x != 0);
 #if HF_BUFFER_SIZE > 1
             if (x) {
                 ready[n] = x;

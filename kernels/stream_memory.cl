@@ -23,6 +23,9 @@
 #error "HF_BUFFER_SIZE: the buffer has 6 MiB in emulation: 786432 elements in double"
 #endif
 
+/** Pieces of the buffer. */
+#define STREAM_BUFFER (HF_BUFFER_SIZE / STREAM_PIECE)
+
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
  *  of the others. */
 HF_COMPUTE_UNITS(HF_REPLICATIONS)
@@ -30,28 +33,32 @@ HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
                        HF_GLOBAL const HF_REAL *HF_RESTRICT one,
                        HF_GLOBAL const HF_REAL *HF_RESTRICT two, const float scalar,
                        const uint sum, const ulong n) {
+    HF_GLOBAL stream_piece *HF_RESTRICT to = (HF_GLOBAL stream_piece *)out;
+    HF_GLOBAL const stream_piece *HF_RESTRICT x = (HF_GLOBAL const stream_piece *)one;
+    HF_GLOBAL const stream_piece *HF_RESTRICT y = (HF_GLOBAL const stream_piece *)two;
     const HF_REAL s = (HF_REAL)scalar;
-    for (ulong block = 0; block < n; block += HF_BUFFER_SIZE) {
-        HF_REAL buffer[HF_BUFFER_SIZE] __attribute__((aligned(64)));
+    const ulong pieces = n / STREAM_PIECE;
+    for (ulong block = 0; block < pieces; block += STREAM_BUFFER) {
+        stream_piece buffer[STREAM_BUFFER] __attribute__((aligned(64)));
         const uint end =
-            n - block < HF_BUFFER_SIZE ? (uint)(n - block) : HF_BUFFER_SIZE;
-        for (uint i = 0; i < end; i += STREAM_WORD) {
+            pieces - block < STREAM_BUFFER ? (uint)(pieces - block) : STREAM_BUFFER;
+        for (uint i = 0; i < end; i += STREAM_PIECES) {
             HF_PIPELINE
-            STREAM_UNROLL
-            for (uint l = 0; l < STREAM_WORD; l++)
-                buffer[i + l] = s * one[block + i + l];
+            HF_UNROLL(STREAM_PIECES)
+            for (uint l = 0; l < STREAM_PIECES; l++)
+                buffer[i + l] = s * x[block + i + l];
         }
-        for (uint i = 0; sum && i < end; i += STREAM_WORD) {
+        for (uint i = 0; sum && i < end; i += STREAM_PIECES) {
             HF_PIPELINE
-            STREAM_UNROLL
-            for (uint l = 0; l < STREAM_WORD; l++)
-                buffer[i + l] += two[block + i + l];
+            HF_UNROLL(STREAM_PIECES)
+            for (uint l = 0; l < STREAM_PIECES; l++)
+                buffer[i + l] += y[block + i + l];
         }
-        for (uint i = 0; i < end; i += STREAM_WORD) {
+        for (uint i = 0; i < end; i += STREAM_PIECES) {
             HF_PIPELINE
-            STREAM_UNROLL
-            for (uint l = 0; l < STREAM_WORD; l++)
-                out[block + i + l] = buffer[i + l];
+            HF_UNROLL(STREAM_PIECES)
+            for (uint l = 0; l < STREAM_PIECES; l++)
+                to[block + i + l] = buffer[i + l];
         }
     }
 }

@@ -1,42 +1,30 @@
 /* stream_ndrange.cl - STREAM for CPUs and GPUs: stream_memory.cl with many work-items.
  *
  * A work-group owns a contiguous part of the arrays. In it neighbouring work-items take
- * neighbouring pieces of up to 16 bytes, which a GPU coalesces, as many at a time as a
- * word has; one work-item alone runs from end to end, as suits a core of a CPU.
+ * neighbouring pieces, which a GPU coalesces, as many at a time as a word has; one
+ * work-item alone runs from end to end, as suits a core of a CPU.
  */
 #include "stream_words.h"
 
-#if HF_REAL_BYTES * HF_VECTOR > 16
-#define WIDTH (16 / HF_REAL_BYTES)
-#else
-#define WIDTH HF_VECTOR
-#endif
-#define PIECES     (STREAM_WORD / WIDTH)
-#define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < PIECES; k++)
-
-#ifdef __OPENCL_VERSION__
-typedef HF_REAL piece __attribute__((ext_vector_type(WIDTH)));
-#else
-typedef HF_REAL piece __attribute__((vector_size(WIDTH * HF_REAL_BYTES)));
-#endif
+#define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < STREAM_PIECES; k++)
 
 /** As in stream_memory.cl. */
 HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
                        HF_GLOBAL const HF_REAL *HF_RESTRICT one,
                        HF_GLOBAL const HF_REAL *HF_RESTRICT two, const float scalar,
                        const uint sum, const ulong n) {
-    HF_GLOBAL piece *HF_RESTRICT to = (HF_GLOBAL piece *)out;
-    HF_GLOBAL const piece *HF_RESTRICT x = (HF_GLOBAL const piece *)one;
-    HF_GLOBAL const piece *HF_RESTRICT y = (HF_GLOBAL const piece *)two;
+    HF_GLOBAL stream_piece *HF_RESTRICT to = (HF_GLOBAL stream_piece *)out;
+    HF_GLOBAL const stream_piece *HF_RESTRICT x = (HF_GLOBAL const stream_piece *)one;
+    HF_GLOBAL const stream_piece *HF_RESTRICT y = (HF_GLOBAL const stream_piece *)two;
     const HF_REAL s = (HF_REAL)scalar;
-    const ulong stride = get_local_size(0), trip = stride * PIECES, pieces = n / WIDTH;
-    const ulong groups = get_num_groups(0);
+    const ulong stride = get_local_size(0), trip = stride * STREAM_PIECES;
+    const ulong groups = get_num_groups(0), pieces = n / STREAM_PIECE;
     const ulong part = ((pieces + trip - 1) / trip + groups - 1) / groups * trip;
     const ulong from = get_group_id(0) * part;
     const ulong end = from + part < pieces ? from + part : pieces;
     ulong at = from + get_local_id(0);
-    for (; at + (PIECES - 1) * stride < end; at += trip) {
-        piece held[PIECES];
+    for (; at + (STREAM_PIECES - 1) * stride < end; at += trip) {
+        stream_piece held[STREAM_PIECES];
         EACH_PIECE held[k] = s * x[at + k * stride];
         if (sum)
             EACH_PIECE held[k] += y[at + k * stride];

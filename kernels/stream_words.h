@@ -21,12 +21,28 @@
 /** Elements of a word, which a pipeline takes per clock cycle; arrays hold whole words. */
 #define STREAM_WORD (HF_VECTOR * HF_GLOBAL_MEM_UNROLL)
 
-/** In front of a loop over the elements of a word: all at the same time, or 16 of them
- *  where a CPU's compiler would take minutes. */
-#if defined(__OPENCL_VERSION__) && !defined(HF_INTEL)
-#define STREAM_UNROLL _Pragma("unroll 16")
+/** Elements that an instruction takes. On CPUs they are a vector, up to a cache line: of
+ *  single ones in a word LLVM makes gathers and scatters for AVX-512. GPUs coalesce pieces
+ *  of 16 bytes. The compilers for FPGAs take a word apart by themselves. */
+#if !defined(__OPENCL_VERSION__) || defined(HF_INTEL)
+#define STREAM_BYTES HF_REAL_BYTES
+#elif defined(__x86_64__) || defined(__aarch64__)
+#define STREAM_BYTES 64
 #else
-#define STREAM_UNROLL HF_UNROLL(STREAM_WORD)
+#define STREAM_BYTES 16
+#endif
+#if STREAM_WORD % (STREAM_BYTES / HF_REAL_BYTES) == 0
+#define STREAM_PIECE (STREAM_BYTES / HF_REAL_BYTES)
+#else
+#define STREAM_PIECE HF_VECTOR
+#endif
+/** Pieces of a word. */
+#define STREAM_PIECES (STREAM_WORD / STREAM_PIECE)
+
+#if STREAM_PIECE == 1
+typedef HF_REAL stream_piece;
+#else
+typedef HF_REAL stream_piece __attribute__((ext_vector_type(STREAM_PIECE)));
 #endif
 
 #endif

@@ -1,10 +1,11 @@
 /* b_eff.c - effective bandwidth: messages around a ring of all ranks.
  *
- * One step: every rank sends the block it holds to its right neighbour in odd steps and to
- * its left in even steps, and holds the block it received afterwards. So a block goes out
- * and comes back, and a byte that is damaged once in a sample is still wrong at its end. Three
- * buffers take turns: send and receive memory are separate, and a step that delivers
- * nothing leaves the block of three steps ago, which is another rank's.
+ * Every rank has two chains of bytes. One step: it sends a window of one chain to its right
+ * neighbour in odd steps, to its left in even steps, and receives the same window of the
+ * neighbour's into its other chain; the next step takes the other chain, and a window HF_SLIDE
+ * bytes further. So a message is what came in the step before, but for its last bytes, which
+ * no other message has; and bytes that slide out of the window stay in the chains. At the end
+ * of a sample the chains hold every byte of every message: see docs/adr/0005.
  *
  * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and one step a
  * message of each pair: see b_eff_stream.cl.
@@ -16,7 +17,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-enum { N_FILL_ARGS = 4, N_CHECK_ARGS = 5 };
+enum { N_FILL_ARGS = 4, N_CHECK_ARGS = 10 };
 
 static const hf_param params[] = {
     HF_SWEEP_PARAMS,
@@ -63,17 +64,34 @@ static bool step_goes_right(const b_eff *s, size_t step) {
     return (step + s->sample) % 2 == 0;
 }
 
-/* The block of `origin` travels between it and the neighbour that the first step has. */
-static uint64_t payload_stamp(const b_eff *s, int origin) {
-    return b_eff_stamp(s->sample, origin,
-                       neighbour(s, origin, step_goes_right(s, 0) ? 1 : -1));
+/* Of a rank's two chains. */
+static uint64_t chain_stamp(const b_eff *s, int origin, int chain) {
+    return b_eff_stamp(s->sample, N_CHAINS * origin + chain, 0);
 }
 
+/* Another one for each sample, so that no outcome of one is right in another. */
 uint32_t b_eff_key(const b_eff *s, size_t point) {
-    return (uint32_t)hf_random(s->env.seed, (uint64_t)s->sweep.sizes[point]);
+    return (uint32_t)hf_random(hf_random(s->env.seed, s->sample),
+                               (uint64_t)s->sweep.sizes[point]);
 }
 
 /* ---- set-up ---- */
+
+/* Room for the windows of a sample. */
+static size_t chain_bytes(const b_eff *s, size_t message) {
+    return message + HF_SLIDE * hf_sweep_steps(&s->sweep, message);
+}
+
+/* The longest message whose chain has at most `room` bytes; shorter ones take more steps. */
+static size_t longest(const b_eff *s, size_t room) {
+    size_t message = room, before = 0;
+    while (message != before && message > 0) {
+        size_t windows = HF_SLIDE * hf_sweep_steps(&s->sweep, message);
+        before = message;
+        message = room > windows ? room - windows : 0;
+    }
+    return message;
+}
 
 hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t most) {
     const hf_device_info *info = &s->env.device->info;
@@ -86,21 +104,31 @@ hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t mo
         n, largest, info->name, most);
 }
 
-static hf_status memory_take(b_eff *s, size_t largest) {
+static hf_status memory_check(const b_eff *s, size_t largest) {
+    size_t room = hf_device_room(&s->env.device->info, N_CHAINS),
+           most = longest(s, room);
+    if (most == 0 && largest < room)
+        return hf_fail(HF_ENOMEM,
+                       "loop_upper: %zu steps of %d B each do not fit \"%s\"; the most "
+                       "for messages of %zu B is %zu",
+                       s->sweep.loop_upper, HF_SLIDE, s->env.device->info.name, largest,
+                       (room - largest) / HF_SLIDE);
+    return b_eff_memory_check(s, N_CHAINS, largest, most);
+}
+
+static hf_status memory_take(b_eff *s) {
     hf_device *device = s->env.device;
-    HF_TRY(b_eff_memory_check(s, N_BUFFERS, largest,
-                              hf_device_room(&device->info, N_BUFFERS)));
-    for (int i = 0; i < N_BUFFERS; i++)
-        HF_TRY(device->ops->alloc(&s->blocks[i], device, largest, HF_ANY_BANK));
-    s->items = device->info.items;
-    HF_TRY(device->ops->alloc(&s->wrong, device, s->items * sizeof *s->counts,
-                              HF_ANY_BANK));
-    s->counts = malloc(s->items * sizeof *s->counts);
-    if (!s->counts)
-        return hf_fail(HF_ENOMEM, "no memory for %zu counts", s->items);
+    size_t most = 0;
+    for (size_t i = 0; i < s->sweep.n; i++) {
+        HF_TRY(memory_check(s, (size_t)s->sweep.sizes[i]));
+        size_t bytes = chain_bytes(s, (size_t)s->sweep.sizes[i]);
+        most = bytes > most ? bytes : most;
+    }
+    for (int i = 0; i < N_CHAINS; i++)
+        HF_TRY(device->ops->alloc(&s->chains[i], device, most, HF_ANY_BANK));
+    HF_TRY(hf_verdict_new(&s->verdict, device, device->info.items, HF_ANY_BANK));
     HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill"));
-    HF_TRY(device->ops->kernel(&s->check, device, "b_eff_check"));
-    return HF_OK;
+    return device->ops->kernel(&s->check, device, "b_eff_check");
 }
 
 static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
@@ -111,7 +139,7 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
     *n_points = s->sweep.n;
     size_t largest = (size_t)hf_args_largest(args, "sizes");
     return env->exchange->ops->kernel_routed ? b_eff_pairs_take(s, args, largest)
-                                             : memory_take(s, largest);
+                                             : memory_take(s);
 }
 
 static void b_eff_teardown(void *state) {
@@ -119,13 +147,12 @@ static void b_eff_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    for (int i = 0; i < N_BUFFERS; i++)
-        ops->free(s->blocks[i]);
-    ops->free(s->wrong);
+    for (int i = 0; i < N_CHAINS; i++)
+        ops->free(s->chains[i]);
+    hf_verdict_free(&s->verdict);
     ops->kernel_free(s->fill);
     ops->kernel_free(s->check);
     b_eff_pairs_free(s);
-    free(s->counts);
 }
 
 /* ---- a sample ---- */
@@ -142,30 +169,36 @@ static const hf_message *b_eff_plan(void *state, size_t point, size_t *n) {
     return s->messages;
 }
 
-static size_t b_eff_inner(const void *state, size_t point) {
-    return hf_sweep_inner(&((const b_eff *)state)->sweep, point);
+static size_t b_eff_inner(const void *state, size_t point, size_t fewest) {
+    return hf_sweep_inner(&((const b_eff *)state)->sweep, point, fewest);
 }
 
-static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
-    b_eff *s = state;
-    size_t n;
-    b_eff_plan(s, point, &n);
-    s->sample = sample;
-    s->held = s->taken = 0;
-    if (s->n_pairs > 0)
-        return b_eff_pairs_prepare(s, point);
-    uint64_t bytes = (uint64_t)s->sweep.sizes[point],
-             stamp = payload_stamp(s, s->env.rank);
+static hf_status chain_fill(b_eff *s, size_t point, int chain) {
+    uint64_t bytes = chain_bytes(s, (size_t)s->sweep.sizes[point]),
+             stamp = chain_stamp(s, s->env.rank, chain);
     uint32_t key = b_eff_key(s, point);
     const hf_arg args[N_FILL_ARGS] = {
-        {.buffer = s->blocks[0]},
+        {.buffer = s->chains[chain]},
         {.value = &bytes, .bytes = sizeof bytes},
         {.value = &key, .bytes = sizeof key},
         {.value = &stamp, .bytes = sizeof stamp},
     };
     hf_device *device = s->env.device;
-    HF_TRY(device->ops->launch(
-        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->items, 0, 0}, NULL));
+    return device->ops->launch(
+        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->verdict.items, 0, 0}, NULL);
+}
+
+static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
+    b_eff *s = state;
+    hf_device *device = s->env.device;
+    size_t n;
+    b_eff_plan(s, point, &n);
+    s->sample = sample;
+    s->taken = 0;
+    if (s->n_pairs > 0)
+        return b_eff_pairs_prepare(s, point);
+    for (int chain = 0; chain < N_CHAINS; chain++)
+        HF_TRY(chain_fill(s, point, chain));
     return device->ops->finish(device);
 }
 
@@ -177,41 +210,53 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     if (s->n_pairs > 0)
         return exchange->ops->stream(exchange);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
-        size_t next = (s->held + 1) % N_BUFFERS;
-        HF_TRY(exchange->ops->move(exchange, s->blocks[next], s->blocks[s->held], 1,
-                                   &s->messages[step_goes_right(s, s->taken)]));
-        s->held = next;
+        size_t from = s->taken % 2;
+        hf_message message = s->messages[step_goes_right(s, s->taken)];
+        message.send_at = message.recv_at = HF_SLIDE * (s->taken + 1);
+        HF_TRY(exchange->ops->move(exchange, s->chains[1 - from], s->chains[from], 1,
+                                   &message));
     }
+    return HF_OK;
+}
+
+/* Add the wrong bytes of a chain. */
+static hf_status chain_check(b_eff *s, size_t point, int chain, double *error) {
+    uint64_t message = (uint64_t)s->sweep.sizes[point],
+             bytes = chain_bytes(s, (size_t)message), steps = s->taken;
+    uint64_t own[N_CHAINS], from[N_CHAINS];
+    uint32_t key = b_eff_key(s, point), which = (uint32_t)chain;
+    double wrong;
+    for (int i = 0; i < N_CHAINS; i++) { /* even steps send from chain 0 */
+        int side = step_goes_right(s, (size_t)i) ? -1 : 1;
+        own[i] = chain_stamp(s, s->env.rank, i);
+        from[i] = chain_stamp(s, neighbour(s, s->env.rank, side), i);
+    }
+    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
+        {.buffer = s->chains[chain]},
+        {.value = &bytes, .bytes = sizeof bytes},
+        {.value = &message, .bytes = sizeof message},
+        {.value = &steps, .bytes = sizeof steps},
+        {.value = &which, .bytes = sizeof which},
+        {.value = &key, .bytes = sizeof key},
+        {.value = &own[0], .bytes = sizeof own[0]},
+        {.value = &own[1], .bytes = sizeof own[1]},
+        {.value = &from[0], .bytes = sizeof from[0]},
+        {.value = &from[1], .bytes = sizeof from[1]},
+    };
+    HF_TRY(hf_verdict_take(&s->verdict, HF_VERDICT_COUNT, s->check, args, N_CHECK_ARGS,
+                           0, bytes, &wrong));
+    *error += wrong;
     return HF_OK;
 }
 
 static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *error) {
     b_eff *s = state;
-    hf_device *device = s->env.device;
+    (void)inner;
+    *error = 0;
     if (s->n_pairs > 0)
         return b_eff_pairs_verify(s, point, error);
-    /* After an even number of steps our block is back; after an odd number we hold that
-     * of the rank on the side where the first step's message came from. */
-    int origin = inner % 2 == 0
-                     ? s->env.rank
-                     : neighbour(s, s->env.rank, step_goes_right(s, 0) ? -1 : 1);
-    uint64_t bytes = (uint64_t)s->sweep.sizes[point], stamp = payload_stamp(s, origin);
-    uint32_t key = b_eff_key(s, point);
-    const hf_arg args[N_CHECK_ARGS] = {
-        {.buffer = s->blocks[s->held]},
-        {.value = &bytes, .bytes = sizeof bytes},
-        {.value = &key, .bytes = sizeof key},
-        {.value = &stamp, .bytes = sizeof stamp},
-        {.buffer = s->wrong},
-    };
-    HF_TRY(device->ops->launch(
-        device, &(hf_launch){s->check, args, N_CHECK_ARGS, s->items, 0, 0}, NULL));
-    HF_TRY(device->ops->read(device, s->wrong, 0, s->counts,
-                             s->items * sizeof *s->counts, NULL));
-    double wrong = 0;
-    for (size_t i = 0; i < s->items; i++)
-        wrong += (double)s->counts[i];
-    *error = wrong;
+    for (int chain = 0; chain < N_CHAINS; chain++)
+        HF_TRY(chain_check(s, point, chain, error));
     return HF_OK;
 }
 

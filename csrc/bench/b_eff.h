@@ -4,14 +4,15 @@
 
 #include "bench.h"
 #include "sweep.h"
+#include "verdict.h"
 
-enum { N_BUFFERS = 3, MOST_PAIRS = 4, N_SEND_ARGS = 5, N_RECV_ARGS = 4, N_ENDS = 3 };
+enum { N_CHAINS = 2, MOST_PAIRS = 4, N_SEND_ARGS = 5, N_RECV_ARGS = 4, N_ENDS = 3 };
 
 /* A send and a receive kernel, their two ports, and what they are told. */
 typedef struct pair {
     char names[2][24];
     hf_kernel *send, *recv;
-    hf_buffer *last;    /* [chunks + 1, 2] packets */
+    hf_buffer *last;    /* [chunks + 2, 2] packets */
     uint64_t stamps[2]; /* of the ports */
     hf_arg send_args[N_SEND_ARGS], recv_args[N_RECV_ARGS];
     hf_end send_ends[N_ENDS], recv_ends[N_ENDS];
@@ -22,13 +23,11 @@ typedef struct b_eff {
     hf_sweep sweep;
     uint64_t sample;
     /* host-routed */
-    hf_buffer *blocks[N_BUFFERS], *wrong;
+    hf_buffer *chains[N_CHAINS];
+    hf_verdict verdict;
     hf_kernel *fill, *check;
     hf_message messages[2]; /* of the current point: to the left, to the right */
-    uint64_t *counts;       /* wrong bytes per work-item */
-    size_t items;
-    size_t held;  /* index of the block that the next step sends */
-    size_t taken; /* steps of this sample */
+    size_t taken;           /* steps of this sample */
     /* kernel-routed */
     size_t n_pairs; /* 0 over host-routed schemes */
     pair pairs[MOST_PAIRS];

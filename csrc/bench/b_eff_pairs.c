@@ -1,4 +1,5 @@
 /* b_eff_pairs.c - b_eff over kernel-routed schemes: the host's side of b_eff_stream.cl. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +8,19 @@
 #include "b_eff_payload.h"
 #include "core/error.h"
 
+/* Chunks that a receive kernel hands back beside those of the last message. */
+enum { MORE_CHUNKS = 2 };
+
 static size_t last_bytes(const b_eff *s, size_t bytes) {
-    return (hf_sweep_chunks(&s->sweep, bytes) + 1) * 2 * s->sweep.channel_width;
+    return (hf_sweep_chunks(&s->sweep, bytes) + MORE_CHUNKS) * 2 *
+           s->sweep.channel_width;
 }
 
 /* The longest message whose last copies fit the device. */
 static size_t longest(const b_eff *s) {
     size_t chunk = 2 * s->sweep.channel_width;
     size_t chunks = hf_device_room(&s->env.device->info, s->n_pairs) / chunk;
-    return chunks > 1 ? (chunks - 1) * chunk : 0;
+    return chunks > MORE_CHUNKS ? (chunks - MORE_CHUNKS) * chunk : 0;
 }
 
 /* Arguments and channel ends, in the order of b_eff_stream.cl. */
@@ -110,26 +115,37 @@ static size_t port_wrong(const b_eff *s, int port, const unsigned char *packets)
     const hf_link *link = hf_links_to(s->n_links, s->links, s->env.rank, port);
     uint64_t stamp = s->steps % 2 == 0 ? port_stamp(s, s->env.rank, port)
                                        : port_stamp(s, link->from, link->out);
+    uint64_t mark = s->key + s->steps * s->chunks * B_EFF_MARK;
     for (size_t i = 0; i < width; i++) {
         unsigned char right = b_eff_payload((unsigned)i, s->key, stamp);
         for (size_t chunk = 0; chunk < s->chunks; chunk++)
             wrong += packets[2 * chunk * width + i] != right;
         wrong += packets[2 * s->chunks * width + i] != 0; /* bits that ever differed */
+        wrong += packets[2 * (s->chunks + 1) * width + i] !=
+                 (mark >> (8 * (i % 8)) & 0xFF); /* chunks that were received */
     }
     return wrong;
 }
 
+/* Packets that came through the ports, where they are counted, less those that should. */
+static double packets_wrong(const b_eff *s) {
+    hf_traffic traffic;
+    s->env.exchange->ops->traffic(s->env.exchange, &traffic);
+    double sent = (double)s->steps * (double)s->chunks * 2 * (double)s->n_pairs;
+    return isnan(traffic.packets) ? 0 : fabs(traffic.packets - sent);
+}
+
 hf_status b_eff_pairs_verify(b_eff *s, size_t point, double *error) {
     hf_device *device = s->env.device;
-    size_t wrong = 0;
+    size_t bytes = last_bytes(s, (size_t)s->sweep.sizes[point]), wrong = 0;
     for (int i = 0; i < (int)s->n_pairs; i++) {
-        HF_TRY(device->ops->read(device, s->pairs[i].last, 0, s->got,
-                                 last_bytes(s, (size_t)s->sweep.sizes[point]), NULL));
+        memset(s->got, 0xFF, bytes);
+        HF_TRY(device->ops->read(device, s->pairs[i].last, 0, s->got, bytes, NULL));
         for (int k = 0; k < 2; k++)
             wrong +=
                 port_wrong(s, 2 * i + k, s->got + (size_t)k * s->sweep.channel_width);
     }
-    *error = (double)wrong;
+    *error = (double)wrong + packets_wrong(s);
     return HF_OK;
 }
 

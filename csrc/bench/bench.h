@@ -64,8 +64,8 @@ typedef struct hf_bench_ops {
     /** The messages of this rank at a point, which the session checks with the other
      *  ranks' before the first sample; NULL: none travel. */
     const hf_message *(*plan)(void *state, size_t point, size_t *n);
-    /** Steps in one sample; 0 leaves the choice to the session's timer floor. */
-    size_t (*inner)(const void *state, size_t point);
+    /** Steps of one sample; the clock needs at least `fewest`. NULL: 1. */
+    size_t (*inner)(const void *state, size_t point, size_t fewest);
     /** Fresh input for sample number `sample`, untimed. */
     hf_status (*prepare)(void *state, size_t point, uint64_t sample);
     /** The timed part: `inner` steps. */

@@ -17,12 +17,14 @@
 #include "core/random.h"
 #include "core/stats.h"
 #include "fft_input.h"
+#include "verdict.h"
 
 enum {
     N_BLOCKS = 3,
-    N_PROBES = 4,         /* frequencies per sample */
-    N_STREAMS = 3,        /* kernels: fetch, transform, store */
-    GPU_GROUP = 256,      /* work-items of a work-group */
+    N_PROBES = 4,    /* frequencies per sample */
+    N_STREAMS = 3,   /* kernels: fetch, transform, store */
+    GPU_GROUP = 256, /* work-items of a work-group */
+    N_CHECK_ARGS = 4,
     GROUPS_PER_CORE = 16, /* work-groups */
     LANE_BYTES = 64,      /* of a packet between kernels: 8 points */
 };
@@ -37,12 +39,12 @@ typedef struct fft {
     float sign; /* 1 forward, -1 back */
     uint64_t sample;
     size_t taken; /* steps of this sample */
-    hf_buffer *blocks[N_BLOCKS], *from, *to, *twiddles, *worst;
+    hf_buffer *blocks[N_BLOCKS], *from, *to, *twiddles;
+    hf_verdict verdict;
     hf_kernel *fill, *check, *transform, *fetch, *store;
     hf_arg fetch_args[2], transform_args[3], store_args[2];
     hf_stream streams[N_STREAMS];
     double *roots; /* exp(-2 pi i k / size): [size, 2] */
-    uint32_t *worsts;
 } fft;
 
 static const hf_param params[] = {
@@ -153,8 +155,7 @@ static hf_status streams_take(fft *s) {
 
 static hf_status tables_make(fft *s) {
     s->roots = malloc(2 * s->size * sizeof *s->roots);
-    s->worsts = malloc(s->items * sizeof *s->worsts);
-    if (!s->roots || !s->worsts)
+    if (!s->roots)
         return hf_fail(HF_ENOMEM, "no memory for %zu roots of unity", s->size);
     double turn = 8 * atan(1) / (double)s->size;
     for (size_t k = 0; k < s->size; k++) {
@@ -177,8 +178,7 @@ static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
     items_choose(s);
     for (int i = 0; i < N_BLOCKS; i++)
         HF_TRY(device->ops->alloc(&s->blocks[i], device, block_bytes(s), HF_ANY_BANK));
-    HF_TRY(device->ops->alloc(&s->worst, device, s->items * sizeof *s->worsts,
-                              HF_ANY_BANK));
+    HF_TRY(hf_verdict_new(&s->verdict, device, s->items, HF_ANY_BANK));
     HF_TRY(device->ops->kernel(&s->fill, device, "fft_fill"));
     HF_TRY(device->ops->kernel(&s->check, device, "fft_check"));
     HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform"));
@@ -203,19 +203,18 @@ static void fft_teardown(void *state) {
     for (int i = 0; i < N_BLOCKS; i++)
         ops->free(s->blocks[i]);
     ops->free(s->twiddles);
-    ops->free(s->worst);
+    hf_verdict_free(&s->verdict);
     hf_kernel *kernels[] = {s->fill, s->check, s->transform, s->fetch, s->store};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         ops->kernel_free(kernels[i]);
     free(s->roots);
-    free(s->worsts);
 }
 
 /* ---- a sample ---- */
 
-static size_t fft_inner(const void *state, size_t point) {
+static size_t fft_inner(const void *state, size_t point, size_t fewest) {
     const fft *s = state;
-    (void)point;
+    (void)point, (void)fewest;
     return s->env.exchange->ops->kernel_routed ? 1 : 2;
 }
 
@@ -326,25 +325,17 @@ static hf_status forward_check(const fft *s, double *most) {
 }
 
 static hf_status back_check(fft *s, double *most) {
-    hf_device *device = s->env.device;
     float scale = 1 / (float)s->size;
-    const hf_arg args[] = {{.buffer = s->blocks[2]},
-                           {.value = &s->batch, .bytes = sizeof s->batch},
-                           {.value = &s->key, .bytes = sizeof s->key},
-                           {.value = &scale, .bytes = sizeof scale},
-                           {.buffer = s->worst}};
-    size_t bytes = s->items * sizeof *s->worsts;
-    memset(s->worsts, 0xFF, bytes); /* NaN, where the check does not come by */
-    HF_TRY(device->ops->write(device, s->worst, 0, s->worsts, bytes, NULL));
-    HF_TRY(launch(s, s->check, 5, args));
-    HF_TRY(device->ops->read(device, s->worst, 0, s->worsts, bytes, NULL));
-    for (size_t i = 0; i < s->items; i++) {
-        union {
-            uint32_t bits;
-            float value;
-        } worst = {.bits = s->worsts[i]};
-        *most = hf_larger(*most, worst.value / bound(s));
-    }
+    double worst;
+    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
+        {.buffer = s->blocks[2]},
+        {.value = &s->batch, .bytes = sizeof s->batch},
+        {.value = &s->key, .bytes = sizeof s->key},
+        {.value = &scale, .bytes = sizeof scale}};
+    HF_TRY(hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
+                           N_CHECK_ARGS, s->group, (uint64_t)s->batch * s->size,
+                           &worst));
+    *most = hf_larger(*most, worst / bound(s));
     return HF_OK;
 }
 

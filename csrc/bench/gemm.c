@@ -162,11 +162,6 @@ static void gemm_teardown(void *state) {
 
 /* ---- a sample ---- */
 
-static size_t gemm_inner(const void *state, size_t point) {
-    (void)state, (void)point;
-    return 1;
-}
-
 static hf_status gemm_prepare(void *state, size_t point, uint64_t sample) {
     gemm *s = state;
     hf_device *device = s->env.device;
@@ -227,8 +222,9 @@ static void multiply_shared(hf_launches *l, const gemm *s, uint32_t n) {
     for (size_t i = parts; i-- > 0;) {
         size_t first = rows * i / parts * s->block_size,
                end = rows * (i + 1) / parts * s->block_size;
-        multiply_add(l, s, s->a, s->b, n, (uint32_t)first,
-                     (uint32_t)(end < n ? end : n), i);
+        if (end > first)
+            multiply_add(l, s, s->a, s->b, n, (uint32_t)first,
+                         (uint32_t)(end < n ? end : n), i);
     }
 }
 
@@ -303,7 +299,6 @@ const hf_bench_ops hf_bench_gemm = {
     .figures = metrics,
     .setup = gemm_setup,
     .label = gemm_label,
-    .inner = gemm_inner,
     .prepare = gemm_prepare,
     .step = gemm_step,
     .verify = gemm_verify,

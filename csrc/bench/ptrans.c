@@ -19,7 +19,7 @@
 #include "core/stats.h"
 #include "ptrans.h"
 
-enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 5, N_ADD_ARGS = 6 };
+enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 4, N_ADD_ARGS = 6 };
 enum {
     STRIP = 32,         /* rows that a work-group of ptrans_ndrange.cl writes */
     GPU_GROUP = 256,    /* its work-items */
@@ -157,7 +157,7 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     }
     HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[0]));
     HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), banks[0]));
-    return ops->alloc(&p->worst, device, s->items * sizeof(float), banks[0]);
+    return hf_verdict_new(&p->verdict, device, s->items, banks[0]);
 }
 
 static hf_status kernels_take(ptrans *s) {
@@ -200,9 +200,6 @@ static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *en
     HF_TRY(layouts_take(s));
     size_t items = env->device->info.items;
     s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
-    s->residuals = malloc(s->items * sizeof *s->residuals);
-    if (!s->residuals)
-        return hf_fail(HF_ENOMEM, "no memory for %zu residuals", s->items);
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(replica_take(s, r, args));
     return kernels_take(s);
@@ -215,10 +212,10 @@ static void ptrans_teardown(void *state) {
     const hf_device_ops *ops = s->env.device->ops;
     for (size_t r = 0; r < s->replications; r++) {
         replica *p = &s->replicas[r];
-        hf_buffer *buffers[] = {p->a,      p->b,       p->c,    p->got,
-                                p->places, p->sources, p->worst};
+        hf_buffer *buffers[] = {p->a, p->b, p->c, p->got, p->places, p->sources};
         for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
             ops->free(buffers[i]);
+        hf_verdict_free(&p->verdict);
         ops->kernel_free(p->add);
         ops->kernel_free(p->send);
         ops->kernel_free(p->recv);
@@ -228,7 +225,6 @@ static void ptrans_teardown(void *state) {
     for (size_t i = 0; s->layouts && i < s->n_layouts; i++)
         ptrans_layout_free(&s->layouts[i]);
     free(s->layouts);
-    free(s->residuals);
     free(s->links);
 }
 
@@ -242,6 +238,17 @@ static const hf_message *ptrans_plan(void *state, size_t point, size_t *n) {
     return s->layouts[point].messages;
 }
 
+/* Where the blocks belong. Written before the check, too: places that were wrong when the
+ * blocks were filled must not agree with themselves. */
+static hf_status places_write(const ptrans *s, const replica *p, size_t point,
+                              size_t r) {
+    const ptrans_layout *layout = &s->layouts[point];
+    const ptrans_part *part = &layout->parts[r];
+    hf_device *device = s->env.device;
+    return device->ops->write(device, p->places, 0, layout->places + 2 * part->first,
+                              part->n * 2 * sizeof *layout->places, NULL);
+}
+
 static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     replica *p = &s->replicas[r];
     const ptrans_layout *layout = &s->layouts[point];
@@ -251,8 +258,7 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     p->own = s->grid.diagonal ? (uint32_t)part->own : 0;
     if (part->n == 0)
         return HF_OK;
-    HF_TRY(device->ops->write(device, p->places, 0, layout->places + 2 * part->first,
-                              part->n * 2 * sizeof *layout->places, NULL));
+    HF_TRY(places_write(s, p, point, r));
     HF_TRY(device->ops->write(device, p->sources, 0, layout->sources + part->first,
                               part->n * sizeof *layout->sources, NULL));
     const hf_arg args[N_FILL_ARGS] = {
@@ -278,6 +284,7 @@ static hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
                : HF_OK;
 }
 
+/* A sample is one step: a second one would repeat the first, and could get lost. */
 static hf_status blocks_move(const ptrans *s, const ptrans_layout *layout) {
     hf_exchange *exchange = s->env.exchange;
     for (size_t r = 0; r < s->replications; r++) {
@@ -345,27 +352,20 @@ static hf_status ptrans_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-static hf_status replica_verify(ptrans *s, size_t r, double *worst) {
+static hf_status replica_verify(ptrans *s, size_t point, size_t r, double *worst) {
     replica *p = &s->replicas[r];
-    hf_device *device = s->env.device;
-    const hf_arg args[N_CHECK_ARGS] = {
+    double residual;
+    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
         {.buffer = p->c},
         {.buffer = p->places},
         {.value = &p->blocks, .bytes = sizeof p->blocks},
         {.value = &s->key, .bytes = sizeof s->key},
-        {.buffer = p->worst},
     };
-    const hf_launch launch = {
-        .kernel = s->check, .args = args, .n_args = N_CHECK_ARGS, .items = s->items};
-    for (size_t i = 0; i < s->items; i++)
-        s->residuals[i] = NAN; /* of a kernel that did not run */
-    HF_TRY(device->ops->write(device, p->worst, 0, s->residuals,
-                              s->items * sizeof *s->residuals, NULL));
-    HF_TRY(device->ops->launch(device, &launch, NULL));
-    HF_TRY(device->ops->read(device, p->worst, 0, s->residuals,
-                             s->items * sizeof *s->residuals, NULL));
-    for (size_t i = 0; i < s->items; i++)
-        *worst = hf_larger(*worst, s->residuals[i]);
+    HF_TRY(places_write(s, p, point, r));
+    HF_TRY(hf_verdict_take(&p->verdict, HF_VERDICT_LARGEST, s->check, args,
+                           N_CHECK_ARGS, 0, (uint64_t)p->blocks * s->block * s->block,
+                           &residual));
+    *worst = hf_larger(*worst, residual);
     return HF_OK;
 }
 
@@ -373,10 +373,10 @@ static hf_status replica_verify(ptrans *s, size_t r, double *worst) {
 static hf_status ptrans_verify(void *state, size_t point, size_t inner, double *error) {
     ptrans *s = state;
     double worst = 0;
-    (void)point, (void)inner;
+    (void)inner;
     for (size_t r = 0; r < s->replications; r++)
         if (s->replicas[r].blocks > 0)
-            HF_TRY(replica_verify(s, r, &worst));
+            HF_TRY(replica_verify(s, point, r, &worst));
     *error = worst;
     hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;

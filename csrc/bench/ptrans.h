@@ -4,6 +4,7 @@
 
 #include "bench.h"
 #include "ptrans_grid.h"
+#include "verdict.h"
 
 enum { N_STREAM_ARGS = 5 };
 
@@ -12,7 +13,7 @@ typedef struct replica {
     hf_buffer *a, *b, *c;
     hf_buffer *got;              /* blocks of A from other ranks */
     hf_buffer *places, *sources; /* of the current point */
-    hf_buffer *worst;            /* residual of each work-item */
+    hf_verdict verdict;
     uint32_t blocks;
     hf_kernel *add;
     /* kernel-routed */
@@ -32,7 +33,6 @@ typedef struct ptrans {
     hf_kernel *fill, *check;
     replica replicas[PTRANS_MOST];
     size_t items; /* of fill and check */
-    float *residuals;
     uint32_t key; /* of the current sample */
     /* kernel-routed */
     hf_stream streams[2 * PTRANS_MOST];

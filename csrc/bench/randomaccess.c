@@ -228,12 +228,6 @@ static hf_status randomaccess_step(void *state, size_t point, size_t inner) {
     return hf_launches_wait(&all);
 }
 
-/* Once: a second time would undo the updates. */
-static size_t randomaccess_inner(const void *state, size_t point) {
-    (void)state, (void)point;
-    return 1;
-}
-
 static hf_status randomaccess_verify(void *state, size_t point, size_t inner,
                                      double *error) {
     randomaccess *s = state;
@@ -296,7 +290,6 @@ const hf_bench_ops hf_bench_randomaccess = {
     .figures = metrics,
     .setup = randomaccess_setup,
     .label = randomaccess_label,
-    .inner = randomaccess_inner,
     .prepare = randomaccess_prepare,
     .step = randomaccess_step,
     .verify = randomaccess_verify,

@@ -2,22 +2,21 @@
  *
  *     copy c = s b    scale c = s b    add c = b + s a    triad c = b + s a
  *
- * where s is 1 or -1 in copy and add. A point is one operation. A sample starts from fresh
- * arrays, written by the host, and applies the operation `steps` times, in turn from b to
- * c and from c to b, so that each step goes on from what the one before made. It ends with
- * all three arrays read back and compared. Step number k leaves
+ * A point is one operation. A sample starts from fresh arrays, written by the host, and
+ * applies the operation `steps` times, in turn from b to c and from c to b, so that each step
+ * goes on from what the one before made. It ends with all three arrays read back and
+ * compared. Step number k leaves
  *
  *     level(k) b  in copy and scale,    b + level(k) a  in add and triad,
  *
  * of the arrays that the sample began with; the factor s is what leads from one level to
- * the next. No level is that of two steps before, whose outcome a step overwrites: what a
- * lost step leaves is wrong, and is handed on to the end. Of several steps lost in a row,
- * two always show, three to six in all but copy, which has two levels only. Add counts up as
- * far as the type has whole numbers, and down again: the step at the turn may get lost.
+ * the next, and levels only grow. Whatever steps get lost: the array that the last one of them
+ * should have written still has a lower level, and the steps after it hand that on to the end.
  *
- * All elements are whole numbers from 1 to 255 and levels are small, so that results are exact
- * in every data type and compared bit by bit.
+ * All elements are whole numbers from 1 to 255, in half to 15, and steps are no more than the
+ * type has room for, so that results are exact and compared bit by bit.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +34,6 @@ enum {
     GPU_GROUP = 256, /* work-items */
     GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
     PERIOD = 16381,  /* prime: no block of a round size looks like another */
-    LARGEST = 255,   /* element */
 };
 
 /* Parts of a sample; the last is in no column. */
@@ -76,14 +74,24 @@ static const hf_quantity figures[] = {{"copy", "B/s", HF_F64, NULL},
 /* out = s * one, and + two where `sum`; level(k) is what `steps` steps make. */
 typedef struct stream stream;
 
+/* What a type holds exactly: 2^steps times the largest element. */
+typedef struct limits {
+    int digits; /* of the type */
+    unsigned largest;
+    size_t steps;
+} limits;
+
+static const limits limits_of[] = {{11, 15, 12}, {24, 255, 120}, {53, 255, 1016}};
+
 typedef struct operation {
     uint32_t sum;
-    double (*level)(const stream *s, size_t step);
+    double (*level)(size_t step);
 } operation;
 
 struct stream {
     hf_env env;
     const hf_element *type;
+    const limits *limits;
     size_t n, width;       /* elements of an array, bytes of an element */
     size_t n_banks, steps; /* replications */
     size_t items, group;   /* work-items of a kernel, of its work-groups */
@@ -99,7 +107,7 @@ struct stream {
 /* ---- the elements, known to every rank ---- */
 
 static unsigned element(const stream *s, size_t i) {
-    return 1 + (unsigned)(hf_random(s->env.seed, i % PERIOD) % LARGEST);
+    return 1 + (unsigned)(hf_random(s->env.seed, i % PERIOD) % s->limits->largest);
 }
 
 /* Element i of an array is number (i + turn) modulo PERIOD of the pattern, and `turn` is
@@ -117,40 +125,31 @@ static void pattern_fill(const stream *s) {
 
 /* ---- what steps make of them ---- */
 
-static double copy_level(const stream *s, size_t step) {
-    (void)s;
-    return step / 2 % 2 == 0 ? 1 : -1;
+/* s is 2. */
+static double scale_level(size_t step) {
+    return ldexp(1, (int)step);
 }
 
-/* Both signs of 1 to 8. */
-static double scale_level(const stream *s, size_t step) {
-    static const double levels[] = {1, -8, 4, -1, 8, -4, 2, -2};
-    (void)s;
-    return levels[step % 8];
+/* s is 1. */
+static double add_level(size_t step) {
+    return (double)step;
 }
 
-static double add_level(const stream *s, size_t step) {
-    size_t most = ((size_t)1 << s->type->digits) / (LARGEST + 1) - 1;
-    size_t at = step % (2 * most);
-    return (double)(at < most ? at : 2 * most - at);
-}
-
-/* By 3, or -5. */
-static double triad_level(const stream *s, size_t step) {
-    (void)s;
-    return (double)(3 * step % 8);
+/* s is 3. */
+static double triad_level(size_t step) {
+    return 3 * (double)step;
 }
 
 static const operation operations[N_OPERATIONS] = {
-    {.sum = 0, .level = copy_level},
+    {.sum = 0, .level = scale_level},
     {.sum = 0, .level = scale_level},
     {.sum = 1, .level = add_level},
     {.sum = 1, .level = triad_level},
 };
 
 /* What leads from one level to the next. */
-static float step_factor(const stream *s, const operation *o, size_t step) {
-    double from = o->level(s, step - 1), to = o->level(s, step);
+static float step_factor(const operation *o, size_t step) {
+    double from = o->level(step - 1), to = o->level(step);
     return (float)(o->sum ? to - from : to / from);
 }
 
@@ -161,7 +160,7 @@ static size_t step_array(size_t step) {
 
 /* The outcome of a step in place of the pattern of array 1. */
 static void expected_fill(const stream *s, const operation *o, size_t step) {
-    double level = o->level(s, step), a = o->sum ? level : 0, b = o->sum ? 1 : level;
+    double level = o->level(step), a = o->sum ? level : 0, b = o->sum ? 1 : level;
     size_t ahead = PERIOD + turn(s, 0, 0) - turn(s, 1, 0);
     for (size_t i = 0; i < (size_t)2 * PERIOD; i++)
         hf_element_write(s->type, s->expected + i * s->width,
@@ -169,6 +168,18 @@ static void expected_fill(const stream *s, const operation *o, size_t step) {
 }
 
 /* ---- set-up ---- */
+
+static hf_status steps_check(stream *s) {
+    s->limits = limits_of;
+    while (s->limits->digits != s->type->digits)
+        s->limits++;
+    if (s->steps <= s->limits->steps)
+        return HF_OK;
+    return hf_fail(
+        HF_EARG,
+        "steps: the results of %zu steps are too large for %s; the most is %zu",
+        s->steps, s->type->name, s->limits->steps);
+}
 
 /* Whole words for each replication, and room for them. */
 static hf_status size_check(const stream *s, size_t word) {
@@ -199,6 +210,7 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->n_banks = (size_t)hf_args_number(args, "replications");
     s->type = hf_element_of(args);
     s->width = s->type->bytes;
+    HF_TRY(steps_check(s));
     HF_TRY(size_check(
         s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
     bool gpu = info->type == HF_GPU; /* a core is content with one work-item */
@@ -276,7 +288,7 @@ static void share_add(hf_launches *l, const stream *s, const operation *o,
                       size_t bank) {
     hf_buffer *const *arrays = s->arrays[bank];
     hf_buffer *last = arrays[step_array(s->taken - 1)];
-    float factor = step_factor(s, o, s->taken);
+    float factor = step_factor(o, s->taken);
     uint64_t n = s->n / s->n_banks;
     const hf_arg args[N_ARGS] = {
         {.buffer = arrays[step_array(s->taken)]},
@@ -351,8 +363,8 @@ static void stream_label(const void *state, size_t point, double *values) {
     values[0] = (double)point;
 }
 
-static size_t stream_inner(const void *state, size_t point) {
-    (void)point;
+static size_t stream_inner(const void *state, size_t point, size_t fewest) {
+    (void)point, (void)fewest;
     return ((const stream *)state)->steps;
 }
 

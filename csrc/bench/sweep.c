@@ -24,12 +24,15 @@ size_t hf_sweep_smallest(const hf_sweep *sweep) {
     return smallest;
 }
 
-size_t hf_sweep_inner(const hf_sweep *sweep, size_t point) {
-    if (sweep->timer)
-        return 0;
-    size_t chunks = hf_sweep_chunks(sweep, (size_t)sweep->sizes[point]);
-    size_t steps = sweep->loop_upper / chunks;
-    if (steps < sweep->loop_lower)
-        steps = sweep->loop_lower;
+size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes) {
+    size_t steps = sweep->loop_upper;
+    if (!sweep->timer)
+        steps /= hf_sweep_chunks(sweep, bytes);
+    steps = steps > sweep->loop_lower ? steps : sweep->loop_lower;
     return steps < sweep->loop_upper ? steps : sweep->loop_upper;
+}
+
+size_t hf_sweep_inner(const hf_sweep *sweep, size_t point, size_t fewest) {
+    size_t steps = hf_sweep_steps(sweep, (size_t)sweep->sizes[point]);
+    return sweep->timer && fewest < steps ? fewest : steps;
 }

@@ -3,6 +3,7 @@
 #define HF_SWEEP_H
 
 #include "core/param.h"
+#include "hf_slide.h"
 
 /** The sweep's entries of a benchmark's table of parameters. */
 /* clang-format off */
@@ -12,7 +13,7 @@
      "262144,524288,1048576", NULL, NULL, 1, 2147483648.0, HF_INTS},                   \
     {"loop", "steps per sample: published, max(loop_upper / ceil(size / "              \
      "(2 channel_width)), loop_lower) but no more than loop_upper; or timer, as few "  \
-     "as the clock resolves",                                                          \
+     "as the clock resolves, up to loop_upper",                                                        \
      "published", "published|timer", NULL, 0, 0, HF_TEXT},                             \
     {"loop_upper", "most steps per sample", "1024", NULL, NULL, 1, 1e9, HF_INT},       \
     {"loop_lower", "fewest steps per sample", "32", NULL, NULL, 1, 1e9, HF_INT},        \
@@ -32,7 +33,9 @@ hf_sweep hf_sweep_of(const hf_args *args);
 size_t hf_sweep_chunks(const hf_sweep *sweep, size_t bytes);
 /** Index of the smallest size. */
 size_t hf_sweep_smallest(const hf_sweep *sweep);
-/** Steps of a sample at a size; 0 leaves them to the session's timer floor. */
-size_t hf_sweep_inner(const hf_sweep *sweep, size_t point);
+/** Most steps of a sample with messages of `bytes`. */
+size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes);
+/** Steps of a sample at a size, where the clock wants `fewest`. */
+size_t hf_sweep_inner(const hf_sweep *sweep, size_t point, size_t fewest);
 
 #endif

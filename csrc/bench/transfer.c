@@ -1,6 +1,11 @@
-/* transfer.c - device reads and writes alone: two of the three parts of scheme `pcie`. */
+/* transfer.c - device reads and writes alone: two of the three parts of scheme `pcie`.
+ *
+ * Windows slide down: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the last one
+ * first. So the last HF_SLIDE bytes that a step writes stay, and no other step writes the same
+ * there: a lost, repeated, late or shortened copy is seen. What lies before them the next step
+ * overwrites.
+ */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 #include "core/error.h"
@@ -10,9 +15,12 @@
 typedef struct transfer {
     hf_env env;
     hf_buffer *block;
-    unsigned char *sent, *got; /* on the host */
+    unsigned char *sent; /* on the host: where the windows of a sample come from */
+    unsigned char *got;  /* on the host: where they end */
     hf_sweep sweep;
     bool reads;
+    uint64_t sample;
+    size_t taken; /* steps of this sample */
 } transfer;
 
 static const hf_param params[] = {
@@ -26,6 +34,22 @@ static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
 static const hf_quantity figures[] = {{"latency", "s", HF_F64, NULL}, {0}};
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t steps_of(const transfer *s, size_t point) {
+    return hf_sweep_steps(&s->sweep, (size_t)s->sweep.sizes[point]);
+}
+
+static size_t sent_bytes(const transfer *s, size_t point) {
+    return (size_t)s->sweep.sizes[point] + (steps_of(s, point) - 1) * 2 * HF_SLIDE;
+}
+
+static size_t got_bytes(const transfer *s, size_t point) {
+    return (size_t)s->sweep.sizes[point] + HF_SLIDE * (steps_of(s, point) - 1);
+}
+
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
                                 size_t *n_points) {
     transfer *s = state;
@@ -33,13 +57,18 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     s->reads = hf_args_chosen(args, "part", "read");
     s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
-    size_t bytes = (size_t)hf_args_largest(args, "sizes");
-    HF_TRY(env->device->ops->alloc(&s->block, env->device, bytes, HF_ANY_BANK));
-    s->sent = hf_pages_new(bytes);
-    s->got = hf_pages_new(bytes);
+    size_t sent = 0, got = 0;
+    for (size_t i = 0; i < s->sweep.n; i++) {
+        sent = larger(sent, sent_bytes(s, i));
+        got = larger(got, got_bytes(s, i));
+    }
+    HF_TRY(env->device->ops->alloc(&s->block, env->device, s->reads ? sent : got,
+                                   HF_ANY_BANK));
+    s->sent = hf_pages_new(sent);
+    s->got = hf_pages_new(got);
     return s->sent && s->got
                ? HF_OK
-               : hf_fail(HF_ENOMEM, "no host memory for two blocks of %zu B", bytes);
+               : hf_fail(HF_ENOMEM, "no host memory for two blocks of %zu B", sent);
 }
 
 static void transfer_teardown(void *state) {
@@ -50,31 +79,61 @@ static void transfer_teardown(void *state) {
     free(s->got);
 }
 
-static size_t transfer_inner(const void *state, size_t point) {
-    return hf_sweep_inner(&((const transfer *)state)->sweep, point);
+static size_t transfer_inner(const void *state, size_t point, size_t fewest) {
+    return hf_sweep_inner(&((const transfer *)state)->sweep, point, fewest);
 }
 
-/* A block of its own for each sample, in the memory where the timed copy starts. */
+/* Byte `i` of what is sent. Windows that lie up to a thousand slides apart differ in it. */
+static unsigned char sent_byte(const transfer *s, size_t i) {
+    return (unsigned char)((i * 167 + i / 251) + 31 * s->sample +
+                           97 * (uint64_t)s->env.rank + s->env.seed);
+}
+
+/* The lowest window that reaches byte `i`, which may lie before it. */
+static size_t window_of(const transfer *s, size_t point, size_t i) {
+    size_t message = (size_t)s->sweep.sizes[point];
+    return i < message ? 0 : (i - message) / HF_SLIDE + 1;
+}
+
+/* Byte `i` before any step: not what its lowest window leaves there. */
+static unsigned char unwritten_byte(const transfer *s, size_t point, size_t i) {
+    return (unsigned char)~sent_byte(s, i + window_of(s, point, i) * HF_SLIDE);
+}
+
+/* Byte `i` of what the steps so far leave: that of the lowest window that they took. */
+static unsigned char right_byte(const transfer *s, size_t point, size_t i) {
+    size_t window = window_of(s, point, i), lowest = steps_of(s, point) - s->taken;
+    window = window > lowest ? window : lowest;
+    bool covered = window < steps_of(s, point) && i >= window * HF_SLIDE;
+    return covered ? sent_byte(s, i + window * HF_SLIDE) : unwritten_byte(s, point, i);
+}
+
+/* Other bytes for each sample. */
 static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     transfer *s = state;
-    size_t bytes = (size_t)s->sweep.sizes[point];
-    for (size_t i = 0; i < bytes; i++)
-        s->sent[i] = (unsigned char)((i * 167 + i / 251) + 31 * sample +
-                                     97 * (uint64_t)s->env.rank + s->env.seed);
-    if (!s->reads)
-        return HF_OK;
     hf_device *device = s->env.device;
-    return device->ops->write(device, s->block, 0, s->sent, bytes, NULL);
+    size_t sent = sent_bytes(s, point), got = got_bytes(s, point);
+    s->sample = sample;
+    s->taken = 0;
+    for (size_t i = 0; i < sent; i++)
+        s->sent[i] = sent_byte(s, i);
+    for (size_t i = 0; i < got; i++)
+        s->got[i] = unwritten_byte(s, point, i);
+    return s->reads ? device->ops->write(device, s->block, 0, s->sent, sent, NULL)
+                    : device->ops->write(device, s->block, 0, s->got, got, NULL);
 }
 
 static hf_status transfer_step(void *state, size_t point, size_t inner) {
     transfer *s = state;
     hf_device *device = s->env.device;
     size_t bytes = (size_t)s->sweep.sizes[point];
-    for (size_t step = 0; step < inner; step++)
+    for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
+        size_t to = HF_SLIDE * (steps_of(s, point) - 1 - s->taken), from = 2 * to;
         HF_TRY(s->reads
-                   ? device->ops->read(device, s->block, 0, s->got, bytes, NULL)
-                   : device->ops->write(device, s->block, 0, s->sent, bytes, NULL));
+                   ? device->ops->read(device, s->block, from, s->got + to, bytes, NULL)
+                   : device->ops->write(device, s->block, to, s->sent + from, bytes,
+                                        NULL));
+    }
     return HF_OK;
 }
 
@@ -82,12 +141,15 @@ static hf_status transfer_verify(void *state, size_t point, size_t inner,
                                  double *error) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t bytes = (size_t)s->sweep.sizes[point], wrong = 0;
+    size_t bytes = got_bytes(s, point), wrong = 0;
     (void)inner;
-    if (!s->reads)
+    if (!s->reads) {
+        for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
+            s->got[i] = (unsigned char)~right_byte(s, point, i);
         HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL));
+    }
     for (size_t i = 0; i < bytes; i++)
-        wrong += s->got[i] != s->sent[i];
+        wrong += s->got[i] != right_byte(s, point, i);
     *error = (double)wrong;
     return HF_OK;
 }

@@ -134,11 +134,11 @@ static void rings_free(channel *c) {
         ops->free(c->inner[i].buffer);
         c->out[i] = c->in[i] = c->inner[i] = (tap){0};
     }
-    if (c->shared) /* on all ranks */
-        c->base.net->ops->unshare(c->base.net, c->stuck ? NULL : c->shared);
-    c->shared = NULL;
-    if (!c->stuck)
+    if (!c->stuck) { /* else kernels use both */
+        hf_shared_free(c->shared);
         hf_turns_free(c->turns);
+    }
+    c->shared = NULL;
     c->turns = NULL;
 }
 
@@ -200,7 +200,7 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
         return HF_OK;
     rings_free(c);
     HF_TRY(hf_turns_new(&c->turns, base->net));
-    HF_TRY(base->net->ops->share(base->net, &c->shared, part_bytes(wiring)));
+    HF_TRY(hf_shared_new(&c->shared, base->net, part_bytes(wiring)));
     return taps_make(c, wiring);
 }
 

@@ -100,6 +100,7 @@ struct hf_exchange_ops {
      *  can be at any time, a `tick` stops them on all ranks, too. */
     hf_status (*stream)(hf_exchange *exchange);
 
+    /** What went through this rank's ports since `prepare`. */
     void (*traffic)(const hf_exchange *exchange, hf_traffic *out);
 
     /** Release everything `open` took. Accepts NULL, never fails. */

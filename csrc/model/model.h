@@ -6,6 +6,8 @@
 
 #include "hf.h"
 
+enum { HF_MOST_TERMS = 16 }; /**< inputs of a formula, and outputs */
+
 /** An input or output; a table of them ends with name == NULL. */
 typedef struct hf_term {
     const char *name, *unit, *summary;
@@ -46,7 +48,17 @@ static inline double hf_model_largest(size_t n, const double *values) {
 
 /** Model `name`; on HF_ENOENT the message lists the known ones. */
 hf_status hf_model_find(const hf_model_ops **out, const char *name);
-/** Formula `name` of `model`; on HF_ENOENT the message lists the known ones. */
+/** Terms of a table. */
+static inline size_t hf_terms_count(const hf_term *terms) {
+    size_t n = 0;
+    while (terms[n].name)
+        n++;
+    return n;
+}
+
+/** HF_ENOTSUP if `formula` has more than HF_MOST_TERMS inputs or outputs. */
+hf_status hf_formula_check(const hf_formula *formula);
+/** Formula `name` of `model`, checked; on HF_ENOENT the message lists the known ones. */
 hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name);
 
 #endif

@@ -4,16 +4,18 @@
 
 #include <stdint.h>
 
-/** Byte `i` of the payload, in 64-bit arithmetic, one operation at a time. */
-static unsigned reference_byte(uint64_t i, uint64_t key, uint64_t stamp) {
+/** Byte `at` of the payload, in 64-bit arithmetic, one operation at a time. */
+static unsigned reference_byte(uint64_t at, uint64_t key, uint64_t stamp) {
     const uint64_t two32 = 4294967296u;
-    uint64_t h = ((i % two32) * 2654435761u + key) % two32;
+    at = at % two32;
+    uint64_t window = at / 64, group = at / 16384, inside = at % 64;
+    uint64_t h = ((inside + 64 * group) * 2654435761u + key) % two32;
     h = h ^ h / 32768;
     h = h * 2246822519u % two32;
     h = h ^ h / 8192;
-    for (uint64_t k = 0; k < i % 8; k++)
+    for (uint64_t k = 0; k < at % 8; k++)
         stamp /= 256;
-    return (unsigned)((h / 16777216 + stamp % 256) % 256);
+    return (unsigned)((h / 16777216 + 47 * window + stamp % 256) % 256);
 }
 
 #endif

@@ -7,22 +7,31 @@
 
 #include "b_eff_memory.h"
 
-static void plain_fill(unsigned char *message, size_t bytes, size_t items, uint32_t key,
+static void plain_fill(unsigned char *chain, size_t bytes, size_t items, uint32_t key,
                        uint64_t stamp) {
     uint64_t n = bytes;
-    void *args[] = {&message, &n, &key, &stamp};
+    void *args[] = {&chain, &n, &key, &stamp};
     hf_kernels_b_eff_memory[0].call(args, items);
 }
 
-static uint64_t plain_count(const unsigned char *message, size_t bytes, size_t items,
-                            uint32_t key, uint64_t stamp) {
-    uint64_t n = bytes, sum = 0, *wrong = malloc(items * sizeof *wrong);
-    CHECK(wrong, "no memory");
-    void *args[] = {&message, &n, &key, &stamp, &wrong};
+static uint64_t plain_count(const unsigned char *chain, const told *what,
+                            size_t items) {
+    uint64_t sum = 0, seen = 0;
+    told t = *what;
+    uint32_t seal = 0xCAFE;
+    hf_finding *findings = malloc(items * sizeof *findings);
+    CHECK(findings, "no memory");
+    void *args[] = {&chain,    &t.bytes,  &t.message, &t.steps,   &t.which,  &t.key,
+                    &t.own[0], &t.own[1], &t.from[0], &t.from[1], &findings, &seal};
     hf_kernels_b_eff_memory[1].call(args, items);
-    for (size_t i = 0; i < items; i++)
-        sum += wrong[i];
-    free(wrong);
+    for (size_t i = 0; i < items; i++) {
+        const hf_finding *f = &findings[i];
+        CHECK(f->sealed == hf_finding_seal(f->bits, f->seen, seal), "work-item %zu", i);
+        sum += f->bits;
+        seen += f->seen;
+    }
+    CHECK(seen == t.bytes, "%" PRIu64 " B seen of %" PRIu64, seen, t.bytes);
+    free(findings);
     return sum;
 }
 

@@ -1,5 +1,5 @@
-/* b_eff_memory.h - what both tests of kernels/b_eff_memory.cl must find: a naive
- * reference, and one comparison through whatever runs the kernels. */
+/* b_eff_memory.h - what both tests of kernels/b_eff_memory.cl must find: ranks that exchange
+ * windows of their chains one byte at a time, and a check through whatever runs the kernels. */
 #ifndef B_EFF_MEMORY_H
 #define B_EFF_MEMORY_H
 
@@ -12,69 +12,162 @@
 #include "b_eff_byte.h"
 #include "check_kernel.h"
 
-/** Runs the kernels with `items` work-items. `fill` writes a message, `count` returns
- *  the number of wrong bytes, summed over the work-items. */
+enum { N_CHAINS = 2, SLIDE = 64, MOST_RANKS = 4 };
+
+/** What a check is told of a chain. */
+typedef struct told {
+    uint64_t bytes, message, steps;
+    uint32_t which, key;
+    uint64_t own[N_CHAINS], from[N_CHAINS];
+} told;
+
+/** Runs the kernels with `items` work-items. `fill` writes a chain; `count` returns the wrong
+ *  bytes that all work-items found together. */
 typedef struct runner {
-    void (*fill)(unsigned char *message, size_t bytes, size_t items, uint32_t key,
+    void (*fill)(unsigned char *chain, size_t bytes, size_t items, uint32_t key,
                  uint64_t stamp);
-    uint64_t (*count)(const unsigned char *message, size_t bytes, size_t items,
-                      uint32_t key, uint64_t stamp);
+    uint64_t (*count)(const unsigned char *chain, const told *what, size_t items);
 } runner;
 
-/** One flipped bit in byte `i` is one wrong byte. */
-static void flip(const runner *run, unsigned char *message, size_t bytes, size_t items,
-                 uint32_t key, uint64_t stamp, size_t i) {
-    message[i] ^= (unsigned char)(1u << i % 8);
-    uint64_t wrong = run->count(message, bytes, items, key, stamp);
-    CHECK(wrong == 1, "%zu B, %zu items: flipped bit in byte %zu: %" PRIu64 " wrong",
-          bytes, items, i, wrong);
-    message[i] ^= (unsigned char)(1u << i % 8);
+static const uint32_t a_key = 0x12345;
+
+/** Of chain `chain` of a rank: in every byte another one. */
+static uint64_t stamp_of(int rank, int chain) {
+    return 0x0101010101010101 * (uint64_t)(1 + 2 * rank + chain) + 0x8877665544332211;
 }
 
-static void comparison(const runner *run, size_t bytes, size_t items, uint32_t key,
-                       uint64_t stamp) {
-    unsigned char *message = malloc(bytes);
-    CHECK(message, "no memory");
-    memset(message, 0xA5, bytes);
-    run->fill(message, bytes, items, key, stamp);
-    for (size_t i = 0; i < bytes; i++)
-        CHECK(message[i] == reference_byte(i, key, stamp),
-              "%zu B, %zu items: byte %zu is %u, not %u", bytes, items, i, message[i],
-              reference_byte(i, key, stamp));
-    CHECK(run->count(message, bytes, items, key, stamp) == 0,
-          "%zu B, %zu items: a right message is refused", bytes, items);
+/* The chains of all ranks: [ranks, N_CHAINS, bytes]. */
+typedef struct ring {
+    int ranks;
+    size_t message, steps, bytes;
+    unsigned char *chains;
+} ring;
 
-    size_t stride = bytes < 100 ? 1 : bytes / 61;
-    for (size_t i = 0; i < bytes; i += stride)
-        flip(run, message, bytes, items, key, stamp, i);
-    flip(run, message, bytes, items, key, stamp, bytes - 1);
-
-    for (size_t i = 0; i < bytes; i++)
-        message[i] = (unsigned char)~message[i];
-    CHECK(run->count(message, bytes, items, key, stamp) == bytes,
-          "%zu B, %zu items: inverted message: not all bytes wrong", bytes, items);
-    free(message);
+static unsigned char *chain_of(const ring *r, int rank, int chain) {
+    return r->chains + ((size_t)rank * N_CHAINS + (size_t)chain) * r->bytes;
 }
 
-/** Another key or stamp is caught in nearly every byte of a long message. */
+/** Steps go to the right and to the left in turn; `lost` is one that does not arrive at
+ *  rank 0, `hit` one of which a byte does not. */
+static void ring_run(ring *r, const runner *run, size_t items, size_t lost,
+                     size_t hit) {
+    for (int rank = 0; rank < r->ranks; rank++)
+        for (int chain = 0; chain < N_CHAINS; chain++)
+            run->fill(chain_of(r, rank, chain), r->bytes, items, a_key,
+                      stamp_of(rank, chain));
+    unsigned char *before = malloc((size_t)r->ranks * N_CHAINS * r->bytes);
+    CHECK(before, "no memory");
+    for (size_t k = 0; k < r->steps; k++) {
+        int right = k % 2 == 0, from = (int)(k % 2);
+        memcpy(before, r->chains, (size_t)r->ranks * N_CHAINS * r->bytes);
+        for (int rank = 0; rank < r->ranks; rank++) {
+            int sender = (rank + (right ? -1 : 1) + r->ranks) % r->ranks;
+            if (k == lost && rank == 0)
+                continue;
+            for (size_t i = (k + 1) * SLIDE; i < (k + 1) * SLIDE + r->message; i++)
+                chain_of(r, rank, 1 - from)[i] =
+                    before[((size_t)sender * N_CHAINS + (size_t)from) * r->bytes + i];
+            if (k == hit && rank == 0)
+                chain_of(r, rank, 1 - from)[(k + 1) * SLIDE + r->message / 2] ^= 1;
+        }
+    }
+    free(before);
+}
+
+/** Wrong bytes of all ranks and chains. */
+static uint64_t ring_count(const ring *r, const runner *run, size_t items) {
+    uint64_t wrong = 0;
+    for (int rank = 0; rank < r->ranks; rank++)
+        for (int chain = 0; chain < N_CHAINS; chain++) {
+            told what = {r->bytes,
+                         r->message,
+                         r->steps,
+                         (uint32_t)chain,
+                         a_key,
+                         {stamp_of(rank, 0), stamp_of(rank, 1)},
+                         {stamp_of((rank + r->ranks - 1) % r->ranks, 0),
+                          stamp_of((rank + 1) % r->ranks, 1)}};
+            wrong += run->count(chain_of(r, rank, chain), &what, items);
+        }
+    return wrong;
+}
+
+/** A right run has no wrong byte; a lost step or a damaged byte is seen. */
+static void comparison(const runner *run, int ranks, size_t message, size_t steps,
+                       size_t items) {
+    ring r = {ranks, message, steps, message + SLIDE * (steps + 2), NULL};
+    r.chains = malloc((size_t)ranks * N_CHAINS * r.bytes);
+    CHECK(r.chains, "no memory");
+    ring_run(&r, run, items, steps, steps);
+    CHECK(ring_count(&r, run, items) == 0,
+          "%d ranks, %zu B, %zu steps, %zu items: refused", ranks, message, steps,
+          items);
+    for (size_t k = 0; k < steps; k += 1 + steps / 5) {
+        ring_run(&r, run, items, k, steps);
+        CHECK(ring_count(&r, run, items) > 0,
+              "%d ranks, %zu B: step %zu of %zu is lost", ranks, message, k, steps);
+        ring_run(&r, run, items, steps, k);
+        CHECK(ring_count(&r, run, items) > 0,
+              "%d ranks, %zu B: step %zu of %zu is damaged", ranks, message, k, steps);
+    }
+    free(r.chains);
+}
+
+/** Each byte of a chain is the reference's, and counts when it is wrong. */
+static void bytes_comparison(const runner *run, size_t bytes, size_t items) {
+    unsigned char *chain = malloc(bytes);
+    CHECK(chain, "no memory");
+    memset(chain, 0xA5, bytes);
+    run->fill(chain, bytes, items, a_key, stamp_of(1, 0));
+    for (size_t i = 0; i < bytes; i++)
+        CHECK(chain[i] == reference_byte(i, a_key, stamp_of(1, 0)),
+              "%zu B, %zu items: byte %zu", bytes, items, i);
+    told what = {bytes, bytes, 0, 0, a_key, {stamp_of(1, 0), 0}, {0, 0}};
+    CHECK(run->count(chain, &what, items) == 0, "%zu B, %zu items", bytes, items);
+    for (size_t i = 0; i < bytes; i += 1 + bytes / 61) {
+        chain[i] ^= (unsigned char)(1u << i % 8);
+        CHECK(run->count(chain, &what, items) == 1, "%zu B: flipped byte %zu", bytes,
+              i);
+        chain[i] ^= (unsigned char)(1u << i % 8);
+    }
+    for (size_t i = 0; i < bytes; i++)
+        chain[i] = (unsigned char)~chain[i];
+    CHECK(run->count(chain, &what, items) == bytes, "%zu B inverted", bytes);
+    free(chain);
+}
+
+/** Another key, stamp or position is seen in nearly every byte. */
 static void comparison_of_others(const runner *run) {
-    enum { BYTES = 4096 };
-    unsigned char message[BYTES];
-    run->fill(message, BYTES, 1, 7, 9);
-    CHECK(run->count(message, BYTES, 1, 8, 9) > BYTES * 9 / 10, "another key passes");
-    CHECK(run->count(message, BYTES, 1, 7, 0x0A0A0A0A0A0A0A0A) > BYTES * 9 / 10,
-          "another stamp passes");
-    CHECK(run->count(message + 8, BYTES - 8, 1, 7, 9) > BYTES * 9 / 10,
-          "a shifted message passes");
+    enum { BYTES = 40000, WINDOWS = 256 * SLIDE };
+    static unsigned char chain[BYTES];
+    const told right = {BYTES, BYTES, 0, 0, 7, {9, 0}, {0, 0}};
+    told key = right, stamp = right, cut = right;
+    key.key = 8;
+    stamp.own[0] = 0x0A0A0A0A0A0A0A0A;
+    run->fill(chain, BYTES, 1, 7, 9);
+    CHECK(run->count(chain, &key, 1) > BYTES * 9 / 10, "another key passes");
+    CHECK(run->count(chain, &stamp, 1) > BYTES * 9 / 10, "another stamp passes");
+    for (size_t shift = 8; shift < 2 * WINDOWS; shift += shift < SLIDE ? 8 : SLIDE) {
+        cut.bytes = BYTES - shift;
+        CHECK(run->count(chain + shift, &cut, 1) > cut.bytes * 9 / 10,
+              "a chain shifted by %zu B passes", shift);
+    }
+    /* A message of one byte, late by up to 255 steps. */
+    for (size_t late = 1; late < 256; late++)
+        CHECK(chain[0] != chain[late * SLIDE], "late by %zu windows", late);
 }
 
 static void comparisons(const runner *run) {
-    static const size_t sizes[] = {1, 2, 3, 7, 8, 31, 32, 33, 1000, 65537};
+    static const size_t sizes[] = {1, 2, 7, 31, 63, 64, 65, 127, 128, 200, 1000};
     static const size_t items[] = {1, 2, 7, 64};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
-            comparison(run, sizes[s], items[i], 0, 0);
-            comparison(run, sizes[s], items[i], 0xFFFFFFFF, 0x0123456789ABCDEF);
+        for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+            bytes_comparison(run, sizes[s], items[i]);
+    bytes_comparison(run, 65537, 7);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int ranks = 1; ranks <= MOST_RANKS; ranks++) {
+            comparison(run, ranks, sizes[s], 1 + s, 1 + s % 3);
+            comparison(run, ranks, sizes[s], 8, 7);
         }
     comparison_of_others(run);
 }

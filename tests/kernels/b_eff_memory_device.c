@@ -5,10 +5,11 @@
 #include "b_eff_memory.h"
 #include "device/device.h"
 #include "source.h"
+#include "verdict.h"
 
 extern const hf_device_ops hf_device_host, hf_device_opencl;
 
-enum { GUARD = 64, MOST_ITEMS = 64 };
+enum { GUARD = 64 };
 
 static const hf_device_ops *ops;
 static hf_device *device;
@@ -34,13 +35,13 @@ static void program_load(const char *folder, const char *more) {
     OK(ops->kernel(&check, device, "b_eff_check"));
 }
 
-/** A device buffer with `bytes` of `message` and a guard behind it. */
-static hf_buffer *guarded(const unsigned char *message, size_t bytes) {
+/** A device buffer with `bytes` of `memory` and a guard behind it. */
+static hf_buffer *guarded(const unsigned char *memory, size_t bytes) {
     static const unsigned char guard[GUARD] = {1, 2, 3, 4, 5};
     hf_buffer *buffer;
     hf_event *done;
     OK(ops->alloc(&buffer, device, bytes + GUARD, HF_ANY_BANK));
-    OK(ops->write(device, buffer, 0, message, bytes, &done));
+    OK(ops->write(device, buffer, 0, memory, bytes, &done));
     OK(ops->wait(device, done));
     OK(ops->write(device, buffer, bytes, guard, GUARD, NULL));
     return buffer;
@@ -54,9 +55,9 @@ static void guard_check(const hf_buffer *buffer, size_t bytes) {
               bytes, i);
 }
 
-static void device_fill(unsigned char *message, size_t bytes, size_t items,
-                        uint32_t key, uint64_t stamp) {
-    hf_buffer *buffer = guarded(message, bytes);
+static void device_fill(unsigned char *chain, size_t bytes, size_t items, uint32_t key,
+                        uint64_t stamp) {
+    hf_buffer *buffer = guarded(chain, bytes);
     uint64_t n = bytes;
     hf_arg args[] = {{.buffer = buffer},
                      {.value = &n, .bytes = sizeof n},
@@ -65,38 +66,41 @@ static void device_fill(unsigned char *message, size_t bytes, size_t items,
     hf_event *done;
     OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0, 0}, &done));
     OK(ops->wait(device, done));
-    OK(ops->read(device, buffer, 0, message, bytes, &done));
+    OK(ops->read(device, buffer, 0, chain, bytes, &done));
     OK(ops->wait(device, done));
     guard_check(buffer, bytes);
     ops->free(buffer);
 }
 
-static uint64_t device_count(const unsigned char *message, size_t bytes, size_t items,
-                             uint32_t key, uint64_t stamp) {
-    hf_buffer *buffer = guarded(message, bytes), *wrong;
-    uint64_t n = bytes, sum = 0;
-    void *counts;
-    OK(ops->alloc(&wrong, device, MOST_ITEMS * sizeof(uint64_t), HF_ANY_BANK));
-    hf_arg args[] = {{.buffer = buffer},
-                     {.value = &n, .bytes = sizeof n},
-                     {.value = &key, .bytes = sizeof key},
-                     {.value = &stamp, .bytes = sizeof stamp},
-                     {.buffer = wrong}};
-    OK(ops->launch(device, &(hf_launch){check, args, 5, items, 0, 0}, NULL));
-    OK(ops->map(device, wrong, &counts));
-    for (size_t i = 0; i < items; i++)
-        sum += ((const uint64_t *)counts)[i];
-    OK(ops->unmap(device, wrong, counts));
-    OK(ops->finish(device));
-    ops->free(wrong);
+static uint64_t device_count(const unsigned char *chain, const told *what,
+                             size_t items) {
+    hf_buffer *buffer = guarded(chain, what->bytes);
+    hf_verdict verdict = {0};
+    double wrong;
+    OK(hf_verdict_new(&verdict, device, items, HF_ANY_BANK));
+    hf_arg args[10 + HF_VERDICT_ARGS] = {
+        {.buffer = buffer},
+        {.value = &what->bytes, .bytes = sizeof what->bytes},
+        {.value = &what->message, .bytes = sizeof what->message},
+        {.value = &what->steps, .bytes = sizeof what->steps},
+        {.value = &what->which, .bytes = sizeof what->which},
+        {.value = &what->key, .bytes = sizeof what->key},
+        {.value = &what->own[0], .bytes = sizeof what->own[0]},
+        {.value = &what->own[1], .bytes = sizeof what->own[1]},
+        {.value = &what->from[0], .bytes = sizeof what->from[0]},
+        {.value = &what->from[1], .bytes = sizeof what->from[1]}};
+    OK(hf_verdict_take(&verdict, HF_VERDICT_COUNT, check, args, 10, 0, what->bytes,
+                       &wrong));
+    CHECK(wrong >= 0, "no verdict");
+    hf_verdict_free(&verdict);
     ops->free(buffer);
-    return sum;
+    return (uint64_t)wrong;
 }
 
 int main(int argc, char **argv) {
     CHECK(argc >= 3, "usage: %s host|opencl KERNEL_FOLDER [OPTIONS]", argv[0]);
     ops = strcmp(argv[1], "host") == 0 ? &hf_device_host : &hf_device_opencl;
-    OK(ops->open(&device, "", 0));
+    OK(ops->open(&device, "", 0, NULL));
     program_load(argv[2], argc > 3 ? argv[3] : "");
     comparisons(&(runner){device_fill, device_count});
     ops->kernel_free(fill);

@@ -47,12 +47,19 @@ static const ulong stamps[PORTS] = {0x0123456789ABCDEF, 0xFEDCBA9876543210,
                                     0x1111111111111111, 0xA0B0C0D0E0F00102};
 static const uint key = 0xC0FFEE;
 
-/** Bytes of `last` that are not what came from `port`, and bits marked as wrong. */
-static size_t port_wrong(const unsigned char *last, ulong chunks, int half, int port) {
+/** Bytes of `last` that are not what came from `port`, bits marked as wrong, and those of
+ *  another number of chunks than `received`. */
+static size_t port_wrong(const unsigned char *last, ulong chunks, ulong received,
+                         int half, int port) {
     size_t wrong = 0;
-    for (ulong chunk = 0; chunk <= chunks; chunk++)
+    ulong number = key;
+    for (ulong chunk = 0; chunk < received; chunk++)
+        number += 0x9E3779B97F4A7C15;
+    for (ulong chunk = 0; chunk <= chunks + 1; chunk++)
         for (size_t i = 0; i < WIDTH; i++) {
-            unsigned right = chunk < chunks ? reference_byte(i, key, stamps[port]) : 0;
+            ulong right = chunk == chunks ? 0 : number >> 8 * (i % 8) & 0xFF;
+            if (chunk < chunks)
+                right = reference_byte(i, key, stamps[port]);
             wrong += last[(2 * chunk + (ulong)half) * WIDTH + i] != right;
         }
     return wrong;
@@ -67,8 +74,8 @@ static size_t pairs_run(ulong messages, ulong chunks, size_t depth, fault f) {
         in[port] = ring_new(depth);
     for (int i = 0; i < PAIRS; i++) {
         held[i] = ring_new(4);
-        last[i] = aligned_alloc(WIDTH, 2 * (chunks + 1) * WIDTH);
-        memset(last[i], 0xA5, 2 * (chunks + 1) * WIDTH);
+        last[i] = aligned_alloc(WIDTH, 2 * (chunks + 2) * WIDTH);
+        memset(last[i], 0xA5, 2 * (chunks + 2) * WIDTH);
     }
     void *s[PORTS], *k = (void *)&key;
     for (int port = 0; port < PORTS; port++)
@@ -90,7 +97,7 @@ static size_t pairs_run(ulong messages, ulong chunks, size_t depth, fault f) {
     size_t wrong = 0;
     for (int port = 0; port < PORTS; port++) {
         int origin = messages % 2 ? (port + 2) % PORTS : port;
-        wrong += port_wrong(last[port / 2], chunks, port % 2, origin);
+        wrong += port_wrong(last[port / 2], chunks, packets, port % 2, origin);
         CHECK(in[port]->reader.moved == packets, "port %d: %llu of %llu packets read",
               port, (unsigned long long)in[port]->reader.moved,
               (unsigned long long)packets);

@@ -58,14 +58,24 @@ static void fill(size_t items) {
 }
 
 static double worst(size_t items) {
-    float residuals[MOST_ITEMS], *pr = residuals, most = 0;
+    hf_finding findings[MOST_ITEMS], *pf = findings;
+    float most = 0;
+    uint seal = 0xBEEF;
+    ulong seen = 0;
     void *pc = c, *pp = places;
     uint n = BLOCKS;
-    void *args[] = {&pc, &pp, &n, (void *)&key, &pr};
+    void *args[] = {&pc, &pp, &n, (void *)&key, &pf, &seal};
     hf_kernels_ptrans_memory[1].call(args, items);
-    for (size_t i = 0; i < items; i++)
-        if (residuals[i] > most || isnan(residuals[i]))
-            most = residuals[i];
+    for (size_t i = 0; i < items; i++) {
+        const hf_finding *f = &findings[i];
+        float residual;
+        memcpy(&residual, &f->bits, sizeof residual);
+        CHECK(f->sealed == hf_finding_seal(f->bits, f->seen, seal), "work-item %zu", i);
+        seen += f->seen;
+        if (residual > most || isnan(residual))
+            most = residual;
+    }
+    CHECK(seen == BLOCKS * SIZE, "%lu values seen", seen);
     return most;
 }
 

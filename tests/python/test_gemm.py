@@ -257,7 +257,7 @@ def test_model_of_the_readme():
     assert r["time"][1] == pytest.approx(109.2e-6 + 19.18e-6, abs=0.05e-6)
     shown = hf.model("gemm", sizes=[256], clock=300e6, **(inputs | {"hidden": 0}))
     assert shown["time"][0] > r["time"][1]
-    with pytest.raises(ValueError, match="hidden is -1, not a positive number"):
+    with pytest.raises(ValueError, match="hidden: -1 is not a positive number"):
         hf.model("gemm", sizes=[256], clock=300e6, **(inputs | {"hidden": -1}))
     r = hf.model("gemm", sizes=[8192], clock=320.8e6, **inputs)
     assert r["flops"][0] == pytest.approx(326.67e9, abs=0.01e9)

@@ -1,0 +1,71 @@
+/* verdict.c - what a check kernel says of a sample, and whether it said it at all. */
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "core/stats.h"
+
+hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items, int bank) {
+    v->device = device;
+    v->items = items;
+    v->findings = malloc(items * sizeof *v->findings);
+    if (!v->findings)
+        return hf_fail(HF_ENOMEM, "no memory for the findings of %zu work-items",
+                       items);
+    size_t bytes = items * sizeof *v->findings;
+    HF_TRY(device->ops->alloc(&v->buffer, device, bytes, bank));
+    memset(v->findings, 0xFF, bytes); /* memory may hold the findings of a former run */
+    return device->ops->write(device, v->buffer, 0, v->findings, bytes, NULL);
+}
+
+void hf_verdict_free(hf_verdict *v) {
+    if (v->device)
+        v->device->ops->free(v->buffer);
+    free(v->findings);
+}
+
+static double magnitude(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* NaN for findings that are not of this seal, or not of all values. */
+static double findings_reduce(const hf_verdict *v, hf_verdict_kind kind, uint32_t seal,
+                              uint64_t values) {
+    double error = 0;
+    uint64_t seen = 0;
+    for (size_t i = 0; i < v->items; i++) {
+        const hf_finding *f = &v->findings[i];
+        if (f->sealed != hf_finding_seal(f->bits, f->seen, seal))
+            return NAN;
+        seen += f->seen;
+        error = kind == HF_VERDICT_COUNT ? error + f->bits
+                                         : hf_larger(error, magnitude(f->bits));
+    }
+    return seen == values ? error : NAN;
+}
+
+hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
+                          hf_arg *args, size_t n_args, size_t group, uint64_t values,
+                          double *error) {
+    const hf_device_ops *ops = v->device->ops;
+    uint32_t seal = (uint32_t)hf_random(v->items, v->asked++);
+    size_t bytes = v->items * sizeof *v->findings;
+    args[n_args] = (hf_arg){.buffer = v->buffer};
+    args[n_args + 1] = (hf_arg){.value = &seal, .bytes = sizeof seal};
+    const hf_launch launch = {.kernel = check,
+                              .args = args,
+                              .n_args = n_args + HF_VERDICT_ARGS,
+                              .items = v->items,
+                              .group = group};
+    *error = NAN;
+    HF_TRY(ops->launch(v->device, &launch, NULL));
+    HF_TRY(ops->read(v->device, v->buffer, 0, v->findings, bytes, NULL));
+    *error = findings_reduce(v, kind, seal, values);
+    return HF_OK;
+}

@@ -1,0 +1,38 @@
+/* verdict.h - what a check kernel says of a sample, and whether it said it at all. */
+#ifndef HF_VERDICT_H
+#define HF_VERDICT_H
+
+#include "device.h"
+#include "hf_finding.h"
+
+enum { HF_VERDICT_ARGS = 2 }; /**< arguments of a check kernel behind its own */
+
+/** How the findings of the work-items become one error. */
+typedef enum hf_verdict_kind {
+    HF_VERDICT_COUNT,   /**< wrong values: their sum */
+    HF_VERDICT_LARGEST, /**< magnitudes of errors: the largest */
+} hf_verdict_kind;
+
+/** All-zero before `new`; `free` takes that, too. */
+typedef struct hf_verdict {
+    hf_device *device;
+    hf_buffer *buffer;    /**< [items] findings */
+    hf_finding *findings; /**< the same on the host */
+    size_t items;
+    uint32_t asked; /**< checks so far */
+} hf_verdict;
+
+/** Memory for `items` work-items, in memory bank `bank`. */
+hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items, int bank);
+void hf_verdict_free(hf_verdict *v);
+
+/** Launch a check kernel and read what its work-items found.
+ *
+ *  `args` holds the kernel's `n_args` own arguments and has room for HF_VERDICT_ARGS more:
+ *  the findings [items] and, a uint, their seal, another one for each call. *error is NaN
+ *  unless all findings carry that seal and the work-items have seen `values` values together. */
+hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
+                          hf_arg *args, size_t n_args, size_t group, uint64_t values,
+                          double *error);
+
+#endif
