@@ -52,12 +52,14 @@ struct hf_device_ops {
     const char *name, *summary;
 
     /** Device number `index` of this runtime: HF_OK with *found false past the end. */
-    hf_status (*list)(hf_device_info *out, size_t index, bool *found);
+    hf_status (*list)(hf_device_info *out, size_t index, bool *found,
+                      const hf_vendors *vendors);
 
     /** Open a device. `selector` is an index, a part of a platform's or a device's
      *  name or of a device's version, or "" for the runtime's choice; where several
      *  match, the node-local rank modulo their number picks one. */
-    hf_status (*open)(hf_device **out, const char *selector, int local_rank);
+    hf_status (*open)(hf_device **out, const char *selector, int local_rank,
+                      const hf_vendors *vendors);
     void (*close)(hf_device *device);
 
     /** Compile OpenCL C to a program binary; *binary is malloc'ed, the caller's. The

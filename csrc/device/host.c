@@ -84,15 +84,19 @@ static hf_device_info host_info(void) {
     return info;
 }
 
-static hf_status host_list(hf_device_info *out, size_t index, bool *found) {
+static hf_status host_list(hf_device_info *out, size_t index, bool *found,
+                           const hf_vendors *vendors) {
+    (void)vendors;
     *found = index == 0;
     if (*found)
         *out = host_info();
     return HF_OK;
 }
 
-static hf_status host_open(hf_device **out, const char *selector, int local_rank) {
+static hf_status host_open(hf_device **out, const char *selector, int local_rank,
+                           const hf_vendors *vendors) {
     (void)local_rank;
+    (void)vendors;
     hf_device_info info = host_info();
     if (!strstr(info.platform, selector) && !strstr(info.name, selector) &&
         strcmp(selector, "0") != 0)

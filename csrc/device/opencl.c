@@ -7,20 +7,10 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
-
-enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64, GPU_ITEMS_PER_UNIT = 256 };
-
-/** One device of the machine. */
-typedef struct opencl_entry {
-    cl_platform_id platform;
-    cl_device_id id;
-    hf_device_info info;
-} opencl_entry;
 
 const char *hf_opencl_code(cl_int code) {
     static const struct {
@@ -96,148 +86,6 @@ bool hf_opencl_contains(const char *text, const char *part) {
     }
 }
 
-/** Copy `from` without the spaces around it, cut to `size`. */
-static void text_copy(char *to, size_t size, const char *from) {
-    from += strspn(from, " ");
-    size_t length = strlen(from);
-    while (length > 0 && from[length - 1] == ' ')
-        length--;
-    if (length >= size)
-        length = size - 1;
-    memcpy(to, from, length);
-    to[length] = '\0';
-}
-
-static void platform_text(cl_platform_id platform, cl_platform_info what, char *to,
-                          size_t size) {
-    char text[1024] = "";
-    clGetPlatformInfo(platform, what, sizeof text, text, NULL);
-    text_copy(to, size, text);
-}
-
-static void device_text(cl_device_id id, cl_device_info what, char *to, size_t size) {
-    char text[1024] = "";
-    clGetDeviceInfo(id, what, sizeof text, text, NULL);
-    text_copy(to, size, text);
-}
-
-static bool device_has(cl_device_id id, const char *extension) {
-    char text[8192] = "";
-    clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, sizeof text - 1, text, NULL);
-    return strstr(text, extension) != NULL;
-}
-
-static hf_device_info entry_info(const opencl_entry *entry, size_t index) {
-    hf_device_info info = {.runtime = "opencl", .index = (int)index, .items = 1};
-    platform_text(entry->platform, CL_PLATFORM_NAME, info.platform,
-                  sizeof info.platform);
-    device_text(entry->id, CL_DEVICE_NAME, info.name, sizeof info.name);
-    device_text(entry->id, CL_DEVICE_VERSION, info.version, sizeof info.version);
-    device_text(entry->id, CL_DRIVER_VERSION, info.driver, sizeof info.driver);
-
-    info.half = device_has(entry->id, "cl_khr_fp16");
-    info.fp64 = device_has(entry->id, "cl_khr_fp64");
-    cl_device_type type = 0;
-    cl_ulong memory = 0, max_alloc = 0;
-    cl_uint units = 1;
-    clGetDeviceInfo(entry->id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    clGetDeviceInfo(entry->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
-    clGetDeviceInfo(entry->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof max_alloc,
-                    &max_alloc, NULL);
-    clGetDeviceInfo(entry->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    info.type = type & CL_DEVICE_TYPE_ACCELERATOR ? HF_ACCELERATOR
-                : type & CL_DEVICE_TYPE_GPU       ? HF_GPU
-                                                  : HF_CPU;
-    info.emulated = info.type == HF_CPU || hf_opencl_contains(info.name, "emulat") ||
-                    hf_opencl_contains(info.platform, "emulat");
-    info.memory = (size_t)memory;
-    info.max_alloc = (size_t)max_alloc;
-    info.workers = info.type == HF_CPU ? units : HF_LANES_MOST - 1;
-    if (info.type == HF_GPU)
-        info.items = (size_t)units * GPU_ITEMS_PER_UNIT;
-    return info;
-}
-
-/** Fill `all` with the devices of all platforms and return their number. */
-static size_t entries_find(opencl_entry all[MAX_DEVICES], cl_uint *n_platforms) {
-    cl_platform_id platforms[MAX_PLATFORMS];
-    size_t n = 0;
-    *n_platforms = 0;
-    if (clGetPlatformIDs(MAX_PLATFORMS, platforms, n_platforms) != CL_SUCCESS)
-        *n_platforms = 0;
-    for (cl_uint p = 0; p < *n_platforms && p < MAX_PLATFORMS; p++) {
-        cl_device_id ids[MAX_DEVICES];
-        cl_uint n_ids = 0;
-        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids,
-                           &n_ids) != CL_SUCCESS)
-            continue;
-        for (cl_uint i = 0; i < n_ids && n < MAX_DEVICES; i++, n++) {
-            all[n] = (opencl_entry){.platform = platforms[p], .id = ids[i]};
-            all[n].info = entry_info(&all[n], n);
-        }
-    }
-    return n;
-}
-
-/** Fail with the devices that there are. */
-static hf_status entries_fail(const opencl_entry *all, size_t n, const char *selector) {
-    char known[400] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%zu: %s",
-                                 i ? ", " : "", i, all[i].info.name);
-    return hf_fail(HF_ENOENT, "no OpenCL device \"%s\"; known: %s", selector, known);
-}
-
-/** A device of the default platform, its type the default type: hardware, else a CPU that
- *  stands in for it, and an emulator only where there is nothing else. */
-static size_t entries_default(const opencl_entry *all, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!all[i].info.emulated)
-            return i;
-    for (size_t i = 0; i < n; i++)
-        if (all[i].info.type == HF_CPU)
-            return i;
-    return 0;
-}
-
-/** The device that `selector` and the node-local rank mean. */
-static hf_status entries_pick(const opencl_entry **out, const opencl_entry *all,
-                              size_t n, const char *selector, int local_rank) {
-    bool number = selector[strspn(selector, "0123456789")] == '\0';
-    unsigned long index = strtoul(selector, NULL, 10);
-    size_t first = entries_default(all, n);
-    bool cpu = all[first].info.type == HF_CPU;
-    size_t matches[MAX_DEVICES], n_matches = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool match;
-        if (selector[0] == '\0')
-            match = all[i].platform == all[first].platform &&
-                    (all[i].info.type == HF_CPU) == cpu;
-        else if (number)
-            match = i == index;
-        else
-            match = hf_opencl_contains(all[i].info.platform, selector) ||
-                    hf_opencl_contains(all[i].info.name, selector) ||
-                    hf_opencl_contains(all[i].info.version, selector);
-        if (match)
-            matches[n_matches++] = i;
-    }
-    if (n_matches == 0)
-        return entries_fail(all, n, selector);
-    *out = &all[matches[(size_t)local_rank % n_matches]];
-    return HF_OK;
-}
-
-static hf_status opencl_list(hf_device_info *out, size_t index, bool *found) {
-    opencl_entry all[MAX_DEVICES];
-    cl_uint n_platforms;
-    *found = index < entries_find(all, &n_platforms);
-    if (*found)
-        *out = all[index].info;
-    return HF_OK;
-}
-
 static void opencl_close(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     if (!device || !hf_opencl_lanes_close(device))
@@ -248,21 +96,7 @@ static void opencl_close(hf_device *base) {
     free(device);
 }
 
-static hf_status opencl_open(hf_device **out, const char *selector, int local_rank) {
-    opencl_entry all[MAX_DEVICES];
-    const opencl_entry *entry = all;
-    cl_uint n_platforms;
-    size_t n = entries_find(all, &n_platforms);
-    assert(local_rank >= 0);
-    if (n_platforms == 0)
-        return hf_fail(HF_EDEVICE, "no OpenCL platform: install an ICD, for example "
-                                   "pocl-opencl-icd, and see whether "
-                                   "OCL_ICD_VENDORS names a folder without one");
-    if (n == 0)
-        return hf_fail(HF_EDEVICE, "no OpenCL device: %u platform(s), all without one",
-                       n_platforms);
-    HF_TRY(entries_pick(&entry, all, n, selector, local_rank));
-
+static hf_status opencl_make(hf_device **out, const hf_opencl_entry *entry) {
     hf_opencl_device *device = calloc(1, sizeof *device);
     if (!device)
         return hf_fail(HF_ENOMEM, "no memory for a device");
@@ -278,6 +112,17 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     }
     *out = &device->base;
     return HF_OK;
+}
+
+static hf_status opencl_open(hf_device **out, const char *selector, int local_rank,
+                             const hf_vendors *vendors) {
+    hf_opencl_entry entry;
+    hf_opencl_loading(vendors, true);
+    hf_status status = hf_opencl_pick(&entry, selector, local_rank, vendors);
+    if (status == HF_OK)
+        status = opencl_make(out, &entry);
+    hf_opencl_loading(vendors, false);
+    return status;
 }
 
 enum { INTEL_BANKS = 7 }; /* that flags can name; others are for kernels to name */
@@ -423,7 +268,7 @@ static hf_status opencl_finish(hf_device *base) {
 const hf_device_ops hf_device_opencl = {
     .name = "opencl",
     .summary = "any OpenCL device: FPGA boards, GPUs, CPUs",
-    .list = opencl_list,
+    .list = hf_opencl_list,
     .open = opencl_open,
     .close = opencl_close,
     .build = hf_opencl_build,

@@ -22,6 +22,13 @@ typedef struct hf_opencl_device {
     size_t binary_bytes;
 } hf_opencl_device;
 
+/** One device of the machine. */
+typedef struct hf_opencl_entry {
+    cl_platform_id platform;
+    cl_device_id id;
+    hf_device_info info;
+} hf_opencl_entry;
+
 typedef struct hf_opencl_buffer {
     hf_buffer base;
     cl_mem mem;
@@ -37,6 +44,17 @@ const char *hf_opencl_code(cl_int code);
 
 /** Whether `part` occurs in `text`, in upper or lower case. */
 bool hf_opencl_contains(const char *text, const char *part);
+
+hf_status hf_opencl_list(hf_device_info *out, size_t index, bool *found,
+                         const hf_vendors *vendors);
+/** The device that `selector` and the node-local rank mean. */
+hf_status hf_opencl_pick(hf_opencl_entry *out, const char *selector, int local_rank,
+                         const hf_vendors *vendors);
+/** Tell that libraries may be loaded from now on, or no more. */
+static inline void hf_opencl_loading(const hf_vendors *vendors, bool begins) {
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, begins);
+}
 
 /** Fill in the context. The first CPU's is kept: in each new one PoCL's compiler reads its
  *  library of functions again, which is most of the work for a small program, and no other

@@ -9,9 +9,8 @@
 
 #include "core/element.h"
 #include "core/error.h"
+#include "core/known.h"
 #include "model.h"
-
-enum { MAX_TERMS = 16 };
 
 static PyObject *error_class(const module_state *state, hf_status status) {
     switch (status) {
@@ -57,28 +56,30 @@ static PyObject *core_components(PyObject *module, PyObject *kind) {
     return list;
 }
 
-static PyObject *core_devices(PyObject *module, PyObject *unused) {
-    (void)unused;
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list; i++) {
-        hf_device_info info;
-        bool found;
-        hf_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = hf_device_list(&info, i, &found);
-        Py_END_ALLOW_THREADS
-        if (status != HF_OK) {
-            Py_DECREF(list);
-            return status_raise(PyModule_GetState(module), status);
-        }
-        if (!found)
-            return list;
-        PyObject *dict = device_dict(&info);
-        if (!dict || PyList_Append(list, dict) < 0)
+/* The list itself has no end here, as it has where it stands on the stack. */
+static PyObject *core_known(PyObject *module, PyObject *args) {
+    (void)module;
+    hf_known known = {0};
+    PyObject *names;
+    if (!PyArg_ParseTuple(args, "sO:known", &known.wanted, &names))
+        return NULL;
+    PyObject *list = PySequence_List(names);
+    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); i++) {
+        const char *name = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
+        if (!name)
             Py_CLEAR(list);
-        Py_XDECREF(dict);
+        else
+            hf_known_add(&known, name);
+        *known.names = '\0';
     }
-    return NULL;
+    PyObject *comma = list ? PyUnicode_FromString(", ") : NULL;
+    PyObject *joined = comma ? PyUnicode_Join(comma, list) : NULL;
+    PyObject *text =
+        joined ? PyUnicode_FromFormat("%s%U", hf_known_text(&known), joined) : NULL;
+    Py_XDECREF(joined);
+    Py_XDECREF(comma);
+    Py_XDECREF(list);
+    return text;
 }
 
 /* "a|b|c" as a list, NULL as None. */
@@ -263,13 +264,6 @@ static PyObject *core_models(PyObject *module, PyObject *name) {
     return dict;
 }
 
-static size_t term_count(const hf_term *terms) {
-    size_t n = 0;
-    while (terms[n].name)
-        n++;
-    return n;
-}
-
 static bool term_known(const hf_term *terms, PyObject *key) {
     for (; terms->name; terms++)
         if (PyUnicode_CompareWithASCIIString(key, terms->name) == 0)
@@ -279,7 +273,7 @@ static bool term_known(const hf_term *terms, PyObject *key) {
 
 /* The inputs as arrays, in the formula's order, broadcast against each other. */
 static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *inputs) {
-    PyObject *arrays[MAX_TERMS] = {NULL}, *key, *value;
+    PyObject *arrays[HF_MOST_TERMS] = {NULL}, *key, *value;
     PyArrayMultiIterObject *iterator = NULL;
     Py_ssize_t at = 0;
     size_t n = 0;
@@ -310,9 +304,9 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
 
 /* Evaluate over the broadcast inputs; a tuple of arrays. */
 static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *inputs) {
-    size_t n_in = term_count(f->inputs), n_out = term_count(f->outputs);
+    size_t n_in = hf_terms_count(f->inputs), n_out = hf_terms_count(f->outputs);
     size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
-    double *in[MAX_TERMS], *out[MAX_TERMS];
+    double *in[HF_MOST_TERMS], *out[HF_MOST_TERMS];
     double *block = PyMem_New(double, n_in *n + 1);
     PyObject *arrays = block ? PyTuple_New((Py_ssize_t)n_out) : PyErr_NoMemory();
     for (size_t i = 0; i < n_in; i++)
@@ -366,6 +360,10 @@ static PyObject *core_evaluate(PyObject *module, PyObject *args) {
 static PyMethodDef core_methods[] = {
     {"components", core_components, METH_O,
      "components(kind, /)\n--\n\nName and summary of each component of a kind."},
+    {"known", core_known, METH_VARARGS,
+     "known(wanted, names, /)\n--\n\n"
+     "What a message says of known names, and of the one that was meant, if it is "
+     "near."},
     {"parameters", core_parameters, METH_O,
      "parameters(benchmark, /)\n--\n\nParameters of a benchmark as dicts."},
     {"values", core_values, METH_VARARGS,
@@ -381,8 +379,10 @@ static PyMethodDef core_methods[] = {
      "banked: each replication has buffers in a memory bank of its own."},
     {"value_bytes", core_value_bytes, METH_O,
      "value_bytes(data_type, /)\n--\n\nLength of an element of this type [B]."},
-    {"devices", core_devices, METH_NOARGS,
-     "devices()\n--\n\nEvery device of every runtime as a dict."},
+    {"devices", (PyCFunction)(void (*)(void))core_devices, METH_VARARGS | METH_KEYWORDS,
+     "devices(libraries=(), quiet=False)\n--\n\n"
+     "Every device of every runtime as a dict, also of further libraries of OpenCL\n"
+     "runtimes; quiet: what they print when they are loaded is dropped."},
     {"mpi_library", core_mpi_library, METH_NOARGS,
      "mpi_library()\n--\n\nVersion of the MPI library that the extension uses."},
     {"links", core_links, METH_VARARGS,
@@ -390,6 +390,16 @@ static PyMethodDef core_methods[] = {
      "Links of a topology: rank and port that send, rank and port that receive."},
     {"models", core_models, METH_O,
      "models(name, /)\n--\n\nFormulas of a model: summary, inputs and outputs."},
+    {"guard_signals", guard_signals, METH_VARARGS,
+     "guard_signals(heard, out, delay, code, line, /)\n--\n\n"
+     "End this process `delay` seconds after a signal, of which the descriptor "
+     "`heard`\n"
+     "tells, with `code`, and with `line` written to the descriptor `out`."},
+    {"guard_until", guard_until, METH_VARARGS,
+     "guard_until(seconds, code, line, /)\n--\n\n"
+     "End this process after so long, with `code` and `line`; 0: not any more."},
+    {"guard_end", guard_end, METH_NOARGS,
+     "guard_end()\n--\n\nLet this process go on, whatever was asked for before."},
     {"evaluate", core_evaluate, METH_VARARGS,
      "evaluate(model, formula, inputs, /)\n--\n\n"
      "Outputs of a formula; inputs broadcast against each other."},

@@ -29,6 +29,29 @@ PyObject *result_dict(hf_result *result, const hf_args *args);
 hf_status args_fill(hf_args **out, const char *bench, PyObject *params);
 PyObject *parameters_dict(const hf_args *args);
 
+/* What a call may load of vendors' libraries, and, while it does so, where what they print
+ * goes instead of to standard output and error. */
+typedef struct loading {
+    hf_vendors vendors;
+    const char **paths;    /* `libraries` */
+    PyObject *owner;       /* of their text */
+    PyThreadState *thread; /* while the GIL is released */
+    int saved[2], said;    /* descriptors of what 1 and 2 were, of the file; or -1 */
+} loading;
+
+/* Take a sequence of paths, or NULL for none; -1 with an exception. */
+int loading_begin(loading *load, PyObject *libraries, bool quiet);
+void loading_end(loading *load);
+/* The GIL for a call that gets `vendors`, in place of Py_BEGIN_ALLOW_THREADS. */
+void loading_release(loading *load);
+void loading_acquire(loading *load);
+
+PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs);
+/* Functions of the module that end this process in time. */
+PyObject *guard_signals(PyObject *module, PyObject *args);
+PyObject *guard_until(PyObject *module, PyObject *args);
+PyObject *guard_end(PyObject *module, PyObject *unused);
+
 int session_type_add(PyObject *module, module_state *state);
 
 #endif

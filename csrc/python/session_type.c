@@ -40,13 +40,18 @@ static void session_release(PyObject *self) {
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"device", "exchange", "comm", "mpi_library", NULL};
+    static char *keywords[] = {"device",      "exchange", "comm",
+                               "mpi_library", "deadline", "version",
+                               "libraries",   "quiet",    NULL};
     hf_options options = {.device = "", .exchange = "", .library = ""};
-    PyObject *comm = Py_None;
+    PyObject *comm = Py_None, *libraries = NULL;
+    int quiet = 0;
+    loading load;
     Py_ssize_t length; /* Open MPI's version, as mpi4py gives it, ends with a NUL */
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssOs#:Session", keywords,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssOs#dsOp:Session", keywords,
                                      &options.device, &options.exchange, &comm,
-                                     &options.library, &length))
+                                     &options.library, &length, &options.deadline,
+                                     &options.version, &libraries, &quiet))
         return NULL;
     options.has_comm = comm != Py_None;
     if (options.has_comm) {
@@ -54,13 +59,18 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         if (PyErr_Occurred())
             return NULL;
     }
-    PyObject *self = PyType_GenericAlloc(type, 0);
-    if (!self)
+    if (loading_begin(&load, libraries, quiet) < 0)
         return NULL;
-    hf_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = hf_session_open(&((session_object *)self)->session, &options);
-    Py_END_ALLOW_THREADS
+    PyObject *self = PyType_GenericAlloc(type, 0);
+    if (!self) {
+        loading_end(&load);
+        return NULL;
+    }
+    options.vendors = load.vendors;
+    loading_release(&load);
+    hf_status status = hf_session_open(&((session_object *)self)->session, &options);
+    loading_acquire(&load);
+    loading_end(&load);
     if (status == HF_OK)
         return self;
     PyObject *none = status_raise(state_of(self), status);
@@ -174,8 +184,9 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
                                      &PyDict_Type, &params, &kernel, &progress))
         return NULL;
     Py_ssize_t bytes = 0;
-    if (kernel != Py_None && !PyArg_ParseTuple(kernel, "sy#", &run.kernel,
-                                               (const char **)&run.binary, &bytes))
+    if (kernel != Py_None &&
+        !PyArg_ParseTuple(kernel, "sy#s", &run.kernel, (const char **)&run.binary,
+                          &bytes, &run.kernel_hash))
         return NULL;
     run.binary_bytes = (size_t)bytes;
     hf_session *session = session_acquire(self);
@@ -226,17 +237,28 @@ static PyObject *session_kernel(PyObject *self, PyObject *args) {
 
 static PyObject *session_build(PyObject *self, PyObject *args) {
     const char *source, *options;
-    if (!PyArg_ParseTuple(args, "ss:build", &source, &options))
+    int quiet = 0;
+    loading load;
+    if (!PyArg_ParseTuple(args, "ss|p:build", &source, &options, &quiet))
         return NULL;
     hf_session *session = session_acquire(self);
     if (!session)
         return NULL;
+    if (loading_begin(&load, NULL, quiet) < 0) {
+        session_release(self);
+        return NULL;
+    }
     unsigned char *binary;
     size_t bytes;
     hf_status status;
-    Py_BEGIN_ALLOW_THREADS
+    loading_release(&load);
+    if (quiet)
+        load.vendors.loading(load.vendors.context, true);
     status = hf_session_build(session, source, options, &binary, &bytes);
-    Py_END_ALLOW_THREADS
+    if (quiet)
+        load.vendors.loading(load.vendors.context, false);
+    loading_acquire(&load);
+    loading_end(&load);
     session_release(self);
     if (status != HF_OK)
         return status_raise(state_of(self), status);
@@ -318,8 +340,9 @@ static PyMethodDef session_methods[] = {
      "kernel($self, benchmark, shape='auto', /)\n--\n\n"
      "Stem of the kernel file that a benchmark needs here, or None."},
     {"build", session_build, METH_VARARGS,
-     "build($self, source, options, /)\n--\n\n"
-     "Compile OpenCL C for the device; the program binary as bytes."},
+     "build($self, source, options, quiet=False, /)\n--\n\n"
+     "Compile OpenCL C for the device; the program binary as bytes. quiet: what the\n"
+     "compiler prints is dropped, unless it ends the process."},
     {"agree", session_agree, METH_O,
      "agree($self, error, /)\n--\n\n"
      "Raise on every rank if any rank passes an exception. Collective."},
@@ -333,8 +356,10 @@ static PyType_Slot session_slots[] = {
     {Py_tp_dealloc, session_dealloc},
     {Py_tp_methods, session_methods},
     {Py_tp_getset, session_facts},
-    {Py_tp_doc, "Session(device='', exchange='', comm=None, mpi_library='')\n--\n\n"
-                "A device, an exchange scheme and a communicator, held open."},
+    {Py_tp_doc,
+     "Session(device='', exchange='', comm=None, mpi_library='', deadline=60, "
+     "version='', libraries=(), quiet=False)\n--\n\n"
+     "A device, an exchange scheme and a communicator, held open."},
     {0, NULL},
 };
 

@@ -1,0 +1,173 @@
+/* vendors.c - further libraries of device runtimes, and silence while they are loaded and
+ * while they compile.
+ *
+ * What a library prints then goes to a file in memory. The GIL is held meanwhile, so that
+ * no line of another Python thread goes there, too. If the library exits or aborts, the
+ * file is shown, since it says why.
+ */
+#include "module.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The load that is going on: one at a time, because the GIL is held. */
+static loading *volatile current;
+static struct sigaction aborting;
+
+static void streams_flush(void) {
+    fflush(stdout);
+    fflush(stderr);
+}
+
+/* Show what was printed; only calls that a signal handler may make. */
+static void said_show(void) {
+    char text[512];
+    ssize_t n;
+    loading *load = current;
+    current = NULL;
+    if (!load || load->said < 0 || lseek(load->said, 0, SEEK_SET) < 0)
+        return;
+    while ((n = read(load->said, text, sizeof text)) > 0)
+        if (write(load->saved[1], text, (size_t)n) < n)
+            break;
+}
+
+static void on_abort(int number) {
+    said_show();
+    sigaction(number, &aborting, NULL);
+    raise(number);
+}
+
+/* At the end of a process that a library ended. */
+static void at_exit(void) {
+    if (current)
+        streams_flush();
+    said_show();
+}
+
+static void quiet_begin(loading *load) {
+    static bool watched;
+    if (!watched)
+        watched = atexit(at_exit) == 0;
+    streams_flush();
+    load->said = memfd_create("hpccfpga", MFD_CLOEXEC);
+    for (int i = 0; i < 2; i++) {
+        load->saved[i] = load->said < 0 ? -1 : fcntl(i + 1, F_DUPFD_CLOEXEC, 3);
+        if (load->saved[i] >= 0)
+            dup2(load->said, i + 1);
+    }
+    current = load;
+    sigaction(SIGABRT, &(struct sigaction){.sa_handler = on_abort}, &aborting);
+}
+
+static void quiet_end(loading *load) {
+    streams_flush();
+    sigaction(SIGABRT, &aborting, NULL);
+    current = NULL;
+    for (int i = 0; i < 2; i++)
+        if (load->saved[i] >= 0) {
+            dup2(load->saved[i], i + 1);
+            close(load->saved[i]);
+        }
+    if (load->said >= 0)
+        close(load->said);
+}
+
+static void on_loading(void *context, bool begins) {
+    loading *load = context;
+    if (begins) {
+        loading_acquire(load);
+        quiet_begin(load);
+    } else {
+        quiet_end(load);
+        loading_release(load);
+    }
+}
+
+void loading_release(loading *load) {
+    load->thread = PyEval_SaveThread();
+}
+
+void loading_acquire(loading *load) {
+    PyEval_RestoreThread(load->thread);
+}
+
+/* The texts of a tuple, ended by NULL; NULL with an exception. */
+static const char **paths_new(PyObject *tuple) {
+    size_t n = (size_t)PyTuple_GET_SIZE(tuple);
+    const char **paths = PyMem_Calloc(n + 1, sizeof *paths);
+    if (!paths)
+        PyErr_NoMemory();
+    for (size_t i = 0; paths && i < n; i++) {
+        paths[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i));
+        if (!paths[i]) {
+            PyMem_Free(paths);
+            paths = NULL;
+        }
+    }
+    return paths;
+}
+
+int loading_begin(loading *load, PyObject *libraries, bool quiet) {
+    *load = (loading){.said = -1};
+    if (quiet) {
+        load->vendors.loading = on_loading;
+        load->vendors.context = load;
+    }
+    if (!libraries)
+        return 0;
+    load->owner = PySequence_Tuple(libraries);
+    load->paths = load->owner ? paths_new(load->owner) : NULL;
+    load->vendors.libraries = load->paths;
+    if (load->paths)
+        return 0;
+    loading_end(load);
+    return -1;
+}
+
+void loading_end(loading *load) {
+    PyMem_Free(load->paths);
+    Py_XDECREF(load->owner);
+}
+
+/* ---- all devices, for which all libraries are loaded ---- */
+
+static PyObject *devices_list(PyObject *module, loading *load) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list; i++) {
+        hf_device_info info;
+        bool found;
+        loading_release(load);
+        hf_status status = hf_device_list(&info, i, &found, &load->vendors);
+        loading_acquire(load);
+        if (status != HF_OK) {
+            Py_DECREF(list);
+            return status_raise(PyModule_GetState(module), status);
+        }
+        if (!found)
+            return list;
+        PyObject *dict = device_dict(&info);
+        if (!dict || PyList_Append(list, dict) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(dict);
+    }
+    return NULL;
+}
+
+PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"libraries", "quiet", NULL};
+    PyObject *libraries = NULL;
+    int quiet = 0;
+    loading load;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:devices", keywords, &libraries,
+                                     &quiet) ||
+        loading_begin(&load, libraries, quiet) < 0)
+        return NULL;
+    PyObject *list = devices_list(module, &load);
+    loading_end(&load);
+    return list;
+}

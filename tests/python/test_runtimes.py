@@ -1,0 +1,207 @@
+"""Which OpenCL runtimes are loaded when, and that what they print does not show."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, ours
+
+from hpccfpga import emulation
+
+SMALL = ["--sizes=1", "--reps=2", "--loop-upper=4"]
+
+# A process whose further libraries are `loud`, after the system's.
+ALSO = """
+import os, sys
+import hpccfpga as hf
+from hpccfpga import cli, emulation
+emulation.vendors = lambda: {{"libraries": {loud!r}, "quiet": True}}
+loaded = lambda: any("libloud" in line for line in open("/proc/self/maps"))
+"""
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory):
+    """Build a runtime that prints: build(*options), the path of its library."""
+
+    def make(*options):
+        path = tmp_path_factory.mktemp("loud") / "libloud.so"
+        source = ROOT / "tests" / "c" / "loud_runtime.c"
+        warn = ["-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations"]
+        cc = ["cc", "-shared", "-fPIC", *warn, *options, source, "-o", path]
+        subprocess.run(cc, check=True)
+        return str(path)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def loud(build):
+    return build()
+
+
+@pytest.fixture
+def system(loud, tmp_path):
+    """Environment in which the system has the loud runtime, too."""
+    folder = tmp_path / "vendors"
+    folder.mkdir()
+    known = Path(os.environ.get("OCL_ICD_VENDORS", emulation.SYSTEM_VENDORS))
+    for path in known.glob("*.icd"):
+        (folder / path.name).write_text(path.read_text())
+    (folder / "loud.icd").write_text(f"{loud}\n")
+    buffered = {"PYTHONUNBUFFERED": ""}  # C's standard output, too, until the end
+    return buffered | dict.fromkeys(emulation.VENDORS, str(folder))
+
+
+def python(script, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_run_shows_nothing_of_a_loud_runtime(command, system, ranks):
+    answer = command("run", "b_eff", *SMALL, f"--ranks={ranks}", **system)
+    assert answer.returncode == 0, answer.stderr
+    assert "verified" in answer.stdout
+    assert "LOUD" not in answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("job", ["devices", "doctor"])
+def test_a_list_shows_nothing_but_the_device(command, system, job):
+    answer = command(job, **system)
+    assert "Loud Emulator" in answer.stdout
+    assert "LOUD" not in answer.stdout + answer.stderr
+
+
+def test_debug_shows_what_runtimes_print(command, system):
+    answer = command("devices", HPCCFPGA_DEBUG="1", **system)
+    assert "LOUD: Unknown host CPU." in answer.stderr
+    assert "LOUD: loaded" in answer.stdout
+
+
+def test_an_error_of_a_loud_runtime_is_one_line(command, system):
+    answer = command("run", "b_eff", "--device=Loud Emulator", **system)
+    assert answer.returncode == 3
+    assert "LOUD" not in answer.stderr
+    (line,) = ours(answer.stderr).splitlines()
+    assert line == "hpccfpga: clCreateContext: CL_DEVICE_NOT_AVAILABLE (-2)"
+
+
+def test_a_library_is_loaded_when_its_device_is_wanted(loud):
+    """Indices are those of the list, whatever is loaded; earlier sessions go on."""
+    answer = python(
+        ALSO.format(loud=[loud]) + "first = hf.open()\n"
+        "also = hf.open('opencl:0')\n"
+        "print(loaded())\n"
+        "try: hf.open('Loud')\n"
+        "except hf.Error as error: print(error)\n"
+        "print(loaded(), first.run('b_eff', sizes=[1], reps=1).verified)\n"
+        "found = [d for d in hf.devices() if d['runtime'] == 'opencl']\n"
+        "print([d['index'] for d in found] == list(range(len(found))))\n"
+        "print(found[-1]['name'], also.device['name'] == found[0]['name'])\n"
+    )
+    assert answer.stdout.splitlines() == [
+        "False",
+        "clCreateContext: CL_DEVICE_NOT_AVAILABLE (-2)",
+        "True True",
+        "True",
+        "Loud Emulator True",
+    ], answer.stderr
+    assert "LOUD" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ("opencl:{last}", "NOT_AVAILABLE"),
+        ("{last}", "NOT_AVAILABLE"),
+        ("loud plat", "NOT_AVAILABLE"),
+        ("opencl:99", 'no OpenCL device "99"; known: 0: '),
+        ("nonsense", "{last}: Loud Emulator"),
+    ],
+)
+def test_devices_are_chosen_as_they_are_listed(loud, selector, found):
+    """Also where nothing was listed or opened before."""
+    here = [d for d in emulation._core.devices() if d["runtime"] == "opencl"]
+    words = [text.format(last=len(here)) for text in (selector, found)]
+    script = f"cli.main(['run', 'b_eff', '--device', {words[0]!r}])"
+    answer = python(ALSO.format(loud=[loud]) + script)
+    assert words[1] in ours(answer.stderr), answer.stderr
+    assert "LOUD" not in answer.stderr
+
+
+def test_a_library_that_the_loader_knows_is_listed_once(loud, system):
+    script = "print([d['name'] for d in hf.devices()].count('Loud Emulator'))"
+    answer = python(ALSO.format(loud=[loud]) + script, **system)
+    assert answer.stdout == "1\n", answer.stderr
+
+
+def test_a_library_of_no_use_is_told(tmp_path):
+    (tmp_path / "libbad.so").write_text("no library")
+    libraries = [str(tmp_path / "libbad.so"), str(tmp_path / "libnone.so")]
+    script = "cli.main(['run', 'b_eff', '--device', 'FPGA'])"
+    (line,) = ours(python(ALSO.format(loud=libraries) + script).stderr).splitlines()
+    assert 'no OpenCL device "FPGA"; known: 0: ' in line
+    assert "libnone.so is of no use: " in line
+
+
+def test_lines_of_other_threads_stay(build):
+    """They wait while a library is loaded, here for 0.3 s."""
+    slow = build("-DWAIT=300")
+    answer = python(
+        ALSO.format(loud=[slow]) + "import threading\n"
+        "stop = threading.Event()\n"
+        "told = 0\n"
+        "def tell():\n"
+        "    global told\n"
+        "    while not stop.wait(1e-4):\n"
+        "        os.write(1, f'line {told}\\n'.encode())\n"
+        "        told += 1\n"
+        "thread = threading.Thread(target=tell)\n"
+        "thread.start()\n"
+        "hf.devices()\n"
+        "stop.set()\n"
+        "thread.join()\n"
+        "print(told)\n"
+    )
+    *lines, told = answer.stdout.splitlines()
+    assert lines == [f"line {n}" for n in range(int(told))], answer.stderr
+    assert int(told) > 0
+
+
+@pytest.mark.parametrize(("end", "code"), [("abort()", -6), ("exit(5)", 5)])
+def test_a_library_that_ends_the_process_is_heard(build, end, code):
+    answer = python(ALSO.format(loud=[build(f"-DEND={end}")]) + "hf.devices()")
+    assert answer.returncode == code
+    assert "LOUD: Unknown host CPU." in answer.stderr
+
+
+@pytest.mark.parametrize(("end", "heard"), [("abort()", True), ("return -11", False)])
+def test_a_compiler_is_heard_only_if_it_ends_the_process(tmp_path, end, heard):
+    code = f'fputs("COMPILER: words\\n", stderr); {end};'
+    text = f"#include <stdio.h>\n#include <stdlib.h>\nint clBuildProgram() {{ {code} }}"
+    (tmp_path / "loud.c").write_text(text)
+    library = tmp_path / "libcompiler.so"
+    cc = ["cc", "-shared", "-fPIC", str(tmp_path / "loud.c"), "-o", str(library)]
+    subprocess.run(cc, check=True)
+    script = "from hpccfpga import cli\ncli.main(['run', 'b_eff', '--sizes=1'])"
+    cache = str(tmp_path / "cache")  # nothing is built yet
+    answer = python(script, LD_PRELOAD=str(library), HPCCFPGA_CACHE=cache)
+    assert ("COMPILER: words" in answer.stderr) == heard
+    assert (answer.returncode == -signal.SIGABRT) == heard
+    assert ("hpccfpga: kernel b_eff_memory: " in answer.stderr) != heard
+
+
+def test_nothing_of_the_folder_for_temporary_files_is_used(command, tmp_path):
+    """Other users write there: a folder of a known name is not to be trusted."""
+    answer = command("devices", TMPDIR=str(tmp_path))
+    assert answer.returncode == 0, answer.stderr
+    assert list(tmp_path.iterdir()) == []
