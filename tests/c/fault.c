@@ -54,6 +54,13 @@ static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *
         free(f);
         return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
     }
+    static const char kinds[] = " none setup launch fail kill hang flip shift swap ";
+    char word[20];
+    snprintf(word, sizeof word, " %s ", f->kind);
+    if (text && !strstr(kinds, word)) {
+        free(f);
+        return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not one of%s", text, kinds);
+    }
     hf_status status = hf_exchange_pcie.open(&f->inner, device, net);
     if (status == HF_OK && strcmp(f->kind, "launch") == 0 && f->rank == net->rank)
         launch_plant(device, f->call);
@@ -73,15 +80,10 @@ static void nap(double seconds) {
     nanosleep(&span, NULL);
 }
 
-/* Damage `bytes` bytes that were just received, where `old` was before. */
-static void damage(const char *kind, unsigned char *data, const unsigned char *old,
-                   size_t bytes) {
+/* Damage `bytes` bytes that were just received. */
+static void damage(const char *kind, unsigned char *data, size_t bytes) {
     if (strcmp(kind, "flip") == 0)
         data[bytes / 2] ^= 1;
-    else if (strcmp(kind, "stale") == 0)
-        memcpy(data, old, bytes);
-    else if (strcmp(kind, "truncate") == 0)
-        data[bytes - 1] = old[bytes - 1];
     else if (strcmp(kind, "shift") == 0)
         memmove(data, data + 1, bytes - 1);
     else if (strcmp(kind, "swap") == 0)
@@ -96,21 +98,17 @@ static void damage(const char *kind, unsigned char *data, const unsigned char *o
 static hf_status move_damaged(fault *f, hf_buffer *recv, const hf_buffer *send,
                               size_t n, const hf_message *m) {
     hf_device *device = f->base.device;
-    unsigned char *data = malloc(m->bytes), *old = malloc(m->bytes);
-    hf_status status =
-        data && old ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a fault");
-    if (status == HF_OK)
-        status = device->ops->read(device, recv, m->recv_at, old, m->bytes, NULL);
+    unsigned char *data = malloc(m->bytes);
+    hf_status status = data ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a fault");
     if (status == HF_OK)
         status = f->inner->ops->move(f->inner, recv, send, n, m);
     if (status == HF_OK)
         status = device->ops->read(device, recv, m->recv_at, data, m->bytes, NULL);
     if (status == HF_OK) {
-        damage(f->kind, data, old, m->bytes);
+        damage(f->kind, data, m->bytes);
         status = device->ops->write(device, recv, m->recv_at, data, m->bytes, NULL);
     }
     free(data);
-    free(old);
     return status;
 }
 
@@ -118,13 +116,6 @@ static hf_status fault_move(hf_exchange *base, hf_buffer *recv, const hf_buffer 
                             size_t n, const hf_message *messages) {
     fault *f = (fault *)base;
     bool now = f->moves++ == f->call;
-    /* A wrong neighbour is wrong on all ranks, else nobody would answer. */
-    if (now && strcmp(f->kind, "neighbour") == 0) {
-        hf_message turned = messages[0];
-        turned.to = messages[0].from;
-        turned.from = messages[0].to;
-        return f->inner->ops->move(f->inner, recv, send, n, &turned);
-    }
     if (!now || f->rank != base->net->rank)
         return f->inner->ops->move(f->inner, recv, send, n, messages);
     if (strcmp(f->kind, "fail") == 0)

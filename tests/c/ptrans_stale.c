@@ -122,14 +122,14 @@ static void banks_test(hf_device *device, hf_args *args) {
         CHECK(bank_of(p->b) == 3 - a, "%d", bank_of(p->b));
         CHECK(bank_of(p->c) == 4, "%d", bank_of(p->c));
         CHECK(bank_of(p->places) == a && bank_of(p->sources) == a &&
-              bank_of(p->worst) == a);
+              bank_of(p->verdict.buffer) == a);
     }
 }
 
 int main(void) {
     hf_device *device;
     hf_args *args;
-    CHECK(hf_device_host.open(&device, "", 0) == HF_OK);
+    CHECK(hf_device_host.open(&device, "", 0, NULL) == HF_OK);
     hf_device_ops ops = hf_device_host;
     ops.alloc = kept_alloc;
     ops.free = kept_free;

@@ -1,0 +1,171 @@
+/* cases.c - what the harness tries: sessions, parameters and kernels, and a run of them. */
+#include "cases.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/registry.h"
+#include "core/result.h"
+#include "source.h"
+
+case_request asked;
+case_state now;
+int rank, size;
+
+/* What the harness itself needs. */
+static void must(hf_status status) {
+    if (status == HF_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", now.bench, hf_error());
+    abort();
+}
+
+/* ---- parameters ---- */
+
+/* Small problems with as many steps as the longest row of lost calls. */
+static const char *const small[][2] = {
+    {"reps", "2"},        {"warmup", "1"},   {"loop_upper", "12"},
+    {"loop_lower", "12"}, {"steps", "12"},   {"batch", "2"},
+    {"size", "1024"},     {"log_size", "6"}, {"block_size", "32"},
+};
+
+/* Sizes are bytes or words, rows of matrices that are shared, or of whole ones. */
+static const char *sizes_for(const hf_problem *problem) {
+    if (problem->power == 1)
+        return problem->shared ? "256" : "1000,1000"; /* twice: nothing is left over */
+    return problem->power == 3 ? "48" : now.compiles ? "96" : size > 1 ? "1024" : "512";
+}
+
+static void arg_set(hf_args *args, const char *name, const char *value) {
+    const hf_param *param;
+    for (size_t i = 0; (param = hf_args_param(args, i)); i++)
+        if (strcmp(param->name, name) == 0 && (now.compiles || !param->macro))
+            must(hf_args_set(args, name, 0, NULL, value));
+}
+
+/* The parameters of a run; NULL if it does not have the variant's. */
+hf_args *args_make(const char *deadline) {
+    hf_args *args;
+    const hf_bench_ops *ops;
+    must(hf_bench_find(&ops, now.bench));
+    must(hf_args_new(&args, now.bench));
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        arg_set(args, small[i][0], small[i][1]);
+    if (ops->problem.param && strcmp(ops->problem.param, "sizes") == 0)
+        arg_set(args, "sizes", sizes_for(&ops->problem));
+    if (ops->kernels & HF_KERNELS_NDRANGE)
+        arg_set(args, "shape", now.shape);
+    arg_set(args, "deadline", deadline);
+    char *value = strchr(now.variant, '=');
+    if (value) {
+        *value = '\0';
+        must(hf_args_set(args, now.variant, 0, NULL, value + 1));
+        *value = '=';
+    }
+    return args;
+}
+
+/* ---- kernels ---- */
+
+static void program_share(hf_status status) {
+    unsigned long bytes = status == HF_OK ? now.program_bytes : 0;
+    MPI_Bcast(&bytes, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+    now.program_bytes = bytes;
+    if (rank > 0)
+        now.program = malloc(bytes + 1);
+    MPI_Bcast(now.program, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+/* The kernels of a run: compiled by rank 0, or in this library. */
+hf_status program_make(const hf_args *args) {
+    static char source[1 << 18];
+    char stem[48], name[64], options[2048] = "";
+    free(now.program);
+    now.program = NULL;
+    now.program_bytes = 0;
+    now.stem[0] = '\0';
+    HF_TRY(hf_session_kernel(now.session, now.bench, now.shape, stem, sizeof stem));
+    if (!*stem)
+        return HF_OK;
+    const hf_param *param;
+    snprintf(now.stem, sizeof now.stem, "%s", stem);
+    size_t used = (size_t)snprintf(options, sizeof options, "-I%s", asked.folder);
+    for (size_t i = 0; (param = hf_args_param(args, i)); i++) {
+        const char *text = hf_args_text(args, i);
+        const double *number = hf_args_numbers(args, i);
+        if (!now.compiles && strcmp(param->name, "data_type") == 0)
+            snprintf(now.stem, sizeof now.stem, "%s_%s", stem, text);
+        else if (param->macro && number)
+            used += (size_t)snprintf(options + used, sizeof options - used,
+                                     " -D%s=%.0f", param->macro, *number);
+        else if (param->macro)
+            used += (size_t)snprintf(options + used, sizeof options - used, " -D%s=%s",
+                                     param->macro, text);
+    }
+    if (!now.compiles)
+        return HF_OK;
+    hf_status status = HF_OK;
+    snprintf(name, sizeof name, "%s.cl", stem);
+    if (rank == 0 && !source_read(source, sizeof source, asked.folder, name))
+        status = hf_fail(HF_ENOENT, "no %s in %s", name, asked.folder);
+    if (rank == 0 && status == HF_OK)
+        status = hf_session_build(now.session, source, options, &now.program,
+                                  &now.program_bytes);
+    program_share(status);
+    return hf_session_agree(now.session, status);
+}
+
+/* ---- runs ---- */
+
+hf_status session_open(void) {
+    char library[256];
+    hf_mpi_library(library, sizeof library);
+    const hf_options options = {.device = now.device,
+                                .exchange = now.exchange,
+                                .library = library,
+                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
+                                .has_comm = size > 1};
+    now.session = NULL;
+    HF_TRY(hf_session_open(&now.session, &options));
+    plant_open(now.session);
+    return HF_OK;
+}
+
+void session_close(void) {
+    if (now.session) {
+        plant_close();
+        hf_session_close(now.session);
+    }
+    now.session = NULL;
+}
+
+/* Run once with this fault on all ranks; a session that failed is opened anew. */
+outcome run(const plant_fault *fault, const char *deadline) {
+    hf_args *args = args_make(deadline);
+    hf_result *result = NULL;
+    const hf_run what = {.bench = now.bench,
+                         .args = args,
+                         .kernel = *now.stem ? now.stem : NULL,
+                         .binary = now.program,
+                         .binary_bytes = now.program_bytes};
+    MPI_Barrier(MPI_COMM_WORLD);
+    plant_start(fault, WARMUP);
+    hf_status status = hf_session_run(now.session, &result, &what);
+    plant_report report = plant_end();
+    bool verified = result && hf_result_verified(result);
+    long mine[] = {(long)status, !verified, !report.right, !report.checked}, worst[4];
+    unsigned long sums[] = {report.acted, report.changed}, sum[2];
+    MPI_Allreduce(mine, worst, 4, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(sums, sum, 2, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    hf_result_free(result);
+    hf_args_free(args);
+    if (worst[0] != HF_OK && fault) {
+        session_close();
+        session_open();
+    }
+    return (outcome){
+        (hf_status)worst[0], !worst[1], {sum[0], sum[1], !worst[2], !worst[3]}};
+}

@@ -1,0 +1,48 @@
+/* cases.h - what the harness tries: sessions, parameters and kernels, and a run of them. */
+#ifndef HF_CASES_H
+#define HF_CASES_H
+
+#include "core/param.h"
+#include "plant.h"
+
+/** What the ranks are asked to try. */
+typedef struct case_request {
+    const char *folder, *bench, *exchange, *device, *shape, *broken;
+    size_t faults;
+    uint64_t seed;
+} case_request;
+
+/** What is tried at the moment. */
+typedef struct case_state {
+    hf_session *session;
+    const char *bench, *exchange, *device, *shape;
+    char variant[64]; /**< a parameter that is not the default: NAME=VALUE */
+    bool compiles;    /**< the device takes programs, and knobs with them */
+    char stem[64];
+    unsigned char *program;
+    size_t program_bytes;
+} case_state;
+
+typedef struct outcome {
+    hf_status status;    /**< the worst of all ranks */
+    bool verified;       /**< on all ranks */
+    plant_report report; /**< of all ranks together */
+} outcome;
+
+extern case_request asked;
+extern case_state now;
+extern int rank, size;
+
+/** Open `now.device` with `now.exchange`; `now.session` is NULL where they do not fit. */
+hf_status session_open(void);
+void session_close(void);
+/** The parameters of a run. */
+hf_args *args_make(const char *deadline);
+/** The kernels of a run: compiled by rank 0, or in this library. */
+hf_status program_make(const hf_args *args);
+/** Run once with this fault on all ranks; a session that failed is opened anew. */
+outcome run(const plant_fault *fault, const char *deadline);
+
+enum { WARMUP = 1 };
+
+#endif

@@ -1,0 +1,73 @@
+/* harmless.c - faults that a run may survive verified, each with the reason.
+ *
+ * Rules tell calls, kinds and phases, never benchmarks. What can be measured, is: device memory
+ * is byte for byte that of a run without a fault after each sample's steps (RIGHT), after each
+ * check (CHECKED), or both (SAME); or nobody got other bytes (NOTHING).
+ */
+#include "harmless.h"
+
+enum { ARGUED, RIGHT, CHECKED, SAME, NOTHING };
+
+#define ONE(x) (1U << (x))
+#define ANY    (~0U)
+#define STEPS  (ONE(PLANT_WARM_STEPS) | ONE(PLANT_STEPS))
+#define CHECKS (ONE(PLANT_WARM_CHECK) | ONE(PLANT_CHECK))
+
+static const struct {
+    unsigned calls, kinds, phases;
+    int proof;
+    const char *reason;
+} rules[] = {
+    {ONE(PLANT_BARRIER), ANY, ANY, ARGUED,
+     "no data passes through a barrier; a rank that does not wait starts its clock "
+     "early"},
+    {ONE(PLANT_ANY), ANY, ANY, ARGUED,
+     "no rank had failed, so none had anything to tell the others"},
+    {ANY, ONE(PLANT_REPEAT), ANY, SAME,
+     "work done twice leaves what it leaves once; the rate is lower, not higher"},
+    {ONE(PLANT_WRITE) | ONE(PLANT_MAP) | ONE(PLANT_UNMAP), ANY, ~STEPS, CHECKED,
+     "what was to prepare memory left it as it should be, or it was written again"},
+    {ONE(PLANT_WRITE), ANY, ONE(PLANT_WARM_INPUT), ARGUED,
+     "a warm-up takes one step: what only later steps would read is not used"},
+    {ONE(PLANT_LAUNCH), ANY, ~(STEPS | CHECKS), CHECKED,
+     "a launch that was to prepare memory left it as it should be"},
+    {ONE(PLANT_GATHER), ANY, ONE(PLANT_SETUP), RIGHT,
+     "set-up compares what ranks were given: it is equal here, and their data is "
+     "right"},
+    {ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, SAME,
+     "the copy was made, and a later one overwrote the byte that was damaged"},
+    {ONE(PLANT_LAUNCH), ONE(PLANT_STALE), STEPS, SAME,
+     "launches that do not depend on each other changed places: none is missing"},
+    {ONE(PLANT_READ), ONE(PLANT_SHORTEN), CHECKS, NOTHING,
+     "the half that did not come lay there already, sealed by the half that came"},
+    {ONE(PLANT_UNMAP), ANY, CHECKS, RIGHT,
+     "memory that the host has checked is read by nobody before the next input"},
+    {ONE(PLANT_MAP), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS,
+     RIGHT,
+     "the results are right: the host was shown another byte, which is checked "
+     "elsewhere"},
+};
+
+static bool proven(int proof, const plant_report *report) {
+    switch (proof) {
+    case RIGHT:
+        return report->right;
+    case CHECKED:
+        return report->checked;
+    case SAME:
+        return report->right && report->checked;
+    case NOTHING:
+        return report->changed == 0;
+    default:
+        return true;
+    }
+}
+
+const char *harmless(const plant_fault *fault, const plant_report *report) {
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if ((rules[i].calls & ONE(fault->call)) &&
+            (rules[i].kinds & ONE(fault->kind)) &&
+            (rules[i].phases & ONE(fault->phase)) && proven(rules[i].proof, report))
+            return rules[i].reason;
+    return NULL;
+}

@@ -1,0 +1,11 @@
+/* harmless.h - faults that a run may survive verified, each with the reason. */
+#ifndef HF_HARMLESS_H
+#define HF_HARMLESS_H
+
+#include "plant.h"
+
+/** Why a fault that nobody saw does no harm; NULL: it does. `report` is that of all ranks:
+ *  sums, and `right` and `checked` if they hold on each. */
+const char *harmless(const plant_fault *fault, const plant_report *report);
+
+#endif

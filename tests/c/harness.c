@@ -1,0 +1,404 @@
+/* harness.c - no fault of a device or a transport ends in a run that says verified.
+ *
+ * harness KERNELS [NAME=VALUE ...], alone or on the ranks of an mpirun; the names are
+ *   faults=N    that many faults, drawn by `seed`, for each benchmark over each scheme on each
+ *               device in each shape and variant of its parameters; without it a fixed choice
+ *   seed=S      of the draw
+ *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
+ *   broken=verify       a benchmark whose verification finds every result right must show
+ *   broken=neighbours   likewise a scheme that sends to the wrong rank
+ * Everything is taken from the registry. A fault that a run survives verified is a miss and
+ * ends in code 1, unless harmless.c knows why it does no harm.
+ */
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "check.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/registry.h"
+#include "harmless.h"
+
+enum { MOST_REASONS = 16 };
+
+typedef struct score {
+    size_t planted, acted, unverified, errors, harmless, misses;
+} score;
+
+static score all;
+static struct {
+    const char *reason;
+    size_t n;
+} reasons[MOST_REASONS];
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (rank == 0)
+        vprintf(format, list);
+    va_end(list);
+}
+
+static bool wanted(const char *filter, const char *name) {
+    return !filter || strcmp(filter, name) == 0;
+}
+
+/* ---- faults ---- */
+
+/* A rank that loses a kernel or an answer has the others wait. */
+static const char *deadline_for(const plant_fault *f) {
+    bool streams = now.session->exchange->ops->kernel_routed;
+    if (f->call == PLANT_GATHER)
+        return "0.1";
+    return (streams && f->call == PLANT_LAUNCH) ||
+                   (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT)
+               ? "0.3"
+               : "20";
+}
+
+static void fault_print(const plant_fault *f, const char *end, const outcome *o) {
+    say("%s %s %s %s %s: %s %s, %s ", now.bench, now.exchange, now.device, now.shape,
+        now.variant, plant_kinds[f->kind], plant_calls[f->call],
+        plant_phases[f->phase]);
+    if (f->period)
+        say("every %zu from %d", f->period, f->place);
+    else
+        say("%s %zu", plant_places[f->place], f->count);
+    say(" spot %zu rank %d of %d: %zu reached, %zu B changed, memory %s: %s\n", f->spot,
+        f->rank, size, o->report.acted, o->report.changed,
+        o->report.right     ? o->report.checked ? "same" : "same after steps"
+        : o->report.checked ? "same after checks"
+                            : "differs",
+        end);
+}
+
+static void reason_count(const char *reason) {
+    size_t i = 0;
+    while (i < MOST_REASONS - 1 && reasons[i].reason && reasons[i].reason != reason)
+        i++;
+    reasons[i].reason = reason;
+    reasons[i].n++;
+}
+
+static void fault_try(const plant_fault *f, score *s) {
+    outcome o = run(f, deadline_for(f));
+    s->planted++;
+    if (!now.session || o.report.acted == 0)
+        return;
+    s->acted++;
+    s->errors += o.status != HF_OK;
+    s->unverified += o.status == HF_OK && !o.verified;
+    if (o.status != HF_OK || !o.verified)
+        return;
+    const char *reason = harmless(f, &o.report);
+    if (reason) {
+        s->harmless++;
+        reason_count(reason);
+        return;
+    }
+    s->misses++;
+    if (!asked.broken)
+        fault_print(f, "VERIFIED", &o);
+}
+
+/* Calls of a kind in a phase, on the rank that has most. */
+static size_t total(int call, int phase) {
+    unsigned long mine = plant_total(call, phase), most;
+    MPI_Allreduce(&mine, &most, 1, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+typedef struct pair {
+    int call, phase;
+} pair;
+
+static size_t pairs_list(pair *pairs) {
+    size_t n = 0;
+    for (int call = 0; call < PLANT_CALLS; call++)
+        for (int phase = 0; phase < PLANT_PHASES; phase++)
+            if (total(call, phase) > 0)
+                pairs[n++] = (pair){call, phase};
+    return n;
+}
+
+static size_t draw(uint64_t *state, size_t n) {
+    return (size_t)(hf_random(asked.seed, (*state)++) % n);
+}
+
+static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
+    static const size_t periods[] = {1, 2, 3, 6};
+    uint64_t state = 0;
+    for (size_t i = 0; i < asked.faults && now.session; i++) {
+        pair at = pairs[draw(&state, n_pairs)];
+        plant_fault f = {.call = at.call, .phase = at.phase};
+        f.kind = (int)draw(&state, PLANT_KINDS);
+        f.place = (int)draw(&state, PLANT_PLACES);
+        f.count = 1 + draw(&state, 12);
+        if (draw(&state, 3) == 0)
+            f.period = periods[draw(&state, 4)];
+        f.rank = draw(&state, 2) ? PLANT_ALL_RANKS : (int)draw(&state, (size_t)size);
+        f.spot = draw(&state, 12);
+        fault_try(&f, s);
+    }
+}
+
+/* One for each call of each phase, more for those in steps; where a run takes long, on a
+ * device that compiles or with other ranks, every third of them. */
+static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
+    static const plant_fault list[] = {
+        {.kind = PLANT_DROP, .place = PLANT_LAST, .count = 1, .rank = PLANT_ALL_RANKS},
+        {.kind = PLANT_DROP, .place = PLANT_MIDDLE, .count = 1},
+        {.kind = PLANT_DROP, .period = 2, .rank = PLANT_ALL_RANKS},
+        {.kind = PLANT_STALE, .period = 1, .rank = PLANT_ALL_RANKS},
+        {.kind = PLANT_FLIP, .place = PLANT_FIRST, .count = 1},
+        {.kind = PLANT_DROP,
+         .place = PLANT_MIDDLE,
+         .count = 8,
+         .rank = PLANT_ALL_RANKS},
+    };
+    size_t number = 0, every = now.compiles || size > 1 ? 3 : 1;
+    for (size_t i = 0; i < n_pairs; i++) {
+        size_t n = pairs[i].phase == PLANT_STEPS ? sizeof list / sizeof *list : 1;
+        for (size_t k = 0; k < n && now.session; k++) {
+            plant_fault f = list[k];
+            f.call = pairs[i].call;
+            f.phase = pairs[i].phase;
+            f.spot = i;
+            if (number++ % every == 0)
+                fault_try(&f, s);
+        }
+    }
+}
+
+/* ---- what there is ---- */
+
+static void score_print(const score *s) {
+    say("%-13s %-8s %-7s %-9s %-18s %6zu %6zu %6zu %6zu %6zu %6zu\n", now.bench,
+        now.exchange, now.device, now.shape, now.variant, s->planted, s->acted,
+        s->unverified, s->errors, s->harmless, s->misses);
+    fflush(stdout);
+    all.planted += s->planted;
+    all.acted += s->acted;
+    all.unverified += s->unverified;
+    all.errors += s->errors;
+    all.harmless += s->harmless;
+    all.misses += s->misses;
+}
+
+/* A scheme that sends elsewhere must show wherever its messages went astray. */
+static void neighbours_try(void) {
+    plant_swap(true);
+    outcome o = run(NULL, "2");
+    unsigned long mine = plant_swapped(), sum;
+    MPI_Allreduce(&mine, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    plant_swap(false);
+    say("%s %s %s %s: %lu messages or links to the wrong rank: %s\n", now.bench,
+        now.exchange, now.device, now.shape, sum, o.verified ? "verified" : "seen");
+    all.acted += sum > 0;
+    CHECK(sum == 0 || o.status != HF_OK || !o.verified,
+          "%s over %s: wrong neighbours verify", now.bench, now.exchange);
+    if (o.status != HF_OK) {
+        session_close();
+        session_open();
+    }
+}
+
+/* Has the benchmark kernels of the kind that the scheme needs, or none anywhere? */
+static bool kernels_there(void) {
+    const hf_bench_ops *ops;
+    CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
+    bool streams = now.session->exchange->ops->kernel_routed;
+    return (ops->kernels & (streams ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY)) ||
+           (ops->kernels == 0 && !streams);
+}
+
+/* The benchmark as it stands, then with faults. False if it refuses these parameters. */
+static bool case_try(void) {
+    hf_args *args = args_make("60");
+    hf_status status = program_make(args);
+    hf_args_free(args);
+    if (status != HF_OK) {
+        CHECK(*now.variant || !kernels_there(), "%s", hf_error());
+        return true; /* a type that the device lacks, or a benchmark without kernels */
+    }
+    plant_learn();
+    outcome o = run(NULL, "60");
+    if (o.status == HF_EARG || o.status == HF_ENOTSUP) {
+        say("%s %s %s %s %s: %s\n", now.bench, now.exchange, now.device, now.shape,
+            now.variant, hf_error());
+        return false;
+    }
+    for (int again = 0; again < 2 && o.verified; again++)
+        o = run(NULL, "60");
+    bool sound = o.status == HF_OK && o.verified && o.report.right && o.report.checked;
+    CHECK(sound, "%s %s %s %s %s: without a fault: %s", now.bench, now.exchange,
+          now.device, now.shape, now.variant,
+          o.status != HF_OK ? hf_error()
+          : o.verified      ? "memory is not the same again"
+                            : "not verified");
+    if (!sound)
+        return true;
+    if (asked.broken && strcmp(asked.broken, "neighbours") == 0) {
+        neighbours_try();
+        return true;
+    }
+    pair pairs[PLANT_CALLS * PLANT_PHASES];
+    size_t n = pairs_list(pairs);
+    score s = {0};
+    plant_blind(asked.broken != NULL);
+    if (asked.faults)
+        faults_draw(pairs, n, &s);
+    else
+        faults_fixed(pairs, n, &s);
+    plant_blind(false);
+    score_print(&s);
+    CHECK(now.session, "no session after a fault: %s", hf_error());
+    CHECK((s.misses > 0) == (asked.broken != NULL), "%s %s %s %s %s: %zu misses",
+          now.bench, now.exchange, now.device, now.shape, now.variant, s.misses);
+    return true;
+}
+
+/* The defaults; where many faults are asked for, every other choice of words and two of what
+ * can be replicated, too, else those only where the defaults are refused. */
+static void variants_try(void) {
+    hf_args *args;
+    const hf_param *param;
+    const hf_bench_ops *ops;
+    now.variant[0] = '\0';
+    bool ran = case_try();
+    CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
+    bool bytes = ops->problem.power == 1 && !ops->problem.shared;
+    CHECK(hf_args_new(&args, now.bench) == HF_OK);
+    for (size_t i = 0; (asked.faults || !ran) && (param = hf_args_param(args, i));
+         i++) {
+        bool words = param->choices && strcmp(param->name, "shape") != 0;
+        if (!now.compiles && param->macro && !param->choices)
+            continue; /* kernels in this library have the default */
+        if (bytes && strcmp(param->name, "sizes") == 0) {
+            snprintf(now.variant, sizeof now.variant, "sizes=1");
+            ran = case_try() || ran;
+        }
+        if (strcmp(param->name, "replications") == 0) {
+            bool two = strcmp(param->fallback, "2") == 0;
+            snprintf(now.variant, sizeof now.variant, "replications=%d", two ? 1 : 2);
+            ran = case_try() || ran;
+        }
+        for (const char *at = words ? param->choices : ""; *at;) {
+            int length = (int)strcspn(at, "|");
+            snprintf(now.variant, sizeof now.variant, "%s=%.*s", param->name, length,
+                     at);
+            if (strlen(param->fallback) != (size_t)length ||
+                strncmp(param->fallback, at, (size_t)length) != 0)
+                ran = case_try() || ran;
+            at += length + (at[length] == '|');
+        }
+    }
+    CHECK(ran || size > 1, "%s %s %s %s: no parameters ran", now.bench, now.exchange,
+          now.device, now.shape);
+    hf_args_free(args);
+}
+
+/* Benchmarks in all shapes, in one session. */
+static void benchmarks_try(void) {
+    const char *summary;
+    const hf_bench_ops *ops;
+    for (size_t b = 0; hf_component("bench", b, &now.bench, &summary); b++) {
+        if (!wanted(asked.bench, now.bench) || !now.session)
+            continue;
+        CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
+        bool streams = now.session->exchange->ops->kernel_routed;
+        static const char *const shapes[] = {"pipeline", "ndrange"};
+        for (int i = 0; i < 2; i++) {
+            now.shape = shapes[i];
+            bool there = i == 0 || (now.compiles && !streams &&
+                                    (ops->kernels & HF_KERNELS_NDRANGE));
+            if (there && wanted(asked.shape, now.shape) && now.session)
+                variants_try();
+        }
+    }
+}
+
+/* Open a session, unless its scheme cannot be over this device, as its table says. */
+static bool session_try(void) {
+    const hf_exchange_ops *ops;
+    CHECK(hf_exchange_find(&ops, now.exchange) == HF_OK);
+    bool fits = !ops->host_memory || strcmp(ops->device, now.device) == 0;
+    hf_status status = session_open();
+    if (status == HF_OK && fits)
+        return true;
+    say("%s %s: %s\n", now.exchange, now.device, hf_error());
+    CHECK(status == HF_ENOTSUP && (!fits || ops->kernel_routed), "%s over %s: %s",
+          now.exchange, now.device, hf_error()); /* a GPU has no channels */
+    return false;
+}
+
+static void sessions_try(void) {
+    const char *summary;
+    for (size_t d = 0; hf_component("device", d, &now.device, &summary); d++)
+        for (size_t e = 0; hf_component("exchange", e, &now.exchange, &summary); e++) {
+            if (!wanted(asked.device, now.device) ||
+                !wanted(asked.exchange, now.exchange) ||
+                strcmp(now.exchange, "fault") == 0) /* a scheme of the tests */
+                continue;
+            if (!session_try())
+                continue;
+            unsigned char *nothing = NULL;
+            size_t bytes;
+            now.compiles =
+                hf_session_build(now.session, "", "", &nothing, &bytes) != HF_ENOTSUP;
+            free(nothing);
+            benchmarks_try();
+            session_close();
+        }
+}
+
+static void words_take(int argc, char **argv) {
+    asked.folder = argc > 1 ? argv[1] : "kernels";
+    for (int i = 2; i < argc; i++) {
+        char *equals = strchr(argv[i], '=');
+        const char *value = equals ? equals + 1 : "";
+        const struct {
+            const char *name;
+            const char **to;
+        } names[] = {{"bench=", &asked.bench},
+                     {"exchange=", &asked.exchange},
+                     {"device=", &asked.device},
+                     {"shape=", &asked.shape},
+                     {"broken=", &asked.broken}};
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+            if (strncmp(argv[i], names[n].name, strlen(names[n].name)) == 0)
+                *names[n].to = value;
+        if (strncmp(argv[i], "faults=", 7) == 0)
+            asked.faults = strtoul(value, NULL, 10);
+        if (strncmp(argv[i], "seed=", 5) == 0)
+            asked.seed = strtoul(value, NULL, 10);
+    }
+}
+
+int main(int argc, char **argv) {
+    setenv("POCL_MAX_PTHREAD_COUNT", "8", 0);
+    setenv("POCL_CPU_MAX_CU_COUNT", "8", 0);
+    words_take(argc, argv);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    double start = hf_clock_now();
+    say("%-13s %-8s %-7s %-9s %-18s %6s %6s %6s %6s %6s %6s\n", "benchmark", "exchange",
+        "device", "shape", "variant", "tried", "acted", "wrong", "error", "harml.",
+        "MISS");
+    sessions_try();
+    say("%d ranks: %zu faults tried, %zu acted: %zu unverified, %zu errors, %zu "
+        "harmless, %zu missed; %.1f s\n",
+        size, all.planted, all.acted, all.unverified, all.errors, all.harmless,
+        all.misses, hf_clock_now() - start);
+    for (size_t i = 0; i < MOST_REASONS && reasons[i].reason; i++)
+        say("%6zu harmless: %s\n", reasons[i].n, reasons[i].reason);
+    CHECK(all.acted > 0 || (size < 3 && asked.broken), "nothing was tried");
+    MPI_Finalize();
+    return check_failures != 0;
+}

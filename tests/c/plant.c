@@ -1,0 +1,345 @@
+/* plant.c - faults planted in the tables of an open session, and the phases of its runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/registry.h"
+#include "plant_state.h"
+
+enum { MOST_DIGESTS = 4096 };
+
+const char *const plant_calls[] = {"launch",   "write",  "read",    "map", "unmap",
+                                   "sendrecv", "gather", "barrier", "any"};
+const char *const plant_kinds[] = {"drop", "repeat", "shorten",
+                                   "flip", "zero",   "stale"};
+const char *const plant_phases[] = {"set-up", "warm input", "warm steps", "warm check",
+                                    "input",  "steps",      "check"};
+const char *const plant_places[] = {"first", "middle", "last"};
+
+plant_state plant;
+
+static const hf_device_ops *device_table;
+static const hf_transport_ops *net_table;
+static const hf_exchange_ops *exchange_table;
+static const hf_bench_ops *bench_table;
+static hf_device_ops device_ops;
+static hf_transport_ops net_ops;
+static hf_exchange_ops exchange_ops;
+static hf_bench_ops bench_ops;
+
+static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
+static uint64_t digests[MOST_DIGESTS], reference[MOST_DIGESTS];
+static size_t n_digests, n_reference;
+static struct {
+    unsigned char *data;
+    size_t bytes;
+} last;                               /* what the call before brought */
+static size_t point, sample, warmups; /* of the run */
+static bool blind, swap;
+static size_t swapped;
+
+void plant_must(bool holds) {
+    if (!holds)
+        abort();
+}
+
+unsigned char *plant_room(size_t bytes) {
+    unsigned char *memory = calloc(1, bytes ? bytes : 1);
+    plant_must(memory != NULL);
+    return memory;
+}
+
+/* ---- when, and what ---- */
+
+bool plant_hit(int call) {
+    const plant_fault *f = plant.fault;
+    size_t i = seen[call][plant.phase]++, n = totals[call][plant.phase];
+    if (!f || f->call != call || f->phase != plant.phase)
+        return false;
+    if (f->rank != PLANT_ALL_RANKS && f->rank != plant.session->net->rank)
+        return false;
+    if (f->period > 0)
+        return i % f->period == (size_t)f->place % f->period;
+    size_t count = f->count < n ? f->count : n;
+    size_t first = f->place == PLANT_FIRST  ? 0
+                   : f->place == PLANT_LAST ? n - count
+                                            : (n - count) / 2;
+    return i >= first && i < first + count;
+}
+
+static void flip(unsigned char *data, size_t bytes, size_t spot) {
+    size_t at = spot % 3 == 0 ? 0 : spot % 3 == 1 ? bytes / 2 : bytes - 1;
+    at |= 7; /* the first byte of a number of any type */
+    at = at < bytes ? at : bytes - 1;
+    data[at] ^=
+        data[at] ? 0x40 : 0x01; /* an index goes astray, but to no impossible address */
+}
+
+void plant_damage(unsigned char *is, const unsigned char *was, size_t bytes) {
+    const plant_fault *f = plant.fault;
+    unsigned char *right = plant_room(bytes);
+    size_t changed = 0, half = bytes / 2;
+    bool stale = f->kind == PLANT_STALE && last.data;
+    memcpy(right, is, bytes);
+    if (f->kind == PLANT_DROP)
+        memcpy(is, was, bytes);
+    else if (f->kind == PLANT_SHORTEN)
+        memcpy(is + half, was + half, bytes - half);
+    else if (f->kind == PLANT_FLIP)
+        flip(is, bytes, f->spot + plant.report.acted); /* two would cancel */
+    else if (f->kind == PLANT_ZERO)
+        memset(is, 0, bytes);
+    else if (stale)
+        memcpy(is, last.data, last.bytes < bytes ? last.bytes : bytes);
+    for (size_t i = 0; i < bytes; i++)
+        changed += is[i] != right[i];
+    free(right);
+    plant.report.changed += changed;
+    plant.report.acted +=
+        changed > 0 || stale || f->kind == PLANT_DROP || f->kind == PLANT_SHORTEN;
+}
+
+void plant_keep(int call, const void *data, size_t bytes) {
+    if (!plant.fault || plant.fault->kind != PLANT_STALE || plant.fault->call != call)
+        return;
+    free(last.data);
+    last.data = plant_room(bytes);
+    memcpy(last.data, data, last.bytes = bytes);
+}
+
+/* ---- the transport ---- */
+
+static hf_status planted_sendrecv(hf_transport *net, const void *send, int to,
+                                  void *recv, int from, size_t bytes) {
+    const plant_fault *f = plant.fault;
+    bool now = plant_hit(PLANT_SENDRECV);
+    bool twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
+    if (!f || f->call != PLANT_SENDRECV)
+        return net_table->sendrecv(net, send, to, recv, from, bytes);
+    unsigned char *is = plant_room(bytes), *right = plant_room(bytes);
+    hf_status status = net_table->sendrecv(net, send, to, is, from, bytes);
+    if (status == HF_OK && twice)
+        status = net_table->sendrecv(net, send, to, is, from, bytes);
+    plant.report.acted += twice;
+    memcpy(right, is, bytes);
+    if (now)
+        plant_damage(is, recv, bytes);
+    if (status == HF_OK)
+        memcpy(recv, is, bytes);
+    plant_keep(PLANT_SENDRECV, right, bytes);
+    free(right);
+    free(is);
+    return status;
+}
+
+static hf_status planted_gather(hf_transport *net, void *all, const void *mine,
+                                size_t bytes) {
+    const plant_fault *f = plant.fault;
+    size_t whole = bytes * (size_t)net->size;
+    bool now = plant_hit(PLANT_GATHER) && net->size > 1; /* else it travels nowhere */
+    bool twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
+    if (!f || f->call != PLANT_GATHER)
+        return net_table->gather(net, all, mine, bytes);
+    unsigned char *is = plant_room(whole), *right = plant_room(whole);
+    hf_status status = net_table->gather(net, is, mine, bytes);
+    if (status == HF_OK && twice)
+        status = net_table->gather(net, is, mine, bytes);
+    plant.report.acted += twice;
+    memcpy(right, is, whole);
+    if (now)
+        plant_damage(is, all, whole);
+    if (status == HF_OK)
+        memcpy(all, is, whole);
+    plant_keep(PLANT_GATHER, right, whole);
+    free(right);
+    free(is);
+    return status;
+}
+
+/* One rank alone would come to another collective than the others. */
+static hf_status planted_barrier(hf_transport *net) {
+    bool now = plant_hit(PLANT_BARRIER) && plant.fault->rank == PLANT_ALL_RANKS;
+    bool drop = now && plant.fault->kind == PLANT_DROP;
+    bool twice = now && plant.fault->kind == PLANT_REPEAT;
+    plant.report.acted += drop || twice;
+    if (twice)
+        HF_TRY(net_table->barrier(net));
+    return drop ? HF_OK : net_table->barrier(net);
+}
+
+static hf_status planted_any(hf_transport *net, bool *flag) {
+    bool now = plant_hit(PLANT_ANY) && plant.fault->rank == PLANT_ALL_RANKS;
+    bool drop = now && plant.fault->kind == PLANT_DROP;
+    bool twice = now && plant.fault->kind == PLANT_REPEAT;
+    plant.report.acted += drop || twice;
+    if (twice)
+        HF_TRY(net_table->any(net, flag));
+    return drop ? HF_OK : net_table->any(net, flag);
+}
+
+/* ---- the scheme ---- */
+
+/* Senders and receivers in each other's place. */
+static hf_status swapped_move(hf_exchange *exchange, hf_buffer *recv,
+                              const hf_buffer *send, size_t n,
+                              const hf_message *messages) {
+    hf_message *turned = (hf_message *)plant_room(n * sizeof *turned);
+    for (size_t i = 0; i < n; i++) {
+        turned[i] = messages[i];
+        turned[i].to = messages[i].from;
+        turned[i].from = messages[i].to;
+        swapped += messages[i].to != messages[i].from;
+    }
+    hf_status status = exchange_table->move(exchange, recv, send, n, turned);
+    free(turned);
+    return status;
+}
+
+/* Ports that lead to where others should. */
+static hf_status swapped_connect(hf_exchange *exchange, const hf_wiring *wiring) {
+    hf_wiring turned = *wiring;
+    size_t n = wiring->n_links;
+    hf_link *links = (hf_link *)plant_room(n * sizeof *links);
+    for (size_t i = 0; i < n; i++) {
+        const hf_link *link = &wiring->links[i],
+                      *other = &wiring->links[(i + n / 2) % n];
+        links[i] = (hf_link){link->from, link->out, other->to, other->in};
+        swapped += link->to != other->to;
+    }
+    turned.links = links;
+    hf_status status = exchange_table->connect(exchange, &turned);
+    free(links);
+    return status;
+}
+
+/* ---- the benchmark, which tells the phases ---- */
+
+enum { STEPS = 12 }; /* of a sample, where a clock would choose */
+
+static size_t marked_inner(const void *state, size_t index, size_t fewest) {
+    (void)fewest;
+    return bench_table->inner ? bench_table->inner(state, index, STEPS) : 1;
+}
+
+static void digest_take(void) {
+    if (n_digests < MOST_DIGESTS)
+        digests[n_digests++] = plant_digest();
+}
+
+static hf_status marked_prepare(void *state, size_t index, uint64_t number) {
+    sample = index == point ? sample + 1 : 0;
+    point = index;
+    plant.phase = sample < warmups ? PLANT_WARM_INPUT : PLANT_INPUT;
+    return bench_table->prepare ? bench_table->prepare(state, index, number) : HF_OK;
+}
+
+static hf_status marked_step(void *state, size_t index, size_t inner) {
+    plant.phase = sample < warmups ? PLANT_WARM_STEPS : PLANT_STEPS;
+    hf_status status = bench_table->step(state, index, inner);
+    digest_take();
+    plant.phase = sample < warmups ? PLANT_WARM_CHECK : PLANT_CHECK;
+    return status;
+}
+
+static hf_status marked_verify(void *state, size_t index, size_t inner, double *error) {
+    hf_status status = bench_table->verify(state, index, inner, error);
+    digest_take();
+    if (blind)
+        *error = 0;
+    return status;
+}
+
+hf_status __real_hf_bench_find(const hf_bench_ops **out, const char *name);
+hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name);
+
+/* The linker leads calls of hf_bench_find here (--wrap). */
+hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name) {
+    HF_TRY(__real_hf_bench_find(&bench_table, name));
+    bench_ops = *bench_table;
+    bench_ops.inner = marked_inner;
+    bench_ops.prepare = marked_prepare;
+    bench_ops.step = marked_step;
+    bench_ops.verify = marked_verify;
+    *out = &bench_ops;
+    return HF_OK;
+}
+
+/* ---- a session, a run ---- */
+
+void plant_open(hf_session *session) {
+    plant.session = session;
+    device_table = session->device->ops;
+    plant_device_wrap(&device_ops, device_table);
+    session->device->ops = &device_ops;
+    net_table = session->net->ops;
+    net_ops = *net_table;
+    net_ops.sendrecv = planted_sendrecv;
+    net_ops.gather = planted_gather;
+    net_ops.barrier = planted_barrier;
+    net_ops.any = planted_any;
+    session->net->ops = &net_ops;
+    exchange_table = session->exchange->ops;
+    exchange_ops = *exchange_table;
+    exchange_ops.move = swapped_move;
+    exchange_ops.connect = swapped_connect;
+}
+
+void plant_close(void) {
+    plant.session->device->ops = device_table;
+    plant.session->net->ops = net_table;
+    plant.session->exchange->ops = exchange_table;
+    plant.session = NULL;
+}
+
+void plant_learn(void) {
+    plant.learning = 3;
+    plant_device_forget();
+}
+
+void plant_start(const plant_fault *fault, size_t n_warmup) {
+    plant.fault = fault;
+    plant.report = (plant_report){0};
+    plant.phase = PLANT_SETUP;
+    plant.learning -= plant.learning > 0;
+    plant.session->exchange->ops = swap ? &exchange_ops : exchange_table;
+    warmups = n_warmup;
+    point = SIZE_MAX;
+    n_digests = 0;
+    swapped = 0;
+    memset(seen, 0, sizeof seen);
+    free(last.data);
+    last.data = NULL;
+    plant_device_start();
+}
+
+plant_report plant_end(void) {
+    if (plant.learning == 1) {
+        memcpy(totals, seen, sizeof totals);
+        memcpy(reference, digests, sizeof reference);
+        n_reference = n_digests;
+    }
+    plant.report.right = plant.report.checked = n_digests == n_reference;
+    for (size_t i = 0; i < n_digests && i < n_reference; i++) {
+        bool equal = digests[i] == reference[i];
+        bool *which = i % 2 == 0 ? &plant.report.right : &plant.report.checked;
+        *which = *which && equal;
+    }
+    plant.fault = NULL;
+    return plant.report;
+}
+
+size_t plant_total(int call, int phase) {
+    return totals[call][phase];
+}
+
+void plant_blind(bool is) {
+    blind = is;
+}
+
+void plant_swap(bool is) {
+    swap = is;
+}
+
+size_t plant_swapped(void) {
+    return swapped;
+}

@@ -1,0 +1,93 @@
+/* plant.h - faults planted in the tables of device and transport of an open session.
+ *
+ * A fault is told by where it happens, not by a number of a call: so all ranks plant the same
+ * one, and each finds its own calls. The program must be linked with --wrap=hf_bench_find, so
+ * that the benchmark's functions tell in which phase of a run a call comes.
+ */
+#ifndef HF_PLANT_H
+#define HF_PLANT_H
+
+#include "core/session.h"
+
+enum {
+    PLANT_LAUNCH,
+    PLANT_WRITE,
+    PLANT_READ,
+    PLANT_MAP,
+    PLANT_UNMAP,
+    PLANT_SENDRECV,
+    PLANT_GATHER,
+    PLANT_BARRIER,
+    PLANT_ANY,
+    PLANT_CALLS
+};
+
+enum {
+    PLANT_DROP,
+    PLANT_REPEAT,
+    PLANT_SHORTEN,
+    PLANT_FLIP,
+    PLANT_ZERO,
+    PLANT_STALE,
+    PLANT_KINDS
+};
+
+/* Of the first sample of a point that is not a warm-up on, the phases have no WARM. */
+enum {
+    PLANT_SETUP, /* and all that lies between samples */
+    PLANT_WARM_INPUT,
+    PLANT_WARM_STEPS,
+    PLANT_WARM_CHECK,
+    PLANT_INPUT,
+    PLANT_STEPS,
+    PLANT_CHECK,
+    PLANT_PHASES
+};
+
+enum { PLANT_FIRST, PLANT_MIDDLE, PLANT_LAST, PLANT_PLACES };
+
+extern const char *const plant_calls[PLANT_CALLS],
+    *const plant_kinds[PLANT_KINDS], *const plant_phases[PLANT_PHASES],
+                                         *const plant_places[PLANT_PLACES];
+
+enum { PLANT_ALL_RANKS = -1 };
+
+/** A fault; a plain value. `period` 0: `count` calls of the phase in a row, at its first,
+ *  middle or last ones; else every period-th call. */
+typedef struct plant_fault {
+    int call, kind, phase, place, rank;
+    size_t count, period;
+    size_t spot; /**< which byte is flipped, or which number of a launch is halved */
+} plant_fault;
+
+/** What a fault did on this rank. */
+typedef struct plant_report {
+    size_t acted;   /**< calls that it reached and changed */
+    size_t changed; /**< bytes that came out other than they should */
+    bool right;     /**< after each sample's steps device memory was as without it */
+    bool checked;   /**< after each check it was */
+} plant_report;
+
+/** Take the place of the tables of a session until `plant_close`. */
+void plant_open(hf_session *session);
+void plant_close(void);
+
+/** The next two runs have no fault and are the reference: from the second on new buffers
+ *  hold what they held at the end of the first, the worst that memory can come with. */
+void plant_learn(void);
+
+/** The next run, of `warmup` samples before the timed ones of a point, has this fault; NULL:
+ *  none. */
+void plant_start(const plant_fault *fault, size_t warmup);
+plant_report plant_end(void);
+
+/** Calls of a kind in a phase of the reference. */
+size_t plant_total(int call, int phase);
+
+/** Faults of components: `verify` finds every result right; the scheme swaps neighbours. */
+void plant_blind(bool is);
+void plant_swap(bool is);
+/** Messages and links that a swap has sent elsewhere since. */
+size_t plant_swapped(void);
+
+#endif

@@ -1,0 +1,384 @@
+/* plant_device.c - faults planted in a device's table: copies, maps and launches. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "plant_state.h"
+
+enum { MOST_KERNELS = 64, MOST_ARGS = 16 };
+
+static const hf_device_ops *table; /* the device's own */
+
+/* Device buffers of this run, in the order of `alloc`: their memory, which comes back in each
+ * run, and what it held at the end of the reference. */
+static struct {
+    hf_buffer *buffer;
+    unsigned char *memory, *image;
+    size_t bytes;
+} kept[PLANT_BUFFERS];
+static size_t n_kept;
+
+/* The launch before, of each kernel. */
+static struct {
+    hf_kernel *kernel;
+    hf_arg args[MOST_ARGS];
+    uint64_t values[MOST_ARGS][2];
+} last_launches[MOST_KERNELS];
+
+/* Contents of buffers before a launch or in a map; `event` is that of a launch that still
+ * runs. */
+static struct {
+    hf_event *event;
+    unsigned char *before[PLANT_BUFFERS];
+} running;
+
+static char done_event; /* stands for a command that ended before its call returned */
+
+/* ---- device memory ---- */
+
+static hf_status buffer_get(const hf_buffer *buffer, size_t at, void *to,
+                            size_t bytes) {
+    return table->read(plant.session->device, buffer, at, to, bytes, NULL);
+}
+
+static hf_status buffer_put(hf_buffer *buffer, size_t at, const void *from,
+                            size_t bytes) {
+    return table->write(plant.session->device, buffer, at, from, bytes, NULL);
+}
+
+static void buffer_forget(size_t i) {
+    free(kept[i].image);
+    if (kept[i].memory)
+        plant_memory_free(kept[i].memory, kept[i].bytes);
+    memset(&kept[i], 0, sizeof kept[i]);
+}
+
+static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
+                               int bank) {
+    (void)bank;
+    plant_must(n_kept < PLANT_BUFFERS);
+    size_t i = n_kept++;
+    if (kept[i].bytes != bytes) {
+        buffer_forget(i);
+        kept[i].memory = plant_memory_new(kept[i].bytes = bytes);
+    }
+    if (kept[i].image)
+        memcpy(kept[i].memory, kept[i].image, bytes);
+    HF_TRY(table->wrap(out, device, kept[i].memory, bytes));
+    kept[i].buffer = *out;
+    return HF_OK;
+}
+
+static void planted_free(hf_buffer *buffer) {
+    size_t i = 0;
+    while (i < n_kept && kept[i].buffer != buffer)
+        i++;
+    if (buffer && i < n_kept) {
+        if (plant.learning == 2) {
+            kept[i].image = plant_room(kept[i].bytes);
+            plant_must(buffer_get(buffer, 0, kept[i].image, kept[i].bytes) == HF_OK);
+        }
+        kept[i].buffer = NULL;
+    }
+    table->free(buffer);
+}
+
+/* A number that differs when the contents of the buffers do. */
+uint64_t plant_digest(void) {
+    uint64_t sum = 0;
+    for (size_t b = 0; b < n_kept; b++) {
+        hf_buffer *buffer = kept[b].buffer;
+        if (!buffer)
+            continue;
+        unsigned char *data = plant_room(buffer->bytes);
+        plant_must(buffer_get(buffer, 0, data, buffer->bytes) == HF_OK);
+        for (size_t i = 0; i < buffer->bytes; i += sizeof sum) {
+            uint64_t word = 0;
+            size_t left = buffer->bytes - i;
+            memcpy(&word, data + i, left < sizeof word ? left : sizeof word);
+            sum = ((sum ^ word) * 0x9E3779B97F4A7C15) ^ (sum >> 29);
+        }
+        free(data);
+    }
+    return sum;
+}
+
+static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
+                               const void *from, size_t bytes, hf_event **done) {
+    if (!plant_hit(PLANT_WRITE)) {
+        plant_keep(PLANT_WRITE, from, bytes);
+        return table->write(device, to, at, from, bytes, done);
+    }
+    unsigned char *was = plant_room(bytes), *is = plant_room(bytes);
+    hf_status status = buffer_get(to, at, was, bytes);
+    memcpy(is, from, bytes);
+    plant_damage(is, was, bytes);
+    plant.report.acted += plant.fault->kind == PLANT_REPEAT;
+    for (int i = 0; status == HF_OK && i <= (plant.fault->kind == PLANT_REPEAT); i++)
+        status = buffer_put(to, at, is, bytes);
+    plant_keep(PLANT_WRITE, from, bytes);
+    free(was);
+    free(is);
+    if (done)
+        *done = (hf_event *)&done_event;
+    return status;
+}
+
+static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t at,
+                              void *to, size_t bytes, hf_event **done) {
+    bool now = plant_hit(PLANT_READ);
+    if (!now && !(plant.fault && plant.fault->kind == PLANT_STALE &&
+                  plant.fault->call == PLANT_READ))
+        return table->read(device, from, at, to, bytes, done);
+    unsigned char *is = plant_room(bytes), *right = plant_room(bytes);
+    hf_status status = buffer_get(from, at, is, bytes);
+    memcpy(right, is, bytes);
+    if (now)
+        plant_damage(is, to, bytes);
+    plant.report.acted += now && plant.fault->kind == PLANT_REPEAT;
+    memcpy(to, is, bytes);
+    plant_keep(PLANT_READ, right, bytes);
+    free(right);
+    free(is);
+    if (done)
+        *done = (hf_event *)&done_event;
+    return status;
+}
+
+/* Mapped memory: what the host finds there, and what of its writing arrives. */
+static hf_status planted_map(hf_device *device, hf_buffer *buffer, void **address) {
+    HF_TRY(table->map(device, buffer, address));
+    if (plant_hit(PLANT_MAP) && plant.fault->kind > PLANT_SHORTEN)
+        plant_damage(*address, *address, buffer->bytes);
+    plant_keep(PLANT_MAP, *address, buffer->bytes);
+    if (plant.fault && plant.fault->call == PLANT_UNMAP) {
+        free(running.before[0]);
+        running.before[0] = plant_room(buffer->bytes);
+        memcpy(running.before[0], *address, buffer->bytes);
+    }
+    return HF_OK;
+}
+
+static hf_status planted_unmap(hf_device *device, hf_buffer *buffer, void *address) {
+    if (plant_hit(PLANT_UNMAP))
+        plant_damage(address, running.before[0], buffer->bytes);
+    plant_keep(PLANT_UNMAP, address, buffer->bytes);
+    return table->unmap(device, buffer, address);
+}
+
+/* ---- launches ---- */
+
+/* Number of this buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
+static size_t number_of(const hf_buffer *buffer) {
+    size_t i = 0;
+    while (i < n_kept && kept[i].buffer != buffer)
+        i++;
+    return i < n_kept ? i : PLANT_BUFFERS;
+}
+
+static void before_take(const hf_launch *launch) {
+    for (size_t a = 0; a < launch->n_args; a++) {
+        hf_buffer *buffer = launch->args[a].buffer;
+        size_t number = buffer ? number_of(buffer) : PLANT_BUFFERS;
+        if (number == PLANT_BUFFERS || running.before[number])
+            continue;
+        running.before[number] = plant_room(buffer->bytes);
+        plant_must(buffer_get(buffer, 0, running.before[number], buffer->bytes) ==
+                   HF_OK);
+    }
+}
+
+/* Damage what the launch wrote, from the first to the last byte that it changed. */
+static void after_damage(void) {
+    for (size_t b = 0; b < n_kept; b++) {
+        unsigned char *before = running.before[b];
+        running.before[b] = NULL;
+        if (!before || !kept[b].buffer) {
+            free(before);
+            continue;
+        }
+        size_t bytes = kept[b].buffer->bytes, first = 0, end = bytes;
+        unsigned char *now = plant_room(bytes);
+        plant_must(buffer_get(kept[b].buffer, 0, now, bytes) == HF_OK);
+        while (first < bytes && now[first] == before[first])
+            first++;
+        while (end > first && now[end - 1] == before[end - 1])
+            end--;
+        if (end > first) {
+            plant_damage(now + first, before + first, end - first);
+            plant_must(buffer_put(kept[b].buffer, first, now + first, end - first) ==
+                       HF_OK);
+        }
+        free(now);
+        free(before);
+    }
+}
+
+static size_t kernel_slot(hf_kernel *kernel) {
+    size_t i = 0;
+    while (i < MOST_KERNELS - 1 && last_launches[i].kernel &&
+           last_launches[i].kernel != kernel)
+        i++;
+    return i;
+}
+
+static void launch_keep(const hf_launch *launch) {
+    size_t slot = kernel_slot(launch->kernel);
+    last_launches[slot].kernel = launch->kernel;
+    for (size_t a = 0; a < launch->n_args; a++) {
+        hf_arg arg = launch->args[a];
+        if (!arg.buffer) {
+            memcpy(last_launches[slot].values[a], arg.value, arg.bytes);
+            arg.value = last_launches[slot].values[a];
+        }
+        last_launches[slot].args[a] = arg;
+    }
+}
+
+/* The launch with the numbers and buffers of the one before; false where they are equal. */
+static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MOST_ARGS][2]) {
+    size_t slot = kernel_slot(launch->kernel);
+    bool differs = false;
+    if (last_launches[slot].kernel != launch->kernel)
+        return false;
+    for (size_t a = 0; a < launch->n_args; a++) {
+        const hf_arg *is = &launch->args[a], *was = &last_launches[slot].args[a];
+        args[a] = *was;
+        differs = differs || is->buffer != was->buffer ||
+                  (!is->buffer && memcmp(is->value, was->value, is->bytes) != 0);
+        if (!is->buffer) {
+            memcpy(values[a], was->value, was->bytes);
+            args[a].value = values[a];
+        }
+    }
+    launch->args = args;
+    return differs;
+}
+
+/* Half of one number, before any ring: what follows those is the scheme's own. */
+static bool launch_shorten(hf_launch *launch, hf_arg *args,
+                           uint64_t values[MOST_ARGS][2]) {
+    size_t numbers[MOST_ARGS], n = 0;
+    memcpy(args, launch->args, launch->n_args * sizeof *args);
+    launch->args = args;
+    for (size_t a = 0; a < launch->n_args; a++) {
+        if (args[a].buffer && number_of(args[a].buffer) == PLANT_BUFFERS)
+            break;
+        uint64_t value = 0;
+        if (args[a].buffer || args[a].bytes > sizeof value)
+            continue;
+        memcpy(&value, args[a].value, args[a].bytes);
+        if (value > 1)
+            numbers[n++] = a;
+    }
+    if (n == 0)
+        return false;
+    size_t a = numbers[plant.fault->spot % n];
+    uint64_t value = 0;
+    memcpy(&value, args[a].value, args[a].bytes);
+    value /= 2;
+    memcpy(values[a], &value, args[a].bytes);
+    args[a].value = values[a];
+    return true;
+}
+
+static hf_status planted_launch(hf_device *device, const hf_launch *what,
+                                hf_event **done) {
+    bool now = plant_hit(PLANT_LAUNCH),
+         streams = plant.session->exchange->ops->kernel_routed;
+    bool beside = streams && what->lane > 0; /* it ends when others have run */
+    hf_launch launch = *what;
+    hf_arg args[MOST_ARGS];
+    uint64_t values[MOST_ARGS][2];
+    int times = 1;
+    plant_must(what->n_args <= MOST_ARGS);
+    if (now && plant.fault->kind == PLANT_SHORTEN)
+        now = launch_shorten(&launch, args, values);
+    else if (now && plant.fault->kind == PLANT_STALE)
+        now = launch_age(&launch, args, values);
+    else if (now && plant.fault->kind == PLANT_REPEAT && beside)
+        now = false;
+    if (plant.fault && plant.fault->call == PLANT_LAUNCH &&
+        plant.fault->kind == PLANT_STALE)
+        launch_keep(what);
+    if (!now) {
+        HF_TRY(table->launch(device, what, done));
+        return plant_memory_check();
+    }
+    bool whole = plant.fault->kind != PLANT_FLIP && plant.fault->kind != PLANT_ZERO;
+    plant.report.acted += whole;
+    plant.report.changed += whole;
+    times = plant.fault->kind == PLANT_DROP     ? 0
+            : plant.fault->kind == PLANT_REPEAT ? 2
+                                                : 1;
+    if (!whole)
+        before_take(&launch);
+    if (beside && times == 1) {
+        hf_status status = table->launch(device, &launch, done);
+        if (!whole)
+            running.event = *done;
+        return status;
+    }
+    for (int i = 0; i < times; i++) {
+        hf_event *event = NULL;
+        HF_TRY(table->launch(device, &launch, &event));
+        if (event)
+            HF_TRY(table->wait(device, event));
+    }
+    if (!whole)
+        after_damage();
+    if (done)
+        *done = (hf_event *)&done_event;
+    return plant_memory_check();
+}
+
+static hf_status planted_poll(hf_device *device, hf_event *event, double seconds,
+                              bool *done) {
+    if (event != (hf_event *)&done_event)
+        return table->poll(device, event, seconds, done);
+    *done = true;
+    return HF_OK;
+}
+
+static hf_status planted_wait(hf_device *device, hf_event *event) {
+    if (event == (hf_event *)&done_event)
+        return HF_OK;
+    bool damaged = event && event == running.event;
+    hf_status status = table->wait(device, event);
+    if (damaged) {
+        running.event = NULL;
+        after_damage();
+    }
+    return status == HF_OK ? plant_memory_check() : status;
+}
+
+/* ---- for plant.c ---- */
+
+void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
+    table = own;
+    *ops = *own;
+    ops->alloc = planted_alloc;
+    ops->free = planted_free;
+    ops->write = planted_write;
+    ops->read = planted_read;
+    ops->map = planted_map;
+    ops->unmap = planted_unmap;
+    ops->launch = planted_launch;
+    ops->poll = planted_poll;
+    ops->wait = planted_wait;
+}
+
+void plant_device_start(void) {
+    n_kept = 0;
+    memset(last_launches, 0, sizeof last_launches);
+    running.event = NULL;
+    for (size_t b = 0; b < PLANT_BUFFERS; b++) {
+        free(running.before[b]);
+        running.before[b] = NULL;
+    }
+}
+
+void plant_device_forget(void) {
+    for (size_t b = 0; b < PLANT_BUFFERS; b++)
+        buffer_forget(b);
+}

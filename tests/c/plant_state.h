@@ -1,0 +1,41 @@
+/* plant_state.h - what the three files of plant.h share. */
+#ifndef HF_PLANT_STATE_H
+#define HF_PLANT_STATE_H
+
+#include "plant.h"
+
+enum { PLANT_BUFFERS = 96 }; /* of a run, at most */
+
+typedef struct plant_state {
+    hf_session *session;
+    const plant_fault *fault; /* NULL: none */
+    plant_report report;
+    int phase, learning; /* learning: runs left that are the reference */
+} plant_state;
+
+extern plant_state plant;
+
+/** The program ends where what the harness itself needs fails. */
+void plant_must(bool holds);
+/** Zeroed memory. */
+unsigned char *plant_room(size_t bytes);
+/** Is this call, which counts, one that the fault hits? */
+bool plant_hit(int call);
+/** Leave of the right bytes `is` what the fault does, where `was` was. */
+void plant_damage(unsigned char *is, const unsigned char *was, size_t bytes);
+/** Keep what a right call brings, for a stale one after it. */
+void plant_keep(int call, const void *data, size_t bytes);
+
+void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own);
+void plant_device_start(void);
+void plant_device_forget(void);
+/** A number that differs when the contents of the buffers do. */
+uint64_t plant_digest(void);
+
+/** Memory for a device buffer, page aligned. */
+void *plant_memory_new(size_t bytes);
+void plant_memory_free(void *memory, size_t bytes);
+/** Has a kernel reached outside of it since the last call? */
+hf_status plant_memory_check(void);
+
+#endif
