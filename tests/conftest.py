@@ -12,9 +12,19 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 from hpccfpga import _core, cli, emulation
-from hpccfpga.launch import _PRIVATE, _TAG, _mpirun, marked, new_mark
+from hpccfpga.launch import marked, new_mark
+from hpccfpga.mpirun import TAG, surroundings
+from hpccfpga.mpirun import command as mpirun_command
+
+# `short` takes a few seconds and is the same each time; `long` is for runs by hand.
+settings.register_profile(
+    "short", max_examples=60, deadline=None, derandomize=True, database=None
+)
+settings.register_profile("long", max_examples=20_000, deadline=None)
+settings.load_profile("short")
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,6 +42,15 @@ _WITHOUT_EDITABLE = """
 import sys
 sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]
 """
+
+
+_OURS = re.compile(r"hpccfpga: |Traceback|.*\w(Warning|Error): ")
+
+
+def ours(text):
+    """Keep the lines of hpccfpga and of Python: a library may print what it likes."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if _OURS.match(line))
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +74,7 @@ def start(command, timeout, environment):
     subprocess.CompletedProcess
         With text, the tags of mpirun taken away.
     """
-    clean = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+    clean = surroundings()
     clean["MPIEXEC_TIMEOUT"] = str(timeout + 10)  # in case that we are killed
     mark = new_mark()
     process = subprocess.Popen(
@@ -75,14 +94,14 @@ def start(command, timeout, environment):
         for pid in marked(mark):
             os.kill(pid, signal.SIGKILL)
     out, err = (
-        re.sub(_TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)
+        re.sub(TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)
     )
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 @pytest.fixture
 def call(capfd, monkeypatch, tmp_path):
-    """Call the command in this process; exit code, output, error output."""
+    """Call the command in this process; exit code, output, our lines of errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words):
@@ -90,7 +109,7 @@ def call(capfd, monkeypatch, tmp_path):
         code = cli.main([str(word) for word in words])
         out, err = capfd.readouterr()
         assert "Traceback" not in out + err
-        return code, out, err
+        return code, out, ours(err)
 
     return run
 
@@ -125,7 +144,8 @@ def mpirun():
     """Run a script, or `hpccfpga` with a list of arguments, on n ranks.
 
     mpirun(n, script_or_arguments, timeout=60, **environment); the text of a script may
-    use `comm`, `rank`, `size`, `hf`, and `say` to print a line that stays whole.
+    use `comm`, `rank`, `size`, `hf`, `say` to print a line that stays whole, and
+    `any_kernels` to let ranks run different ones, which is refused otherwise.
     """
 
     def run(n, what, timeout=60, **environment):
@@ -135,11 +155,14 @@ def mpirun():
                 "comm = MPI.COMM_WORLD\nrank, size = comm.rank, comm.size\n"
                 "def say(*words):\n"
                 "    os.write(1, (' '.join(map(str, words)) + '\\n').encode())\n"
+                "def any_kernels():\n"
+                "    from hpccfpga import session\n"
+                "    session._loaded = lambda p: (p.stem, p.binary, '')\n"
             )
             words = ["-c", head + what]
         else:
             words = ["-m", "hpccfpga", *map(str, what)]
-        command = [*_mpirun(), "-n", str(n), sys.executable, *words]
+        command = [*mpirun_command(), "-n", str(n), sys.executable, *words]
         # Else each failure costs the 2 s that Open MPI gives the other ranks.
         hurry = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
         return start(command, timeout, hurry | environment)

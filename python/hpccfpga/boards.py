@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hpccfpga.arguments import known, word
 from hpccfpga.tables import human
 
 _FOLDER = Path(__file__).parent / "boards"
@@ -71,7 +72,7 @@ class Board(Mapping[str, Fact]):
             return self.facts[name]
         except KeyError:
             raise KeyError(
-                f"board {self.key} has no {name!r}; known: {', '.join(self.facts)}"
+                f"board {self.key} has no {name!r}; {known(name, self.facts)}"
             ) from None
 
     def __iter__(self) -> Iterator[str]:
@@ -140,13 +141,15 @@ def board(name: str) -> Board:
     ------
     LookupError
         There is no such board; the message lists the known ones.
+    TypeError
+        No text; the message lists the known ones, too.
     """
-    wanted = _bare(name)
-    for known in _all():
-        if wanted in (_bare(known.key), _bare(known.name)):
-            return known
-    keys = ", ".join(known.key for known in _all())
-    raise LookupError(f"no board {name!r}; known: {keys}")
+    keys = [each.key for each in _all()]
+    wanted = _bare(word("board", name, keys))
+    for each in _all():
+        if wanted in (_bare(each.key), _bare(each.name)):
+            return each
+    raise LookupError(f"no board {name!r}; {known(name, keys)}")
 
 
 @cache

@@ -7,10 +7,7 @@ Exit codes, the same on every rank: 0 all data verified, 1 some did not, 2 bad i
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hpccfpga
-from hpccfpga.errors import about, line, under_mpi
+from hpccfpga import ranks
+from hpccfpga.errors import debugging, line
 from hpccfpga.options import Options, given, numbers, option, parse
 
 if TYPE_CHECKING:
@@ -37,20 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Default: those of the process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    code = UNREAD  # until the job has come to its end
-    _be_in_time("--events" in words)
+    code, deadline = UNREAD, None  # until the job has come to its end
+    ranks.listen()
     try:
         options = _parse(words)
+        deadline = given(options).get("deadline")
         code = JOBS[options.job](options)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Exception, KeyboardInterrupt) as error:
-        _on_signals(signal.SIG_IGN)  # mpirun ends the others: what is told now is whole
+        ranks.calm()  # mpirun ends the others: what is told now is whole
         code = _code(error)
-        _report(error, "--events" in words)
-    if code != OK:
-        _leave(code)
+        _report(error)
+    _leave(code, deadline)
     return code
 
 
@@ -68,75 +66,34 @@ def _parse(words: list[str]) -> Options:
 def _code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    bad = (ValueError, LookupError, NotImplementedError, OSError)
-    return BAD_INPUT if isinstance(error, bad) else FAILED
+    bad = (ValueError, LookupError, NotImplementedError)
+    named = isinstance(error, OSError) and error.filename is not None
+    return BAD_INPUT if named or isinstance(error, bad) else FAILED
 
 
-def _report(error: BaseException, events: bool) -> None:
+def _alone(code: int) -> bool:
+    """Whether the other ranks may not know why this one ends."""
+    return code in (FAILED, INTERRUPTED)
+
+
+def _report(error: BaseException) -> None:
     """Tell of an error, once for all ranks."""
-    if os.environ.get("HPCCFPGA_DEBUG"):
+    if debugging():
         traceback.print_exception(error)
-    if under_mpi():  # not rank 0
-        if _code(error) == FAILED:  # rank 0 may see it later, and mpirun may not wait
-            time.sleep(2)
-        return
-    if events:
-        from hpccfpga.measure import tell
-
-        tell(about(error))
-    elif not os.environ.get("HPCCFPGA_DEBUG"):
-        ours = type(error).__module__.startswith("hpccfpga")
-        known = ours or _code(error) != FAILED
-        known = known or isinstance(error, MemoryError | ImportError)
-        bug = "" if known else f"internal error: {type(error).__name__}: "
-        hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
-        print(f"hpccfpga: {bug}{line(error)}{hint}", file=sys.stderr)
+    ours = type(error).__module__.startswith("hpccfpga")
+    known = ours or _code(error) != FAILED
+    known = known or isinstance(error, MemoryError | ImportError | OSError)
+    bug = "" if known else f"internal error: {type(error).__name__}: "
+    hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
+    text = "" if debugging() else f"hpccfpga: {bug}{line(error)}{hint}\n"
+    ranks.report(error, text, alone=_alone(_code(error)))
 
 
-def _be_in_time(events: bool) -> None:
-    """Under mpirun, end soon after a signal.
-
-    Ranks agree on it between samples; mpirun kills them a second later in any case.
-    """
-    if under_mpi() is None:
-        return
-    heard, signals = os.pipe()
-    os.set_blocking(signals, False)
-    signal.set_wakeup_fd(signals)
-
-    def watch() -> None:
-        os.read(heard, 1)
-        time.sleep(0.7 if under_mpi() else 0.5)  # rank 0 is heard before another ends
-        if callable(signal.getsignal(signal.SIGINT)):  # not at its end yet
-            _report(KeyboardInterrupt(), events)
-            os._exit(INTERRUPTED)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _on_signals(action: signal.Handlers) -> None:
-    """Say what ends a rank while it ends already."""
-    if under_mpi() is not None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, action)
-
-
-def _leave(code: int) -> None:
-    """Under mpirun, end such that every rank ends and rank 0 has been heard."""
-    rank = under_mpi()
-    if rank is None:
-        return
-    sys.stdout.flush()
-    sys.stderr.flush()
-    _on_signals(signal.SIG_DFL)
-    mpi = sys.modules.get("mpi4py.MPI")
-    up = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
-    if up and code != FAILED:
-        return  # MPI_Finalize lets all ranks end together
-    if rank:
-        time.sleep(1)  # mpirun stops all ranks when the first one fails
-    if up:  # after a communication error MPI_Finalize may never return
-        os._exit(code)
+def _leave(code: int, deadline: object) -> None:
+    """End as one of several ranks does."""
+    if code in (OK, WRONG_DATA):
+        ranks.done()
+    ranks.leave(code, deadline, alone=_alone(code))
 
 
 def _read(path: str) -> Result:
@@ -314,7 +271,7 @@ def _build(options: Options) -> int:
     if options.target:
         return _build_for_board(options)
     emulation.prepare(options.exchange)
-    core = _core.Session(options.device or "", options.exchange)
+    core = _core.Session(options.device or "", options.exchange, **emulation.vendors())
     known = [name for name, _ in _core.components("bench")]
     for name, params in _knobs(options, options.benchmarks or known).items():
         path = None
@@ -328,16 +285,17 @@ def _build_for_board(options: Options) -> int:
     import shlex
 
     from hpccfpga import _core, kernels, vendor
+    from hpccfpga.arguments import known
 
     routed = _core.scheme(options.exchange)["kernel_routed"]
     kind = "stream" if routed else "memory"
     folder = Path(options.output)
     sources = {path.stem for path in kernels.kernel_dir().glob(f"*_{kind}.cl")}
-    known = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]
-    for name, params in _knobs(options, options.benchmarks or known).items():
-        if name not in known:
+    built = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]
+    for name, params in _knobs(options, options.benchmarks or built).items():
+        if name not in built:
             raise ValueError(
-                f"{name} has no kernels for a board here; known: {', '.join(known)}"
+                f"{name} has no kernels for a board here; {known(name, built)}"
             )
         target, stem = options.target, f"{name}_{kind}"
         job = vendor.Job(target, options.board, stem, params, options.platform)

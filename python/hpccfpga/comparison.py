@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hpccfpga.arguments import MOST
 from hpccfpga.result import Result
 from hpccfpga.tables import digits, html_table, lines, readable
 
@@ -173,7 +174,7 @@ class Comparison:
         ranks = self.b.ranks / self.a.ranks
         if abs(work / ranks - 1) <= 0.01:
             return f": a is of {self.a.ranks} ranks, b of {self.b.ranks}"
-        a, b = (int(r.parameters.get("replications") or 1) for r in (self.a, self.b))
+        a, b = (_replications(r) for r in (self.a, self.b))
         if abs(work / ranks * a / b - 1) > 0.01:
             return ""
         return (
@@ -219,6 +220,11 @@ class Comparison:
             for at, ratio in zip(self.at, self.ratio, strict=True)
         ]
         return cells
+
+
+def _replications(result: Result) -> int:
+    found = result.parameters.get("replications")
+    return found if type(found) is int and 0 < found <= MOST else 1
 
 
 def compare(a: Result, b: Result) -> Comparison:

@@ -64,13 +64,14 @@ def examine() -> bool:
 
 
 def _examine_devices(found: _Findings) -> None:
-    names = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")  # before we set them ourselves
-    ways = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+    from hpccfpga.emulation import VENDORS, limits
+
+    ways = [f"{name}={os.environ[name]}" for name in VENDORS if name in os.environ]
     hint = f"; is a working driver in {' and '.join(ways)}?" if ways else ""
     try:
         devices = [d for d in hpccfpga.devices() if d["runtime"] != "host"]
     except hpccfpga.Error as error:
-        found.bad("devices", f"{error}{hint}")
+        found.bad("devices", f"{error}{hint}{limits()}")
         return
     for device in devices:
         where = f"{device['platform']}, {device['version']}"
@@ -78,27 +79,27 @@ def _examine_devices(found: _Findings) -> None:
         print(f"         {where}, driver {device['driver']}")
     if not devices:
         found.bad(
-            "OpenCL device", f"none; for the CPU: apt install pocl-opencl-icd{hint}"
+            "OpenCL device",
+            f"none; for the CPU: apt install pocl-opencl-icd{hint}{limits()}",
         )
 
 
 def _examine_kernels(found: _Findings) -> None:
+    from hpccfpga.files import PrivateFolder
     from hpccfpga.kernels import cache_dir, kernel_dir
 
     try:
         found.good("kernel sources", str(kernel_dir()))
     except LookupError as error:
         found.bad("kernel sources", str(error))
-    folder = cache_dir()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with PrivateFolder(folder := cache_dir()), tempfile.TemporaryFile(dir=folder):
             found.good("kernel cache", str(folder))
     except OSError as error:
-        found.bad(
-            "kernel cache",
-            f"cannot write {folder}: {error.strerror}; set HPCCFPGA_CACHE",
-        )
+        text = f"kernels are built anew for each run: {folder}: {error.strerror}"
+        found.poor("kernel cache", f"{text}; set HPCCFPGA_CACHE")
+    except ValueError as error:
+        found.bad("kernel cache", f"{error}; set HPCCFPGA_CACHE")
 
 
 def _examine_mpi(found: _Findings, ours: str) -> None:
@@ -122,7 +123,7 @@ def _examine_mpi(found: _Findings, ours: str) -> None:
         )
     else:
         found.good("MPI of mpi4py", theirs)
-    from hpccfpga.launch import find_mpirun
+    from hpccfpga.mpirun import find_mpirun
 
     try:
         path, said = find_mpirun()

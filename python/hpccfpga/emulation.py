@@ -1,28 +1,30 @@
-"""What must be in the environment before OpenCL is first used in a process.
+"""Runtimes that stand in for accelerators: how they are found, and their workers.
 
-OpenCL's loader and PoCL read the environment once. What the user set stays.
+PoCL reads the environment once in a process. What the user set stays.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import sys
-import tempfile
 from pathlib import Path
+from typing import Any
 
 from hpccfpga import _core
-from hpccfpga.formats import replacing
+from hpccfpga.errors import debugging
 
 KERNELS = 8
 """Kernels of a rank that run at the same time, at most."""
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
-_VENDORS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")  # ocl-icd's, Khronos's
+VENDORS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")
+"""Variables that name the known runtimes to OpenCL's loader: ocl-icd's, Khronos's."""
 
 
 def prepare(exchange: str = "") -> None:
-    """Make Intel's runtimes known, and give PoCL a worker for each waiting kernel.
+    """Give PoCL a worker for each kernel that waits for others.
 
     Parameters
     ----------
@@ -36,9 +38,6 @@ def prepare(exchange: str = "") -> None:
     if routed and cpus() < KERNELS:
         for name in _WORKERS:
             os.environ.setdefault(name, str(KERNELS))
-    if not any(name in os.environ for name in _VENDORS) and (folder := vendors()):
-        for name in _VENDORS:
-            os.environ[name] = str(folder)
 
 
 def cpus() -> int:
@@ -48,45 +47,35 @@ def cpus() -> int:
     return os.cpu_count() or 1
 
 
-def vendors(prefix: str = sys.prefix) -> Path | None:
-    """Folder that names Intel's FPGA emulator beside the system's OpenCL runtimes.
+def vendors() -> dict[str, Any]:
+    """Say what may be loaded beside the runtimes that OpenCL knows, and how.
 
-    The packages of `pip install hpccfpga[intel]` name their libraries by a path that
-    does not exist. Where the system has no runtime of its own, Intel's for CPUs, which
-    comes with them, is named too; elsewhere it would take the place of the default.
-
-    Parameters
-    ----------
-    prefix : str
-        Where Python's packages are.
+    The packages of `pip install hpccfpga[intel]` bring Intel's FPGA emulator, a library
+    that the system does not know; a user who names the known ones himself gets no
+    other. Where the system knows none, Intel's for CPUs, which comes with them, may be
+    loaded, too; elsewhere PoCL does the same. Each is loaded only when a device of it
+    is wanted, or all are listed.
 
     Returns
     -------
-    Path or None
-        None without the emulator, or where no folder can be written.
+    dict
+        Keyword arguments of `_core.Session` and `_core.devices`: `libraries`, paths in
+        the order in which they are looked at; `quiet`, whether what libraries print
+        when they are loaded is dropped.
     """
-    library = Path(prefix, "lib", "libintelocl_emu.so")
-    if not library.is_file():
-        return None
-    found = {path.name: path.read_text() for path in SYSTEM_VENDORS.glob("*.icd")}
-    if not found:
-        found["intel_cpu.icd"] = f"{library.with_name('libintelocl.so')}\n"
-    found["intel_fpga_emu.icd"] = f"{library}\n"
-    folder = Path(tempfile.gettempdir(), f"hpccfpga-icd-{os.getuid()}-{_hash(found)}")
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid != os.getuid():
-            return None
-        for name, text in found.items():
-            if not (folder / name).is_file():
-                with replacing(folder / name) as file:
-                    file.write(text.encode())
-    except OSError:
-        return None
-    return folder
+    names = ["libintelocl.so"] * (not any(SYSTEM_VENDORS.glob("*.icd")))
+    names += ["libintelocl_emu.so"]
+    paths = [Path(sys.prefix, "lib", name) for name in names]
+    chosen = any(name in os.environ for name in VENDORS)
+    return {
+        "libraries": [str(p) for p in paths if p.is_file() and not chosen],
+        "quiet": not debugging(),
+    }
 
 
-def _hash(texts: dict[str, str]) -> str:
-    from hashlib import sha256
-
-    return sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
+def limits() -> str:
+    """Say if this process has few addresses, so that libraries may not load."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return ""
+    return f"; or the limit of {most >> 20} MiB of addresses (ulimit -v) is too low"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from hpccfpga.text import printable
+
 KINDS = (
     ValueError,
     TypeError,
@@ -24,13 +26,21 @@ def under_mpi() -> int | None:
     return None
 
 
+def debugging() -> bool:
+    """Whether a user wants to see what is held back otherwise."""
+    return bool(os.environ.get("HPCCFPGA_DEBUG"))
+
+
 def line(error: BaseException) -> str:
     """Text of an error in one line."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return printable(f"{error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and error.strerror:
+        return f"input or output failed: {error.strerror}"
+    said = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return printable(" ".join(str(said).split())) or type(error).__name__
 
 
 def about(error: BaseException) -> dict[str, str]:
@@ -44,4 +54,4 @@ def again(told: Mapping[str, str]) -> BaseException:
     from hpccfpga._core import Error
 
     kinds = {kind.__name__: kind for kind in KINDS}
-    return kinds.get(told["error_type"], Error)(told["error"])
+    return kinds.get(told["error_type"], Error)(printable(told["error"]))

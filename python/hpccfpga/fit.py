@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hpccfpga import _core
+from hpccfpga.arguments import number
 from hpccfpga.result import Column, Quantity, Result
 
 _CHANNELS = 2  # of a kernel pair, in the published kernels and in ours
@@ -32,12 +33,18 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
 
     Raises
     ------
+    TypeError
+        No result.
     ValueError
-        Another benchmark or exchange, or too few sizes.
+        Another benchmark or exchange, an impossible width, or too few sizes.
     """
+    if not isinstance(measured, Result):
+        raise TypeError(f"only a result can be fitted, not {measured!r}")
     if measured.benchmark != "b_eff" or measured.exchange != "channel":
         raise ValueError(f"only b_eff over channel can be fitted, not {measured!r}")
-    width = float(width or measured.parameters.get("channel_width") or 32)
+    if width is None:
+        width = measured.parameters.get("channel_width", 32)
+    width = number("width", width)
     keep = np.isfinite(measured["bandwidth"]) & np.isfinite(measured["time"])
     size, time, rate = (
         measured[name][keep].astype(float)

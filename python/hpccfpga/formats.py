@@ -8,9 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import NoneType
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from hpccfpga.arguments import MOST, known
+from hpccfpga.files import replacing
+from hpccfpga.text import DEEPEST, brief, printable_in
 
 if TYPE_CHECKING:
     from hpccfpga.result import Result
@@ -18,6 +22,14 @@ if TYPE_CHECKING:
 SCHEMA = "hpccfpga-result/1"
 DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,), "str": (str,)}
 """Names of the types that a column may have, and what its values are in JSON."""
+
+_KNOWN = {
+    **{name: ("float64", 1) for name in ("time", "time_median")},
+    **{name: ("float64", 1) for name in ("time_low", "time_high")},
+    "verified": ("bool", 1),
+    "samples": ("float64", 3),
+}
+"""Type and dimensions of columns that are looked at by name."""
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "kind": (str,),
@@ -78,23 +90,19 @@ def fields(
     for key, types in _TYPES.items():
         if not isinstance(document[key], types):
             names = " or ".join(_JSON_NAMES[known] for known in types)
-            raise ValueError(f"{key} is {document[key]!r}, no {names}")
-    if document["ranks"] < 1:
-        raise ValueError(f"ranks is {document['ranks']}, must be at least 1")
+            raise ValueError(f"{key} is {brief(document[key])}, no {names}")
+    if not 1 <= document["ranks"] <= MOST:
+        ranks = brief(document["ranks"])
+        raise ValueError(f"ranks is {ranks}, must be within 1 .. {MOST}")
+    _check_provenance(document["provenance"])
     columns = {
         name: _decode_column(name, entry, arrays)
         for name, entry in document["columns"].items()
     }
-    try:
-        summary = {
-            name: (
-                str(entry["unit"]),
-                np.nan if entry["value"] is None else float(entry["value"]),
-            )
-            for name, entry in document["summary"].items()
-        }
-    except (KeyError, TypeError, ValueError):
-        raise ValueError("a summary entry has no unit or no number") from None
+    summary = {
+        name: _decode_quantity(name, entry)
+        for name, entry in document["summary"].items()
+    }
     rest = {key: document[key] for key in _TYPES}
     return rest | {"columns": columns, "summary": summary}
 
@@ -113,7 +121,8 @@ def check_schema(document: Any, ours: str) -> None:
         raise ValueError(f"not a {noun}: no schema named")
     version = document["schema"].rpartition("/")[2]
     if family(document) != known or not version.isdigit():
-        raise ValueError(f"not a {noun}: its schema is {document['schema']!r}")
+        schema = brief(document["schema"])
+        raise ValueError(f"not a {noun}: its schema is {schema}")
     if int(version) > int(newest):
         raise ValueError(
             f"written as {document['schema']}, this version reads up to {ours}"
@@ -140,38 +149,63 @@ def read(path_or_text: str | os.PathLike[str]) -> Iterator[Any]:
     ValueError
         It is not JSON.
     """
+    data: str | bytes
     if isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{"):
-        where, data = "text", path_or_text.encode()
+        where, data = "text", path_or_text
     else:
         where, data = os.fspath(path_or_text), Path(path_or_text).read_bytes()
     try:
-        yield json.loads(data)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where}: not JSON: {error}") from None
+        yield parse(data)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 
 
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` when the block ends without error.
+def parse(data: str | bytes) -> Any:
+    """Value of a JSON text, with no character in it that steers a terminal.
 
     Raises
     ------
     ValueError
-        The path cannot be written.
+        It is not JSON, or nested too deep.
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        return printable_in(json.loads(data))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError(f"not JSON: nested more than {DEEPEST} deep") from None
+
+
+def check_columns(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
+    """Raise ValueError for columns that cannot be saved or shown side by side."""
+    first: tuple[str, tuple[int, ...]] | None = None
+    for name, (unit, values) in columns.items():
+        found, dimensions = dtype(values), values.ndim
+        if found not in DTYPES:
+            raise ValueError(
+                f"column {name!r} has dtype {values.dtype}; {known(found, DTYPES)}"
+            )
+        first = first or (name, values.shape)
+        if values.shape[:1] != first[1][:1] or not 1 <= dimensions <= 3:
+            raise ValueError(
+                f"column {name!r} has shape {values.shape}, which does not fit "
+                f"column {first[0]!r} of shape {first[1]}"
+            )
+        timed = unit == "s" or unit.endswith("/s")
+        needed = _KNOWN.get(name, ("float64" if timed else found, dimensions))
+        if (found, dimensions) != needed:
+            raise ValueError(
+                f"column {name!r} [{unit}] is {found} in {dimensions} dimensions, "
+                f"not {needed[0]} in {needed[1]}"
+            )
+
+
+def printable_array(values: np.ndarray) -> np.ndarray:
+    """Return the array itself, or one of its texts made printable."""
+    if values.dtype.kind != "U" or all(text.isprintable() for text in values.flat):
+        return values
+    texts = printable_in(values.ravel().tolist())
+    return np.array(texts).reshape(values.shape)
 
 
 def dtype(values: np.ndarray) -> str:
@@ -200,44 +234,104 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def _check_provenance(provenance: Mapping[str, Any]) -> None:
+    """Raise ValueError for entries that cannot be shown as what they are."""
+    notes = provenance.get("notes", [])
+    if not isinstance(notes, list) or not all(isinstance(n, str) for n in notes):
+        raise ValueError(f"notes is {brief(notes)}, no list of texts")
+    for name in ("error", "source", "log", "counts"):
+        if not isinstance(provenance.get(name, ""), str):
+            raise ValueError(f"{name} is {brief(provenance[name])}, no text")
+
+
+def _decode_quantity(name: str, entry: Any) -> tuple[str, float]:
+    value: Any = entry.get("value", "") if isinstance(entry, dict) else ""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number or value is None) or not isinstance(entry.get("unit"), str):
+        raise ValueError(f"summary {brief(name)} has no unit or no number")
+    try:
+        return entry["unit"], np.nan if value is None else float(value)
+    except OverflowError:
+        raise ValueError(
+            f"summary {brief(name)} holds a number too large: {brief(value)}"
+        ) from None
+
+
 def _decode_column(
     name: str, entry: Any, arrays: Mapping[str, np.ndarray] | None
 ) -> tuple[str, np.ndarray]:
-    keys = ["unit", "dtype", "shape"] + ["values"] * (arrays is None)
-    missing = [k for k in keys if not isinstance(entry, dict) or k not in entry]
-    if missing or (arrays is not None and name not in arrays):
-        raise ValueError(f"column {name!r} lacks {', '.join(missing) or 'values'}")
-    if entry["dtype"] not in DTYPES:
+    """Return unit and values of a column from its entry in a document."""
+    declared, shape = declared_column(name, entry)
+    if arrays is None:
+        if "values" not in entry:
+            raise ValueError(f"column {brief(name)} lacks values")
+        values = _decode_values(name, declared, shape, entry["values"])
+    else:
+        if name not in arrays:
+            raise ValueError(f"column {brief(name)} lacks values")
+        values = arrays[name]
+    if values.shape != shape:
         raise ValueError(
-            f"column {name!r} has dtype {entry['dtype']!r}; known: {', '.join(DTYPES)}"
+            f"column {brief(name)} has values of shape {[*values.shape]}, "
+            f"declared {[*shape]}"
+        )
+    if dtype(values) != declared:
+        raise ValueError(
+            f"column {brief(name)} has values of dtype {values.dtype}, "
+            f"declared {declared}"
+        )
+    return entry["unit"], values
+
+
+def declared_column(name: str, entry: Any) -> tuple[str, tuple[int, ...]]:
+    """Name of the type and shape that a document declares for a column.
+
+    Raises
+    ------
+    ValueError
+        It declares none, or none that there is.
+    """
+    keys = ("unit", "dtype", "shape")
+    missing = [k for k in keys if not isinstance(entry, dict) or k not in entry]
+    if missing:
+        raise ValueError(f"column {brief(name)} lacks {', '.join(missing)}")
+    if not isinstance(entry["unit"], str):
+        raise ValueError(f"column {brief(name)} has no text as unit")
+    if not isinstance(entry["dtype"], str) or entry["dtype"] not in DTYPES:
+        raise ValueError(
+            f"column {brief(name)} has dtype {brief(entry['dtype'])}; "
+            f"{known(entry['dtype'], DTYPES)}"
         )
     shape = entry["shape"]
-    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError(f"column {name!r} has shape {shape!r}, no list of lengths")
-    if arrays is None:
-        values: np.ndarray = np.empty(0, object)
-        with suppress(ValueError):  # ragged: the shape below cannot fit
-            values = np.array(entry["values"], dtype=object)
-        if values.size == 0 and 0 in shape:
-            values = values.reshape(shape)
-    else:
-        values = arrays[name]
-    if values.shape != tuple(shape):
+    if not isinstance(shape, list) or not all(
+        type(n) is int and 0 <= n < 2**63 for n in shape
+    ):
         raise ValueError(
-            f"column {name!r} has values of shape {[*values.shape]}, declared {shape}"
+            f"column {brief(name)} has shape {brief(shape)}, no list of lengths"
         )
-    if arrays is None:
-        allowed = DTYPES[entry["dtype"]]
-        for value in values.flat:
-            void = value is None and entry["dtype"] == "float64"
-            if type(value) not in allowed and not void:
-                raise ValueError(
-                    f"column {name!r} holds {value!r}, no {entry['dtype']}"
-                )
-        values = values.astype(entry["dtype"])
-    elif dtype(values) != entry["dtype"]:
+    return entry["dtype"], tuple(shape)
+
+
+def _decode_values(
+    name: str, declared: str, shape: tuple[int, ...], given: Any
+) -> np.ndarray:
+    values: np.ndarray = np.empty(0, object)
+    with suppress(ValueError):  # ragged: the declared shape cannot fit
+        values = np.array(given, dtype=object)
+    if values.size == 0 and 0 in shape:
+        values = values.reshape(shape)
+    allowed = DTYPES[declared]
+    for value in values.flat if values.shape == shape else ():
+        void = value is None and declared == "float64"
+        if type(value) not in allowed and not void:
+            raise ValueError(
+                f"column {brief(name)} holds {brief(value)}, no {declared}"
+            )
+    if values.shape != shape:
+        return values
+    try:
+        return values.astype(declared)
+    except OverflowError:
         raise ValueError(
-            f"column {name!r} has values of dtype {values.dtype}, "
-            f"declared {entry['dtype']}"
-        )
-    return str(entry["unit"]), values
+            f"column {brief(name)} holds a number too large for {declared}"
+        ) from None

@@ -10,14 +10,16 @@ import hashlib
 import json
 import os
 import re
-import sys
-import threading
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hpccfpga import _core
-from hpccfpga.formats import replacing
+from hpccfpga.errors import debugging
+from hpccfpga.files import PrivateFolder, replacing
+from hpccfpga.formats import parse
+from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-kernel/1"
 LOCK_DEADLINE = 300.0
@@ -25,7 +27,6 @@ LOCK_DEADLINE = 300.0
 
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
 _REQUIRED = ("schema", "benchmark", "kind", "knobs")
-_MUTED = threading.Lock()  # standard error belongs to the whole process
 
 
 class Kernel(NamedTuple):
@@ -40,11 +41,19 @@ class Kernel(NamedTuple):
     manifest : dict
         What the binary was built for; `manifest["knobs"]` holds the values of the
         parameters that are built into it.
+    made_of : str
+        Hash on which all ranks must agree: of the source, as different processors make
+        different programs of one, or of a binary that was given. "" for C functions,
+        which the version stands for.
+    note : str
+        What a user should know about them, if anything.
     """
 
     stem: str
     binary: bytes
     manifest: dict[str, Any]
+    made_of: str
+    note: str = ""
 
 
 def kernel_dir() -> Path:
@@ -68,11 +77,20 @@ def kernel_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """Folder for built kernels: HPCCFPGA_CACHE, else in the user's cache folder."""
-    if chosen := os.environ.get("HPCCFPGA_CACHE"):
-        return Path(chosen).expanduser().absolute()
+    """Folder for built kernels: HPCCFPGA_CACHE, else in the user's cache folder.
+
+    Raises
+    ------
+    ValueError
+        It is in a home folder that does not exist.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(base if os.path.isabs(base) else "~/.cache").expanduser() / "hpccfpga"
+    own = Path(base if os.path.isabs(base) else "~/.cache") / "hpccfpga"
+    chosen = os.environ.get("HPCCFPGA_CACHE") or own
+    folder = Path(os.path.expanduser(chosen))
+    if folder.parts[:1] and folder.parts[0].startswith("~"):
+        raise ValueError(f"{folder}: no such home folder")
+    return folder.absolute()
 
 
 def read_source(path: Path) -> str:
@@ -120,7 +138,7 @@ def load(
         Unknown benchmark; the message lists the known ones.
     ValueError
         No usable file at `path`, a manifest that is missing or contradicts the
-        request, or a cache that cannot be written.
+        request, or a cache that other users can write.
     Error
         The source does not compile, or another process builds it for too long.
     """
@@ -139,12 +157,13 @@ def load(
     if on_host:
         _compiled_in(benchmark, knobs)
         typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n == "data_type")])
-        return Kernel(typed, b"", {"knobs": knobs})
+        return Kernel(typed, b"", {"knobs": knobs}, "")
     text = read_source(source)
     if core.prelude:  # it names what belongs to this session alone
         options = " ".join([options, *replicated(benchmark, params)])
         binary = _built(core, stem, core.prelude + text, options)
-        return Kernel(stem, binary, {"knobs": knobs, "binary_hash": _hash(binary)})
+        hashes = {"source_hash": _hash(text.encode()), "binary_hash": _hash(binary)}
+        return Kernel(stem, binary, {"knobs": knobs, **hashes}, hashes["source_hash"])
     return _cached(core, stem, text, knobs, options)
 
 
@@ -188,7 +207,10 @@ def build(
     except OSError as error:
         raise ValueError(f"cannot write {folder}: {error.strerror}") from None
     path = folder / f"{kernel.stem}.bin"
-    _write(path, kernel)
+    with replacing(path) as file:
+        file.write(kernel.binary)
+    with replacing(f"{path}.json") as file:
+        file.write(_text_of(kernel.manifest))
     return path
 
 
@@ -324,71 +346,80 @@ def _cached(
         "target": "emulation" if device["emulated"] else "hardware",
         "device": device["name"],
         "platform": device["platform"],
+        "version": device["version"],
         "driver": device["driver"],
         "source_hash": _hash(source.encode()),
         "options": options,
     }
-    key = _hash(json.dumps([wanted, device["version"]], sort_keys=True).encode())
-    folder = cache_dir()
-    path = folder / f"{stem}-{key[:32]}.bin"
-    if found := _entry(path, stem, wanted):
-        return found
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock", timeout=LOCK_DEADLINE):
-            if found := _entry(path, stem, wanted):
+    request = _hash(json.dumps(wanted, sort_keys=True).encode())
+    wanted["request_hash"] = request
+    name, note = f"{stem}-{request}.bin", ""
+    with ExitStack() as stack:
+        cache = None
+        try:
+            folder = stack.enter_context(PrivateFolder(cache_dir()))
+            if found := _entry(folder, name, stem, wanted):
                 return found
-            binary = _built(core, stem, source, options)
-            kernel = Kernel(stem, binary, {**wanted, "binary_hash": _hash(binary)})
-            _write(path, kernel)
-            return kernel
-    except Timeout:
-        raise _core.Error(
-            f"waited {LOCK_DEADLINE:g} s for another process to build {path}"
-        ) from None
-    except OSError as error:
-        raise ValueError(
-            f"cannot write the kernel cache {folder}: {error.strerror or error}; "
-            "set HPCCFPGA_CACHE to a folder that can be written"
-        ) from None
+            lock = FileLock(folder.path / f"{name}.lock", LOCK_DEADLINE, 0o600)
+            stack.enter_context(lock)
+            if found := _entry(folder, name, stem, wanted):
+                return found
+            cache = folder
+        except Timeout:
+            raise _core.Error(
+                f"waited {LOCK_DEADLINE:g} s for another process to build "
+                f"{cache_dir() / name}"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"kernel cache: {error}; {_ANOTHER}") from None
+        except (OSError, NotImplementedError) as error:  # the latter: it has no locks
+            note = _uncached(error)
+        binary = _built(core, stem, source, options)
+        manifest = {**wanted, "binary_hash": _hash(binary)}
+        try:
+            if cache:
+                cache.write(name, binary)  # counts for nothing without its manifest
+                cache.write(f"{name}.json", _text_of(manifest))
+        except OSError as error:
+            note = _uncached(error)
+        return Kernel(stem, binary, manifest, manifest["source_hash"], note)
+
+
+_ANOTHER = "set HPCCFPGA_CACHE to a folder of your own"
+
+
+def _uncached(error: Exception) -> str:
+    """Note that a run works, but builds its kernels anew each time."""
+    why = getattr(error, "strerror", None) or error
+    return f"kernels were built and not kept: {cache_dir()}: {why}; {_ANOTHER}"
 
 
 def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
     """Program binary; PoCL's compiler, which also talks to standard error, is muted."""
-    with _MUTED:
-        sys.stderr.flush()
-        kept = os.dup(2)
-        try:
-            with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), 2)
-            return core.build(source, options)
-        except _core.Error as error:
-            told = re.findall(r"\w+", str(error))
-            named = [o for o in options.split() if o[2:].partition("=")[0] in told]
-            asked = f" ({' '.join(named)})" if named else ""
-            raise ValueError(f"kernel {stem}: {error}{asked}") from None
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-
-
-def _entry(path: Path, stem: str, wanted: dict[str, Any]) -> Kernel | None:
-    """Whole and fitting entry of the cache, or None."""
     try:
-        binary = path.read_bytes()
-        manifest = json.loads(Path(f"{path}.json").read_bytes())
-    except (OSError, ValueError):
+        return core.build(source, options, not debugging())
+    except _core.Error as error:
+        told = re.findall(r"\w+", str(error))
+        named = [o for o in options.split() if o[2:].partition("=")[0] in told]
+        asked = f" ({' '.join(named)})" if named else ""
+        raise ValueError(f"kernel {stem}: {error}{asked}") from None
+
+
+def _entry(
+    folder: PrivateFolder, name: str, stem: str, wanted: dict[str, Any]
+) -> Kernel | None:
+    """Whole and fitting entry of the cache, or None."""
+    binary, text = folder.read(name), folder.read(f"{name}.json")
+    if binary is None or text is None:
         return None
     whole = {**wanted, "binary_hash": _hash(binary)}
-    return Kernel(stem, binary, manifest) if manifest == whole else None
+    if text != _text_of(whole):
+        return None
+    return Kernel(stem, binary, whole, whole["source_hash"])
 
 
-def _write(path: Path, kernel: Kernel) -> None:
-    """Binary first: without its manifest it counts for nothing."""
-    with replacing(path) as file:
-        file.write(kernel.binary)
-    with replacing(f"{path}.json") as file:
-        file.write(json.dumps(kernel.manifest, indent=1).encode() + b"\n")
+def _text_of(manifest: dict[str, Any]) -> bytes:
+    return json.dumps(manifest, indent=1).encode() + b"\n"
 
 
 # ---- a given binary ----
@@ -429,19 +460,31 @@ def _loaded(
     asked, _ = knobs_of(benchmark, {**knobs, **params})
     for name, value in asked.items():
         _same(beside, f"knobs.{name}", knobs[name], value)
-    return Kernel(stem, binary, {**manifest, "knobs": knobs})
+    if core.device.get("type") == "cpu" and core.rank == 0:
+        from hpccfpga.trial import survived
+
+        try:
+            survived(
+                core, benchmark, _core.values(benchmark, {**params, **knobs}), binary
+            )
+        except ValueError as error:
+            raise ValueError(f"kernel: {path} is {error}") from None
+    return Kernel(stem, binary, {**manifest, "knobs": knobs}, needed["binary_hash"])
 
 
 def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     try:
-        manifest = json.loads(text)
+        manifest = parse(text)
     except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
+        raise ValueError(f"{path}: {error}") from None
     if not isinstance(manifest, dict):
         raise ValueError(f"{path}: no JSON object")
     _complete(path, "", manifest, _REQUIRED)
     if not isinstance(manifest["knobs"], dict):
         raise ValueError(f"{path}: knobs is {manifest['knobs']!r}, no JSON object")
+    banks = manifest.get("banks", [])
+    if not isinstance(banks, list) or not all(type(b) is int and b >= 0 for b in banks):
+        raise ValueError(f"{path}: banks is {brief(banks)}, no list of numbers")
     return manifest
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
+import select
 import selectors
 import shlex
 import shutil
@@ -14,49 +14,37 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hpccfpga import _core, emulation
-from hpccfpga.errors import again
+from hpccfpga import _core, emulation, keeper, mpirun
+from hpccfpga.arguments import count, number, word
+from hpccfpga.errors import again, debugging
+from hpccfpga.keeper import GRACE, marked
 from hpccfpga.options import option
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
+from hpccfpga.ranks import EVENTS, patience
 from hpccfpga.result import Result
 from hpccfpga.session import warn
-
-EVENTS = "HPCCFPGA_EVENTS"
-"""Names the pipe in which rank 0 tells of points and errors, a line of JSON each.
-
-By way of mpirun and its terminals they come seconds late where all cores spin.
-"""
+from hpccfpga.text import printable
 
 RANKS_PER_CORE = 64
 """Ranks that are started here at most, per core of this machine."""
 
-GRACE = 1.0
-"""Time from a polite end to a forced one [s]."""
+ROOM, ROOM_FILES = 16 << 20, 64
+"""Room for temporary files without which mpirun is not started [B], [files]."""
 
-# Of the process manager, not of a user: a second mpirun must not inherit them.
-_PRIVATE = re.compile(
-    r"PMI_|PMIX_|OMPI_COMM_WORLD_|OMPI_(UNIVERSE_SIZE|FIRST_RANKS|ARGV|COMMAND|"
-    r"APP_CTX_NUM_PROCS|NUM_APP_CTX|FILE_LOCATION)|OMPI_MCA_(orte|ess|pmix)_|HYDI?_"
-)
-_TAG = re.compile(
-    r"\[(?:[^\[\]]*[,@])?\d+\]<std(?:out|err)>: ?"  # Open MPI: [1,0]<stdout>:
-    r"|^\[\d+\] ?"  # MPICH: [0]
-)
-_KILLED = re.compile(
-    r"process rank (?P<rank>\d+) with PID \d+ on node (?P<node>\S+) exited on signal "
-    r"(?P<signal>\d+)"
-    r"|RANK (?P<rank_>\d+) PID \d+ RUNNING AT (?P<node_>\S+)\s.*?"
-    r"KILLED BY SIGNAL: (?P<signal_>\d+)"
-    r"|EXIT STRING: [^(]*\(signal (?P<signal__>\d+)\)",
-    re.DOTALL,
-)
-_LIBRARY_NOISE = re.compile(r"\[[\w.-]+:\d+\] ")  # Open MPI's, of one rank
+STARTING = 60.0
+"""Longest wait for the first word of a rank, or of one more [s]."""
+
+ENDING = 5.0
+"""Time for mpirun to end after a rank's last word [s]."""
+
+SHARED_MEMORY = Path("/dev/shm")
 
 
 def launch(
@@ -100,6 +88,8 @@ def launch(
     Error
         So too; also if a rank was killed, the time is over, or mpirun does not work.
     """
+    known = ["calibration", *(name for name, _ in _core.components("bench"))]
+    word("benchmark", benchmark, known)
     arguments = ["calibrate"] if benchmark == "calibration" else ["run", benchmark]
     options: dict[str, Any] = {"device": device}
     if benchmark != "calibration":
@@ -115,7 +105,8 @@ def launch(
             scheme = f" {exchange}" if told else ""
             title = f"{benchmark}{scheme}, {ranks} rank{'s' * (ranks != 1)}"
             watch = stack.enter_context(make_progress(title, told))
-        (result,) = start(arguments, ["--json"], ranks, timeout, watch)
+        deadline = params.get("deadline")
+        (result,) = start(arguments, ["--json"], ranks, timeout, watch, deadline)
     warn(result)
     return result
 
@@ -126,6 +117,7 @@ def start(
     ranks: int,
     timeout: float,
     watch: Callback | None,
+    deadline: Any = None,
 ) -> list[Result]:
     """Run the command `hpccfpga` on ranks of its own.
 
@@ -141,6 +133,8 @@ def start(
         Time after which they are stopped [s].
     watch : callable or None
         As for `launch`.
+    deadline : float or str, optional
+        That of the ranks, among `arguments`, too [s].
 
     Returns
     -------
@@ -152,26 +146,27 @@ def start(
     LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
         As the ranks raised them, and as `launch` says.
     """
-    if not isinstance(ranks, int) or ranks < 1:
-        raise ValueError(f"ranks: {ranks!r} is not a number from 1 up")
+    ranks = count("ranks", ranks)
     most = RANKS_PER_CORE * emulation.cpus()
     if ranks > most:
         raise ValueError(
             f"ranks: {ranks} are more than the {most} started here at most, "
             f"{RANKS_PER_CORE} per core; for several machines call mpirun yourself"
         )
-    if not timeout > 0:
-        raise ValueError(f"timeout: {timeout!r} is not a time above 0 s")
+    if timeout != math.inf:
+        timeout = number("timeout", timeout)
     command = [*arguments, f"--ranks={ranks}"]
-    with tempfile.TemporaryDirectory(prefix="hpccfpga-") as folder:
-        paths = [Path(folder, f"{number}.json") for number in range(len(outputs))]
+    _check_room()
+    starter = mpirun.command()
+    with _Keeper() as kept:
+        paths = [kept.folders[0] / f"{number}.json" for number in range(len(outputs))]
         files = [
             f"{option}={path}" for option, path in zip(outputs, paths, strict=True)
         ]
-        pipe = Path(folder, "events")
-        with _Job([*command, "--events", *files], ranks, timeout, watch, pipe) as job:
+        words = [*command, "--events", *files]
+        with _Job(starter, words, ranks, timeout, watch, kept, deadline) as job:
             job.wait()
-        if job.killed or job.error or not all(path.exists() for path in paths):
+        if job.killed or job.errors or not all(path.exists() for path in paths):
             job.blame()
         results = [Result.from_json(path) for path in paths]
     for result in results:
@@ -179,41 +174,107 @@ def start(
     return results
 
 
+class _Keeper:
+    """The program that keeps the folders of a job, and ends the job if we are killed.
+
+    Whatever the ranks and mpirun leave in files lies in `folders`, one on a disk and
+    one in memory.
+    """
+
+    def __enter__(self) -> _Keeper:
+        parents = [tempfile.gettempdir()]
+        if os.access(SHARED_MEMORY, os.W_OK):
+            parents.append(str(SHARED_MEMORY))
+        self.mark = new_mark()
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", keeper.__file__, self.mark, *parents],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+        self.folders = [Path(os.fsdecode(path)) for path in self._told()]
+        if len(self.folders) == len(parents):
+            return self
+        self.__exit__()
+        raise _core.Error(f"no folders could be made in {' and '.join(parents)}")
+
+    def __exit__(self, *exception: object) -> None:
+        """Tell it that all is well; a keeper that does not hear it is not needed."""
+        try:
+            self.process.communicate(b"done", 10 * GRACE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        except OSError:  # somebody killed it
+            pass
+        for folder in self.folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _told(self) -> list[bytes]:
+        """Paths of the folders, as far as they come in time."""
+        assert self.process.stdout is not None
+        said, end = b"", time.monotonic() + STARTING
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.process.stdout], [], [], left)[0]:
+                break
+            if not (more := os.read(self.process.stdout.fileno(), 4096)):
+                break
+            said += more
+        return said.split(b"\0")[:-1]
+
+
 class _Job:
     """Running mpirun: its processes and what they say."""
 
     def __init__(
         self,
+        starter: Sequence[str],
         arguments: Sequence[str],
         ranks: int,
         timeout: float,
         watch: Callback | None,
-        events: Path,
+        kept: _Keeper,
+        deadline: Any,
     ) -> None:
         self.timeout = timeout
+        self.patience = min(STARTING, patience(deadline))
         self.watch = watch
         self.said: list[str] = []  # by mpirun
         self.lines: list[str] = []  # by ranks, on standard error
-        self.error: dict[str, str] = {}  # what rank 0 says that all ranks raised
+        self.noise: list[str] = []  # by their libraries, not shown
+        self.errors: dict[int, dict[str, str]] = {}  # what each rank says it raised
+        self.here: set[int] = set()  # ranks that said a word
+        self.heard = time.monotonic()  # the last first word of a rank
+        self.ended = False  # a rank has said its last
+        self.looked = self.moving = self.heard  # at mpirun; it was not stopped
         program = [sys.executable, "-m", "hpccfpga", *arguments]
-        command = [*_mpirun(), "-n", str(ranks), *program]
-        environment = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
-        # In case that we are killed, mpirun has a deadline of its own.
+        command = [*starter, "-n", str(ranks), *program]
+        environment = mpirun.surroundings()
+        events = kept.folders[0] / "events"
         os.mkfifo(events)
-        self.events = os.open(events, os.O_RDWR | os.O_NONBLOCK)  # so it never ends
+        self.events = os.open(events, os.O_RDONLY | os.O_NONBLOCK)
         environment[EVENTS] = str(events)
-        environment["MPIEXEC_TIMEOUT"] = str(math.ceil(min(timeout, 1e9) + 10))
+        environment["TMPDIR"] = str(kept.folders[0])
+        for name in ("btl_vader", "btl_sm", "osc_sm"):
+            environment.setdefault(
+                f"OMPI_MCA_{name}_backing_directory", str(kept.folders[-1])
+            )
         # Open MPI need not wait 2 s for ranks: rank 0 is heard before another ends.
         environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
-        self.mark = new_mark()
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment | {self.mark: ""},
-            process_group=0,  # a session would starve ours: Linux shares by those
-        )
+        self.mark = kept.mark
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment | {self.mark: ""},
+                process_group=0,  # a session would starve ours: Linux shares by those
+            )
+        except OSError as error:
+            os.close(self.events)
+            raise _core.Error(f"mpirun does not start: {error.strerror}") from None
 
     def __enter__(self) -> _Job:
         return self
@@ -235,26 +296,66 @@ class _Job:
                 os.set_blocking(pipe.fileno(), False)
                 selector.register(pipe, selectors.EVENT_READ, [b""])
             selector.register(self.events, selectors.EVENT_READ, [b""])
-            while len(selector.get_map()) > 1:
+            talks = selector.get_key(self.events)
+            said = {self.process.stdout, self.process.stderr}
+            while said:
                 for key, _ in selector.select(0.2):
-                    if not self._read(key.fd, key.data):
-                        selector.unregister(key.fileobj)
+                    if self._read(key.fd, key.data):
+                        continue
+                    selector.unregister(key.fileobj)
+                    said -= {key.fileobj}
+                    # No rank holds the pipe any more: mpirun should end, too.
+                    self.ended = self.ended or key is talks
+                now = time.monotonic()
                 if self.process.poll() is not None:  # a stray child may hold the pipes
-                    end = min(end, time.monotonic() + GRACE)
-                if time.monotonic() > end:
+                    end = min(end, now + GRACE)
+                elif self.ended:
+                    end = min(end, now + ENDING)
+                elif 0 not in self.here and now - self.heard > self.patience:
+                    self._give_up()
+                self._look(now)
+                if now > end:
                     break
-            self._read(self.events, selector.get_key(self.events).data)
-        if self.process.poll() is None and time.monotonic() > end:
+            self._read(self.events, talks.data)
+        if self.process.poll() is None and not self.ended and time.monotonic() > end:
             raise _core.Error(
                 f"no result after {self.timeout:g} s: the ranks were stopped"
             )
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.1, end - time.monotonic()))
 
+    def _look(self, now: float) -> None:
+        """Once in a second: a stopped mpirun ends nothing and passes nothing on."""
+        if now < self.looked + 1:
+            return
+        self.looked = now
+        with suppress(OSError):
+            stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+            if stat.rpartition(")")[2].split()[0] != "T":
+                self.moving = now
+        if now > self.moving + self.patience:
+            raise _core.Error(
+                f"mpirun, process {self.process.pid}, has been stopped for "
+                f"{self.patience:g} s"
+            )
+
+    def _give_up(self) -> NoReturn:
+        who = "rank 0 has not" if self.here else "no rank has"
+        raise _core.Error(
+            f"{who} started within {self.patience:g} s; mpirun said: "
+            f"{self._words() or 'nothing'}"
+        )
+
+    def _words(self) -> str:
+        """Join what mpirun said to one line."""
+        said = " ".join(line for line in self.said if line.strip(" -="))
+        return " ".join(said.split())[:400]
+
     @property
     def killed(self) -> str:
         """Who was killed by what, if a signal ended a rank."""
-        match = _KILLED.search("\n".join(self.said))
+        # Open MPI 5 breaks its lines where they are full.
+        match = mpirun.KILLED.search(" ".join(" ".join(self.said).split()))
         if not match:
             return ""
         found = {k.rstrip("_"): v for k, v in match.groupdict().items() if v}
@@ -270,12 +371,17 @@ class _Job:
         """Raise for ranks that ended without a result."""
         if self.killed:
             raise _core.Error(self.killed)
-        if self.error:
-            raise again(self.error)
-        said = [line for line in self.said if line.strip(" -=")]
-        last = self.lines[-1:] or [" ".join(" ".join(said).split())[:400]]
+        if self.errors:
+            raise again(self.errors[min(self.errors)])
         code = self.process.returncode
-        raise _core.Error(f"mpirun ended with code {code} and no result: {last[0]}")
+        if code is not None and code < 0:
+            name = signal.Signals(-code).name
+            raise _core.Error(
+                f"mpirun was killed by signal {-code} ({name}); all ranks were stopped"
+            )
+        why = _last_words(self.lines) or self._words() or _last_words(self.noise)
+        why = " ".join(why.split())[:400] or "neither it nor a rank said why"
+        raise _core.Error(f"mpirun ended with code {code} and no result: {why}")
 
     def _read(self, fd: int, rest: list[bytes]) -> bool:
         """Take what is there; False at the end of the stream."""
@@ -288,7 +394,8 @@ class _Job:
         if not data and rest[0]:
             lines.append(rest[0])
         for line in lines:
-            text = line.decode(errors="replace").rstrip("\r")
+            # PRRTE puts zeros between what it passes on.
+            text = line.replace(b"\0", b"").decode(errors="replace").rstrip("\r")
             if fd == self.events:
                 self._event(json.loads(text))
             else:
@@ -296,81 +403,70 @@ class _Job:
         return bool(data)
 
     def _line(self, text: str, error: bool) -> None:
-        bare = _TAG.sub("", text)
-        if bare == text:
+        tag = mpirun.TAG.search(text)
+        bare = mpirun.TAG.sub("", text)
+        if not tag:
             self.said.append(text)
-        elif error and (_debug() or not _LIBRARY_NOISE.match(bare)):
+        elif error and not debugging() and mpirun.NOISE.match(bare):
+            self.noise.append(bare)
+        elif error:
             self.lines.append(bare)
-            print(bare, file=sys.stderr, flush=True)
+            # What Python says before it comes to our code stands in our error.
+            if debugging() or int(tag["rank"] or tag["rank_"]) in self.here:
+                print(printable(bare), file=sys.stderr, flush=True)
 
     def _event(self, event: list[Any]) -> None:
-        if len(event) == 1:
-            self.error = event[0]
-        elif self.watch:
-            self.watch(*event)
+        word, *more = event
+        if word == "here":
+            self.here.add(*more)
+            self.heard = time.monotonic()
+        elif word == "row" and self.watch:
+            self.watch(*more)
+        elif word == "error":
+            self.errors[more[0]] = more[1]
+        self.ended = self.ended or word in ("error", "end")
 
     def _stop(self) -> None:
         """End mpirun and whatever it started here."""
         own = self.process.pid
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for kind in (signal.SIGTERM, signal.SIGKILL):
             # mpirun last, as it waits a second for ranks that it ends itself, and
             # politely, as there may be ranks on other machines.
             for pid in sorted(marked(self.mark), key=lambda pid: pid == own):
                 with suppress(ProcessLookupError):
-                    os.kill(pid, number if pid == own else signal.SIGKILL)
+                    os.kill(pid, kind if pid == own else signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
                 return
 
 
+def _last_words(lines: Sequence[str]) -> str:
+    """Return the last line, with those before it that begin with the same word."""
+    told = [line.split(maxsplit=1) for line in lines if line.strip()]
+    if not told:
+        return ""
+    same = takewhile(lambda words: words[0] == told[-1][0], reversed(told))
+    return " ".join([told[-1][0], *(" ".join(words[1:]) for words in [*same][::-1])])
+
+
+def _check_room() -> None:
+    """Raise Error for a folder of temporary files in which mpirun gets stuck."""
+    for folder in {os.environ.get("TMPDIR", ""), tempfile.gettempdir()} - {""}:
+        try:
+            found = os.statvfs(folder)
+        except OSError:
+            continue  # all who use it take another
+        free = found.f_bavail * found.f_frsize
+        if free < ROOM or (found.f_files > 0 and found.f_favail < ROOM_FILES):
+            raise _core.Error(
+                f"{folder} has room for {free} B and {found.f_favail} files; mpirun "
+                f"needs some {ROOM} B and {ROOM_FILES} files there: set TMPDIR"
+            )
+
+
 def new_mark() -> str:
     """Name of an environment variable by which a job's processes are found again."""
     return f"HPCCFPGA_JOB_{os.urandom(8).hex()}"
-
-
-def marked(mark: str) -> Iterator[int]:
-    """Living processes of a job; mpirun's ranks are in groups of their own."""
-    for entry in os.listdir("/proc"):
-        with suppress(OSError, ValueError):
-            environment = Path("/proc", str(int(entry)), "environ").read_bytes()
-            if f"{mark}=".encode() in environment:
-                yield int(entry)
-
-
-def find_mpirun() -> tuple[str, str]:
-    """Path of mpirun, and what it says about its version.
-
-    Raises
-    ------
-    Error
-        There is none, or it does not start.
-    """
-    path = shutil.which("mpirun") or shutil.which("mpiexec")
-    if path is None:
-        raise _core.Error(
-            "mpirun not found: install an MPI, for example apt install openmpi-bin"
-        )
-    try:
-        said = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _core.Error(f"{path} does not start: {error}") from None
-    return path, (said.stdout or said.stderr).strip()
-
-
-def _mpirun() -> list[str]:
-    """Path of mpirun with its options, which differ between MPI libraries."""
-    path, version = find_mpirun()
-    if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
-        return [path, "-prepend-rank"]
-    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    if not re.search(r"\) [1-4]\.", version):
-        options = ["--map-by", ":OVERSUBSCRIBE", "--output", "tag"]
-    else:
-        options = ["--oversubscribe", "--tag-output"]
-    # Bound to one core, a CPU device would have one core for all its threads.
-    return [path, *root, *options, "--bind-to", "none"]
 
 
 def _text(name: str, value: Any) -> str:
@@ -383,7 +479,3 @@ def _text(name: str, value: Any) -> str:
         return ",".join(str(entry) for entry in value)
     except TypeError:
         return str(value)
-
-
-def _debug() -> bool:
-    return bool(os.environ.get("HPCCFPGA_DEBUG"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import hpccfpga
 from hpccfpga import _core, models
 from hpccfpga.errors import about, under_mpi
-from hpccfpga.launch import EVENTS, start
+from hpccfpga.files import check_writable
+from hpccfpga.launch import start
 from hpccfpga.options import (
     COMMON,
     SHARED,
     Options,
+    benchmark_of,
     given,
     numbers,
     option,
@@ -28,8 +28,9 @@ from hpccfpga.options import (
 )
 from hpccfpga.plot import picture_format
 from hpccfpga.progress import Callback, Progress, progress
+from hpccfpga.ranks import tell, waiting
 from hpccfpga.result import Result
-from hpccfpga.session import Session, VerificationWarning, origin
+from hpccfpga.session import DEADLINE, Session, VerificationWarning, origin
 from hpccfpga.suite import Suite, benchmarks
 
 if TYPE_CHECKING:
@@ -39,18 +40,23 @@ Job = Callable[[Session, Callback | None], list[Result]]
 
 
 class Files:
-    """What a command writes at its end; JSON also when it fails."""
+    """What a command writes at its end; JSON also when it fails.
+
+    The JSON of a failure takes the place of no result: where one lies, it goes beside
+    it, as `<name>.failed.json`.
+    """
 
     def __init__(self, options: Options, blank: Result | None = None) -> None:
         self.json, self.npz = options.json, options.npz
         self.plot = getattr(options, "plot", None)
         self.parts = getattr(options, "save_calibration", None)
         self.blank = blank
+        self.failed = _place_of_failures(self.json) if self.json else ""
 
     def check(self) -> None:
         """Find out what cannot be written, before anything runs."""
         for path in filter(None, (self.json, self.npz, self.plot, self.parts)):
-            _try(Path(path))
+            check_writable(path)
         if self.plot:
             picture_format(self.plot)
         if self.json and self.blank:
@@ -61,12 +67,14 @@ class Files:
         if self.json and self.blank:
             self.blank.provenance |= about(error)
             with suppress(ValueError):
-                self.blank.to_json(self.json)
+                self.blank.to_json(self.failed)
 
     def save(self, *results: Result) -> None:
         """Write the first result, and a picture of all; say what was written."""
         if self.json:
             results[0].to_json(self.json)
+            if self.failed != self.json:
+                Path(self.failed).unlink(missing_ok=True)
         if self.npz:
             results[0].to_npz(self.npz)
         if self.plot:
@@ -76,16 +84,15 @@ class Files:
             print(f"wrote {', '.join(written)}")
 
 
-def _try(path: Path) -> None:
-    """Raise ValueError if a file cannot be written."""
-    if path.is_dir():
-        raise ValueError(f"cannot write {path}: it is a folder")
-    probe = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror}") from None
+def _place_of_failures(path: str) -> str:
+    """Where the JSON of a failed run goes: `path`, unless something else is there."""
+    there = Path(path)
+    with suppress(OSError, ValueError):
+        failed = "error" in Result.from_json(there).provenance
+        return path if failed else str(there.with_suffix(".failed.json"))
+    if there.is_file() and there.stat().st_size > 0:
+        return str(there.with_suffix(".failed.json"))
+    return path
 
 
 class _Watch:
@@ -115,14 +122,8 @@ class _Watch:
         self.fresh = True
 
 
-def tell(*event: object) -> None:
-    """Tell the process that started mpirun, in one write."""
-    pipe = os.open(os.environ[EVENTS], os.O_WRONLY | os.O_NONBLOCK)  # fails without it
-    os.set_blocking(pipe, True)
-    try:
-        os.write(pipe, f"{json.dumps(event)}\n".encode())
-    finally:
-        os.close(pipe)
+def _tell_row(*row: object) -> None:
+    tell("row", *row)
 
 
 def run(options: Options) -> bool:
@@ -180,7 +181,7 @@ def run_all(options: Options) -> Suite:
     of_one = [f"{name}.PARAMETER" for name in benchmarks()]
     refuse_unknown(options, "all", [*COMMON, *of_one])
     if options.json:
-        _try(Path(options.json))
+        check_writable(options.json)
     _get_ready()
     params: dict[str, Any] = {}
     for name, value in given(options).items():
@@ -191,7 +192,7 @@ def run_all(options: Options) -> Suite:
         ranks=None if rank is not None or options.ranks == 1 else options.ranks,
         exchange=options.exchange,
         device=options.device,
-        comm=_world(options.ranks),
+        comm=_world(options.ranks, params.get("deadline", DEADLINE)),
         board=options.model,
         timeout=options.timeout,
         progress=not options.quiet,
@@ -236,9 +237,8 @@ def scaling(options: Options) -> bool:
 
 def refuse(words: list[str], error: ValueError) -> None:
     """Leave the JSON of a command line that could not be read."""
-    known = [name for name, _ in _core.components("bench")]
-    other = "calibration" if words[0] == "calibrate" else "unknown"
-    benchmark = next((word for word in words if word in known), other)
+    found = "calibration" if words[0] == "calibrate" else benchmark_of(words)
+    benchmark = found or "unknown"
     with suppress(ValueError), _files(outlet(words), benchmark, None):
         raise error
 
@@ -295,7 +295,10 @@ def _measure(
         watch = None
         if not options.quiet:
             watch = stack.enter_context(_Watch(*stages))
-        results = start(arguments, outputs, options.ranks, options.timeout, watch)
+        deadline = given(options).get("deadline")
+        results = start(
+            arguments, outputs, options.ranks, options.timeout, watch, deadline
+        )
     _finish(options, files, results)
     return all(result.verified for result in results)
 
@@ -308,7 +311,9 @@ def _measure_here(
     job: Job,
 ) -> list[Result]:
     """Run `job` on this process, or on the ranks that it is one of."""
-    with hpccfpga.open(options.device, exchange, _world(options.ranks)) as session:
+    deadline: Any = given(options).get("deadline", DEADLINE)
+    comm = _world(options.ranks, deadline)
+    with hpccfpga.open(options.device, exchange, comm, deadline) as session:
         first = session.rank == 0
         if first:
             assert files.blank is not None
@@ -317,7 +322,7 @@ def _measure_here(
         with ExitStack() as stack:
             watch: Callback | None = None
             if first and options.events:
-                watch = tell
+                watch = _tell_row
             elif first and not options.quiet:
                 watch = stack.enter_context(_Watch(*stages))
             results = job(session, watch)
@@ -325,14 +330,15 @@ def _measure_here(
     return results
 
 
-def _world(ranks: int | None) -> Comm | None:
+def _world(ranks: int | None, deadline: Any) -> Comm | None:
     """Communicator of the ranks that mpirun started, or None without it."""
     if under_mpi() is None:
         return None
     import mpi4py
 
     mpi4py.rc.thread_level = "funneled"  # no other thread calls MPI: no locks in it
-    from mpi4py import MPI
+    with waiting(deadline, 3):  # as a run that failed
+        from mpi4py import MPI
 
     size = MPI.COMM_WORLD.size
     if ranks not in (None, size):

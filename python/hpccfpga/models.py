@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from hpccfpga import _core
+from hpccfpga.arguments import count, entries, known, number, word
 from hpccfpga.boards import Board, Fact, boards
 from hpccfpga.boards import board as find_board
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.tables import digits
+from hpccfpga.text import brief
 
 _EVERYWHERE = "device"
 _CALIBRATED = " calibrated"
@@ -85,22 +87,21 @@ def model(
         raise ValueError("a calibration takes no board")
     if ranks is None:
         ranks = 1 if calibration is None else calibration.ranks
-    if ranks != int(ranks) or ranks < 1:
-        raise ValueError(f"ranks is {ranks}, not a number from 1 up")
+    ranks = count("ranks", ranks)
     hardware = None if board is None else find_board(board)
     label, at = _label(benchmark, formula, sizes, calibration)
     curves: dict[str, Column] = {}
     if calibration is not None:
         curves = _curves(benchmark, formula, label, at, calibration)
-    known = {
+    feed = {
         label: at.values,
         **{name: column.values for name, column in curves.items()},
         "ranks": ranks,
     }
-    inputs, sources, notes = _inputs(benchmark, formula, known, hardware, overrides)
-    known |= inputs
-    found = _evaluate(benchmark, formula, known)
-    known |= {name: values for name, (_, values) in found.items()}
+    inputs, sources, notes = _inputs(benchmark, formula, feed, hardware, overrides)
+    feed |= inputs
+    found = _evaluate(benchmark, formula, feed)
+    feed |= {name: values for name, (_, values) in found.items()}
     provenance = {
         "formula": f"{benchmark} {formula}",
         "counts": _core.models(benchmark)[formula]["summary"],
@@ -124,7 +125,7 @@ def model(
         exchange=scheme,
         device=getattr(hardware, "key", None) or getattr(calibration, "device", None),
         emulated=emulated,
-        ranks=int(ranks),
+        ranks=ranks,
         verified=None,
         parameters={**points, **inputs},
         columns={
@@ -135,7 +136,7 @@ def model(
             },
             **curves,
         },
-        summary=_summary(benchmark, formula, known),
+        summary=_summary(benchmark, formula, feed),
         provenance=provenance,
     )
 
@@ -189,8 +190,9 @@ def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str
     LookupError
         There is no such model, or none that a calibration feeds.
     """
-    if benchmark not in (known := [name for name, _ in _core.components("model")]):
-        raise LookupError(f"no model of {benchmark!r}; known: {', '.join(known)}")
+    modelled = [name for name, _ in _core.components("model")]
+    if word("benchmark", benchmark, modelled) not in modelled:
+        raise LookupError(f"no model of {benchmark!r}; {known(benchmark, modelled)}")
     formulas = list(_core.models(benchmark))
     if formulas[0] == _EVERYWHERE and not calibrated:
         return _EVERYWHERE
@@ -201,17 +203,17 @@ def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str
     if calibrated and not schemes:
         takers = [
             name
-            for name in known
+            for name in modelled
             if any(formula.endswith(_CALIBRATED) for formula in _core.models(name))
         ]
         raise LookupError(
-            f"no model of {benchmark} takes a calibration; known: {', '.join(takers)}"
+            f"no model of {benchmark} takes a calibration; {known(benchmark, takers)}"
         )
-    wanted = exchange or "pcie"
+    wanted = "pcie" if exchange is None else word("exchange", exchange, schemes)
     if wanted not in schemes:
         raise LookupError(
             f"no model of {benchmark} over exchange {wanted!r}{fed}; "
-            f"known: {', '.join(schemes) or 'none'}"
+            f"{known(wanted, schemes)}"
         )
     return f"{wanted}{suffix}"
 
@@ -253,27 +255,27 @@ def _curves(
                 f"no calibration: {name} is missing in {', '.join(calibration.columns)}"
             )
         usable = ~calibration.failed & (calibration[name] > 0)
-        known, order = np.unique(calibration[label][usable], return_index=True)
-        if not len(known):
+        points, order = np.unique(calibration[label][usable], return_index=True)
+        if not len(points):
             raise ValueError(f"the calibration has no verified {name}")
-        outside = at.values[(at.values < known[0]) | (at.values > known[-1])]
+        outside = at.values[(at.values < points[0]) | (at.values > points[-1])]
         if len(outside):
             raise ValueError(
                 f"{label.replace('_', ' ')} {outside[0]} {at.unit} lies outside the "
-                f"calibration ({known[0]} {at.unit} to {known[-1]} {at.unit})"
+                f"calibration ({points[0]} {at.unit} to {points[-1]} {at.unit})"
             )
         measured = np.log(calibration[name][usable][order])
-        curve = np.exp(np.interp(np.log(at.values), np.log(known), measured))
+        curve = np.exp(np.interp(np.log(at.values), np.log(points), measured))
         curves[name] = Column(terms[name][0], curve)
     return curves
 
 
 def _evaluate(
-    benchmark: str, formula: str, known: Mapping[str, Any]
+    benchmark: str, formula: str, given: Mapping[str, Any]
 ) -> dict[str, tuple[str, np.ndarray]]:
-    """Units and values of a formula's outputs, from inputs among those known."""
+    """Units and values of a formula's outputs, from inputs among those given."""
     terms = _core.models(benchmark)[formula]
-    inputs = {name: known[name] for name in terms["inputs"]}
+    inputs = {name: given[name] for name in terms["inputs"]}
     found = _core.evaluate(benchmark, formula, inputs)
     return {name: (terms["outputs"][name][0], found[name]) for name in found}
 
@@ -286,29 +288,29 @@ def _summaries(benchmark: str, formula: str) -> dict[str, _core._Formula]:
 
 
 def _summary(
-    benchmark: str, formula: str, known: Mapping[str, Any]
+    benchmark: str, formula: str, given: Mapping[str, Any]
 ) -> dict[str, Quantity]:
-    """Figures that follow from all points, as far as their inputs are known."""
+    """Figures that follow from all points, as far as their inputs are given."""
     return {
         output: Quantity(unit, value.item())
         for name, terms in _summaries(benchmark, formula).items()
-        if all(term in known for term in terms["inputs"])
-        for output, (unit, value) in _evaluate(benchmark, name, known).items()
+        if all(term in given for term in terms["inputs"])
+        for output, (unit, value) in _evaluate(benchmark, name, given).items()
     }
 
 
 def _inputs(
     benchmark: str,
     formula: str,
-    known: Iterable[str],
+    arrays: Iterable[str],
     board: Board | None,
     overrides: Mapping[str, Any],
 ) -> tuple[dict[str, float], dict[str, str], list[str]]:
     """Values and sources of the scalar inputs, and what is to be noted about them.
 
-    `known` are those that are no scalars. What only a figure needs may be missing.
+    `arrays` are those that are no scalars. What only a figure needs may be missing.
     """
-    made = {*known, *_core.models(benchmark)[formula]["outputs"]}
+    made = {*arrays, *_core.models(benchmark)[formula]["outputs"]}
     needed = _core.models(benchmark)[formula]["inputs"]
     terms = {name: term for name, term in needed.items() if name not in made}
     for extra in _summaries(benchmark, formula).values():
@@ -316,9 +318,7 @@ def _inputs(
     chosen = dict(overrides)
     memory = chosen.pop("memory", None)
     if unknown := [name for name in chosen if name not in terms]:
-        raise ValueError(
-            f"no input {', '.join(unknown)} here; known: {', '.join(terms) or 'none'}"
-        )
+        raise ValueError(f"no input {unknown[0]} here; {known(unknown[0], terms)}")
     values: dict[str, float] = {}
     sources: dict[str, str] = {}
     notes = []
@@ -327,7 +327,7 @@ def _inputs(
         fact = None if board is None else _fact(board, fact_path, memory)
         if name in chosen:
             none = name.endswith("latency") or fallback == 0
-            values[name], sources[name] = _number(name, chosen[name], none), "given"
+            values[name], sources[name] = number(name, chosen[name], none), "given"
         elif fact is not None:
             values[name], sources[name] = float(fact.value), fact.source
             notes += _doubt(name, fact)
@@ -354,34 +354,22 @@ def _fact(board: Board, path: str, memory: Any) -> Fact | None:
     kinds = list(dict.fromkeys(name[1] for name in facts if name[0] == kind))
     if memory is not None and memory not in kinds:
         raise ValueError(
-            f"memory: board {board.key} has no {memory!r}; known: {', '.join(kinds)}"
+            f"memory: board {board.key} has no {memory!r}; {known(memory, kinds)}"
         )
     return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
-
-
-def _number(name: str, value: Any, none: bool) -> float:
-    """Value of an input, 0 only if `none`; ValueError if it is impossible."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        found = np.nan
-    allowed = found >= 0 if none else found > 0
-    if not allowed or np.isinf(found):
-        raise ValueError(f"{name} is {value!r}, not a positive number")
-    return found
 
 
 def _checked(sizes: Iterable[Any], what: str, unit: str) -> np.ndarray:
     """Sizes as int64 [points]; ValueError if there are none or impossible ones."""
     checked = []
-    for size in sizes:
+    for size in entries("sizes", sizes):
         try:
             whole = int(size)
         except (TypeError, ValueError, OverflowError):
             whole = 0
         if whole < 1 or whole != size or whole > 2**53:
             noun = "number of bytes" if unit == "B" else "number"
-            raise ValueError(f"{what} {size!r} is not a {noun} from 1 up")
+            raise ValueError(f"{what} {brief(size)} is not a {noun} from 1 up")
         checked.append(whole)
     if not checked:
         raise ValueError(f"no {what}s given")

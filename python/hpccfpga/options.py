@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import hpccfpga
+from hpccfpga.arguments import known
 
 Options = argparse.Namespace
 
@@ -18,6 +19,10 @@ SHARED = ("sizes", *COMMON)
 
 _PARAMETER = "parameter "
 """What the names of parameters begin with among the options."""
+
+
+_FLAGS = ("-h", "--help", "--", "--calibrate", "--quiet", "--events")
+"""Options of `run` and `scaling` that take no value."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,6 +61,20 @@ def parse(words: list[str]) -> Options:
     return options
 
 
+def benchmark_of(words: list[str]) -> str | None:
+    """Benchmark in the words of a `run` or `scaling`; None without one.
+
+    It is the first word that is neither an option nor an option's value.
+    """
+    rest = iter(words[1:])
+    for word in rest:
+        if not word.startswith("-"):
+            return word
+        if "=" not in word and word not in _FLAGS:
+            next(rest, None)
+    return None
+
+
 def outlet(words: list[str]) -> Options:
     """Say where the error of a command line goes that `parse` refuses."""
     parser = _Parser(add_help=False, allow_abbrev=False)
@@ -68,9 +87,9 @@ def outlet(words: list[str]) -> Options:
 def refuse_unknown(options: Options, benchmark: str, names: Iterable[str]) -> None:
     """Raise ValueError for what is none of the parameters `names`."""
     for word in options.unknown:
+        name = word.partition("=")[0]
         raise ValueError(
-            f"{benchmark} has no parameter {word.partition('=')[0]}; "
-            f"known: {', '.join(map(option, names))}"
+            f"{benchmark} has no parameter {name}; {known(name, map(option, names))}"
         )
 
 
@@ -224,12 +243,11 @@ def _add_run(command: _Parser, words: list[str]) -> None:
     if words[:1] in (["run"], ["scaling"]):
         from hpccfpga import _core
 
-        known = {name for name, _ in _core.components("bench")} | {"all"}
-        for name in [word for word in words[1:] if word in known][:1]:
-            if name == "all":
-                _add_parameters_of_all(command)
-            else:
-                _add_parameters(command, name)
+        name = benchmark_of(words)
+        if name == "all":
+            _add_parameters_of_all(command)
+        elif name in [known for known, _ in _core.components("bench")]:
+            _add_parameters(command, name)
 
 
 def _add_ranks(command: _Parser, several: bool = False) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga.formats import replacing
+from hpccfpga.arguments import known
+from hpccfpga.files import replacing
 from hpccfpga.result import Result
 from hpccfpga.tables import readable
 
@@ -108,13 +109,13 @@ def plot(
         title = "time per step" if name == "time" else name.replace("_", " ")
         shown = readable(first.columns[name].unit)[0].replace("us", "µs")
         axis.set(
-            xlabel=f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]"),
-            ylabel=f"{title} [{shown}]".removesuffix(" [1]"),
+            xlabel=_plain(f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]")),
+            ylabel=_plain(f"{title} [{shown}]".removesuffix(" [1]")),
         )
         _scales(axis, places, name)
         _ticks(axis, unit)
         if places:
-            axis.set_xticks(range(len(places)), places)
+            axis.set_xticks(range(len(places)), map(_plain, places))
         elif unit != "B" and len(points) <= _MOST_TICKS:
             told = _bytes if points.max() >= 1 << 20 else str
             axis.set_xticks(points, map(told, points))
@@ -137,6 +138,11 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ending = picture_format(path)
     with replacing(path) as file:
         figure.savefig(file, format=ending, dpi=150)
+
+
+def _plain(text: str) -> str:
+    """Text in which no formula of matplotlib's is."""
+    return text.replace("$", r"\$")
 
 
 def _title(results: Sequence[Result]) -> str:
@@ -296,7 +302,7 @@ def _draw_part(
     style = "--" if result.kind == "modelled" else "-"
     _join(axis, at, values, half, style, colour, thin=True)
     axis.annotate(
-        name.removesuffix("_time"),
+        _plain(name.removesuffix("_time")),
         (at[-1] + half, values[-1]),
         xytext=(3, 0),
         textcoords="offset points",
@@ -400,7 +406,7 @@ def _legend(
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
         } | styles[result.kind]
-        label = result.label.replace("emulated", "EMULATED")
+        label = _plain(result.label.replace("emulated", "EMULATED"))
         handles.append(Line2D([], [], label=label, **style))
     if any("efficiency" in result.columns for result in results):
         handles.append(Line2D([], [], label="ideal", color="0.5", ls=":"))
@@ -409,7 +415,7 @@ def _legend(
     if own:
         figure.legend(
             handles=handles,
-            title=_title(results),
+            title=_plain(_title(results)),
             loc="outside upper center",
             ncols=min(len(handles), 3 if len(results) == 1 else 2),
             frameon=False,
@@ -429,9 +435,9 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     from matplotlib.backend_bases import FigureCanvasBase
 
     ending = Path(path).suffix.removeprefix(".").lower() or "png"
-    known = FigureCanvasBase.get_supported_filetypes()
-    if ending not in known:
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if ending not in formats:
         raise ValueError(
-            f"cannot write {path}: no format {ending!r}; known: {', '.join(known)}"
+            f"cannot write {path}: no format {ending!r}; {known(ending, formats)}"
         )
     return ending

@@ -10,6 +10,7 @@ from typing import Any
 
 from hpccfpga.errors import under_mpi
 from hpccfpga.tables import digits, readable
+from hpccfpga.text import printable
 
 Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
@@ -29,7 +30,7 @@ class Progress:
     """
 
     def __init__(self, title: str, benchmark: str | None = None) -> None:
-        self.title = title
+        self.title = printable(title)
         self.rows = benchmark is not None
         self.units = {} if benchmark is None else units(benchmark)
 
@@ -65,7 +66,7 @@ class Progress:
                 unit, scale = readable(self.units[name])
                 heading = f"{name.replace('_', ' ')} [{unit}]".removesuffix(" [1]")
                 text = value if isinstance(value, str) else digits(value / scale)
-                shown[heading] = text
+                shown[heading] = printable(text)
         return shown
 
     def _line(self, row: Mapping[str, Any]) -> str:
@@ -86,7 +87,7 @@ class _Terminal(Progress):
         from rich.progress import Progress as Bar
 
         self.bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             console=Console(highlight=False),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from hpccfpga.arguments import count, known, word
 from hpccfpga.result import Column, Quantity, Result
 
 _FOLDER = Path(__file__).parent / "data"
@@ -58,6 +59,12 @@ def published(
     ValueError
         More than one run fits; the message lists them.
     """
+    if ranks is not None:
+        ranks = count("ranks", ranks)
+    if exchange is not None:
+        word("exchange", exchange)
+    if source is not None:
+        word("source", source)
     runs = _runs(benchmark)
     fitting = [run for run in runs if _fits(run, board, exchange, ranks, source)]
     if not fitting:
@@ -98,7 +105,7 @@ def _fits(
     return (
         (board is None or find(board).key == run["board"])
         and (exchange is None or exchange == run["exchange"])
-        and (ranks is None or int(ranks) == int(run["ranks"]))
+        and (ranks is None or ranks == int(run["ranks"]))
         and all(word in where for word in (source or "").lower().split())
     )
 
@@ -164,10 +171,10 @@ def _parts(heading: str) -> tuple[str, str]:
 
 
 def _runs(benchmark: str) -> list[dict[str, str]]:
-    known = sorted(p.name.removesuffix("_runs.csv") for p in _FOLDER.glob("*_runs.csv"))
-    if benchmark not in known:
+    names = sorted(p.name.removesuffix("_runs.csv") for p in _FOLDER.glob("*_runs.csv"))
+    if word("benchmark", benchmark, names) not in names:
         raise LookupError(
-            f"nothing published about {benchmark!r}; known: {', '.join(known)}"
+            f"nothing published about {benchmark!r}; {known(benchmark, names)}"
         )
     return _rows(f"{benchmark}_runs.csv")
 

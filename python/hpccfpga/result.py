@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import html
 import importlib
-import json
 import os
-import zipfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hpccfpga import formats
+from hpccfpga import formats, npz
+from hpccfpga.arguments import known
+from hpccfpga.files import replacing
 from hpccfpga.tables import digits, html_table, human, lines, readable
+from hpccfpga.text import printable, printable_in
 
 if TYPE_CHECKING:
     import pandas
     import xarray
     from matplotlib.figure import Figure
 
-_HEADER = "header.json"  # the entry of an NPZ file that is no column
 KINDS = ("measured", "modelled", "published")
 EMULATED = (
     "EMULATED: a CPU stands in for the accelerator; this checks function, not speed"
@@ -110,22 +110,22 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what could not be saved or shown."""
+        """Refuse what could not be saved or shown; make its text printable."""
+        for name in ("kind", "benchmark", "exchange", "device"):
+            setattr(self, name, printable_in(getattr(self, name)))
+        self.parameters = printable_in(self.parameters)
+        self.provenance = printable_in(self.provenance)
+        self.summary = {
+            printable(name): Quantity(printable(unit), value)
+            for name, (unit, value) in self.summary.items()
+        }
+        self.columns = {
+            printable(name): Column(printable(unit), formats.printable_array(values))
+            for name, (unit, values) in self.columns.items()
+        }
         if self.kind not in KINDS:
-            raise ValueError(f"no result kind {self.kind!r}; known: {', '.join(KINDS)}")
-        first: tuple[str, tuple[int, ...]] | None = None
-        for name, (_, values) in self.columns.items():
-            if formats.dtype(values) not in formats.DTYPES:
-                raise ValueError(
-                    f"column {name!r} has dtype {values.dtype}; "
-                    f"known: {', '.join(formats.DTYPES)}"
-                )
-            first = first or (name, values.shape)
-            if values.shape[:1] != first[1][:1] or not values.ndim:
-                raise ValueError(
-                    f"column {name!r} has shape {values.shape}, which does not fit "
-                    f"column {first[0]!r} of shape {first[1]}"
-                )
+            raise ValueError(f"no result kind {self.kind!r}; {known(self.kind, KINDS)}")
+        formats.check_columns(self.columns)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Array of a column, not a copy; the first dimension is the point.
@@ -138,9 +138,7 @@ class Result:
         try:
             return self.columns[name].values
         except KeyError:
-            raise KeyError(
-                f"no column {name!r}; known: {', '.join(self.columns)}"
-            ) from None
+            raise KeyError(f"no column {name!r}; {known(name, self.columns)}") from None
 
     def __repr__(self) -> str:
         """One line."""
@@ -282,9 +280,8 @@ class Result:
             The path cannot be written.
         """
         arrays = {name: column.values for name, column in self.columns.items()}
-        header = np.array(json.dumps(formats.document(self, False), allow_nan=False))
-        with formats.replacing(path) as file:
-            np.savez(file, **{_HEADER: header, **arrays})  # type: ignore[arg-type]
+        with replacing(path) as file:
+            npz.write(file, formats.document(self, False), arrays)
 
     @classmethod
     def from_npz(cls, path: str | os.PathLike[str]) -> Result:
@@ -297,18 +294,12 @@ class Result:
         ValueError
             No such archive, no result, a newer schema, or contradicting columns.
         """
-        try:
-            with open(path, "rb") as file, np.load(file) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            document = json.loads(str(arrays.pop(_HEADER)))
-        except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile):
-            raise ValueError(
-                f"{os.fspath(path)}: not an NPZ file of a result"
-            ) from None
-        try:
-            return cls.of(document, arrays)
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)}: {error}") from None
+        text = os.fspath(path)  # a number would be taken for a descriptor
+        with open(text, "rb") as file:
+            try:
+                return cls.of(*npz.read(file))
+            except ValueError as error:
+                raise ValueError(f"{text}: {error}") from None
 
     @classmethod
     def of(cls, document: Any, arrays: dict[str, np.ndarray] | None = None) -> Result:

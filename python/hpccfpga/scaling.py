@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hpccfpga import _core, models
+from hpccfpga.arguments import count, entries, word
 from hpccfpga.launch import launch
 from hpccfpga.progress import Callback
 from hpccfpga.result import Column, Quantity, Result
@@ -120,7 +121,8 @@ class _Work:
     def __init__(self, benchmark: str, mode: str, params: Mapping[str, Any]) -> None:
         if mode not in MODES:
             raise ValueError(f"mode: {mode!r} is not one of {', '.join(MODES)}")
-        problem = _core.quantities(benchmark)["problem"]
+        known = [name for name, _ in _core.components("bench")]
+        problem = _core.quantities(word("benchmark", benchmark, known))["problem"]
         if problem is None:
             raise ValueError(f"{benchmark} has no parameter that says how much work")
         self.name, power = problem["parameter"], problem["power"]
@@ -203,15 +205,12 @@ def _last(name: str, runs: Sequence[Result]) -> Column:
 
 def _counts(ranks: Iterable[int]) -> list[int]:
     """Numbers of ranks; ValueError for what is none."""
-    counts = list(ranks)
+    counts = [count("ranks", number) for number in entries("ranks", ranks)]
     if not counts:
         raise ValueError("ranks: no number given")
-    for count in counts:
-        if int(count) != count or count < 1:
-            raise ValueError(f"ranks: {count!r} is not a number from 1 up")
     if len(set(counts)) < len(counts):
         raise ValueError(f"ranks: {', '.join(map(str, counts))} has one twice")
-    return [int(count) for count in counts]
+    return counts
 
 
 def _one(benchmark: str, name: str, given: Any) -> int:

@@ -17,12 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpccfpga import _core, emulation, kernels, topology
+from hpccfpga.arguments import number, path, word
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
 from hpccfpga.result import Column, Quantity, Result
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
+
+
+DEADLINE = 60.0
+"""Longest wait for another rank unless told [s]."""
 
 
 class VerificationWarning(UserWarning):
@@ -44,6 +49,9 @@ class Session:
         Name of the exchange scheme.
     comm : mpi4py.MPI.Comm, optional
         The ranks; default: this process alone, without MPI.
+    deadline : float
+        Longest wait for another rank while the session opens and closes, and between
+        runs, which have their own parameter `deadline`; twice that for all ranks [s].
 
     Raises
     ------
@@ -52,9 +60,10 @@ class Session:
     TypeError
         `comm` is no communicator.
     ValueError
-        MPI is not up, or `comm` belongs to another MPI library.
+        MPI is not up, or `comm` belongs to another MPI library; the ranks differ in
+        version, exchange or kind of device.
     Error
-        No OpenCL platform, or one that fails.
+        No OpenCL platform, or one that fails; a rank does not answer.
     """
 
     def __init__(
@@ -62,12 +71,27 @@ class Session:
         device: str | int | None = None,
         exchange: str = "pcie",
         comm: Comm | None = None,
+        deadline: float = DEADLINE,
     ) -> None:
+        from hpccfpga import __version__
+
+        word("exchange", exchange, exchanges())
         handle, self._mpi = _handle(comm)
-        self._chosen, self._comm = device, comm
-        chosen = "" if device is None else str(device)
+        self._chosen, self._comm, self._deadline = device, comm, deadline
+        chosen = "" if device is None else word("device", str(device))
         emulation.prepare(exchange)
-        self._core = _core.Session(chosen, exchange, handle, self._mpi)
+        try:
+            self._core = _core.Session(
+                chosen,
+                exchange,
+                handle,
+                self._mpi,
+                number("deadline", deadline),
+                __version__,
+                **emulation.vendors(),
+            )
+        except _core.Error as error:
+            raise _core.Error(f"{error}{emulation.limits()}") from None
 
     def __enter__(self) -> Session:
         """Return the session itself."""
@@ -176,6 +200,9 @@ class Session:
         start = datetime.now(UTC)
         program, error = None, None
         try:
+            word("benchmark", benchmark, benchmarks())
+            if kernel is not None:
+                kernel = path("kernel", kernel)
             if "topology" in params:
                 params = {**params, "topology": topology.text(params["topology"])}
             program = kernels.load(self._core, benchmark, params, kernel)
@@ -193,7 +220,7 @@ class Session:
                 title = f"{benchmark} {self.exchange}"
                 watch = stack.enter_context(make_progress(title, benchmark))
             found = self._core.run(
-                benchmark, params, program and (program.stem, program.binary), watch
+                benchmark, params, program and _loaded(program), watch
             )
         result = Result(
             kind="measured",
@@ -213,7 +240,7 @@ class Session:
                 "devices": self._core.devices,
                 "device": self.device,
                 "kernel": program and _described(program, kernel),
-                "notes": found["notes"],
+                "notes": [*found["notes"], *filter(None, [program and program.note])],
             },
         )
         if self.rank == 0:
@@ -272,11 +299,16 @@ class Session:
         """Give this session if it is over `exchange`, else one that `stack` closes."""
         if self.exchange == exchange:
             return self
-        return stack.enter_context(Session(device, exchange, self._comm))
+        return stack.enter_context(
+            Session(device, exchange, self._comm, self._deadline)
+        )
 
 
 def open(
-    device: str | int | None = None, exchange: str = "pcie", comm: Comm | None = None
+    device: str | int | None = None,
+    exchange: str = "pcie",
+    comm: Comm | None = None,
+    deadline: float = DEADLINE,
 ) -> Session:
     """Open a device and an exchange scheme; see `Session`.
 
@@ -286,7 +318,7 @@ def open(
     ...     short = session.run("b_eff", sizes=[1, 64])
     ...     long = session.run("b_eff", sizes=[1 << 20], reps=0)
     """
-    return Session(device, exchange, comm)
+    return Session(device, exchange, comm, deadline)
 
 
 def run(
@@ -306,7 +338,8 @@ def run(
     Result
         Of kind "measured".
     """
-    with Session(device, exchange, comm) as session:
+    deadline = params.get("deadline", DEADLINE)
+    with Session(device, exchange, comm, deadline) as session:
         return session.run(benchmark, kernel=kernel, progress=progress, **params)
 
 
@@ -326,7 +359,8 @@ def calibrate(
     Result
         Of benchmark "calibration".
     """
-    with Session(device, "pcie", comm) as session:
+    deadline = params.get("deadline", DEADLINE)
+    with Session(device, "pcie", comm, deadline) as session:
         return session.calibrate(progress=progress, **params)
 
 
@@ -363,8 +397,7 @@ def devices() -> list[dict[str, Any]]:
     `max_alloc`, the largest buffer [B], and whether the device computes in `half` and
     `fp64`.
     """
-    emulation.prepare()
-    return [dict(device) for device in _core.devices()]
+    return [dict(device) for device in _core.devices(**emulation.vendors())]
 
 
 def origin(start: datetime) -> dict[str, Any]:
@@ -427,9 +460,14 @@ def _handle(comm: Comm | None) -> tuple[int | None, str]:
     return comm.py2f(), mpi.Get_library_version()
 
 
-def _described(program: kernels.Kernel, path: Any) -> dict[str, Any]:
+def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:
+    """Kernels as the core takes them."""
+    return program.stem, program.binary, program.made_of[:16]
+
+
+def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:
     """Provenance of the kernels."""
-    where = {} if path is None else {"path": os.fspath(path)}
+    where = {} if source is None else {"path": source}
     return {"name": program.stem, **where, **program.manifest}
 
 

@@ -12,14 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpccfpga import _core, formats, models
+from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
 from hpccfpga.errors import about, again
 from hpccfpga.launch import launch
 from hpccfpga.options import COMMON
 from hpccfpga.progress import Callback as Watch
 from hpccfpga.result import Result
-from hpccfpga.session import Session
+from hpccfpga.session import DEADLINE, Session
 from hpccfpga.tables import digits, html_table, lines, readable
+from hpccfpga.text import brief
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -183,7 +185,7 @@ class Suite:
             remarks.append(f"{'left out' if fits else 'FAILED'}: {error}")
         heads = ["benchmark", "figure", "per device", "total"]
         heads += ["model", "measured / model", "unit"]
-        columns = zip(*rows, strict=True)
+        columns = zip(*rows, strict=True) if rows else [()] * len(heads)
         cells = {(h, "1"): list(c) for h, c in zip(heads, columns, strict=True)}
         if not self.models:
             del cells["model", "1"], cells["measured / model", "1"]
@@ -235,6 +237,8 @@ def run_all(
     """
     if ranks is not None and comm is not None:
         raise ValueError("ranks: those of comm are there already")
+    if ranks is not None:
+        ranks = count("ranks", ranks)
     own = _parameters(params)
     if board is not None:
         find_board(board)
@@ -242,7 +246,9 @@ def run_all(
     with ExitStack() as stack:
         measure: Callable[..., Result]
         if ranks is None:
-            measure = stack.enter_context(Session(device, exchange, comm)).run
+            deadline = params.get("deadline", DEADLINE)
+            session = Session(device, exchange, comm, deadline)
+            measure = stack.enter_context(session).run
         else:
             measure = partial(
                 launch, ranks=ranks, exchange=exchange, device=device, timeout=timeout
@@ -275,9 +281,12 @@ def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the parameters of each benchmark; ValueError for unknown ones."""
     names = benchmarks()
     if unknown := [name for name in params if name not in (*COMMON, *names)]:
-        known = ", ".join([*COMMON, *names])
-        raise ValueError(f"no parameter {', '.join(unknown)} of all; known: {known}")
+        choices = known(unknown[0], [*COMMON, *names])
+        raise ValueError(f"no parameter {unknown[0]} of all; {choices}")
     shared = {name: params[name] for name in COMMON if name in params}
+    for name in names:
+        if not isinstance(params.get(name, {}), Mapping):
+            raise TypeError(f"{name}: {brief(params[name])} is no dict of parameters")
     return {name: {**shared, **params.get(name, {})} for name in names}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,9 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hpccfpga import _core
+from hpccfpga.arguments import count, path, word
+from hpccfpga.formats import parse
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+KNOWN = ("published", "ring", "pairs", "torus:PxQ", "RANK:PORT-RANK:PORT,...", "a file")
+MOST_LINKS = 2**20
+"""Most links that are listed or drawn."""
 
 
 class Link(NamedTuple):
@@ -46,15 +52,17 @@ def text(topology: str | os.PathLike[str]) -> str:
     ValueError
         A file that cannot be read, or that holds something else.
     """
-    name = os.fspath(topology)
+    name = word("topology", path("topology", topology), KNOWN)
     if not name.endswith(".json"):
         return name
     try:
-        cables = json.loads(Path(name).read_text("utf-8"))["links"]
+        cables = parse(Path(name).read_bytes())["links"]
     except OSError as error:
         raise ValueError(f"topology: cannot read {name}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"topology: {name}: no JSON with links: {error!r}") from None
+    except ValueError as error:
+        raise ValueError(f"topology: {name}: {error}") from None
+    except (KeyError, TypeError):
+        raise ValueError(f"topology: {name}: no JSON object with links") from None
     if not isinstance(cables, list) or not all(isinstance(c, str) for c in cables):
         raise ValueError(f"topology: {name}: links is no list of texts")
     return ",".join(cables)
@@ -85,6 +93,11 @@ def links(
         An end that does not exist, that is used twice or not at all, or a cable with
         one direction.
     """
+    ranks, ports = count("ranks", ranks), count("ports", ports)
+    if ranks * ports > MOST_LINKS:
+        raise ValueError(
+            f"ranks: {ranks} with {ports} ports each have more than {MOST_LINKS} links"
+        )
     return [Link(*link) for link in _core.links(text(topology), ranks, ports)]
 
 
@@ -123,16 +136,18 @@ def plot_topology(
     ValueError
         As for `links`, or `path` has an unknown ending.
     """
+    wiring = links(topology, ranks=ranks, ports=ports)
+
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 6), layout="constrained")
     axis = figure.add_subplot(aspect="equal", frame_on=False, xticks=[], yticks=[])
     axis.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5))
-    axis.set_title(f"{os.fspath(topology)}, {ranks} ranks")
+    axis.set_title(f"{os.fspath(topology)}, {ranks} ranks", parse_math=False)
     angles = 2 * np.pi * np.arange(ranks) / ranks
     place = np.stack([np.sin(angles), np.cos(angles)], axis=1)
     along = np.linspace(0, 1, 51)[:, None]
-    for link in links(topology, ranks=ranks, ports=ports):
+    for link in wiring:
         start, end = (link.rank, link.port), (link.to_rank, link.to_port)
         if start > end:
             continue

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hpccfpga import _core
+from hpccfpga.arguments import known
 from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of, placed, replicated
 
@@ -73,10 +74,10 @@ class Job:
         board = find_board(board).key
         found = platform or _PLATFORMS.get((target, board))
         if found is None:
-            known = ", ".join(b for t, b in _PLATFORMS if t == target)
+            built = [b for t, b in _PLATFORMS if t == target]
             raise ValueError(
                 f"no {target} platform known for board {board!r}: give --platform; "
-                f"known: {known}"
+                f"{known(board, built)}"
             )
         self.target, self.stem, self.platform = target, stem, found
         self.benchmark, _, self.kind = stem.rpartition("_")

@@ -122,12 +122,14 @@ long sysconf(int name) {
     not Path(sys.prefix, "lib", "libintelocl.so").is_file(),
     reason="Intel's runtime for CPUs is not here: pip install hpccfpga[intel]",
 )
-def test_intels_runtime_for_cpus(mpirun, tmp_path, monkeypatch):
+def test_intels_runtime_for_cpus(mpirun, tmp_path):
     """On four CPUs, which need not be there, one pair runs and two are refused."""
     four = tmp_path / "four.so"
     cc = ["cc", "-shared", "-fPIC", "-xc", "-", "-ldl", "-o", four]
+    libraries = filter(None, [os.environ.get("LD_LIBRARY_PATH")])
     subprocess.run(cc, input=FOUR_CPUS, text=True, check=True)
-    monkeypatch.setattr(emulation, "SYSTEM_VENDORS", tmp_path)  # there is no other
+    runtime = Path(sys.prefix, "lib", "libintelocl.so")
+    (tmp_path / "intel.icd").write_text(f"{runtime}\n")  # there is no other
     answer = mpirun(
         2,
         "for these, pairs in ((comm, 2), (comm, 1), (MPI.COMM_SELF, 1)):\n"
@@ -136,9 +138,9 @@ def test_intels_runtime_for_cpus(mpirun, tmp_path, monkeypatch):
         "                    loop_lower=4, replications=pairs, deadline=9)\n"
         "    except NotImplementedError as error: say(error)\n"
         "    else: say(r.verified, r.ranks)",
-        LD_PRELOAD=str(four),
-        OCL_ICD_VENDORS=str(emulation.vendors()),
-        OPENCL_VENDOR_PATH=str(emulation.vendors()),
+        LD_PRELOAD=four.name,  # a path with a space would be two
+        LD_LIBRARY_PATH=":".join([str(tmp_path), *libraries]),
+        **dict.fromkeys(emulation.VENDORS, str(tmp_path)),
     )
     assert answer.returncode == 0, answer.stderr
     lines = sorted(answer.stdout.splitlines())
@@ -215,9 +217,9 @@ def test_a_killed_rank_ends_the_others(mpirun):
     assert [word for word, _ in begun] == ["begun"] * 3, answer.stdout
     assert 2 <= end - min(float(moment) for _, moment in begun) < 25
     assert answer.returncode == 128 + 9
-    lines = [line for line in answer.stderr.splitlines() if "rank 1 " in line]
-    assert len(lines) == 1, answer.stderr
-    assert "exited on signal 9 (Killed)" in lines[0]
+    said = " ".join(answer.stderr.split())  # by mpirun, of which 5.0 breaks its lines
+    assert said.count("rank 1 ") == 1, answer.stderr
+    assert "exited on signal 9 (Killed)" in said
     assert "Traceback" not in answer.stderr
 
 
@@ -241,7 +243,6 @@ def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
     mapped = " ".join(file.read_text() for file in tmp_path.iterdir()).split()
     left = {path for path in map(Path, mapped) if path.exists()}
     assert left
-    assert any("/osc_sm." in path for path in mapped), "killed with its rings alive"
     used = Path(f"/dev/shm/vader_segment.of-test.{os.getpid()}")
     used.write_bytes(bytes(4096))
     try:

@@ -8,6 +8,7 @@ import json
 import time
 
 import pytest
+from conftest import ours
 
 RUN = ["run", "b_eff", "--exchange", "fault", "--sizes", "64,1000", "--reps", "2"]
 LOOP = ["--loop-upper", "4", "--loop-lower", "4"]
@@ -29,45 +30,21 @@ if rank == 0:
 """
 
 
-def outcomes(mpirun, faults, ranks, cases):
-    done = mpirun(ranks, CASES, CASES=json.dumps(cases), **faults)
+def test_wrong_data_gets_no_rate(mpirun, faults):
+    """What becomes of a result; tests/c/harness.c shows which faults are seen."""
+    kinds = ("flip", "swap", "shift")
+    cases = ["none -1 0"] + [f"{kind} 1 {move}" for kind in kinds for move in (0, 3, 9)]
+    done = mpirun(2, CASES, CASES=json.dumps(cases), **faults)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-def test_a_damaged_message_is_caught(mpirun, faults, ranks):
-    cases = [
-        f"{kind} {ranks - 1} {move}"
-        for kind in ("flip", "swap", "shift", "truncate", "stale")
-        for move in (0, 1, 3, 6, 9)
-        # One rank: late in a sample, what was there before is the very block it sent.
-        if not (ranks == 1 and kind in ("truncate", "stale") and move in (6, 9))
-    ]
-    for case, (verified, rates, b_eff, whole) in outcomes(
-        mpirun, faults, ranks, cases
-    ).items():
-        assert verified == [False, True], case
-        assert rates[0] != rates[0], f"{case}: a rate is shown for wrong data"
+    for case, (verified, rates, b_eff, whole) in json.loads(done.stdout).items():
+        wrong = not case.startswith("none")
+        assert verified == [not wrong, True], case
+        assert (rates[0] != rates[0]) is wrong, (
+            f"{case}: a rate is shown for wrong data"
+        )
         assert rates[1] > 0, case
-        assert b_eff != b_eff, case
-        assert whole is False, case
-
-
-@pytest.mark.parametrize("ranks", [3, 4])
-def test_a_wrong_neighbour_is_caught(mpirun, faults, ranks):
-    cases = [f"neighbour 0 {move}" for move in (0, 1, 3, 8)]
-    for case, (verified, *_) in outcomes(mpirun, faults, ranks, cases).items():
-        assert verified == [False, True], case
-
-
-def test_without_a_fault_all_is_well(mpirun, faults):
-    (verified, rates, b_eff, whole), = outcomes(
-        mpirun, faults, 3, ["none -1 0"]
-    ).values()  # fmt: skip
-    assert verified == [True, True]
-    assert min(*rates, b_eff) > 0
-    assert whole is True
+        assert (b_eff != b_eff) is wrong, case
+        assert whole is not wrong, case
 
 
 @pytest.fixture
@@ -114,7 +91,7 @@ def test_all_ranks_have_the_code_of_the_one_that_fails(mpirun, faults):
         "fail 1 5": 3,
         "launch 1 3": 3,
         "flip 1 5": 1,
-        "no -1 0": 0,
+        "none -1 0": 0,
     }
     done = mpirun(
         3,
@@ -131,10 +108,10 @@ def test_all_ranks_have_the_code_of_the_one_that_fails(mpirun, faults):
 
 
 def test_a_rank_that_hangs_ends_the_others_by_the_deadline(run):
-    done, result, seconds = run("hang 1 5", 2)
+    done, result, seconds = run("hang 1 5", 5)
     assert done.returncode == 3, done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert "2 s" in done.stderr
+    assert len(ours(done.stderr).splitlines()) == 1, done.stderr
+    assert "5 s" in done.stderr
     assert result["verified"] is False
     assert seconds < 30
 

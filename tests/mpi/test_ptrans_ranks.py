@@ -144,11 +144,9 @@ if rank == 0:
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_damaged_message_is_caught(mpirun, faults, ranks):
-    """One element, blocks shifted or swapped, and blocks of the sample before."""
+    """One element, blocks shifted or swapped."""
     cases = [
-        f"{kind} 1 {move}"
-        for kind in ("flip", "swap", "shift", "truncate", "stale")
-        for move in (0, 1, 2)
+        f"{kind} 1 {move}" for kind in ("flip", "swap", "shift") for move in (0, 1, 2)
     ]
     done = mpirun(ranks, CASES, CASES=json.dumps(cases), timeout=200, **faults)
     assert done.returncode == 0, done.stderr

@@ -235,14 +235,14 @@ def test_bad_sizes_are_refused(size):
 
 @pytest.mark.parametrize("value", [0, -1, "fast", float("nan"), float("inf"), None])
 def test_bad_inputs_are_refused(value):
-    with pytest.raises(ValueError, match=r"clock is .*, not a positive number"):
+    with pytest.raises(ValueError, match=r"clock: .* is not a positive number"):
         model("b_eff", exchange="channel", board="520n", clock=value)
 
 
 def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="no message sizes"):
         model("b_eff", exchange="channel", board="520n", sizes=[])
-    with pytest.raises(ValueError, match="ranks is 0"):
+    with pytest.raises(ValueError, match="ranks: 0 is not"):
         model("b_eff", exchange="channel", board="520n", ranks=0)
 
 

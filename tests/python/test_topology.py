@@ -55,8 +55,8 @@ def test_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "no JSON with links"),
-        ("{", "no JSON"),
+        ("[]", "no JSON object with links"),
+        ("{", "not JSON"),
         ('{"links": 3}', "no list of texts"),
     ],
 )

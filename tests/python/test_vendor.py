@@ -162,7 +162,7 @@ def test_xilinx_links_each_replication_to_its_bank(
     placed, told = spots(command, tmp_path, "ptrans", *words)
     assert told == banks
     fill = {f"ptrans_fill.{name}:{kind}[0:1]" for name in ("a", "b", "places")}
-    check = {f"ptrans_check.{name}:{kind}[0:1]" for name in ("c", "places", "worst")}
+    check = {f"ptrans_check.{name}:{kind}[0:1]" for name in ("c", "places", "findings")}
     add = {
         f"ptrans_add_{r + 1}.{name}:{kind}[{r}]"
         for name in ("a", "b", "c", "sources")

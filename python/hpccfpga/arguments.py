@@ -1,0 +1,109 @@
+"""What callers give: refused in one line with the value and, of names, the choices."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from hpccfpga.text import brief, printable
+
+MOST = 2**31 - 1
+"""Largest number of ranks, ports and the like."""
+
+
+def count(name: str, value: Any) -> int:
+    """Whole number from 1 up.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    try:
+        found = 0 if isinstance(value, bool | str) else int(value)
+        fits = 1 <= found <= MOST and bool(found == value)
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        raise ValueError(f"{name}: {brief(value)} is not a number from 1 up")
+    return found
+
+
+def number(name: str, value: Any, none: bool = False) -> float:
+    """Positive number, 0 only if `none`.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not (found >= 0 if none else found > 0) or math.isinf(found):
+        raise ValueError(f"{name}: {brief(value)} is not a positive number")
+    return found
+
+
+def entries(name: str, values: Iterable[Any]) -> list[Any]:
+    """List of what was given.
+
+    Raises
+    ------
+    TypeError
+        It holds nothing one after the other.
+    """
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"{name}: {brief(values)} is no list of numbers") from None
+
+
+def known(wanted: Any, names: Iterable[str]) -> str:
+    """Say which names there are, and which of them was meant, if one is near."""
+    from hpccfpga import _core
+
+    return _core.known(printable(str(wanted)), names or ["none"])
+
+
+def word(name: str, value: Any, names: Iterable[str] = ()) -> str:
+    """Text that names something; whether it is among `names` is for others to say.
+
+    Raises
+    ------
+    TypeError
+        It is no text.
+    ValueError
+        It has letters that no name has.
+    """
+    names = list(names)
+    choices = f"; {known('', names)}" if names else ""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: {brief(value)} is no text{choices}")
+    if not value.isprintable():
+        raise ValueError(f"{name}: {brief(value)} is no name{choices}")
+    return value
+
+
+def path(name: str, value: Any) -> str:
+    """Text of a path.
+
+    Raises
+    ------
+    TypeError
+        It is no path.
+    ValueError
+        No file can be called like that.
+    """
+    try:
+        found = os.fspath(value)
+    except TypeError:
+        raise TypeError(f"{name}: {brief(value)} is no path") from None
+    if not isinstance(found, str):
+        raise TypeError(f"{name}: {brief(value)} is no path of text")
+    if "\0" in found:
+        raise ValueError(f"{name}: {brief(value)} is no path: it has a null character")
+    return found

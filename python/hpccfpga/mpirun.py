@@ -1,0 +1,77 @@
+"""The words and settings of Open MPI, PRRTE and MPICH."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+from hpccfpga import _core
+
+# Of the process manager, not of a user: a second mpirun must not inherit them.
+_PRIVATE = re.compile(
+    r"PMI_|PMIX_|OMPI_COMM_WORLD_|OMPI_(UNIVERSE_SIZE|FIRST_RANKS|ARGV|COMMAND|"
+    r"APP_CTX_NUM_PROCS|NUM_APP_CTX|FILE_LOCATION)|OMPI_MCA_(orte|ess|pmix)_|HYDI?_"
+)
+TAG = re.compile(
+    r"\[(?:[^\[\]]*[,@])?(?P<rank>\d+)\]<std(?:out|err)>: ?"  # Open MPI: [1,0]<stdout>:
+    r"|^\[(?P<rank_>\d+)\] ?"  # MPICH: [0]
+)
+KILLED = re.compile(
+    r"process rank (?P<rank>\d+) with PID \d+ on node (?P<node>\S+) exited on signal "
+    r"(?P<signal>\d+)"
+    r"|RANK (?P<rank_>\d+) PID \d+ RUNNING AT (?P<node_>\S+)\s.*?"
+    r"KILLED BY SIGNAL: (?P<signal_>\d+)"
+    r"|EXIT STRING: [^(]*\(signal (?P<signal__>\d+)\)"
+)
+# Open MPI's, of one rank: [node:12] word; since 5.0 [node][[9,1],0][file:12:func] word
+NOISE = re.compile(r"\[[\w.-]+(:\d+\] |\]\[\[\d+,\d+\],\d+\])|\*\*\* ")
+
+
+def surroundings() -> dict[str, str]:
+    """Environment for an mpirun whose ranks are all on this machine."""
+    found = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+    if not any(re.fullmatch(r"OMPI_MCA_btl(_tcp_.*)?", name) for name in found):
+        # Ranks of one machine need no other, and Open MPI 5 tells each of them, on
+        # standard error, which of the others it cannot use.
+        found["OMPI_MCA_btl_tcp_if_include"] = "lo"
+    return found
+
+
+def find_mpirun() -> tuple[str, str]:
+    """Path of mpirun, and what it says about its version.
+
+    Raises
+    ------
+    Error
+        There is none, or it does not start.
+    """
+    path = shutil.which("mpirun") or shutil.which("mpiexec")
+    if path is None:
+        raise _core.Error(
+            "mpirun not found: install an MPI, for example apt install openmpi-bin"
+        )
+    try:
+        said = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _core.Error(f"{path} does not start: {error}") from None
+    if said.returncode < 0:
+        raise _core.Error(f"{path} --version was killed by signal {-said.returncode}")
+    return path, (said.stdout or said.stderr).strip()
+
+
+def command() -> list[str]:
+    """Path of mpirun with its options, which differ between MPI libraries."""
+    path, version = find_mpirun()
+    if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
+        return [path, "-prepend-rank"]
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    if not re.search(r"\) [1-4]\.", version):
+        options = ["--map-by", ":OVERSUBSCRIBE", "--output", "tag"]
+    else:
+        options = ["--oversubscribe", "--tag-output"]
+    # Bound to one core, a CPU device would have one core for all its threads.
+    return [path, *root, *options, "--bind-to", "none"]

@@ -1,0 +1,102 @@
+"""Results as NPZ files; what is unpacked of one is what its header declares."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from hpccfpga import formats
+
+HEADER = "header.json"
+"""Name of the entry that is no column."""
+
+LARGEST = 2**30
+"""Most that a file may unpack to [B]: a small file can declare any size."""
+
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def write(
+    file: IO[bytes], document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Write a document without values, and the columns that it declares.
+
+    Raises
+    ------
+    ValueError
+        A column has the name of the header.
+    """
+    if HEADER in arrays:
+        raise ValueError(f"no column of an NPZ file can be called {HEADER!r}")
+    header = np.array(json.dumps(document, allow_nan=False))
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, values in {HEADER: header, **arrays}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                npy.write_array(entry, values, allow_pickle=False)
+
+
+def read(file: IO[bytes]) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return what `write` wrote: the document and its arrays.
+
+    Raises
+    ------
+    ValueError
+        No such file, or its entries are not what its header declares.
+    """
+    with _undamaged():
+        archive = zipfile.ZipFile(file)
+        entries = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
+    total = sum(info.file_size for info in entries.values())
+    if total > LARGEST:
+        raise ValueError(f"unpacks to {total} B, more than {LARGEST} B")
+    with _undamaged():
+        header = _array(archive, entries[HEADER], "str", ())
+    document = formats.parse(header.item())
+    columns = document.get("columns") if isinstance(document, dict) else None
+    arrays = {}
+    for name, entry in columns.items() if isinstance(columns, dict) else ():
+        dtype, shape = formats.declared_column(name, entry)
+        if name in entries:
+            with _undamaged():
+                arrays[name] = _array(archive, entries[name], dtype, shape)
+    return document, arrays
+
+
+@contextmanager
+def _undamaged() -> Iterator[None]:
+    """Tell in one way what zipfile, zlib, tokenize and NumPy each tell in their own."""
+    try:
+        yield
+    except (_Undeclared, MemoryError):
+        raise
+    except Exception:
+        raise ValueError("not an NPZ file of a result") from None
+
+
+class _Undeclared(ValueError):
+    """An entry that is not what the header declares."""
+
+
+def _array(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: str, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Array of an entry, unpacked only if it has this type and shape."""
+    with archive.open(info) as entry:
+        found, _, kind = _HEADERS[npy.read_magic(entry)](entry)
+        name = "str" if kind.kind == "U" else kind.name
+        if (found, name) != (shape, dtype):
+            raise _Undeclared(
+                f"column {info.filename.removesuffix('.npy')!r} is of {name} "
+                f"{[*found]}, declared {dtype} {[*shape]}"
+            )
+        if entry.tell() + math.prod(shape) * kind.itemsize != info.file_size:
+            raise EOFError
+    with archive.open(info) as entry:
+        return npy.read_array(entry, allow_pickle=False)

@@ -1,0 +1,43 @@
+"""Text from elsewhere that is safe to show: no character in it steers a terminal."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+brief = reprlib.repr
+"""Text of a value in an error: short, whatever it is."""
+
+DEEPEST = 64
+"""Lists and dicts within each other that a document may have."""
+
+
+def printable(text: str) -> str:
+    r"""Text with all that is not printed written out, as "\x1b" for an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+def printable_in(value: Any, deepest: int = DEEPEST) -> Any:
+    """Copy of a value in terms of JSON, with every text in it made printable.
+
+    Raises
+    ------
+    ValueError
+        Lists and dicts lie within each other more than `deepest` deep.
+    """
+    if isinstance(value, str):
+        return printable(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if deepest == 0:
+        raise ValueError(f"lists and objects within each other, over {DEEPEST} deep")
+    if isinstance(value, dict):
+        return {
+            printable_in(key, deepest - 1): printable_in(entry, deepest - 1)
+            for key, entry in value.items()
+        }
+    return [printable_in(entry, deepest - 1) for entry in value]
