@@ -1,9 +1,9 @@
 /* host_ring.c - the least a ring of MPI_Sendrecv costs: the yardstick of `host`.
  *
- * mpirun -n RANKS host_ring SAMPLES SIZE:STEPS...
+ * mpirun -n RANKS host_ring SLIDE SAMPLES SIZE:STEPS...
  * In odd steps every rank sends SIZE bytes to its right, in even steps to its left
- * neighbour; what came is sent next. One JSON line per size; samples in seconds per
- * step, each the maximum over the ranks.
+ * neighbour; what came is sent next, SLIDE bytes further on. One JSON line per size; samples in
+ * seconds per step, each the maximum over the ranks.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,12 +25,13 @@ static void *must(void *memory) {
     return memory;
 }
 
-static void ring(unsigned char *const block[3], int bytes, long steps, int left,
-                 int right) {
+static void ring(unsigned char *const chain[2], int bytes, size_t slide, long steps,
+                 int left, int right) {
     for (long i = 0; i < steps; i++) {
         int to = i % 2 ? left : right, from = i % 2 ? right : left;
-        MPI_Sendrecv(block[i % 3], bytes, MPI_BYTE, to, 0, block[(i + 1) % 3], bytes,
-                     MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        size_t at = slide * (size_t)(i + 1);
+        MPI_Sendrecv(chain[i % 2] + at, bytes, MPI_BYTE, to, 0, chain[(i + 1) % 2] + at,
+                     bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
@@ -41,23 +42,25 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
 
-    long samples = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
-    for (int arg = 2; arg < argc; arg++) {
+    size_t slide = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+    long samples = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    for (int arg = 3; arg < argc; arg++) {
         char *colon;
         size_t bytes = strtoul(argv[arg], &colon, 10);
         long steps = *colon == ':' ? strtol(colon + 1, NULL, 10) : 1;
-        unsigned char *block[3];
-        for (int i = 0; i < 3; i++) {
-            block[i] = must(aligned_alloc(4096, (bytes + 4095) / 4096 * 4096));
-            memset(block[i], rank, bytes);
+        size_t room = (bytes + slide * (size_t)steps + 4095) / 4096 * 4096;
+        unsigned char *chain[2];
+        for (int i = 0; i < 2; i++) {
+            chain[i] = must(aligned_alloc(4096, room));
+            memset(chain[i], rank, room);
         }
-        ring(block, (int)bytes, steps, left, right); /* warm-up */
+        ring(chain, (int)bytes, slide, steps, left, right); /* warm-up */
         if (rank == 0)
             printf("{\"size\": %zu, \"loop\": %ld, \"samples\": [", bytes, steps);
         for (long sample = 0; sample < samples; sample++) {
             MPI_Barrier(MPI_COMM_WORLD);
             double start = now();
-            ring(block, (int)bytes, steps, left, right);
+            ring(chain, (int)bytes, slide, steps, left, right);
             double mine = (now() - start) / (double)steps, slowest;
             MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
             if (rank == 0)
@@ -65,8 +68,8 @@ int main(int argc, char **argv) {
         }
         if (rank == 0)
             printf("]}\n");
-        for (int i = 0; i < 3; i++)
-            free(block[i]);
+        for (int i = 0; i < 2; i++)
+            free(chain[i]);
     }
     MPI_Finalize();
     return 0;

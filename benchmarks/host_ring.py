@@ -1,6 +1,6 @@
 """The loop of host_ring.c in pure mpi4py: the other yardstick of `host`.
 
-``mpirun -n RANKS python host_ring.py SAMPLES SIZE:STEPS...`` prints the same lines.
+``mpirun -n RANKS python host_ring.py SLIDE SAMPLES SIZE:STEPS...``, same lines.
 """
 
 import json
@@ -12,27 +12,37 @@ from mpi4py import MPI
 
 
 def ring(
-    comm: MPI.Comm, blocks: list[np.ndarray], steps: int, left: int, right: int
+    comm: MPI.Comm,
+    chains: list[np.ndarray],
+    size: int,
+    slide: int,
+    steps: int,
+    left: int,
+    right: int,
 ) -> None:
-    """Send to the right, then to the left, each time what came before."""
+    """Send to the right, then to the left, each time what came before, further on."""
     for i in range(steps):
         to, source = (left, right) if i % 2 else (right, left)
-        comm.Sendrecv(blocks[i % 3], to, 0, blocks[(i + 1) % 3], source, 0)
+        window = slice(slide * (i + 1), slide * (i + 1) + size)
+        comm.Sendrecv(
+            chains[i % 2][window], to, 0, chains[(i + 1) % 2][window], source, 0
+        )
 
 
 def main() -> None:
     """Measure every size named on the command line."""
     comm = MPI.COMM_WORLD
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
-    samples = int(sys.argv[1])
-    for size, steps in (map(int, arg.split(":")) for arg in sys.argv[2:]):
-        blocks = [np.full(size, comm.rank, np.uint8) for _ in range(3)]
-        ring(comm, blocks, steps, left, right)  # warm-up
+    slide, samples = map(int, sys.argv[1:3])
+    for size, steps in (map(int, arg.split(":")) for arg in sys.argv[3:]):
+        room = size + slide * steps
+        chains = [np.full(room, comm.rank, np.uint8) for _ in range(2)]
+        ring(comm, chains, size, slide, steps, left, right)  # warm-up
         seconds = []
         for _ in range(samples):
             comm.Barrier()
             start = perf_counter()
-            ring(comm, blocks, steps, left, right)
+            ring(comm, chains, size, slide, steps, left, right)
             mine = (perf_counter() - start) / steps
             seconds.append(comm.allreduce(mine, MPI.MAX))
         if comm.rank == 0:

@@ -1,11 +1,11 @@
 /* pcie_ring.c - the least a ring between OpenCL devices costs: the yardstick of `pcie`.
  *
- * mpirun -n RANKS pcie_ring DEVICE SAMPLES SIZE:STEPS...
+ * mpirun -n RANKS pcie_ring DEVICE SLIDE SAMPLES SIZE:STEPS...
  * DEVICE is part of a platform's or a device's name, "" for any; the ranks of a node
  * take turns. In odd steps every rank sends SIZE bytes of device memory to its right,
  * in even steps to its left neighbour: read, exchange, write, one after the other. What
- * came is sent next. One JSON line per size; samples in seconds per step, each the
- * maximum over the ranks.
+ * came is sent next, SLIDE bytes further on. One JSON line per size; samples in seconds per
+ * step, each the maximum over the ranks.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -55,17 +55,18 @@ static cl_device_id choose(const char *part) {
     return found[(cl_uint)local_rank % n_found];
 }
 
-static void ring(cl_command_queue queue, cl_mem const block[3],
-                 unsigned char *const host[2], size_t bytes, long steps, int left,
-                 int right) {
+static void ring(cl_command_queue queue, cl_mem const chain[2],
+                 unsigned char *const host[2], size_t bytes, size_t slide, long steps,
+                 int left, int right) {
     for (long i = 0; i < steps; i++) {
         int to = i % 2 ? left : right, from = i % 2 ? right : left;
-        cl_int good = clEnqueueReadBuffer(queue, block[i % 3], CL_TRUE, 0, bytes,
+        size_t at = slide * (size_t)(i + 1);
+        cl_int good = clEnqueueReadBuffer(queue, chain[i % 2], CL_TRUE, at, bytes,
                                           host[0], 0, NULL, NULL);
         check(good == CL_SUCCESS, "read");
         MPI_Sendrecv(host[0], (int)bytes, MPI_BYTE, to, 0, host[1], (int)bytes,
                      MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        good = clEnqueueWriteBuffer(queue, block[(i + 1) % 3], CL_TRUE, 0, bytes,
+        good = clEnqueueWriteBuffer(queue, chain[(i + 1) % 2], CL_TRUE, at, bytes,
                                     host[1], 0, NULL, NULL);
         check(good == CL_SUCCESS, "write");
     }
@@ -85,32 +86,32 @@ int main(int argc, char **argv) {
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &good);
     check(good == CL_SUCCESS, "queue");
 
-    long samples = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
-    for (int arg = 3; arg < argc; arg++) {
+    size_t slide = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    long samples = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
+    for (int arg = 4; arg < argc; arg++) {
         char *colon;
         size_t bytes = strtoul(argv[arg], &colon, 10);
         long steps = *colon == ':' ? strtol(colon + 1, NULL, 10) : 1;
-        cl_mem block[3];
+        size_t room = bytes + slide * (size_t)steps;
+        cl_mem chain[2];
         unsigned char *host[2];
         for (int i = 0; i < 2; i++) {
-            host[i] = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+            host[i] = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
             check(host[i] != NULL, "host memory");
-            memset(host[i], rank, bytes);
-        }
-        for (int i = 0; i < 3; i++) {
-            block[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &good);
+            memset(host[i], rank, room);
+            chain[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, room, NULL, &good);
             check(good == CL_SUCCESS, "device memory");
-            good = clEnqueueWriteBuffer(queue, block[i], CL_TRUE, 0, bytes, host[0], 0,
+            good = clEnqueueWriteBuffer(queue, chain[i], CL_TRUE, 0, room, host[i], 0,
                                         NULL, NULL);
             check(good == CL_SUCCESS, "write");
         }
-        ring(queue, block, host, bytes, steps, left, right); /* warm-up */
+        ring(queue, chain, host, bytes, slide, steps, left, right); /* warm-up */
         if (rank == 0)
             printf("{\"size\": %zu, \"loop\": %ld, \"samples\": [", bytes, steps);
         for (long sample = 0; sample < samples; sample++) {
             MPI_Barrier(MPI_COMM_WORLD);
             double start = now();
-            ring(queue, block, host, bytes, steps, left, right);
+            ring(queue, chain, host, bytes, slide, steps, left, right);
             double mine = (now() - start) / (double)steps, slowest;
             MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
             if (rank == 0)
@@ -118,10 +119,10 @@ int main(int argc, char **argv) {
         }
         if (rank == 0)
             printf("]}\n");
-        for (int i = 0; i < 3; i++)
-            clReleaseMemObject(block[i]);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+            clReleaseMemObject(chain[i]);
             free(host[i]);
+        }
     }
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

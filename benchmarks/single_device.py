@@ -6,7 +6,8 @@ interleaved rounds on the same number of threads, and compares the medians. Rows
 takes, at the point where that is dearest. Rows of `published` compare the pipelines
 with the published suite's kernels, given a checkout of it (--published); its FFT is not
 among them, because it needs Intel's channels, which PoCL does not have. Ends with 1
-when a target is missed. A row without a target is recorded only.
+when a target is missed. A row without a target is recorded only. Each row ends with the
+device, in whose name PoCL says for which CPU it compiles.
 """
 
 import argparse
@@ -233,7 +234,13 @@ def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, b
     met = row.target is None or ratio >= row.target
     target = "recorded" if row.target is None else f"{row.target:.2f}"
     figures = f"{threads:>8}{mine:>12.4g}{other:>12.4g} {unit:<8}{ratio:>7.3f}"
-    return f"{row.name:<24}{figures}{target:>10}{'' if met else '  missed'}", met
+    return line(row.name, figures, target, met, result), met
+
+
+def line(name: str, figures: str, target: str, met: bool, result: dict) -> str:
+    """Line of the table, which ends with the device of a result."""
+    verdict = "" if met else "missed"
+    return f"{name:<24}{figures}{target:>10}  {verdict:<8}{result['device']}"
 
 
 def check(
@@ -246,7 +253,8 @@ def check(
     pairs = []
     for _ in range(options.rounds):
         output(command)
-        columns = json.loads(path.read_text())["columns"]
+        result = json.loads(path.read_text())
+        columns = result["columns"]
         names = [n for n in ("read_time", "verify_time") if n in columns]
         costs = zip(*(columns[name]["values"] for name in names), strict=True)
         steps = zip(columns["time"]["values"], columns["inner"]["values"], strict=True)
@@ -255,8 +263,7 @@ def check(
     sample, cost = sorted(pairs, key=lambda pair: pair[0] / pair[1])[len(pairs) // 2]
     threads, met = len(os.sched_getaffinity(0)), sample > cost
     figures = f"{threads:>8}{sample:>12.4g}{cost:>12.4g} {'s':<8}{sample / cost:>7.3f}"
-    name = f"{benchmark} verification"
-    return f"{name:<24}{figures}{1:>10.2f}{'' if met else '  missed'}", met
+    return line(f"{benchmark} verification", figures, "1.00", met, result), met
 
 
 def main() -> int:
@@ -275,13 +282,13 @@ def main() -> int:
     met = []
     with tempfile.TemporaryDirectory() as folder:
         for row in rows:
-            line, good = measure(row, options, Path(folder))
-            print(line, flush=True)
+            text, good = measure(row, options, Path(folder))
+            print(text, flush=True)
             met.append(good)
         for benchmark in CHECKED:
             if all(word in f"{benchmark} verification" for word in options.rows):
-                line, good = check(benchmark, options, Path(folder))
-                print(line, flush=True)
+                text, good = check(benchmark, options, Path(folder))
+                print(text, flush=True)
                 met.append(good)
     return 0 if all(met) else 1
 

@@ -1,0 +1,228 @@
+"""Kill a rank, mpirun or the launcher at random, and see that all ends in order.
+
+Each time a run that would go on for hours is started on several ranks, by `--ranks` or
+under an mpirun of its own; one of its processes gets a signal. Then everything must
+end within the deadline and 5 s with one line, leave no process and no file, and the
+next run must work. A process that is stopped (SIGSTOP) stays so, but for the launcher,
+which nobody else could end: it goes on after a second and is asked to end. Ends with 1
+on a miss. Where the machine is busy, the time counts from when a short run would be at
+its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import hpccfpga
+from hpccfpga.launch import SHARED_MEMORY, marked, new_mark
+from hpccfpga.mpirun import command
+
+SIGNALS = [signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGTERM]
+COMMAND = [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--quiet"]
+ENDLESS = ["--sizes=1,4096", "--reps=1000000", "--loop-upper=64", "--loop-lower=64"]
+SHORT = ["--sizes=1", "--reps=1", "--ranks=2"]
+STARTING = 20.0  # longest wait for the process that is to be killed [s]
+MPIRUN = 2.0  # time that an mpirun of its own gives the other ranks to end [s]
+SETTLING = 3.0  # time for the last process to vanish after the end [s]
+
+
+class Kill(NamedTuple):
+    """One experiment."""
+
+    own: bool  # under an mpirun of its own
+    exchange: str
+    ranks: int
+    target: str  # "launcher", "mpirun" or a rank
+    signal: signal.Signals
+    delay: float  # since the start [s]
+
+    def __str__(self) -> str:
+        """Columns of the table."""
+        way = "mpirun" if self.own else "--ranks"
+        name = self.signal.name.removeprefix("SIG")
+        return (
+            f"{way:8}{self.exchange:9}{self.ranks}  {self.target:9}{name:5}"
+            f"{self.delay:5.2f}"
+        )
+
+
+def kills(count: int, seed: int, exchanges: list[str]) -> Iterator[Kill]:
+    """Draw kills; every scheme and signal comes equally often."""
+    draw = random.Random(seed)
+    for number in range(count):
+        own = draw.random() < 0.2
+        ranks = draw.choice([2, 2, 3])
+        rank = str(draw.randrange(ranks))
+        target = rank if own else draw.choice([rank, rank, "mpirun", "launcher"])
+        yield Kill(
+            own,
+            exchanges[number % len(exchanges)],
+            ranks,
+            target,
+            SIGNALS[number // len(exchanges) % len(SIGNALS)],
+            draw.uniform(0, 3),
+        )
+
+
+def words_of(kill: Kill, deadline: float) -> list[str]:
+    """Command line of a run."""
+    run = [*COMMAND, *ENDLESS, f"--exchange={kill.exchange}", f"--deadline={deadline}"]
+    if kill.own:
+        return [*command(), "-n", str(kill.ranks), *run]
+    return [*run, f"--ranks={kill.ranks}"]
+
+
+def target_of(kill: Kill, mark: str, launcher: int) -> int | None:
+    """Find the process that is to be killed."""
+    if kill.target == "launcher":
+        return launcher
+    for pid in marked(mark):
+        with suppress(OSError):
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
+            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            rank = f"OMPI_COMM_WORLD_RANK={kill.target}".encode()
+            if kill.target == "mpirun" and name in ("mpirun", "orterun", "prterun"):
+                return pid
+            if rank in environment:
+                return pid
+    return None
+
+
+def gone(mark: str) -> list[str]:
+    """Wait for all processes to vanish; names of those that do not."""
+    end = time.monotonic() + SETTLING
+    while (left := list(marked(mark))) and time.monotonic() < end:
+        time.sleep(0.02)
+    names = []
+    for pid in left:
+        with suppress(OSError):
+            names.append(Path(f"/proc/{pid}/comm").read_text().strip())
+            os.kill(pid, signal.SIGKILL)
+    return names
+
+
+def files(folder: Path, launcher: int) -> list[str]:
+    """List what is left in the folder for temporary files, and in shared memory."""
+    left = list(map(str, folder.glob("*")))
+    return left + list(map(str, SHARED_MEMORY.glob(f"hpccfpga-{launcher}-*")))
+
+
+def told(kill: Kill, code: int, err: str) -> str:
+    """Say what is wrong with what a run said, or nothing."""
+    lines = [line for line in err.splitlines() if "hpccfpga: " in line]
+    if kill.target == "launcher" and code < 0:
+        return f"it said {err!r}" if err else ""  # it had no time to say anything
+    if code == 0:
+        return "its code is 0"
+    if kill.own:  # mpirun has words of its own, and wakes a rank that is stopped
+        return "" if lines or re.search("aborted|exited", err) else f"it said {err!r}"
+    whole = len(lines) == 1 and err == f"{lines[0]}\n"
+    return "" if whole else f"it said {err!r}"
+
+
+def take(
+    kill: Kill, deadline: float, short: float, folder: Path
+) -> tuple[str, float, str]:
+    """Run and kill; what is wrong, seconds from the kill to the end, and the line."""
+    mark = new_mark()
+    memory = folder / "memory"
+    memory.mkdir()
+    own = {"TMPDIR": str(folder), mark: ""}
+    if kill.own:
+        own["OMPI_MCA_btl_vader_backing_directory"] = str(memory)
+    start = time.monotonic()
+    with open(folder / "errors", "w+") as errors:
+        process = subprocess.Popen(
+            words_of(kill, deadline),
+            env=os.environ | own,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            process_group=0,
+        )
+        time.sleep(kill.delay)
+        while (pid := target_of(kill, mark, process.pid)) is None:
+            if process.poll() is not None or time.monotonic() > start + STARTING:
+                break
+            time.sleep(0.01)
+        if pid is not None:
+            os.kill(pid, kill.signal)
+        if kill.target == "launcher" and kill.signal == signal.SIGSTOP:
+            time.sleep(1)
+            os.kill(pid or 0, signal.SIGCONT)
+            os.kill(pid or 0, signal.SIGTERM)
+        killed = time.monotonic()
+        wrong = [] if pid is not None else ["there was nothing to kill"]
+        try:
+            starting = max(0, start + short - killed)
+            code = process.wait(starting + deadline + 5 + kill.own * MPIRUN)
+        except subprocess.TimeoutExpired:
+            wrong.append("it did not end")
+            process.kill()
+            code = process.wait()
+        seconds = time.monotonic() - killed
+        if left := gone(mark):
+            wrong.append(f"left running: {', '.join(left)}")
+        errors.seek(0)
+        said = errors.read()
+    wrong += filter(None, [told(kill, code, said)] if not wrong else [])
+    (folder / "errors").unlink()
+    if not list(memory.iterdir()):
+        memory.rmdir()
+    if left := files(folder, process.pid):
+        wrong.append(f"left behind: {', '.join(left)}")
+    ours = [line for line in said.splitlines() if "hpccfpga: " in line]
+    return "; ".join(wrong), seconds, ours[-1] if ours else ""
+
+
+def works() -> tuple[str, float]:
+    """Run without a kill; what is wrong, or nothing, and the seconds that it takes."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [*COMMAND, *SHORT], capture_output=True, text=True, timeout=60, check=False
+    )
+    wrong = f"the next run fails: {done.stderr!r}" if done.returncode else ""
+    return wrong, time.monotonic() - start
+
+
+def main() -> int:
+    """Kill, print a table; 0 if all ended in order."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--deadline", type=float, default=3.0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first kill")
+    parser.add_argument("--each", type=int, default=5, help="kills between good runs")
+    options = parser.parse_args()
+
+    exchanges = [name for name in hpccfpga.exchanges() if name != "fault"]
+    drawn = list(kills(options.first + options.kills, options.seed, exchanges))
+    misses = 0
+    _, short = works()
+    print("  n  start   exchange ranks target signal at [s]  end [s]  line")
+    for number, kill in list(enumerate(drawn))[options.first :]:
+        with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+            wrong, seconds, line = take(kill, options.deadline, short, Path(folder))
+        if not wrong and (number + 1) % options.each == 0:
+            wrong, short = works()
+        misses += bool(wrong)
+        verdict = f"MISS: {wrong}" if wrong else line
+        print(f"{number:3}  {kill}  {seconds:7.2f}  {verdict}", flush=True)
+    print(f"{options.kills} kills, seed {options.seed}: {misses} misses")
+    return 1 if misses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
