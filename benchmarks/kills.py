@@ -207,7 +207,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=5, help="kills between good runs")
     options = parser.parse_args()
 
-    exchanges = [name for name in hpccfpga.exchanges() if name != "fault"]
+    exchanges = [name for name in hpccfpga.exchanges().names if name != "fault"]
     drawn = list(kills(options.first + options.kills, options.seed, exchanges))
     misses = 0
     _, short = works()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hpccfpga.models import model
     from hpccfpga.plot import plot
     from hpccfpga.published import published, published_list
+    from hpccfpga.records import Records
     from hpccfpga.result import Column, Quantity, Result
     from hpccfpga.scaling import scaling
     from hpccfpga.session import (
@@ -42,6 +43,7 @@ __all__ = [
     "Error",
     "Link",
     "Quantity",
+    "Records",
     "Result",
     "Session",
     "Suite",
@@ -77,6 +79,7 @@ _HOME = {
     "models": ("model",),
     "plot": ("plot",),
     "published": ("published", "published_list"),
+    "records": ("Records",),
     "result": ("Column", "Quantity", "Result"),
     "scaling": ("scaling",),
     "session": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 from collections.abc import Iterable
@@ -107,3 +108,19 @@ def path(name: str, value: Any) -> str:
     if "\0" in found:
         raise ValueError(f"{name}: {brief(value)} is no path: it has a null character")
     return found
+
+
+def need(package: str) -> Any:
+    """Import an optional package.
+
+    Raises
+    ------
+    ImportError
+        It is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise ImportError(
+            f"to_{package} needs {package}: pip install 'hpccfpga[data]'"
+        ) from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hpccfpga.arguments import known, word
+from hpccfpga.records import Records
 from hpccfpga.tables import human
 
 _FOLDER = Path(__file__).parent / "boards"
@@ -124,9 +125,21 @@ def _text(value: Any, unit: str | None) -> str:
     return human(value, unit)
 
 
-def boards() -> list[tuple[str, str]]:
-    """Name and summary of every known board."""
-    return [(board.key, f"{board.name}: {board.summary}") for board in _all()]
+def boards() -> Records:
+    """Every known board.
+
+    Returns
+    -------
+    Records
+        With `name`, which `board` takes, the `full_name` and a `summary`.
+    """
+    return Records(
+        "board",
+        (
+            {"name": board.key, "full_name": board.name, "summary": board.summary}
+            for board in _all()
+        ),
+    )
 
 
 def board(name: str) -> Board:

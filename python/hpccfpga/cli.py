@@ -7,6 +7,7 @@ Exit codes, the same on every rank: 0 all data verified, 1 some did not, 2 bad i
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ import hpccfpga
 from hpccfpga import ranks
 from hpccfpga.errors import debugging, line
 from hpccfpga.options import Options, given, numbers, option, parse
+from hpccfpga.parameters import parameters
+from hpccfpga.records import Records
 
 if TYPE_CHECKING:
     from hpccfpga.result import Result
@@ -149,14 +152,13 @@ def _doctor(options: Options) -> int:
 
 
 def _devices(options: Options) -> int:
-    for device in hpccfpga.devices():
-        emulated = ", stands in for an accelerator" if device["emulated"] else ""
-        print(
-            f"{device['runtime']}:{device['index']}  {device['name']} "
-            f"({device['platform']}; {device['type']}{emulated}; "
-            f"{device['memory'] / 2**30:.1f} GiB)"
-        )
+    _show_records(hpccfpga.devices())
     return OK
+
+
+def _show_records(records: Records) -> None:
+    """Print a table that fits the terminal."""
+    print(records.table(shutil.get_terminal_size((100, 0)).columns))
 
 
 def _topology(options: Options) -> int:
@@ -174,22 +176,21 @@ def _topology(options: Options) -> int:
 def _boards(options: Options) -> int:
     if options.board:
         print(hpccfpga.board(options.board).table())
-        return OK
-    for key, text in hpccfpga.boards():
-        print(f"{key:12}{text}")
+    else:
+        _show_records(hpccfpga.boards())
     return OK
 
 
 def _list(options: Options) -> int:
-    print("benchmarks")
-    for name, entry in hpccfpga.benchmarks().items():
-        print(f"  {name}: {entry['summary']}")
-        for parameter, facts in entry["parameters"].items():
-            print(f"    {option(parameter)} {facts['default']}")
-            print(f"        {facts['summary']}")
-    print("exchange schemes")
-    for name, summary in hpccfpga.exchanges().items():
-        print(f"  {name}: {summary}")
+    if options.benchmark:
+        table = parameters(options.benchmark)
+        words = ({**entry, "name": option(entry["name"])} for entry in table)
+        _show_records(Records(table.noun, words, shown=table.shown))
+        return OK
+    print("benchmarks (their parameters: hpccfpga list BENCHMARK)\n")
+    _show_records(hpccfpga.benchmarks())
+    print("\nexchange schemes\n")
+    _show_records(hpccfpga.exchanges())
     return OK
 
 
@@ -223,10 +224,7 @@ def _published(options: Options) -> int:
         if getattr(options, name) is not None
     }
     if not choice:
-        for run in hpccfpga.published_list(options.benchmark):
-            ranks = f"{run['ranks']:3} rank{'s' * (run['ranks'] != 1)}"
-            who = f"{run['board']:8}{run['exchange']:9}{ranks:9}"
-            print(f"{who}  {run['source']}: {run['log']}")
+        _show_records(hpccfpga.published_list(options.benchmark))
         return OK
     result = hpccfpga.published(options.benchmark, **choice)
     print(result.table())

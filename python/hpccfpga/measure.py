@@ -16,8 +16,6 @@ from hpccfpga.errors import about, under_mpi
 from hpccfpga.files import check_writable
 from hpccfpga.launch import start
 from hpccfpga.options import (
-    COMMON,
-    SHARED,
     Options,
     benchmark_of,
     given,
@@ -26,6 +24,7 @@ from hpccfpga.options import (
     outlet,
     refuse_unknown,
 )
+from hpccfpga.parameters import calibrated, common
 from hpccfpga.plot import picture_format
 from hpccfpga.progress import Callback, Progress, progress
 from hpccfpga.ranks import tell, waiting
@@ -144,7 +143,7 @@ def run(options: Options) -> bool:
             session.run(benchmark, kernel=options.kernel, progress=watch, **params)
         ]
         if calibrates:
-            shared = {name: params[name] for name in SHARED if name in params}
+            shared = {name: params[name] for name in calibrated() if name in params}
             results.append(session.calibrate(progress=watch, **shared))
         return results
 
@@ -168,7 +167,7 @@ def calibrate(options: Options) -> bool:
 
     stages: list[tuple[str, str | None]] = [("calibration", None)]
     with _files(options, "calibration", None) as files:
-        refuse_unknown(options, "calibration", SHARED)
+        refuse_unknown(options, "calibration", calibrated())
         arguments = ["calibrate"]
         return _measure(options, "pcie", files, arguments, ["--json"], stages, job)
 
@@ -179,7 +178,7 @@ def run_all(options: Options) -> Suite:
         if getattr(options, name):
             raise ValueError(f"run all takes no {option(name)}")
     of_one = [f"{name}.PARAMETER" for name in benchmarks()]
-    refuse_unknown(options, "all", [*COMMON, *of_one])
+    refuse_unknown(options, "all", [*common(), *of_one])
     if options.json:
         check_writable(options.json)
     _get_ready()

@@ -340,7 +340,7 @@ def _inputs(
         who = "no board was given, and" if board is None else f"board {board.key} lacks"
         raise ValueError(
             f"{who} {', '.join(missing)}: give {missing[0]}=... and so on, or a board: "
-            f"{', '.join(name for name, _ in boards())}"
+            f"{', '.join(boards().names)}"
         )
     return values, sources, notes
 

@@ -8,14 +8,9 @@ from typing import Any, NoReturn
 
 import hpccfpga
 from hpccfpga.arguments import known
+from hpccfpga.parameters import calibrated, common
 
 Options = argparse.Namespace
-
-COMMON = ("reps", "max_reps", "time_limit", "warmup", "seed", "deadline")
-"""Parameters that every benchmark has."""
-
-SHARED = ("sizes", *COMMON)
-"""Parameters of a run that its calibration takes over."""
 
 _PARAMETER = "parameter "
 """What the names of parameters begin with among the options."""
@@ -113,7 +108,8 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 
     add("doctor", "say what is found, what is missing, what to install")
     add("devices", "list the devices")
-    add("list", "list benchmarks with their parameters, and exchange schemes")
+    command = add("list", "list benchmarks and exchange schemes, or parameters of one")
+    command.add_argument("benchmark", nargs="?", help="its name; default: list all")
 
     command = add("boards", "list the boards, or the data of one")
     command.add_argument("board", nargs="?", help="its name; default: list all")
@@ -145,7 +141,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     _add_ranks(command)
     _add_files(command, plot=False)
     if words[:1] == ["calibrate"]:
-        _add_parameters(command, "transfer", SHARED)
+        _add_parameters(command, "transfer", calibrated())
 
     command = add(
         "model",
@@ -289,7 +285,7 @@ def _add_parameters_of_all(command: _Parser) -> None:
     from hpccfpga import _core, suite
 
     names = suite.benchmarks()
-    _add_parameters(command, names[0], COMMON)
+    _add_parameters(command, names[0], common())
     for name in names:
         group = command.add_argument_group(f"parameters of {name}")
         for entry in _core.parameters(name):

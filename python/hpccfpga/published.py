@@ -11,11 +11,11 @@ from __future__ import annotations
 import csv
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hpccfpga.arguments import count, known, word
+from hpccfpga.records import Records
 from hpccfpga.result import Column, Quantity, Result
 
 _FOLDER = Path(__file__).parent / "data"
@@ -77,19 +77,27 @@ def published(
     return _result(benchmark, fitting[0])
 
 
-def published_list(benchmark: str) -> list[dict[str, Any]]:
-    """Return what is published: board, exchange, ranks, source and log of each run.
+def published_list(benchmark: str) -> Records:
+    """Every published run of a benchmark.
+
+    Returns
+    -------
+    Records
+        With `log`, `board`, `exchange`, `ranks` and `source` of each run.
 
     Raises
     ------
     LookupError
         Nothing is published about this benchmark; the message lists the known ones.
     """
-    keys = ("board", "exchange", "ranks", "source", "log")
-    return [
-        {key: int(run[key]) if key == "ranks" else run[key] for key in keys}
-        for run in _runs(benchmark)
-    ]
+    keys = ("log", "board", "exchange", "ranks", "source")
+    return Records(
+        "log",
+        (
+            {key: int(run[key]) if key == "ranks" else run[key] for key in keys}
+            for run in _runs(benchmark)
+        ),
+    )
 
 
 def _fits(

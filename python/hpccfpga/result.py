@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hpccfpga import formats, npz
-from hpccfpga.arguments import known
+from hpccfpga.arguments import known, need
 from hpccfpga.files import replacing
 from hpccfpga.tables import digits, html_table, human, lines, readable
 from hpccfpga.text import printable, printable_in
@@ -323,7 +322,7 @@ class Result:
             pandas is not installed.
         """
         flat = {n: c.values for n, c in self.columns.items() if c.values.ndim == 1}
-        frame = _need("pandas").DataFrame(flat)
+        frame = need("pandas").DataFrame(flat)
         frame.attrs["units"] = {name: self.columns[name].unit for name in flat}
         return frame
 
@@ -347,7 +346,7 @@ class Result:
             dims = kinds[values.ndim - 1]
             variables[name] = (dims, values, {"units": unit})
         labels = self.labels
-        return _need("xarray").Dataset(
+        return need("xarray").Dataset(
             {n: v for n, v in variables.items() if n not in labels},
             coords={n: variables[n] for n in labels},
             attrs={"title": self._headline(), "benchmark": self.benchmark},
@@ -440,12 +439,3 @@ class Result:
                         texts[point] = "failed"
                 cells[name.replace("_", " "), shown] = texts
         return cells
-
-
-def _need(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise ImportError(
-            f"to_{package} needs {package}: pip install 'hpccfpga[data]'"
-        ) from None

@@ -18,8 +18,10 @@ import numpy as np
 
 from hpccfpga import _core, emulation, kernels, topology
 from hpccfpga.arguments import number, path, word
+from hpccfpga.parameters import parameters
 from hpccfpga.progress import Callback
 from hpccfpga.progress import progress as make_progress
+from hpccfpga.records import Records
 from hpccfpga.result import Column, Quantity, Result
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class Session:
     ) -> None:
         from hpccfpga import __version__
 
-        word("exchange", exchange, exchanges())
+        word("exchange", exchange, exchanges().names)
         handle, self._mpi = _handle(comm)
         self._chosen, self._comm, self._deadline = device, comm, deadline
         chosen = "" if device is None else word("device", str(device))
@@ -200,7 +202,7 @@ class Session:
         start = datetime.now(UTC)
         program, error = None, None
         try:
-            word("benchmark", benchmark, benchmarks())
+            word("benchmark", benchmark, benchmarks().names)
             if kernel is not None:
                 kernel = path("kernel", kernel)
             if "topology" in params:
@@ -364,40 +366,63 @@ def calibrate(
         return session.calibrate(progress=progress, **params)
 
 
-def benchmarks() -> dict[str, dict[str, Any]]:
-    """Every benchmark: name -> {"summary": str, "parameters": name -> description}.
+def benchmarks() -> Records:
+    """Every benchmark.
 
-    A parameter's description has its `kind` ("int", "real", "text" or "ints"), its
-    `summary`, with the unit in brackets, its `default` as text, `choices` or None,
-    the bounds `low` and `high` of its numbers, and `macro`, the name of the build
-    option if it is built into the kernels.
+    Returns
+    -------
+    Records
+        With `name`, `summary` and `parameters`, which are `Records`, too: of each its
+        `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
+        text, `summary`, `kind` ("int", "real", "text" or "ints"), `choices` or None,
+        the bounds `low` and `high` of numbers, and `macro`, the name of the build
+        option if it is built into the kernels.
     """
-    return {
-        name: {
-            "summary": summary,
-            "parameters": {
-                entry["name"]: {k: v for k, v in entry.items() if k != "name"}
-                for entry in _core.parameters(name)
-            },
-        }
-        for name, summary in _core.components("bench")
-    }
+    return Records(
+        "benchmark",
+        (
+            {"name": name, "summary": summary, "parameters": parameters(name)}
+            for name, summary in _core.components("bench")
+        ),
+    )
 
 
-def exchanges() -> dict[str, str]:
-    """Every exchange scheme: name -> summary."""
-    return dict(_core.components("exchange"))
+def exchanges() -> Records:
+    """Every exchange scheme.
 
-
-def devices() -> list[dict[str, Any]]:
-    """Every device of every runtime, as a dict.
-
-    Keys are `runtime`, `index` among its devices, `platform`, `name`, `version`,
-    `driver`, `type` ("cpu", "gpu" or "accelerator"), `emulated`, `memory` and
-    `max_alloc`, the largest buffer [B], and whether the device computes in `half` and
-    `fp64`.
+    Returns
+    -------
+    Records
+        With `name`, `kernel_routed` (data moves from kernel to kernel), `host_memory`
+        (only host memory moves) and `summary`.
     """
-    return [dict(device) for device in _core.devices(**emulation.vendors())]
+    return Records(
+        "exchange scheme",
+        (
+            {"name": name, **_core.scheme(name), "summary": summary}
+            for name, summary in _core.components("exchange")
+        ),
+    )
+
+
+def devices() -> Records:
+    """Every device of every runtime.
+
+    Returns
+    -------
+    Records
+        With `device`, which `run` takes; `runtime`, `index` among its devices,
+        `platform`, `name`, `version`, `driver`, `type` ("cpu", "gpu" or "accelerator"),
+        `emulated`, `memory` and `max_alloc`, the largest buffer [B], and whether the
+        device computes in `half` and `fp64`. Tables show some of them.
+    """
+    found = _core.devices(**emulation.vendors())
+    return Records(
+        "device",
+        ({"device": f"{each['runtime']}:{each['index']}", **each} for each in found),
+        {"memory": "B", "max_alloc": "B"},
+        ("device", "name", "platform", "type", "emulated", "memory"),
+    )
 
 
 def origin(start: datetime) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
 from hpccfpga.errors import about, again
 from hpccfpga.launch import launch
-from hpccfpga.options import COMMON
+from hpccfpga.parameters import common
 from hpccfpga.progress import Callback as Watch
 from hpccfpga.result import Result
 from hpccfpga.session import DEADLINE, Session
@@ -280,10 +280,10 @@ def benchmarks() -> list[str]:
 def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the parameters of each benchmark; ValueError for unknown ones."""
     names = benchmarks()
-    if unknown := [name for name in params if name not in (*COMMON, *names)]:
-        choices = known(unknown[0], [*COMMON, *names])
+    if unknown := [name for name in params if name not in (*common(), *names)]:
+        choices = known(unknown[0], [*common(), *names])
         raise ValueError(f"no parameter {unknown[0]} of all; {choices}")
-    shared = {name: params[name] for name in COMMON if name in params}
+    shared = {name: params[name] for name in common() if name in params}
     for name in names:
         if not isinstance(params.get(name, {}), Mapping):
             raise TypeError(f"{name}: {brief(params[name])} is no dict of parameters")

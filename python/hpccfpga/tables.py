@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+WORDS = ""
+"""Unit of a column of words."""
+
 Cells = Mapping[tuple[str, str], Sequence[str]]
 """Texts of a table's columns below their headings of name and unit."""
 
-_UNSAID = ("1", "%")  # in headings
+_UNSAID = ("1", "%", WORDS)  # in headings
 _HUMAN = {
     "s": ("us", 1e-6),
     "B/s": ("GB/s", 1e9),
@@ -49,16 +52,16 @@ def lines(cells: Cells) -> list[str]:
     columns = []
     units = any(unit not in _UNSAID for _, unit in cells)
     for (name, unit), texts in cells.items():
+        words = unit == WORDS or all(t[:1].isalpha() or not t for t in texts)
         after = max((len(t) - t.index(".") for t in texts if "." in t), default=0)
         padded = [
             t + " " * (after - (len(t) - t.index(".") if "." in t else 0))
-            if t[-1:].isdigit()
+            if t[-1:].isdigit() and not words
             else t
             for t in texts
         ]
         column = [name, *[f"[{unit}]" if unit not in _UNSAID else ""] * units, *padded]
         width = max(map(len, column))
-        words = all(text[:1].isalpha() or not text for text in texts)
         columns.append([t.ljust(width) if words else t.rjust(width) for t in column])
     return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
 

@@ -114,13 +114,20 @@ def test_lists(call):
         (["devices"], "opencl:0"),
         (["boards"], "520n"),
         (["boards", "520n"], "520N"),
-        (["list"], "--sizes"),
+        (["list"], "b_eff  "),
+        (["list", "b_eff"], "--sizes          B     1,2,...,1048576"),
         (["published", "b_eff"], "ranks"),
         (["doctor"], "a run is possible"),
     ):
         code, out, err = call(*words)
         assert (code, err) == (0, ""), words
         assert text in out
+
+
+def test_list_alone_has_a_line_for_each_benchmark(call):
+    lines = call("list")[1].splitlines()
+    for name in [*hf.benchmarks().names, *hf.exchanges().names]:
+        assert len([line for line in lines if line.startswith(f"{name} ")]) == 1
 
 
 def test_help_lists_the_parameters(capfd):
@@ -205,6 +212,7 @@ BAD = [
     (["boards", "cardboard"], "no board 'cardboard'; known: 520n"),
     (["show", "gone.json"], "gone.json: No such file or directory"),
     (["plot", "gone.json", "-o", "r.png"], "gone.json: No such file or directory"),
+    (["list", "linpack"], 'no benchmark "linpack"; known: b_eff'),
     (["compare", "one"], "the following arguments are required: b"),
     (["kernels", "build", "linpack"], 'no benchmark "linpack"; known: b_eff'),
 ]
