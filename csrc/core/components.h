@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/device_info.h"
 #include "core/status.h"
 
 /** Component number `index` of a kind of the registry, which are "bench", "exchange",
@@ -15,39 +16,6 @@ bool hf_component(const char *kind, size_t index, const char **name,
 /** Version of the MPI library that this one was linked with, as it says itself; "" if
  *  there is none. What finds no room is cut. */
 void hf_mpi_library(char *text, size_t room);
-
-/* ---- devices ---- */
-
-typedef enum hf_device_type { HF_CPU, HF_GPU, HF_ACCELERATOR } hf_device_type;
-
-/** A device as its runtime describes it; a plain value. */
-typedef struct hf_device_info {
-    char runtime[16], platform[128], name[128], version[128], driver[64];
-    int index;           /**< position among the runtime's devices */
-    hf_device_type type; /**< CPU, GPU or accelerator */
-    bool emulated;       /**< a CPU that stands in for an accelerator */
-    size_t memory;       /**< global memory [B] */
-    size_t max_alloc;    /**< largest buffer [B] */
-    bool half, fp64;     /**< computes in half, in double precision */
-    size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
-    size_t workers; /**< kernels that can run at the same time */
-} hf_device_info;
-
-/** How libraries of devices' vendors are loaded. NULL or all-zero: those that the system
- *  knows. */
-typedef struct hf_vendors {
-    /** OpenCL runtimes that the system does not know, ended by NULL. Each is loaded only
-     *  if no device that was found before is the wanted one, or to list them all. */
-    const char *const *libraries;
-    /** Called before and after what may load a library, which may print; or NULL. */
-    void (*loading)(void *context, bool begins);
-    void *context;
-} hf_vendors;
-
-/** Device number `index` over all runtimes; *found is false past the end. A runtime that
- *  finds none is passed over. */
-hf_status hf_device_list(hf_device_info *out, size_t index, bool *found,
-                         const hf_vendors *vendors);
 
 /* ---- benchmarks ---- */
 

@@ -69,7 +69,10 @@ static hf_device_info host_info(void) {
                            .emulated = true,
                            .fp64 = true,
                            .items = 1,
-                           .workers = HF_LANES_MOST - 1};
+                           .workers = HF_LANES_MOST - 1,
+                           .ports = HF_PORTS_MEMORY,
+                           .kernels = HF_LANES_MOST - 1,
+                           .more_kernels = ""};
     struct utsname system;
     if (uname(&system) == 0) {
         snprintf(info.name, sizeof info.name, "%.64s", system.machine);

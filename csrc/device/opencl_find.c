@@ -19,6 +19,10 @@
 
 #include "core/error.h"
 
+#define POCL_COUNTS                                                                \
+    "POCL_CPU_MAX_CU_COUNT to as many or more before OpenCL is first used in the " \
+    "process, be it by another session or a list of devices"
+
 enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64, GPU_ITEMS_PER_UNIT = 256 };
 
 /** The devices found so far. */
@@ -60,6 +64,29 @@ static bool device_has(cl_device_id id, const char *extension) {
     return strstr(text, extension) != NULL;
 }
 
+/** Say how kernels that run at the same time reach others, and how many can. On a CPU each
+ *  holds a thread of the runtime, also while it waits. */
+static void info_channels(hf_device_info *info) {
+    static const hf_ports ports[] = {HF_PORTS_MEMORY, HF_PORTS_NONE, HF_PORTS_WIRES};
+    bool emulator = info->type == HF_ACCELERATOR && info->emulated;
+    bool intel = info->type == HF_CPU && strncmp(info->platform, "Intel", 5) == 0;
+    bool one = strncmp(info->name, "basic", 5) == 0 ||
+               strncmp(info->name, "cpu-minimal", 11) == 0;
+    info->ports = emulator ? HF_PORTS_FILES : ports[info->type];
+    info->kernels = info->workers;
+    info->more_kernels = "";
+    if (intel) { /* it keeps a thread for a host that waits */
+        info->kernels--;
+        info->more_kernels =
+            ", one fewer than CPUs: allow the process one CPU more than "
+            "kernels, take another device, for example PoCL's";
+    } else if (hf_opencl_contains(info->platform, "portable computing")) {
+        info->more_kernels =
+            one ? ": set POCL_DEVICES=pthread, POCL_MAX_PTHREAD_COUNT and " POCL_COUNTS
+                : ": set POCL_MAX_PTHREAD_COUNT and " POCL_COUNTS;
+    }
+}
+
 static hf_device_info entry_info(const hf_opencl_entry *entry, size_t index) {
     hf_device_info info = {.runtime = "opencl", .index = (int)index, .items = 1};
     platform_text(entry->platform, CL_PLATFORM_NAME, info.platform,
@@ -88,6 +115,7 @@ static hf_device_info entry_info(const hf_opencl_entry *entry, size_t index) {
     info.workers = info.type == HF_CPU ? units : HF_LANES_MOST - 1;
     if (info.type == HF_GPU)
         info.items = (size_t)units * GPU_ITEMS_PER_UNIT;
+    info_channels(&info);
     return info;
 }
 

@@ -4,7 +4,7 @@
 
 #include "hf.h"
 
-enum { HF_MOST_PORTS = 16 }; /* of a rank */
+enum { HF_MAX_PORTS = 16 }; /* of a rank */
 
 /** The link that ends at port `in` of rank `to`, or that starts at `out` of `from`; NULL
  *  if there is none. */

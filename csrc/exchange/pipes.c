@@ -2,10 +2,9 @@
  *
  * The emulator takes an I/O channel for a file. Each rank has a folder with a pipe for each
  * port that receives, which it holds open, and a symbolic link for each port that sends, to
- * the pipe of another rank. A lock tells a living owner: what is not locked may go.
+ * the pipe of another rank. A rank locks its folder: one that nobody locks is a leftover of a
+ * process that ended, and is removed.
  */
-#include "pipes.h"
-
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,18 +19,24 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "medium.h"
 
 #define PARENT "/tmp"
 #define PREFIX "hpccfpga-pipes-"
 
-enum { FOLDER_ROOM = 64, PATH_ROOM = 400, MOST_BYTES = 1 << 20, MOST_TRIES = 100 };
+enum { FOLDER_ROOM = 64, PATH_ROOM = 400, MAX_BYTES = 1 << 20, MAX_TRIES = 100 };
 
-struct hf_pipes {
+/* Between two looks whether stopped kernels have ended [s]. Zeros must stay in a pipe for a
+ * moment: what is drained at once, no kernel gets. */
+static const double pump_seconds = 5e-4;
+
+typedef struct pipes {
+    hf_medium base;
     char folder[FOLDER_ROOM];
-    int lock, ports;
-    bool gives; /* the last pump did */
-    int in[HF_MOST_PORTS], out[HF_MOST_PORTS];
-};
+    int lock;
+    bool gives; /* the last pump wrote zeros */
+    int in[HF_MAX_PORTS], out[HF_MAX_PORTS];
+} pipes;
 
 /* A folder of our own user's, or -1: everybody writes in PARENT. */
 static int folder_open(const char *path) {
@@ -50,7 +55,7 @@ static bool name_ours(const char *name) {
            strcmp(name, "lock") == 0;
 }
 
-/* What pipes.c made in a folder, and then the folder, unless it holds more. */
+/* Remove what pipes.c made in a folder, then the folder, unless it holds more. */
 static void folder_remove(const char *path) {
     int folder = folder_open(path);
     if (folder < 0)
@@ -100,7 +105,7 @@ static void leftovers_remove(void) {
         closedir(list);
 }
 
-/* A new folder; its lock, or -1 where another process took it for a leftover before. */
+/* Make a folder; its lock, or -1 if another process took it for a leftover meanwhile. */
 static int folder_make(char *folder, size_t room) {
     struct stat state;
     snprintf(folder, room, "%s/%sXXXXXX", PARENT, PREFIX);
@@ -113,99 +118,101 @@ static int folder_make(char *folder, size_t room) {
     return lock;
 }
 
-hf_status hf_pipes_open(hf_pipes **out) {
+static hf_status pipes_open(hf_medium **out, hf_device *device, hf_transport *net) {
     leftovers_remove();
-    hf_pipes *pipes = calloc(1, sizeof *pipes);
-    if (!pipes)
+    pipes *p = calloc(1, sizeof *p);
+    if (!p)
         return hf_fail(HF_ENOMEM, "no memory for pipes");
-    for (int i = 0; i < HF_MOST_PORTS; i++)
-        pipes->in[i] = pipes->out[i] = -1;
-    pipes->lock = -1;
-    for (int i = 0; i < MOST_TRIES && pipes->lock < 0; i++)
-        pipes->lock = folder_make(pipes->folder, sizeof pipes->folder);
-    if (pipes->lock < 0) {
+    p->base = (hf_medium){.ops = &hf_medium_pipes, .device = device, .net = net};
+    for (int i = 0; i < HF_MAX_PORTS; i++)
+        p->in[i] = p->out[i] = -1;
+    p->lock = -1;
+    for (int i = 0; i < MAX_TRIES && p->lock < 0; i++)
+        p->lock = folder_make(p->folder, sizeof p->folder);
+    if (p->lock < 0) {
         hf_status status =
             hf_fail(HF_EDEVICE, "cannot make a folder for pipes in %s: %s", PARENT,
                     strerror(errno));
-        free(pipes);
+        free(p);
         return status;
     }
-    *out = pipes;
+    snprintf(p->base.prelude, sizeof p->base.prelude,
+             "#define HF_INTEL\n#define HF_IO \"%s\"\n", p->folder);
+    *out = &p->base;
     return HF_OK;
 }
 
-static void ends_close(hf_pipes *pipes) {
-    for (int port = 0; port < HF_MOST_PORTS; port++) {
-        if (pipes->in[port] >= 0)
-            close(pipes->in[port]);
-        if (pipes->out[port] >= 0)
-            close(pipes->out[port]);
-        pipes->in[port] = pipes->out[port] = -1;
+static void ends_close(pipes *p) {
+    for (int port = 0; port < HF_MAX_PORTS; port++) {
+        if (p->in[port] >= 0)
+            close(p->in[port]);
+        if (p->out[port] >= 0)
+            close(p->out[port]);
+        p->in[port] = p->out[port] = -1;
     }
 }
 
-void hf_pipes_close(hf_pipes *pipes) {
-    if (!pipes)
-        return;
-    ends_close(pipes);
-    folder_remove(pipes->folder);
-    close(pipes->lock);
-    free(pipes);
+static void pipes_close(hf_medium *base) {
+    pipes *p = (pipes *)base;
+    ends_close(p);
+    folder_remove(p->folder);
+    close(p->lock);
+    free(p);
 }
 
-void hf_pipes_prelude(const hf_pipes *pipes, char *text, size_t room) {
-    snprintf(text, room, "#define HF_INTEL\n#define HF_IO \"%s\"\n", pipes->folder);
-}
+/* ---- connect ---- */
 
-/* Held open for both directions: a kernel's own opening never waits then. */
-static hf_status pipe_make(hf_pipes *pipes, int port, size_t bytes) {
+/* Held open for both directions, so a kernel's own opening never waits. */
+static hf_status pipe_make(pipes *p, int port, size_t bytes) {
     char path[PATH_ROOM];
-    snprintf(path, sizeof path, "%s/in%d", pipes->folder, port);
+    snprintf(path, sizeof path, "%s/in%d", p->folder, port);
     unlink(path);
     if (mkfifo(path, 0600) == 0)
-        pipes->in[port] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (pipes->in[port] < 0)
+        p->in[port] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (p->in[port] < 0)
         return hf_fail(HF_EDEVICE, "cannot make the pipe %s: %s", path,
                        strerror(errno));
 #ifdef F_SETPIPE_SZ
-    fcntl(pipes->in[port], F_SETPIPE_SZ, bytes < MOST_BYTES ? (int)bytes : MOST_BYTES);
+    fcntl(p->in[port], F_SETPIPE_SZ, bytes < MAX_BYTES ? (int)bytes : MAX_BYTES);
 #endif
     return HF_OK;
 }
 
-static hf_status pipe_point(hf_pipes *pipes, const hf_link *link, const char *folder) {
+static hf_status pipe_point(pipes *p, const hf_link *link, const char *folder) {
     char path[PATH_ROOM], target[PATH_ROOM];
-    snprintf(path, sizeof path, "%s/out%d", pipes->folder, link->out);
+    snprintf(path, sizeof path, "%s/out%d", p->folder, link->out);
     snprintf(target, sizeof target, "%s/in%d", folder, link->in);
     unlink(path);
     if (symlink(target, path) == 0)
-        pipes->out[link->out] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    return pipes->out[link->out] >= 0
+        p->out[link->out] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return p->out[link->out] >= 0
                ? HF_OK
                : hf_fail(HF_EDEVICE, "cannot link %s: %s", path, strerror(errno));
 }
 
-hf_status hf_pipes_connect(hf_pipes *pipes, hf_transport *net, size_t n,
-                           const hf_link *links, int ports, size_t bytes) {
+static hf_status pipes_connect(hf_medium *base, const hf_wiring *w) {
+    pipes *p = (pipes *)base;
+    hf_transport *net = base->net;
     char *folders = malloc((size_t)net->size * FOLDER_ROOM);
-    hf_status status =
-        folders ? HF_OK
-                : hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
-    ends_close(pipes);
-    pipes->ports = ports;
-    for (int port = 0; port < ports && status == HF_OK; port++)
-        status = pipe_make(pipes, port, bytes);
+    hf_status status = hf_medium_one_node(net);
+    if (status == HF_OK && !folders)
+        status = hf_fail(HF_ENOMEM, "no memory for %d names of folders", net->size);
+    ends_close(p);
+    for (int port = 0; port < w->ports && status == HF_OK; port++)
+        status = pipe_make(p, port, w->depth * w->width);
     status = hf_agree(net, status);
     assert(status != HF_OK || folders);
     if (status == HF_OK)
-        status = net->ops->gather(net, folders, pipes->folder, FOLDER_ROOM);
-    for (int port = 0; port < ports && status == HF_OK; port++) {
-        const hf_link *link = hf_links_from(n, links, net->rank, port);
-        status = pipe_point(pipes, link, folders + (size_t)link->to * FOLDER_ROOM);
+        status = net->ops->gather(net, folders, p->folder, FOLDER_ROOM);
+    for (int port = 0; port < w->ports && status == HF_OK; port++) {
+        const hf_link *link = hf_links_from(w->n_links, w->links, net->rank, port);
+        status = pipe_point(p, link, folders + (size_t)link->to * FOLDER_ROOM);
     }
     free(folders);
     return status;
 }
+
+/* ---- run ---- */
 
 static void pipe_drain(int pipe) {
     char waste[4096];
@@ -213,33 +220,65 @@ static void pipe_drain(int pipe) {
         continue;
 }
 
-void hf_pipes_drain(hf_pipes *pipes) {
-    for (int port = 0; port < pipes->ports; port++)
-        pipe_drain(pipes->in[port]);
+static hf_status pipes_clear(hf_medium *base) {
+    for (int port = 0; port < base->wiring.ports; port++)
+        pipe_drain(((pipes *)base)->in[port]);
+    return HF_OK;
 }
 
-void hf_pipes_report(hf_report *report, const hf_pipes *pipes, int port, bool sends,
-                     size_t width) {
-    const char *mark = report->used ? "," : ":";
-    struct pollfd end = {.fd = sends ? pipes->out[port] : pipes->in[port],
-                         .events = sends ? POLLOUT : POLLIN};
-    int bytes = 0;
-    if (poll(&end, 1, 0) != 0)
-        return;
-    ioctl(end.fd, FIONREAD, &bytes);
-    if (sends)
-        hf_report_add(report, "%s out %d full with %zu packets", mark, port,
-                      (size_t)bytes / width);
-    else
-        hf_report_add(report, "%s in %d empty", mark, port);
-}
-
-void hf_pipes_pump(hf_pipes *pipes) {
+/* Kernels at our ports cannot be stopped, only be let go on to their end: by turns, those
+ * that receive get zeros, and those that send get room. */
+static double pipes_stop(hf_medium *base) {
     static const char zeros[4096];
-    pipes->gives = !pipes->gives;
-    for (int port = 0; port < pipes->ports; port++)
-        if (!pipes->gives)
-            pipe_drain(pipes->out[port]);
-        else if (write(pipes->in[port], zeros, sizeof zeros) < 0)
+    pipes *p = (pipes *)base;
+    p->gives = !p->gives;
+    for (int port = 0; port < base->wiring.ports; port++)
+        if (!p->gives)
+            pipe_drain(p->out[port]);
+        else if (write(p->in[port], zeros, sizeof zeros) < 0)
             continue; /* its reader has what it needs */
+    return pump_seconds;
 }
+
+/* Add a port if a kernel waits there: its pipe is empty, or full, which means that no page
+ * of it is free. */
+static void port_report(hf_report *ports, const pipes *p, const hf_end *end) {
+    const char *mark = ports->used ? "," : ":";
+    struct pollfd look = {.fd = end->sends ? p->out[end->index] : p->in[end->index],
+                          .events = end->sends ? POLLOUT : POLLIN};
+    int bytes = 0;
+    if (poll(&look, 1, 0) != 0)
+        return;
+    ioctl(look.fd, FIONREAD, &bytes);
+    if (end->sends)
+        hf_report_add(ports, "%s out %d full with %zu packets", mark, end->index,
+                      (size_t)bytes / p->base.wiring.width);
+    else
+        hf_report_add(ports, "%s in %d empty", mark, end->index);
+}
+
+static hf_status pipes_report(const hf_medium *base, hf_report *report,
+                              const bool *ended) {
+    for (size_t i = 0; i < base->n; i++) {
+        const hf_stream *stream = &base->streams[i];
+        hf_report ports = {.used = 0};
+        if (ended[i])
+            continue;
+        for (size_t e = 0; e < stream->n_ends; e++)
+            if (!stream->ends[e].inner)
+                port_report(&ports, (const pipes *)base, &stream->ends[e]);
+        hf_report_add(report, "; rank %d %s%s", base->net->rank, stream->name,
+                      ports.text);
+    }
+    return HF_OK;
+}
+
+const hf_medium_ops hf_medium_pipes = {
+    .ports = HF_PORTS_FILES,
+    .open = pipes_open,
+    .connect = pipes_connect,
+    .clear = pipes_clear,
+    .stop = pipes_stop,
+    .report = pipes_report,
+    .close = pipes_close,
+};

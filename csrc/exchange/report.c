@@ -1,8 +1,7 @@
-/* report.c - one line about kernels that wait, as far as it has room. */
+/* report.c - one line of text that is cut at whole entries. */
 #include "report.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 void hf_report_add(hf_report *report, const char *format, ...) {
@@ -17,17 +16,4 @@ void hf_report_add(hf_report *report, const char *format, ...) {
     } else {
         report->used += (size_t)length;
     }
-}
-
-static void side_add(hf_report *report, const hf_ring *ring, bool writer) {
-    const hf_ring_side *side = writer ? &ring->writer : &ring->reader;
-    if (HF_RING_LOAD(&side->waits))
-        hf_report_add(report, "; %s: %s after %llu packets",
-                      ring->names[writer ? 0 : 1], writer ? "full" : "empty",
-                      (unsigned long long)HF_RING_LOAD(&side->moved));
-}
-
-void hf_report_ring(hf_report *report, const hf_ring *ring) {
-    side_add(report, ring, true);
-    side_add(report, ring, false);
 }

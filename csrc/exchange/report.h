@@ -1,20 +1,16 @@
-/* report.h - one line about kernels that wait, as far as it has room. */
+/* report.h - one line of text that is cut at whole entries: which kernels wait, and where. */
 #ifndef HF_REPORT_H
 #define HF_REPORT_H
 
 #include <stddef.h>
 
-#include "hf_ring.h"
-
 typedef struct hf_report {
-    char text[400]; /**< entries, "; " in front of each; all-zero is an empty report */
-    size_t used, more; /**< characters; entries that found no room */
+    char text[400];    /**< the entries; all-zero is an empty report */
+    size_t used, more; /**< characters; entries for which there was no room */
 } hf_report;
 
+/** Add an entry; its separator is part of it. */
 __attribute__((format(printf, 2, 3))) void hf_report_add(hf_report *report,
                                                          const char *format, ...);
-
-/** Which ends of a ring wait, and after how many packets. */
-void hf_report_ring(hf_report *report, const hf_ring *ring);
 
 #endif

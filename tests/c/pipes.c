@@ -8,26 +8,30 @@
 
 #include "check.h"
 #include "core/error.h"
-#include "pipes.h"
+#include "medium.h"
 
 enum { THREADS = 8, OPENINGS = 300 };
 
-static void folder_check(const hf_pipes *pipes) {
-    char text[128], folder[128] = "";
-    hf_pipes_prelude(pipes, text, sizeof text);
-    CHECK(sscanf(text, "%*[^\"]\"%127[^\"]", folder) == 1, "%s", text);
+static hf_status pipes_open(hf_medium **out) {
+    return hf_medium_pipes.open(out, NULL, NULL);
+}
+
+static void folder_check(const hf_medium *pipes) {
+    char folder[128] = "";
+    CHECK(sscanf(pipes->prelude, "%*[^\"]\"%127[^\"]", folder) == 1, "%s",
+          pipes->prelude);
     CHECK(access(folder, F_OK) == 0, "%s is gone", folder);
 }
 
 static void *openings_run(void *unused) {
     for (int i = 0; i < OPENINGS; i++) {
-        hf_pipes *pipes;
-        hf_status status = hf_pipes_open(&pipes);
+        hf_medium *pipes;
+        hf_status status = pipes_open(&pipes);
         CHECK(status == HF_OK, "%s", hf_error());
         if (status != HF_OK)
             break;
         folder_check(pipes);
-        hf_pipes_close(pipes);
+        hf_medium_pipes.close(pipes);
     }
     return unused;
 }
@@ -49,9 +53,9 @@ static bool taken(const char *folder, const char *name) {
 }
 
 static void leftovers_take(void) {
-    hf_pipes *pipes;
-    CHECK(hf_pipes_open(&pipes) == HF_OK, "%s", hf_error());
-    hf_pipes_close(pipes);
+    hf_medium *pipes;
+    CHECK(pipes_open(&pipes) == HF_OK, "%s", hf_error());
+    hf_medium_pipes.close(pipes);
 }
 
 /* What looks like a leftover, but is not: everybody may write in /tmp. */
@@ -82,11 +86,11 @@ static void strange_folders(void) {
 }
 
 static void living_owner(void) {
-    hf_pipes *pipes;
-    CHECK(hf_pipes_open(&pipes) == HF_OK, "%s", hf_error());
+    hf_medium *pipes;
+    CHECK(pipes_open(&pipes) == HF_OK, "%s", hf_error());
     leftovers_take();
     folder_check(pipes);
-    hf_pipes_close(pipes);
+    hf_medium_pipes.close(pipes);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
-/* turns.c - kernels that take turns on a thread: each ends on its own, whichever way.
+/* fibers.c - kernels that share a thread: each ends on its own thread, whichever way it ends.
  *
  * Kernels are threads in a ring of tokens; kernel k ends when it got lives[k] of them. Who
- * has waited goes on where its crew is carried: on one thread, which stays on one core.
+ * has waited goes on on the worker of its run queue: one thread, which stays on one core.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,8 +15,8 @@
 #include "check.h"
 #include "core/clock.h"
 #include "hf_ring.h"
+#include "scheduler.h"
 #include "transport.h"
-#include "turns.h"
 
 enum { N = 6, ROUNDS = 1000, FOR_EVER = 1 << 30, SKIP = 77 };
 
@@ -27,22 +27,23 @@ typedef struct player {
     hf_ring_host *host;
     hf_word life, got;
     pid_t began, ended;
-    pid_t carrier; /* which took its tokens, from its first wait on; 0: nobody yet */
+    pid_t worker; /* which took its tokens, from its first wait on; 0: nobody yet */
     bool waited, changed, roamed, same_cores;
 } player;
 
 static hf_ring rings[N];
-static atomic_bool ending; /* a kernel has ended: another thread may carry now */
+static atomic_bool
+    ending; /* a kernel has ended: another thread may be the worker now */
 
 /* Which thread goes on after a wait, and on how many cores it may. */
-static void carrier_note(player *p) {
+static void worker_note(player *p) {
     cpu_set_t cores;
     sched_getaffinity(0, sizeof cores, &cores);
     p->roamed |= CPU_COUNT(&cores) != 1;
     if (ending)
         return;
-    p->changed |= p->carrier && p->carrier != gettid();
-    p->carrier = gettid();
+    p->changed |= p->worker && p->worker != gettid();
+    p->worker = gettid();
 }
 
 /* The next token, or false after an abort: what a kernel in OpenCL C does. */
@@ -54,7 +55,7 @@ static bool token_take(player *p) {
         p->waited = true;
     }
     if (p->waited)
-        carrier_note(p);
+        worker_note(p);
     p->got++;
     return true;
 }
@@ -97,38 +98,40 @@ static void tokens_await(size_t i, hf_word tokens) {
           (unsigned long long)tokens);
 }
 
-/* Kernels share as many threads as there are crews, so some go on in another's. */
-static void carriers_check(const player *players, size_t crews) {
-    size_t carriers = 0, guests = 0;
+/* Kernels share as many threads as there are queues, so some go on in another's. */
+static void workers_check(const player *players, size_t queues) {
+    size_t workers = 0, guests = 0;
     for (size_t i = 0; i < N; i++) {
         bool again = false;
         for (size_t k = 0; k < i; k++)
-            again |= players[k].carrier == players[i].carrier;
-        carriers += !again;
-        guests += players[i].carrier != players[i].began;
-        CHECK(players[i].carrier, "kernel %zu took no token after it had waited", i);
-        CHECK(!players[i].changed, "kernel %zu had two carriers", i);
+            again |= players[k].worker == players[i].worker;
+        workers += !again;
+        guests += players[i].worker != players[i].began;
+        CHECK(players[i].worker, "kernel %zu took no token after it had waited", i);
+        CHECK(!players[i].changed, "kernel %zu had two workers", i);
     }
-    CHECK(carriers == crews, "%zu threads carry on %zu cores", carriers, crews);
-    CHECK(guests == N - crews, "%zu kernels on another's thread", guests);
+    CHECK(workers == queues, "%zu workers on %zu cores", workers, queues);
+    CHECK(guests == N - queues, "%zu kernels on another's thread", guests);
 }
 
 /* All kernels, started from `first` on; those that are left get an abort. */
-static void run(hf_turns *turns, const hf_word *lives, size_t first, size_t crews) {
+static void run(hf_scheduler *scheduler, const hf_word *lives, size_t first,
+                size_t queues) {
     pthread_t threads[N];
     player players[N];
     hf_word tokens[N] = {0};
     memset(rings, 0, sizeof rings);
     ending = false;
-    hf_turns_prepare(turns, N);
+    hf_scheduler_fibers.prepare(scheduler, N);
     tokens_count(tokens, lives);
     rings[0].writer.at = 1;
     for (size_t n = 0; n < N; n++) {
         size_t i = (first + n) % N;
-        players[i] = (player){.in = &rings[i],
-                              .out = &rings[(i + 1) % N],
-                              .host = (hf_ring_host *)hf_turns_host(turns, i),
-                              .life = lives[i]};
+        players[i] =
+            (player){.in = &rings[i],
+                     .out = &rings[(i + 1) % N],
+                     .host = (hf_ring_host *)hf_scheduler_fibers.host(scheduler, i),
+                     .life = lives[i]};
         CHECK(pthread_create(&threads[i], NULL, player_run, &players[i]) == 0);
     }
     for (size_t i = 0; i < N; i++)
@@ -141,18 +144,18 @@ static void run(hf_turns *turns, const hf_word *lives, size_t first, size_t crew
         pthread_join(threads[i], NULL);
         CHECK(p->began == p->ended, "kernel %zu ends on another thread", i);
         CHECK(p->same_cores, "kernel %zu leaves its thread on other cores", i);
-        CHECK(!p->roamed, "kernel %zu was carried on several cores", i);
+        CHECK(!p->roamed, "kernel %zu ran as a fiber on several cores", i);
         CHECK(lives[i] == FOR_EVER ? p->got >= tokens[i] : p->got == tokens[i],
               "kernel %zu: %llu tokens, not %llu", i, (unsigned long long)p->got,
               (unsigned long long)tokens[i]);
     }
     if (tokens[0] == ROUNDS) /* all have waited for one another */
-        carriers_check(players, crews);
+        workers_check(players, queues);
 }
 
 static void runs(const cpu_set_t *all, size_t cores) {
     hf_transport *net;
-    hf_turns *turns;
+    hf_scheduler *scheduler;
     hf_word lives[N];
     cpu_set_t some;
     CPU_ZERO(&some);
@@ -162,19 +165,19 @@ static void runs(const cpu_set_t *all, size_t cores) {
             CPU_SET(core, &some);
     sched_setaffinity(0, sizeof some, &some);
     CHECK(hf_transport_self.open(&net, 0, "", 60) == HF_OK);
-    CHECK(hf_turns_new(&turns, net) == HF_OK);
+    CHECK(hf_scheduler_fibers.open(&scheduler, net) == HF_OK);
     for (size_t first = 0; first < N; first++) {
         for (size_t i = 0; i < N; i++)
             lives[i] = ROUNDS;
-        run(turns, lives, first, cores);
+        run(scheduler, lives, first, cores);
         for (size_t i = 0; i < N; i++)
             lives[i] = FOR_EVER;
-        run(turns, lives, first, cores);
+        run(scheduler, lives, first, cores);
         for (size_t i = 0; i < N; i++) /* the ring breaks at the first to end */
             lives[i] = (i * 5 + first) % N * 10;
-        run(turns, lives, first, cores);
+        run(scheduler, lives, first, cores);
     }
-    hf_turns_free(turns);
+    hf_scheduler_fibers.close(scheduler);
     hf_transport_self.close(net);
 }
 
@@ -182,7 +185,7 @@ int main(int argc, char **argv) {
     cpu_set_t all;
     int cores = argc == 2 ? atoi(argv[1]) : 0;
     if (cores < 1 || cores > N)
-        return fprintf(stderr, "turns CORES, from 1 to %d\n", N), 2;
+        return fprintf(stderr, "fibers CORES, from 1 to %d\n", N), 2;
     sched_getaffinity(0, sizeof all, &all);
     if (CPU_COUNT(&all) < cores)
         return printf("skipped: %d cores are needed, %d are here\n", cores,

@@ -1,0 +1,291 @@
+/* rings.c - channels in memory that the ranks of a node share, for kernels on CPUs.
+ *
+ * A channel is a ring of packets (hf_ring.h). A rank's part of the memory holds the rings
+ * that end at its ports, then those of its inner channels.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "hf_ring.h"
+#include "medium.h"
+#include "scheduler.h"
+
+enum { PAGE = sizeof(hf_ring), INNER_DEPTH = 16 };
+
+/* A ring as a kernel of this rank takes it. */
+typedef struct endpoint {
+    hf_ring *ring;
+    hf_buffer *buffer;
+} endpoint;
+
+typedef struct rings {
+    hf_medium base;
+    hf_shared *shared;
+    endpoint out[HF_MAX_PORTS], in[HF_MAX_PORTS], inner[HF_MAX_PORTS];
+    hf_scheduler *scheduler;
+    uint64_t
+        hosts[HF_LANES_MOST]; /* [n] addresses of the hf_ring_host of each kernel */
+} rings;
+
+static const hf_scheduler_ops *const scheduler = &HF_SCHEDULER;
+
+/* ---- where each ring lies ---- */
+
+static size_t slots_for(size_t depth) {
+    size_t slots = 1;
+    while (slots < depth)
+        slots *= 2;
+    return slots;
+}
+
+static size_t ring_bytes(size_t width, size_t depth) {
+    size_t bytes = slots_for(depth) * width;
+    return PAGE + (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static size_t part_bytes(const hf_wiring *w) {
+    return (size_t)w->ports * ring_bytes(w->width, w->depth) +
+           (size_t)w->inner * ring_bytes(w->width, INNER_DEPTH);
+}
+
+static hf_ring *port_ring(const rings *r, int rank, int port) {
+    const hf_wiring *w = &r->base.wiring;
+    size_t at = (size_t)port * ring_bytes(w->width, w->depth);
+    return (hf_ring *)((char *)r->shared->parts[rank] + at);
+}
+
+static hf_ring *inner_ring(const rings *r, int rank, int index) {
+    const hf_wiring *w = &r->base.wiring;
+    size_t at = (size_t)index * ring_bytes(w->width, INNER_DEPTH);
+    return (hf_ring *)((char *)port_ring(r, rank, w->ports) + at);
+}
+
+/* Every ring of every rank, by number; NULL past the last. */
+static hf_ring *ring_at(const rings *r, size_t i) {
+    size_t ports = (size_t)r->base.wiring.ports;
+    size_t each = ports + (size_t)r->base.wiring.inner;
+    size_t rank = i / each, index = i % each;
+    if (rank >= (size_t)r->base.net->size)
+        return NULL;
+    return index < ports ? port_ring(r, (int)rank, (int)index)
+                         : inner_ring(r, (int)rank, (int)(index - ports));
+}
+
+/* ---- open, connect, close ---- */
+
+static hf_status rings_open(hf_medium **out, hf_device *device, hf_transport *net) {
+    rings *r = calloc(1, sizeof *r);
+    if (!r)
+        return hf_fail(HF_ENOMEM, "no memory for an exchange");
+    r->base = (hf_medium){.ops = &hf_medium_rings, .device = device, .net = net};
+    *out = &r->base;
+    return HF_OK;
+}
+
+/* Give back what `connect` took, unless kernels use it. */
+static void rings_free(rings *r) {
+    const hf_device_ops *ops = r->base.device->ops;
+    if (!r->base.stuck) {
+        for (size_t i = 0; i < HF_MAX_PORTS; i++) {
+            ops->free(r->out[i].buffer);
+            ops->free(r->in[i].buffer);
+            ops->free(r->inner[i].buffer);
+            r->out[i] = r->in[i] = r->inner[i] = (endpoint){0};
+        }
+        hf_shared_free(r->shared);
+        scheduler->close(r->scheduler);
+    }
+    r->shared = NULL;
+    r->scheduler = NULL;
+}
+
+static void rings_close(hf_medium *base) {
+    rings_free((rings *)base);
+    free(base);
+}
+
+static hf_status endpoint_make(const rings *r, endpoint *end, hf_ring *ring,
+                               size_t depth) {
+    hf_device *device = r->base.device;
+    HF_TRY(device->ops->wrap(&end->buffer, device, ring,
+                             ring_bytes(r->base.wiring.width, depth)));
+    end->ring = ring;
+    return HF_OK;
+}
+
+static hf_status endpoints_make(rings *r, const hf_wiring *w) {
+    int rank = r->base.net->rank;
+    for (int port = 0; port < w->ports; port++) {
+        const hf_link *link = hf_links_from(w->n_links, w->links, rank, port);
+        hf_ring *theirs = port_ring(r, link->to, link->in);
+        HF_TRY(endpoint_make(r, &r->out[port], theirs, w->depth));
+        HF_TRY(endpoint_make(r, &r->in[port], port_ring(r, rank, port), w->depth));
+    }
+    for (int i = 0; i < w->inner; i++)
+        HF_TRY(endpoint_make(r, &r->inner[i], inner_ring(r, rank, i), INNER_DEPTH));
+    return HF_OK;
+}
+
+/* What may refuse rings on this rank alone. */
+static hf_status rings_fit(const rings *r, const hf_wiring *w) {
+    size_t memory = r->base.device->info.memory, bytes = part_bytes(w);
+    HF_TRY(hf_medium_one_node(r->base.net));
+    if (bytes <= memory)
+        return HF_OK;
+    return hf_fail(HF_ENOMEM,
+                   "channel_depth: links of %zu packets take %zu B on each rank; its "
+                   "share of the memory is %zu B",
+                   w->depth, bytes, memory);
+}
+
+static hf_status rings_connect(hf_medium *base, const hf_wiring *wiring) {
+    rings *r = (rings *)base;
+    HF_TRY(hf_agree(base->net, rings_fit(r, wiring)));
+    rings_free(r);
+    HF_TRY(scheduler->open(&r->scheduler, base->net));
+    HF_TRY(hf_shared_new(&r->shared, base->net, part_bytes(wiring)));
+    return endpoints_make(r, wiring);
+}
+
+/* ---- between runs of kernels ---- */
+
+/* Each kernel holds a thread of the runtime, also while it waits. */
+static hf_status kernels_fit(const hf_device_info *info, size_t n) {
+    if (n <= info->kernels)
+        return HF_OK;
+    return hf_fail(HF_ENOTSUP,
+                   "%zu kernels must run at the same time, device \"%s\" runs %zu%s, "
+                   "or take fewer replications",
+                   n, info->name, info->kernels, info->more_kernels);
+}
+
+static void ring_clear(hf_ring *ring, size_t width, size_t depth) {
+    memset(ring, 0, sizeof *ring);
+    ring->depth = depth;
+    ring->mask = slots_for(depth) - 1;
+    ring->width = width;
+}
+
+static hf_status rings_clear(hf_medium *base) {
+    rings *r = (rings *)base;
+    const hf_wiring *w = &base->wiring;
+    HF_TRY(kernels_fit(&base->device->info, base->n));
+    scheduler->prepare(r->scheduler, base->n);
+    for (int port = 0; port < w->ports; port++)
+        ring_clear(r->in[port].ring, w->width, w->depth);
+    for (int i = 0; i < w->inner; i++)
+        ring_clear(r->inner[i].ring, w->width, INNER_DEPTH);
+    return HF_OK;
+}
+
+static const endpoint *endpoint_of(const rings *r, const hf_end *end) {
+    const endpoint *all = end->inner ? r->inner : end->sends ? r->out : r->in;
+    return &all[end->index];
+}
+
+/* Tell a ring which kernel is at this end of it. */
+static void end_take(const rings *r, size_t kernel, const hf_end *end) {
+    const char *way = end->inner ? "held" : end->sends ? "out" : "in";
+    hf_ring *ring = endpoint_of(r, end)->ring;
+    char *name = ring->names[end->sends ? 0 : 1];
+    hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
+    side->host = r->hosts[kernel];
+    snprintf(name, sizeof ring->names[0], "rank %d %.32s %s %d", r->base.net->rank,
+             r->base.streams[kernel].name, way, end->index);
+}
+
+static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args) {
+    rings *r = (rings *)base;
+    const hf_stream *stream = &base->streams[i];
+    r->hosts[i] = (uintptr_t)scheduler->host(r->scheduler, i);
+    for (size_t e = 0; e < stream->n_ends; e++) {
+        end_take(r, i, &stream->ends[e]);
+        args[(*n_args)++] =
+            (hf_arg){.buffer = endpoint_of(r, &stream->ends[e])->buffer};
+    }
+    args[(*n_args)++] = (hf_arg){.value = &r->hosts[i], .bytes = sizeof r->hosts[i]};
+}
+
+/* ---- stopped kernels, waiting kernels, counters ---- */
+
+/* Each kernel, on every rank, leaves at its next wait: once is enough. */
+static double rings_stop(hf_medium *base) {
+    hf_ring *ring;
+    for (size_t i = 0; (ring = ring_at((rings *)base, i)); i++)
+        HF_RING_STORE(&ring->abort, HF_RING_HALT);
+    return HUGE_VAL;
+}
+
+static hf_status stopped_fail(void) {
+    return hf_fail(HF_ECOMM, "another rank stopped the channels");
+}
+
+static hf_status rings_check(const hf_medium *base) {
+    const rings *r = (const rings *)base;
+    hf_word word = 0;
+    for (int port = 0; port < base->wiring.ports; port++) {
+        word |= HF_RING_LOAD(&r->in[port].ring->abort);
+        word |= HF_RING_LOAD(&r->out[port].ring->abort);
+    }
+    for (int i = 0; i < base->wiring.inner; i++)
+        word |= HF_RING_LOAD(&r->inner[i].ring->abort);
+    if (word & HF_RING_MISFIT)
+        return hf_fail(HF_EARG,
+                       "channel_width: the kernels were not built for packets of "
+                       "%zu B",
+                       base->wiring.width);
+    return word ? stopped_fail() : HF_OK;
+}
+
+static void side_report(hf_report *report, const hf_ring *ring, bool writer) {
+    const hf_ring_side *side = writer ? &ring->writer : &ring->reader;
+    if (HF_RING_LOAD(&side->waits))
+        hf_report_add(report, "; %s: %s after %llu packets",
+                      ring->names[writer ? 0 : 1], writer ? "full" : "empty",
+                      (unsigned long long)HF_RING_LOAD(&side->moved));
+}
+
+/* The rings of all ranks tell. A rank whose deadline passed earlier has stopped all kernels:
+ * what was read may be of kernels that have left. */
+static hf_status rings_report(const hf_medium *base, hf_report *report,
+                              const bool *ended) {
+    const rings *r = (const rings *)base;
+    const hf_ring *ring;
+    (void)ended;
+    for (size_t i = 0; (ring = ring_at(r, i)); i++) {
+        side_report(report, ring, true);
+        side_report(report, ring, false);
+    }
+    bool stopped = HF_RING_LOAD(&ring_at(r, 0)->abort) == HF_RING_HALT;
+    return stopped ? stopped_fail() : HF_OK;
+}
+
+static void rings_traffic(const hf_medium *base, hf_traffic *out) {
+    const rings *r = (const rings *)base;
+    *out = (hf_traffic){0};
+    for (int port = 0; port < base->wiring.ports; port++) {
+        const hf_ring *in = r->in[port].ring, *sent = r->out[port].ring;
+        double most = (double)HF_RING_LOAD(&in->reader.most);
+        out->packets += (double)HF_RING_LOAD(&in->reader.moved);
+        out->stalls += (double)HF_RING_LOAD(&in->reader.stalls);
+        out->stalls += (double)HF_RING_LOAD(&sent->writer.stalls);
+        out->high_water = most > out->high_water ? most : out->high_water;
+    }
+}
+
+const hf_medium_ops hf_medium_rings = {
+    .ports = HF_PORTS_MEMORY,
+    .stops = true,
+    .open = rings_open,
+    .connect = rings_connect,
+    .clear = rings_clear,
+    .attach = rings_attach,
+    .stop = rings_stop,
+    .check = rings_check,
+    .report = rings_report,
+    .traffic = rings_traffic,
+    .close = rings_close,
+};
