@@ -17,8 +17,8 @@ extern const hf_exchange_ops hf_exchange_channel;
 
 enum { MAX_ARGS = 16 };
 
-/* Longest wait for kernels that were stopped. */
-static const double stop_seconds = 5;
+/* Longest wait for kernels that were stopped: the other ranks wait for us meanwhile. */
+static const double stop_seconds = 1;
 
 typedef struct channel {
     hf_exchange base;
@@ -135,19 +135,24 @@ static hf_status kernels_poll(channel *c, size_t n, double end, size_t *n_ended)
     return HF_OK;
 }
 
-/* Wait for `n` kernels by the deadline. Where a medium stops kernels at any time, Ctrl-C is
- * heard meanwhile. */
+/* Wait for `n` kernels by the deadline. Other ranks are heard meanwhile, and Ctrl-C where a
+ * medium stops kernels at any time. */
 static hf_status kernels_end(channel *c, size_t n, size_t *n_ended) {
     const hf_run *run = c->base.run;
+    hf_transport *net = c->base.net;
     bool hears = c->medium->ops->stops && run && run->tick;
-    double end = hf_clock_now() + c->base.net->deadline;
-    for (;;) {
-        double until = hears ? fmin(hf_clock_now() + HF_HEARING, end) : end;
+    double start = hf_clock_now(), end = start + net->deadline, until = start;
+    while (until < end) {
+        until = fmin(hf_clock_now() + HF_HEARING, end);
         HF_TRY(kernels_poll(c, n, until, n_ended));
-        if (*n_ended == n || !hears || until == end)
+        if (*n_ended == n)
             return HF_OK;
-        HF_TRY(run->tick(run->context, NULL));
+        HF_TRY(net->ops->heed(net));
+        if (hears)
+            HF_TRY(run->tick(run->context, NULL));
     }
+    net->since = start;
+    return HF_OK;
 }
 
 static hf_status kernels_wait(channel *c, size_t n) {

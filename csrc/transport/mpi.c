@@ -39,15 +39,16 @@ static hf_status stamp_check(mpi *net, const stamp *seen, int from, unsigned doi
     else
         hf_fail(HF_ECOMM, "rank %d is at another call (%s) than rank %d (%s)", from,
                 doings[seen->doing], net->base.rank, doings[doing]);
-    return hf_mpi_break(net, HF_ECOMM, EVERYBODY);
+    return hf_mpi_break(net, HF_ECOMM);
 }
 
 /* All ranks come here before one leaves; *flag becomes true if it is on any. Each tells
  * the rank that is 1, 2, 4, ... further what it knows, and hears as much: in rounds of as
  * many as the logarithm of the ranks, everybody has heard of everybody. */
-static hf_status meet(mpi *net, unsigned doing, bool *flag, int patience) {
+static hf_status meet(mpi *net, unsigned doing, bool *flag, int kind) {
     int rank = net->base.rank, size = net->base.size;
     HF_TRY(intact_check(net));
+    HF_TRY(hf_mpi_notices(net, EVERYBODY)); /* the others may have given us up */
     net->number++;
     for (int distance = 1; distance < size; distance *= 2) {
         int to = (rank + distance) % size, from = (rank + size - distance) % size;
@@ -63,11 +64,12 @@ static hf_status meet(mpi *net, unsigned doing, bool *flag, int patience) {
                                             MEETING, net->control, &requests[1]),
                                   "MPI_Isend");
         if (status == HF_OK)
-            status = hf_mpi_wait_messages(net, requests, patience);
-        HF_TRY(hf_mpi_break(net, status, EVERYBODY));
+            status = hf_mpi_wait_messages(net, requests, from, kind);
+        HF_TRY(hf_mpi_break(net, status));
         HF_TRY(stamp_check(net, &net->in, from, doing));
         *flag = *flag || net->in.flag;
     }
+    net->base.since = 0;
     return HF_OK;
 }
 
@@ -80,12 +82,13 @@ static void mpi_close(hf_transport *base) {
     MPI_Finalized(&finalized);
     /* Freeing is for all ranks together: not without one that does not come. Late messages
      * and gathers write into `net` and what it holds. */
-    if (!finalized && (*net->stuck || meet(net, LEAVING, &none, EVERYBODY) != HF_OK))
+    if (!finalized && (*net->stuck || meet(net, LEAVING, &none, FOR_ALL) != HF_OK))
         return;
     if (!finalized) {
         MPI_Comm_free(&net->data);
         MPI_Comm_free(&net->control);
     }
+    free(net->heard);
     free(net->mine);
     free(net->all);
     free(net);
@@ -127,7 +130,7 @@ static hf_status library_check(const char *library) {
 static hf_status duplicate(mpi *net, MPI_Comm *out, MPI_Comm comm) {
     MPI_Request request;
     TRY_MPI(MPI_Comm_idup(comm, &net->coming, &request));
-    HF_TRY(hf_mpi_wait(net, 1, &request, EVERYBODY));
+    HF_TRY(hf_mpi_wait(net, 1, &request, EVERYBODY, FOR_ALL));
     MPI_Comm_set_errhandler(net->coming, MPI_ERRORS_RETURN);
     *out = net->coming;
     return HF_OK;
@@ -157,6 +160,9 @@ static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
     TRY_MPI(MPI_Comm_size(theirs, &net->base.size));
     HF_TRY(duplicate(net, &net->data, theirs));
     HF_TRY(duplicate(net, &net->control, net->data));
+    net->heard = calloc((size_t)net->base.size, sizeof *net->heard);
+    if (!net->heard)
+        return hf_fail(HF_ENOMEM, "no memory for %d ranks", net->base.size);
     return local_count(net);
 }
 
@@ -198,7 +204,7 @@ static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void
             hf_mpi_abandon(net, &requests[0], false);
             return sent;
         }
-        HF_TRY(hf_mpi_wait_messages(net, requests, from));
+        HF_TRY(hf_mpi_wait_messages(net, requests, from, FOR_MESSAGE));
         at += (size_t)count;
     } while (at < bytes);
     return HF_OK;
@@ -233,7 +239,7 @@ static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
     MPI_Request request;
     TRY_MPI(MPI_Iallgather(net->mine, (int)record, MPI_BYTE, net->all, (int)record,
                            MPI_BYTE, net->data, &request));
-    HF_TRY(hf_mpi_break(net, hf_mpi_wait(net, 1, &request, EVERYBODY), EVERYBODY));
+    HF_TRY(hf_mpi_break(net, hf_mpi_wait(net, 1, &request, EVERYBODY, FOR_ALL)));
     for (size_t rank = 0; rank < size; rank++) {
         stamp seen;
         memcpy(&seen, net->all + rank * record + bytes, sizeof seen);
@@ -244,7 +250,7 @@ static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
 }
 
 static hf_status mpi_any(hf_transport *base, bool *flag) {
-    return meet((mpi *)base, AGREEMENT, flag, EVERYBODY);
+    return meet((mpi *)base, AGREEMENT, flag, FOR_ALL);
 }
 
 static hf_status mpi_barrier(hf_transport *base) {
@@ -277,6 +283,10 @@ static void mpi_alarm(hf_transport *base) {
     }
 }
 
+static hf_status mpi_heed(hf_transport *base) {
+    return hf_mpi_heed((mpi *)base);
+}
+
 const hf_transport_ops hf_transport_mpi = {
     .name = "mpi",
     .summary = "an MPI communicator, from mpi4py",
@@ -289,5 +299,6 @@ const hf_transport_ops hf_transport_mpi = {
     .barrier = mpi_barrier,
     .renew = mpi_renew,
     .alarm = mpi_alarm,
+    .heed = mpi_heed,
     .close = mpi_close,
 };

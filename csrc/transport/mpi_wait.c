@@ -1,4 +1,11 @@
-/* mpi_wait.c - waits by a deadline, and why a rank can no longer go on. */
+/* mpi_wait.c - waits by a deadline, and why the ranks can no longer go on.
+ *
+ * A rank whose deadline passes tells all others whom it waits for. Each rank that waits
+ * tells the same as soon as it hears of that, whether its own deadline has passed or not. So
+ * a chain of ranks that wait for each other always leads to the one that says nothing.
+ * Once all have told, or after ANSWERS seconds, a rank settles the cause and tells it; who
+ * hears a settled cause takes it for its own. All ranks end with the same line.
+ */
 #include "mpi_wait.h"
 
 #include <stdio.h>
@@ -14,11 +21,12 @@ enum {
 /* How long a cancelled message may take to end [s]. */
 static const double GRACE = 0.5;
 
-/* How long to look for other ranks' reasons, which may be the cause of the first [s]. */
-static const double REASONS = 0.25;
+/* How long a rank that waits may take to answer, and one whose deadline passes elsewhere to
+ * come to a meeting: its process may not run for a second [s]. */
+static const double ANSWERS = 2;
 
-/* Time between two looks for alarms [s]: they take as long as several tests. */
-static const double ALARMS = 1e-3;
+/* Time between two looks for alarms and notices [s]: they take as long as several tests. */
+static const double LOOKS = 1e-3;
 
 /* Who waits longer than this for what others have to say leaves its core to them [s]. */
 static const double PATIENCE = 5e-3;
@@ -41,88 +49,127 @@ static hf_status alarm_check(const mpi *net) {
     return raised ? hf_fail(HF_ECOMM, "rank %d stopped", status.MPI_SOURCE) : HF_OK;
 }
 
-/* The next reason that a rank told; *from is -1 if there is none. */
-static hf_status reason_hear(const mpi *net, reason *out, int *from) {
-    int told = 0;
-    MPI_Status status;
-    *from = -1;
-    if (net->control != MPI_COMM_NULL)
-        TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->control, &told, &status));
-    if (!told)
-        return HF_OK;
-    *from = status.MPI_SOURCE;
-    return hf_mpi_check(MPI_Recv(out, sizeof *out, MPI_BYTE, *from, NOTICE,
-                                 net->control, MPI_STATUS_IGNORE),
-                        "MPI_Recv");
-}
-
-/* Of several ranks that wait, each for another, the last one tells the cause: it waits for
- * a rank that says nothing. `first` is the reason of rank `from`. */
-static void reason_find(mpi *net, const reason *first, int from) {
-    enum { ROOM = 32 };
-    reason heard[ROOM] = {*first};
-    int ranks[ROOM] = {from}, n = 1, cause = 0;
-    double start = hf_clock_now();
-    while (n < ROOM && hf_clock_now() - start < REASONS) {
-        if (reason_hear(net, &heard[n], &ranks[n]) != HF_OK)
-            break;
-        if (ranks[n] >= 0)
-            n++;
-        else
-            nanosleep(&nap, NULL);
+/* Tell all other ranks. What is sent stays in `net`, which stays, too. */
+static void notice_send(const mpi *net, const notice *what) {
+    for (int rank = 0; rank < net->base.size; rank++) {
+        MPI_Request request;
+        if (rank != net->base.rank &&
+            MPI_Isend(what, sizeof *what, MPI_BYTE, rank, NOTICE, net->control,
+                      &request) == MPI_SUCCESS)
+            MPI_Request_free(&request);
     }
-    for (int hop = 0; hop < n; hop++)
-        for (int i = 0; i < n; i++)
-            if (ranks[i] == heard[cause].waits_for && heard[i].waits_for >= 0) {
-                cause = i;
-                break;
-            }
-    snprintf(net->broken, sizeof net->broken, "%s", heard[cause].text);
 }
 
-/* Can any rank no longer go on? Then nor can we, for the same reason. */
-static hf_status reason_check(mpi *net) {
-    reason theirs;
-    int from;
-    HF_TRY(reason_hear(net, &theirs, &from));
-    if (from < 0)
-        return HF_OK;
-    reason_find(net, &theirs, from);
+/* Take the notices that have come; how many ranks have told in all? A cause that one of
+ * them has settled ends this transport, too. */
+static int notices_take(mpi *net) {
+    int n = 0, come = net->control != MPI_COMM_NULL;
+    while (come && !*net->broken) {
+        MPI_Status status;
+        notice news;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->control, &come, &status) !=
+                MPI_SUCCESS ||
+            !come ||
+            MPI_Recv(&news, sizeof news, MPI_BYTE, status.MPI_SOURCE, NOTICE,
+                     net->control, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            break;
+        if (news.settled)
+            memcpy(net->broken, news.text, sizeof net->broken);
+        net->heard[status.MPI_SOURCE] = news;
+    }
+    for (int rank = 0; net->heard && rank < net->base.size; rank++)
+        n += net->heard[rank].heard;
+    return n;
+}
+
+/* A rank that has told nothing, or -1. */
+static int silent_find(const mpi *net) {
+    for (int rank = 0; rank < net->base.size; rank++)
+        if (!net->heard[rank].heard)
+            return rank;
+    return -1;
+}
+
+/* What a rank told, by how much it says of the cause. */
+enum { TOLD_NOTHING, WAITS, WAITS_FOR_ALL, WAITS_FOR_SILENT, ENDS_BY_ITSELF };
+static int weight_of(const mpi *net, int rank) {
+    const notice *n = &net->heard[rank];
+    return !n->heard                        ? TOLD_NOTHING
+           : n->waits_for == NOBODY         ? ENDS_BY_ITSELF
+           : n->waits_for == EVERYBODY      ? WAITS_FOR_ALL
+           : net->heard[n->waits_for].heard ? WAITS
+                                            : WAITS_FOR_SILENT;
+}
+
+/* The cause, from what all ranks told: the same on each that heard the same. */
+static void cause_write(const mpi *net, char *text, size_t room) {
+    int teller = 0, silent = silent_find(net);
+    for (int rank = 1; rank < net->base.size; rank++)
+        if (weight_of(net, rank) > weight_of(net, teller))
+            teller = rank;
+    const notice *n = &net->heard[teller];
+    int weight = weight_of(net, teller), whom = n->waits_for;
+    if (weight == WAITS_FOR_ALL)
+        whom = silent;
+    char name[32] = "the other ranks";
+    if (whom >= 0)
+        snprintf(name, sizeof name, "rank %d", whom);
+    if (weight == ENDS_BY_ITSELF)
+        snprintf(text, room, "%s", n->text);
+    else
+        snprintf(text, room, "rank %d waits for %s%s; the deadline of %g s has passed",
+                 teller, name,
+                 whom >= 0 && weight >= WAITS_FOR_ALL ? ", which does not answer" : "",
+                 net->base.deadline);
+}
+
+/* This rank cannot go on: find the cause with all that answer, and end. */
+static hf_status give_up(mpi *net, int waits_for, const char *text) {
+    double start = hf_clock_now();
+    notice *mine = &net->heard[net->base.rank];
+    *mine = (notice){.heard = true, .waits_for = waits_for};
+    snprintf(mine->text, sizeof mine->text, "%s", text);
+    notice_send(net, mine);
+    while (notices_take(net) < net->base.size && !*net->broken &&
+           hf_clock_now() - start < ANSWERS)
+        nanosleep(&nap, NULL);
+    if (!*net->broken) {
+        net->settled = (notice){.heard = true, .settled = true};
+        cause_write(net, net->settled.text, sizeof net->settled.text);
+        memcpy(net->broken, net->settled.text, sizeof net->broken);
+        notice_send(net, &net->settled);
+    }
     return hf_fail(HF_ECOMM, "%s", net->broken);
 }
 
-/* The ranks no longer do the same: no call after this one can be trusted, here nor on
- * another rank. What we send stays in `net`, which stays, too. */
-hf_status hf_mpi_break(mpi *net, hf_status status, int waits_for) {
-    if (status == HF_OK || *net->broken)
-        return status;
-    net->told.waits_for = waits_for;
-    snprintf(net->told.text, sizeof net->told.text, "%s", hf_error());
-    for (int rank = 0; net->control != MPI_COMM_NULL && rank < net->base.size; rank++) {
-        MPI_Request request;
-        if (rank != net->base.rank &&
-            MPI_Isend(&net->told, sizeof net->told, MPI_BYTE, rank, NOTICE,
-                      net->control, &request) == MPI_SUCCESS)
-            MPI_Request_free(&request);
-    }
-    reason_find(net, &net->told, net->base.rank);
-    return hf_fail(status, "%s", net->broken);
+hf_status hf_mpi_notices(mpi *net, int waits_for) {
+    if (notices_take(net) == 0)
+        return HF_OK;
+    return *net->broken ? hf_fail(HF_ECOMM, "%s", net->broken)
+                        : give_up(net, waits_for, "");
 }
 
-/* Everybody may come late by a deadline that passes elsewhere, in a message or a kernel. */
-static double longest_wait(const mpi *net, int from) {
-    return from < 0 ? 2 * net->base.deadline : net->base.deadline;
+hf_status hf_mpi_break(mpi *net, hf_status status) {
+    if (status == HF_OK || *net->broken)
+        return status;
+    char text[sizeof net->broken];
+    snprintf(text, sizeof text, "%s", hf_error());
+    return give_up(net, NOBODY, text);
+}
+
+hf_status hf_mpi_heed(mpi *net) {
+    HF_TRY(alarm_check(net));
+    return hf_mpi_notices(net, EVERYBODY);
 }
 
 /* Break the transport: an answer that comes now comes too late. */
 static hf_status deadline_pass(mpi *net, int from) {
-    char whom[32] = "the other ranks";
-    if (from >= 0)
-        snprintf(whom, sizeof whom, "rank %d", from);
-    return hf_mpi_break(net,
-                        hf_fail(HF_ECOMM, "rank %d waited %g s for %s", net->base.rank,
-                                longest_wait(net, from), whom),
-                        from);
+    if (net->heard)
+        return give_up(net, from, "");
+    snprintf(net->broken, sizeof net->broken,
+             "rank %d waits for the other ranks; the deadline of %g s has passed",
+             net->base.rank, net->base.deadline);
+    return hf_fail(HF_ECOMM, "%s", net->broken);
 }
 
 /* End a request of a message that is no longer wanted. A receive that has matched writes
@@ -146,11 +193,17 @@ void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends) {
     MPI_Request_free(request);
 }
 
-/* Wait by the deadline for requests; `from` is a rank, or how everybody is waited for. A
- * rank's message ends with an alarm, too, and all with another rank's notice. */
-hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from) {
+/* When does a wait end that begins now? All may come late by a deadline that passes
+ * elsewhere, in a message or a kernel. */
+static double wait_end(const mpi *net, double now, int kind) {
+    if (kind == FOR_MESSAGE)
+        return now + net->base.deadline;
+    return (net->base.since > 0 ? net->base.since : now) + net->base.deadline + ANSWERS;
+}
+
+hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind) {
     hf_status status = HF_OK;
-    double start = 0, looked = 0;
+    double start = 0, looked = 0, end = 0;
     /* One after the other: testing a single request is the quickest way to progress. */
     for (int i = 0; i < n && status == HF_OK; i++) {
         int done = 0;
@@ -161,25 +214,26 @@ hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from) {
             if (done || status != HF_OK)
                 break;
             double now = hf_clock_now();
-            if (start == 0)
+            if (start == 0) {
                 start = looked = now;
-            if (now - looked > ALARMS) {
-                status = from >= 0 ? alarm_check(net) : HF_OK;
-                status = status == HF_OK ? reason_check(net) : status;
+                end = wait_end(net, now, kind);
+            }
+            if (now - looked > LOOKS) {
+                status = kind == FOR_MESSAGE ? alarm_check(net) : HF_OK;
+                status = status == HF_OK ? hf_mpi_notices(net, from) : status;
                 looked = now;
             }
-            if (status == HF_OK && now - start > longest_wait(net, from))
+            if (status == HF_OK && now > end)
                 status = deadline_pass(net, from);
-            else if (from == EVERYBODY && now - start > PATIENCE)
+            else if (kind == FOR_ALL && now - start > PATIENCE)
                 nanosleep(&nap, NULL);
         }
     }
     return status;
 }
 
-/* The same for messages, which are cancelled where they fail. */
-hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from) {
-    hf_status status = hf_mpi_wait(net, 2, requests, from);
+hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from, int kind) {
+    hf_status status = hf_mpi_wait(net, 2, requests, from, kind);
     for (int i = 0; status != HF_OK && i < 2; i++)
         hf_mpi_abandon(net, &requests[i], i == 1);
     return status;

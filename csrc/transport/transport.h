@@ -1,8 +1,8 @@
 /* transport.h - how host bytes cross between ranks.
  *
  * Every call that can block ends by its deadline; afterwards the transport is broken and
- * each further call fails at once. All calls but `version`, `check` and `alarm` are
- * collective over the ranks that they name. What all ranks do together, `gather`, `any`,
+ * each further call fails at once. All calls but `version`, `check`, `alarm` and `heed`
+ * are collective over the ranks that they name. What all ranks do together, `gather`, `any`,
  * `barrier` and `close`, proves that each of them took part in this very call.
  */
 #ifndef HF_TRANSPORT_H
@@ -17,7 +17,9 @@ typedef struct hf_transport {
     const hf_transport_ops *ops;
     int rank, size;             /**< 0 <= rank < size */
     int local_rank, local_size; /**< the same among the ranks of this node */
-    double deadline; /**< longest wait for one rank; twice that for all [s] */
+    double deadline;            /**< longest wait for other ranks [s] */
+    double since; /**< 0, or when this rank began to wait for others by other means, in
+                          vain: its next meeting with all counts from then [s] */
 } hf_transport;
 
 struct hf_transport_ops {
@@ -54,6 +56,10 @@ struct hf_transport_ops {
 
     /** Wake every rank that waits for us in this epoch; they fail with HF_ECOMM. */
     void (*alarm)(hf_transport *net);
+
+    /** HF_ECOMM once a rank has raised the alarm in this epoch or none can go on. Who waits
+     *  for other ranks by other means calls it many times in a second. */
+    hf_status (*heed)(hf_transport *net);
 
     /** Release what `open` took; where a rank does not come, it stays. Accepts NULL, never
      *  fails. */

@@ -53,7 +53,7 @@ class Session:
         The ranks; default: this process alone, without MPI.
     deadline : float
         Longest wait for another rank while the session opens and closes, and between
-        runs, which have their own parameter `deadline`; twice that for all ranks [s].
+        runs, which have their own parameter `deadline` [s].
 
     Raises
     ------

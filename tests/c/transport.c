@@ -1,8 +1,11 @@
 /* transport.c - transports and plans; run alone, and with mpirun on any number of ranks. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
 
 #include "check.h"
 #include "core/clock.h"
@@ -172,12 +175,15 @@ static void alarm_test(void) {
 
 /* The last rank does not come to the barrier before the others' deadline. */
 static void deadline_test(void) {
+    char line[80];
     net->deadline = 0.5;
     double start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
     double waited = hf_clock_now() - start;
-    CHECK(waited >= 1 && waited < 10, "%g s", waited);
-    CHECK(strstr(hf_error(), "waited 1 s"), "%s", hf_error());
+    CHECK(waited >= 0.5 && waited < 10, "%g s", waited);
+    snprintf(line, sizeof line, "rank %d, which does not answer; the deadline of 0.5 s",
+             net->size - 1);
+    CHECK(strstr(hf_error(), line), "%s", hf_error());
     net->deadline = 60;
     start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
@@ -217,7 +223,77 @@ static void open_test(const hf_transport_ops *mpi, const char *version) {
     CHECK(mpi->open(&none, MPI_Comm_c2f(MPI_COMM_WORLD), version, 0.5) == HF_ECOMM);
     __lsan_enable();
     CHECK(hf_clock_now() - start < 10, "%g s", hf_clock_now() - start);
-    CHECK(strstr(hf_error(), "waited 1 s"), "%s", hf_error());
+    CHECK(strstr(hf_error(), "waits for the other ranks; the deadline of 0.5 s has"),
+          "%s", hf_error());
+}
+
+/* For a while a rank's process does not run. */
+static void stop_here(int signal) {
+    const struct timespec second = {1, 0};
+    (void)signal;
+    nanosleep(&second, NULL);
+}
+
+/* How a rank of the chain below waits for the next. */
+typedef hf_status wait_fn(int to);
+
+static hf_status wait_in_message(int to) {
+    char out = 1, in = 0;
+    return net->ops->sendrecv(net, &out, to, &in, to, 1);
+}
+
+static hf_status wait_in_meeting(int to) {
+    (void)to;
+    return net->ops->barrier(net);
+}
+
+/* The first rank waits by other means, and has no deadline here. */
+static hf_status wait_elsewhere(int to) {
+    const struct timespec moment = {0, 10000000};
+    hf_status status = HF_OK;
+    while (net->rank == 0 && status == HF_OK) {
+        status = net->ops->heed(net);
+        nanosleep(&moment, NULL);
+    }
+    return net->rank ? wait_in_message(to) : status;
+}
+
+/* The last rank is silent. Each other one waits for the next, and begins later than the one
+ * before it: the deadline of the first passes long before that of the only one that waits
+ * for the silent rank. All end with the same line, which names it. The process of one that
+ * is to answer does not run for a second just then. */
+static void chain_test(wait_fn *how, bool stops) {
+    transport_open("mpi");
+    int last = net->size - 1, none = 0;
+    char line[80], mine[512], *all = malloc((size_t)net->size * sizeof mine);
+    const struct timespec late = {0, net->rank * 700000000L / last};
+    const struct itimerval once = {.it_value = {0, 950000}};
+    net->deadline = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (net->rank == last) {
+        for (int rank = 0; rank < last; rank++)
+            MPI_Recv(&none, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(wait_in_meeting(0) == HF_ECOMM);
+    } else {
+        double start = hf_clock_now();
+        signal(SIGALRM, stop_here);
+        if (stops && net->rank == last / 2)
+            setitimer(ITIMER_REAL, &once, NULL);
+        nanosleep(&late, NULL);
+        CHECK(how(net->rank + 1) == HF_ECOMM);
+        CHECK(hf_clock_now() - start < 10);
+        MPI_Send(&none, 1, MPI_INT, last, 0, MPI_COMM_WORLD);
+    }
+    snprintf(mine, sizeof mine, "%s", hf_error());
+    snprintf(line, sizeof line, "rank %d, which does not answer; the deadline of 1 s",
+             last);
+    CHECK(strstr(mine, line), "rank %d: %s", net->rank, mine);
+    MPI_Allgather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE,
+                  MPI_COMM_WORLD);
+    for (int rank = 0; rank <= last; rank++)
+        CHECK(strcmp(all + (size_t)rank * sizeof mine, mine) == 0, "rank %d: %s", rank,
+              all + (size_t)rank * sizeof mine);
+    free(all);
 }
 
 /* A rank leaves while the others do something else: both know at once. */
@@ -273,6 +349,10 @@ int main(int argc, char **argv) {
     if (world > 1) {
         same_test();
         leave_test();
+        chain_test(wait_in_message, true);
+        chain_test(wait_in_meeting, false);
+        if (world > 2)
+            chain_test(wait_elsewhere, true);
         transport_open("mpi");
         for (int kind = NOTHING; kind <= STALE; kind++)
             for (int call = 0; call < 4; call++)

@@ -158,7 +158,11 @@ def test_a_damaged_message_is_caught(mpirun, faults, ranks):
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("kill", "SIGKILL"), ("hang", "rank 1"), ("fail", "planted: a move failed")],
+    [
+        ("kill", "SIGKILL"),
+        ("hang", "rank 1, which does not answer"),
+        ("fail", "planted: a move failed"),
+    ],
 )
 def test_a_rank_that_fails_in_the_exchange_ends_all(command, faults, kind, words):
     done = command(
