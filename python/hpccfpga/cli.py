@@ -238,9 +238,24 @@ def _show(options: Options) -> int:
 
 
 def _plot(options: Options) -> int:
-    hpccfpga.plot(*map(_read, options.files), path=options.output)
+    if options.timeline:
+        _timeline(options)
+    elif options.point != -1 or options.steps is not None:
+        raise ValueError("--point and --steps go with --timeline")
+    else:
+        hpccfpga.plot(*map(_read, options.files), path=options.output)
     print(f"wrote {options.output}")
     return OK
+
+
+def _timeline(options: Options) -> None:
+    if len(options.files) > 1:
+        raise ValueError(f"--timeline draws one result, not {len(options.files)}")
+    result = _read(options.files[0])
+    if options.output.endswith(".json"):
+        result.to_perfetto(options.output)
+    else:
+        result.plot_timeline(options.output, point=options.point, steps=options.steps)
 
 
 def _compare(options: Options) -> int:

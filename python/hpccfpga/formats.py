@@ -19,7 +19,10 @@ from hpccfpga.text import DEEPEST, brief, printable_in
 if TYPE_CHECKING:
     from hpccfpga.result import Result
 
-SCHEMA = "hpccfpga-result/1"
+SCHEMA = "hpccfpga-result/2"
+TRACE = "trace."
+"""What the names of a trace's columns begin with in an NPZ file."""
+
 DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,), "str": (str,)}
 """Names of the types that a column may have, and what its values are in JSON."""
 
@@ -58,12 +61,9 @@ def document(result: Result, values: bool = True) -> dict[str, Any]:
     found: dict[str, Any] = {"schema": SCHEMA}
     scalars = (key for key in _TYPES if key not in ("columns", "summary", "provenance"))
     found |= {key: _plain(getattr(result, key)) for key in scalars}
-    found["columns"] = {
-        name: {"unit": column.unit, "dtype": dtype(column.values)}
-        | {"shape": [*column.values.shape]}
-        | ({"values": _plain(column.values)} if values else {})
-        for name, column in result.columns.items()
-    }
+    found["columns"] = _encode_columns(result.columns, values)
+    if result.trace is not None:
+        found["trace"] = _encode_columns(result.trace.columns, values)
     found["summary"] = {
         name: {"unit": unit, "value": _plain(value)}
         for name, (unit, value) in result.summary.items()
@@ -72,12 +72,21 @@ def document(result: Result, values: bool = True) -> dict[str, Any]:
     return found
 
 
+def _encode_columns(columns: Mapping[str, Any], values: bool) -> dict[str, Any]:
+    return {
+        name: {"unit": column.unit, "dtype": dtype(column.values)}
+        | {"shape": [*column.values.shape]}
+        | ({"values": _plain(column.values)} if values else {})
+        for name, column in columns.items()
+    }
+
+
 def fields(
     document: Any, arrays: Mapping[str, np.ndarray] | None = None
 ) -> dict[str, Any]:
     """Return a result's fields out of its document, columns and summary as pairs.
 
-    `arrays` replaces the values of the columns.
+    `arrays` replaces the values of the columns. The trace is empty where there is none.
 
     Raises
     ------
@@ -95,16 +104,33 @@ def fields(
         ranks = brief(document["ranks"])
         raise ValueError(f"ranks is {ranks}, must be within 1 .. {MOST}")
     _check_provenance(document["provenance"])
+    traced = document.get("trace", {})
+    if not isinstance(traced, dict):
+        raise ValueError(f"trace is {brief(traced)}, no object")
     columns = {
         name: _decode_column(name, entry, arrays)
         for name, entry in document["columns"].items()
+    }
+    trace = {
+        name: _decode_column(TRACE + name, entry, arrays)
+        for name, entry in traced.items()
     }
     summary = {
         name: _decode_quantity(name, entry)
         for name, entry in document["summary"].items()
     }
     rest = {key: document[key] for key in _TYPES}
-    return rest | {"columns": columns, "summary": summary}
+    return rest | {"columns": columns, "summary": summary, "trace": trace}
+
+
+def declared_arrays(document: Any) -> dict[str, Any]:
+    """Return what a document declares of each array that belongs to it."""
+    found: dict[str, Any] = {}
+    for key, prefix in (("columns", ""), ("trace", TRACE)):
+        table = document.get(key) if isinstance(document, dict) else None
+        if isinstance(table, dict):
+            found |= {prefix + name: entry for name, entry in table.items()}
+    return found
 
 
 def family(document: Any) -> str:

@@ -31,8 +31,10 @@ def write(
     Raises
     ------
     ValueError
-        A column has the name of the header.
+        A column has the name of the header, or of a trace's.
     """
+    if len(arrays) < sum(len(document.get(key, {})) for key in ("columns", "trace")):
+        raise ValueError("a column of the result has the name of one of its trace")
     if HEADER in arrays:
         raise ValueError(f"no column of an NPZ file can be called {HEADER!r}")
     header = np.array(json.dumps(document, allow_nan=False))
@@ -59,9 +61,8 @@ def read(file: IO[bytes]) -> tuple[Any, dict[str, np.ndarray]]:
     with _undamaged():
         header = _array(archive, entries[HEADER], "str", ())
     document = formats.parse(header.item())
-    columns = document.get("columns") if isinstance(document, dict) else None
     arrays = {}
-    for name, entry in columns.items() if isinstance(columns, dict) else ():
+    for name, entry in formats.declared_arrays(document).items():
         dtype, shape = formats.declared_column(name, entry)
         if name in entries:
             with _undamaged():

@@ -191,6 +191,17 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command = add("plot", "draw saved results into one picture")
     command.add_argument("files", nargs="+", metavar="FILE")
     command.add_argument("--output", "-o", required=True, metavar="PICTURE")
+    command.add_argument(
+        "--timeline",
+        action="store_true",
+        help="draw the trace of one result; with a .json as PICTURE, for Perfetto",
+    )
+    command.add_argument(
+        "--point", type=int, default=-1, help="with --timeline; default: the last one"
+    )
+    command.add_argument(
+        "--steps", type=int, help="with --timeline: how many; default: 4"
+    )
     command = add("compare", "put two saved results side by side")
     command.add_argument("a", help="the reference: .json or .npz, also of run all")
     command.add_argument("b", help="what is held against it")

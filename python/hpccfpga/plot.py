@@ -161,20 +161,24 @@ def _figure(path: Any, ax: Sequence[Axes] | None) -> tuple[Figure, Sequence[Axes
         if len(axes) != 2:
             raise ValueError(f"ax must hold two axes (time, rate), not {len(axes)}")
         return axes[0].figure, list(axes)
+    figure = new_figure(path, (10, 4.4))
+    return figure, list(figure.subplots(1, 2))
+
+
+def new_figure(path: Any, size: tuple[float, float]) -> Figure:
+    """Return an empty figure, of pyplot unless it goes to a file: no display needed."""
     import matplotlib
 
-    size = {"figsize": (10, 4.4), "layout": "constrained"}
     if path is not None:
         from matplotlib.figure import Figure as New
 
-        figure = New(**size)  # type: ignore[arg-type]
-    else:
-        from matplotlib import pyplot
+        return New(figsize=size, layout="constrained")
+    from matplotlib import pyplot
 
-        figure = pyplot.figure(**size)  # type: ignore[arg-type]
-        if "inline" in matplotlib.get_backend():
-            pyplot.close(figure)  # Jupyter shows it as the cell's value, once
-    return figure, list(figure.subplots(1, 2))
+    figure = pyplot.figure(figsize=size, layout="constrained")
+    if "inline" in matplotlib.get_backend():
+        pyplot.close(figure)  # Jupyter shows it as the cell's value, once
+    return figure
 
 
 def _places(results: Sequence[Result]) -> list[str]:

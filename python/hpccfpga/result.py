@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hpccfpga import formats, npz
+from hpccfpga import formats, npz, timeline
 from hpccfpga.arguments import known, need
 from hpccfpga.files import replacing
 from hpccfpga.tables import digits, html_table, human, lines, readable
@@ -89,11 +89,15 @@ class Result:
     provenance : dict
         Where the numbers come from; "notes" is a list of remarks, "error" says why a
         run ended early.
+    trace : Trace or None
+        What each rank did, and when, in the best sample of each point; None unless the
+        run was traced.
 
     Raises
     ------
     ValueError
-        Unknown kind, unsupported dtype, or columns of different length.
+        Unknown kind, unsupported dtype, columns of different length, or a trace of
+        points or ranks that there are not.
     """
 
     kind: str
@@ -107,6 +111,7 @@ class Result:
     columns: dict[str, Column] = field(default_factory=dict)
     summary: dict[str, Quantity] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
+    trace: timeline.Trace | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not be saved or shown; make its text printable."""
@@ -125,6 +130,18 @@ class Result:
         if self.kind not in KINDS:
             raise ValueError(f"no result kind {self.kind!r}; {known(self.kind, KINDS)}")
         formats.check_columns(self.columns)
+        if self.trace is not None:
+            self._check_trace(self.trace)
+
+    def _check_trace(self, trace: timeline.Trace) -> None:
+        """Refuse spans of points or ranks that there are not."""
+        for name, most in (("point", len(self.failed)), ("rank", self.ranks)):
+            found = trace[name]
+            if len(found) and not 0 <= found.min() <= found.max() < most:
+                raise ValueError(
+                    f"the trace has {name}s {found.min()} to {found.max()}, the result "
+                    f"has {most}"
+                )
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Array of a column, not a copy; the first dimension is the point.
@@ -279,6 +296,8 @@ class Result:
             The path cannot be written.
         """
         arrays = {name: column.values for name, column in self.columns.items()}
+        for name, column in self.trace.columns.items() if self.trace else ():
+            arrays[formats.TRACE + name] = column.values
         with replacing(path) as file:
             npz.write(file, formats.document(self, False), arrays)
 
@@ -306,7 +325,10 @@ class Result:
         fields = formats.fields(document, arrays)
         columns = {name: Column(*pair) for name, pair in fields["columns"].items()}
         summary = {name: Quantity(*pair) for name, pair in fields["summary"].items()}
-        return cls(**(fields | {"columns": columns, "summary": summary}))
+        traced = {name: Column(*pair) for name, pair in fields["trace"].items()}
+        trace = timeline.Trace(traced) if traced else None
+        found = {"columns": columns, "summary": summary, "trace": trace}
+        return cls(**(fields | found))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Table with one row per point and the columns of one dimension.
@@ -359,6 +381,21 @@ class Result:
         from hpccfpga.plot import plot
 
         return plot(self, path=path, ax=ax)
+
+    def plot_timeline(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        point: int = -1,
+        steps: int | None = None,
+        ax: Any = None,
+    ) -> Figure:
+        """Draw one point of the trace; see `hpccfpga.timeline.plot_timeline`."""
+        return timeline.plot_timeline(self, point=point, steps=steps, path=path, ax=ax)
+
+    def to_perfetto(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace for Perfetto; see `hpccfpga.timeline.to_perfetto`."""
+        timeline.to_perfetto(self, path)
 
     def table(self, *, rows: bool = True) -> str:
         """Aligned text: one line per point, in units that people read.

@@ -1,8 +1,20 @@
-"""A small measured result with known numbers, for tests of what handles results."""
+"""Small results with known numbers, for tests of what handles results."""
 
 import numpy as np
 
 from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.timeline import Trace
+
+_SPAN = {
+    "point": ("1", np.int64),
+    "rank": ("1", np.int64),
+    "queue": ("1", np.int64),
+    "kind": ("1", str),
+    "label": ("1", str),
+    "bytes": ("B", np.int64),
+    "start": ("s", float),
+    "end": ("s", float),
+}
 
 
 def measured(sizes=(1, 64, 4096), ranks=2, failed=None, latency=10e-6, **fields):
@@ -47,3 +59,41 @@ def measured(sizes=(1, 64, 4096), ranks=2, failed=None, latency=10e-6, **fields)
         "provenance": {"notes": ["a <remark>"]},
     }
     return Result(**(base | fields))
+
+
+def trace(*rows):
+    """Trace of rows in the order of _SPAN."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(_SPAN)
+    return Trace(
+        {
+            name: Column(unit, np.array(values, dtype))
+            for (name, (unit, dtype)), values in zip(
+                _SPAN.items(), columns, strict=True
+            )
+        }
+    )
+
+
+def span(kind, start, end, rank=0, queue=0, point=0, label="", size=0):
+    return (point, rank, queue, kind, label, size, start, end)
+
+
+def traced(ranks=2, steps=8):
+    """Steps of 30 us on each rank: read, message, write, and a kernel beside them."""
+    rows = []
+    for rank in range(ranks):
+        zero = 1e-6 * rank
+        rows.append(span("sample", zero, zero + 30e-6 * steps, rank, -2, 2))
+        for step in range(steps):
+            at = zero + 30e-6 * step
+            to = f"with {1 - rank}" if ranks == 2 else "to 1, from 3"
+            rows += [
+                span("read", at, at + 9e-6, rank, 0, 2, "", 4096),
+                span("message", at + 10e-6, at + 19e-6, rank, -1, 2, to, 4096),
+                span("write", at + 20e-6, at + 29e-6, rank, 0, 2, "", 4096),
+                span("kernel", at + 15e-6, at + 24e-6, rank, 1, 2, "b_$eff_fill"),
+            ]
+    result = measured(ranks=ranks)
+    result.columns["inner"] = Column("1", np.full(3, steps))
+    result.trace = trace(*rows)
+    return result

@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 import hpccfpga as hf
-from example_result import measured
+from example_result import measured, traced
 from hpccfpga import _core, cli, formats, kernels, measure, npz
 from hpccfpga.errors import line
+from hpccfpga.timeline import hidden
 from test_kernels_cache import Core
 
 PACKAGE = Path(hf.__file__).parent
@@ -164,6 +165,21 @@ def test_any_result_is_drawn_or_refused(tmp_path_factory, document):
     path = tmp_path_factory.getbasetemp() / "x.svg"
     with mock.patch("warnings.warn"):
         tried(hf.plot, result, measured(), path=path)
+
+
+@slow
+@given(damaged(json.loads(traced(ranks=1, steps=1).to_json())["trace"]))
+def test_any_trace_is_drawn_or_refused(tmp_path_factory, trace):
+    document = json.loads(traced(ranks=1, steps=1).to_json()) | {"trace": trace}
+    result = tried(hf.Result.from_json, json.dumps(document), kinds=(ValueError,))
+    if result is None or result.trace is None:
+        return
+    shown(result)
+    path = tmp_path_factory.getbasetemp() / "x.svg"
+    with mock.patch("warnings.warn"):
+        tried(result.plot_timeline, path, kinds=(ValueError,))
+    tried(result.to_perfetto, path, kinds=(ValueError,))
+    hidden(result.trace)
 
 
 @given(texts | st.text())
