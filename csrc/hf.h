@@ -19,9 +19,10 @@ typedef struct hf_options {
     const char *exchange; /**< scheme; "" means pcie */
     const char *library;  /**< MPI library of the communicator's maker */
     const char *version;  /**< of hpccfpga, the same on every rank; NULL: not told */
-    double deadline;      /**< longest wait for another rank [s]; 0: 60 */
-    int comm;             /**< communicator as a Fortran handle */
-    bool has_comm;        /**< false: one rank, no MPI call is made */
+    double
+        deadline;  /**< longest wait for another rank or a device [s]; 0: HF_DEADLINE */
+    int comm;      /**< communicator as a Fortran handle */
+    bool has_comm; /**< false: one rank, no MPI call is made */
     hf_vendors vendors;
 } hf_options;
 
@@ -49,7 +50,8 @@ typedef struct hf_progress {
     const double *values;
 } hf_progress;
 
-#define HF_HEARING 0.1 /**< between two looks for Ctrl-C [s] */
+#define HF_HEARING  0.1  /**< between two looks for Ctrl-C [s] */
+#define HF_DEADLINE 60.0 /**< longest wait, unless told otherwise [s] */
 
 typedef struct hf_run {
     const char *bench;

@@ -125,10 +125,10 @@ static hf_status memory_take(b_eff *s) {
         most = bytes > most ? bytes : most;
     }
     for (int i = 0; i < N_CHAINS; i++)
-        HF_TRY(device->ops->alloc(&s->chains[i], device, most, HF_ANY_BANK));
-    HF_TRY(hf_verdict_new(&s->verdict, device, device->info.items, HF_ANY_BANK));
-    HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill"));
-    return device->ops->kernel(&s->check, device, "b_eff_check");
+        HF_TRY(device->ops->alloc(&s->chains[i], device, most, NULL));
+    HF_TRY(hf_verdict_new(&s->verdict, device, device->info.items, NULL));
+    HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill", 0));
+    return device->ops->kernel(&s->check, device, "b_eff_check", 0);
 }
 
 static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
@@ -185,7 +185,8 @@ static hf_status chain_fill(b_eff *s, size_t point, int chain) {
     };
     hf_device *device = s->env.device;
     return device->ops->launch(
-        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->verdict.items, 0, 0}, NULL);
+        device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->verdict.items, 0}, NULL,
+        NULL);
 }
 
 static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {

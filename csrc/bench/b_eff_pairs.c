@@ -43,14 +43,10 @@ static void pair_fill(b_eff *s, int i) {
     p->send_ends[2] = (hf_end){i, true, false};
     p->recv_ends[2] = (hf_end){i, true, true};
     hf_stream *streams = &s->streams[2 * (size_t)i];
-    streams[0] = (hf_stream){p->names[0],
-                             {p->send, p->send_args, N_SEND_ARGS, 1, 0, 0},
-                             p->send_ends,
-                             N_ENDS};
-    streams[1] = (hf_stream){p->names[1],
-                             {p->recv, p->recv_args, N_RECV_ARGS, 1, 0, 0},
-                             p->recv_ends,
-                             N_ENDS};
+    streams[0] = (hf_stream){
+        p->names[0], {p->send, p->send_args, N_SEND_ARGS, 1, 0}, p->send_ends, N_ENDS};
+    streams[1] = (hf_stream){
+        p->names[1], {p->recv, p->recv_args, N_RECV_ARGS, 1, 0}, p->recv_ends, N_ENDS};
 }
 
 static hf_status pair_take(b_eff *s, int i, size_t largest) {
@@ -58,9 +54,9 @@ static hf_status pair_take(b_eff *s, int i, size_t largest) {
     hf_device *device = s->env.device;
     snprintf(p->names[0], sizeof p->names[0], "b_eff_send_%d", i);
     snprintf(p->names[1], sizeof p->names[1], "b_eff_recv_%d", i);
-    HF_TRY(device->ops->alloc(&p->last, device, last_bytes(s, largest), HF_ANY_BANK));
-    HF_TRY(device->ops->kernel(&p->send, device, p->names[0]));
-    HF_TRY(device->ops->kernel(&p->recv, device, p->names[1]));
+    HF_TRY(device->ops->alloc(&p->last, device, last_bytes(s, largest), NULL));
+    HF_TRY(device->ops->kernel(&p->send, device, p->names[0], 0));
+    HF_TRY(device->ops->kernel(&p->recv, device, p->names[1], 0));
     pair_fill(s, i);
     return HF_OK;
 }
@@ -140,7 +136,8 @@ hf_status b_eff_pairs_verify(b_eff *s, size_t point, double *error) {
     size_t bytes = last_bytes(s, (size_t)s->sweep.sizes[point]), wrong = 0;
     for (int i = 0; i < (int)s->n_pairs; i++) {
         memset(s->got, 0xFF, bytes);
-        HF_TRY(device->ops->read(device, s->pairs[i].last, 0, s->got, bytes, NULL));
+        HF_TRY(
+            device->ops->read(device, s->pairs[i].last, 0, s->got, bytes, NULL, NULL));
         for (int k = 0; k < 2; k++)
             wrong +=
                 port_wrong(s, 2 * i + k, s->got + (size_t)k * s->sweep.channel_width);

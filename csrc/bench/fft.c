@@ -94,7 +94,7 @@ static void items_choose(fft *s) {
 static hf_status twiddles_make(fft *s) {
     hf_device *device = s->env.device;
     size_t bytes = s->size * sizeof(fft_complex);
-    HF_TRY(device->ops->alloc(&s->twiddles, device, 2 * bytes, HF_ANY_BANK));
+    HF_TRY(device->ops->alloc(&s->twiddles, device, 2 * bytes, NULL));
     hf_buffer *buffer = NULL;
     hf_kernel *arrange = NULL;
     fft_complex *single = calloc(2, bytes);
@@ -104,19 +104,21 @@ static hf_status twiddles_make(fft *s) {
     /* A run before may have left the right ones there: then nobody would see a launch
      * that gets lost. */
     if (status == HF_OK)
-        status = device->ops->write(device, s->twiddles, 0, single, 2 * bytes, NULL);
+        status =
+            device->ops->write(device, s->twiddles, 0, single, 2 * bytes, NULL, NULL);
     for (size_t k = 0; single && k < s->size; k++)
         single[k] = (fft_complex){(float)s->roots[2 * k], (float)s->roots[2 * k + 1]};
     if (status == HF_OK)
-        status = device->ops->alloc(&buffer, device, bytes, HF_ANY_BANK);
+        status = device->ops->alloc(&buffer, device, bytes, NULL);
     if (status == HF_OK)
-        status = device->ops->write(device, buffer, 0, single, bytes, NULL);
+        status = device->ops->write(device, buffer, 0, single, bytes, NULL, NULL);
     if (status == HF_OK)
-        status = device->ops->kernel(&arrange, device, "fft_twiddles");
+        status = device->ops->kernel(&arrange, device, "fft_twiddles", 0);
     const hf_arg args[] = {{.buffer = buffer}, {.buffer = s->twiddles}};
     if (status == HF_OK)
         status = device->ops->launch(
-            device, &(hf_launch){.kernel = arrange, .args = args, .n_args = 2}, NULL);
+            device, &(hf_launch){.kernel = arrange, .args = args, .n_args = 2}, NULL,
+            NULL);
     device->ops->kernel_free(arrange);
     device->ops->free(buffer);
     free(single);
@@ -129,8 +131,8 @@ static hf_status streams_take(fft *s) {
                         transform_ends[] = {{0, true, false}, {1, true, true}},
                         store_ends[] = {{1, true, false}};
     hf_device *device = s->env.device;
-    HF_TRY(device->ops->kernel(&s->fetch, device, "fft_fetch_points"));
-    HF_TRY(device->ops->kernel(&s->store, device, "fft_store_points"));
+    HF_TRY(device->ops->kernel(&s->fetch, device, "fft_fetch_points", 0));
+    HF_TRY(device->ops->kernel(&s->store, device, "fft_store_points", 0));
     s->fetch_args[1] = s->store_args[1] = s->transform_args[1] =
         (hf_arg){.value = &s->batch, .bytes = sizeof s->batch};
     s->transform_args[0].buffer = s->twiddles;
@@ -177,11 +179,11 @@ static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
     HF_TRY(memory_check(s));
     items_choose(s);
     for (int i = 0; i < N_BLOCKS; i++)
-        HF_TRY(device->ops->alloc(&s->blocks[i], device, block_bytes(s), HF_ANY_BANK));
-    HF_TRY(hf_verdict_new(&s->verdict, device, s->items, HF_ANY_BANK));
-    HF_TRY(device->ops->kernel(&s->fill, device, "fft_fill"));
-    HF_TRY(device->ops->kernel(&s->check, device, "fft_check"));
-    HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform"));
+        HF_TRY(device->ops->alloc(&s->blocks[i], device, block_bytes(s), NULL));
+    HF_TRY(hf_verdict_new(&s->verdict, device, s->items, NULL));
+    HF_TRY(device->ops->kernel(&s->fill, device, "fft_fill", 0));
+    HF_TRY(device->ops->kernel(&s->check, device, "fft_check", 0));
+    HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform", 0));
     HF_TRY(tables_make(s));
     return env->exchange->ops->kernel_routed ? streams_take(s) : HF_OK;
 }
@@ -226,7 +228,7 @@ static hf_status launch(const fft *s, hf_kernel *kernel, size_t n, const hf_arg 
                                             .n_args = n,
                                             .items = s->items,
                                             .group = s->group},
-                               NULL);
+                               NULL, NULL);
 }
 
 /* The next step leads from one block to the next. */

@@ -14,7 +14,7 @@
 #include "core/random.h"
 
 enum {
-    MOST_REPLICATIONS = HF_LANES_MOST,
+    MOST_REPLICATIONS = HF_MAX_QUEUES,
     N_MULTIPLY_ARGS = 9,
     N_PACK_ARGS = 3,
     MOST_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
@@ -95,16 +95,16 @@ static hf_status panels_take(gemm *s, size_t largest) {
     hf_device *device = s->env.device;
     const hf_device_ops *ops = device->ops;
     hf_kernel *shape;
-    HF_TRY(ops->alloc(&s->a_panels, device, panels_bytes(s, largest), HF_ANY_BANK));
-    HF_TRY(ops->alloc(&s->b_panels, device, panels_bytes(s, largest), HF_ANY_BANK));
-    HF_TRY(ops->kernel(&s->pack_a, device, "gemm_pack_a"));
-    HF_TRY(ops->kernel(&s->pack_b, device, "gemm_pack_b"));
-    HF_TRY(ops->kernel(&shape, device, "gemm_shape"));
-    hf_launch launch = {shape, &(hf_arg){.buffer = s->a_panels}, 1, 1, 0, 0};
-    hf_status status = ops->launch(device, &launch, NULL);
+    HF_TRY(ops->alloc(&s->a_panels, device, panels_bytes(s, largest), NULL));
+    HF_TRY(ops->alloc(&s->b_panels, device, panels_bytes(s, largest), NULL));
+    HF_TRY(ops->kernel(&s->pack_a, device, "gemm_pack_a", 0));
+    HF_TRY(ops->kernel(&s->pack_b, device, "gemm_pack_b", 0));
+    HF_TRY(ops->kernel(&shape, device, "gemm_shape", 0));
+    hf_launch launch = {shape, &(hf_arg){.buffer = s->a_panels}, 1, 1, 0};
+    hf_status status = ops->launch(device, &launch, NULL, NULL);
     ops->kernel_free(shape);
     HF_TRY(status);
-    HF_TRY(ops->read(device, s->a_panels, 0, s->shape, sizeof s->shape, NULL));
+    HF_TRY(ops->read(device, s->a_panels, 0, s->shape, sizeof s->shape, NULL, NULL));
     bool sound = s->shape[2] > 0;
     for (int i = 0; i < 2; i++)
         sound = sound && s->shape[i] > 0 && s->shape[i] <= MOST_BLOCK;
@@ -137,11 +137,10 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     HF_TRY(memory_check(s, n));
     hf_buffer **matrices[] = {&s->a, &s->b, &s->c0, &s->c};
     for (size_t i = 0; i < 4; i++)
-        HF_TRY(
-            device->ops->alloc(matrices[i], device, matrix_bytes(s, n), HF_ANY_BANK));
+        HF_TRY(device->ops->alloc(matrices[i], device, matrix_bytes(s, n), NULL));
     if (env->ndrange)
         HF_TRY(panels_take(s, n));
-    HF_TRY(device->ops->kernel(&s->multiply, device, "gemm_multiply"));
+    HF_TRY(device->ops->kernel(&s->multiply, device, "gemm_multiply", 0));
     s->data.seed = hf_random(env->seed, (uint64_t)env->rank);
     return gemm_data_new(&s->data, s->type, n);
 }
@@ -171,7 +170,7 @@ static hf_status gemm_prepare(void *state, size_t point, uint64_t sample) {
     gemm_data_make(&s->data, n, sample);
     for (size_t m = 0; m < 3; m++)
         HF_TRY(device->ops->write(device, inputs[m], 0, gemm_data_rows(&s->data, m),
-                                  matrix_bytes(s, n), NULL));
+                                  matrix_bytes(s, n), NULL, NULL));
     return HF_OK;
 }
 
@@ -186,15 +185,15 @@ static hf_status pack(const gemm *s, hf_kernel *kernel, hf_buffer *from, hf_buff
         {.buffer = from}, {.buffer = to}, {.value = &n, .bytes = sizeof n}};
     size_t strips = HF_GEMM_ROW(n) / HF_GEMM_STRIP;
     hf_device *device = s->env.device;
-    return device->ops->launch(device,
-                               &(hf_launch){kernel, args, N_PACK_ARGS,
-                                            blocks(n, width) * width * strips, 0, 0},
-                               NULL);
+    return device->ops->launch(
+        device,
+        &(hf_launch){kernel, args, N_PACK_ARGS, blocks(n, width) * width * strips, 0},
+        NULL, NULL);
 }
 
 /* c = alpha a b + beta c0 in rows `first` to `end` - 1. */
 static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer *b,
-                         uint32_t n, uint32_t first, uint32_t end, size_t lane) {
+                         uint32_t n, uint32_t first, uint32_t end, unsigned queue) {
     float alpha = (float)s->alpha, beta = (float)s->beta;
     bool single = s->type->sum_bytes == sizeof(float);
     size_t bytes = s->type->sum_bytes, group = s->shape[2];
@@ -212,8 +211,8 @@ static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer 
     size_t items = s->env.ndrange ? blocks(end - first, s->shape[0]) *
                                         blocks(n, s->shape[1]) * group
                                   : 1;
-    hf_launches_add(
-        l, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, lane, group});
+    hf_launches_add(l, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, group},
+                    queue);
 }
 
 /* Rows of blocks in equal parts, side by side. */
@@ -224,7 +223,7 @@ static void multiply_shared(hf_launches *l, const gemm *s, uint32_t n) {
                end = rows * (i + 1) / parts * s->block_size;
         if (end > first)
             multiply_add(l, s, s->a, s->b, n, (uint32_t)first,
-                         (uint32_t)(end < n ? end : n), i);
+                         (uint32_t)(end < n ? end : n), (unsigned)i);
     }
 }
 

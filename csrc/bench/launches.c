@@ -1,14 +1,15 @@
-/* launches.c - kernels that run side by side, each in its lane. */
+/* launches.c - kernels that run side by side, each in its queue. */
 #include "launches.h"
 
 #include <assert.h>
 
-void hf_launches_add(hf_launches *l, const hf_launch *launch) {
+void hf_launches_add(hf_launches *l, const hf_launch *launch, unsigned queue) {
+    const hf_order order = {.queue = queue};
     assert(l->n < sizeof l->done / sizeof l->done[0]);
     assert(l->items == 0 || launch->items == l->items);
     l->items = launch->items;
     if (l->status == HF_OK)
-        l->status = l->device->ops->launch(l->device, launch, &l->done[l->n]);
+        l->status = l->device->ops->launch(l->device, launch, &order, &l->done[l->n]);
     l->n += l->status == HF_OK;
 }
 

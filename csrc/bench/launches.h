@@ -1,4 +1,4 @@
-/* launches.h - kernels that run side by side, each in its lane. */
+/* launches.h - kernels that run side by side, each in its queue. */
 #ifndef HF_LAUNCHES_H
 #define HF_LAUNCHES_H
 
@@ -7,16 +7,16 @@
 /** What runs at the same time; all-zero but for the device. */
 typedef struct hf_launches {
     hf_device *device;
-    hf_event *done[2 * HF_LANES_MOST]; /**< [n] */
+    hf_event *done[2 * HF_MAX_QUEUES]; /**< [n] */
     size_t n;
     hf_status status; /**< the first failure */
     size_t items;     /**< work-items of each */
 } hf_launches;
 
-/** Start a kernel, unless one before it failed. Lane 0 comes last: there, a device may
- *  be done before this returns. All have as many work-items: PoCL up to 5.0
- *  takes binaries of a kernel for other numbers for one another, and aborts. */
-void hf_launches_add(hf_launches *l, const hf_launch *launch);
+/** Start a kernel in queue `queue`, unless one before it failed. All have as many
+ *  work-items: PoCL up to 5.0 takes binaries of a kernel for other numbers for one another,
+ *  and aborts. */
+void hf_launches_add(hf_launches *l, const hf_launch *launch, unsigned queue);
 /** Wait for all that were started; the first failure of a launch or of a kernel. */
 hf_status hf_launches_wait(hf_launches *l);
 

@@ -104,7 +104,8 @@ static hf_status memory_check(const ptrans *s, double largest) {
         width * s->block);
 }
 
-static hf_status bank_of(int *bank, const hf_args *args, const char *name, size_t r) {
+static hf_status spot_of(hf_spot *spot, const hf_args *args, const char *name,
+                         size_t r) {
     size_t n, replications = (size_t)hf_args_number(args, "replications");
     const double *banks = hf_args_list(args, name, &n);
     if (n != 1 && n != replications)
@@ -112,7 +113,7 @@ static hf_status bank_of(int *bank, const hf_args *args, const char *name, size_
                        "%s: %zu banks for %zu replications; one for all, or "
                        "one for each",
                        name, n, replications);
-    *bank = (int)banks[n == 1 ? 0 : r];
+    spot->bank = (unsigned)(banks[n == 1 ? 0 : r] + 1); /* -1: any */
     return HF_OK;
 }
 
@@ -132,7 +133,8 @@ static hf_status blocks_clear(const ptrans *s, hf_buffer *blocks) {
     void *none = calloc(1, block_bytes(s));
     hf_status status = none ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a block");
     for (size_t at = 0; status == HF_OK && at < blocks->bytes; at += block_bytes(s))
-        status = device->ops->write(device, blocks, at, none, block_bytes(s), NULL);
+        status =
+            device->ops->write(device, blocks, at, none, block_bytes(s), NULL, NULL);
     free(none);
     return status;
 }
@@ -142,32 +144,33 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     hf_device *device = s->env.device;
     const hf_device_ops *ops = device->ops;
     size_t blocks, received, bytes = block_bytes(s);
-    int banks[3] = {HF_ANY_BANK, HF_ANY_BANK, HF_ANY_BANK};
+    hf_spot spots[3] = {{0}};
     most_of(s, r, &blocks, &received);
-    HF_TRY(bank_of(&banks[0], args, "bank_a", r));
-    HF_TRY(bank_of(&banks[1], args, "bank_b", r));
-    HF_TRY(bank_of(&banks[2], args, "bank_c", r));
-    HF_TRY(ops->alloc(&p->a, device, blocks * bytes, banks[0]));
-    HF_TRY(ops->alloc(&p->b, device, blocks * bytes, banks[1]));
-    HF_TRY(ops->alloc(&p->c, device, blocks * bytes, banks[2]));
+    HF_TRY(spot_of(&spots[0], args, "bank_a", r));
+    HF_TRY(spot_of(&spots[1], args, "bank_b", r));
+    HF_TRY(spot_of(&spots[2], args, "bank_c", r));
+    HF_TRY(ops->alloc(&p->a, device, blocks * bytes, &spots[0]));
+    HF_TRY(ops->alloc(&p->b, device, blocks * bytes, &spots[1]));
+    HF_TRY(ops->alloc(&p->c, device, blocks * bytes, &spots[2]));
     HF_TRY(blocks_clear(s, p->c));
     if (!ptrans_kernel_routed(s) && s->env.size > 1) {
-        HF_TRY(ops->alloc(&p->got, device, received * bytes, banks[0]));
+        HF_TRY(ops->alloc(&p->got, device, received * bytes, &spots[0]));
         HF_TRY(blocks_clear(s, p->got));
     }
-    HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), banks[0]));
-    HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), banks[0]));
-    return hf_verdict_new(&p->verdict, device, s->items, banks[0]);
+    HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), &spots[0]));
+    HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), &spots[0]));
+    return hf_verdict_new(&p->verdict, device, s->items, &spots[0]);
 }
 
 static hf_status kernels_take(ptrans *s) {
     hf_device *device = s->env.device;
-    HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill"));
-    HF_TRY(device->ops->kernel(&s->check, device, "ptrans_check"));
+    HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill", 0));
+    HF_TRY(device->ops->kernel(&s->check, device, "ptrans_check", 0));
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(ptrans_kernel_routed(s)
                    ? ptrans_pair_take(s, r)
-                   : device->ops->kernel(&s->replicas[r].add, device, "ptrans_add"));
+                   : device->ops->kernel(&s->replicas[r].add, device, "ptrans_add",
+                                         s->replications > 1 ? (unsigned)r + 1 : 0));
     return HF_OK;
 }
 
@@ -246,7 +249,7 @@ static hf_status places_write(const ptrans *s, const replica *p, size_t point,
     const ptrans_part *part = &layout->parts[r];
     hf_device *device = s->env.device;
     return device->ops->write(device, p->places, 0, layout->places + 2 * part->first,
-                              part->n * 2 * sizeof *layout->places, NULL);
+                              part->n * 2 * sizeof *layout->places, NULL, NULL);
 }
 
 static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
@@ -260,7 +263,7 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
         return HF_OK;
     HF_TRY(places_write(s, p, point, r));
     HF_TRY(device->ops->write(device, p->sources, 0, layout->sources + part->first,
-                              part->n * sizeof *layout->sources, NULL));
+                              part->n * sizeof *layout->sources, NULL, NULL));
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = p->a},
         {.buffer = p->b},
@@ -270,7 +273,7 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     };
     const hf_launch launch = {
         .kernel = s->fill, .args = args, .n_args = N_FILL_ARGS, .items = s->items};
-    return device->ops->launch(device, &launch, NULL);
+    return device->ops->launch(device, &launch, NULL, NULL);
 }
 
 static hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
@@ -315,10 +318,9 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
         .args = args,
         .n_args = N_ADD_ARGS,
         .items = s->env.ndrange ? most * (s->block / STRIP) * group : 1,
-        .group = s->env.ndrange ? group : 0,
-        .lane = r};
+        .group = s->env.ndrange ? group : 0};
     if (count > 0)
-        hf_launches_add(l, &launch);
+        hf_launches_add(l, &launch, (unsigned)r);
 }
 
 static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {

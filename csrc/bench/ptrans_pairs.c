@@ -31,8 +31,8 @@ hf_status ptrans_pair_take(ptrans *s, size_t r) {
     hf_device *device = s->env.device;
     snprintf(p->names[0], sizeof p->names[0], "ptrans_send_%zu", r);
     snprintf(p->names[1], sizeof p->names[1], "ptrans_recv_%zu", r);
-    HF_TRY(device->ops->kernel(&p->send, device, p->names[0]));
-    HF_TRY(device->ops->kernel(&p->recv, device, p->names[1]));
+    HF_TRY(device->ops->kernel(&p->send, device, p->names[0], 0));
+    HF_TRY(device->ops->kernel(&p->recv, device, p->names[1], 0));
     const hf_arg values[2][N_STREAM_ARGS] = {
         {{.buffer = p->a}, {.buffer = p->sources}},
         {{.buffer = p->b}, {.buffer = p->c}},

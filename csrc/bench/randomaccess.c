@@ -126,13 +126,15 @@ static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_e
         char name[48] = "randomaccess_shared";
         if (!s->shared)
             snprintf(name, sizeof name, "randomaccess_update_%zu", i);
-        HF_TRY(device->ops->kernel(&s->kernels[i], device, name));
+        HF_TRY(device->ops->kernel(&s->kernels[i], device, name, 0));
+        const hf_spot spot = {.kernel = s->kernels[i],
+                              .bank = s->n_tables > 1 ? (unsigned)i + 1 : 0};
         HF_TRY(device->ops->alloc(&s->tables[i], device,
                                   (size_t)(words / s->n_tables * sizeof(uint64_t)),
-                                  s->n_tables > 1 ? (int)i : HF_ANY_BANK));
+                                  &spot));
     }
     size_t bytes = s->most_generators * sizeof(uint64_t);
-    HF_TRY(device->ops->alloc(&s->starts, device, bytes, HF_ANY_BANK));
+    HF_TRY(device->ops->alloc(&s->starts, device, bytes, NULL));
     s->numbers = malloc(bytes);
     if (!s->numbers)
         return hf_fail(HF_ENOMEM, "no memory for %zu generators", s->most_generators);
@@ -166,7 +168,7 @@ static hf_status generators_start(randomaccess *s, size_t point) {
     s->started = 1 + point;
     hf_device *device = s->env.device;
     return device->ops->write(device, s->starts, 0, s->numbers,
-                              s->generators * sizeof *s->numbers, NULL);
+                              s->generators * sizeof *s->numbers, NULL, NULL);
 }
 
 static hf_status tables_map(randomaccess *s) {
@@ -214,9 +216,8 @@ static void table_add(hf_launches *l, const randomaccess *s, size_t table) {
     };
     hf_launch launch = {.kernel = s->kernels[table], .args = args, .n_args = N_ARGS};
     launch.items = s->items;
-    launch.lane = table;
     launch.group = s->shared ? 0 : 1; /* a group is a core's */
-    hf_launches_add(l, &launch);
+    hf_launches_add(l, &launch, (unsigned)table);
 }
 
 static hf_status randomaccess_step(void *state, size_t point, size_t inner) {

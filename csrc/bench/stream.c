@@ -30,7 +30,7 @@ enum {
     N_ARRAYS = 3,
     N_OPERATIONS = 4,
     N_ARGS = 6,
-    MOST_BANKS = HF_LANES_MOST,
+    MOST_BANKS = HF_MAX_QUEUES,
     GPU_GROUP = 256, /* work-items */
     GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
     PERIOD = 16381,  /* prime: no block of a round size looks like another */
@@ -217,13 +217,14 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->group = env->ndrange && gpu ? GPU_GROUP : 1;
     s->items = !env->ndrange ? 1 : gpu ? info->items * GPU_FILL : info->workers;
     const hf_device_ops *ops = env->device->ops;
-    for (size_t bank = 0; bank < s->n_banks; bank++)
+    for (size_t bank = 0; bank < s->n_banks; bank++) {
+        unsigned unit = s->n_banks > 1 ? (unsigned)bank + 1 : 0;
+        HF_TRY(ops->kernel(&s->kernels[bank], env->device, "stream_apply", unit));
+        const hf_spot spot = {.kernel = s->kernels[bank], .bank = unit};
         for (size_t i = 0; i < N_ARRAYS; i++)
             HF_TRY(ops->alloc(&s->arrays[bank][i], env->device,
-                              s->n / s->n_banks * s->width,
-                              s->n_banks > 1 ? (int)bank : HF_ANY_BANK));
-    for (size_t bank = 0; bank < s->n_banks; bank++)
-        HF_TRY(ops->kernel(&s->kernels[bank], env->device, "stream_apply"));
+                              s->n / s->n_banks * s->width, &spot));
+    }
     s->pattern = malloc(s->width * 2 * PERIOD);
     s->expected = malloc(s->width * 2 * PERIOD);
     s->host = hf_pages_new(s->n * s->width);
@@ -268,7 +269,7 @@ static hf_status array_write(stream *s, size_t array) {
     hf_lap(s->env.laps, LAP_OTHER);
     for (size_t bank = 0; bank < s->n_banks; bank++)
         HF_TRY(device->ops->write(device, s->arrays[bank][array], 0,
-                                  s->host + bank * share, share, NULL));
+                                  s->host + bank * share, share, NULL, NULL));
     hf_lap(s->env.laps, LAP_WRITE);
     return HF_OK;
 }
@@ -298,8 +299,8 @@ static void share_add(hf_launches *l, const stream *s, const operation *o,
         {.value = &o->sum, .bytes = sizeof o->sum},
         {.value = &n, .bytes = sizeof n},
     };
-    hf_launches_add(
-        l, &(hf_launch){s->kernels[bank], args, N_ARGS, s->items, bank, s->group});
+    hf_launches_add(l, &(hf_launch){s->kernels[bank], args, N_ARGS, s->items, s->group},
+                    (unsigned)bank);
 }
 
 static hf_status stream_step(void *state, size_t point, size_t inner) {
@@ -335,7 +336,7 @@ static hf_status array_read(stream *s, size_t array) {
     size_t share = s->n / s->n_banks * s->width;
     for (size_t bank = 0; bank < s->n_banks; bank++)
         HF_TRY(device->ops->read(device, s->arrays[bank][array], 0,
-                                 s->host + bank * share, share, NULL));
+                                 s->host + bank * share, share, NULL, NULL));
     hf_lap(s->env.laps, LAP_READ);
     return HF_OK;
 }

@@ -62,8 +62,8 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
         sent = larger(sent, sent_bytes(s, i));
         got = larger(got, got_bytes(s, i));
     }
-    HF_TRY(env->device->ops->alloc(&s->block, env->device, s->reads ? sent : got,
-                                   HF_ANY_BANK));
+    HF_TRY(
+        env->device->ops->alloc(&s->block, env->device, s->reads ? sent : got, NULL));
     s->sent = hf_pages_new(sent);
     s->got = hf_pages_new(got);
     return s->sent && s->got
@@ -119,8 +119,8 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
         s->sent[i] = sent_byte(s, i);
     for (size_t i = 0; i < got; i++)
         s->got[i] = unwritten_byte(s, point, i);
-    return s->reads ? device->ops->write(device, s->block, 0, s->sent, sent, NULL)
-                    : device->ops->write(device, s->block, 0, s->got, got, NULL);
+    return s->reads ? device->ops->write(device, s->block, 0, s->sent, sent, NULL, NULL)
+                    : device->ops->write(device, s->block, 0, s->got, got, NULL, NULL);
 }
 
 static hf_status transfer_step(void *state, size_t point, size_t inner) {
@@ -129,10 +129,10 @@ static hf_status transfer_step(void *state, size_t point, size_t inner) {
     size_t bytes = (size_t)s->sweep.sizes[point];
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t to = HF_SLIDE * (steps_of(s, point) - 1 - s->taken), from = 2 * to;
-        HF_TRY(s->reads
-                   ? device->ops->read(device, s->block, from, s->got + to, bytes, NULL)
-                   : device->ops->write(device, s->block, to, s->sent + from, bytes,
-                                        NULL));
+        HF_TRY(s->reads ? device->ops->read(device, s->block, from, s->got + to, bytes,
+                                            NULL, NULL)
+                        : device->ops->write(device, s->block, to, s->sent + from,
+                                             bytes, NULL, NULL));
     }
     return HF_OK;
 }
@@ -146,7 +146,7 @@ static hf_status transfer_verify(void *state, size_t point, size_t inner,
     if (!s->reads) {
         for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
             s->got[i] = (unsigned char)~right_byte(s, point, i);
-        HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL));
+        HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL, NULL));
     }
     for (size_t i = 0; i < bytes; i++)
         wrong += s->got[i] != right_byte(s, point, i);

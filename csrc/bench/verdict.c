@@ -9,7 +9,8 @@
 #include "core/random.h"
 #include "core/stats.h"
 
-hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items, int bank) {
+hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items,
+                         const hf_spot *spot) {
     v->device = device;
     v->items = items;
     v->findings = malloc(items * sizeof *v->findings);
@@ -17,9 +18,9 @@ hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items, int ban
         return hf_fail(HF_ENOMEM, "no memory for the findings of %zu work-items",
                        items);
     size_t bytes = items * sizeof *v->findings;
-    HF_TRY(device->ops->alloc(&v->buffer, device, bytes, bank));
+    HF_TRY(device->ops->alloc(&v->buffer, device, bytes, spot));
     memset(v->findings, 0xFF, bytes); /* memory may hold the findings of a former run */
-    return device->ops->write(device, v->buffer, 0, v->findings, bytes, NULL);
+    return device->ops->write(device, v->buffer, 0, v->findings, bytes, NULL, NULL);
 }
 
 void hf_verdict_free(hf_verdict *v) {
@@ -64,8 +65,8 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
                               .items = v->items,
                               .group = group};
     *error = NAN;
-    HF_TRY(ops->launch(v->device, &launch, NULL));
-    HF_TRY(ops->read(v->device, v->buffer, 0, v->findings, bytes, NULL));
+    HF_TRY(ops->launch(v->device, &launch, NULL, NULL));
+    HF_TRY(ops->read(v->device, v->buffer, 0, v->findings, bytes, NULL, NULL));
     *error = findings_reduce(v, kind, seal, values);
     return HF_OK;
 }

@@ -22,8 +22,9 @@ typedef struct hf_verdict {
     uint32_t asked; /**< checks so far */
 } hf_verdict;
 
-/** Memory for `items` work-items, in memory bank `bank`. */
-hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items, int bank);
+/** Memory for `items` work-items, at `spot` or where the runtime likes. */
+hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items,
+                         const hf_spot *spot);
 void hf_verdict_free(hf_verdict *v);
 
 /** Launch a check kernel and read what its work-items found.

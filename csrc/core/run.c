@@ -231,6 +231,7 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
     if (!l->state || !l->reports)
         return hf_fail(HF_ENOMEM, "no memory for a run");
     hf_device *device = session->device;
+    HF_TRY(hf_device_check(device));
     if (l->ops->kernels && !run->kernel)
         return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
@@ -379,11 +380,12 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
 
 hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run) {
     hf_transport *net = session->net;
+    hf_device *device = session->device;
     double deadline = net->deadline;
     HF_TRY(hf_session_check(session));
     net->ops->renew(net);
-    net->deadline = hf_args_number(run->args, "deadline");
+    net->deadline = device->deadline = hf_args_number(run->args, "deadline");
     hf_status status = loop_run(session, out, run);
-    net->deadline = deadline;
+    net->deadline = device->deadline = deadline;
     return status;
 }

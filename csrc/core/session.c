@@ -22,8 +22,8 @@ const hf_param hf_session_params[] = {
     {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
      HF_INT},
     {"seed", "seed of the input data", "1", NULL, NULL, 0, 9007199254740992, HF_INT},
-    {"deadline", "longest wait for another rank [s]", "60", NULL, NULL, 0.01, 1e6,
-     HF_REAL},
+    {"deadline", "longest wait for another rank, or for the device [s]", "60", NULL,
+     NULL, 0.01, 1e6, HF_REAL},
     {0},
 };
 
@@ -65,6 +65,7 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
     HF_TRY(hf_exchange_find(&scheme, scheme_name(options)));
     HF_TRY(device_open(session, scheme, options->device ? options->device : "",
                        &options->vendors));
+    session->device->deadline = session->net->deadline;
     return scheme->open(&session->exchange, session->device, session->net);
 }
 
@@ -121,7 +122,7 @@ static void memory_share(hf_session *session) {
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {
     const hf_transport_ops *transport;
-    double deadline = options->deadline != 0 ? options->deadline : 60;
+    double deadline = options->deadline != 0 ? options->deadline : HF_DEADLINE;
     HF_TRY(hf_transport_find(&transport, options->has_comm ? "mpi" : "self"));
     if (!(deadline >= 0.01 && deadline <= 1e6))
         return hf_fail(HF_EARG, "deadline: %g is not within 0.01 .. 1e+06", deadline);

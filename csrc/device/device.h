@@ -1,52 +1,38 @@
 /* device.h - where kernels and buffers live.
  *
- * A runtime is one table of functions. One rank drives one device with one program.
- * Calls with an `hf_event **done` return at once when it is not NULL; the caller waits.
+ * A runtime is one table of functions. One rank drives one device with one program. Its
+ * commands and their orders: command.h.
  */
 #ifndef HF_DEVICE_H
 #define HF_DEVICE_H
 
+#include "command.h"
 #include "hf.h"
 
 typedef struct hf_device_ops hf_device_ops;
-typedef struct hf_event hf_event;
-typedef struct hf_kernel hf_kernel;
 
 /** What every device shows; implementations put their own fields behind it. */
 typedef struct hf_device {
     const hf_device_ops *ops;
     hf_device_info info;
+    double deadline; /**< longest wait for a command; the session sets it [s] */
+    /** A command has passed the deadline and may still run. Every later call fails, and
+     *  what the device may still use stays: buffers until the command ends, and whatever
+     *  the caller has wrapped or pinned. */
+    bool broken;
 } hf_device;
+
+/** HF_EDEVICE for a broken device. */
+hf_status hf_device_check(const hf_device *device);
+
+/** Break the device, and fail with the name of what has not ended, e.g. `kernel "x"`. */
+hf_status hf_device_break(hf_device *device, const char *what);
 
 /** The most that each of `n` equal buffers may have [B]. */
 static inline size_t hf_device_room(const hf_device_info *info, size_t n) {
     size_t share = info->memory / n;
     return share < info->max_alloc ? share : info->max_alloc;
 }
-
-typedef struct hf_buffer {
-    size_t bytes;
-    void *host; /**< its address where the device's memory is the host's, else NULL */
-} hf_buffer;
-
-/** One kernel argument: a buffer, or `bytes` bytes at `value`. */
-typedef struct hf_arg {
-    hf_buffer *buffer;
-    const void *value;
-    size_t bytes;
-} hf_arg;
-
-enum { HF_LANES_MOST = 32, HF_ANY_BANK = -1 };
-
-/** A kernel with its arguments, `items` times (0 means once). Lane 0 runs commands one
- *  after the other; each further lane, below HF_LANES_MOST, runs beside the others, and a
- *  device may run what is in one of them at the same time. */
-typedef struct hf_launch {
-    hf_kernel *kernel;
-    const hf_arg *args;
-    size_t n_args, items, lane;
-    size_t group; /**< work-items of a work-group; 0: the runtime's choice */
-} hf_launch;
 
 struct hf_device_ops {
     const char *name, *summary;
@@ -70,32 +56,48 @@ struct hf_device_ops {
      *  device without binaries ignores `binary`. Loading the same again is free. */
     hf_status (*load)(hf_device *device, const char *name, const unsigned char *binary,
                       size_t bytes);
-    /** A kernel of the program. Xilinx's runtime keeps it to the compute units that reach
-     *  the banks of its first arguments: each replication takes one of its own. */
-    hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name);
+    /** A kernel of the program. It may be opened before its buffers, and stays until the
+     *  commands that use it have ended. `unit` is the number of one of several compute
+     *  units that the program has for it, from 1; 0: the runtime's choice. */
+    hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name,
+                        unsigned unit);
     void (*kernel_free)(hf_kernel *kernel);
 
-    /** A buffer in memory bank `bank`, where the device has them; HF_ANY_BANK leaves it
-     *  to the runtime. */
-    hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes, int bank);
+    /** A buffer of device memory; `spot` NULL: the runtime chooses which. */
+    hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes,
+                       const hf_spot *spot);
     /** A buffer over the caller's memory, page aligned and kept until `free`; kernels
      *  work on it in place. HF_ENOTSUP where device memory is not the host's. */
     hf_status (*wrap)(hf_buffer **out, hf_device *device, void *memory, size_t bytes);
+    /** Host memory that the device reads and writes by DMA: the caller's, page aligned and
+     *  kept until `free`, or memory of its own where `memory` is NULL. It is the host side
+     *  of `read` and `write`, at the address `host`, and no kernel's argument. */
+    hf_status (*pin)(hf_buffer **out, hf_device *device, void *memory, size_t bytes);
+    /** Accepts NULL. Not before the commands that use the buffer have ended. */
     void (*free)(hf_buffer *buffer);
+
+    /** Host memory of a copy with an event comes from `pin`, or outlives the device. */
     hf_status (*write)(hf_device *device, hf_buffer *to, size_t at, const void *from,
-                       size_t bytes, hf_event **done);
+                       size_t bytes, const hf_order *order, hf_event **done);
     hf_status (*read)(hf_device *device, const hf_buffer *from, size_t at, void *to,
-                      size_t bytes, hf_event **done);
-    /** Host address of the whole buffer until `unmap`. */
+                      size_t bytes, const hf_order *order, hf_event **done);
+    /** From buffer to buffer of the device; the two parts do not overlap. */
+    hf_status (*copy)(hf_device *device, hf_buffer *to, size_t to_at,
+                      const hf_buffer *from, size_t from_at, size_t bytes,
+                      const hf_order *order, hf_event **done);
+    hf_status (*launch)(hf_device *device, const hf_launch *launch,
+                        const hf_order *order, hf_event **done);
+
+    /** Host address of the whole buffer until `unmap`, after what is in queue 0. */
     hf_status (*map)(hf_device *device, hf_buffer *buffer, void **address);
     hf_status (*unmap)(hf_device *device, hf_buffer *buffer, void *address);
 
-    hf_status (*launch)(hf_device *device, const hf_launch *launch, hf_event **done);
-    /** Wait at most `seconds` for an event of a lane above 0, which stays. */
-    hf_status (*poll)(hf_device *device, hf_event *event, double seconds, bool *done);
-    /** Wait for one event and release it. */
-    hf_status (*wait)(hf_device *device, hf_event *done);
-    /** Wait for everything. */
+    /** Has the command ended? Waits at most `seconds` for it. The event stays. */
+    hf_status (*test)(hf_device *device, hf_event *event, double seconds, bool *ended);
+    /** Wait for the command and release its event; HF_OK for NULL. Every event that a
+     *  command gives ends here. */
+    hf_status (*wait)(hf_device *device, hf_event *event);
+    /** Wait for all commands of all queues. Their events stay. */
     hf_status (*finish)(hf_device *device);
 };
 

@@ -1,28 +1,18 @@
-/* host.c - the runtime `host`: plain memory; kernels are C functions of this library.
- *
- * Calls are complete when they return and their hf_event is NULL, but for launches in a lane
- * above 0: those are threads.
- */
+/* host.c - the runtime `host`: plain memory; kernels are C functions of this library. */
 #include "host.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/pages.h"
-#include "device.h"
+#include "host_queue.h"
 
 extern const hf_device_ops hf_device_host;
-
-enum { MAX_ARGS = 16 };
 
 #define HF_KERNEL(stem) extern const hf_host_kernel hf_kernels_##stem[];
 #include "hf_kernels.inc"
@@ -42,25 +32,16 @@ static const struct host_file {
 typedef struct host_device {
     hf_device base;
     const struct host_file *file; /**< the loaded one, or NULL */
+    hf_host_queues *queues;
+    struct host_buffer *kept; /**< freed once a command of the broken device ends */
 } host_device;
 
 typedef struct host_buffer {
     hf_buffer base;
+    host_device *device;
     bool borrowed; /**< over the caller's memory */
+    struct host_buffer *next;
 } host_buffer;
-
-/** A kernel in its own thread: what an hf_event is here. */
-typedef struct host_task {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    const hf_host_kernel *kernel;
-    size_t items;
-    void *args[MAX_ARGS];      /**< where the values are: buffers, or `values` */
-    void *buffers[MAX_ARGS];   /**< their addresses */
-    uint64_t values[MAX_ARGS]; /**< copies of the others */
-    bool done;
-} host_task;
 
 static hf_device_info host_info(void) {
     hf_device_info info = {.runtime = "host",
@@ -69,9 +50,9 @@ static hf_device_info host_info(void) {
                            .emulated = true,
                            .fp64 = true,
                            .items = 1,
-                           .workers = HF_LANES_MOST - 1,
+                           .workers = HF_MAX_QUEUES - 1,
                            .ports = HF_PORTS_MEMORY,
-                           .kernels = HF_LANES_MOST - 1,
+                           .kernels = HF_MAX_QUEUES - 1,
                            .more_kernels = ""};
     struct utsname system;
     if (uname(&system) == 0) {
@@ -108,13 +89,31 @@ static hf_status host_open(hf_device **out, const char *selector, int local_rank
     host_device *device = calloc(1, sizeof *device);
     if (!device)
         return hf_fail(HF_ENOMEM, "no memory for a device");
-    device->base = (hf_device){&hf_device_host, info};
-    *out = &device->base;
-    return HF_OK;
+    device->base =
+        (hf_device){.ops = &hf_device_host, .info = info, .deadline = HF_DEADLINE};
+    hf_status status = hf_host_queues_new(&device->queues, &device->base);
+    if (status == HF_OK)
+        *out = &device->base;
+    else
+        free(device);
+    return status;
+}
+
+static void buffer_free(host_buffer *buffer) {
+    if (!buffer->borrowed)
+        free(buffer->base.host);
+    free(buffer);
 }
 
 static void host_close(hf_device *base) {
-    free(base);
+    host_device *device = (host_device *)base;
+    if (!device || !hf_host_queues_free(device->queues))
+        return;
+    for (host_buffer *buffer; (buffer = device->kept);) {
+        device->kept = buffer->next;
+        buffer_free(buffer);
+    }
+    free(device);
 }
 
 static hf_status host_build(hf_device *base, const char *source, const char *options,
@@ -136,7 +135,9 @@ static hf_status host_load(hf_device *base, const char *name,
     return hf_fail(HF_ENOTSUP, "device \"host\" has no kernels \"%s\"", name);
 }
 
-static hf_status host_kernel(hf_kernel **out, hf_device *base, const char *name) {
+static hf_status host_kernel(hf_kernel **out, hf_device *base, const char *name,
+                             unsigned unit) {
+    (void)unit;
     const struct host_file *file = ((host_device *)base)->file;
     assert(file);
     for (const hf_host_kernel *kernel = file->kernels; kernel->name; kernel++)
@@ -153,17 +154,20 @@ static void host_kernel_free(hf_kernel *kernel) {
 
 static hf_status host_wrap(hf_buffer **out, hf_device *base, void *memory,
                            size_t bytes) {
-    (void)base;
+    HF_TRY(hf_device_check(base));
     host_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer)
         return hf_fail(HF_ENOMEM, "no memory for a buffer");
-    *buffer = (host_buffer){{.bytes = bytes, .host = memory}, true};
+    *buffer = (host_buffer){.base = {.bytes = bytes, .host = memory},
+                            .device = (host_device *)base,
+                            .borrowed = true};
     *out = &buffer->base;
     return HF_OK;
 }
 
-static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes, int bank) {
-    (void)bank;
+static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes,
+                            const hf_spot *spot) {
+    (void)spot;
     assert(bytes > 0);
     if (bytes > base->info.max_alloc)
         return hf_fail(HF_ENOMEM, "a buffer of %zu B does not fit host memory of %zu B",
@@ -179,35 +183,61 @@ static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes, int 
     return status;
 }
 
+static hf_status host_pin(hf_buffer **out, hf_device *base, void *memory,
+                          size_t bytes) {
+    return memory ? host_wrap(out, base, memory, bytes)
+                  : host_alloc(out, base, bytes, NULL);
+}
+
 static void host_free(hf_buffer *base) {
     host_buffer *buffer = (host_buffer *)base;
-    if (buffer && !buffer->borrowed)
-        free(base->host);
-    free(buffer);
+    if (!buffer)
+        return;
+    if (buffer->device->base.broken) {
+        buffer->next = buffer->device->kept;
+        buffer->device->kept = buffer;
+    } else {
+        buffer_free(buffer);
+    }
+}
+
+/* A copy whose caller waits for it anyway needs no thread. */
+static hf_status bytes_copy(hf_device *base, void *to, const void *from, size_t bytes,
+                            const hf_order *order, hf_event **done) {
+    hf_host_queues *queues = ((host_device *)base)->queues;
+    if (done)
+        return hf_host_copy(queues, to, from, bytes, order, done);
+    HF_TRY(hf_host_drain(queues, order));
+    memcpy(to, from, bytes);
+    return HF_OK;
 }
 
 static hf_status host_write(hf_device *base, hf_buffer *to, size_t at, const void *from,
-                            size_t bytes, hf_event **done) {
-    (void)base;
+                            size_t bytes, const hf_order *order, hf_event **done) {
     assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
-    memcpy((char *)to->host + at, from, bytes);
-    if (done)
-        *done = NULL;
-    return HF_OK;
+    return bytes_copy(base, (char *)to->host + at, from, bytes, order, done);
 }
 
 static hf_status host_read(hf_device *base, const hf_buffer *from, size_t at, void *to,
-                           size_t bytes, hf_event **done) {
-    (void)base;
+                           size_t bytes, const hf_order *order, hf_event **done) {
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    memcpy(to, (const char *)from->host + at, bytes);
-    if (done)
-        *done = NULL;
-    return HF_OK;
+    return bytes_copy(base, to, (const char *)from->host + at, bytes, order, done);
+}
+
+static hf_status host_copy(hf_device *base, hf_buffer *to, size_t to_at,
+                           const hf_buffer *from, size_t from_at, size_t bytes,
+                           const hf_order *order, hf_event **done) {
+    assert(to_at <= to->bytes && bytes <= to->bytes - to_at);
+    return host_read(base, from, from_at, (char *)to->host + to_at, bytes, order, done);
+}
+
+static hf_status host_launch(hf_device *base, const hf_launch *launch,
+                             const hf_order *order, hf_event **done) {
+    return hf_host_launch(((host_device *)base)->queues, launch, order, done);
 }
 
 static hf_status host_map(hf_device *base, hf_buffer *buffer, void **address) {
-    (void)base;
+    HF_TRY(hf_host_drain(((host_device *)base)->queues, NULL));
     *address = buffer->host;
     return HF_OK;
 }
@@ -217,101 +247,17 @@ static hf_status host_unmap(hf_device *base, hf_buffer *buffer, void *address) {
     return HF_OK;
 }
 
-/** What a C kernel takes: args[i] points at the value of argument i. */
-static void args_point(void **args, const hf_launch *launch) {
-    assert(launch->n_args <= MAX_ARGS);
-    for (size_t i = 0; i < launch->n_args; i++) {
-        const hf_arg *arg = &launch->args[i];
-        args[i] = arg->buffer ? &arg->buffer->host : (void *)arg->value;
-    }
+static hf_status host_test(hf_device *base, hf_event *event, double seconds,
+                           bool *ended) {
+    return hf_host_test(((host_device *)base)->queues, event, seconds, ended);
 }
 
-static void task_free(host_task *task) {
-    pthread_mutex_destroy(&task->lock);
-    pthread_cond_destroy(&task->ended);
-    free(task);
-}
-
-static void *task_run(void *context) {
-    host_task *task = context;
-    task->kernel->call(task->args, task->items);
-    pthread_mutex_lock(&task->lock);
-    task->done = true;
-    pthread_cond_broadcast(&task->ended);
-    pthread_mutex_unlock(&task->lock);
-    return NULL;
-}
-
-/** A task with its own copy of the arguments; the caller's end with the launch. */
-static host_task *task_new(const hf_launch *launch) {
-    host_task *task = calloc(1, sizeof *task);
-    if (!task)
-        return NULL;
-    pthread_mutex_init(&task->lock, NULL);
-    hf_clock_condition(&task->ended);
-    task->kernel = (const hf_host_kernel *)launch->kernel;
-    task->items = launch->items ? launch->items : 1;
-    assert(launch->n_args <= MAX_ARGS);
-    for (size_t i = 0; i < launch->n_args; i++) {
-        const hf_arg *arg = &launch->args[i];
-        assert(arg->buffer || arg->bytes <= sizeof task->values[i]);
-        if (arg->buffer)
-            task->buffers[i] = arg->buffer->host;
-        else
-            memcpy(&task->values[i], arg->value, arg->bytes);
-        task->args[i] = arg->buffer ? (void *)&task->buffers[i] : &task->values[i];
-    }
-    return task;
-}
-
-static hf_status host_launch(hf_device *base, const hf_launch *launch,
-                             hf_event **done) {
-    (void)base;
-    const hf_host_kernel *kernel = (const hf_host_kernel *)launch->kernel;
-    if (launch->lane > 0) {
-        host_task *task = task_new(launch);
-        if (!task || pthread_create(&task->thread, NULL, task_run, task) != 0) {
-            if (task)
-                task_free(task);
-            return hf_fail(HF_ENOMEM, "no thread for kernel \"%s\"", kernel->name);
-        }
-        *done = (hf_event *)task;
-        return HF_OK;
-    }
-    void *args[MAX_ARGS];
-    args_point(args, launch);
-    kernel->call(args, launch->items ? launch->items : 1);
-    if (done)
-        *done = NULL;
-    return HF_OK;
-}
-
-static hf_status host_poll(hf_device *base, hf_event *event, double seconds,
-                           bool *done) {
-    (void)base;
-    host_task *task = (host_task *)event;
-    struct timespec until = hf_clock_after(seconds);
-    int late = 0;
-    pthread_mutex_lock(&task->lock);
-    while (!task->done && !late)
-        late = pthread_cond_timedwait(&task->ended, &task->lock, &until);
-    *done = task->done;
-    pthread_mutex_unlock(&task->lock);
-    return HF_OK;
-}
-
-static hf_status host_wait(hf_device *base, hf_event *done) {
-    (void)base;
-    if (done) {
-        pthread_join(((host_task *)done)->thread, NULL);
-        task_free((host_task *)done);
-    }
-    return HF_OK;
+static hf_status host_wait(hf_device *base, hf_event *event) {
+    return hf_host_wait(((host_device *)base)->queues, event);
 }
 
 static hf_status host_finish(hf_device *base) {
-    (void)base;
-    return HF_OK;
+    return hf_host_finish(((host_device *)base)->queues);
 }
 
 const hf_device_ops hf_device_host = {
@@ -326,13 +272,15 @@ const hf_device_ops hf_device_host = {
     .kernel_free = host_kernel_free,
     .alloc = host_alloc,
     .wrap = host_wrap,
+    .pin = host_pin,
     .free = host_free,
     .write = host_write,
     .read = host_read,
+    .copy = host_copy,
+    .launch = host_launch,
     .map = host_map,
     .unmap = host_unmap,
-    .launch = host_launch,
-    .poll = host_poll,
+    .test = host_test,
     .wait = host_wait,
     .finish = host_finish,
 };

@@ -1,7 +1,6 @@
 /* opencl.c - the runtime `opencl`: any device of any OpenCL 1.2 platform.
  *
- * An hf_kernel is a cl_kernel and an hf_event a cl_event, so that a launch or a copy
- * allocates nothing here.
+ * An hf_kernel is a cl_kernel, an hf_event an hf_opencl_event.
  */
 #include "opencl.h"
 
@@ -86,10 +85,19 @@ bool hf_opencl_contains(const char *text, const char *part) {
     }
 }
 
+static void buffer_free(hf_opencl_buffer *buffer) {
+    clReleaseMemObject(buffer->mem);
+    free(buffer);
+}
+
 static void opencl_close(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    if (!device || !hf_opencl_lanes_close(device))
+    if (!device || !hf_opencl_queues_close(device))
         return;
+    for (hf_opencl_buffer *buffer; (buffer = device->kept);) {
+        device->kept = buffer->next;
+        buffer_free(buffer);
+    }
     hf_opencl_unload(device);
     if (device->context)
         clReleaseContext(device->context);
@@ -100,12 +108,11 @@ static hf_status opencl_make(hf_device **out, const hf_opencl_entry *entry) {
     hf_opencl_device *device = calloc(1, sizeof *device);
     if (!device)
         return hf_fail(HF_ENOMEM, "no memory for a device");
-    device->base = (hf_device){&hf_device_opencl, entry->info};
+    device->base = (hf_device){
+        .ops = &hf_device_opencl, .info = entry->info, .deadline = HF_DEADLINE};
     device->id = entry->id;
-    hf_opencl_lanes_open(device);
+    hf_opencl_queues_open(device);
     hf_status status = hf_opencl_context(device);
-    if (status == HF_OK)
-        status = hf_opencl_lane(device, 0);
     if (status != HF_OK) {
         opencl_close(&device->base);
         return status;
@@ -127,51 +134,65 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
 
 enum { INTEL_BANKS = 7 }; /* that flags can name; others are for kernels to name */
 
-/* A buffer in a memory bank, in the ways of the FPGAs' vendors; others have no banks. */
-static cl_mem buffer_create(const hf_opencl_device *device, size_t bytes, int bank,
-                            cl_int *code) {
-    struct { /* cl_mem_ext_ptr_t of Xilinx */
+/* A buffer in a memory bank or in a kernel argument's memory, in the ways of the FPGAs'
+ * vendors; others have one memory. */
+static cl_mem mem_create(const hf_opencl_device *device, size_t bytes,
+                         const hf_spot *spot, cl_int *code) {
+    struct { /* cl_mem_ext_ptr_t of Xilinx: a bank, or a kernel and its argument */
         unsigned flags;
-        void *host, *param;
-    } xilinx = {.flags = (unsigned)bank | 1U << 31};
+        void *host, *kernel;
+    } xilinx = {.flags = spot->bank ? (spot->bank - 1) | 1U << 31 : spot->arg,
+                .kernel = spot->bank ? NULL : spot->kernel};
     cl_mem_flags flags = CL_MEM_READ_WRITE;
     void *host = NULL;
     const char *platform = device->base.info.platform;
-    if (bank >= 0 && hf_opencl_contains(platform, "FPGA SDK")) {
-        flags |= (cl_mem_flags)(bank + 1) << 16; /* CL_CHANNEL_<n>_INTELFPGA */
-    } else if (bank >= 0 && hf_opencl_contains(platform, "Xilinx")) {
+    if (spot->bank && hf_opencl_contains(platform, "FPGA SDK")) {
+        flags |= (cl_mem_flags)spot->bank << 16; /* CL_CHANNEL_<n>_INTELFPGA */
+    } else if ((spot->bank || spot->kernel) && hf_opencl_contains(platform, "Xilinx")) {
         flags |= (cl_mem_flags)1 << 31; /* CL_MEM_EXT_PTR_XILINX */
         host = &xilinx;
     }
     return clCreateBuffer(device->context, flags, bytes, host, code);
 }
 
+/** Give the buffer `mem`, which clCreateBuffer made with `code`. */
+static hf_status buffer_new(hf_opencl_buffer **out, hf_opencl_device *device,
+                            cl_mem mem, cl_int code, size_t bytes, void *host) {
+    HF_TRY(hf_opencl_check(code, "clCreateBuffer"));
+    hf_opencl_buffer *buffer = malloc(sizeof *buffer);
+    if (!buffer) {
+        clReleaseMemObject(mem);
+        return hf_fail(HF_ENOMEM, "no memory for a buffer");
+    }
+    *buffer = (hf_opencl_buffer){
+        .base = {.bytes = bytes, .host = host}, .mem = mem, .device = device};
+    *out = buffer;
+    return HF_OK;
+}
+
 static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
-                              int bank) {
+                              const hf_spot *spot) {
+    static const hf_spot any;
     hf_opencl_device *device = (hf_opencl_device *)base;
     const hf_device_info *info = &base->info;
+    hf_opencl_buffer *buffer;
+    cl_int code;
     assert(bytes > 0);
+    HF_TRY(hf_device_check(base));
+    spot = spot ? spot : &any;
     if (bytes > info->max_alloc || bytes > info->memory)
         return hf_fail(
             HF_ENOMEM,
             "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
             "buffer, %zu B in all",
             bytes, info->name, info->max_alloc, info->memory);
-    if (bank >= INTEL_BANKS && hf_opencl_contains(info->platform, "FPGA SDK"))
+    if (spot->bank > INTEL_BANKS && hf_opencl_contains(info->platform, "FPGA SDK"))
         return hf_fail(HF_EARG,
-                       "bank %d: this runtime places buffers in banks 0 to %d; build "
+                       "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",
-                       bank, INTEL_BANKS - 1);
-    hf_opencl_buffer *buffer = calloc(1, sizeof *buffer);
-    if (!buffer)
-        return hf_fail(HF_ENOMEM, "no memory for a buffer");
-    cl_int code;
-    buffer->base.bytes = bytes;
-    buffer->mem = buffer_create(device, bytes, bank, &code);
-    if (code != CL_SUCCESS) {
-        free(buffer);
-        return hf_opencl_check(code, "clCreateBuffer");
-    }
+                       spot->bank - 1, INTEL_BANKS - 1);
+    cl_mem mem = mem_create(device, bytes, spot, &code);
+    HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
     *out = &buffer->base;
     return HF_OK;
 }
@@ -179,90 +200,127 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
 static hf_status opencl_wrap(hf_buffer **out, hf_device *base, void *memory,
                              size_t bytes) {
     hf_opencl_device *device = (hf_opencl_device *)base;
+    hf_opencl_buffer *buffer;
+    cl_int code;
+    HF_TRY(hf_device_check(base));
     if (base->info.type != HF_CPU)
         return hf_fail(HF_ENOTSUP, "device \"%s\" does not work in host memory",
                        base->info.name);
-    hf_opencl_buffer *buffer = calloc(1, sizeof *buffer);
-    if (!buffer)
-        return hf_fail(HF_ENOMEM, "no memory for a buffer");
-    cl_int code;
-    buffer->base = (hf_buffer){.bytes = bytes, .host = memory};
-    buffer->mem = clCreateBuffer(
+    cl_mem mem = clCreateBuffer(
         device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory, &code);
-    if (code != CL_SUCCESS) {
-        free(buffer);
-        return hf_opencl_check(code, "clCreateBuffer");
-    }
+    HF_TRY(buffer_new(&buffer, device, mem, code, bytes, memory));
     *out = &buffer->base;
     return HF_OK;
 }
 
-static void opencl_free(hf_buffer *base) {
-    hf_opencl_buffer *buffer = (hf_opencl_buffer *)base;
-    if (buffer)
-        clReleaseMemObject(buffer->mem);
-    free(buffer);
-}
-
-/** Hand a command's event to the caller and see that the command starts. */
-static hf_status event_pass(hf_opencl_device *device, cl_event event, hf_event **done) {
-    cl_int code = clFlush(device->lanes[0]);
-    if (code != CL_SUCCESS) {
-        clReleaseEvent(event);
-        return hf_opencl_check(code, "clFlush");
-    }
-    *done = (hf_event *)event;
-    return HF_OK;
-}
-
-static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
-                              const void *from, size_t bytes, hf_event **done) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
-    cl_mem mem = ((hf_opencl_buffer *)to)->mem;
-    cl_event event = NULL;
-    assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
-    HF_TRY(hf_opencl_check(clEnqueueWriteBuffer(device->lanes[0], mem, done == NULL, at,
-                                                bytes, from, 0, NULL,
-                                                done ? &event : NULL),
-                           "clEnqueueWriteBuffer"));
-    return done ? event_pass(device, event, done) : HF_OK;
-}
-
-static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
-                             void *to, size_t bytes, hf_event **done) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
-    cl_mem mem = ((const hf_opencl_buffer *)from)->mem;
-    cl_event event = NULL;
-    assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    HF_TRY(
-        hf_opencl_check(clEnqueueReadBuffer(device->lanes[0], mem, done == NULL, at,
-                                            bytes, to, 0, NULL, done ? &event : NULL),
-                        "clEnqueueReadBuffer"));
-    return done ? event_pass(device, event, done) : HF_OK;
-}
-
-static hf_status opencl_map(hf_device *base, hf_buffer *buffer, void **address) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
+/* Host address of a buffer until `mem_unmap`. */
+static hf_status mem_map(hf_device *base, const hf_opencl_buffer *buffer,
+                         void **address) {
+    hf_opencl_command command;
     cl_int code;
-    void *mapped = clEnqueueMapBuffer(
-        device->lanes[0], ((hf_opencl_buffer *)buffer)->mem, CL_TRUE,
-        CL_MAP_READ | CL_MAP_WRITE, 0, buffer->bytes, 0, NULL, NULL, &code);
-    HF_TRY(hf_opencl_check(code, "clEnqueueMapBuffer"));
+    HF_TRY(hf_opencl_begin_blocking(&command, base, NULL));
+    void *mapped = clEnqueueMapBuffer(command.queue, buffer->mem, CL_TRUE,
+                                      CL_MAP_READ | CL_MAP_WRITE, 0, buffer->base.bytes,
+                                      0, NULL, NULL, &code);
+    HF_TRY(hf_opencl_end(&command, code, "clEnqueueMapBuffer", NULL, NULL));
     *address = mapped;
     return HF_OK;
 }
 
-static hf_status opencl_unmap(hf_device *base, hf_buffer *buffer, void *address) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
-    return hf_opencl_check(clEnqueueUnmapMemObject(device->lanes[0],
-                                                   ((hf_opencl_buffer *)buffer)->mem,
-                                                   address, 0, NULL, NULL),
-                           "clEnqueueUnmapMemObject");
+static hf_status mem_unmap(hf_device *base, const hf_opencl_buffer *buffer,
+                           void *address) {
+    hf_opencl_command command;
+    HF_TRY(hf_opencl_begin(&command, base, NULL));
+    cl_int code = clEnqueueUnmapMemObject(command.queue, buffer->mem, address, 0, NULL,
+                                          hf_opencl_own(&command));
+    return hf_opencl_end(&command, code, "clEnqueueUnmapMemObject", NULL, NULL);
 }
 
-static hf_status opencl_finish(hf_device *base) {
+static void opencl_free(hf_buffer *base) {
+    hf_opencl_buffer *buffer = (hf_opencl_buffer *)base;
+    if (!buffer)
+        return;
+    if (buffer->mapped)
+        mem_unmap(&buffer->device->base, buffer, buffer->mapped);
+    if (buffer->device->base.broken) {
+        buffer->next = buffer->device->kept;
+        buffer->device->kept = buffer;
+    } else {
+        buffer_free(buffer);
+    }
+}
+
+/* A buffer that stays mapped: runtimes keep such memory in place for DMA. */
+static hf_status opencl_pin(hf_buffer **out, hf_device *base, void *memory,
+                            size_t bytes) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    return hf_opencl_check(clFinish(device->lanes[0]), "clFinish");
+    cl_mem_flags whose = memory ? CL_MEM_USE_HOST_PTR : CL_MEM_ALLOC_HOST_PTR;
+    hf_opencl_buffer *buffer;
+    cl_int code;
+    HF_TRY(hf_device_check(base));
+    cl_mem mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | whose, bytes,
+                                memory, &code);
+    HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
+    hf_status status = mem_map(base, buffer, &buffer->mapped);
+    if (status != HF_OK) {
+        opencl_free(&buffer->base);
+        return status;
+    }
+    buffer->base.host = buffer->mapped;
+    *out = &buffer->base;
+    return HF_OK;
+}
+
+static hf_status copy_begin(hf_opencl_command *command, hf_device *base,
+                            const hf_order *order, bool waits) {
+    return waits ? hf_opencl_begin_blocking(command, base, order)
+                 : hf_opencl_begin(command, base, order);
+}
+
+static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
+                              const void *from, size_t bytes, const hf_order *order,
+                              hf_event **done) {
+    hf_opencl_command command;
+    assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
+    HF_TRY(copy_begin(&command, base, order, !done));
+    cl_int code = clEnqueueWriteBuffer(
+        command.queue, ((hf_opencl_buffer *)to)->mem, !done, at, bytes, from,
+        command.n_after, hf_opencl_after(&command), hf_opencl_own(&command));
+    return hf_opencl_end(&command, code, "clEnqueueWriteBuffer", NULL, done);
+}
+
+static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
+                             void *to, size_t bytes, const hf_order *order,
+                             hf_event **done) {
+    hf_opencl_command command;
+    assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
+    HF_TRY(copy_begin(&command, base, order, !done));
+    cl_int code = clEnqueueReadBuffer(
+        command.queue, ((const hf_opencl_buffer *)from)->mem, !done, at, bytes, to,
+        command.n_after, hf_opencl_after(&command), hf_opencl_own(&command));
+    return hf_opencl_end(&command, code, "clEnqueueReadBuffer", NULL, done);
+}
+
+static hf_status opencl_copy(hf_device *base, hf_buffer *to, size_t to_at,
+                             const hf_buffer *from, size_t from_at, size_t bytes,
+                             const hf_order *order, hf_event **done) {
+    hf_opencl_command command;
+    assert(bytes > 0 && from_at <= from->bytes && bytes <= from->bytes - from_at);
+    assert(to_at <= to->bytes && bytes <= to->bytes - to_at);
+    HF_TRY(hf_opencl_begin(&command, base, order));
+    cl_int code = clEnqueueCopyBuffer(
+        command.queue, ((const hf_opencl_buffer *)from)->mem,
+        ((hf_opencl_buffer *)to)->mem, from_at, to_at, bytes, command.n_after,
+        hf_opencl_after(&command), hf_opencl_own(&command));
+    return hf_opencl_end(&command, code, "clEnqueueCopyBuffer", NULL, done);
+}
+
+static hf_status opencl_map(hf_device *base, hf_buffer *buffer, void **address) {
+    return mem_map(base, (hf_opencl_buffer *)buffer, address);
+}
+
+static hf_status opencl_unmap(hf_device *base, hf_buffer *buffer, void *address) {
+    return mem_unmap(base, (hf_opencl_buffer *)buffer, address);
 }
 
 const hf_device_ops hf_device_opencl = {
@@ -277,13 +335,15 @@ const hf_device_ops hf_device_opencl = {
     .kernel_free = hf_opencl_kernel_free,
     .alloc = opencl_alloc,
     .wrap = opencl_wrap,
+    .pin = opencl_pin,
     .free = opencl_free,
     .write = opencl_write,
     .read = opencl_read,
+    .copy = opencl_copy,
+    .launch = hf_opencl_launch,
     .map = opencl_map,
     .unmap = opencl_unmap,
-    .launch = hf_opencl_launch,
-    .poll = hf_opencl_poll,
+    .test = hf_opencl_test,
     .wait = hf_opencl_wait,
-    .finish = opencl_finish,
+    .finish = hf_opencl_finish,
 };

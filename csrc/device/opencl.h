@@ -2,25 +2,28 @@
 #ifndef HF_OPENCL_H
 #define HF_OPENCL_H
 
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
 #include <pthread.h>
 
 #include "device.h"
+#include "opencl_queue.h"
 
-typedef struct hf_opencl_device {
+struct hf_opencl_device {
     hf_device base;
     cl_device_id id;
     cl_context context;
-    cl_command_queue lanes[HF_LANES_MOST]; /**< in order each; NULL until used, but 0 */
+    cl_command_queue queues[HF_MAX_QUEUES];    /**< in order each; NULL until used */
+    hf_opencl_event *lasts[HF_MAX_QUEUES];     /**< of each queue; NULL: it is empty */
+    hf_opencl_event *oldest, *newest, *unused; /**< in flight; to be used again */
     pthread_mutex_t lock;
-    pthread_cond_t ended;  /**< a kernel of a lane above 0 ended */
-    size_t running;        /**< such kernels now */
-    size_t endings;        /**< of such kernels so far */
+    pthread_cond_t ended;  /**< a watched command ended */
+    size_t watched;        /**< such commands now */
+    size_t endings;        /**< of such commands so far */
     cl_program program;    /**< NULL until the first `load` */
     unsigned char *binary; /**< what `program` was made from */
     size_t binary_bytes;
-} hf_opencl_device;
+    struct hf_opencl_buffer
+        *kept; /**< freed once a command of the broken device ends */
+};
 
 /** One device of the machine. */
 typedef struct hf_opencl_entry {
@@ -32,6 +35,9 @@ typedef struct hf_opencl_entry {
 typedef struct hf_opencl_buffer {
     hf_buffer base;
     cl_mem mem;
+    hf_opencl_device *device;
+    void *mapped; /**< pinned memory; NULL for device memory */
+    struct hf_opencl_buffer *next;
 } hf_opencl_buffer;
 
 extern const hf_device_ops hf_device_opencl;
@@ -66,17 +72,11 @@ hf_status hf_opencl_build(hf_device *base, const char *source, const char *optio
 hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char *binary,
                          size_t bytes);
 
-hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name);
+hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name,
+                           unsigned unit);
 void hf_opencl_kernel_free(hf_kernel *kernel);
-hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch, hf_event **done);
-hf_status hf_opencl_poll(hf_device *base, hf_event *event, double seconds, bool *done);
-hf_status hf_opencl_wait(hf_device *base, hf_event *done);
-
-void hf_opencl_lanes_open(hf_opencl_device *device);
-/** See that lane `lane` has its queue. */
-hf_status hf_opencl_lane(hf_opencl_device *device, size_t lane);
-/** Release the lanes; false if a kernel still runs, and with it the device. */
-bool hf_opencl_lanes_close(hf_opencl_device *device);
+hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
+                           const hf_order *order, hf_event **done);
 
 /** Forget the loaded program. */
 void hf_opencl_unload(hf_opencl_device *device);

@@ -112,7 +112,7 @@ static hf_device_info entry_info(const hf_opencl_entry *entry, size_t index) {
                     hf_opencl_contains(info.platform, "emulat");
     info.memory = (size_t)memory;
     info.max_alloc = (size_t)max_alloc;
-    info.workers = info.type == HF_CPU ? units : HF_LANES_MOST - 1;
+    info.workers = info.type == HF_CPU ? units : HF_MAX_QUEUES - 1;
     if (info.type == HF_GPU)
         info.items = (size_t)units * GPU_ITEMS_PER_UNIT;
     info_channels(&info);

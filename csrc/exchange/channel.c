@@ -23,8 +23,8 @@ static const double stop_seconds = 1;
 typedef struct channel {
     hf_exchange base;
     hf_medium *medium;
-    hf_event *events[HF_LANES_MOST]; /* of the kernels that were started */
-    bool ended[HF_LANES_MOST];
+    hf_event *events[HF_MAX_QUEUES]; /* of the kernels that were started */
+    bool ended[HF_MAX_QUEUES];
 } channel;
 
 static const hf_medium_ops *const media[] = {
@@ -98,7 +98,7 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
 static hf_status channel_prepare(hf_exchange *base, size_t n,
                                  const hf_stream *streams) {
     hf_medium *medium = ((channel *)base)->medium;
-    assert(n < HF_LANES_MOST);
+    assert(n < HF_MAX_QUEUES);
     medium->n = n;
     medium->streams = streams;
     return medium->ops->clear(medium);
@@ -116,8 +116,8 @@ static hf_status kernel_start(channel *c, size_t i) {
     if (medium->ops->attach)
         medium->ops->attach(medium, i, args, &launch.n_args);
     launch.args = args;
-    launch.lane = 1 + i;
-    return device->ops->launch(device, &launch, &c->events[i]);
+    const hf_order order = {.queue = 1 + (unsigned)i};
+    return device->ops->launch(device, &launch, &order, &c->events[i]);
 }
 
 /* ---- wait ---- */
@@ -129,7 +129,7 @@ static hf_status kernels_poll(channel *c, size_t n, double end, size_t *n_ended)
     for (size_t i = 0; i < n; i++) {
         double left = end - hf_clock_now();
         HF_TRY(
-            device->ops->poll(device, c->events[i], left > 0 ? left : 0, &c->ended[i]));
+            device->ops->test(device, c->events[i], left > 0 ? left : 0, &c->ended[i]));
         *n_ended += c->ended[i];
     }
     return HF_OK;

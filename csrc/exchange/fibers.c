@@ -57,9 +57,9 @@ typedef struct queue {
 
 struct hf_scheduler {
     size_t n_cores, idle_rounds;
-    size_t cores[HF_LANES_MOST];
-    fiber fibers[HF_LANES_MOST];
-    queue queues[HF_LANES_MOST];
+    size_t cores[HF_MAX_QUEUES];
+    fiber fibers[HF_MAX_QUEUES];
+    queue queues[HF_MAX_QUEUES];
     char *stacks;
 };
 
@@ -199,7 +199,7 @@ static void fiber_leave(hf_ring_host *base) {
  * round only one that nobody has. */
 static void cores_take(hf_scheduler *s, const cpu_set_t *masks, int size, int rank) {
     unsigned taken[CPU_SETSIZE] = {0};
-    for (size_t round = 0; round < HF_LANES_MOST; round++)
+    for (size_t round = 0; round < HF_MAX_QUEUES; round++)
         for (int r = 0; r < size; r++) {
             size_t best = CPU_SETSIZE;
             for (size_t core = 0; core < CPU_SETSIZE; core++)
@@ -219,7 +219,7 @@ static void cores_take(hf_scheduler *s, const cpu_set_t *masks, int size, int ra
 static hf_status fibers_open(hf_scheduler **out, hf_transport *net) {
     cpu_set_t mine, *masks = malloc((size_t)net->size * sizeof *masks);
     hf_scheduler *s = calloc(1, sizeof *s);
-    char *stacks = malloc((size_t)HF_LANES_MOST * STACK_BYTES);
+    char *stacks = malloc((size_t)HF_MAX_QUEUES * STACK_BYTES);
     hf_status status = masks && s && stacks
                            ? HF_OK
                            : hf_fail(HF_ENOMEM, "no memory for the stacks of kernels");
@@ -233,7 +233,7 @@ static hf_status fibers_open(hf_scheduler **out, hf_transport *net) {
         assert(s && masks); /* else the ranks would have agreed on that */
         s->stacks = stacks;
         cores_take(s, masks, net->size, net->rank);
-        for (size_t i = 0; i < HF_LANES_MOST; i++) {
+        for (size_t i = 0; i < HF_MAX_QUEUES; i++) {
             pthread_mutex_init(&s->queues[i].lock, NULL);
             pthread_cond_init(&s->fibers[i].wake, NULL);
         }
@@ -249,7 +249,7 @@ static hf_status fibers_open(hf_scheduler **out, hf_transport *net) {
 static void fibers_close(hf_scheduler *s) {
     if (!s)
         return;
-    for (size_t i = 0; i < HF_LANES_MOST; i++) {
+    for (size_t i = 0; i < HF_MAX_QUEUES; i++) {
         pthread_cond_destroy(&s->fibers[i].wake);
         pthread_mutex_destroy(&s->queues[i].lock);
     }
@@ -260,7 +260,7 @@ static void fibers_close(hf_scheduler *s) {
 /* A run queue for each core, or for each kernel if these are fewer: then nobody shares, and
  * no kernel becomes a fiber. */
 static void fibers_prepare(hf_scheduler *s, size_t n) {
-    assert(n < HF_LANES_MOST);
+    assert(n < HF_MAX_QUEUES);
     size_t n_queues = s->n_cores && s->n_cores < n ? s->n_cores : n;
     for (size_t i = 0; i < n_queues; i++) {
         queue *q = &s->queues[i];

@@ -52,14 +52,14 @@ static hf_status pcie_move(hf_exchange *base, hf_buffer *recv, const hf_buffer *
     hf_transport *net = base->net;
     for (size_t i = 0; i < n; i++) {
         const hf_message *m = &messages[i];
-        HF_TRY(
-            device->ops->read(device, send, m->send_at, exchange->out, m->bytes, NULL));
+        HF_TRY(device->ops->read(device, send, m->send_at, exchange->out, m->bytes,
+                                 NULL, NULL));
         hf_lap(base->laps, HF_LAP_TRANSFER);
         HF_TRY(net->ops->sendrecv(net, exchange->out, m->to, exchange->in, m->from,
                                   m->bytes));
         hf_lap(base->laps, HF_LAP_EXCHANGE);
-        HF_TRY(
-            device->ops->write(device, recv, m->recv_at, exchange->in, m->bytes, NULL));
+        HF_TRY(device->ops->write(device, recv, m->recv_at, exchange->in, m->bytes,
+                                  NULL, NULL));
         hf_lap(base->laps, HF_LAP_TRANSFER);
     }
     return HF_OK;

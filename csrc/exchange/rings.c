@@ -27,7 +27,7 @@ typedef struct rings {
     endpoint out[HF_MAX_PORTS], in[HF_MAX_PORTS], inner[HF_MAX_PORTS];
     hf_scheduler *scheduler;
     uint64_t
-        hosts[HF_LANES_MOST]; /* [n] addresses of the hf_ring_host of each kernel */
+        hosts[HF_MAX_QUEUES]; /* [n] addresses of the hf_ring_host of each kernel */
 } rings;
 
 static const hf_scheduler_ops *const scheduler = &HF_SCHEDULER;

@@ -18,7 +18,7 @@ typedef struct hf_scheduler hf_scheduler;
 typedef struct hf_scheduler_ops {
     /** Share the cores among the ranks, all on one node. Collective. */
     hf_status (*open)(hf_scheduler **out, hf_transport *net);
-    /** Get ready for `n` kernels, below HF_LANES_MOST; all before have ended. */
+    /** Get ready for `n` kernels, below HF_MAX_QUEUES; all before have ended. */
     void (*prepare)(hf_scheduler *scheduler, size_t n);
     /** Whom kernel `i` calls. */
     const hf_ring_host *(*host)(const hf_scheduler *scheduler, size_t i);

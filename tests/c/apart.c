@@ -32,12 +32,12 @@ static hf_status slow_move(hf_exchange *exchange, hf_buffer *recv,
 
 /* The first launch after a step is that of the check. */
 static hf_status watched_launch(hf_device *device, const hf_launch *launch,
-                                hf_event **done) {
+                                const hf_order *order, hf_event **done) {
     if (mine > checks) {
         CHECK(*moves == mine, "check %d after %d moves of rank 1", mine, *moves);
         checks = mine;
     }
-    return device_table->launch(device, launch, done);
+    return device_table->launch(device, launch, order, done);
 }
 
 static void watch(void) {

@@ -245,11 +245,11 @@ static void misfit_test(void) {
 }
 
 /* The device's table with a look at kernels that sees none of them end. */
-static hf_status blind_poll(hf_device *device, hf_event *event, double seconds,
-                            bool *done) {
+static hf_status blind_test(hf_device *device, hf_event *event, double seconds,
+                            bool *ended) {
     (void)device, (void)event, (void)seconds;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    *done = false;
+    *ended = false;
     return HF_OK;
 }
 
@@ -259,7 +259,7 @@ static void stuck_test(const program *p) {
     const hf_device_ops *ops = session->device->ops;
     hf_device_ops blind = *ops;
     hf_status status;
-    blind.poll = blind_poll;
+    blind.test = blind_test;
     if (rank == 0)
         session->device->ops = &blind;
     hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=20");
@@ -298,10 +298,10 @@ static const hf_device_ops *own_ops;
 static int launches_left; /* of kernels that stream, until one fails */
 
 static hf_status launch_some(hf_device *device, const hf_launch *launch,
-                             hf_event **done) {
-    if (launch->lane > 0 && launches_left-- == 0)
+                             const hf_order *order, hf_event **done) {
+    if (order && order->queue > 0 && launches_left-- == 0)
         return hf_fail(HF_EDEVICE, "planted: a launch failed");
-    return own_ops->launch(device, launch, done);
+    return own_ops->launch(device, launch, order, done);
 }
 
 /* Some of rank 0's kernels start and wait for those that do not: all ranks end, soon. */

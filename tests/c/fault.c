@@ -25,12 +25,14 @@ typedef struct fault {
 
 /* The device's table with one function replaced. */
 static hf_device_ops device_ops;
-static hf_status (*device_launch)(hf_device *, const hf_launch *, hf_event **);
+static hf_status (*device_launch)(hf_device *, const hf_launch *, const hf_order *,
+                                  hf_event **);
 static long launches_left;
 
-static hf_status launch(hf_device *device, const hf_launch *what, hf_event **done) {
+static hf_status launch(hf_device *device, const hf_launch *what, const hf_order *order,
+                        hf_event **done) {
     return launches_left-- == 0 ? hf_fail(HF_EDEVICE, "planted: a launch failed")
-                                : device_launch(device, what, done);
+                                : device_launch(device, what, order, done);
 }
 
 static void launch_plant(hf_device *device, long call) {
@@ -103,10 +105,12 @@ static hf_status move_damaged(fault *f, hf_buffer *recv, const hf_buffer *send,
     if (status == HF_OK)
         status = f->inner->ops->move(f->inner, recv, send, n, m);
     if (status == HF_OK)
-        status = device->ops->read(device, recv, m->recv_at, data, m->bytes, NULL);
+        status =
+            device->ops->read(device, recv, m->recv_at, data, m->bytes, NULL, NULL);
     if (status == HF_OK) {
         damage(f->kind, data, m->bytes);
-        status = device->ops->write(device, recv, m->recv_at, data, m->bytes, NULL);
+        status =
+            device->ops->write(device, recv, m->recv_at, data, m->bytes, NULL, NULL);
     }
     free(data);
     return status;

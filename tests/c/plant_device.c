@@ -32,18 +32,21 @@ static struct {
     unsigned char *before[PLANT_BUFFERS];
 } running;
 
-static char done_event; /* stands for a command that ended before its call returned */
-
 /* ---- device memory ---- */
 
-static hf_status buffer_get(const hf_buffer *buffer, size_t at, void *to,
-                            size_t bytes) {
-    return table->read(plant.session->device, buffer, at, to, bytes, NULL);
+static hf_status buffer_get(const hf_buffer *buffer, size_t at, void *to, size_t bytes,
+                            const hf_order *order) {
+    return table->read(plant.session->device, buffer, at, to, bytes, order, NULL);
 }
 
 static hf_status buffer_put(hf_buffer *buffer, size_t at, const void *from,
-                            size_t bytes) {
-    return table->write(plant.session->device, buffer, at, from, bytes, NULL);
+                            size_t bytes, const hf_order *order) {
+    return table->write(plant.session->device, buffer, at, from, bytes, order, NULL);
+}
+
+/* A kernel may outlast a short deadline: then nothing of its device can be read. */
+static void must_work(hf_status status) {
+    plant_must(status == HF_OK || plant.session->device->broken);
 }
 
 static void buffer_forget(size_t i) {
@@ -54,8 +57,8 @@ static void buffer_forget(size_t i) {
 }
 
 static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
-                               int bank) {
-    (void)bank;
+                               const hf_spot *spot) {
+    (void)spot;
     plant_must(n_kept < PLANT_BUFFERS);
     size_t i = n_kept++;
     if (kept[i].bytes != bytes) {
@@ -76,7 +79,7 @@ static void planted_free(hf_buffer *buffer) {
     if (buffer && i < n_kept) {
         if (plant.learning == 2) {
             kept[i].image = plant_room(kept[i].bytes);
-            plant_must(buffer_get(buffer, 0, kept[i].image, kept[i].bytes) == HF_OK);
+            must_work(buffer_get(buffer, 0, kept[i].image, kept[i].bytes, NULL));
         }
         kept[i].buffer = NULL;
     }
@@ -91,7 +94,7 @@ uint64_t plant_digest(void) {
         if (!buffer)
             continue;
         unsigned char *data = plant_room(buffer->bytes);
-        plant_must(buffer_get(buffer, 0, data, buffer->bytes) == HF_OK);
+        must_work(buffer_get(buffer, 0, data, buffer->bytes, NULL));
         for (size_t i = 0; i < buffer->bytes; i += sizeof sum) {
             uint64_t word = 0;
             size_t left = buffer->bytes - i;
@@ -104,34 +107,36 @@ uint64_t plant_digest(void) {
 }
 
 static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
-                               const void *from, size_t bytes, hf_event **done) {
+                               const void *from, size_t bytes, const hf_order *order,
+                               hf_event **done) {
     if (!plant_hit(PLANT_WRITE)) {
         plant_keep(PLANT_WRITE, from, bytes);
-        return table->write(device, to, at, from, bytes, done);
+        return table->write(device, to, at, from, bytes, order, done);
     }
     unsigned char *was = plant_room(bytes), *is = plant_room(bytes);
-    hf_status status = buffer_get(to, at, was, bytes);
+    hf_status status = buffer_get(to, at, was, bytes, order);
     memcpy(is, from, bytes);
     plant_damage(is, was, bytes);
     plant.report.acted += plant.fault->kind == PLANT_REPEAT;
     for (int i = 0; status == HF_OK && i <= (plant.fault->kind == PLANT_REPEAT); i++)
-        status = buffer_put(to, at, is, bytes);
+        status = buffer_put(to, at, is, bytes, order);
     plant_keep(PLANT_WRITE, from, bytes);
     free(was);
     free(is);
     if (done)
-        *done = (hf_event *)&done_event;
+        *done = NULL; /* it has ended */
     return status;
 }
 
 static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t at,
-                              void *to, size_t bytes, hf_event **done) {
+                              void *to, size_t bytes, const hf_order *order,
+                              hf_event **done) {
     bool now = plant_hit(PLANT_READ);
     if (!now && !(plant.fault && plant.fault->kind == PLANT_STALE &&
                   plant.fault->call == PLANT_READ))
-        return table->read(device, from, at, to, bytes, done);
+        return table->read(device, from, at, to, bytes, order, done);
     unsigned char *is = plant_room(bytes), *right = plant_room(bytes);
-    hf_status status = buffer_get(from, at, is, bytes);
+    hf_status status = buffer_get(from, at, is, bytes, order);
     memcpy(right, is, bytes);
     if (now)
         plant_damage(is, to, bytes);
@@ -141,7 +146,7 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
     free(right);
     free(is);
     if (done)
-        *done = (hf_event *)&done_event;
+        *done = NULL; /* it has ended */
     return status;
 }
 
@@ -176,15 +181,14 @@ static size_t number_of(const hf_buffer *buffer) {
     return i < n_kept ? i : PLANT_BUFFERS;
 }
 
-static void before_take(const hf_launch *launch) {
+static void before_take(const hf_launch *launch, const hf_order *order) {
     for (size_t a = 0; a < launch->n_args; a++) {
         hf_buffer *buffer = launch->args[a].buffer;
         size_t number = buffer ? number_of(buffer) : PLANT_BUFFERS;
         if (number == PLANT_BUFFERS || running.before[number])
             continue;
         running.before[number] = plant_room(buffer->bytes);
-        plant_must(buffer_get(buffer, 0, running.before[number], buffer->bytes) ==
-                   HF_OK);
+        must_work(buffer_get(buffer, 0, running.before[number], buffer->bytes, order));
     }
 }
 
@@ -199,15 +203,15 @@ static void after_damage(void) {
         }
         size_t bytes = kept[b].buffer->bytes, first = 0, end = bytes;
         unsigned char *now = plant_room(bytes);
-        plant_must(buffer_get(kept[b].buffer, 0, now, bytes) == HF_OK);
+        must_work(buffer_get(kept[b].buffer, 0, now, bytes, NULL));
         while (first < bytes && now[first] == before[first])
             first++;
         while (end > first && now[end - 1] == before[end - 1])
             end--;
         if (end > first) {
             plant_damage(now + first, before + first, end - first);
-            plant_must(buffer_put(kept[b].buffer, first, now + first, end - first) ==
-                       HF_OK);
+            must_work(
+                buffer_put(kept[b].buffer, first, now + first, end - first, NULL));
         }
         free(now);
         free(before);
@@ -283,10 +287,11 @@ static bool launch_shorten(hf_launch *launch, hf_arg *args,
 }
 
 static hf_status planted_launch(hf_device *device, const hf_launch *what,
-                                hf_event **done) {
+                                const hf_order *order, hf_event **done) {
     bool now = plant_hit(PLANT_LAUNCH),
          streams = plant.session->exchange->ops->kernel_routed;
-    bool beside = streams && what->lane > 0; /* it ends when others have run */
+    bool beside =
+        streams && order && order->queue > 0; /* it ends when others have run */
     hf_launch launch = *what;
     hf_arg args[MOST_ARGS];
     uint64_t values[MOST_ARGS][2];
@@ -302,7 +307,7 @@ static hf_status planted_launch(hf_device *device, const hf_launch *what,
         plant.fault->kind == PLANT_STALE)
         launch_keep(what);
     if (!now) {
-        HF_TRY(table->launch(device, what, done));
+        HF_TRY(table->launch(device, what, order, done));
         return plant_memory_check();
     }
     bool whole = plant.fault->kind != PLANT_FLIP && plant.fault->kind != PLANT_ZERO;
@@ -312,37 +317,24 @@ static hf_status planted_launch(hf_device *device, const hf_launch *what,
             : plant.fault->kind == PLANT_REPEAT ? 2
                                                 : 1;
     if (!whole)
-        before_take(&launch);
+        before_take(&launch, order);
     if (beside && times == 1) {
-        hf_status status = table->launch(device, &launch, done);
+        hf_status status = table->launch(device, &launch, order, done);
         if (!whole)
             running.event = *done;
         return status;
     }
     for (int i = 0; i < times; i++) {
-        hf_event *event = NULL;
-        HF_TRY(table->launch(device, &launch, &event));
-        if (event)
-            HF_TRY(table->wait(device, event));
+        HF_TRY(table->launch(device, &launch, order, NULL));
     }
     if (!whole)
         after_damage();
     if (done)
-        *done = (hf_event *)&done_event;
+        *done = NULL; /* it has ended */
     return plant_memory_check();
 }
 
-static hf_status planted_poll(hf_device *device, hf_event *event, double seconds,
-                              bool *done) {
-    if (event != (hf_event *)&done_event)
-        return table->poll(device, event, seconds, done);
-    *done = true;
-    return HF_OK;
-}
-
 static hf_status planted_wait(hf_device *device, hf_event *event) {
-    if (event == (hf_event *)&done_event)
-        return HF_OK;
     bool damaged = event && event == running.event;
     hf_status status = table->wait(device, event);
     if (damaged) {
@@ -364,7 +356,6 @@ void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
     ops->map = planted_map;
     ops->unmap = planted_unmap;
     ops->launch = planted_launch;
-    ops->poll = planted_poll;
     ops->wait = planted_wait;
 }
 

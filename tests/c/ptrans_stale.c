@@ -29,16 +29,16 @@ static int banks[ROOM];
 static size_t n_taken;
 
 static hf_status kept_alloc(hf_buffer **out, hf_device *device, size_t bytes,
-                            int bank) {
+                            const hf_spot *spot) {
     CHECK(n_taken < ROOM);
-    banks[n_taken] = bank;
+    banks[n_taken] = spot ? (int)spot->bank - 1 : -1;
     hf_buffer **buffer = &kept[n_taken++];
     if (*buffer && (*buffer)->bytes != bytes) {
         hf_device_host.free(*buffer);
         *buffer = NULL;
     }
     if (!*buffer)
-        HF_TRY(hf_device_host.alloc(buffer, device, bytes, bank));
+        HF_TRY(hf_device_host.alloc(buffer, device, bytes, spot));
     *out = *buffer;
     return HF_OK;
 }
@@ -48,9 +48,9 @@ static void kept_free(hf_buffer *buffer) {
 }
 
 static hf_status idle_launch(hf_device *device, const hf_launch *launch,
-                             hf_event **done) {
+                             const hf_order *order, hf_event **done) {
     if (!idle || launch->kernel != states[0].replicas[0].add)
-        return hf_device_host.launch(device, launch, done);
+        return hf_device_host.launch(device, launch, order, done);
     *done = NULL;
     return HF_OK;
 }
@@ -106,7 +106,7 @@ static int bank_of(const hf_buffer *buffer) {
 static void banks_test(hf_device *device, hf_args *args) {
     CHECK(run(device, args) == 0);
     for (int rank = 0; rank < RANKS; rank++)
-        CHECK(bank_of(states[rank].replicas[0].a) == HF_ANY_BANK);
+        CHECK(bank_of(states[rank].replicas[0].a) == -1);
     static const char *const words[][2] = {{"sizes", "2048"},
                                            {"replications", "2"},
                                            {"bank_a", "0,1"},

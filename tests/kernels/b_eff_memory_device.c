@@ -31,8 +31,8 @@ static void program_load(const char *folder, const char *more) {
     OK(ops->load(device, "b_eff_memory", binary, bytes));
     OK(ops->load(device, "b_eff_memory", binary, bytes));
     free(binary);
-    OK(ops->kernel(&fill, device, "b_eff_fill"));
-    OK(ops->kernel(&check, device, "b_eff_check"));
+    OK(ops->kernel(&fill, device, "b_eff_fill", 0));
+    OK(ops->kernel(&check, device, "b_eff_check", 0));
 }
 
 /** A device buffer with `bytes` of `memory` and a guard behind it. */
@@ -40,16 +40,16 @@ static hf_buffer *guarded(const unsigned char *memory, size_t bytes) {
     static const unsigned char guard[GUARD] = {1, 2, 3, 4, 5};
     hf_buffer *buffer;
     hf_event *done;
-    OK(ops->alloc(&buffer, device, bytes + GUARD, HF_ANY_BANK));
-    OK(ops->write(device, buffer, 0, memory, bytes, &done));
+    OK(ops->alloc(&buffer, device, bytes + GUARD, NULL));
+    OK(ops->write(device, buffer, 0, memory, bytes, NULL, &done));
     OK(ops->wait(device, done));
-    OK(ops->write(device, buffer, bytes, guard, GUARD, NULL));
+    OK(ops->write(device, buffer, bytes, guard, GUARD, NULL, NULL));
     return buffer;
 }
 
 static void guard_check(const hf_buffer *buffer, size_t bytes) {
     unsigned char guard[GUARD];
-    OK(ops->read(device, buffer, bytes, guard, GUARD, NULL));
+    OK(ops->read(device, buffer, bytes, guard, GUARD, NULL, NULL));
     for (size_t i = 0; i < GUARD; i++)
         CHECK(guard[i] == (i < 5 ? i + 1 : 0), "%zu B: byte %zu behind it changed",
               bytes, i);
@@ -64,9 +64,9 @@ static void device_fill(unsigned char *chain, size_t bytes, size_t items, uint32
                      {.value = &key, .bytes = sizeof key},
                      {.value = &stamp, .bytes = sizeof stamp}};
     hf_event *done;
-    OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0, 0}, &done));
+    OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0}, NULL, &done));
     OK(ops->wait(device, done));
-    OK(ops->read(device, buffer, 0, chain, bytes, &done));
+    OK(ops->read(device, buffer, 0, chain, bytes, NULL, &done));
     OK(ops->wait(device, done));
     guard_check(buffer, bytes);
     ops->free(buffer);
@@ -77,7 +77,7 @@ static uint64_t device_count(const unsigned char *chain, const told *what,
     hf_buffer *buffer = guarded(chain, what->bytes);
     hf_verdict verdict = {0};
     double wrong;
-    OK(hf_verdict_new(&verdict, device, items, HF_ANY_BANK));
+    OK(hf_verdict_new(&verdict, device, items, NULL));
     hf_arg args[10 + HF_VERDICT_ARGS] = {
         {.buffer = buffer},
         {.value = &what->bytes, .bytes = sizeof what->bytes},

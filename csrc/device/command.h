@@ -1,0 +1,54 @@
+/* command.h - what a device works on, and in which order.
+ *
+ * Commands are `read`, `write`, `copy` and `launch` of a device. They take an order and may
+ * give an event. With `done` they return at once. With `done` NULL they return when the command
+ * has ended. No wait lasts longer than the device's deadline.
+ */
+#ifndef HF_COMMAND_H
+#define HF_COMMAND_H
+
+#include <stddef.h>
+
+typedef struct hf_event hf_event;
+typedef struct hf_kernel hf_kernel;
+
+typedef struct hf_buffer {
+    size_t bytes;
+    void *host; /**< its address where the host may use it in place, else NULL */
+} hf_buffer;
+
+/** Which memory a buffer lies in: that of a kernel's argument, or a bank. All-zero: the
+ *  runtime's choice. */
+typedef struct hf_spot {
+    hf_kernel *kernel; /**< or NULL */
+    unsigned arg;      /**< number of the argument, from 0 */
+    unsigned bank; /**< 1 + the number of a memory bank, which comes first; 0: none */
+} hf_spot;
+
+enum { HF_MAX_QUEUES = 32, HF_MAX_AFTER = 64 };
+
+/** Where a command runs, and after what. NULL or all-zero: queue 0, after what is in it. */
+typedef struct hf_order {
+    unsigned queue; /**< below HF_MAX_QUEUES; commands of one run one after the other,
+                         those of several side by side where the device can */
+    size_t n_after; /**< at most HF_MAX_AFTER */
+    hf_event *const *after; /**< [n_after] events of any queue; NULL: has ended */
+    const char *label;      /**< what a trace calls the command; static; or NULL */
+} hf_order;
+
+/** One kernel argument: a buffer, or `bytes` bytes at `value`. */
+typedef struct hf_arg {
+    hf_buffer *buffer;
+    const void *value;
+    size_t bytes;
+} hf_arg;
+
+/** A kernel with its arguments, `items` times (0 means once). */
+typedef struct hf_launch {
+    hf_kernel *kernel;
+    const hf_arg *args;
+    size_t n_args, items;
+    size_t group; /**< work-items of a work-group; 0: the runtime's choice */
+} hf_launch;
+
+#endif

@@ -1,0 +1,22 @@
+/* device.c - devices that a command has broken, for all runtimes. */
+#include "device.h"
+
+#include "core/error.h"
+
+hf_status hf_device_check(const hf_device *device) {
+    if (!device->broken)
+        return HF_OK;
+    return hf_fail(
+        HF_EDEVICE,
+        "device \"%s\": a command that passed its deadline may still run: open "
+        "a new session",
+        device->info.name);
+}
+
+hf_status hf_device_break(hf_device *device, const char *what) {
+    device->broken = true;
+    return hf_fail(HF_EDEVICE,
+                   "%s has not ended within %g s: open a new session, with a longer "
+                   "deadline if it takes longer",
+                   what, device->deadline);
+}

@@ -1,0 +1,344 @@
+/* host_queue.c - queues of the runtime `host`: a thread for each that is used.
+ *
+ * A thread takes the commands of its queue one by one and waits for the events of others that
+ * a command comes after. A command belongs to its queue until it has ended, to the caller
+ * until `wait`, and to the commands after it: the last holder gives it back.
+ */
+#include "host_queue.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "host.h"
+
+enum { MAX_ARGS = 16, CLOSE_SECONDS = 2 };
+
+/** What an hf_event is here. */
+typedef struct host_command {
+    struct host_command *next;  /* in its queue, or of those unused */
+    struct host_command *older; /* of all that were made */
+    unsigned holders;
+    bool ended;
+    const hf_host_kernel *kernel; /* NULL: a copy */
+    size_t items;
+    void *args[MAX_ARGS];      /* where the values are: `buffers` or `values` */
+    void *buffers[MAX_ARGS];   /* addresses of buffers */
+    uint64_t values[MAX_ARGS]; /* copies of the others */
+    void *to;
+    const void *from;
+    size_t bytes, n_after;
+    struct host_command *after[HF_MAX_AFTER];
+} host_command;
+
+typedef struct host_queue {
+    hf_host_queues *all;
+    bool has_thread;
+    pthread_t thread;
+    pthread_cond_t filled;
+    host_command *first, *last; /* not ended; the first may run */
+} host_queue;
+
+struct hf_host_queues {
+    hf_device *device;
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t ended; /* a command, or a thread */
+    host_queue queues[HF_MAX_QUEUES];
+    size_t n_threads;
+    bool closing; /* threads end when their queue is empty */
+    bool broken;  /* no more commands start */
+    host_command *newest, *unused;
+};
+
+/* ---- a thread; with the lock, but where a command runs ---- */
+
+static void command_release(hf_host_queues *all, host_command *command) {
+    if (--command->holders > 0)
+        return;
+    command->next = all->unused;
+    all->unused = command;
+}
+
+static void command_run(const host_command *c) {
+    if (c->kernel)
+        c->kernel->call(c->args, c->items);
+    else
+        memcpy(c->to, c->from, c->bytes);
+}
+
+/** Wait until the first command may run; NULL: there will be none. */
+static host_command *command_next(host_queue *queue) {
+    hf_host_queues *all = queue->all;
+    while (!queue->first && !all->closing)
+        pthread_cond_wait(&queue->filled, &all->lock);
+    host_command *command = queue->first;
+    for (size_t i = 0; command && i < command->n_after; i++)
+        while (!command->after[i]->ended && !all->broken)
+            pthread_cond_wait(&all->ended, &all->lock);
+    return all->broken ? NULL : command;
+}
+
+static void *queue_serve(void *context) {
+    host_queue *queue = context;
+    hf_host_queues *all = queue->all;
+    host_command *command;
+    pthread_mutex_lock(&all->lock);
+    while ((command = command_next(queue))) {
+        pthread_mutex_unlock(&all->lock);
+        command_run(command);
+        pthread_mutex_lock(&all->lock);
+        command->ended = true;
+        queue->first = command->next;
+        for (size_t i = 0; i < command->n_after; i++)
+            command_release(all, command->after[i]);
+        command_release(all, command);
+        pthread_cond_broadcast(&all->ended);
+    }
+    all->n_threads--;
+    pthread_cond_broadcast(&all->ended);
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+/* ---- commands ---- */
+
+static host_command *command_new(hf_host_queues *all) {
+    pthread_mutex_lock(&all->lock);
+    host_command *command = all->unused;
+    if (command) {
+        all->unused = command->next;
+    } else if ((command = malloc(sizeof *command))) {
+        command->older = all->newest;
+        all->newest = command;
+    }
+    pthread_mutex_unlock(&all->lock);
+    if (command) {
+        command->kernel = NULL;
+        command->ended = false;
+        command->next = NULL;
+        command->n_after = 0;
+    }
+    return command;
+}
+
+/** See that a queue has its thread. */
+static hf_status queue_open(hf_host_queues *all, host_queue *queue) {
+    if (queue->has_thread)
+        return HF_OK;
+    queue->has_thread = pthread_create(&queue->thread, NULL, queue_serve, queue) == 0;
+    all->n_threads += queue->has_thread;
+    return queue->has_thread
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no thread for queue %zu of device \"host\"",
+                         (size_t)(queue - all->queues));
+}
+
+/** Put a command into its queue; where `done` is NULL, wait for it. */
+static hf_status command_start(hf_host_queues *all, host_command *command,
+                               const hf_order *order, hf_event **done) {
+    host_queue *queue = &all->queues[order ? order->queue : 0];
+    assert(!order || (order->queue < HF_MAX_QUEUES && order->n_after <= HF_MAX_AFTER));
+    pthread_mutex_lock(&all->lock);
+    hf_status status = queue_open(all, queue);
+    command->holders = 1;
+    if (status == HF_OK) {
+        for (size_t i = 0; order && i < order->n_after; i++)
+            if (order->after[i]) {
+                host_command *after = (host_command *)order->after[i];
+                after->holders++;
+                command->after[command->n_after++] = after;
+            }
+        command->holders++;
+        *(queue->first ? &queue->last->next : &queue->first) = command;
+        queue->last = command;
+        pthread_cond_signal(&queue->filled);
+    } else {
+        command_release(all, command);
+    }
+    pthread_mutex_unlock(&all->lock);
+    HF_TRY(status);
+    if (!done)
+        return hf_host_wait(all, (hf_event *)command);
+    *done = (hf_event *)command;
+    return HF_OK;
+}
+
+hf_status hf_host_copy(hf_host_queues *all, void *to, const void *from, size_t bytes,
+                       const hf_order *order, hf_event **done) {
+    HF_TRY(hf_device_check(all->device));
+    host_command *command = command_new(all);
+    if (!command)
+        return hf_fail(HF_ENOMEM, "no memory for a copy");
+    command->to = to;
+    command->from = from;
+    command->bytes = bytes;
+    return command_start(all, command, order, done);
+}
+
+hf_status hf_host_launch(hf_host_queues *all, const hf_launch *launch,
+                         const hf_order *order, hf_event **done) {
+    HF_TRY(hf_device_check(all->device));
+    host_command *command = command_new(all);
+    if (!command)
+        return hf_fail(HF_ENOMEM, "no memory for a launch");
+    command->kernel = (const hf_host_kernel *)launch->kernel;
+    command->items = launch->items ? launch->items : 1;
+    assert(launch->n_args <= MAX_ARGS);
+    for (size_t i = 0; i < launch->n_args; i++) {
+        const hf_arg *arg = &launch->args[i];
+        assert(arg->buffer || arg->bytes <= sizeof command->values[i]);
+        if (arg->buffer)
+            command->buffers[i] = arg->buffer->host;
+        else
+            memcpy(&command->values[i], arg->value, arg->bytes);
+        command->args[i] =
+            arg->buffer ? (void *)&command->buffers[i] : &command->values[i];
+    }
+    return command_start(all, command, order, done);
+}
+
+/* ---- waits ---- */
+
+/** Break the device; with the lock. What has not ended is a kernel that runs. */
+static hf_status queues_break(hf_host_queues *all) {
+    char what[160] = "a copy";
+    all->broken = true;
+    for (size_t i = HF_MAX_QUEUES; i-- > 0;) {
+        const host_command *c = all->queues[i].first;
+        bool waits = false;
+        for (size_t k = 0; c && k < c->n_after; k++)
+            waits = waits || !c->after[k]->ended;
+        if (c && c->kernel && !waits)
+            snprintf(what, sizeof what, "kernel \"%s\"", c->kernel->name);
+        pthread_cond_signal(&all->queues[i].filled);
+    }
+    pthread_cond_broadcast(&all->ended);
+    return hf_device_break(all->device, what);
+}
+
+/** Wait at most `seconds` for a command; with the lock. */
+static bool command_await(hf_host_queues *all, const host_command *command,
+                          double seconds) {
+    struct timespec until = hf_clock_after(command->ended ? 0 : seconds);
+    int late = 0;
+    while (!command->ended && !late)
+        late = pthread_cond_timedwait(&all->ended, &all->lock, &until);
+    return command->ended;
+}
+
+hf_status hf_host_test(hf_host_queues *all, hf_event *event, double seconds,
+                       bool *ended) {
+    *ended = true;
+    if (!event)
+        return HF_OK;
+    pthread_mutex_lock(&all->lock);
+    *ended = command_await(all, (host_command *)event, seconds);
+    pthread_mutex_unlock(&all->lock);
+    return HF_OK;
+}
+
+hf_status hf_host_wait(hf_host_queues *all, hf_event *event) {
+    host_command *command = (host_command *)event;
+    if (!event)
+        return HF_OK;
+    HF_TRY(hf_device_check(all->device));
+    hf_status status = HF_OK;
+    pthread_mutex_lock(&all->lock);
+    if (command_await(all, command, all->device->deadline))
+        command_release(all, command);
+    else
+        status = queues_break(all);
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+/** Wait for the last command of a queue; with the lock. */
+static hf_status queue_drain(hf_host_queues *all, const host_queue *queue) {
+    if (!queue->first)
+        return HF_OK;
+    host_command *last = queue->last;
+    last->holders++;
+    bool ended = command_await(all, last, all->device->deadline);
+    command_release(all, last);
+    return ended ? HF_OK : queues_break(all);
+}
+
+hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
+    const host_queue *queue = &all->queues[order ? order->queue : 0];
+    hf_status status = HF_OK;
+    HF_TRY(hf_device_check(all->device));
+    pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; status == HF_OK && order && i < order->n_after; i++)
+        if (order->after[i] &&
+            !command_await(all, (host_command *)order->after[i], all->device->deadline))
+            status = queues_break(all);
+    if (status == HF_OK)
+        status = queue_drain(all, queue);
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+hf_status hf_host_finish(hf_host_queues *all) {
+    hf_status status = HF_OK;
+    HF_TRY(hf_device_check(all->device));
+    pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; status == HF_OK && i < HF_MAX_QUEUES; i++)
+        status = queue_drain(all, &all->queues[i]);
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+/* ---- from the first to the last ---- */
+
+hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device) {
+    hf_host_queues *all = calloc(1, sizeof *all);
+    if (!all)
+        return hf_fail(HF_ENOMEM, "no memory for the queues of a device");
+    all->device = device;
+    pthread_mutex_init(&all->lock, NULL);
+    hf_clock_condition(&all->ended);
+    for (size_t i = 0; i < HF_MAX_QUEUES; i++) {
+        all->queues[i].all = all;
+        pthread_cond_init(&all->queues[i].filled, NULL);
+    }
+    *out = all;
+    return HF_OK;
+}
+
+/** Have the threads end. */
+static bool threads_stop(hf_host_queues *all) {
+    struct timespec until = hf_clock_after(CLOSE_SECONDS);
+    int late = 0;
+    pthread_mutex_lock(&all->lock);
+    all->closing = true;
+    for (size_t i = 0; i < HF_MAX_QUEUES; i++)
+        pthread_cond_signal(&all->queues[i].filled);
+    while (all->n_threads > 0 && !late)
+        late = pthread_cond_timedwait(&all->ended, &all->lock, &until);
+    bool none = all->n_threads == 0;
+    pthread_mutex_unlock(&all->lock);
+    return none;
+}
+
+bool hf_host_queues_free(hf_host_queues *all) {
+    if (!threads_stop(all))
+        return false;
+    for (size_t i = 0; i < HF_MAX_QUEUES; i++) {
+        host_queue *queue = &all->queues[i];
+        if (queue->has_thread)
+            pthread_join(queue->thread, NULL);
+        pthread_cond_destroy(&queue->filled);
+    }
+    for (host_command *c; (c = all->newest);) {
+        all->newest = c->older;
+        free(c);
+    }
+    pthread_cond_destroy(&all->ended);
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+    return true;
+}

@@ -1,0 +1,293 @@
+/* opencl_queue.c - commands of the runtime `opencl`: their queues, events and waits.
+ *
+ * OpenCL's own waits have no deadline. So a command is waited for by its state: a GPU's by
+ * looking at it for a while, since short commands end sooner than a thread wakes up; then, and
+ * a CPU's at once, by a callback at its end, which leaves the processor to the command.
+ */
+#include "opencl.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+enum { CLOSE_SECONDS = 2 };
+
+static const double look_seconds =
+    2e-4; /* at a command's state, where no CPU runs it */
+
+/* ---- events ---- */
+
+static cl_int event_state(const hf_opencl_event *event) {
+    cl_int state = CL_COMPLETE;
+    cl_int code = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                 sizeof state, &state, NULL);
+    return code == CL_SUCCESS ? state : code;
+}
+
+static bool event_ended(const hf_opencl_event *event) {
+    return event_state(event) <= CL_COMPLETE; /* an error is below */
+}
+
+static hf_status event_new(hf_opencl_event **out, hf_opencl_device *device) {
+    hf_opencl_event *event = device->unused;
+    if (event)
+        device->unused = event->newer;
+    else if (!(event = malloc(sizeof *event)))
+        return hf_fail(HF_ENOMEM, "no memory for a command");
+    *event = (hf_opencl_event){0};
+    *out = event;
+    return HF_OK;
+}
+
+static void event_drop(hf_opencl_device *device, hf_opencl_event *event) {
+    event->newer = device->unused;
+    device->unused = event;
+}
+
+/** Add the newest command in flight. */
+static void event_enter(hf_opencl_device *device, hf_opencl_event *event) {
+    event->older = device->newest;
+    *(device->newest ? &device->newest->newer : &device->oldest) = event;
+    device->newest = event;
+    device->lasts[event->queue] = event;
+}
+
+/** Take a command out that has ended, and with it those before it in its queue. */
+static void event_leave(hf_opencl_device *device, hf_opencl_event *event) {
+    *(event->older ? &event->older->newer : &device->oldest) = event->newer;
+    *(event->newer ? &event->newer->older : &device->newest) = event->older;
+    if (device->lasts[event->queue] == event)
+        device->lasts[event->queue] = NULL;
+    clReleaseEvent(event->event);
+    event_drop(device, event);
+}
+
+/* ---- waits ---- */
+
+static void CL_CALLBACK watched_ended(cl_event event, cl_int state, void *context) {
+    hf_opencl_device *device = context;
+    (void)event, (void)state;
+    pthread_mutex_lock(&device->lock);
+    device->watched--;
+    device->endings++;
+    pthread_cond_broadcast(&device->ended);
+    pthread_mutex_unlock(&device->lock);
+}
+
+/** Have `ended` signalled when the command ends. */
+static hf_status event_watch(hf_opencl_device *device, hf_opencl_event *event) {
+    if (event->watched)
+        return HF_OK;
+    pthread_mutex_lock(&device->lock);
+    device->watched++;
+    pthread_mutex_unlock(&device->lock);
+    cl_int code = clSetEventCallback(event->event, CL_COMPLETE, watched_ended, device);
+    event->watched = code == CL_SUCCESS;
+    if (!event->watched)
+        watched_ended(event->event, code, device);
+    return hf_opencl_check(code, "clSetEventCallback");
+}
+
+/** Wait until the command has ended, at most `seconds`. */
+static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
+                             double seconds, bool *ended) {
+    struct timespec until = hf_clock_after(seconds);
+    double looked = device->base.info.type == HF_CPU ? 0 : hf_clock_now();
+    do
+        *ended = event_ended(event);
+    while (!*ended && seconds > 0 && looked > 0 &&
+           hf_clock_now() - looked < look_seconds);
+    if (*ended || seconds <= 0)
+        return HF_OK;
+    HF_TRY(event_watch(device, event));
+    for (int late = 0;;) {
+        pthread_mutex_lock(&device->lock);
+        size_t endings = device->endings;
+        pthread_mutex_unlock(&device->lock);
+        /* Without the lock: the runtime may hold its own in watched_ended. */
+        *ended = event_ended(event);
+        if (*ended || late)
+            return HF_OK;
+        pthread_mutex_lock(&device->lock);
+        while (device->endings == endings && !late)
+            late = pthread_cond_timedwait(&device->ended, &device->lock, &until);
+        pthread_mutex_unlock(&device->lock);
+    }
+}
+
+/** Break the device. What has not ended is the command that runs, else the oldest. */
+static hf_status device_break(hf_opencl_device *device) {
+    const hf_opencl_event *late = NULL;
+    char name[128] = "", what[160];
+    for (const hf_opencl_event *e = device->oldest; e; e = e->newer) {
+        cl_int state = event_state(e);
+        if (state > CL_COMPLETE && !late)
+            late = e;
+        if (state == CL_RUNNING) {
+            late = e;
+            break;
+        }
+    }
+    if (late && late->kernel)
+        clGetKernelInfo(late->kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    if (*name)
+        snprintf(what, sizeof what, "kernel \"%s\"", name);
+    else
+        snprintf(what, sizeof what, "a copy in queue %u", late ? late->queue : 0);
+    return hf_device_break(&device->base, what);
+}
+
+/** Wait for a command by the deadline. */
+static hf_status event_wait(hf_opencl_device *device, hf_opencl_event *event) {
+    bool ended;
+    HF_TRY(hf_device_check(&device->base));
+    HF_TRY(event_await(device, event, device->base.deadline, &ended));
+    return ended ? HF_OK : device_break(device);
+}
+
+hf_status hf_opencl_test(hf_device *base, hf_event *event, double seconds,
+                         bool *ended) {
+    *ended = true;
+    return event ? event_await((hf_opencl_device *)base, (hf_opencl_event *)event,
+                               seconds, ended)
+                 : HF_OK;
+}
+
+hf_status hf_opencl_wait(hf_device *base, hf_event *done) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    hf_opencl_event *event = (hf_opencl_event *)done;
+    if (!event)
+        return HF_OK;
+    HF_TRY(event_wait(device, event));
+    cl_int state = event_state(event);
+    bool is_kernel = event->kernel != NULL;
+    event_leave(device, event);
+    return hf_opencl_check(state, is_kernel ? "a kernel" : "a copy");
+}
+
+static hf_status queue_drain(hf_opencl_device *device, unsigned queue) {
+    hf_opencl_event *last = device->lasts[queue];
+    if (!last)
+        return HF_OK;
+    HF_TRY(event_wait(device, last));
+    device->lasts[queue] = NULL;
+    return hf_opencl_check(event_state(last), "a command");
+}
+
+hf_status hf_opencl_finish(hf_device *base) {
+    HF_TRY(hf_device_check(base));
+    for (unsigned queue = 0; queue < HF_MAX_QUEUES; queue++)
+        HF_TRY(queue_drain((hf_opencl_device *)base, queue));
+    return HF_OK;
+}
+
+/* ---- commands ---- */
+
+static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device,
+                            unsigned queue) {
+    assert(queue < HF_MAX_QUEUES);
+    HF_TRY(hf_device_check(&device->base));
+    cl_int code = CL_SUCCESS;
+    if (!device->queues[queue])
+        device->queues[queue] =
+            clCreateCommandQueue(device->context, device->id, 0, &code);
+    command->device = device;
+    command->queue = device->queues[queue];
+    command->n_after = 0;
+    command->event = NULL;
+    return hf_opencl_check(code, "clCreateCommandQueue");
+}
+
+hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
+                          const hf_order *order) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    unsigned queue = order ? order->queue : 0;
+    HF_TRY(queue_open(command, device, queue));
+    HF_TRY(event_new(&command->event, device));
+    command->event->queue = queue;
+    assert(!order || order->n_after <= HF_MAX_AFTER);
+    for (size_t i = 0; order && i < order->n_after; i++)
+        if (order->after[i])
+            command->after[command->n_after++] =
+                ((hf_opencl_event *)order->after[i])->event;
+    return HF_OK;
+}
+
+/* A call that blocks comes only after all that could keep it from ending. */
+hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
+                                   const hf_order *order) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    unsigned queue = order ? order->queue : 0;
+    HF_TRY(queue_open(command, device, queue));
+    for (size_t i = 0; order && i < order->n_after; i++)
+        if (order->after[i])
+            HF_TRY(event_wait(device, (hf_opencl_event *)order->after[i]));
+    return queue_drain(device, queue);
+}
+
+hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *call,
+                        cl_kernel kernel, hf_event **done) {
+    hf_opencl_device *device = command->device;
+    hf_opencl_event *event = command->event;
+    if (!event)
+        return hf_opencl_check(code, call);
+    if (code != CL_SUCCESS) {
+        event_drop(device, event);
+        return hf_opencl_check(code, call);
+    }
+    event->kernel = kernel;
+    event_enter(device, event);
+    code = clFlush(command->queue); /* others may wait for it in their queues */
+    if (code != CL_SUCCESS) {
+        event_leave(device, event);
+        return hf_opencl_check(code, "clFlush");
+    }
+    if (!done)
+        return hf_opencl_wait(&device->base, (hf_event *)event);
+    *done = (hf_event *)event;
+    return HF_OK;
+}
+
+/* ---- from the first to the last ---- */
+
+void hf_opencl_queues_open(hf_opencl_device *device) {
+    pthread_mutex_init(&device->lock, NULL);
+    hf_clock_condition(&device->ended);
+}
+
+/** Wait on `ended` until no callback is to come, or until `until`. */
+static bool watched_none(hf_opencl_device *device, struct timespec until) {
+    int late = 0;
+    pthread_mutex_lock(&device->lock);
+    while (device->watched > 0 && !late)
+        late = pthread_cond_timedwait(&device->ended, &device->lock, &until);
+    bool none = device->watched == 0;
+    pthread_mutex_unlock(&device->lock);
+    return none;
+}
+
+bool hf_opencl_queues_close(hf_opencl_device *device) {
+    struct timespec until = hf_clock_after(CLOSE_SECONDS);
+    double end = hf_clock_now() + CLOSE_SECONDS;
+    bool ended = true;
+    for (hf_opencl_event *e = device->oldest; ended && e; e = e->newer)
+        if (event_await(device, e, end - hf_clock_now(), &ended) != HF_OK)
+            ended = false;
+    if (!ended || !watched_none(device, until))
+        return false;
+    while (device->oldest)
+        event_leave(device, device->oldest);
+    for (hf_opencl_event *e; (e = device->unused);) {
+        device->unused = e->newer;
+        free(e);
+    }
+    for (size_t queue = 0; queue < HF_MAX_QUEUES; queue++)
+        if (device->queues[queue])
+            clReleaseCommandQueue(device->queues[queue]);
+    pthread_mutex_destroy(&device->lock);
+    pthread_cond_destroy(&device->ended);
+    return true;
+}

@@ -1,0 +1,106 @@
+/* endless.c - a kernel of the last rank never ends: an error on all ranks, by the deadline,
+ * that names it. Then the session is refused on all ranks.
+ *
+ * endless host|opencl KERNEL_FOLDER
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "core/clock.h"
+#include "host.h"
+#include "runs.h"
+
+extern const hf_device_ops hf_device_host;
+
+enum { CHECK_KERNEL = 4 }; /* in the first sample, after the fills of three chains */
+
+static const hf_device_ops *table;
+static int launches, endless; /* number of the launch that never ends */
+
+static void never_call(void *const *args, size_t items) {
+    (void)args, (void)items;
+    for (;;)
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+}
+
+static hf_status endless_launch(hf_device *device, const hf_launch *launch,
+                                const hf_order *order, hf_event **done) {
+    static const hf_host_kernel never = {"never", never_call};
+    hf_launch what = *launch;
+    if (++launches != endless)
+        return table->launch(device, launch, order, done);
+    what.n_args = 1;
+    what.kernel = (hf_kernel *)&never;
+    if (table != &hf_device_host)
+        CHECK(table->kernel(&what.kernel, device, "never", 0) == HF_OK);
+    return table->launch(device, &what, order, done);
+}
+
+/* The benchmark's kernels, and one that never ends. */
+static void program_build(hf_run *run, hf_session *session, const char *folder) {
+    static char source[1 << 18];
+    static unsigned char *program;
+    char options[1024];
+    snprintf(options, sizeof options, "-I%s", folder);
+    CHECK(source_read(source, sizeof source, folder, "b_eff_memory.cl"), "%s", folder);
+    size_t used = strlen(source);
+    snprintf(
+        source + used, sizeof source - used,
+        "\n__kernel void never(volatile __global uchar *a) { while (a[0] < 256) {} }");
+    CHECK(hf_session_build(session, source, options, &program, &run->binary_bytes) ==
+              HF_OK,
+          "%s", hf_error());
+    run->binary = program;
+}
+
+static void endless_test(const hf_options *options, const char *folder, int number) {
+    static const char *const params[] = {"sizes",    "1", "reps", "1",
+                                         "deadline", "2", NULL};
+    hf_session *session;
+    hf_run run = {.bench = "b_eff", .kernel = "b_eff_memory"};
+    bool right;
+    CHECK(hf_session_open(&session, options) == HF_OK, "%s", hf_error());
+    table = session->device->ops;
+    hf_device_ops ops = *table;
+    ops.launch = endless_launch;
+    if (table != &hf_device_host)
+        program_build(&run, session, folder);
+    if (session->net->rank == session->net->size - 1)
+        session->device->ops = &ops;
+    launches = 0;
+    endless = number;
+    double start = hf_clock_now();
+    hf_status status = run_take(&right, session, run, params);
+    CHECK(status == HF_EDEVICE &&
+              strstr(hf_error(), "kernel \"never\" has not ended within 2 s"),
+          "%s", hf_error());
+    double seconds = hf_clock_now() - start;
+    CHECK(seconds >= 2 && seconds < 10, "%g s", seconds);
+    start = hf_clock_now();
+    status = run_take(&right, session, run, params);
+    CHECK(status == HF_EDEVICE && strstr(hf_error(), "open a new session"), "%s",
+          hf_error());
+    CHECK(hf_clock_now() - start < 2);
+    session->device->ops = table;
+    hf_session_close(session);
+    free((void *)run.binary);
+}
+
+int main(int argc, char **argv) {
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    if (argc != 3)
+        return fprintf(stderr, "endless host|opencl KERNEL_FOLDER\n"), 2;
+    MPI_Init(&argc, &argv);
+    MPI_Get_library_version(library, &length);
+    const hf_options options = {.device = argv[1],
+                                .exchange = "pcie",
+                                .library = library,
+                                .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
+                                .has_comm = true};
+    endless_test(&options, argv[2], 2);
+    endless_test(&options, argv[2], CHECK_KERNEL);
+    MPI_Finalize();
+    return check_failures != 0;
+}

@@ -1,0 +1,400 @@
+/* queues.c - commands of a device: their queues, what they come after, and their deadline.
+ *
+ * queues host|opencl. The kernel `gate` waits until the host opens it, so that a test knows
+ * what has not ended, without any measure of time.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/pages.h"
+#include "device.h"
+#include "host.h"
+
+extern const hf_device_ops hf_device_host, hf_device_opencl;
+
+enum {
+    WORDS = 1024,
+    BYTES = WORDS * sizeof(uint32_t),
+    OPEN = 0,
+    PASSED = 1,
+    VALUE = 7
+};
+
+static const hf_device_ops *ops;
+static hf_device *device;
+static hf_kernel *gate, *set;
+static volatile uint32_t *words; /* of the device, seen by the host */
+static hf_buffer *shared;
+
+#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
+
+/* ---- kernels ---- */
+
+static const char source[] =
+    "__kernel void gate(volatile __global uint *words, uint value) {"
+    "    while (words[0] == 0) {}"
+    "    words[1] = value;"
+    "}"
+    "__kernel void set(__global uint *words, uint value) { words[1] = value; }";
+
+static void gate_call(void *const *args, size_t items) {
+    volatile uint32_t *at = *(volatile uint32_t **)args[0];
+    (void)items;
+    while (__atomic_load_n(&at[OPEN], __ATOMIC_ACQUIRE) == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    at[PASSED] = *(const uint32_t *)args[1];
+}
+
+static void set_call(void *const *args, size_t items) {
+    (void)items;
+    (*(uint32_t **)args[0])[PASSED] = *(const uint32_t *)args[1];
+}
+
+static void device_open(void) {
+    static const hf_host_kernel on_host[] = {{"gate", gate_call}, {"set", set_call}};
+    unsigned char *binary;
+    size_t bytes;
+    OK(ops->open(&device, "", 0, NULL));
+    device->deadline = 20;
+    if (ops == &hf_device_host) {
+        gate = (hf_kernel *)&on_host[0];
+        set = (hf_kernel *)&on_host[1];
+    } else {
+        OK(ops->build(device, source, "", &binary, &bytes));
+        OK(ops->load(device, "queues", binary, bytes));
+        free(binary);
+        OK(ops->kernel(&gate, device, "gate", 0));
+        OK(ops->kernel(&set, device, "set", 2));
+    }
+    uint32_t *memory = hf_pages_new(BYTES);
+    memset(memory, 0, BYTES);
+    words = memory;
+    OK(ops->wrap(&shared, device, memory, BYTES));
+}
+
+static void device_close(void) {
+    bool broken = device->broken;
+    ops->free(shared);
+    ops->kernel_free(gate);
+    ops->kernel_free(set);
+    ops->close(device);
+    if (!broken)
+        free((void *)words);
+}
+
+static hf_status launch(hf_kernel *kernel, uint32_t value, const hf_order *order,
+                        hf_event **done) {
+    const hf_arg args[] = {{.buffer = shared},
+                           {.value = &value, .bytes = sizeof value}};
+    return device->ops->launch(
+        device, &(hf_launch){.kernel = kernel, .args = args, .n_args = 2}, order, done);
+}
+
+static void gate_open(void) {
+    __atomic_store_n(&words[OPEN], 1, __ATOMIC_RELEASE);
+}
+
+static void *gate_open_later(void *unused) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    gate_open();
+    return unused;
+}
+
+static bool has_ended(hf_event *event, double seconds) {
+    bool ended = false;
+    OK(ops->test(device, event, seconds, &ended));
+    return ended;
+}
+
+static void words_clear(void) {
+    for (size_t i = 0; i < WORDS; i++)
+        words[i] = 0;
+}
+
+/* ---- what comes after what ---- */
+
+/* Whether each kind of command waits for a kernel of another queue, for so long. */
+static bool after_holds(double seconds) {
+    hf_buffer *other, *pinned;
+    hf_event *first, *done[4];
+    words_clear();
+    OK(ops->alloc(&other, device, BYTES, NULL));
+    OK(ops->pin(&pinned, device, NULL, BYTES));
+    *(uint32_t *)pinned->host = VALUE + 1;
+    OK(launch(gate, VALUE, &(hf_order){.queue = 1}, &first));
+    hf_event *after[] = {NULL, first};
+    const hf_order order = {.queue = 2, .n_after = 2, .after = after};
+    OK(device->ops->copy(device, other, 0, shared, 4, 4, &order, &done[0]));
+    const hf_order more[] = {{.queue = 3, .n_after = 1, .after = &done[0]},
+                             {.queue = 4, .n_after = 1, .after = &done[0]},
+                             {.queue = 0, .n_after = 1, .after = &first}};
+    OK(device->ops->read(device, other, 0, (char *)pinned->host + 4, 4, &more[0],
+                         &done[1]));
+    OK(device->ops->write(device, shared, 8, pinned->host, 4, &more[1], &done[2]));
+    OK(launch(set, VALUE + 2, &more[2], &done[3]));
+    bool held = true;
+    for (double end = hf_clock_now() + seconds; held && hf_clock_now() < end;)
+        for (int i = 0; i < 4; i++)
+            held = held && !has_ended(done[i], 0.01);
+    gate_open();
+    for (int i = 0; i < 4; i++)
+        OK(ops->wait(device, done[3 - i]));
+    OK(ops->wait(device, first));
+    uint32_t got = ((uint32_t *)pinned->host)[1];
+    CHECK(!held ||
+              (got >= VALUE && words[PASSED] == VALUE + 2 && words[2] == VALUE + 1),
+          "%u, %u, %u", got, words[PASSED], words[2]);
+    ops->free(pinned);
+    ops->free(other);
+    return held;
+}
+
+static hf_status deaf_copy(hf_device *d, hf_buffer *to, size_t to_at,
+                           const hf_buffer *from, size_t from_at, size_t bytes,
+                           const hf_order *order, hf_event **done) {
+    const hf_order alone = {.queue = order->queue};
+    return ops->copy(d, to, to_at, from, from_at, bytes, &alone, done);
+}
+
+static hf_status deaf_read(hf_device *d, const hf_buffer *from, size_t at, void *to,
+                           size_t bytes, const hf_order *order, hf_event **done) {
+    const hf_order alone = {.queue = order->queue};
+    return ops->read(d, from, at, to, bytes, &alone, done);
+}
+
+static hf_status deaf_write(hf_device *d, hf_buffer *to, size_t at, const void *from,
+                            size_t bytes, const hf_order *order, hf_event **done) {
+    const hf_order alone = {.queue = order->queue};
+    return ops->write(d, to, at, from, bytes, &alone, done);
+}
+
+static hf_status deaf_launch(hf_device *d, const hf_launch *what, const hf_order *order,
+                             hf_event **done) {
+    const hf_order alone = {.queue = order->queue};
+    return ops->launch(d, what, &alone, done);
+}
+
+/* A runtime that forgets what a command comes after is found out. */
+static void after_test(void) {
+    CHECK(after_holds(0.1), "a command did not wait");
+    for (int i = 0; i < 4; i++) {
+        hf_device_ops deaf = *ops;
+        if (i == 0)
+            deaf.copy = deaf_copy;
+        else if (i == 1)
+            deaf.read = deaf_read;
+        else if (i == 2)
+            deaf.write = deaf_write;
+        else
+            deaf.launch = deaf_launch;
+        device->ops = &deaf;
+        CHECK(!after_holds(20), "command %d without what it comes after", i);
+        device->ops = ops;
+    }
+}
+
+/* One queue runs its commands in turn; others run meanwhile. */
+static void overlap_test(void) {
+    hf_buffer *other;
+    hf_event *first, *second;
+    static uint32_t got, sent = 5; /* outlive the device */
+    words_clear();
+    OK(ops->alloc(&other, device, BYTES, NULL));
+    OK(launch(gate, VALUE, &(hf_order){.queue = 1, .label = "gate"}, &first));
+    OK(ops->read(device, shared, 4, &got, 4, &(hf_order){.queue = 1}, &second));
+    OK(ops->write(device, other, 0, &sent, 4, NULL, NULL));
+    OK(ops->copy(device, shared, 8, other, 0, 4, &(hf_order){.queue = 2}, NULL));
+    OK(launch(set, 3, &(hf_order){.queue = HF_MAX_QUEUES - 1}, NULL));
+    CHECK(words[PASSED] == 3 && words[2] == 5, "%u, %u", words[PASSED], words[2]);
+    CHECK(!has_ended(first, 0) && !has_ended(second, 0.02), "the gate is not open");
+    gate_open();
+    OK(ops->wait(device, second));
+    CHECK(has_ended(first, 0) && got == VALUE, "%u", got);
+    OK(ops->wait(device, first));
+    ops->free(other);
+}
+
+/* Calls that return when their command has ended, and `finish`, wait for other queues. */
+static void blocking_test(void) {
+    for (int i = 0; i < 4; i++) {
+        hf_event *first;
+        pthread_t opener;
+        uint32_t got = 0;
+        void *mapped;
+        words_clear();
+        unsigned queue = i == 2 ? 0 : 5; /* `map` comes after queue 0 */
+        OK(launch(gate, VALUE, &(hf_order){.queue = queue}, &first));
+        const hf_order order = {.queue = 6, .n_after = 1, .after = &first};
+        pthread_create(&opener, NULL, gate_open_later, NULL);
+        if (i == 0) {
+            OK(ops->read(device, shared, 4, &got, 4, &order, NULL));
+        } else if (i == 1) {
+            OK(ops->finish(device));
+        } else if (i == 2) {
+            OK(ops->map(device, shared, &mapped));
+            got = ((uint32_t *)mapped)[PASSED];
+            OK(ops->unmap(device, shared, mapped));
+        } else {
+            OK(launch(set, VALUE, &order, NULL));
+        }
+        got = i == 0 || i == 2 ? got : words[PASSED];
+        CHECK(has_ended(first, 0) && got == VALUE, "call %d: %u", i, got);
+        OK(ops->wait(device, first));
+        pthread_join(opener, NULL);
+    }
+    OK(ops->wait(device, NULL));
+    CHECK(has_ended(NULL, 1));
+}
+
+/* Many more commands than are in flight at once. */
+static void many_test(void) {
+    enum { ROUNDS = 200 };
+    hf_event *done[8];
+    words_clear();
+    gate_open();
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < 8; i++) {
+            const hf_order order = {
+                .queue = i, .n_after = i ? 1 : 0, .after = done + i - 1};
+            OK(launch(i % 2 ? gate : set, round + i, i ? &order : NULL, &done[i]));
+        }
+        for (unsigned i = 0; i < 8; i++)
+            OK(ops->wait(device, done[(i + round) % 8]));
+        CHECK(words[PASSED] == round + 7, "round %u: %u", round, words[PASSED]);
+    }
+}
+
+/* ---- memory ---- */
+
+/* Pinned memory of the device, and a window of the caller's. */
+static void pin_test(void) {
+    unsigned char *window = hf_pages_new(BYTES);
+    hf_buffer *own, *callers, *block;
+    hf_event *done[2];
+    memset(window, 0x11, BYTES);
+    OK(ops->pin(&own, device, NULL, BYTES));
+    OK(ops->pin(&callers, device, window, BYTES));
+    OK(ops->alloc(&block, device, BYTES, NULL));
+    CHECK(callers->host == window && own->host && own->bytes == BYTES);
+    CHECK(window[0] == 0x11 && window[BYTES - 1] == 0x11);
+    for (size_t i = 0; i < BYTES; i++)
+        ((unsigned char *)own->host)[i] = (unsigned char)(i * 7);
+    OK(ops->write(device, block, 0, own->host, BYTES, NULL, &done[0]));
+    OK(ops->read(device, block, 4, window + 4, BYTES - 4, NULL, &done[1]));
+    OK(ops->wait(device, done[1]));
+    OK(ops->wait(device, done[0]));
+    CHECK(memcmp(window + 4, (unsigned char *)own->host + 4, BYTES - 4) == 0);
+    CHECK(window[3] == 0x11);
+    window[8] ^= 1; /* the host goes on using both */
+    OK(ops->write(device, block, 0, window, BYTES, NULL, NULL));
+    OK(ops->read(device, block, 0, own->host, BYTES, NULL, NULL));
+    CHECK(memcmp(window, own->host, BYTES) == 0);
+    ops->free(callers);
+    ops->free(own);
+    CHECK(window[8] == (unsigned char)(8 * 7 ^ 1), "the caller's memory stays");
+    ops->free(block);
+    free(window);
+}
+
+/* Wherever a spot has no meaning, it is no hindrance. */
+static void spot_test(void) {
+    hf_buffer *buffer;
+    OK(ops->alloc(&buffer, device, BYTES, &(hf_spot){.kernel = gate, .arg = 0}));
+    ops->free(buffer);
+    OK(ops->alloc(&buffer, device, BYTES, &(hf_spot){.bank = 1}));
+    ops->free(buffer);
+}
+
+/* ---- a kernel that never ends ---- */
+
+static void refused(hf_status status, const char *call) {
+    CHECK(status == HF_EDEVICE && strstr(hf_error(), "open a new session"), "%s: %s",
+          call, hf_error());
+}
+#define REFUSED(call) refused(call, #call)
+
+/* The deadline breaks the device: whoever waits, and in whatever way. Its thread and what it
+ * uses stay to the end of the process. */
+static void deadline_test(int way) {
+    static hf_buffer *copy;
+    static uint32_t got = 99;
+    hf_event *first = NULL, *second = NULL;
+    hf_status status = HF_OK;
+    device_open();
+    OK(ops->alloc(&copy, device, BYTES, NULL));
+    device->deadline = 0.3;
+    double start = hf_clock_now();
+    if (way == 0) {
+        status = launch(gate, VALUE, NULL, NULL);
+    } else {
+        OK(launch(gate, VALUE, &(hf_order){.queue = 3}, &first));
+        const hf_order order = {.n_after = 1, .after = &first};
+        if (way == 1) {
+            OK(ops->copy(device, copy, 0, shared, 0, BYTES, &order, &second));
+            status = ops->wait(device, second);
+        } else if (way == 2) {
+            status = ops->finish(device);
+        } else {
+            status = ops->read(device, shared, 0, &got, 4, &order, NULL);
+        }
+    }
+    double waited = hf_clock_now() - start;
+    CHECK(status == HF_EDEVICE && device->broken &&
+              strstr(hf_error(), "kernel \"gate\" has not ended within 0.3 s"),
+          "way %d: %s", way, hf_error());
+    CHECK(waited >= 0.3 && waited < 5, "%g s", waited);
+    hf_buffer *buffer = NULL;
+    start = hf_clock_now();
+    REFUSED(launch(set, VALUE, NULL, NULL));
+    REFUSED(ops->read(device, copy, 0, &got, 4, NULL, NULL));
+    REFUSED(ops->write(device, copy, 0, &got, 4, NULL, NULL));
+    REFUSED(ops->alloc(&buffer, device, BYTES, NULL));
+    REFUSED(ops->pin(&buffer, device, NULL, BYTES));
+    REFUSED(ops->finish(device));
+    if (first)
+        REFUSED(ops->wait(device, first));
+    CHECK(hf_clock_now() - start < 0.3 && got == 99);
+    ops->free(copy);
+    device_close();
+}
+
+/* One that ends at last, while the device is closed. */
+static void late_test(void) {
+    hf_event *event;
+    pthread_t opener;
+    device_open();
+    device->deadline = 0.05;
+    OK(launch(gate, VALUE, NULL, &event));
+    CHECK(ops->wait(device, event) == HF_EDEVICE);
+    pthread_create(&opener, NULL, gate_open_later, NULL);
+    device_close();
+    pthread_join(opener, NULL);
+    CHECK(words[PASSED] == VALUE);
+    free((void *)words);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        return fprintf(stderr, "queues host|opencl\n"), 2;
+    setenv("POCL_MAX_PTHREAD_COUNT", "12", 0);
+    setenv("POCL_CPU_MAX_CU_COUNT", "12", 0);
+    ops = strcmp(argv[1], "host") == 0 ? &hf_device_host : &hf_device_opencl;
+    device_open();
+    after_test();
+    overlap_test();
+    blocking_test();
+    many_test();
+    pin_test();
+    spot_test();
+    device_close();
+    late_test();
+    for (int way = 0; way < 4; way++)
+        deadline_test(way);
+    return check_failures != 0;
+}
