@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/known.h"
 
@@ -172,23 +173,16 @@ void hf_args_free(hf_args *args) {
     free(args);
 }
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t digest_add(uint64_t digest, const void *data, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        digest = (digest ^ ((const unsigned char *)data)[i]) * 0x100000001B3u;
-    return digest;
-}
-
 uint64_t hf_args_digest(const hf_args *args, size_t index) {
-    const uint64_t digest = 0xCBF29CE484222325u;
+    const uint64_t digest = HF_DIGEST_START;
     if (index == 0)
-        return digest_add(digest, args->bench, strlen(args->bench));
+        return hf_digest(digest, args->bench, strlen(args->bench));
     if (index > args->n)
         return 0;
     const value *v = &args->values[index - 1];
     if (v->text)
-        return digest_add(digest, v->text, strlen(v->text));
-    return digest_add(digest, v->numbers, v->n * sizeof *v->numbers);
+        return hf_digest(digest, v->text, strlen(v->text));
+    return hf_digest(digest, v->numbers, v->n * sizeof *v->numbers);
 }
 
 const hf_param *hf_args_param(const hf_args *args, size_t index) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/digest.h"
 #include "core/error.h"
 #include "transport.h"
 
@@ -60,15 +61,13 @@ hf_status hf_agree(hf_transport *net, hf_status status) {
 
 /* A text of any length, and how it begins. */
 typedef struct stated {
-    uint64_t digest; /* FNV-1a (Fowler, Noll, Vo) */
+    uint64_t digest;
     char text[120];
 } stated;
 
 hf_status hf_same(hf_transport *net, const char *what, const char *text) {
-    stated mine = {.digest = 0xCBF29CE484222325u};
+    stated mine = {.digest = hf_digest(HF_DIGEST_START, text, strlen(text))};
     snprintf(mine.text, sizeof mine.text, "%s", text);
-    for (const char *c = text; *c; c++)
-        mine.digest = (mine.digest ^ (unsigned char)*c) * 0x100000001B3u;
     stated *all = malloc((size_t)net->size * sizeof *all);
     hf_status status =
         all ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %d ranks", net->size);

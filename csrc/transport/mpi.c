@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/digest.h"
 #include "leftovers.h"
 #include "mpi_wait.h"
 
@@ -20,17 +21,30 @@ static hf_status intact_check(const mpi *net) {
     return *net->broken ? hf_fail(HF_ECOMM, "%s", net->broken) : HF_OK;
 }
 
-static stamp stamp_of(const mpi *net, int rank, unsigned doing, bool flag) {
-    return (stamp){net->number, (uint32_t)net->epoch, rank, (uint16_t)doing, flag};
+/* The stamp behind `bytes` bytes at `data`. */
+static stamp stamp_of(const mpi *net, int rank, unsigned doing, bool flag,
+                      const void *data, size_t bytes) {
+    uint64_t digest = hf_digest(HF_DIGEST_START, data, bytes);
+    return (stamp){hf_digest(digest, &flag, sizeof flag),
+                   net->number,
+                   (uint32_t)net->epoch,
+                   rank,
+                   (uint16_t)doing,
+                   flag};
 }
 
-/* Is this what rank `from` had to send in this call? */
-static hf_status stamp_check(mpi *net, const stamp *seen, int from, unsigned doing) {
-    stamp due = stamp_of(net, from, doing, seen->flag);
-    if (memcmp(seen, &due, sizeof due) == 0 && seen->flag <= 1)
+/* Is this what rank `from` had to send in this call, with these bytes before it? */
+static hf_status stamp_check(mpi *net, const stamp *seen, int from, unsigned doing,
+                             const void *data, size_t bytes) {
+    stamp due = stamp_of(net, from, doing, seen->flag, data, bytes);
+    if (memcmp(seen, &due, sizeof due) == 0)
         return HF_OK;
     bool known = seen->doing >= GATHERING && seen->doing <= LEAVING;
-    if (seen->rank != from || !known || seen->number < net->number)
+    due.digest = seen->digest;
+    if (memcmp(seen, &due, sizeof due) == 0)
+        hf_fail(HF_ECOMM, "what rank %d sent for a common %s came damaged", from,
+                doings[doing]);
+    else if (seen->rank != from || !known || seen->number < net->number)
         hf_fail(HF_ECOMM, "MPI lost what rank %d sent for a common %s", from,
                 doings[doing]);
     else if (seen->doing == LEAVING || doing == LEAVING)
@@ -53,7 +67,7 @@ static hf_status meet(mpi *net, unsigned doing, bool *flag, int kind) {
     for (int distance = 1; distance < size; distance *= 2) {
         int to = (rank + distance) % size, from = (rank + size - distance) % size;
         MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-        net->out = stamp_of(net, rank, doing, *flag);
+        net->out = stamp_of(net, rank, doing, *flag, NULL, 0);
         memset(&net->in, POISON, sizeof net->in);
         hf_status status =
             hf_mpi_check(MPI_Irecv(&net->in, sizeof net->in, MPI_BYTE, from, MEETING,
@@ -66,7 +80,7 @@ static hf_status meet(mpi *net, unsigned doing, bool *flag, int kind) {
         if (status == HF_OK)
             status = hf_mpi_wait_messages(net, requests, from, kind);
         HF_TRY(hf_mpi_break(net, status));
-        HF_TRY(stamp_check(net, &net->in, from, doing));
+        HF_TRY(stamp_check(net, &net->in, from, doing, NULL, 0));
         *flag = *flag || net->in.flag;
     }
     net->base.since = 0;
@@ -224,7 +238,8 @@ static hf_status gather_reserve(mpi *net, size_t bytes) {
     return HF_OK;
 }
 
-/* Each rank's stamp stands behind its bytes: what comes short lacks it. */
+/* Each rank's stamp stands behind its bytes: what comes short lacks it, and what comes
+ * damaged has another digest. */
 static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
                             size_t bytes) {
     mpi *net = (mpi *)base;
@@ -232,7 +247,7 @@ static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
     HF_TRY(intact_check(net));
     HF_TRY(gather_reserve(net, record));
     net->number++;
-    stamp own = stamp_of(net, base->rank, GATHERING, false);
+    stamp own = stamp_of(net, base->rank, GATHERING, false, mine, bytes);
     memcpy(net->mine, mine, bytes);
     memcpy(net->mine + bytes, &own, sizeof own);
     memset(net->all, POISON, size * record);
@@ -241,10 +256,11 @@ static hf_status mpi_gather(hf_transport *base, void *all, const void *mine,
                            MPI_BYTE, net->data, &request));
     HF_TRY(hf_mpi_break(net, hf_mpi_wait(net, 1, &request, EVERYBODY, FOR_ALL)));
     for (size_t rank = 0; rank < size; rank++) {
+        const char *theirs = net->all + rank * record;
         stamp seen;
-        memcpy(&seen, net->all + rank * record + bytes, sizeof seen);
-        HF_TRY(stamp_check(net, &seen, (int)rank, GATHERING));
-        memcpy((char *)all + rank * bytes, net->all + rank * record, bytes);
+        memcpy(&seen, theirs + bytes, sizeof seen);
+        HF_TRY(stamp_check(net, &seen, (int)rank, GATHERING, theirs, bytes));
+        memcpy((char *)all + rank * bytes, theirs, bytes);
     }
     return HF_OK;
 }

@@ -24,9 +24,10 @@ enum {
     AT_ONCE,     /* likewise; all shall go on at the same moment */
 };
 
-/* Evidence: who sent this, in which of the calls that all ranks make. A call of MPI that
- * returns without acting leaves something else. */
+/* Evidence: who sent this, in which of the calls that all ranks make, with what before it.
+ * A call of MPI that returns without acting leaves something else. */
 typedef struct stamp {
+    uint64_t digest; /* of the bytes before it, and of `flag` */
     uint32_t number, epoch;
     int32_t rank;
     uint16_t doing, flag;

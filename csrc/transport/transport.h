@@ -3,7 +3,8 @@
  * Every call that can block ends by its deadline; afterwards the transport is broken and
  * each further call fails at once. All calls but `version`, `check`, `alarm` and `heed`
  * are collective over the ranks that they name. What all ranks do together, `gather`, `any`,
- * `barrier` and `close`, proves that each of them took part in this very call.
+ * `barrier` and `close`, proves that each of them took part in this very call, and that what
+ * it told came as it was sent.
  */
 #ifndef HF_TRANSPORT_H
 #define HF_TRANSPORT_H

@@ -14,12 +14,13 @@
 
 static hf_transport *net;
 
-/* Calls of MPI that return without acting, or give what a call before gave. */
-enum { ACTS, NOTHING, STALE };
+/* Calls of MPI that return without acting, give what a call before gave, or damage a byte. */
+enum { ACTS, NOTHING, STALE, FLIPPED };
 static int fault;
 
 /* How the transport ends what it sends for a common call. */
 typedef struct stamp {
+    uint64_t digest;
     uint32_t number, epoch;
     int32_t rank;
     uint16_t doing, flag;
@@ -34,14 +35,38 @@ static void stale_make(char *end, const char *ours, int from) {
     memcpy(end - sizeof s, &s, sizeof s);
 }
 
+static struct {
+    char *byte; /* what a request brings there is damaged */
+    MPI_Request request;
+} damaged;
+
+static void damage_plan(void *byte, MPI_Request request) {
+    damaged.byte = fault == FLIPPED ? byte : NULL;
+    damaged.request = request;
+}
+
+int __real_MPI_Test(MPI_Request *, int *, MPI_Status *);
+int __wrap_MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
+    bool hit = damaged.byte && *request == damaged.request;
+    int code = __real_MPI_Test(request, done, status);
+    if (hit && *done) {
+        *damaged.byte ^= 1;
+        damaged.byte = NULL;
+    }
+    return code;
+}
+
 int __real_MPI_Iallgather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
                           MPI_Comm, MPI_Request *);
 int __wrap_MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
                           MPI_Datatype types, MPI_Comm comm, MPI_Request *request) {
     int size;
-    if (fault == ACTS)
-        return __real_MPI_Iallgather(mine, n, type, all, m, types, comm, request);
     MPI_Comm_size(comm, &size);
+    if (fault == ACTS || fault == FLIPPED) {
+        int code = __real_MPI_Iallgather(mine, n, type, all, m, types, comm, request);
+        damage_plan(all, *request);
+        return code;
+    }
     for (int rank = 0; fault == STALE && rank < size; rank++)
         stale_make((char *)all + (rank + 1) * m, (const char *)mine + n, rank);
     return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
@@ -69,8 +94,12 @@ int __wrap_MPI_Cancel(MPI_Request *request) {
 int __real_MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 int __wrap_MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag,
                      MPI_Comm comm, MPI_Request *request) {
-    if (n != sizeof(stamp) || fault == ACTS)
-        return __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
+    if (n != sizeof(stamp) || fault == ACTS || fault == FLIPPED) {
+        int code = __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
+        if (n == sizeof(stamp))
+            damage_plan(&((stamp *)memory)->flag, *request);
+        return code;
+    }
     if (fault == STALE)
         stale_make((char *)memory + n, sent + n, from);
     return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
@@ -207,7 +236,8 @@ static void lost_test(int kind, int call, bool alone) {
     fault = ACTS;
     if (mine) {
         CHECK(status == HF_ECOMM, "fault %d passes call %d", kind, call);
-        CHECK(strstr(hf_error(), "MPI lost"), "%s", hf_error());
+        CHECK(strstr(hf_error(), kind == FLIPPED ? "came damaged" : "MPI lost"), "%s",
+              hf_error());
     }
     CHECK(hf_agree(net, HF_OK) == HF_ECOMM, "the others go on");
     net->ops->close(net);
@@ -354,7 +384,7 @@ int main(int argc, char **argv) {
         if (world > 2)
             chain_test(wait_elsewhere, true);
         transport_open("mpi");
-        for (int kind = NOTHING; kind <= STALE; kind++)
+        for (int kind = NOTHING; kind <= FLIPPED; kind++)
             for (int call = 0; call < 4; call++)
                 for (int alone = 0; alone < 2; alone++)
                     lost_test(kind, call, alone);
