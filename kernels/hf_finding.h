@@ -1,7 +1,7 @@
 /* hf_finding.h - what a work-item of a check kernel found, for kernels and for their host.
  *
- * A finding is sealed: memory that the kernel did not write, or wrote for another sample, does
- * not carry the seal of this one.
+ * A finding is sealed: memory that the kernel did not write, or wrote for another sample, run
+ * or rank, does not carry the seal of this one.
  */
 #ifndef HF_FINDING_H
 #define HF_FINDING_H

@@ -126,7 +126,7 @@ static hf_status memory_take(b_eff *s) {
     }
     for (int i = 0; i < N_CHAINS; i++)
         HF_TRY(device->ops->alloc(&s->chains[i], device, most, NULL));
-    HF_TRY(hf_verdict_new(&s->verdict, device, device->info.items, NULL));
+    HF_TRY(hf_verdict_new(&s->verdict, &s->env, device->info.items, NULL));
     HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill", 0));
     return device->ops->kernel(&s->check, device, "b_eff_check", 0);
 }

@@ -12,12 +12,19 @@
 #include "exchange.h"
 #include "launches.h"
 
+/** Numbers that seal the findings of check kernels: each is drawn once, and those of other
+ *  ranks, runs and processes are others. */
+typedef struct hf_seals {
+    uint64_t key, drawn;
+} hf_seals;
+
 /** What a benchmark works with; borrowed until `teardown`. */
 typedef struct hf_env {
     hf_device *device;
     hf_exchange *exchange;
     int rank, size;
     uint64_t seed;
+    hf_seals *seals;
     bool ndrange;  /**< the kernels are those for many work-items */
     hf_laps *laps; /**< for the benchmark's `parts` */
 } hf_env;

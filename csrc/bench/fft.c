@@ -180,7 +180,7 @@ static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
     items_choose(s);
     for (int i = 0; i < N_BLOCKS; i++)
         HF_TRY(device->ops->alloc(&s->blocks[i], device, block_bytes(s), NULL));
-    HF_TRY(hf_verdict_new(&s->verdict, device, s->items, NULL));
+    HF_TRY(hf_verdict_new(&s->verdict, env, s->items, NULL));
     HF_TRY(device->ops->kernel(&s->fill, device, "fft_fill", 0));
     HF_TRY(device->ops->kernel(&s->check, device, "fft_check", 0));
     HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform", 0));

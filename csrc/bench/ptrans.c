@@ -159,7 +159,7 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     }
     HF_TRY(ops->alloc(&p->places, device, blocks * 2 * sizeof(uint32_t), &spots[0]));
     HF_TRY(ops->alloc(&p->sources, device, blocks * sizeof(uint32_t), &spots[0]));
-    return hf_verdict_new(&p->verdict, device, s->items, &spots[0]);
+    return hf_verdict_new(&p->verdict, &s->env, s->items, &spots[0]);
 }
 
 static hf_status kernels_take(ptrans *s) {

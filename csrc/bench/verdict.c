@@ -9,18 +9,17 @@
 #include "core/random.h"
 #include "core/stats.h"
 
-hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items,
+hf_status hf_verdict_new(hf_verdict *v, const hf_env *env, size_t items,
                          const hf_spot *spot) {
-    v->device = device;
+    v->device = env->device;
+    v->seals = env->seals;
     v->items = items;
     v->findings = malloc(items * sizeof *v->findings);
     if (!v->findings)
         return hf_fail(HF_ENOMEM, "no memory for the findings of %zu work-items",
                        items);
-    size_t bytes = items * sizeof *v->findings;
-    HF_TRY(device->ops->alloc(&v->buffer, device, bytes, spot));
-    memset(v->findings, 0xFF, bytes); /* memory may hold the findings of a former run */
-    return device->ops->write(device, v->buffer, 0, v->findings, bytes, NULL, NULL);
+    return v->device->ops->alloc(&v->buffer, v->device, items * sizeof *v->findings,
+                                 spot);
 }
 
 void hf_verdict_free(hf_verdict *v) {
@@ -55,7 +54,7 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
                           hf_arg *args, size_t n_args, size_t group, uint64_t values,
                           double *error) {
     const hf_device_ops *ops = v->device->ops;
-    uint32_t seal = (uint32_t)hf_random(v->items, v->asked++);
+    uint32_t seal = (uint32_t)hf_random(v->seals->key, v->seals->drawn++);
     size_t bytes = v->items * sizeof *v->findings;
     args[n_args] = (hf_arg){.buffer = v->buffer};
     args[n_args + 1] = (hf_arg){.value = &seal, .bytes = sizeof seal};

@@ -2,7 +2,7 @@
 #ifndef HF_VERDICT_H
 #define HF_VERDICT_H
 
-#include "device.h"
+#include "bench.h"
 #include "hf_finding.h"
 
 enum { HF_VERDICT_ARGS = 2 }; /**< arguments of a check kernel behind its own */
@@ -16,21 +16,21 @@ typedef enum hf_verdict_kind {
 /** All-zero before `new`; `free` takes that, too. */
 typedef struct hf_verdict {
     hf_device *device;
+    hf_seals *seals;
     hf_buffer *buffer;    /**< [items] findings */
     hf_finding *findings; /**< the same on the host */
     size_t items;
-    uint32_t asked; /**< checks so far */
 } hf_verdict;
 
 /** Memory for `items` work-items, at `spot` or where the runtime likes. */
-hf_status hf_verdict_new(hf_verdict *v, hf_device *device, size_t items,
+hf_status hf_verdict_new(hf_verdict *v, const hf_env *env, size_t items,
                          const hf_spot *spot);
 void hf_verdict_free(hf_verdict *v);
 
 /** Launch a check kernel and read what its work-items found.
  *
  *  `args` holds the kernel's `n_args` own arguments and has room for HF_VERDICT_ARGS more:
- *  the findings [items] and, a uint, their seal, another one for each call. *error is NaN
+ *  the findings [items] and, a uint, their seal. *error is NaN
  *  unless all findings carry that seal and the work-items have seen `values` values together. */
 hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
                           hf_arg *args, size_t n_args, size_t group, uint64_t values,

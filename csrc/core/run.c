@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/random.h"
 #include "core/registry.h"
 #include "core/run.h"
 
@@ -236,12 +237,16 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
         HF_TRY(device->ops->load(device, run->kernel, run->binary, run->binary_bytes));
+    uint64_t seed = (uint64_t)hf_args_number(args, "seed"),
+             run_key = hf_random(session->number, seed);
+    l->seals.key = hf_random(run_key, (uint64_t)session->net->rank);
     hf_env env = {
         .device = device,
         .exchange = session->exchange,
         .rank = session->net->rank,
         .size = session->net->size,
-        .seed = (uint64_t)hf_args_number(args, "seed"),
+        .seed = seed,
+        .seals = &l->seals,
         .laps = l->ops->parts ? &l->laps : NULL,
     };
     if (l->ops->kernels & HF_KERNELS_NDRANGE)
@@ -384,6 +389,7 @@ hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run
     double deadline = net->deadline;
     HF_TRY(hf_session_check(session));
     net->ops->renew(net);
+    session->number++;
     net->deadline = device->deadline = hf_args_number(run->args, "deadline");
     hf_status status = loop_run(session, out, run);
     net->deadline = device->deadline = deadline;

@@ -47,6 +47,7 @@ typedef struct hf_loop {
     size_t n_points, reps, max_reps, n_warmup;
     double time_limit, clock_cost;
     hf_laps laps;
+    hf_seals seals;
     uint64_t sample; /* number of the next sample of this run */
 } hf_loop;
 

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/param.h"
+#include "core/random.h"
 #include "core/registry.h"
 
 const hf_param hf_session_params[] = {
@@ -130,6 +132,8 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
     if (!session)
         return hf_fail(HF_ENOMEM, "no memory for a session");
     session->process = getpid();
+    session->number =
+        hf_random((uint64_t)session->process, (uint64_t)(1e9 * hf_clock_now()));
     hf_status status =
         transport->open(&session->net, options->comm,
                         options->library ? options->library : "", deadline);

@@ -11,6 +11,7 @@ struct hf_session {
     hf_exchange *exchange;
     hf_place *places; /* [size] */
     long process;     /* that opened it */
+    uint64_t number;  /* of the run before: no other run of this machine has it */
 };
 
 /** Parameters that every benchmark has. */

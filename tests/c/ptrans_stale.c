@@ -75,10 +75,16 @@ static hf_status lossy_move(hf_exchange *exchange, hf_buffer *recv,
 static double run(hf_device *device, const hf_args *args) {
     static const hf_exchange_ops ops = {.name = "lossy", .move = lossy_move};
     hf_exchange exchange = {.ops = &ops, .device = device};
+    hf_seals seals = {0};
     double worst = 0;
     size_t points;
     for (int rank = 0; rank < RANKS; rank++) {
-        const hf_env env = {device, &exchange, rank, RANKS, 1, false, NULL};
+        const hf_env env = {.device = device,
+                            .exchange = &exchange,
+                            .rank = rank,
+                            .size = RANKS,
+                            .seed = 1,
+                            .seals = &seals};
         states[rank] = (ptrans){0};
         CHECK(hf_bench_ptrans.setup(&states[rank], args, &env, &points) == HF_OK, "%s",
               hf_error());

@@ -75,9 +75,11 @@ static void device_fill(unsigned char *chain, size_t bytes, size_t items, uint32
 static uint64_t device_count(const unsigned char *chain, const told *what,
                              size_t items) {
     hf_buffer *buffer = guarded(chain, what->bytes);
+    hf_seals seals = {0};
+    const hf_env env = {.device = device, .seals = &seals};
     hf_verdict verdict = {0};
     double wrong;
-    OK(hf_verdict_new(&verdict, device, items, NULL));
+    OK(hf_verdict_new(&verdict, &env, items, NULL));
     hf_arg args[10 + HF_VERDICT_ARGS] = {
         {.buffer = buffer},
         {.value = &what->bytes, .bytes = sizeof what->bytes},
