@@ -25,12 +25,28 @@ static void must(hf_status status) {
 
 /* ---- parameters ---- */
 
-/* Small problems with as many steps as the longest row of lost calls. */
-static const char *const small[][2] = {
-    {"reps", "2"},        {"warmup", "1"},   {"loop_upper", "12"},
-    {"loop_lower", "12"}, {"steps", "12"},   {"batch", "2"},
-    {"size", "1024"},     {"log_size", "6"}, {"block_size", "32"},
-};
+enum { MANY = 12 }; /* as the longest row of lost calls */
+
+/* Is this one that every benchmark has? */
+static bool common(const hf_param *param) {
+    const hf_param *at = hf_session_params;
+    while (at->name && strcmp(at->name, param->name) != 0)
+        at++;
+    return at->name != NULL;
+}
+
+/* A small value, by what the table tells of a parameter; what is small already stays. */
+static void small_set(hf_args *args, const hf_param *param, const hf_problem *problem) {
+    double value = param->low;
+    bool counts = !param->macro,
+         size = problem->param && counts && strcmp(param->name, problem->param) == 0;
+    if (param->kind != HF_INT || common(param) || (!counts && !now.compiles))
+        return;
+    if (counts)
+        value = size && problem->unit > 1 ? 1024 : MANY;
+    if (counts ? atof(param->fallback) > 2 : param->low > 1)
+        must(hf_args_set(args, param->name, 1, &value, NULL));
+}
 
 /* Sizes are bytes or words, rows of matrices that are shared, or of whole ones. */
 static const char *sizes_for(const hf_problem *problem) {
@@ -40,10 +56,7 @@ static const char *sizes_for(const hf_problem *problem) {
 }
 
 static void arg_set(hf_args *args, const char *name, const char *value) {
-    const hf_param *param;
-    for (size_t i = 0; (param = hf_args_param(args, i)); i++)
-        if (strcmp(param->name, name) == 0 && (now.compiles || !param->macro))
-            must(hf_args_set(args, name, 0, NULL, value));
+    must(hf_args_set(args, name, 0, NULL, value));
 }
 
 /* The parameters of a run; NULL if it does not have the variant's. */
@@ -52,10 +65,15 @@ hf_args *args_make(const char *deadline) {
     const hf_bench_ops *ops;
     must(hf_bench_find(&ops, now.bench));
     must(hf_args_new(&args, now.bench));
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        arg_set(args, small[i][0], small[i][1]);
-    if (ops->problem.param && strcmp(ops->problem.param, "sizes") == 0)
-        arg_set(args, "sizes", sizes_for(&ops->problem));
+    const hf_param *param;
+    for (size_t i = 0; (param = hf_args_param(args, i)); i++) {
+        small_set(args, param, &ops->problem);
+        if (param->kind == HF_INTS && ops->problem.param &&
+            strcmp(param->name, ops->problem.param) == 0)
+            arg_set(args, param->name, sizes_for(&ops->problem));
+    }
+    arg_set(args, "reps", "2");
+    arg_set(args, "warmup", "1");
     if (ops->kernels & HF_KERNELS_NDRANGE)
         arg_set(args, "shape", now.shape);
     arg_set(args, "deadline", deadline);
@@ -157,15 +175,22 @@ outcome run(const plant_fault *fault, const char *deadline) {
     plant_report report = plant_end();
     bool verified = result && hf_result_verified(result);
     long mine[] = {(long)status, !verified, !report.right, !report.checked}, worst[4];
-    unsigned long sums[] = {report.acted, report.changed}, sum[2];
+    unsigned long sums[] = {report.acted, report.changed, report.spoiled}, sum[3];
     MPI_Allreduce(mine, worst, 4, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(sums, sum, 2, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(sums, sum, 3, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     hf_result_free(result);
     hf_args_free(args);
     if (worst[0] != HF_OK && fault) {
         session_close();
         session_open();
     }
-    return (outcome){
-        (hf_status)worst[0], !worst[1], {sum[0], sum[1], !worst[2], !worst[3]}};
+    return (outcome){.status = (hf_status)worst[0],
+                     .verified = !worst[1],
+                     .report = {.acted = sum[0],
+                                .changed = sum[1],
+                                .spoiled = sum[2],
+                                .sample = report.sample,
+                                .key = report.key,
+                                .right = !worst[2],
+                                .checked = !worst[3]}};
 }

@@ -24,9 +24,10 @@ typedef struct case_state {
 } case_state;
 
 typedef struct outcome {
-    hf_status status;    /**< the worst of all ranks */
-    bool verified;       /**< on all ranks */
-    plant_report report; /**< of all ranks together */
+    hf_status status; /**< the worst of all ranks */
+    bool verified;    /**< on all ranks */
+    plant_report
+        report; /**< of all ranks together; `sample` and `key` are of this one */
 } outcome;
 
 extern case_request asked;

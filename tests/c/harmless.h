@@ -5,7 +5,10 @@
 #include "plant.h"
 
 /** Why a fault that nobody saw does no harm; NULL: it does. `report` is that of all ranks:
- *  sums, and `right` and `checked` if they hold on each. */
-const char *harmless(const plant_fault *fault, const plant_report *report);
+ *  sums, and `right` and `checked` if they hold on each. `sees` runs again with the fault and
+ *  wrong results: are they seen? Collective. */
+const char *harmless(const plant_fault *fault, const plant_report *report,
+                     bool (*sees)(const plant_fault *fault,
+                                  const plant_report *report));
 
 #endif

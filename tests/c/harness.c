@@ -53,8 +53,6 @@ static bool wanted(const char *filter, const char *name) {
 /* A rank that loses a kernel or an answer has the others wait. */
 static const char *deadline_for(const plant_fault *f) {
     bool streams = now.session->exchange->ops->kernel_routed;
-    if (f->call == PLANT_GATHER)
-        return "0.1";
     return (streams && f->call == PLANT_LAUNCH) ||
                    (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT)
                ? "0.3"
@@ -85,6 +83,17 @@ static void reason_count(const char *reason) {
     reasons[i].n++;
 }
 
+/* Are wrong results seen, in the sample that the fault reached on each rank? */
+static bool wrong_seen(const plant_fault *f, const plant_report *report) {
+    bool seen = now.session != NULL;
+    for (int how = PLANT_LOST; seen && how <= PLANT_WRONG; how++) {
+        plant_spoil(how, report->sample);
+        outcome o = run(f, f ? deadline_for(f) : "60");
+        seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
+    }
+    return seen;
+}
+
 static void fault_try(const plant_fault *f, score *s) {
     outcome o = run(f, deadline_for(f));
     s->planted++;
@@ -95,7 +104,7 @@ static void fault_try(const plant_fault *f, score *s) {
     s->unverified += o.status == HF_OK && !o.verified;
     if (o.status != HF_OK || !o.verified)
         return;
-    const char *reason = harmless(f, &o.report);
+    const char *reason = harmless(f, &o.report, wrong_seen);
     if (reason) {
         s->harmless++;
         reason_count(reason);
@@ -208,6 +217,30 @@ static void neighbours_try(void) {
     }
 }
 
+/* Wrong results must show, where steps change device memory at all. */
+static void spoils_try(void) {
+    for (int how = PLANT_LOST; how <= PLANT_WRONG && !asked.broken; how++) {
+        plant_spoil(how, WARMUP + 1);
+        outcome o = run(NULL, "60");
+        CHECK(o.report.spoiled == 0 || (o.status == HF_OK && !o.verified),
+              "%s %s %s %s %s: %s steps verify", now.bench, now.exchange, now.device,
+              now.shape, now.variant, how == PLANT_LOST ? "lost" : "wrong");
+    }
+}
+
+/* Seals of ranks and of runs are never the same. */
+static void keys_check(uint64_t key) {
+    static uint64_t before;
+    uint64_t *keys = malloc((size_t)size * sizeof *keys);
+    CHECK(keys && key != before, "two runs seal alike");
+    before = key;
+    if (keys)
+        MPI_Allgather(&key, 1, MPI_UINT64_T, keys, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    for (int i = 0; keys && i < size; i++)
+        CHECK(i == rank || keys[i] != key, "ranks %d and %d seal alike", rank, i);
+    free(keys);
+}
+
 /* Has the benchmark kernels of the kind that the scheme needs, or none anywhere? */
 static bool kernels_there(void) {
     const hf_bench_ops *ops;
@@ -233,6 +266,7 @@ static bool case_try(void) {
             now.variant, hf_error());
         return false;
     }
+    keys_check(o.report.key);
     for (int again = 0; again < 2 && o.verified; again++)
         o = run(NULL, "60");
     bool sound = o.status == HF_OK && o.verified && o.report.right && o.report.checked;
@@ -247,6 +281,7 @@ static bool case_try(void) {
         neighbours_try();
         return true;
     }
+    spoils_try();
     pair pairs[PLANT_CALLS * PLANT_PHASES];
     size_t n = pairs_list(pairs);
     score s = {0};

@@ -35,6 +35,12 @@ static struct {
     size_t bytes;
 } last;                               /* what the call before brought */
 static size_t point, sample, warmups; /* of the run */
+static size_t samples, seen_acted;    /* of the run, of all points */
+static struct {
+    int how;
+    size_t sample;
+} spoil;
+static uint64_t number; /* of the last run that is not to be equal to others */
 static bool blind, swap;
 static size_t swapped;
 
@@ -107,76 +113,6 @@ void plant_keep(int call, const void *data, size_t bytes) {
     memcpy(last.data, data, last.bytes = bytes);
 }
 
-/* ---- the transport ---- */
-
-static hf_status planted_sendrecv(hf_transport *net, const void *send, int to,
-                                  void *recv, int from, size_t bytes) {
-    const plant_fault *f = plant.fault;
-    bool now = plant_hit(PLANT_SENDRECV);
-    bool twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
-    if (!f || f->call != PLANT_SENDRECV)
-        return net_table->sendrecv(net, send, to, recv, from, bytes);
-    unsigned char *is = plant_room(bytes), *right = plant_room(bytes);
-    hf_status status = net_table->sendrecv(net, send, to, is, from, bytes);
-    if (status == HF_OK && twice)
-        status = net_table->sendrecv(net, send, to, is, from, bytes);
-    plant.report.acted += twice;
-    memcpy(right, is, bytes);
-    if (now)
-        plant_damage(is, recv, bytes);
-    if (status == HF_OK)
-        memcpy(recv, is, bytes);
-    plant_keep(PLANT_SENDRECV, right, bytes);
-    free(right);
-    free(is);
-    return status;
-}
-
-static hf_status planted_gather(hf_transport *net, void *all, const void *mine,
-                                size_t bytes) {
-    const plant_fault *f = plant.fault;
-    size_t whole = bytes * (size_t)net->size;
-    bool now = plant_hit(PLANT_GATHER) && net->size > 1; /* else it travels nowhere */
-    bool twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
-    if (!f || f->call != PLANT_GATHER)
-        return net_table->gather(net, all, mine, bytes);
-    unsigned char *is = plant_room(whole), *right = plant_room(whole);
-    hf_status status = net_table->gather(net, is, mine, bytes);
-    if (status == HF_OK && twice)
-        status = net_table->gather(net, is, mine, bytes);
-    plant.report.acted += twice;
-    memcpy(right, is, whole);
-    if (now)
-        plant_damage(is, all, whole);
-    if (status == HF_OK)
-        memcpy(all, is, whole);
-    plant_keep(PLANT_GATHER, right, whole);
-    free(right);
-    free(is);
-    return status;
-}
-
-/* One rank alone would come to another collective than the others. */
-static hf_status planted_barrier(hf_transport *net) {
-    bool now = plant_hit(PLANT_BARRIER) && plant.fault->rank == PLANT_ALL_RANKS;
-    bool drop = now && plant.fault->kind == PLANT_DROP;
-    bool twice = now && plant.fault->kind == PLANT_REPEAT;
-    plant.report.acted += drop || twice;
-    if (twice)
-        HF_TRY(net_table->barrier(net));
-    return drop ? HF_OK : net_table->barrier(net);
-}
-
-static hf_status planted_any(hf_transport *net, bool *flag) {
-    bool now = plant_hit(PLANT_ANY) && plant.fault->rank == PLANT_ALL_RANKS;
-    bool drop = now && plant.fault->kind == PLANT_DROP;
-    bool twice = now && plant.fault->kind == PLANT_REPEAT;
-    plant.report.acted += drop || twice;
-    if (twice)
-        HF_TRY(net_table->any(net, flag));
-    return drop ? HF_OK : net_table->any(net, flag);
-}
-
 /* ---- the scheme ---- */
 
 /* Senders and receivers in each other's place. */
@@ -221,6 +157,12 @@ static size_t marked_inner(const void *state, size_t index, size_t fewest) {
     return bench_table->inner ? bench_table->inner(state, index, STEPS) : 1;
 }
 
+static hf_status marked_setup(void *state, const hf_args *args, const hf_env *env,
+                              size_t *n_points) {
+    plant.report.key = env->seals->key;
+    return bench_table->setup(state, args, env, n_points);
+}
+
 static void digest_take(void) {
     if (n_digests < MOST_DIGESTS)
         digests[n_digests++] = plant_digest();
@@ -229,13 +171,19 @@ static void digest_take(void) {
 static hf_status marked_prepare(void *state, size_t index, uint64_t number) {
     sample = index == point ? sample + 1 : 0;
     point = index;
+    samples++;
     plant.phase = sample < warmups ? PLANT_WARM_INPUT : PLANT_INPUT;
     return bench_table->prepare ? bench_table->prepare(state, index, number) : HF_OK;
 }
 
 static hf_status marked_step(void *state, size_t index, size_t inner) {
     plant.phase = sample < warmups ? PLANT_WARM_STEPS : PLANT_STEPS;
+    bool spoils = spoil.how != PLANT_SOUND && spoil.sample == samples;
+    if (spoils)
+        plant_memory_keep();
     hf_status status = bench_table->step(state, index, inner);
+    if (spoils)
+        plant.report.spoiled += plant_memory_spoil(spoil.how);
     digest_take();
     plant.phase = sample < warmups ? PLANT_WARM_CHECK : PLANT_CHECK;
     return status;
@@ -244,6 +192,9 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
 static hf_status marked_verify(void *state, size_t index, size_t inner, double *error) {
     hf_status status = bench_table->verify(state, index, inner, error);
     digest_take();
+    if (plant.report.acted > seen_acted)
+        plant.report.sample = samples;
+    seen_acted = plant.report.acted;
     if (blind)
         *error = 0;
     return status;
@@ -256,6 +207,7 @@ hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name);
 hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name) {
     HF_TRY(__real_hf_bench_find(&bench_table, name));
     bench_ops = *bench_table;
+    bench_ops.setup = marked_setup;
     bench_ops.inner = marked_inner;
     bench_ops.prepare = marked_prepare;
     bench_ops.step = marked_step;
@@ -268,15 +220,12 @@ hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name) {
 
 void plant_open(hf_session *session) {
     plant.session = session;
+    number = session->number;
     device_table = session->device->ops;
     plant_device_wrap(&device_ops, device_table);
     session->device->ops = &device_ops;
     net_table = session->net->ops;
-    net_ops = *net_table;
-    net_ops.sendrecv = planted_sendrecv;
-    net_ops.gather = planted_gather;
-    net_ops.barrier = planted_barrier;
-    net_ops.any = planted_any;
+    plant_net_wrap(&net_ops, net_table);
     session->net->ops = &net_ops;
     exchange_table = session->exchange->ops;
     exchange_ops = *exchange_table;
@@ -301,11 +250,15 @@ void plant_start(const plant_fault *fault, size_t n_warmup) {
     plant.report = (plant_report){0};
     plant.phase = PLANT_SETUP;
     plant.learning -= plant.learning > 0;
+    /* Findings hold it: one for all runs that must be equal, but none of the run whose memory
+     * comes back. */
+    plant.session->number = plant.learning == 2 ? number : 1;
     plant.session->exchange->ops = swap ? &exchange_ops : exchange_table;
     warmups = n_warmup;
     point = SIZE_MAX;
     n_digests = 0;
     swapped = 0;
+    samples = seen_acted = 0;
     memset(seen, 0, sizeof seen);
     free(last.data);
     last.data = NULL;
@@ -313,6 +266,8 @@ void plant_start(const plant_fault *fault, size_t n_warmup) {
 }
 
 plant_report plant_end(void) {
+    if (plant.learning == 2)
+        number = plant.session->number;
     if (plant.learning == 1) {
         memcpy(totals, seen, sizeof totals);
         memcpy(reference, digests, sizeof reference);
@@ -325,6 +280,7 @@ plant_report plant_end(void) {
         *which = *which && equal;
     }
     plant.fault = NULL;
+    spoil.how = PLANT_SOUND;
     return plant.report;
 }
 
@@ -334,6 +290,11 @@ size_t plant_total(int call, int phase) {
 
 void plant_blind(bool is) {
     blind = is;
+}
+
+void plant_spoil(int how, size_t in_sample) {
+    spoil.how = how;
+    spoil.sample = in_sample;
 }
 
 void plant_swap(bool is) {

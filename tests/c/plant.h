@@ -2,7 +2,8 @@
  *
  * A fault is told by where it happens, not by a number of a call: so all ranks plant the same
  * one, and each finds its own calls. The program must be linked with --wrap=hf_bench_find, so
- * that the benchmark's functions tell in which phase of a run a call comes.
+ * that the benchmark's functions tell in which phase of a run a call comes; and with those of
+ * MPI_Iallgather and MPI_Test, whose data gathers prove.
  */
 #ifndef HF_PLANT_H
 #define HF_PLANT_H
@@ -64,6 +65,9 @@ typedef struct plant_fault {
 typedef struct plant_report {
     size_t acted;   /**< calls that it reached and changed */
     size_t changed; /**< bytes that came out other than they should */
+    size_t spoiled; /**< bytes that plant_spoil changed */
+    uint64_t key;   /**< of the run's seals */
+    size_t sample;  /**< the last that it reached, from 1; one before it in set-up */
     bool right;     /**< after each sample's steps device memory was as without it */
     bool checked;   /**< after each check it was */
 } plant_report;
@@ -83,6 +87,12 @@ plant_report plant_end(void);
 
 /** Calls of a kind in a phase of the reference. */
 size_t plant_total(int call, int phase);
+
+enum { PLANT_SOUND, PLANT_LOST, PLANT_WRONG };
+
+/** Results of the next run are wrong in a sample, from 1: its steps leave memory as it was
+ *  before them, or the last byte that they changed in each buffer is another. */
+void plant_spoil(int how, size_t sample);
 
 /** Faults of components: `verify` finds every result right; the scheme swaps neighbours. */
 void plant_blind(bool is);

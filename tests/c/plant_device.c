@@ -218,6 +218,49 @@ static void after_damage(void) {
     }
 }
 
+/* ---- wrong results ---- */
+
+static unsigned char *before_steps[PLANT_BUFFERS];
+
+void plant_memory_keep(void) {
+    for (size_t b = 0; b < n_kept; b++) {
+        if (!kept[b].buffer)
+            continue;
+        before_steps[b] = plant_room(kept[b].bytes);
+        must_work(buffer_get(kept[b].buffer, 0, before_steps[b], kept[b].bytes, NULL));
+    }
+}
+
+size_t plant_memory_spoil(int how) {
+    size_t spoiled = 0;
+    for (size_t b = 0; b < n_kept; b++) {
+        unsigned char *before = before_steps[b];
+        before_steps[b] = NULL;
+        if (!before || !kept[b].buffer) {
+            free(before);
+            continue;
+        }
+        size_t bytes = kept[b].bytes, end = bytes;
+        unsigned char *now = plant_room(bytes);
+        must_work(buffer_get(kept[b].buffer, 0, now, bytes, NULL));
+        while (end > 0 && now[end - 1] == before[end - 1])
+            end--;
+        if (end > 0 && how == PLANT_WRONG) {
+            now[end - 1] ^= 0x40;
+            spoiled++;
+            must_work(buffer_put(kept[b].buffer, 0, now, bytes, NULL));
+        } else if (end > 0) {
+            spoiled += end;
+            must_work(buffer_put(kept[b].buffer, 0, before, bytes, NULL));
+        }
+        free(now);
+        free(before);
+    }
+    return spoiled;
+}
+
+/* ---- more of launches ---- */
+
 static size_t kernel_slot(hf_kernel *kernel) {
     size_t i = 0;
     while (i < MOST_KERNELS - 1 && last_launches[i].kernel &&

@@ -1,4 +1,4 @@
-/* plant_state.h - what the three files of plant.h share. */
+/* plant_state.h - what the files of plant.h share. */
 #ifndef HF_PLANT_STATE_H
 #define HF_PLANT_STATE_H
 
@@ -31,6 +31,12 @@ void plant_device_start(void);
 void plant_device_forget(void);
 /** A number that differs when the contents of the buffers do. */
 uint64_t plant_digest(void);
+
+/** Keep what the buffers hold; then damage what was changed since: bytes that differ now. */
+void plant_memory_keep(void);
+size_t plant_memory_spoil(int how);
+
+void plant_net_wrap(hf_transport_ops *ops, const hf_transport_ops *own);
 
 /** Memory for a device buffer, page aligned. */
 void *plant_memory_new(size_t bytes);
