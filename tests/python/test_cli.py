@@ -11,7 +11,7 @@ import threading
 from contextlib import redirect_stdout, suppress
 
 import pytest
-from conftest import ours
+from conftest import GUARD, ours
 
 import hpccfpga as hf
 from hpccfpga import cli, doctor, emulation
@@ -311,7 +311,7 @@ def test_same_code_on_all_ranks(faults, tmp_path, words, fault, code, line):
         env=os.environ | plan,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD,
     )
     assert [int((tmp_path / rank).read_text()) for rank in "01"] == [code, code]
     assert answer.stderr.count("hpccfpga: ") == (line != ""), answer.stderr
@@ -502,6 +502,6 @@ def test_a_failed_run_keeps_an_earlier_result(command, tmp_path):
 def test_streams_that_are_closed_or_full(words, streams, code):
     """What cannot be told changes no exit code, and takes no file's place."""
     line = f"{sys.executable} -m hpccfpga {words} {streams}"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=60)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=GUARD)
     assert done.returncode == code
     assert b"internal" not in done.stderr

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from conftest import ours
+from conftest import GUARD, ours
 from filelock import FileLock
 
 import hpccfpga as hf
@@ -218,7 +218,7 @@ def test_many_at_once_build_once(cache, tmp_path):
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
         for _ in range(4)
     ]
-    hashes = {process.communicate(timeout=60)[0] for process in processes}
+    hashes = {process.communicate(timeout=GUARD)[0] for process in processes}
     assert len(hashes) == 1
     assert log.read_text() == "built\n"
 
@@ -321,7 +321,7 @@ def test_a_real_entry_that_is_corrupt(cache, tmp_path):
         env=os.environ | compiler,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=GUARD,
     )
     assert done.returncode == 0, done.stderr
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ours
+from conftest import GUARD, ours
 
 import hpccfpga as hf
 from hpccfpga import keeper
@@ -40,12 +40,17 @@ def leftovers(marker):
     return found
 
 
-def gone(marker, seconds=5):
-    """Whether all processes with `marker` end in this time."""
-    end = time.monotonic() + seconds
-    while leftovers(marker) and time.monotonic() < end:
-        time.sleep(0.1)
-    return not leftovers(marker)
+def comes(truth):
+    """Whether something becomes true by itself; a minute later it would not."""
+    end = time.monotonic() + 60
+    while not truth() and time.monotonic() < end:
+        time.sleep(0.05)
+    return truth()
+
+
+def gone(marker):
+    """Whether all processes with `marker` end."""
+    return comes(lambda: not leftovers(marker))
 
 
 def catching(marker):
@@ -66,9 +71,7 @@ def running(words, marker, processes):
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    end = time.monotonic() + 20
-    while catching(marker) < processes and time.monotonic() < end:
-        time.sleep(0.1)
+    assert comes(lambda: catching(marker) >= processes)
     time.sleep(1)
     return process
 
@@ -161,10 +164,8 @@ def test_no_mpirun(monkeypatch, tmp_path):
 
 
 def test_a_deadline_ends_all(capfd):
-    before = time.monotonic()
     with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
         hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
-    assert time.monotonic() - before < 4 + 6
     assert gone("--reps=999983")
     assert ours(capfd.readouterr().err) == ""
 
@@ -176,7 +177,7 @@ def test_an_interrupt_ends_all(number):
     # The command, mpirun and both ranks.
     process = running([sys.executable, "-m", "hpccfpga", *words], marker, 4)
     process.send_signal(number)
-    _, err = process.communicate(timeout=20)  # a sample of the run takes days
+    _, err = process.communicate(timeout=GUARD)  # a sample of the run takes days
     assert (process.returncode, ours(err)) == (130, "hpccfpga: interrupted\n")
     assert gone(marker)
 
@@ -186,7 +187,7 @@ def test_an_interrupt_of_a_users_owncommand():
     words += ["run", "b_eff", "--reps=999971"]
     process = running(words, "--reps=999971", 3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=GUARD)
     assert process.returncode  # mpirun's own
     assert out == ""
     if "--tag-output" in words:  # Open MPI 5 passes nothing on once it was interrupted
@@ -200,16 +201,11 @@ def test_all_ends_at_once_when_the_launcher_is_killed(tmp_path):
         [sys.executable, "-m", "hpccfpga", *words],
         env=os.environ | {"TMPDIR": str(tmp_path)},
     )
-    end = time.monotonic() + 40
-    while len(leftovers("--reps=999961")) < 4 and time.monotonic() < end:
-        time.sleep(0.05)
+    assert comes(lambda: len(leftovers("--reps=999961")) >= 4)
     process.kill()
     assert process.wait() == -signal.SIGKILL
-    assert gone("--reps=999961", 5)
-    end = time.monotonic() + 5
-    while left(tmp_path, process.pid) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert left(tmp_path, process.pid) == []
+    assert gone("--reps=999961")
+    assert comes(lambda: left(tmp_path, process.pid) == [])
 
 
 def left(folder, launcher):
@@ -226,7 +222,7 @@ def test_random_kills_end_in_order():
         [sys.executable, str(script), *words],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=GUARD,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -243,11 +239,10 @@ def test_an_mpirun_that_starts_nothing(monkeypatch, limit, value, capfd):
         "os.execvp(sys.argv[1], sys.argv[1:])",
         *mpirun,
     ])  # fmt: skip
-    before = time.monotonic()
     with pytest.raises(hf.Error) as raised:
         hf.launch("b_eff", ranks=2, deadline=2, **SMALL)
-    assert time.monotonic() - before < 15
     assert "\n" not in str(raised.value)
+    assert "no result after" not in str(raised.value), "that would be --timeout"
     out, err = capfd.readouterr()
     assert (out, ours(err)) == ("", "")
 
@@ -349,7 +344,7 @@ def test_few_addresses_are_told(words):
         env=os.environ | {"OCL_ICD_VENDORS": "/nowhere/"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD,
     )
     assert done.returncode == 3
     assert (
@@ -362,7 +357,7 @@ def test_a_stray_process_that_holds_the_pipes(monkeypatch, tmp_path):
     before = time.monotonic()
     with pytest.raises(hf.Error, match="mpirun ended with code 1"):
         hf.launch("b_eff", ranks=2)
-    assert time.monotonic() - before < 10
+    assert time.monotonic() - before < 300
     assert gone("sleep 600.25")
 
 
@@ -382,7 +377,7 @@ def test_a_keeper_that_does_not_answer(monkeypatch, tmp_path):
     before = time.monotonic()
     with pytest.raises(hf.Error, match="mpirun ended with code 1"):
         hf.launch("b_eff", ranks=2)
-    assert time.monotonic() - before < 60
+    assert time.monotonic() - before < 300
     assert gone(str(tmp_path / "keeper.py"))
     assert not any(folder.exists() for folder in folders)
 
@@ -454,10 +449,8 @@ def test_the_processes_of_a_job_are_found_by_its_mark():
     mark = new_mark()
     words = ["sh", "-c", "sleep 60.75 & wait"]
     process = subprocess.Popen(words, env=os.environ | {mark: ""})
-    end = time.monotonic() + 5
-    while len(found := list(marked(mark))) < 2 and time.monotonic() < end:
-        time.sleep(0.01)
-    assert len(found) == 2
+    assert comes(lambda: len(list(marked(mark))) == 2)
+    found = list(marked(mark))
     assert process.pid in found
     for pid in found:
         os.kill(pid, signal.SIGKILL)

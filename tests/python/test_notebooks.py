@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from conftest import ours
+from conftest import GUARD, ours
 
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
@@ -40,7 +40,6 @@ def test_notebook_is_short_and_stripped(path):
 
 
 @pytest.mark.notebooks
-@pytest.mark.timeout(240)
 @every_notebook
 def test_notebook_runs(path):
     notebook = nbformat.read(path, as_version=4)
@@ -50,7 +49,7 @@ def test_notebook_runs(path):
     plots = sum(c.source.count("hpccfpga.plot(") for c in code_cells(notebook))
     assert plots > 0
 
-    nbclient.NotebookClient(notebook, timeout=200).execute(cwd=path.parent)
+    nbclient.NotebookClient(notebook, timeout=GUARD).execute(cwd=path.parent)
 
     outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
     figures = [o for o in outputs if "image/png" in o.get("data", {})]

@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, ours
+from conftest import ROOT, ours, python
 
 from hpccfpga import emulation
 
@@ -54,16 +53,6 @@ def system(loud, tmp_path):
     (folder / "loud.icd").write_text(f"{loud}\n")
     buffered = {"PYTHONUNBUFFERED": ""}  # C's standard output, too, until the end
     return buffered | dict.fromkeys(emulation.VENDORS, str(folder))
-
-
-def python(script, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -2,33 +2,18 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
-from conftest import ours
+from conftest import ours, python
 
 import hpccfpga as hf
 from hpccfpga import _core, kernels
 from hpccfpga.session import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3}
-
-
-def python(script, **environment):
-    """Output of a script in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=os.environ | environment,
-    )
 
 
 # ---- the package ----
@@ -128,11 +113,9 @@ def test_control_c_leaves_a_usable_session():
     with hf.open(exchange="pcie") as session:
         session.run("b_eff", **SMALL)
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        start = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            session.run("b_eff", sizes=[4096], reps=100_000)
-        assert time.monotonic() - start < 0.3 + 1
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            timer.start()
+            session.run("b_eff", sizes=[4096], reps=100_000)  # hours
         assert session.run("b_eff", **SMALL).verified
 
 
@@ -312,9 +295,7 @@ def test_a_forked_child_is_refused():
         "assert os.wait()[1] == 0\n"
         "assert s.run('b_eff', sizes=[1], reps=1).verified\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
-    )
+    done = python(script)
     assert done.returncode == 0, done.stderr
     first, second, third = done.stdout.splitlines()
     assert first == second

@@ -183,7 +183,7 @@ def test_run_all(call, tmp_path, ranks):
 
 def test_run_all_under_mpirun(mpirun, tmp_path):
     words = ["--reps=2", "--quiet", f"--json={tmp_path}/s.json", *options()]
-    answer = mpirun(2, ["run", "all", *words], timeout=120)
+    answer = mpirun(2, ["run", "all", *words])
     assert (answer.returncode, ours(answer.stderr)) == (0, "")
     assert answer.stdout.count("suite, measured") == 1
     assert Suite.from_json(tmp_path / "s.json").verified

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import GUARD
 
 from hpccfpga.kernels import kernel_dir
 
@@ -31,7 +32,7 @@ def compile_as_hls(source, *flags):
     if not (compiler := shutil.which("c++")):
         pytest.skip("no C++ compiler: c++ is not on PATH")
     check = [compiler, "-std=c++14", f"-I{HLS}", "-fsyntax-only", "-w", *flags]
-    subprocess.run([*check, str(source)], check=True, timeout=60)
+    subprocess.run([*check, str(source)], check=True, timeout=GUARD)
 
 
 def test_intel(command, tmp_path):
