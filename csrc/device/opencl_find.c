@@ -210,10 +210,11 @@ static hf_status entries_fail(const opencl_entries *found, const char *selector)
                        "folder without one%s",
                        found->broken);
     if (found->n == 0)
-        return hf_fail(HF_EDEVICE,
-                       "no OpenCL device on any of %u platforms; PoCL has none where "
-                       "it cannot write its cache: POCL_CACHE_DIR names a folder%s",
-                       found->n_platforms, found->broken);
+        return hf_fail(
+            HF_EDEVICE,
+            "no OpenCL device on any of %u platforms; PoCL has none where "
+            "it cannot write its cache: HOME or POCL_CACHE_DIR names its folder%s",
+            found->n_platforms, found->broken);
     for (size_t i = 0; i < found->n && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%zu: %s",
                                  i ? ", " : "", i, found->all[i].info.name);
@@ -264,8 +265,10 @@ hf_status hf_opencl_pick(hf_opencl_entry *out, const char *selector, int local_r
     size_t matches[MAX_DEVICES], n;
     assert(local_rank >= 0);
     HF_TRY(entries_first(&found));
+    /* A known runtime without devices needs help: no other is taken unasked. */
+    bool stuck = selector[0] == '\0' && found.n_platforms > 0;
     while ((n = entries_match(matches, &found, selector)) == 0)
-        if (!entries_next(&found, vendors))
+        if (stuck || !entries_next(&found, vendors))
             return entries_fail(&found, selector);
     *out = found.all[matches[(size_t)local_rank % n]];
     return HF_OK;

@@ -127,6 +127,15 @@ def test_devices_are_chosen_as_they_are_listed(loud, selector, found):
     assert "LOUD" not in answer.stderr
 
 
+def test_no_runtime_takes_the_place_of_one_that_has_no_device(loud):
+    """PoCL has none where it cannot write; the loud one is not taken unasked."""
+    script = "for words in [], ['--device=Loud']: cli.main(['run', 'b_eff', *words])"
+    answer = python(ALSO.format(loud=[loud]) + script, POCL_CACHE_DIR="/proc/nope")
+    first, second = ours(answer.stderr).splitlines()
+    assert "PoCL has none where it cannot write its cache: HOME or POCL_CAC" in first
+    assert "clCreateContext: CL_DEVICE_NOT_AVAILABLE (-2)" in second
+
+
 def test_a_library_that_the_loader_knows_is_listed_once(loud, system):
     script = "print([d['name'] for d in hf.devices()].count('Loud Emulator'))"
     answer = python(ALSO.format(loud=[loud]) + script, **system)
