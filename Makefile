@@ -5,7 +5,7 @@
 PYTHON ?= python3
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: run test lint core sanitizers tidy python packages
+.PHONY: run test lint dev core sanitizers tidy python packages
 ifeq ($(MAKELEVEL),0)
 .NOTPARALLEL: # but for what `test` runs: .venv/run and .venv/test share a folder
 endif
@@ -32,15 +32,23 @@ test: .venv/build
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure
 
-core sanitizers: .venv/build
-	cmake --workflow --preset $(if $(filter core,$@),dev,asan)
+# Tests in C and in Python, and the analyser, share one build: two at a time would spoil it.
+dev: .venv/build
+	cmake --preset dev
+	cmake --build --preset dev
 
-tidy: core .venv/test
+core: dev
+	ctest --preset dev
+
+sanitizers: .venv/build
+	cmake --workflow --preset asan
+
+tidy: dev .venv/test
 	printf '%s\n' $(filter csrc/%.c,$(C)) | \
 	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
 	    sed '/warnings\? generated/d'
 
-python: .venv/test
+python: dev .venv/test
 	+python -m pytest -n 2 --dist worksteal
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
