@@ -130,8 +130,13 @@ PyObject *result_dict(hf_result *result, const hf_args *args) {
     return dict;
 }
 
-/* A number, or a sequence of numbers, as doubles. */
+/* A number, or a sequence of numbers, as doubles; dates and spans are none to us. */
 static PyArrayObject *numbers_array(PyObject *value) {
+    PyArrayObject *given = (PyArrayObject *)PyArray_FROM_O(value);
+    bool date = given && PyArray_ISDATETIME(given);
+    Py_XDECREF(given);
+    if (!given || date)
+        return NULL;
     return (PyArrayObject *)PyArray_FROMANY(value, NPY_FLOAT64, 0, 1, NPY_ARRAY_CARRAY);
 }
 

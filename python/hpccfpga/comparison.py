@@ -150,6 +150,7 @@ class Comparison:
         return f"{at} ({self._percent(point.ratio)})"
 
     @property
+    @np.errstate(all="ignore")
     def notes(self) -> list[str]:
         """What a reader must know before trusting the ratio."""
         found = []
@@ -201,6 +202,7 @@ class Comparison:
         parts = [*map(html.escape, head), html_table(self._cells()), *tail]
         return "".join(f"<div>{part}</div>" for part in parts)
 
+    @np.errstate(all="ignore")
     def _cells(self) -> dict[tuple[str, str], list[str]]:
         cells = {
             (self.index.replace("_", " "), self.a.columns[self.index].unit): [
@@ -227,6 +229,7 @@ def _replications(result: Result) -> int:
     return found if type(found) is int and 0 < found <= MOST else 1
 
 
+@np.errstate(all="ignore")  # what is not finite is not compared
 def compare(a: Result, b: Result) -> Comparison:
     """Put two results side by side at the points that both have.
 
@@ -280,8 +283,7 @@ def compare(a: Result, b: Result) -> Comparison:
     on = names[min(1, len(names) - 1)]
     right = ~(a.failed[in_a] | b.failed[in_b])
     values = {n: (a.shown(n)[in_a], b.shown(n)[in_b]) for n in names}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(right, values[on][1] / values[on][0], np.nan)
+    ratio = np.where(right, values[on][1] / values[on][0], np.nan)
     ratio[~np.isfinite(ratio)] = np.nan
     apart = _apart(a, b, in_a, in_b, right) if measured else None
     return Comparison(a, b, index, common, on, values, ratio, apart)

@@ -24,8 +24,10 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
 _MOST_TICKS = 8
+_MOST_LETTERS = 200
 
 
+@np.errstate(all="ignore")  # what is not finite is not drawn
 def plot(
     *results: Result,
     path: str | os.PathLike[str] | None = None,
@@ -141,7 +143,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text in which no formula of matplotlib's is."""
+    """Text in which no formula of matplotlib's is, and that it can draw in time."""
+    text = text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 3]}..."
     return text.replace("$", r"\$")
 
 
@@ -235,8 +238,7 @@ def _draw(
     work = None if name == "time" else best * result["time"]
 
     def as_shown(seconds: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return seconds / scale if work is None else work / seconds
+        return seconds / scale if work is None else work / seconds
 
     if "samples" in result.columns:
         slowest = np.fmax.reduce(result["samples"], axis=2)
@@ -344,7 +346,7 @@ def _scales(axis: Axes, places: list[str], name: str) -> None:
     low, high = axis.dataLim.intervaly
     if name == "efficiency" or (places and low > 0.02 * high):
         axis.set_ylim(0, 1.1 * max(high, 1e-300))
-    else:
+    elif high > 0:
         axis.set_yscale("log")
     if places:
         axis.set_xlim(-0.6, len(places) - 0.4)

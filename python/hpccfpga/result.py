@@ -457,6 +457,7 @@ class Result:
             for name, (unit, value) in self.summary.items()
         )
 
+    @np.errstate(all="ignore")
     def _cells(self) -> dict[tuple[str, str], list[str]]:
         """Texts below each heading of name and unit."""
         cells = {}

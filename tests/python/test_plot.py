@@ -81,6 +81,18 @@ def test_a_failed_point_has_no_rate(path):
             assert np.isnan(y[1])
 
 
+def test_numbers_and_names_beyond_measure(path):
+    """As a file may hold: neither warnings of NumPy nor minutes of drawing."""
+    result = measured()
+    for name in ("time", "samples", "bandwidth"):
+        unit, values = result.columns[name]
+        result.columns[name] = Column(unit, np.full_like(values, 1e308))
+    result.device = "x" * (1 << 20)
+    with np.errstate(all="raise"):
+        figure = plot(result, measured(), path=path)
+    assert all(len(t.get_text()) <= 200 for t in figure.findobj(matplotlib.text.Text))
+
+
 def test_legend_tells_kinds_apart_and_marks_emulation(path):
     theirs = published("b_eff", board="520n", exchange="channel", ranks=2)
     columns = {n: theirs.columns[n] for n in ("message_size", "time", "bandwidth")}

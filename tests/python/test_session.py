@@ -193,6 +193,8 @@ def test_verified_data_is_no_warning():
         (ValueError, {"sizes": [-5]}, "sizes: -5 is not within 1 .. "),
         (ValueError, {"sizes": "1,two"}, 'sizes: "two" is not a number'),
         (ValueError, {"sizes": ["1", None]}, "is not a number"),
+        (ValueError, {"sizes": np.datetime64("2020-01-01")}, "is not a number"),
+        (ValueError, {"sizes": [np.timedelta64(5, "s")]}, "is not a number"),
         (ValueError, {"sizes": []}, "sizes: no value given"),
         (ValueError, {"sizes": [1.5]}, "sizes: 1.5 is not an integer"),
         (ValueError, {"sizes": [1 << 40]}, "sizes: 1099511627776 is not within"),
