@@ -21,6 +21,7 @@ typedef struct hf_options {
     const char *version;  /**< of hpccfpga, the same on every rank; NULL: not told */
     double
         deadline;  /**< longest wait for another rank or a device [s]; 0: HF_DEADLINE */
+    size_t trace;  /**< spans of a sample that each rank records; 0: no trace */
     int comm;      /**< communicator as a Fortran handle */
     bool has_comm; /**< false: one rank, no MPI call is made */
     hf_vendors vendors;

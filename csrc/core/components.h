@@ -28,7 +28,7 @@ typedef struct hf_quantity {
     const char *choices; /**< HF_NAME: "a|b|c", of which a value is the index */
 } hf_quantity;
 
-enum { HF_NAME_LETTERS = 16 };
+enum { HF_NAME_LETTERS = 32 };
 
 /** Choice number `index` of an HF_NAME, cut to HF_NAME_LETTERS; its length. */
 size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char **text);

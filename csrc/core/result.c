@@ -19,7 +19,7 @@ typedef struct figure {
 struct hf_result {
     hf_column *columns;
     figure *figures;
-    size_t n_columns, n_figures, n_notes;
+    size_t n_columns, n_trace, n_figures, n_notes;
     char notes[MAX_NOTES][256];
     bool verified;
 };
@@ -37,13 +37,13 @@ static size_t column_bytes(const hf_column *column) {
     return count * sizes[column->dtype];
 }
 
-hf_status hf_result_new(hf_result **out, size_t n_columns, const hf_column *columns,
-                        size_t n_summary) {
-    size_t columns_at = align(sizeof(hf_result));
-    size_t figures_at = columns_at + align(n_columns * sizeof *columns);
+hf_status hf_result_new(hf_result **out, size_t n_columns, size_t n_trace,
+                        const hf_column *columns, size_t n_summary) {
+    size_t n = n_columns + n_trace, columns_at = align(sizeof(hf_result));
+    size_t figures_at = columns_at + align(n * sizeof *columns);
     size_t data_at = figures_at + align(n_summary * sizeof(figure));
     size_t bytes = data_at;
-    for (size_t i = 0; i < n_columns; i++)
+    for (size_t i = 0; i < n; i++)
         bytes += align(column_bytes(&columns[i]));
     char *block = aligned_alloc(ALIGNMENT, bytes);
     if (!block)
@@ -53,8 +53,9 @@ hf_status hf_result_new(hf_result **out, size_t n_columns, const hf_column *colu
     result->columns = (hf_column *)(block + columns_at);
     result->figures = (figure *)(block + figures_at);
     result->n_columns = n_columns;
+    result->n_trace = n_trace;
     result->n_figures = n_summary;
-    for (size_t i = 0; i < n_columns; i++) {
+    for (size_t i = 0; i < n; i++) {
         result->columns[i] = columns[i];
         result->columns[i].data = block + data_at;
         data_at += align(column_bytes(&columns[i]));
@@ -69,6 +70,10 @@ void hf_result_free(hf_result *result) {
 
 const hf_column *hf_result_column(const hf_result *result, size_t index) {
     return index < result->n_columns ? &result->columns[index] : NULL;
+}
+
+const hf_column *hf_result_trace(const hf_result *result, size_t index) {
+    return index < result->n_trace ? &result->columns[result->n_columns + index] : NULL;
 }
 
 static void *column_data(hf_result *result, const char *name, hf_dtype dtype) {

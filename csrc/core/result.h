@@ -14,6 +14,8 @@ typedef struct hf_column {
 } hf_column;
 
 const hf_column *hf_result_column(const hf_result *result, size_t index);
+/** Column `index` of the trace, which has rows of its own; NULL past the end. */
+const hf_column *hf_result_trace(const hf_result *result, size_t index);
 /** Entry `index` of the summary: false past the end. NaN stands for "no value". */
 bool hf_result_summary(const hf_result *result, size_t index, const char **name,
                        const char **unit, double *value);
@@ -25,9 +27,9 @@ void hf_result_free(hf_result *result);
 /* ---- for the session ---- */
 
 /** One allocation for all columns, zeroed; names, units, shapes and dtypes come from
- *  `columns`, whose data pointers are ignored. */
-hf_status hf_result_new(hf_result **out, size_t n_columns, const hf_column *columns,
-                        size_t n_summary);
+ *  `columns`, whose data pointers are ignored. The last `n_trace` are the trace's. */
+hf_status hf_result_new(hf_result **out, size_t n_columns, size_t n_trace,
+                        const hf_column *columns, size_t n_summary);
 
 /** Data of a column that exists. */
 double *hf_result_doubles(hf_result *result, const char *name);

@@ -72,12 +72,16 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
         status = ops->prepare(l->state, index, l->sample);
     l->sample++;
     parts_add(mine.parts, &l->laps, 1);
+    if (status == HF_OK)
+        status = hf_trace_ready(l->session->trace);
     HF_TRY(hf_agree(net, status));
     HF_TRY(net->ops->barrier(net));
+    hf_trace_begin(l->session->trace);
     double start = hf_clock_now();
     l->laps.since = start;
     status = steps_take(l, index, inner);
     double end = hf_clock_now();
+    hf_trace_end(l->session->trace, start, end);
     mine.seconds = (end - start) / (double)inner;
     mine.elapsed = end - began;
     mine.clock_cost = l->clock_cost;
@@ -85,8 +89,10 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     if (status != HF_OK)
         net->ops->alarm(net);
     HF_TRY(hf_agree(net, status)); /* nobody verifies while another rank is timed */
+    status = hf_trace_settle(l->session->trace);
     l->laps.since = hf_clock_now();
-    status = ops->verify(l->state, index, inner, &mine.error);
+    if (status == HF_OK)
+        status = ops->verify(l->state, index, inner, &mine.error);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;
     if (exchange->ops->traffic)
@@ -132,6 +138,7 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
         p->error = hf_larger(p->error, share->error);
     }
     if (s->n == 0 || slowest < p->best) {
+        hf_trace_keep(l->session->trace);
         p->best = slowest;
         p->slowest = (int)last;
         for (size_t rank = 0; rank < ranks; rank++)
@@ -263,12 +270,13 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
     }
     for (size_t i = 0; i < l->n_points; i++)
         l->points[i].shares = shares + i * ranks;
-    return HF_OK;
+    return hf_trace_start(session->trace, l->n_points);
 }
 
 static void loop_close(hf_loop *l) {
     if (l->state)
         l->ops->teardown(l->state);
+    hf_trace_stop(l->session->trace);
     l->session->exchange->laps = NULL;
     l->session->exchange->run = NULL;
     for (size_t i = 0; l->points && i < l->n_points; i++) {
@@ -302,7 +310,13 @@ static hf_status plans_check(const hf_loop *l) {
     return hf_agree(exchange->net, status);
 }
 
+static hf_status point_end(const hf_loop *l, size_t index) {
+    HF_TRY(hf_trace_point(l->session->trace, index));
+    return row_tell(l, index);
+}
+
 static hf_status points_take(hf_loop *l) {
+    hf_trace *trace = l->session->trace;
     size_t room = l->reps ? l->reps : l->max_reps;
     double *scratch = malloc(room * sizeof *scratch);
     hf_status status =
@@ -310,10 +324,16 @@ static hf_status points_take(hf_loop *l) {
     status = hf_agree(l->session->net, status);
     assert(status != HF_OK || scratch);
     for (size_t i = 0; status == HF_OK && i < l->n_points; i++) {
-        status = point_take(l, i, scratch);
+        status = hf_trace_clocks(trace, i);
         if (status == HF_OK)
-            status = hf_agree(l->session->net, row_tell(l, i));
+            status = point_take(l, i, scratch);
+        if (status == HF_OK)
+            status = hf_agree(l->session->net, point_end(l, i));
     }
+    if (status == HF_OK)
+        status = hf_trace_clocks(trace, l->n_points);
+    if (status == HF_OK)
+        status = hf_trace_gather(trace);
     free(scratch);
     return status;
 }

@@ -58,4 +58,11 @@ bool hf_point_verified(const hf_point *point);
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values);
 hf_status hf_loop_result(hf_result **out, const hf_loop *l);
 
+enum { HF_TRACE_COLUMNS = 8, HF_TRACE_SUMMARY = 2 };
+
+/** Columns of a trace, without data; none where it is NULL. */
+size_t hf_trace_columns(const hf_trace *trace, hf_column *columns);
+/** Fill them in a result, and its summary from entry `summary` on. */
+void hf_trace_fill(const hf_trace *trace, hf_result *result, size_t summary);
+
 #endif

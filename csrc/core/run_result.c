@@ -241,17 +241,21 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = hf_quantity_count(l->ops->labels) + N_STATS +
                   3 * hf_quantity_count(l->ops->metrics) +
-                  2 * hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC;
+                  2 * hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC +
+                  HF_TRACE_COLUMNS;
+    const hf_trace *trace = l->session->trace;
+    size_t n_summary = 2 * hf_quantity_count(l->ops->figures) + (l->ops->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);
     double *seconds = calloc(l->n_points, sizeof *seconds);
     hf_result *result = NULL;
     hf_status status = columns && seconds
                            ? HF_OK
                            : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
-    if (status == HF_OK)
-        status = hf_result_new(&result, columns_list(l, columns), columns,
-                               2 * hf_quantity_count(l->ops->figures) +
-                                   (l->ops->error != NULL));
+    if (status == HF_OK) {
+        size_t n = columns_list(l, columns);
+        status = hf_result_new(&result, n, hf_trace_columns(trace, columns + n),
+                               columns, n_summary + (trace ? HF_TRACE_SUMMARY : 0));
+    }
     if (status == HF_OK) {
         bool verified = true;
         for (size_t i = 0; i < l->n_points; i++) {
@@ -263,6 +267,7 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
         const char *note = l->ops->note ? l->ops->note(l->state) : NULL;
         if (note)
             hf_result_add_note(result, note);
+        hf_trace_fill(trace, result, n_summary);
         *out = result;
     }
     free(seconds);

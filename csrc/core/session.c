@@ -86,8 +86,12 @@ static hf_status session_agree(hf_session *session, const hf_options *options) {
     const char *version = options->version ? options->version : "";
     HF_TRY(hf_same(session->net, "version of hpccfpga", version));
     HF_TRY(hf_same(session->net, "exchange scheme", scheme_name(options)));
+    HF_TRY(hf_same(session->net, "trace", options->trace ? "on" : "off"));
     HF_TRY(hf_agree(session->net, parts_open(session, options)));
-    return device_same(session);
+    HF_TRY(device_same(session));
+    return options->trace ? hf_trace_open(&session->trace, session->device,
+                                          session->net, options->trace)
+                          : HF_OK;
 }
 
 static hf_status places_gather(hf_session *session) {
@@ -156,6 +160,7 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
 void hf_session_close(hf_session *session) {
     if (!session || session->process != getpid())
         return; /* threads and locks of its parent are not a child's */
+    hf_trace_close(session->trace);
     if (session->exchange)
         session->exchange->ops->close(session->exchange);
     if (session->device)

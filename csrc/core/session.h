@@ -4,11 +4,13 @@
 
 #include "bench.h"
 #include "core/param.h"
+#include "core/trace.h"
 
 struct hf_session {
     hf_transport *net;
     hf_device *device;
     hf_exchange *exchange;
+    hf_trace *trace;  /* NULL: none */
     hf_place *places; /* [size] */
     long process;     /* that opened it */
     uint64_t number;  /* of the run before: no other run of this machine has it */

@@ -99,6 +99,13 @@ struct hf_device_ops {
     hf_status (*wait)(hf_device *device, hf_event *event);
     /** Wait for all commands of all queues. Their events stay. */
     hf_status (*finish)(hf_device *device);
+
+    /** From now on commands keep their times. Called before the first one. */
+    hf_status (*profile)(hf_device *device);
+    /** Start and end of the command that was waited for last, by `wait` or because it gave
+     *  no event, on the device's own clock [ns]. */
+    hf_status (*times)(hf_device *device, uint64_t ticks[2]);
+    bool host_clock; /**< `times` are those of CLOCK_MONOTONIC */
 };
 
 #endif

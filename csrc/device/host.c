@@ -208,7 +208,7 @@ static hf_status bytes_copy(hf_device *base, void *to, const void *from, size_t 
     if (done)
         return hf_host_copy(queues, to, from, bytes, order, done);
     HF_TRY(hf_host_drain(queues, order));
-    memcpy(to, from, bytes);
+    hf_host_copy_now(queues, to, from, bytes);
     return HF_OK;
 }
 
@@ -260,6 +260,16 @@ static hf_status host_finish(hf_device *base) {
     return hf_host_finish(((host_device *)base)->queues);
 }
 
+static hf_status host_profile(hf_device *base) {
+    hf_host_profile(((host_device *)base)->queues);
+    return HF_OK;
+}
+
+static hf_status host_times(hf_device *base, uint64_t ticks[2]) {
+    hf_host_times(((host_device *)base)->queues, ticks);
+    return HF_OK;
+}
+
 const hf_device_ops hf_device_host = {
     .name = "host",
     .summary = "host memory; kernels as C functions",
@@ -283,4 +293,7 @@ const hf_device_ops hf_device_host = {
     .test = host_test,
     .wait = host_wait,
     .finish = host_finish,
+    .profile = host_profile,
+    .times = host_times,
+    .host_clock = true,
 };

@@ -33,6 +33,7 @@ typedef struct host_command {
     const void *from;
     size_t bytes, n_after;
     struct host_command *after[HF_MAX_AFTER];
+    double start, end; /* of its run, where times are kept [s] */
 } host_command;
 
 typedef struct host_queue {
@@ -49,8 +50,10 @@ struct hf_host_queues {
     pthread_cond_t ended; /* a command, or a thread */
     host_queue queues[HF_MAX_QUEUES];
     size_t n_threads;
-    bool closing; /* threads end when their queue is empty */
-    bool broken;  /* no more commands start */
+    bool closing;      /* threads end when their queue is empty */
+    bool broken;       /* no more commands start */
+    bool profile;      /* commands keep their times */
+    double start, end; /* of the command that was waited for last [s] */
     host_command *newest, *unused;
 };
 
@@ -89,7 +92,11 @@ static void *queue_serve(void *context) {
     pthread_mutex_lock(&all->lock);
     while ((command = command_next(queue))) {
         pthread_mutex_unlock(&all->lock);
+        if (all->profile)
+            command->start = hf_clock_now();
         command_run(command);
+        if (all->profile)
+            command->end = hf_clock_now();
         pthread_mutex_lock(&all->lock);
         command->ended = true;
         queue->first = command->next;
@@ -179,6 +186,14 @@ hf_status hf_host_copy(hf_host_queues *all, void *to, const void *from, size_t b
     return command_start(all, command, order, done);
 }
 
+void hf_host_copy_now(hf_host_queues *all, void *to, const void *from, size_t bytes) {
+    if (all->profile)
+        all->start = hf_clock_now();
+    memcpy(to, from, bytes);
+    if (all->profile)
+        all->end = hf_clock_now();
+}
+
 hf_status hf_host_launch(hf_host_queues *all, const hf_launch *launch,
                          const hf_order *order, hf_event **done) {
     HF_TRY(hf_device_check(all->device));
@@ -248,10 +263,15 @@ hf_status hf_host_wait(hf_host_queues *all, hf_event *event) {
     HF_TRY(hf_device_check(all->device));
     hf_status status = HF_OK;
     pthread_mutex_lock(&all->lock);
-    if (command_await(all, command, all->device->deadline))
+    if (command_await(all, command, all->device->deadline)) {
+        if (all->profile) {
+            all->start = command->start;
+            all->end = command->end;
+        }
         command_release(all, command);
-    else
+    } else {
         status = queues_break(all);
+    }
     pthread_mutex_unlock(&all->lock);
     return status;
 }
@@ -290,6 +310,17 @@ hf_status hf_host_finish(hf_host_queues *all) {
         status = queue_drain(all, &all->queues[i]);
     pthread_mutex_unlock(&all->lock);
     return status;
+}
+
+/* ---- times ---- */
+
+void hf_host_profile(hf_host_queues *all) {
+    all->profile = true;
+}
+
+void hf_host_times(const hf_host_queues *all, uint64_t ticks[2]) {
+    ticks[0] = (uint64_t)(1e9 * all->start);
+    ticks[1] = (uint64_t)(1e9 * all->end);
 }
 
 /* ---- from the first to the last ---- */

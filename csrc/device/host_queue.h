@@ -26,5 +26,10 @@ hf_status hf_host_test(hf_host_queues *queues, hf_event *event, double seconds,
                        bool *ended);
 hf_status hf_host_wait(hf_host_queues *queues, hf_event *event);
 hf_status hf_host_finish(hf_host_queues *queues);
+void hf_host_profile(hf_host_queues *queues);
+void hf_host_times(const hf_host_queues *queues, uint64_t ticks[2]);
+
+/** A copy that the caller makes itself, now that nothing is before it. */
+void hf_host_copy_now(hf_host_queues *queues, void *to, const void *from, size_t bytes);
 
 #endif

@@ -221,7 +221,7 @@ static hf_status mem_map(hf_device *base, const hf_opencl_buffer *buffer,
     HF_TRY(hf_opencl_begin_blocking(&command, base, NULL));
     void *mapped = clEnqueueMapBuffer(command.queue, buffer->mem, CL_TRUE,
                                       CL_MAP_READ | CL_MAP_WRITE, 0, buffer->base.bytes,
-                                      0, NULL, NULL, &code);
+                                      0, NULL, hf_opencl_own(&command), &code);
     HF_TRY(hf_opencl_end(&command, code, "clEnqueueMapBuffer", NULL, NULL));
     *address = mapped;
     return HF_OK;
@@ -346,4 +346,6 @@ const hf_device_ops hf_device_opencl = {
     .test = hf_opencl_test,
     .wait = hf_opencl_wait,
     .finish = hf_opencl_finish,
+    .profile = hf_opencl_profile,
+    .times = hf_opencl_times,
 };

@@ -11,7 +11,11 @@ struct hf_opencl_device {
     hf_device base;
     cl_device_id id;
     cl_context context;
-    cl_command_queue queues[HF_MAX_QUEUES];    /**< in order each; NULL until used */
+    cl_command_queue queues[HF_MAX_QUEUES]; /**< in order each; NULL until used */
+    cl_command_queue_properties properties; /**< of the queues; 0: none */
+    cl_ulong
+        ticks[2]; /**< of the command that was waited for last, if queues profile */
+    cl_int ticks_code;                         /**< whether the runtime told them */
     hf_opencl_event *lasts[HF_MAX_QUEUES];     /**< of each queue; NULL: it is empty */
     hf_opencl_event *oldest, *newest, *unused; /**< in flight; to be used again */
     pthread_mutex_t lock;

@@ -156,6 +156,35 @@ hf_status hf_opencl_test(hf_device *base, hf_event *event, double seconds,
                  : HF_OK;
 }
 
+/** Keep the times of a command that has ended. */
+static void times_keep(hf_opencl_device *device, const hf_opencl_event *event) {
+    static const cl_profiling_info ends[] = {CL_PROFILING_COMMAND_START,
+                                             CL_PROFILING_COMMAND_END};
+    device->ticks_code = CL_SUCCESS;
+    for (int i = 0; i < 2 && device->ticks_code == CL_SUCCESS; i++)
+        device->ticks_code = clGetEventProfilingInfo(
+            event->event, ends[i], sizeof device->ticks[i], &device->ticks[i], NULL);
+}
+
+hf_status hf_opencl_profile(hf_device *base) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    HF_TRY(hf_opencl_finish(base));
+    device->properties = CL_QUEUE_PROFILING_ENABLE;
+    for (size_t queue = 0; queue < HF_MAX_QUEUES; queue++) {
+        if (device->queues[queue])
+            clReleaseCommandQueue(device->queues[queue]);
+        device->queues[queue] = NULL;
+    }
+    return HF_OK;
+}
+
+hf_status hf_opencl_times(hf_device *base, uint64_t ticks[2]) {
+    const hf_opencl_device *device = (const hf_opencl_device *)base;
+    ticks[0] = device->ticks[0];
+    ticks[1] = device->ticks[1];
+    return hf_opencl_check(device->ticks_code, "clGetEventProfilingInfo");
+}
+
 hf_status hf_opencl_wait(hf_device *base, hf_event *done) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     hf_opencl_event *event = (hf_opencl_event *)done;
@@ -164,6 +193,8 @@ hf_status hf_opencl_wait(hf_device *base, hf_event *done) {
     HF_TRY(event_wait(device, event));
     cl_int state = event_state(event);
     bool is_kernel = event->kernel != NULL;
+    if (device->properties)
+        times_keep(device, event);
     event_leave(device, event);
     return hf_opencl_check(state, is_kernel ? "a kernel" : "a copy");
 }
@@ -192,8 +223,8 @@ static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device
     HF_TRY(hf_device_check(&device->base));
     cl_int code = CL_SUCCESS;
     if (!device->queues[queue])
-        device->queues[queue] =
-            clCreateCommandQueue(device->context, device->id, 0, &code);
+        device->queues[queue] = clCreateCommandQueue(device->context, device->id,
+                                                     device->properties, &code);
     command->device = device;
     command->queue = device->queues[queue];
     command->n_after = 0;
@@ -225,7 +256,12 @@ hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
     for (size_t i = 0; order && i < order->n_after; i++)
         if (order->after[i])
             HF_TRY(event_wait(device, (hf_opencl_event *)order->after[i]));
-    return queue_drain(device, queue);
+    HF_TRY(queue_drain(device, queue));
+    if (!device->properties)
+        return HF_OK;
+    HF_TRY(event_new(&command->event, device)); /* it keeps the command's times */
+    command->event->queue = queue;
+    return HF_OK;
 }
 
 hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *call,

@@ -43,10 +43,12 @@ static PyObject *column_array(const hf_column *column, PyObject *owner) {
     return array;
 }
 
-static PyObject *columns_dict(const hf_result *result, PyObject *owner) {
+/* The columns that `get` gives. */
+static PyObject *columns_dict(const hf_column *(*get)(const hf_result *, size_t),
+                              const hf_result *result, PyObject *owner) {
     PyObject *columns = PyDict_New();
     const hf_column *column;
-    for (size_t i = 0; columns && (column = hf_result_column(result, i)); i++) {
+    for (size_t i = 0; columns && (column = get(result, i)); i++) {
         PyObject *array = column_array(column, owner);
         PyObject *pair = array ? Py_BuildValue("(sN)", column->unit, array) : NULL;
         if (dict_put(columns, column->name, pair) < 0)
@@ -120,7 +122,8 @@ PyObject *result_dict(hf_result *result, const hf_args *args) {
     }
     PyObject *dict = PyDict_New();
     if (dict &&
-        (dict_put(dict, "columns", columns_dict(result, owner)) < 0 ||
+        (dict_put(dict, "columns", columns_dict(hf_result_column, result, owner)) < 0 ||
+         dict_put(dict, "trace", columns_dict(hf_result_trace, result, owner)) < 0 ||
          dict_put(dict, "summary", summary_dict(result)) < 0 ||
          dict_put(dict, "parameters", parameters_dict(args)) < 0 ||
          dict_put(dict, "notes", notes_list(result)) < 0 ||

@@ -40,19 +40,21 @@ static void session_release(PyObject *self) {
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"device",      "exchange", "comm",
-                               "mpi_library", "deadline", "version",
-                               "libraries",   "quiet",    NULL};
+    static char *keywords[] = {"device",   "exchange", "comm",      "mpi_library",
+                               "deadline", "version",  "libraries", "quiet",
+                               "trace",    NULL};
     hf_options options = {.device = "", .exchange = "", .library = ""};
     PyObject *comm = Py_None, *libraries = NULL;
     int quiet = 0;
+    Py_ssize_t trace = 0;
     loading load;
     Py_ssize_t length; /* Open MPI's version, as mpi4py gives it, ends with a NUL */
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssOs#dsOp:Session", keywords,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssOs#dsOpn:Session", keywords,
                                      &options.device, &options.exchange, &comm,
                                      &options.library, &length, &options.deadline,
-                                     &options.version, &libraries, &quiet))
+                                     &options.version, &libraries, &quiet, &trace))
         return NULL;
+    options.trace = trace > 0 ? (size_t)trace : 0;
     options.has_comm = comm != Py_None;
     if (options.has_comm) {
         options.comm = (int)PyLong_AsLong(comm);

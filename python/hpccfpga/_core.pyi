@@ -55,6 +55,7 @@ class _Scheme(TypedDict):
 
 class _Run(TypedDict):
     columns: dict[str, tuple[str, NDArray[float64 | int64 | bool_ | str_]]]
+    trace: dict[str, tuple[str, NDArray[float64 | int64 | str_]]]
     summary: dict[str, tuple[str, float]]
     parameters: dict[str, Any]
     verified: bool
@@ -72,6 +73,7 @@ class Session:
         version: str = "",
         libraries: Sequence[str] = (),
         quiet: bool = False,
+        trace: int = 0,
     ) -> Session: ...
     @property
     def rank(self) -> int: ...

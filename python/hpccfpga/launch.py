@@ -54,6 +54,7 @@ def launch(
     exchange: str = "pcie",
     device: str | int | None = None,
     kernel: str | os.PathLike[str] | None = None,
+    trace: bool = False,
     timeout: float = 600,
     progress: bool | Callback | None = None,
     **params: Any,
@@ -68,8 +69,9 @@ def launch(
         One of `hpccfpga.benchmarks()`, or "calibration".
     ranks : int
         Number of ranks, also more than there are cores, up to 64 per core.
-    exchange, device, kernel, **params
-        As for `hpccfpga.run`; `exchange` and `kernel` do not apply to "calibration".
+    exchange, device, kernel, trace, **params
+        As for `hpccfpga.run`; `exchange`, `kernel` and `trace` do not apply to
+        "calibration".
     timeout : float
         Time for all of it, after which the ranks are stopped [s].
     progress : bool or callable, optional
@@ -98,6 +100,8 @@ def launch(
     arguments += [
         f"{option(name)}={_text(name, value)}" for name, value in params.items()
     ]
+    if trace and benchmark != "calibration":
+        arguments.append("--trace")
     with ExitStack() as stack:
         watch = progress if callable(progress) else None
         if progress is True:

@@ -133,6 +133,8 @@ def run(options: Options) -> bool:
     arguments = ["run", benchmark, f"--exchange={exchange}"]
     if options.kernel:
         arguments.append(f"--kernel={options.kernel}")
+    if options.trace:
+        arguments.append("--trace")
     stages: list[tuple[str, str | None]] = [(f"{benchmark} {exchange}", benchmark)]
     if calibrates:
         arguments.append("--calibrate")
@@ -174,7 +176,7 @@ def calibrate(options: Options) -> bool:
 
 def run_all(options: Options) -> Suite:
     """Measure all benchmarks; show and save what was found."""
-    for name in ("kernel", "calibrate", "save_calibration", "npz", "plot"):
+    for name in ("kernel", "calibrate", "save_calibration", "npz", "plot", "trace"):
         if getattr(options, name):
             raise ValueError(f"run all takes no {option(name)}")
     of_one = [f"{name}.PARAMETER" for name in benchmarks()]
@@ -312,7 +314,8 @@ def _measure_here(
     """Run `job` on this process, or on the ranks that it is one of."""
     deadline: Any = given(options).get("deadline", DEADLINE)
     comm = _world(options.ranks, deadline)
-    with hpccfpga.open(options.device, exchange, comm, deadline) as session:
+    trace = getattr(options, "trace", False)
+    with hpccfpga.open(options.device, exchange, comm, deadline, trace) as session:
         first = session.rank == 0
         if first:
             assert files.blank is not None

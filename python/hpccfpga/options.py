@@ -16,7 +16,7 @@ _PARAMETER = "parameter "
 """What the names of parameters begin with among the options."""
 
 
-_FLAGS = ("-h", "--help", "--", "--calibrate", "--quiet", "--events")
+_FLAGS = ("-h", "--help", "--", "--calibrate", "--quiet", "--events", "--trace")
 """Options of `run` and `scaling` that take no value."""
 
 
@@ -122,6 +122,9 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         "--calibrate",
         action="store_true",
         help="also measure the parts; show the model",
+    )
+    command.add_argument(
+        "--trace", action="store_true", help="record what each rank does, and when"
     )
     command.add_argument(
         "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, emulation, kernels, topology
+from hpccfpga import _core, emulation, kernels, timeline, topology
 from hpccfpga.arguments import number, path, word
 from hpccfpga.parameters import parameters
 from hpccfpga.progress import Callback
@@ -54,6 +54,11 @@ class Session:
     deadline : float
         Longest wait for another rank while the session opens and closes, and between
         runs, which have their own parameter `deadline` [s].
+    trace : bool or int
+        Record what device and ranks do, and when, in the timed part of samples, up to
+        `hpccfpga.timeline.SPANS` spans of a sample on each rank or as many as told;
+        `Result.trace` holds the best sample of each point, that of the column `time`.
+        The same on all ranks. Recording takes time: take rates from a run without it.
 
     Raises
     ------
@@ -74,6 +79,7 @@ class Session:
         exchange: str = "pcie",
         comm: Comm | None = None,
         deadline: float = DEADLINE,
+        trace: bool | int = False,
     ) -> None:
         from hpccfpga import __version__
 
@@ -90,6 +96,7 @@ class Session:
                 self._mpi,
                 number("deadline", deadline),
                 __version__,
+                trace=timeline.spans(trace),
                 **emulation.vendors(),
             )
         except _core.Error as error:
@@ -244,6 +251,7 @@ class Session:
                 "kernel": program and _described(program, kernel),
                 "notes": [*found["notes"], *filter(None, [program and program.note])],
             },
+            trace=_trace(found["trace"]),
         )
         if self.rank == 0:
             warn(result)
@@ -311,6 +319,7 @@ def open(
     exchange: str = "pcie",
     comm: Comm | None = None,
     deadline: float = DEADLINE,
+    trace: bool | int = False,
 ) -> Session:
     """Open a device and an exchange scheme; see `Session`.
 
@@ -320,7 +329,7 @@ def open(
     ...     short = session.run("b_eff", sizes=[1, 64])
     ...     long = session.run("b_eff", sizes=[1 << 20], reps=0)
     """
-    return Session(device, exchange, comm, deadline)
+    return Session(device, exchange, comm, deadline, trace)
 
 
 def run(
@@ -330,6 +339,7 @@ def run(
     device: str | int | None = None,
     comm: Comm | None = None,
     kernel: str | os.PathLike[str] | None = None,
+    trace: bool | int = False,
     progress: bool | Callback | None = None,
     **params: Any,
 ) -> Result:
@@ -341,7 +351,7 @@ def run(
         Of kind "measured".
     """
     deadline = params.get("deadline", DEADLINE)
-    with Session(device, exchange, comm, deadline) as session:
+    with Session(device, exchange, comm, deadline, trace) as session:
         return session.run(benchmark, kernel=kernel, progress=progress, **params)
 
 
@@ -483,6 +493,12 @@ def _handle(comm: Comm | None) -> tuple[int | None, str]:
     if comm.Is_inter():
         raise ValueError("comm: an intercommunicator has no common ranks")
     return comm.py2f(), mpi.Get_library_version()
+
+
+def _trace(columns: dict[str, Any]) -> timeline.Trace | None:
+    """Trace as the core gives it; without columns where there is none."""
+    found = {name: Column(*pair) for name, pair in columns.items()}
+    return timeline.Trace(found) if found else None
 
 
 def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:

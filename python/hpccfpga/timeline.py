@@ -52,6 +52,7 @@ _COLOURS = {
 }
 _OTHER = "#555555"
 _STEPS = 4
+_FEW = 60
 _MOST_LABELS = 400
 
 
@@ -288,8 +289,8 @@ def plot_timeline(
     point : int
         Number of the point; -1 is the last one.
     steps : int, optional
-        Draw the time of so many steps of the sample, from its begin on; default: 4, or
-        all if there are fewer.
+        Draw the time of so many steps of the sample, from its begin on; default: all,
+        or 4 where a lane has many spans.
     path : path, optional
         Also write the figure there, whole or not at all; the ending names the format.
         No display is needed.
@@ -316,7 +317,9 @@ def plot_timeline(
         there = map(str, np.unique(trace["point"]).tolist())
         raise ValueError(f"point {number} has no spans; {known(number, there)}")
     inner = int(result["inner"][number]) if "inner" in result.columns else 1
-    steps = min(_STEPS if steps is None else count("steps", steps), inner)
+    if steps is None:
+        steps = _STEPS if np.max(_lane_lengths(shown)) > _FEW else inner
+    steps = min(count("steps", steps), inner)
     whole = shown.where(shown["queue"] == SAMPLE)
     begin = float(np.min(shown["start"]))
     length = float(np.max(shown["end"])) - begin
@@ -346,6 +349,12 @@ def plot_timeline(
 
 
 _SCALES = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
+
+
+def _lane_lengths(trace: Trace) -> np.ndarray:
+    """Return how many spans each lane has."""
+    pairs = np.stack([trace["rank"], trace["queue"]], axis=1)
+    return np.unique(pairs, axis=0, return_counts=True)[1]
 
 
 def _lanes(trace: Trace) -> list[tuple[int, int]]:
@@ -384,6 +393,15 @@ def _draw(
                 edgecolors="white",
                 linewidth=0.3,
                 zorder=2,
+            )
+            thin = there & (trace["kind"] == kind) & (width < 3e-3 * scale * length)
+            axis.vlines(
+                start[thin],
+                row - height / 2,
+                row + height / 2,
+                colors=_COLOURS.get(kind, _OTHER),
+                linewidth=1,
+                zorder=3,
             )
     _write(axis, trace, lanes, start, width, scale * length)
     _name_lanes(axis, lanes)

@@ -166,7 +166,7 @@ static void result_test(void) {
         {.name = "c", .unit = "B", .shape = {2, 3, 4}, .n_dims = 3, .dtype = HF_I64},
     };
     hf_result *result;
-    CHECK(hf_result_new(&result, 3, columns, 1) == HF_OK);
+    CHECK(hf_result_new(&result, 3, 0, columns, 1) == HF_OK);
     memset(hf_result_flags(result, "b"), 1, 5);
     for (int i = 0; i < 24; i++)
         hf_result_integers(result, "c")[i] = i;

@@ -26,6 +26,8 @@ BINDERS = {
     "core/session.c",
     "core/run.h",
     "core/run.c",
+    "core/trace.h",
+    "core/trace_state.h",
     "core/registry.h",
 }
 CORE = {f"core/{p.name}" for p in (CSRC / "core").glob("*.h")} - BINDERS

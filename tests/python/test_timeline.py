@@ -94,6 +94,17 @@ def test_names_of_lanes_do_not_overlap(tmp_path):
             assert above.y0 >= below.y1 - 1
 
 
+def test_short_spans_are_seen(tmp_path):
+    result = traced(1)
+    result.trace["end"][result.trace["kind"] == "read"] -= 8.9e-6
+    axis, *_ = result.plot_timeline(tmp_path / "t.png").axes
+    lines = [bars for bars in axis.collections if hasattr(bars, "set_segments")]
+    seen = np.concatenate(
+        [line.get_segments() for line in lines if line.get_segments()]
+    )
+    assert set(np.round(seen[:, 0, 0], 6)) == {30.0 * step for step in range(8)}
+
+
 def test_bars_stand_where_the_spans_are(tmp_path):
     axis, *_ = traced().plot_timeline(tmp_path / "t.png", steps=8).axes
     assert axis.get_xlabel().endswith("[µs]")
@@ -105,13 +116,15 @@ def test_bars_stand_where_the_spans_are(tmp_path):
     assert {(0.0, 9.0), (10.0, 19.0), (15.0, 24.0), (231.0, 240.0)} <= drawn
 
 
-def test_the_first_steps_are_drawn_unless_told(tmp_path):
+def test_the_first_steps_are_drawn_where_there_are_many(tmp_path):
     path = tmp_path / "t.svg"
     axis, *_ = traced().plot_timeline(path).axes
-    assert axis.get_xlim() == pytest.approx((0, 4 / 8 * 241))
-    assert "first 4 of 8 steps" in axis.get_title(loc="left")
-    axis, *_ = traced().plot_timeline(path, steps=99).axes
     assert axis.get_xlim() == pytest.approx((0, 241))
+    axis, *_ = traced(steps=40).plot_timeline(path).axes
+    assert axis.get_xlim() == pytest.approx((0, 4 / 40 * 1201))
+    assert "first 4 of 40 steps" in axis.get_title(loc="left")
+    axis, *_ = traced(steps=40).plot_timeline(path, steps=99).axes
+    assert axis.get_xlim() == pytest.approx((0, 1201))
 
 
 def test_a_point_without_spans_is_an_error(tmp_path):
