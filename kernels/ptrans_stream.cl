@@ -17,9 +17,9 @@ typedef union ptrans_packet {
 /** The kernels of a pair with the ports `out` and `in`, and the channel `held` between
  *  them for the first `own` of their `blocks` blocks, whose mirrors are here.
  *
- *  Send: blocks sources[k] of A, past the first `own` counted from there, all of them
- *  `rounds` times. A block ends with a flush: the other kernel may want its last packet
- *  while this one waits for room in the other channel.
+ *  Send: blocks sources[k] of A, past the first `own` counted from there. A block ends with
+ *  a flush: the other kernel may want its last packet while this one waits for room in the
+ *  other channel.
  *
  *  Receive: C = B + what comes, in as many blocks. */
 #define PTRANS_PAIR(pair, out, in, held)                                              \
@@ -28,25 +28,22 @@ typedef union ptrans_packet {
     HF_PORT_IN(in, pair)                                                              \
     HF_STREAM(ptrans_send_##pair)                                                     \
     (HF_GLOBAL const HF_REAL *HF_RESTRICT a,                                          \
-     HF_GLOBAL const uint *HF_RESTRICT sources, uint blocks, uint own,                \
-     ulong rounds HF_OUT(out) HF_OUT(held)) {                                         \
+     HF_GLOBAL const uint *HF_RESTRICT sources, uint blocks,                          \
+     uint own HF_OUT(out) HF_OUT(held)) {                                             \
         HF_OPEN(out)                                                                  \
         HF_OPEN(held)                                                                 \
         HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                                \
-        const ulong total = blocks * rounds;                                          \
-        uint block = 0;                                                               \
         uint stays = 0; /* what is sent now */                                        \
-        for (ulong n = 0; n <= total; n++) {                                          \
-            const ulong first = block < own ? 0 : own;                                \
-            const ulong source =                                                      \
-                n < total ? (first + sources[block]) * PTRANS_SIZE : 0;               \
+        for (uint n = 0; n <= blocks; n++) {                                          \
+            const ulong first = n < own ? 0 : own;                                    \
+            const ulong source = n < blocks ? (first + sources[n]) * PTRANS_SIZE : 0; \
             for (uint chunk = 0; chunk < PTRANS_CHUNKS; chunk++) {                    \
                 HF_PIPELINE                                                           \
                 ptrans_packet sent;                                                   \
                 HF_UNROLL(PTRANS_LANES)                                               \
                 for (uint l = 0; l < PTRANS_LANES; l++) {                             \
                     sent.lanes[l] = PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l);  \
-                    if (n < total)                                                    \
+                    if (n < blocks)                                                   \
                         PTRANS_STORED(tiles[n % 2], chunk, l) =                       \
                             a[source + chunk * PTRANS_LANES + l];                     \
                 }                                                                     \
@@ -57,34 +54,32 @@ typedef union ptrans_packet {
             }                                                                         \
             HF_FLUSH(held);                                                           \
             HF_FLUSH(out);                                                            \
-            stays = block < own;                                                      \
-            block = block + 1 < blocks ? block + 1 : 0;                               \
+            stays = n < own;                                                          \
         }                                                                             \
     }                                                                                 \
     HF_STREAM_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint), \
-                   HF_VALUE(3, uint), HF_VALUE(4, ulong), HF_BUFFER(5), HF_BUFFER(6)) \
+                   HF_VALUE(3, uint), HF_BUFFER(4), HF_BUFFER(5))                     \
                                                                                       \
     HF_STREAM(ptrans_recv_##pair)                                                     \
     (HF_GLOBAL const HF_REAL *HF_RESTRICT b, HF_GLOBAL HF_REAL *HF_RESTRICT c,        \
-     uint blocks, uint own, ulong rounds HF_IN(in) HF_IN(held)) {                     \
+     uint blocks, uint own HF_IN(in) HF_IN(held)) {                                   \
         HF_OPEN(in)                                                                   \
         HF_OPEN(held)                                                                 \
-        for (ulong round = 0; round < rounds; round++)                                \
-            for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {   \
-                HF_PIPELINE                                                           \
-                ptrans_packet got;                                                    \
-                if (chunk < (ulong)own * PTRANS_CHUNKS)                               \
-                    HF_RECV(held, got.packet);                                        \
-                else                                                                  \
-                    HF_RECV(in, got.packet);                                          \
-                HF_UNROLL(PTRANS_LANES)                                               \
-                for (uint l = 0; l < PTRANS_LANES; l++)                               \
-                    c[chunk * PTRANS_LANES + l] =                                     \
-                        b[chunk * PTRANS_LANES + l] + got.lanes[l];                   \
-            }                                                                         \
+        for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {       \
+            HF_PIPELINE                                                               \
+            ptrans_packet got;                                                        \
+            if (chunk < (ulong)own * PTRANS_CHUNKS)                                   \
+                HF_RECV(held, got.packet);                                            \
+            else                                                                      \
+                HF_RECV(in, got.packet);                                              \
+            HF_UNROLL(PTRANS_LANES)                                                   \
+            for (uint l = 0; l < PTRANS_LANES; l++)                                   \
+                c[chunk * PTRANS_LANES + l] =                                         \
+                    b[chunk * PTRANS_LANES + l] + got.lanes[l];                       \
+        }                                                                             \
     }                                                                                 \
     HF_STREAM_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint), \
-                   HF_VALUE(3, uint), HF_VALUE(4, ulong), HF_BUFFER(5), HF_BUFFER(6))
+                   HF_VALUE(3, uint), HF_BUFFER(4), HF_BUFFER(5))
 
 PTRANS_PAIR(0, out_0, in_0, held_0)
 #if HF_REPLICATIONS > 1

@@ -340,17 +340,15 @@ static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
 static hf_status ptrans_step(void *state, size_t point, size_t inner) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
-    s->rounds = inner;
+    (void)inner; /* one */
     if (ptrans_kernel_routed(s)) {
         HF_TRY(exchange->ops->stream(exchange));
         hf_lap(s->env.laps, LAP_KERNEL);
         return HF_OK;
     }
-    for (size_t i = 0; i < inner; i++) {
-        HF_TRY(blocks_move(s, &s->layouts[point]));
-        HF_TRY(layout_add(s, &s->layouts[point]));
-        hf_lap(s->env.laps, LAP_KERNEL);
-    }
+    HF_TRY(blocks_move(s, &s->layouts[point]));
+    HF_TRY(layout_add(s, &s->layouts[point]));
+    hf_lap(s->env.laps, LAP_KERNEL);
     return HF_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "ptrans_grid.h"
 #include "verdict.h"
 
-enum { N_STREAM_ARGS = 5 };
+enum { N_STREAM_ARGS = 4 };
 
 /* One of the device's kernels, or pairs of kernels, with its share of the blocks. */
 typedef struct replica {
@@ -38,7 +38,6 @@ typedef struct ptrans {
     hf_stream streams[2 * PTRANS_MOST];
     hf_link *links;
     size_t width, depth;
-    uint64_t rounds;
 } ptrans;
 
 bool ptrans_kernel_routed(const ptrans *s);

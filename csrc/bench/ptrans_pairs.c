@@ -43,8 +43,6 @@ hf_status ptrans_pair_take(ptrans *s, size_t r) {
         (hf_arg){.value = &p->blocks, .bytes = sizeof p->blocks};
     p->send_args[3] = p->recv_args[3] =
         (hf_arg){.value = &p->own, .bytes = sizeof p->own};
-    p->send_args[4] = p->recv_args[4] =
-        (hf_arg){.value = &s->rounds, .bytes = sizeof s->rounds};
     for (int sends = 0; sends < 2; sends++)
         for (int inner = 0; inner < 2; inner++)
             p->ends[sends][inner] = (hf_end){(int)r, inner, sends};
