@@ -1,9 +1,10 @@
 /* host_ring.c - the least a ring of MPI_Sendrecv costs: the yardstick of `host`.
  *
- * mpirun -n RANKS host_ring SLIDE SAMPLES SIZE:STEPS...
+ * mpirun -n RANKS host_ring SAMPLES SIZE:STEPS:SLIDE...
  * In odd steps every rank sends SIZE bytes to its right, in even steps to its left
- * neighbour; what came is sent next, SLIDE bytes further on. One JSON line per size; samples in
- * seconds per step, each the maximum over the ranks.
+ * neighbour; what came is sent next, SLIDE bytes further on: `samples`. In turn with them others
+ * are taken in place: `in_place`. One JSON line per size; samples in seconds per step, each the
+ * maximum over the ranks.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -35,6 +36,13 @@ static void ring(unsigned char *const chain[2], int bytes, size_t slide, long st
     }
 }
 
+static void print(const char *name, long n, const double *samples) {
+    printf(", \"%s\": [", name);
+    for (long i = 0; i < n; i++)
+        printf("%s%.9e", i ? ", " : "", samples[i]);
+    printf("]");
+}
+
 int main(int argc, char **argv) {
     int rank, size;
     MPI_Init(&argc, &argv);
@@ -42,35 +50,45 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
 
-    size_t slide = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-    long samples = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
-    for (int arg = 3; arg < argc; arg++) {
-        char *colon;
-        size_t bytes = strtoul(argv[arg], &colon, 10);
-        long steps = *colon == ':' ? strtol(colon + 1, NULL, 10) : 1;
-        size_t room = (bytes + slide * (size_t)steps + 4095) / 4096 * 4096;
-        unsigned char *chain[2];
-        for (int i = 0; i < 2; i++) {
-            chain[i] = must(aligned_alloc(4096, room));
-            memset(chain[i], rank, room);
+    long samples = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+    double *seconds[2];
+    for (int slides = 0; slides < 2; slides++)
+        seconds[slides] = must(calloc((size_t)samples + 1, sizeof **seconds));
+    for (int arg = 2; arg < argc; arg++) {
+        unsigned long bytes, slide;
+        long steps;
+        if (sscanf(argv[arg], "%lu:%ld:%lu", &bytes, &steps, &slide) != 3)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        unsigned char *chains[2][2];
+        for (int slides = 0; slides < 2; slides++) {
+            size_t room =
+                (bytes + slide * (size_t)steps * (size_t)slides + 4095) / 4096;
+            for (int i = 0; i < 2; i++) {
+                chains[slides][i] = must(aligned_alloc(4096, room * 4096));
+                memset(chains[slides][i], rank, room * 4096);
+            }
         }
-        ring(chain, (int)bytes, slide, steps, left, right); /* warm-up */
-        if (rank == 0)
-            printf("{\"size\": %zu, \"loop\": %ld, \"samples\": [", bytes, steps);
-        for (long sample = 0; sample < samples; sample++) {
+        for (long sample = -2; sample < 2 * samples; sample++) { /* two to warm up */
+            int slides = sample & 1;
             MPI_Barrier(MPI_COMM_WORLD);
             double start = now();
-            ring(chain, (int)bytes, slide, steps, left, right);
+            ring(chains[slides], (int)bytes, slides ? slide : 0, steps, left, right);
             double mine = (now() - start) / (double)steps, slowest;
             MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-            if (rank == 0)
-                printf("%s%.9e", sample ? ", " : "", slowest);
+            if (sample >= 0)
+                seconds[slides][sample / 2] = slowest;
         }
-        if (rank == 0)
-            printf("]}\n");
-        for (int i = 0; i < 2; i++)
-            free(chain[i]);
+        if (rank == 0) {
+            printf("{\"size\": %lu, \"loop\": %ld", bytes, steps);
+            print("in_place", samples, seconds[0]);
+            print("samples", samples, seconds[1]);
+            printf("}\n");
+        }
+        for (int i = 0; i < 4; i++)
+            free(chains[i / 2][i % 2]);
     }
+    for (int slides = 0; slides < 2; slides++)
+        free(seconds[slides]);
     MPI_Finalize();
     return 0;
 }

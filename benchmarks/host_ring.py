@@ -1,6 +1,7 @@
 """The loop of host_ring.c in pure mpi4py: the other yardstick of `host`.
 
-``mpirun -n RANKS python host_ring.py SLIDE SAMPLES SIZE:STEPS...``, same lines.
+``mpirun -n RANKS python host_ring.py SAMPLES SIZE:STEPS:SLIDE...``, the same lines
+without ``in_place``.
 """
 
 import json
@@ -33,8 +34,8 @@ def main() -> None:
     """Measure every size named on the command line."""
     comm = MPI.COMM_WORLD
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
-    slide, samples = map(int, sys.argv[1:3])
-    for size, steps in (map(int, arg.split(":")) for arg in sys.argv[3:]):
+    samples = int(sys.argv[1])
+    for size, steps, slide in (map(int, arg.split(":")) for arg in sys.argv[2:]):
         room = size + slide * steps
         chains = [np.full(room, comm.rank, np.uint8) for _ in range(2)]
         ring(comm, chains, size, slide, steps, left, right)  # warm-up

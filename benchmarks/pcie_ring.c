@@ -1,11 +1,12 @@
 /* pcie_ring.c - the least a ring between OpenCL devices costs: the yardstick of `pcie`.
  *
- * mpirun -n RANKS pcie_ring DEVICE SLIDE SAMPLES SIZE:STEPS...
+ * mpirun -n RANKS pcie_ring DEVICE SAMPLES SIZE:STEPS:SLIDE...
  * DEVICE is part of a platform's or a device's name, "" for any; the ranks of a node
  * take turns. In odd steps every rank sends SIZE bytes of device memory to its right,
  * in even steps to its left neighbour: read, exchange, write, one after the other. What
- * came is sent next, SLIDE bytes further on. One JSON line per size; samples in seconds per
- * step, each the maximum over the ranks.
+ * came is sent next, SLIDE bytes further on: `samples`. In turn with them others are taken in
+ * place: `in_place`. One JSON line per size; samples in seconds per step, each the maximum over
+ * the ranks.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -72,6 +73,27 @@ static void ring(cl_command_queue queue, cl_mem const chain[2],
     }
 }
 
+static cl_mem chain_new(cl_context context, cl_command_queue queue, size_t bytes,
+                        int value) {
+    cl_int good;
+    cl_mem chain = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &good);
+    check(good == CL_SUCCESS, "device memory");
+    void *fill = malloc(bytes);
+    check(fill != NULL, "host memory");
+    memset(fill, value, bytes);
+    good = clEnqueueWriteBuffer(queue, chain, CL_TRUE, 0, bytes, fill, 0, NULL, NULL);
+    check(good == CL_SUCCESS, "write");
+    free(fill);
+    return chain;
+}
+
+static void print(const char *name, long n, const double *samples) {
+    printf(", \"%s\": [", name);
+    for (long i = 0; i < n; i++)
+        printf("%s%.9e", i ? ", " : "", samples[i]);
+    printf("]");
+}
+
 int main(int argc, char **argv) {
     int rank, size;
     MPI_Init(&argc, &argv);
@@ -86,44 +108,50 @@ int main(int argc, char **argv) {
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &good);
     check(good == CL_SUCCESS, "queue");
 
-    size_t slide = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-    long samples = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
-    for (int arg = 4; arg < argc; arg++) {
-        char *colon;
-        size_t bytes = strtoul(argv[arg], &colon, 10);
-        long steps = *colon == ':' ? strtol(colon + 1, NULL, 10) : 1;
-        size_t room = bytes + slide * (size_t)steps;
-        cl_mem chain[2];
+    long samples = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    double *seconds[2];
+    for (int slides = 0; slides < 2; slides++) {
+        seconds[slides] = calloc((size_t)samples + 1, sizeof **seconds);
+        check(seconds[slides] != NULL, "memory");
+    }
+    for (int arg = 3; arg < argc; arg++) {
+        unsigned long bytes, slide;
+        long steps;
+        check(sscanf(argv[arg], "%lu:%ld:%lu", &bytes, &steps, &slide) == 3, argv[arg]);
+        cl_mem chains[2][2];
         unsigned char *host[2];
         for (int i = 0; i < 2; i++) {
-            host[i] = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
+            host[i] = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
             check(host[i] != NULL, "host memory");
-            memset(host[i], rank, room);
-            chain[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, room, NULL, &good);
-            check(good == CL_SUCCESS, "device memory");
-            good = clEnqueueWriteBuffer(queue, chain[i], CL_TRUE, 0, room, host[i], 0,
-                                        NULL, NULL);
-            check(good == CL_SUCCESS, "write");
+            memset(host[i], rank, bytes);
+            chains[0][i] = chain_new(context, queue, bytes, rank);
+            chains[1][i] =
+                chain_new(context, queue, bytes + slide * (size_t)steps, rank);
         }
-        ring(queue, chain, host, bytes, slide, steps, left, right); /* warm-up */
-        if (rank == 0)
-            printf("{\"size\": %zu, \"loop\": %ld, \"samples\": [", bytes, steps);
-        for (long sample = 0; sample < samples; sample++) {
+        for (long sample = -2; sample < 2 * samples; sample++) { /* two to warm up */
+            int slides = sample & 1;
             MPI_Barrier(MPI_COMM_WORLD);
             double start = now();
-            ring(queue, chain, host, bytes, slide, steps, left, right);
+            ring(queue, chains[slides], host, bytes, slides ? slide : 0, steps, left,
+                 right);
             double mine = (now() - start) / (double)steps, slowest;
             MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-            if (rank == 0)
-                printf("%s%.9e", sample ? ", " : "", slowest);
+            if (sample >= 0)
+                seconds[slides][sample / 2] = slowest;
         }
-        if (rank == 0)
-            printf("]}\n");
-        for (int i = 0; i < 2; i++) {
-            clReleaseMemObject(chain[i]);
+        if (rank == 0) {
+            printf("{\"size\": %lu, \"loop\": %ld", bytes, steps);
+            print("in_place", samples, seconds[0]);
+            print("samples", samples, seconds[1]);
+            printf("}\n");
+        }
+        for (int i = 0; i < 4; i++)
+            clReleaseMemObject(chains[i / 2][i % 2]);
+        for (int i = 0; i < 2; i++)
             free(host[i]);
-        }
     }
+    for (int slides = 0; slides < 2; slides++)
+        free(seconds[slides]);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     MPI_Finalize();

@@ -1,21 +1,19 @@
 /* b_eff_payload.h - the bytes that travel, for kernels and for whoever checks them.
  *
  * A byte depends on its position, on `key` (size, seed and sample) and on `stamp` (its origin).
- * At one place in the window, up to 256 windows apart, no two positions have the same byte: so
- * a late message of a single byte differs, too.
+ * Windows begin 1 << slide bytes apart. At one place in the window, up to 256 windows apart, no
+ * two positions have the same byte: so a late message of a single byte differs, too.
  */
 #ifndef B_EFF_PAYLOAD_H
 #define B_EFF_PAYLOAD_H
 
-#include "hf_slide.h"
-
 /** Over channels: number of chunk 0 on the wire, and the distance between two. */
 #define B_EFF_MARK 0x9E3779B97F4A7C15ul
 
-static inline unsigned char b_eff_payload(unsigned at, unsigned key,
+static inline unsigned char b_eff_payload(unsigned at, unsigned slide, unsigned key,
                                           unsigned long stamp) {
-    unsigned window = at / HF_SLIDE;
-    unsigned h = (at % HF_SLIDE + window / 256 * HF_SLIDE) * 0x9E3779B1u + key;
+    unsigned window = at >> slide, inside = at - (window << slide);
+    unsigned h = (inside + (window / 256 << slide)) * 0x9E3779B1u + key;
     h ^= h >> 15;
     h *= 0x85EBCA77u;
     h ^= h >> 13;

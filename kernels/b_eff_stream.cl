@@ -13,6 +13,7 @@
 #include "b_eff_payload.h"
 #include "hf_channel.h"
 #include "hf_pairs.h"
+#include "hf_slide.h"
 
 static inline hf_packet packet_make(uint key, ulong stamp) {
     hf_packet packet;
@@ -20,7 +21,8 @@ static inline hf_packet packet_make(uint key, ulong stamp) {
     for (uint l = 0; l < HF_LANES; l++) {
         packet.lane[l] = 0;
         for (uint i = 0; i < 8; i++)
-            packet.lane[l] |= (ulong)b_eff_payload(8 * l + i, key, stamp) << (8 * i);
+            packet.lane[l] |= (ulong)b_eff_payload(8 * l + i, HF_SLIDE_LOG, key, stamp)
+                              << (8 * i);
     }
     return packet;
 }

@@ -2,7 +2,7 @@
  *
  * Every rank has two chains of bytes. One step: it sends a window of one chain to its right
  * neighbour in odd steps, to its left in even steps, and receives the same window of the
- * neighbour's into its other chain; the next step takes the other chain, and a window HF_SLIDE
+ * neighbour's into its other chain; the next step takes the other chain, and a window some
  * bytes further. So a message is what came in the step before, but for its last bytes, which
  * no other message has; and bytes that slide out of the window stay in the chains. At the end
  * of a sample the chains hold every byte of every message: see docs/adr/0005.
@@ -15,9 +15,10 @@
 
 #include "b_eff.h"
 #include "core/error.h"
+#include "core/pages.h"
 #include "core/random.h"
 
-enum { N_FILL_ARGS = 4, N_CHECK_ARGS = 10 };
+enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 9, SLIDE_LOG_SHORT = 3, MOST_PAGES = 1024 };
 
 static const hf_param params[] = {
     HF_SWEEP_PARAMS,
@@ -77,17 +78,31 @@ uint32_t b_eff_key(const b_eff *s, size_t point) {
 
 /* ---- set-up ---- */
 
-/* Room for the windows of a sample. */
-static size_t chain_bytes(const b_eff *s, size_t message) {
-    return message + HF_SLIDE * hf_sweep_steps(&s->sweep, message);
+/* Logarithm of the distance of two windows [B]. Messages in the host's memory are copied from
+ * process to process: the longer ones by pages, where a window that does not begin with a page
+ * costs one more, unless steps are so many that pages would take most of the time of a run, to
+ * fill and to check; the others through the caches, where few bytes stay in few lines. */
+static uint32_t slide_of(const b_eff *s, size_t message) {
+    if (!s->env.exchange->ops->host_memory)
+        return HF_SLIDE_LOG;
+    bool pages = message >= HF_PAGE && hf_sweep_steps(&s->sweep, message) <= MOST_PAGES;
+    return pages ? HF_PAGE_LOG : SLIDE_LOG_SHORT;
 }
 
-/* The longest message whose chain has at most `room` bytes; shorter ones take more steps. */
+/* For the windows of a sample, beside the first. */
+static size_t slide_bytes(const b_eff *s, size_t message) {
+    return hf_sweep_steps(&s->sweep, message) << slide_of(s, message);
+}
+
+static size_t chain_bytes(const b_eff *s, size_t message) {
+    return message + slide_bytes(s, message);
+}
+
+/* A long message whose chain has at most `room` bytes; shorter ones take more steps. */
 static size_t longest(const b_eff *s, size_t room) {
-    size_t message = room, before = 0;
-    while (message != before && message > 0) {
-        size_t windows = HF_SLIDE * hf_sweep_steps(&s->sweep, message);
-        before = message;
+    size_t message = room;
+    while (message > 0 && chain_bytes(s, message) > room) {
+        size_t windows = slide_bytes(s, message);
         message = room > windows ? room - windows : 0;
     }
     return message;
@@ -104,16 +119,20 @@ hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t mo
         n, largest, info->name, most);
 }
 
-static hf_status memory_check(const b_eff *s, size_t largest) {
-    size_t room = hf_device_room(&s->env.device->info, N_CHAINS),
-           most = longest(s, room);
-    if (most == 0 && largest < room)
-        return hf_fail(HF_ENOMEM,
-                       "loop_upper: %zu steps of %d B each do not fit \"%s\"; the most "
-                       "for messages of %zu B is %zu",
-                       s->sweep.loop_upper, HF_SLIDE, s->env.device->info.name, largest,
-                       (room - largest) / HF_SLIDE);
-    return b_eff_memory_check(s, N_CHAINS, largest, most);
+static hf_status memory_check(const b_eff *s, size_t message) {
+    const hf_device_info *info = &s->env.device->info;
+    size_t room = hf_device_room(info, N_CHAINS), most = longest(s, room);
+    uint32_t slide = slide_of(s, message);
+    if (chain_bytes(s, message) <= room)
+        return HF_OK;
+    if (message >= room || (most > 0 && most < message))
+        return b_eff_memory_check(s, N_CHAINS, message, most);
+    return hf_fail(
+        HF_ENOMEM,
+        "loop_upper: %zu steps of %zu B each do not fit \"%s\"; the most for "
+        "messages of %zu B is %zu",
+        s->sweep.loop_upper, (size_t)1 << slide, info->name, message,
+        (room - message) >> slide);
 }
 
 static hf_status memory_take(b_eff *s) {
@@ -176,10 +195,12 @@ static size_t b_eff_inner(const void *state, size_t point, size_t fewest) {
 static hf_status chain_fill(b_eff *s, size_t point, int chain) {
     uint64_t bytes = chain_bytes(s, (size_t)s->sweep.sizes[point]),
              stamp = chain_stamp(s, s->env.rank, chain);
-    uint32_t key = b_eff_key(s, point);
+    uint32_t slide = slide_of(s, (size_t)s->sweep.sizes[point]),
+             key = b_eff_key(s, point);
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = s->chains[chain]},
         {.value = &bytes, .bytes = sizeof bytes},
+        {.value = &slide, .bytes = sizeof slide},
         {.value = &key, .bytes = sizeof key},
         {.value = &stamp, .bytes = sizeof stamp},
     };
@@ -206,14 +227,14 @@ static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
 static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     b_eff *s = state;
     hf_exchange *exchange = s->env.exchange;
-    (void)point;
+    uint32_t slide = slide_of(s, (size_t)s->sweep.sizes[point]);
     s->steps = inner;
     if (s->n_pairs > 0)
         return exchange->ops->stream(exchange);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t from = s->taken % 2;
         hf_message message = s->messages[step_goes_right(s, s->taken)];
-        message.send_at = message.recv_at = HF_SLIDE * (s->taken + 1);
+        message.send_at = message.recv_at = (s->taken + 1) << slide;
         HF_TRY(exchange->ops->move(exchange, s->chains[1 - from], s->chains[from], 1,
                                    &message));
     }
@@ -224,25 +245,24 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
 static hf_status chain_check(b_eff *s, size_t point, int chain, double *error) {
     uint64_t message = (uint64_t)s->sweep.sizes[point],
              bytes = chain_bytes(s, (size_t)message), steps = s->taken;
-    uint64_t own[N_CHAINS], from[N_CHAINS];
-    uint32_t key = b_eff_key(s, point), which = (uint32_t)chain;
+    uint32_t slide = slide_of(s, (size_t)message), key = b_eff_key(s, point),
+             which = (uint32_t)chain;
+    int other =
+            1 - chain, /* where a step begins that ends here: an even one in chain 0 */
+        side = step_goes_right(s, (size_t)other) ? -1 : 1;
+    uint64_t own = chain_stamp(s, s->env.rank, chain),
+             from = chain_stamp(s, neighbour(s, s->env.rank, side), other);
     double wrong;
-    for (int i = 0; i < N_CHAINS; i++) { /* even steps send from chain 0 */
-        int side = step_goes_right(s, (size_t)i) ? -1 : 1;
-        own[i] = chain_stamp(s, s->env.rank, i);
-        from[i] = chain_stamp(s, neighbour(s, s->env.rank, side), i);
-    }
     hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
         {.buffer = s->chains[chain]},
         {.value = &bytes, .bytes = sizeof bytes},
         {.value = &message, .bytes = sizeof message},
         {.value = &steps, .bytes = sizeof steps},
+        {.value = &slide, .bytes = sizeof slide},
         {.value = &which, .bytes = sizeof which},
         {.value = &key, .bytes = sizeof key},
-        {.value = &own[0], .bytes = sizeof own[0]},
-        {.value = &own[1], .bytes = sizeof own[1]},
-        {.value = &from[0], .bytes = sizeof from[0]},
-        {.value = &from[1], .bytes = sizeof from[1]},
+        {.value = &own, .bytes = sizeof own},
+        {.value = &from, .bytes = sizeof from},
     };
     HF_TRY(hf_verdict_take(&s->verdict, HF_VERDICT_COUNT, s->check, args, N_CHECK_ARGS,
                            0, bytes, &wrong));

@@ -113,7 +113,7 @@ static size_t port_wrong(const b_eff *s, int port, const unsigned char *packets)
                                        : port_stamp(s, link->from, link->out);
     uint64_t mark = s->key + s->steps * s->chunks * B_EFF_MARK;
     for (size_t i = 0; i < width; i++) {
-        unsigned char right = b_eff_payload((unsigned)i, s->key, stamp);
+        unsigned char right = b_eff_payload((unsigned)i, HF_SLIDE_LOG, s->key, stamp);
         for (size_t chunk = 0; chunk < s->chunks; chunk++)
             wrong += packets[2 * chunk * width + i] != right;
         wrong += packets[2 * s->chunks * width + i] != 0; /* bits that ever differed */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { HF_PAGE = 4096 }; /* [B] */
+enum { HF_PAGE_LOG = 12, HF_PAGE = 1 << HF_PAGE_LOG }; /* [B] */
 
 /** At least `bytes` bytes from a page's begin on, for `free`; NULL if there are none. */
 void *hf_pages_new(size_t bytes);

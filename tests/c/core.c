@@ -119,8 +119,8 @@ static void seed_test(void) {
         b_eff state = {.env.seed = run / 2, .sweep = {.sizes = sizes, .n = POINTS}};
         for (size_t point = 0; point < POINTS; point++)
             for (unsigned i = 0; i < BYTES; i++)
-                message[run][point][i] =
-                    b_eff_payload(i, b_eff_key(&state, point), b_eff_stamp(7, 0, 1));
+                message[run][point][i] = b_eff_payload(
+                    i, HF_SLIDE_LOG, b_eff_key(&state, point), b_eff_stamp(7, 0, 1));
     }
     CHECK(memcmp(message[0], message[1], sizeof message[0]) == 0);
     CHECK(memcmp(message[2], message[3], sizeof message[0]) == 0);

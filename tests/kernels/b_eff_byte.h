@@ -4,12 +4,14 @@
 
 #include <stdint.h>
 
-/** Byte `at` of the payload, in 64-bit arithmetic, one operation at a time. */
-static unsigned reference_byte(uint64_t at, uint64_t key, uint64_t stamp) {
+/** Byte `at` of the payload whose windows are `distance` bytes apart, in 64-bit arithmetic,
+ *  one operation at a time. */
+static unsigned reference_byte(uint64_t at, uint64_t distance, uint64_t key,
+                               uint64_t stamp) {
     const uint64_t two32 = 4294967296u;
     at = at % two32;
-    uint64_t window = at / 64, group = at / 16384, inside = at % 64;
-    uint64_t h = ((inside + 64 * group) * 2654435761u + key) % two32;
+    uint64_t window = at / distance, group = window / 256, inside = at % distance;
+    uint64_t h = ((inside + distance * group) * 2654435761u + key) % two32;
     h = h ^ h / 32768;
     h = h * 2246822519u % two32;
     h = h ^ h / 8192;

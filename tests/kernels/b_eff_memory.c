@@ -7,10 +7,11 @@
 
 #include "b_eff_memory.h"
 
-static void plain_fill(unsigned char *chain, size_t bytes, size_t items, uint32_t key,
+static void plain_fill(unsigned char *chain, size_t bytes, size_t items, uint32_t slide,
                        uint64_t stamp) {
     uint64_t n = bytes;
-    void *args[] = {&chain, &n, &key, &stamp};
+    uint32_t key = a_key;
+    void *args[] = {&chain, &n, &slide, &key, &stamp};
     hf_kernels_b_eff_memory[0].call(args, items);
 }
 
@@ -21,8 +22,8 @@ static uint64_t plain_count(const unsigned char *chain, const told *what,
     uint32_t seal = 0xCAFE;
     hf_finding *findings = malloc(items * sizeof *findings);
     CHECK(findings, "no memory");
-    void *args[] = {&chain,    &t.bytes,  &t.message, &t.steps,   &t.which,  &t.key,
-                    &t.own[0], &t.own[1], &t.from[0], &t.from[1], &findings, &seal};
+    void *args[] = {&chain, &t.bytes, &t.message, &t.steps,  &t.slide, &t.which,
+                    &t.key, &t.own,   &t.from,    &findings, &seal};
     hf_kernels_b_eff_memory[1].call(args, items);
     for (size_t i = 0; i < items; i++) {
         const hf_finding *f = &findings[i];
@@ -38,8 +39,8 @@ static uint64_t plain_count(const unsigned char *chain, const told *what,
 /** The payload beyond 2^31 B, without such a message. */
 static void far_bytes(void) {
     for (uint64_t i = (UINT64_C(1) << 31) - 70; i < UINT64_C(1) << 31; i++)
-        CHECK(b_eff_payload((uint32_t)i, 5, 0x8877665544332211) ==
-                  reference_byte(i, 5, 0x8877665544332211),
+        CHECK(b_eff_payload((uint32_t)i, 6, 5, 0x8877665544332211) ==
+                  reference_byte(i, 64, 5, 0x8877665544332211),
               "byte %" PRIu64 " differs", i);
 }
 

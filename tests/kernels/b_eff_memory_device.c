@@ -55,16 +55,18 @@ static void guard_check(const hf_buffer *buffer, size_t bytes) {
               bytes, i);
 }
 
-static void device_fill(unsigned char *chain, size_t bytes, size_t items, uint32_t key,
-                        uint64_t stamp) {
+static void device_fill(unsigned char *chain, size_t bytes, size_t items,
+                        uint32_t slide, uint64_t stamp) {
     hf_buffer *buffer = guarded(chain, bytes);
     uint64_t n = bytes;
+    uint32_t key = a_key;
     hf_arg args[] = {{.buffer = buffer},
                      {.value = &n, .bytes = sizeof n},
+                     {.value = &slide, .bytes = sizeof slide},
                      {.value = &key, .bytes = sizeof key},
                      {.value = &stamp, .bytes = sizeof stamp}};
     hf_event *done;
-    OK(ops->launch(device, &(hf_launch){fill, args, 4, items, 0}, NULL, &done));
+    OK(ops->launch(device, &(hf_launch){fill, args, 5, items, 0}, NULL, &done));
     OK(ops->wait(device, done));
     OK(ops->read(device, buffer, 0, chain, bytes, NULL, &done));
     OK(ops->wait(device, done));
@@ -80,18 +82,17 @@ static uint64_t device_count(const unsigned char *chain, const told *what,
     hf_verdict verdict = {0};
     double wrong;
     OK(hf_verdict_new(&verdict, &env, items, NULL));
-    hf_arg args[10 + HF_VERDICT_ARGS] = {
+    hf_arg args[9 + HF_VERDICT_ARGS] = {
         {.buffer = buffer},
         {.value = &what->bytes, .bytes = sizeof what->bytes},
         {.value = &what->message, .bytes = sizeof what->message},
         {.value = &what->steps, .bytes = sizeof what->steps},
+        {.value = &what->slide, .bytes = sizeof what->slide},
         {.value = &what->which, .bytes = sizeof what->which},
         {.value = &what->key, .bytes = sizeof what->key},
-        {.value = &what->own[0], .bytes = sizeof what->own[0]},
-        {.value = &what->own[1], .bytes = sizeof what->own[1]},
-        {.value = &what->from[0], .bytes = sizeof what->from[0]},
-        {.value = &what->from[1], .bytes = sizeof what->from[1]}};
-    OK(hf_verdict_take(&verdict, HF_VERDICT_COUNT, check, args, 10, 0, what->bytes,
+        {.value = &what->own, .bytes = sizeof what->own},
+        {.value = &what->from, .bytes = sizeof what->from}};
+    OK(hf_verdict_take(&verdict, HF_VERDICT_COUNT, check, args, 9, 0, what->bytes,
                        &wrong));
     CHECK(wrong >= 0, "no verdict");
     hf_verdict_free(&verdict);

@@ -59,7 +59,7 @@ static size_t port_wrong(const unsigned char *last, ulong chunks, ulong received
         for (size_t i = 0; i < WIDTH; i++) {
             ulong right = chunk == chunks ? 0 : number >> 8 * (i % 8) & 0xFF;
             if (chunk < chunks)
-                right = reference_byte(i, key, stamps[port]);
+                right = reference_byte(i, 64, key, stamps[port]);
             wrong += last[(2 * chunk + (ulong)half) * WIDTH + i] != right;
         }
     return wrong;
