@@ -1,12 +1,13 @@
 /* opencl_queue.c - commands of the runtime `opencl`: their queues, events and waits.
  *
- * OpenCL's own waits have no deadline. So a command is waited for by its state: a GPU's by
- * looking at it for a while, since short commands end sooner than a thread wakes up; then, and
- * a CPU's at once, by a callback at its end, which leaves the processor to the command.
+ * OpenCL's own waits have no deadline. So a command is waited for by its state. Where CPUs run
+ * it, a callback tells its end, which leaves the processor to the command. Elsewhere its state
+ * is looked at again and again: NVIDIA's callbacks come up to 20 ms late.
  */
 #include "opencl.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,8 +16,9 @@
 
 enum { CLOSE_SECONDS = 2 };
 
-static const double look_seconds =
-    2e-4; /* at a command's state, where no CPU runs it */
+/* Time without a nap between two looks [s]; then a nap takes this part of the time waited, so
+ * that a wait is at most so much too long. */
+static const double NO_NAP = 5e-3, NAP = 0.005;
 
 /* ---- events ---- */
 
@@ -91,17 +93,9 @@ static hf_status event_watch(hf_opencl_device *device, hf_opencl_event *event) {
     return hf_opencl_check(code, "clSetEventCallback");
 }
 
-/** Wait until the command has ended, at most `seconds`. */
-static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
-                             double seconds, bool *ended) {
-    struct timespec until = hf_clock_after(seconds);
-    double looked = device->base.info.type == HF_CPU ? 0 : hf_clock_now();
-    do
-        *ended = event_ended(event);
-    while (!*ended && seconds > 0 && looked > 0 &&
-           hf_clock_now() - looked < look_seconds);
-    if (*ended || seconds <= 0)
-        return HF_OK;
+/** Wait by callback until the command has ended or until `until`. */
+static hf_status event_hear(hf_opencl_device *device, hf_opencl_event *event,
+                            struct timespec until, bool *ended) {
     HF_TRY(event_watch(device, event));
     for (int late = 0;;) {
         pthread_mutex_lock(&device->lock);
@@ -116,6 +110,34 @@ static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
             late = pthread_cond_timedwait(&device->ended, &device->lock, &until);
         pthread_mutex_unlock(&device->lock);
     }
+}
+
+/** Look at the command until it has ended, at most `seconds`. */
+static bool event_look(const hf_opencl_event *event, double seconds) {
+    double start = hf_clock_now();
+    while (!event_ended(event)) {
+        double waited = hf_clock_now() - start;
+        if (waited >= seconds)
+            return false;
+        struct timespec until = hf_clock_after(NAP * waited);
+        if (waited < NO_NAP)
+            sched_yield();
+        else
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    }
+    return true;
+}
+
+/** Wait until the command has ended, at most `seconds`. */
+static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
+                             double seconds, bool *ended) {
+    *ended = event_ended(event);
+    if (*ended || seconds <= 0)
+        return HF_OK;
+    if (device->base.info.emulated)
+        return event_hear(device, event, hf_clock_after(seconds), ended);
+    *ended = event_look(event, seconds);
+    return HF_OK;
 }
 
 /** Break the device. What has not ended is the command that runs, else the oldest. */
