@@ -245,7 +245,15 @@ def _build(command):
 
 
 @pytest.fixture(scope="session")
-def faults(common, tmp_path_factory):
+def without_editable(tmp_path_factory):
+    """A folder for PYTHONPATH, behind which a package that was built is found first."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "sitecustomize.py").write_text(_WITHOUT_EDITABLE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def faults(common, without_editable):
     """Environment in which the package has the exchange scheme `fault`."""
     if "fault" in dict(_core.components("exchange")):
         return {}
@@ -253,6 +261,4 @@ def faults(common, tmp_path_factory):
         _build(["cmake", "--preset", "dev"])
         _build(["cmake", "--build", "--preset", "dev", "--target", "_core"])
     built = ROOT / "build" / "dev" / "python"
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "sitecustomize.py").write_text(_WITHOUT_EDITABLE)
-    return {"PYTHONPATH": f"{folder}:{built}"}
+    return {"PYTHONPATH": f"{without_editable}:{built}"}

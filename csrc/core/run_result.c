@@ -215,7 +215,7 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
 static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
     size_t n = hf_quantity_count(l->ops->figures);
     double values[HF_MOST_VALUES];
-    for (int median = 0; median < 2; median++) {
+    for (int median = 0; n > 0 && median < 2; median++) {
         for (size_t i = 0; i < l->n_points; i++) {
             const hf_point *p = &l->points[i];
             double time = median ? p->stats.median : p->stats.best;

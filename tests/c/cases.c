@@ -48,11 +48,13 @@ static void small_set(hf_args *args, const hf_param *param, const hf_problem *pr
         must(hf_args_set(args, param->name, 1, &value, NULL));
 }
 
-/* Sizes are bytes or words, rows of matrices that are shared, or of whole ones. */
+/* Sizes are bytes or words, rows of matrices that are shared, or of whole ones: enough of them
+ * for several ranks or replications. */
 static const char *sizes_for(const hf_problem *problem) {
+    bool several = size > 1 || strncmp(now.variant, "replications", 12) == 0;
     if (problem->power == 1)
         return problem->shared ? "256" : "1000,1000"; /* twice: nothing is left over */
-    return problem->power == 3 ? "48" : now.compiles ? "96" : size > 1 ? "1024" : "512";
+    return problem->power == 3 ? "48" : now.compiles ? "96" : several ? "1024" : "512";
 }
 
 static void arg_set(hf_args *args, const char *name, const char *value) {

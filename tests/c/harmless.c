@@ -3,7 +3,8 @@
  * Rules tell calls, kinds and phases, never benchmarks. What can be measured, is: device memory
  * is byte for byte that of a run without a fault after each sample's steps (RIGHT), after each
  * check (CHECKED), or both (SAME); nobody got other bytes (NOTHING); or, in a run with this fault
- * and another one, steps that got lost are seen, and so is one wrong byte of theirs (SEEN).
+ * and another one, steps that got lost are seen, and so are the first and the last of their bytes where
+ * one is wrong (SEEN).
  */
 #include "harmless.h"
 
@@ -34,6 +35,8 @@ static const struct {
      "memory without a right answer got another wrong one: no result stands in it"},
     {ONE(PLANT_WRITE), ANY, CHECKS, SEEN,
      "the results are right, and the check means the same by the numbers it was told"},
+    {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), CHECKS, SEEN,
+     "the results are right, and the check means the same by half of one number"},
     {ONE(PLANT_LAUNCH), ANY, ~(STEPS | CHECKS), CHECKED,
      "a launch that was to prepare memory left it as it should be"},
     {ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, SAME,

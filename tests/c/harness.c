@@ -86,7 +86,7 @@ static void reason_count(const char *reason) {
 /* Are wrong results seen, in the sample that the fault reached on each rank? */
 static bool wrong_seen(const plant_fault *f, const plant_report *report) {
     bool seen = now.session != NULL;
-    for (int how = PLANT_LOST; seen && how <= PLANT_WRONG; how++) {
+    for (int how = PLANT_LOST; seen && how < PLANT_SPOILS; how++) {
         plant_spoil(how, report->sample);
         outcome o = run(f, f ? deadline_for(f) : "60");
         seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
@@ -219,7 +219,7 @@ static void neighbours_try(void) {
 
 /* Wrong results must show, where steps change device memory at all. */
 static void spoils_try(void) {
-    for (int how = PLANT_LOST; how <= PLANT_WRONG && !asked.broken; how++) {
+    for (int how = PLANT_LOST; how < PLANT_SPOILS && !asked.broken; how++) {
         plant_spoil(how, WARMUP + 1);
         outcome o = run(NULL, "60");
         CHECK(o.report.spoiled == 0 || (o.status == HF_OK && !o.verified),

@@ -88,10 +88,10 @@ plant_report plant_end(void);
 /** Calls of a kind in a phase of the reference. */
 size_t plant_total(int call, int phase);
 
-enum { PLANT_SOUND, PLANT_LOST, PLANT_WRONG };
+enum { PLANT_SOUND, PLANT_LOST, PLANT_WRONG_FIRST, PLANT_WRONG_LAST, PLANT_SPOILS };
 
 /** Results of the next run are wrong in a sample, from 1: its steps leave memory as it was
- *  before them, or the last byte that they changed in each buffer is another. */
+ *  before them, or the first or last byte that they changed in each buffer is another. */
 void plant_spoil(int how, size_t sample);
 
 /** Faults of components: `verify` finds every result right; the scheme swaps neighbours. */

@@ -240,19 +240,19 @@ size_t plant_memory_spoil(int how) {
             free(before);
             continue;
         }
-        size_t bytes = kept[b].bytes, end = bytes;
+        size_t bytes = kept[b].bytes, first = 0, end = bytes;
         unsigned char *now = plant_room(bytes);
         must_work(buffer_get(kept[b].buffer, 0, now, bytes, NULL));
-        while (end > 0 && now[end - 1] == before[end - 1])
+        while (first < bytes && now[first] == before[first])
+            first++;
+        while (end > first && now[end - 1] == before[end - 1])
             end--;
-        if (end > 0 && how == PLANT_WRONG) {
-            now[end - 1] ^= 0x40;
-            spoiled++;
-            must_work(buffer_put(kept[b].buffer, 0, now, bytes, NULL));
-        } else if (end > 0) {
-            spoiled += end;
-            must_work(buffer_put(kept[b].buffer, 0, before, bytes, NULL));
-        }
+        size_t at = (how == PLANT_WRONG_FIRST ? first : end - 1) | 7; /* as in a flip */
+        if (how != PLANT_LOST && end > first)
+            now[at < bytes ? at : bytes - 1] ^= 0x40;
+        must_work(buffer_put(kept[b].buffer, 0, how == PLANT_LOST ? before : now, bytes,
+                             NULL));
+        spoiled += end - first;
         free(now);
         free(before);
     }
