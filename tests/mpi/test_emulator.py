@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from conftest import ours
-from filelock import FileLock
 
 from hpccfpga import emulation, kernels
 
@@ -12,13 +11,6 @@ HERE = any("libintelocl_emu" in path for path in emulation.vendors()["libraries"
 pytestmark = pytest.mark.skipif(
     not HERE, reason="Intel's FPGA emulator is not here: pip install hpccfpga[intel]"
 )
-
-
-@pytest.fixture(autouse=True)
-def _alone(common):
-    """Each session removes what it finds of ended ones, also what a test looks for."""
-    with FileLock(common / "emulator.lock"):
-        yield
 
 
 OPEN = "with hf.open('FPGA Emulation', exchange='channel', comm=comm) as s:\n"
@@ -184,18 +176,24 @@ def test_kernels_that_name_a_sessions_pipes_are_not_kept(command, tmp_path):
 
 
 def test_pipes_go_with_their_owner(mpirun):
-    """A killed run leaves its folders; the next one takes them away."""
-    folders = lambda: set(Path("/tmp").glob("hpccfpga-pipes-*"))  # noqa: E731
-    before = folders()
+    """A killed run leaves its folder; the next one takes it away."""
     run = OPEN + "    say(s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified)\n"
-    killed = mpirun(1, run + "    import signal; os.kill(os.getpid(), signal.SIGKILL)")
+    killed = mpirun(
+        1,
+        run + "    import signal\n"
+        "    from pathlib import Path\n"
+        "    fds = [os.path.realpath(fd) for fd in Path('/proc/self/fd').iterdir()]\n"
+        "    (lock,) = [fd for fd in fds if '/hpccfpga-pipes-' in fd and 'lock' in fd]\n"
+        "    folder = Path(lock).parent\n"
+        "    say(folder, any(path.is_fifo() for path in folder.iterdir()))\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)",
+    )
     assert killed.returncode != 0
-    assert killed.stdout.split() == ["True"], killed.stderr
-    left = folders() - before
-    assert any(path.is_fifo() for folder in left for path in folder.iterdir())
+    verified, folder, fifos = killed.stdout.split()
+    assert (verified, fifos) == ("True", "True"), killed.stderr
     answer = mpirun(1, run)
     assert answer.stdout.split() == ["True"], answer.stderr
-    assert not left & folders()
+    assert not Path(folder).exists()
 
 
 def test_two_runs_at_once_do_not_meet(twice_at_once):
