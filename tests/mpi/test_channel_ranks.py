@@ -133,7 +133,7 @@ def test_intels_runtime_for_cpus(mpirun, tmp_path):
         "for these, pairs in ((comm, 2), (comm, 1), (MPI.COMM_SELF, 1)):\n"
         "    try: r = hf.run('b_eff', exchange='channel', device='Intel(R) OpenCL',\n"
         "                    comm=these, sizes=[1], reps=1, loop_upper=4,\n"
-        "                    loop_lower=4, replications=pairs, deadline=9)\n"
+        "                    loop_lower=4, replications=pairs)\n"
         "    except NotImplementedError as error: say(error)\n"
         "    else: say(r.verified, r.ranks)",
         LD_PRELOAD=four.name,  # a path with a space would be two
@@ -275,6 +275,6 @@ def test_two_runs_at_once_do_not_meet(twice_at_once):
     twice_at_once(
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    r = s.run('b_eff', sizes=[1, *range(60001, 60009)], reps=2, seed=number,\n"
-        "              loop_upper=8, deadline=9, progress=meet)\n"
+        "              loop_upper=8, progress=meet)\n"
         "    assert r.verified, r"
     )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-SMALL = "block_size=32, reps=2, deadline=60"
+SMALL = "block_size=32, reps=2"
 GRIDS = [(1, "1x1"), (2, "1x2"), (4, "2x2"), (6, "2x3"), (9, "3x3"), (25, "5x5")]
 
 

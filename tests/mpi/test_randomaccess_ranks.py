@@ -4,8 +4,7 @@ import pytest
 
 RUN = """
 for device in ("host", "opencl"):
-    r = hf.run("randomaccess", device=device, comm=comm, sizes=[64, 32768], reps=2,
-               deadline=50)
+    r = hf.run("randomaccess", device=device, comm=comm, sizes=[64, 32768], reps=2)
     assert r.verified and r["error_rate"].tolist() == [0, 0], (device, r)
     assert (r["updates"] == 4 * r["words"] / r["time"]).all(), device
 """

@@ -53,7 +53,7 @@ def test_parts_of_the_ranks(mpirun):
 def test_all_ranks_take_as_many_steps_by_the_timer(mpirun, ranks):
     script = (
         "r = hf.run('b_eff', exchange='host', comm=comm, sizes=list(range(1, 41)),\n"
-        "           loop='timer', reps=3, deadline=20)\n"
+        "           loop='timer', reps=3)\n"
         "if rank == 0: print(r.verified and r['inner'].min() >= 1)"
     )
     done = mpirun(ranks, script)
