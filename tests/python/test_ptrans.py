@@ -40,7 +40,7 @@ FAULTS = {
     },
     "stream": {
         4: ("got.lanes[l];", "got.lanes[l] + (blocks == 4 && chunk == 7 && l == 0);"),
-        16: ("sources[block]", "sources[block ^ (blocks == 16)]"),
+        16: ("sources[n])", "sources[n ^ (blocks == 16)])"),
         36: ("c[chunk * ", "if (blocks != 36 || chunk >= PTRANS_CHUNKS) c[chunk * "),
         64: (
             "PTRANS_TRANSPOSED(tiles[(n + 1) % 2], chunk, l);",
