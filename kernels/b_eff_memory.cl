@@ -9,8 +9,8 @@
 #include "hf_width.h"
 
 /** Write `bytes` bytes of payload, whose windows begin 1 << slide bytes apart. */
-HF_KERNEL b_eff_fill(HF_GLOBAL uchar *HF_RESTRICT chain, ulong bytes, uint slide,
-                     uint key, ulong stamp) {
+HF_KERNEL(b_eff_fill, HF_WRITE(uchar, chain), HF_VALUE(ulong, bytes),
+          HF_VALUE(uint, slide), HF_VALUE(uint, key), HF_VALUE(ulong, stamp)) {
     const ulong words = bytes / HF_CHANNEL_WIDTH;
     for (ulong word = HF_ITEM; word < words; word += HF_ITEMS) {
         HF_PIPELINE
@@ -22,8 +22,6 @@ HF_KERNEL b_eff_fill(HF_GLOBAL uchar *HF_RESTRICT chain, ulong bytes, uint slide
     for (ulong i = words * HF_CHANNEL_WIDTH + HF_ITEM; i < bytes; i += HF_ITEMS)
         chain[i] = b_eff_payload((uint)i, slide, key, stamp);
 }
-HF_HOST_CALL(b_eff_fill, HF_BUFFER(0), HF_VALUE(1, ulong), HF_VALUE(2, uint),
-             HF_VALUE(3, uint), HF_VALUE(4, ulong))
 
 /** The byte at `at` of chain `which` after `steps` steps. `own` is the stamp of the same chain
  *  of this rank, `from` that of the neighbours' other chain that is sent to this one.
@@ -41,10 +39,10 @@ static inline uchar b_eff_right(ulong at, ulong message, ulong steps, uint slide
 }
 
 /** Count the bytes of chain `which` that are not what `steps` steps leave there. */
-HF_KERNEL b_eff_check(HF_GLOBAL const uchar *HF_RESTRICT chain, ulong bytes,
-                      ulong message, ulong steps, uint slide, uint which, uint key,
-                      ulong own, ulong from, HF_GLOBAL hf_finding *HF_RESTRICT findings,
-                      uint seal) {
+HF_KERNEL(b_eff_check, HF_READ(uchar, chain), HF_VALUE(ulong, bytes),
+          HF_VALUE(ulong, message), HF_VALUE(ulong, steps), HF_VALUE(uint, slide),
+          HF_VALUE(uint, which), HF_VALUE(uint, key), HF_VALUE(ulong, own),
+          HF_VALUE(ulong, from), HF_WRITE(hf_finding, findings), HF_VALUE(uint, seal)) {
     const ulong words = bytes / HF_CHANNEL_WIDTH;
     ulong wrong = 0, seen = 0;
     for (ulong word = HF_ITEM; word < words; word += HF_ITEMS) {
@@ -70,9 +68,5 @@ HF_KERNEL b_eff_check(HF_GLOBAL const uchar *HF_RESTRICT chain, ulong bytes,
     const uint bits = wrong < 0xFFFFFFFF ? (uint)wrong : 0xFFFFFFFF;
     findings[HF_ITEM] = hf_finding_make(bits, seen, seal);
 }
-HF_HOST_CALL(b_eff_check, HF_BUFFER(0), HF_VALUE(1, ulong), HF_VALUE(2, ulong),
-             HF_VALUE(3, ulong), HF_VALUE(4, uint), HF_VALUE(5, uint),
-             HF_VALUE(6, uint), HF_VALUE(7, ulong), HF_VALUE(8, ulong), HF_BUFFER(9),
-             HF_VALUE(10, uint))
 
 HF_HOST_FILE(b_eff_memory, HF_HOST_KERNEL(b_eff_fill), HF_HOST_KERNEL(b_eff_check))

@@ -49,79 +49,76 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
  *
  *  Receive: as many from in_a and in_b. `last` gets the chunks of the last message, one with
  *  the bits that were ever wrong, and one full of the last number: [chunks + 2, 2] packets. */
-#define B_EFF_PAIR(pair, out_a, out_b, in_a, in_b, held)                            \
-    HF_CHANNEL(held, 4)                                                             \
-    HF_STREAM(b_eff_send_##pair)                                                    \
-    (const ulong messages, const ulong chunks, const uint key, const ulong stamp_a, \
-     const ulong stamp_b HF_OUT(out_a) HF_OUT(out_b) HF_IN(held)) {                 \
-        HF_OPEN(out_a)                                                              \
-        HF_OPEN(out_b)                                                              \
-        HF_OPEN(held)                                                               \
-        hf_packet a = packet_make(key, stamp_a), b = packet_make(key, stamp_b);     \
-        ulong mark = key;                                                           \
-        for (ulong message = 0; message < messages; message++) {                    \
-            if (message > 0) {                                                      \
-                HF_RECV(held, a);                                                   \
-                HF_RECV(held, b);                                                   \
-            }                                                                       \
-            for (ulong chunk = 0; chunk < chunks; chunk++) {                        \
-                HF_PIPELINE                                                         \
-                mark += B_EFF_MARK;                                                 \
-                HF_SEND(out_a, packet_mark(a, mark));                               \
-                HF_SEND(out_b, packet_mark(b, mark));                               \
-            }                                                                       \
-            HF_FLUSH(out_a);                                                        \
-            HF_FLUSH(out_b);                                                        \
-        }                                                                           \
-    }                                                                               \
-    HF_STREAM_CALL(b_eff_send_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),       \
-                   HF_VALUE(2, uint), HF_VALUE(3, ulong), HF_VALUE(4, ulong),       \
-                   HF_BUFFER(5), HF_BUFFER(6), HF_BUFFER(7))                        \
-                                                                                    \
-    HF_STREAM(b_eff_recv_##pair)                                                    \
-    (const ulong messages, const ulong chunks, const uint key,                      \
-     HF_GLOBAL hf_packet *HF_RESTRICT last HF_IN(in_a) HF_IN(in_b) HF_OUT(held)) {  \
-        HF_OPEN(in_a)                                                               \
-        HF_OPEN(in_b)                                                               \
-        HF_OPEN(held)                                                               \
-        hf_packet wrong_a = {{0}}, wrong_b = wrong_a;                               \
-        hf_packet first_a = wrong_a, first_b = wrong_a;                             \
-        ulong mark = key;                                                           \
-        for (ulong message = 0; message < messages; message++) {                    \
-            for (ulong chunk = 0; chunk < chunks; chunk++) {                        \
-                HF_PIPELINE                                                         \
-                hf_packet a, b;                                                     \
-                mark += B_EFF_MARK;                                                 \
-                HF_RECV(in_a, a);                                                   \
-                HF_RECV(in_b, b);                                                   \
-                a = packet_mark(a, mark);                                           \
-                b = packet_mark(b, mark);                                           \
-                if (chunk == 0) {                                                   \
-                    first_a = a;                                                    \
-                    first_b = b;                                                    \
-                }                                                                   \
-                wrong_a = packet_differ(wrong_a, a, first_a);                       \
-                wrong_b = packet_differ(wrong_b, b, first_b);                       \
-                if (message + 1 == messages) {                                      \
-                    last[2 * chunk] = a;                                            \
-                    last[2 * chunk + 1] = b;                                        \
-                }                                                                   \
-            }                                                                       \
-            if (message + 1 < messages) {                                           \
-                HF_SEND(held, first_a);                                             \
-                HF_SEND(held, first_b);                                             \
-                HF_FLUSH(held);                                                     \
-            }                                                                       \
-        }                                                                           \
-        last[2 * chunks] = wrong_a;                                                 \
-        last[2 * chunks + 1] = wrong_b;                                             \
-        const hf_packet none = {{0}};                                               \
-        last[2 * chunks + 2] = packet_mark(none, mark);                             \
-        last[2 * chunks + 3] = packet_mark(none, mark);                             \
-    }                                                                               \
-    HF_STREAM_CALL(b_eff_recv_##pair, HF_VALUE(0, ulong), HF_VALUE(1, ulong),       \
-                   HF_VALUE(2, uint), HF_BUFFER(3), HF_BUFFER(4), HF_BUFFER(5),     \
-                   HF_BUFFER(6))
+#define B_EFF_PAIR(pair, out_a, out_b, in_a, in_b, held)                        \
+    HF_CHANNEL(held, 4)                                                         \
+    HF_STREAM(b_eff_send_##pair,                                                \
+              HF_ARGUMENTS(HF_VALUE(ulong, messages), HF_VALUE(ulong, chunks),  \
+                           HF_VALUE(uint, key), HF_VALUE(ulong, stamp_a),       \
+                           HF_VALUE(ulong, stamp_b)),                           \
+              HF_ENDS(HF_OUT(out_a), HF_OUT(out_b), HF_IN(held))) {             \
+        HF_OPEN(out_a)                                                          \
+        HF_OPEN(out_b)                                                          \
+        HF_OPEN(held)                                                           \
+        hf_packet a = packet_make(key, stamp_a), b = packet_make(key, stamp_b); \
+        ulong mark = key;                                                       \
+        for (ulong message = 0; message < messages; message++) {                \
+            if (message > 0) {                                                  \
+                HF_RECV(held, a);                                               \
+                HF_RECV(held, b);                                               \
+            }                                                                   \
+            for (ulong chunk = 0; chunk < chunks; chunk++) {                    \
+                HF_PIPELINE                                                     \
+                mark += B_EFF_MARK;                                             \
+                HF_SEND(out_a, packet_mark(a, mark));                           \
+                HF_SEND(out_b, packet_mark(b, mark));                           \
+            }                                                                   \
+            HF_FLUSH(out_a);                                                    \
+            HF_FLUSH(out_b);                                                    \
+        }                                                                       \
+    }                                                                           \
+                                                                                \
+    HF_STREAM(b_eff_recv_##pair,                                                \
+              HF_ARGUMENTS(HF_VALUE(ulong, messages), HF_VALUE(ulong, chunks),  \
+                           HF_VALUE(uint, key), HF_WRITE(hf_packet, last)),     \
+              HF_ENDS(HF_IN(in_a), HF_IN(in_b), HF_OUT(held))) {                \
+        HF_OPEN(in_a)                                                           \
+        HF_OPEN(in_b)                                                           \
+        HF_OPEN(held)                                                           \
+        hf_packet wrong_a = {{0}}, wrong_b = wrong_a;                           \
+        hf_packet first_a = wrong_a, first_b = wrong_a;                         \
+        ulong mark = key;                                                       \
+        for (ulong message = 0; message < messages; message++) {                \
+            for (ulong chunk = 0; chunk < chunks; chunk++) {                    \
+                HF_PIPELINE                                                     \
+                hf_packet a, b;                                                 \
+                mark += B_EFF_MARK;                                             \
+                HF_RECV(in_a, a);                                               \
+                HF_RECV(in_b, b);                                               \
+                a = packet_mark(a, mark);                                       \
+                b = packet_mark(b, mark);                                       \
+                if (chunk == 0) {                                               \
+                    first_a = a;                                                \
+                    first_b = b;                                                \
+                }                                                               \
+                wrong_a = packet_differ(wrong_a, a, first_a);                   \
+                wrong_b = packet_differ(wrong_b, b, first_b);                   \
+                if (message + 1 == messages) {                                  \
+                    last[2 * chunk] = a;                                        \
+                    last[2 * chunk + 1] = b;                                    \
+                }                                                               \
+            }                                                                   \
+            if (message + 1 < messages) {                                       \
+                HF_SEND(held, first_a);                                         \
+                HF_SEND(held, first_b);                                         \
+                HF_FLUSH(held);                                                 \
+            }                                                                   \
+        }                                                                       \
+        last[2 * chunks] = wrong_a;                                             \
+        last[2 * chunks + 1] = wrong_b;                                         \
+        const hf_packet none = {{0}};                                           \
+        last[2 * chunks + 2] = packet_mark(none, mark);                         \
+        last[2 * chunks + 3] = packet_mark(none, mark);                         \
+    }
 
 HF_PORT_OUT(out_0, 0)
 HF_PORT_OUT(out_1, 1)

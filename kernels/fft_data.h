@@ -20,7 +20,8 @@ static inline fft_complex fft_times(fft_complex a, fft_complex b) {
 }
 
 /** Write the input of `batch` transforms: [batch, size] complex numbers. */
-HF_KERNEL fft_fill(HF_GLOBAL fft_complex *HF_RESTRICT points, uint batch, uint key) {
+HF_KERNEL(fft_fill, HF_WRITE(fft_complex, points), HF_VALUE(uint, batch),
+          HF_VALUE(uint, key)) {
     for (ulong b = HF_ITEM; b < batch; b += HF_ITEMS) {
         const fft_complex factor = fft_factor((uint)b, key);
         for (uint j = 0; j < FFT_SIZE; j++) {
@@ -29,13 +30,12 @@ HF_KERNEL fft_fill(HF_GLOBAL fft_complex *HF_RESTRICT points, uint batch, uint k
         }
     }
 }
-HF_HOST_CALL(fft_fill, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, uint))
 
 /** The magnitude of the largest difference of a part of `points` times `scale` from the
  *  input. */
-HF_KERNEL fft_check(HF_GLOBAL const fft_complex *HF_RESTRICT points, uint batch,
-                    uint key, float scale, HF_GLOBAL hf_finding *HF_RESTRICT findings,
-                    uint seal) {
+HF_KERNEL(fft_check, HF_READ(fft_complex, points), HF_VALUE(uint, batch),
+          HF_VALUE(uint, key), HF_VALUE(float, scale), HF_WRITE(hf_finding, findings),
+          HF_VALUE(uint, seal)) {
     uint most = 0;
     ulong seen = 0;
     for (ulong b = HF_ITEM; b < batch; b += HF_ITEMS) {
@@ -53,7 +53,5 @@ HF_KERNEL fft_check(HF_GLOBAL const fft_complex *HF_RESTRICT points, uint batch,
     }
     findings[HF_ITEM] = hf_finding_make(most, seen, seal);
 }
-HF_HOST_CALL(fft_check, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, uint),
-             HF_VALUE(3, float), HF_BUFFER(4), HF_VALUE(5, uint))
 
 #endif

@@ -3,10 +3,9 @@
 
 /** Transform `batch` times FFT_SIZE points: y[k] = sum of x[j] exp(-sign 2 pi i j k / size),
  *  sign 1 forward and -1 inverse. `twiddles` is what `fft_twiddles` wrote. */
-HF_KERNEL fft_transform(HF_GLOBAL const hf_packet *HF_RESTRICT in,
-                        HF_GLOBAL hf_packet *HF_RESTRICT out,
-                        HF_GLOBAL const fft_complex *HF_RESTRICT twiddles, uint batch,
-                        float sign) {
+HF_KERNEL(fft_transform, HF_READ(hf_packet, in), HF_WRITE(hf_packet, out),
+          HF_READ(fft_complex, twiddles), HF_VALUE(uint, batch),
+          HF_VALUE(float, sign)) {
     const ulong words = (ulong)batch * FFT_CYCLES, late = 3 * FFT_CYCLES - 1;
     fft_fetch fetch;
     fft_store store;
@@ -24,8 +23,6 @@ HF_KERNEL fft_transform(HF_GLOBAL const hf_packet *HF_RESTRICT in,
             out[at - late] = done;
     }
 }
-HF_HOST_CALL(fft_transform, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_VALUE(3, uint),
-             HF_VALUE(4, float))
 
 HF_HOST_FILE(fft_memory, HF_HOST_KERNEL(fft_fill), HF_HOST_KERNEL(fft_check),
              HF_HOST_KERNEL(fft_twiddles), HF_HOST_KERNEL(fft_transform))

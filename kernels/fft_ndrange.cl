@@ -345,10 +345,8 @@ static inline void rows_transform(NEAR points *tile, HF_GLOBAL float *y,
 
 /** Transform `batch` times FFT_SIZE points: y[k] = sum of x[j] exp(-sign 2 pi i j k / size),
  *  sign 1 forward and -1 inverse. `twiddles` is what `fft_twiddles` wrote. */
-HF_KERNEL fft_transform(HF_GLOBAL const float *HF_RESTRICT in,
-                        HF_GLOBAL float *HF_RESTRICT out,
-                        HF_GLOBAL const float *HF_RESTRICT twiddles, uint batch,
-                        float sign) {
+HF_KERNEL(fft_transform, HF_READ(float, in), HF_WRITE(float, out),
+          HF_READ(float, twiddles), HF_VALUE(uint, batch), HF_VALUE(float, sign)) {
     HF_GLOBAL const fft_complex *roots = (HF_GLOBAL const fft_complex *)twiddles + N;
     NEAR points tile[N2 * TILE];
     for (uint b = get_group_id(0); b < batch; b += get_num_groups(0)) {
@@ -364,8 +362,7 @@ HF_KERNEL fft_transform(HF_GLOBAL const float *HF_RESTRICT in,
 
 /** Put the roots exp(-2 pi i k / size) in the order of the multiplication between the two
  *  steps: row j, column k the power j k, as lanes; and after them those of N2. */
-HF_KERNEL fft_twiddles(HF_GLOBAL const fft_complex *HF_RESTRICT roots,
-                       HF_GLOBAL fft_complex *HF_RESTRICT twiddles) {
+HF_KERNEL(fft_twiddles, HF_READ(fft_complex, roots), HF_WRITE(fft_complex, twiddles)) {
     const uint order[FFT_LANES] = ORDER;
     HF_GLOBAL float *to = (HF_GLOBAL float *)twiddles;
     for (uint at = HF_ITEM; at < N; at += HF_ITEMS) {

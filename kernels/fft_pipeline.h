@@ -122,8 +122,7 @@ static inline fft_points fft_stage(fft_points *delay, fft_points x, uint cycle, 
 /** Put the roots exp(-2 pi i k / size) in the order in which FFT_DECLARE takes them: for
  *  cycle t and lane l the power t l; for each multiplication the four quarters of a
  *  block, frequencies 0, 2, 1 and 3 modulo 4. */
-HF_KERNEL fft_twiddles(HF_GLOBAL const fft_complex *HF_RESTRICT roots,
-                       HF_GLOBAL fft_complex *HF_RESTRICT twiddles) {
+HF_KERNEL(fft_twiddles, HF_READ(fft_complex, roots), HF_WRITE(fft_complex, twiddles)) {
     uint at = 0;
     for (uint t = 0; t < FFT_CYCLES; t++)
         for (uint l = 0; l < 8; l++)
@@ -134,6 +133,5 @@ HF_KERNEL fft_twiddles(HF_GLOBAL const fft_complex *HF_RESTRICT roots,
                 twiddles[at++] = roots[(i * (quarter >> 1 | (quarter & 1) << 1))
                                        << (HF_LOG_SIZE - 2 - d)];
 }
-HF_HOST_CALL(fft_twiddles, HF_BUFFER(0), HF_BUFFER(1))
 
 #endif

@@ -5,8 +5,8 @@ HF_CHANNEL(fetched, 64)
 HF_CHANNEL(transformed, 64)
 
 /** Send `batch` times FFT_SIZE points in the order of the pipeline. */
-HF_STREAM(fft_fetch_points)
-(HF_GLOBAL const hf_packet *HF_RESTRICT in, uint batch HF_OUT(fetched)) {
+HF_STREAM(fft_fetch_points, HF_ARGUMENTS(HF_READ(hf_packet, in), HF_VALUE(uint, batch)),
+          HF_ENDS(HF_OUT(fetched))) {
     HF_OPEN(fetched)
     const ulong words = (ulong)batch * FFT_CYCLES;
     fft_fetch fetch;
@@ -21,13 +21,13 @@ HF_STREAM(fft_fetch_points)
     }
     HF_FLUSH(fetched);
 }
-HF_STREAM_CALL(fft_fetch_points, HF_BUFFER(0), HF_VALUE(1, uint), HF_BUFFER(2))
 
 /** Transform what comes: y[k] = sum of x[j] exp(-sign 2 pi i j k / size), sign 1 forward
  *  and -1 inverse. `twiddles` is what `fft_twiddles` wrote. */
-HF_STREAM(fft_transform)
-(HF_GLOBAL const fft_complex *HF_RESTRICT twiddles, uint batch,
- float sign HF_IN(fetched) HF_OUT(transformed)) {
+HF_STREAM(fft_transform,
+          HF_ARGUMENTS(HF_READ(fft_complex, twiddles), HF_VALUE(uint, batch),
+                       HF_VALUE(float, sign)),
+          HF_ENDS(HF_IN(fetched), HF_OUT(transformed))) {
     HF_OPEN(fetched)
     HF_OPEN(transformed)
     const ulong words = (ulong)batch * FFT_CYCLES, late = FFT_CYCLES - 1;
@@ -45,12 +45,11 @@ HF_STREAM(fft_transform)
     }
     HF_FLUSH(transformed);
 }
-HF_STREAM_CALL(fft_transform, HF_BUFFER(0), HF_VALUE(1, uint), HF_VALUE(2, float),
-               HF_BUFFER(3), HF_BUFFER(4))
 
 /** Write the frequencies of `batch` transforms in their order. */
-HF_STREAM(fft_store_points)
-(HF_GLOBAL hf_packet *HF_RESTRICT out, uint batch HF_IN(transformed)) {
+HF_STREAM(fft_store_points,
+          HF_ARGUMENTS(HF_WRITE(hf_packet, out), HF_VALUE(uint, batch)),
+          HF_ENDS(HF_IN(transformed))) {
     HF_OPEN(transformed)
     const ulong words = (ulong)batch * FFT_CYCLES;
     fft_store store;
@@ -64,7 +63,6 @@ HF_STREAM(fft_store_points)
             out[at - FFT_CYCLES] = done;
     }
 }
-HF_STREAM_CALL(fft_store_points, HF_BUFFER(0), HF_VALUE(1, uint), HF_BUFFER(2))
 
 HF_HOST_FILE(fft_stream, HF_HOST_KERNEL(fft_fill), HF_HOST_KERNEL(fft_check),
              HF_HOST_KERNEL(fft_twiddles), HF_HOST_KERNEL(fft_fetch_points),

@@ -69,12 +69,10 @@ static inline void tile_multiply(HF_SUM sum[HF_GEMM_SIZE][HF_GEMM_SIZE],
 }
 
 /** Rows `first` to `end` - 1 of c = alpha a b + beta c0; `first` starts a block. */
-HF_COMPUTE_UNITS(HF_REPLICATIONS)
-HF_KERNEL gemm_multiply(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
-                        HF_GLOBAL const HF_REAL *HF_RESTRICT b,
-                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
-                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
-                        uint n, uint first, uint end) {
+HF_REPLICATED_KERNEL(gemm_multiply, HF_READ(HF_REAL, a), HF_READ(HF_REAL, b),
+                     HF_READ(HF_REAL, c0), HF_WRITE(HF_REAL, c),
+                     HF_VALUE(HF_SUM, alpha), HF_VALUE(HF_SUM, beta), HF_VALUE(uint, n),
+                     HF_VALUE(uint, first), HF_VALUE(uint, end)) {
     const uint row = HF_GEMM_ROW(n);
     for (uint top = first; top < end; top += HF_BLOCK)
         for (uint left = 0; left < row; left += HF_BLOCK) {
@@ -116,8 +114,5 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
                 }
         }
 }
-HF_HOST_CALL(gemm_multiply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
-             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint),
-             HF_VALUE(7, uint), HF_VALUE(8, uint))
 
 HF_HOST_FILE(gemm_memory, HF_HOST_KERNEL(gemm_multiply))

@@ -47,16 +47,15 @@
 #define WORD (PANEL_B < HF_GEMM_STRIP ? PANEL_B : HF_GEMM_STRIP)
 
 /** shape[3] = rows and columns of a block of C, and work-items that multiply it. */
-HF_KERNEL gemm_shape(HF_GLOBAL uint *HF_RESTRICT shape) {
+HF_KERNEL(gemm_shape, HF_WRITE(uint, shape)) {
     shape[0] = BLOCK_A;
     shape[1] = BLOCK_B;
     shape[2] = GROUP;
 }
-HF_HOST_CALL(gemm_shape, HF_BUFFER(0))
 
 /** A work-item packs one strip of one row of A. */
-HF_KERNEL gemm_pack_a(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
-                      HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
+HF_KERNEL(gemm_pack_a, HF_READ(HF_REAL, a), HF_WRITE(HF_SUM, panels),
+          HF_VALUE(uint, n)) {
     const ulong row = HF_GEMM_ROW(n), strips = row / HF_GEMM_STRIP;
     const ulong i = HF_ITEM / (PANEL_A * strips) * PANEL_A + HF_ITEM % PANEL_A;
     const ulong k = HF_ITEM / PANEL_A % strips * HF_GEMM_STRIP;
@@ -64,12 +63,11 @@ HF_KERNEL gemm_pack_a(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
     for (uint s = 0; s < HF_GEMM_STRIP; s++)
         to[s * PANEL_A] = i < n ? (HF_SUM)a[i * row + k + s] : (HF_SUM)0;
 }
-HF_HOST_CALL(gemm_pack_a, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
 
 /** A work-item packs one strip of one row of B. Neighbours have the same columns of
  *  HF_GEMM_STRIP rows: both sides of the copy stay within few pages. */
-HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *HF_RESTRICT b,
-                      HF_GLOBAL HF_SUM *HF_RESTRICT panels, uint n) {
+HF_KERNEL(gemm_pack_b, HF_READ(HF_REAL, b), HF_WRITE(HF_SUM, panels),
+          HF_VALUE(uint, n)) {
     const ulong row = HF_GEMM_ROW(n), across = (n + BLOCK_B - 1) / BLOCK_B * BLOCK_B;
     const ulong rows = HF_ITEM / across * HF_GEMM_STRIP;
     const ulong k = rows + HF_ITEM % HF_GEMM_STRIP;
@@ -82,7 +80,6 @@ HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *HF_RESTRICT b,
             to[s] = inside ? (HF_SUM)b[k * row + j + w + s] : (HF_SUM)0;
     }
 }
-HF_HOST_CALL(gemm_pack_b, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint))
 
 #if GROUP == 1
 
@@ -136,11 +133,9 @@ static inline void tile_store(hf_lanes tile[PANEL_A][2],
 
 /** A work-item has a block of rows `first` to `end` - 1 of c = alpha a b + beta c0; a and b
  *  are packed, and `first` starts a block. */
-HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
-                        HF_GLOBAL const HF_SUM *HF_RESTRICT b,
-                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
-                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
-                        uint n, uint first, uint end) {
+HF_KERNEL(gemm_multiply, HF_READ(HF_SUM, a), HF_READ(HF_SUM, b), HF_READ(HF_REAL, c0),
+          HF_WRITE(HF_REAL, c), HF_VALUE(HF_SUM, alpha), HF_VALUE(HF_SUM, beta),
+          HF_VALUE(uint, n), HF_VALUE(uint, first), HF_VALUE(uint, end)) {
     const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong top = first + HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
     const ulong wide = TILES(row - left, BLOCK_B, PANEL_B);
@@ -178,11 +173,9 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
 
 /** Work-items of a group share a block of rows `first` to `end` - 1 of c = alpha a b +
  *  beta c0; a and b are packed, and `first` starts a block. */
-HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
-                        HF_GLOBAL const HF_SUM *HF_RESTRICT b,
-                        HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
-                        HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha, HF_SUM beta,
-                        uint n, uint first, uint end) {
+HF_KERNEL(gemm_multiply, HF_READ(HF_SUM, a), HF_READ(HF_SUM, b), HF_READ(HF_REAL, c0),
+          HF_WRITE(HF_REAL, c), HF_VALUE(HF_SUM, alpha), HF_VALUE(HF_SUM, beta),
+          HF_VALUE(uint, n), HF_VALUE(uint, first), HF_VALUE(uint, end)) {
     __local HF_SUM a_part[DEPTH * PANEL_A], b_part[DEPTH * PANEL_B];
     const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong block = HF_ITEM / GROUP;
@@ -233,10 +226,6 @@ HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *HF_RESTRICT a,
 }
 
 #endif
-
-HF_HOST_CALL(gemm_multiply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
-             HF_VALUE(4, HF_SUM), HF_VALUE(5, HF_SUM), HF_VALUE(6, uint),
-             HF_VALUE(7, uint), HF_VALUE(8, uint))
 
 HF_HOST_FILE(gemm_ndrange, HF_HOST_KERNEL(gemm_shape), HF_HOST_KERNEL(gemm_pack_a),
              HF_HOST_KERNEL(gemm_pack_b), HF_HOST_KERNEL(gemm_multiply))

@@ -3,11 +3,10 @@
  * HF_CHANNEL(name, depth)   declares a channel between two kernels of this file
  * HF_PORT_OUT(name, number) declares a port that sends to another device
  * HF_PORT_IN(name, number)  declares a port that receives
- * HF_OUT(name), HF_IN(name) last in a kernel's arguments, without a comma in front: the
- *                           ends it uses, which are arguments on some targets only
- * HF_STREAM(kernel)         starts the definition of a kernel with such ends, in place of
- *                           HF_KERNEL and its name; HF_STREAM_CALL(kernel, ...) follows it,
- *                           in place of HF_HOST_CALL
+ * HF_STREAM(name, HF_ARGUMENTS(...), HF_ENDS(...))
+ *                           the head of a kernel with ends of channels, in place of HF_KERNEL;
+ *                           HF_OUT(name) and HF_IN(name) are the ends that it uses, and are
+ *                           arguments on some targets only
  * HF_OPEN(name)             once per end, before its first packet
  * HF_SEND(name, packet), HF_RECV(name, packet)
  *                           the next packet, when there is room, or one; after an abort
@@ -15,7 +14,7 @@
  * HF_FLUSH(name)            an end that sends: no more for now, as at the end of a message;
  *                           without it the other side may learn a little later
  *
- * A packet has HF_CHANNEL_WIDTH bytes in lanes of eight.
+ * A packet has HF_CHANNEL_WIDTH bytes in words of eight.
  */
 #ifndef HF_CHANNEL_H
 #define HF_CHANNEL_H
@@ -28,6 +27,11 @@
 typedef struct hf_packet {
     ulong lane[HF_LANES];
 } __attribute__((aligned(HF_CHANNEL_WIDTH))) hf_packet;
+
+#define HF_ARGUMENTS(...) (__VA_ARGS__)
+#define HF_ENDS(...)      (__VA_ARGS__)
+#define HF_OUT(name)      (out, hf_ring, name)
+#define HF_IN(name)       (in, hf_ring, name)
 
 #if defined(HF_INTEL)
 
@@ -45,10 +49,7 @@ typedef struct hf_packet {
     channel hf_packet name __attribute__((depth(1), io(HF_IO_OUT(number))));
 #define HF_PORT_IN(name, number) \
     channel hf_packet name __attribute__((depth(1), io(HF_IO_IN(number))));
-#define HF_OUT(name)
-#define HF_IN(name)
-#define HF_STREAM(kernel) HF_KERNEL kernel
-#define HF_STREAM_CALL(kernel, ...)
+#define HF_STREAM(kernel, arguments, ends) HF_KERNEL(kernel, HF_EACH_OPEN arguments)
 #define HF_OPEN(name)
 #define HF_SEND(name, packet) write_channel_intel(name, packet)
 #define HF_RECV(name, packet) packet = read_channel_intel(name)
@@ -61,10 +62,10 @@ typedef struct hf_packet {
 #define HF_CHANNEL(name, packets)
 #define HF_PORT_OUT(name, number)
 #define HF_PORT_IN(name, number)
-#define HF_OUT(name)      , hls::stream<hf_packet> &name
-#define HF_IN(name)       , hls::stream<hf_packet> &name
-#define HF_STREAM(kernel) HF_KERNEL kernel
-#define HF_STREAM_CALL(kernel, ...)
+#define HF_DECLARE_out(T, name) hls::stream<hf_packet> &name
+#define HF_DECLARE_in(T, name)  hls::stream<hf_packet> &name
+#define HF_STREAM(kernel, arguments, ends) \
+    HF_KERNEL(kernel, HF_EACH_OPEN arguments, HF_EACH_OPEN ends)
 #define HF_OPEN(name)
 #define HF_SEND(name, packet) name.write(packet)
 #define HF_RECV(name, packet) packet = name.read()
@@ -77,23 +78,25 @@ typedef struct hf_packet {
 #define HF_CHANNEL(name, packets)
 #define HF_PORT_OUT(name, number)
 #define HF_PORT_IN(name, number)
-#define HF_OUT(name) , HF_GLOBAL hf_ring *name
-#define HF_IN(name)  , HF_GLOBAL hf_ring *name
+#define HF_DECLARE_out(T, name) HF_GLOBAL T *name
+#define HF_DECLARE_in(T, name)  HF_GLOBAL T *name
+#define HF_STREAM(kernel, arguments, ends) \
+    HF_STREAM_DEFINE(kernel, HF_EACH_OPEN arguments, HF_EACH_OPEN ends)
 #ifdef HF_HOST
-#define HF_STREAM(kernel)           HF_KERNEL kernel
-#define HF_STREAM_CALL(kernel, ...) HF_HOST_CALL(kernel, __VA_ARGS__)
+#define HF_STREAM_DEFINE(kernel, ...) HF_DEFINE(kernel, 0, 1, __VA_ARGS__)
+#define HF_PASS_out(i, T)             *(T **)values[i]
+#define HF_PASS_in(i, T)              *(T **)values[i]
+#define HF_KIND_out                   HF_ARG_OUT
+#define HF_KIND_in                    HF_ARG_IN
 #else /* within a kernel that tells the host, whichever way it ends */
-#include "hf_each.h"
-#define HF_STREAM(kernel) static inline void kernel##_body
-#define HF_STREAM_CALL(kernel, ...)                                            \
-    HF_KERNEL kernel(HF_EACH(HF_ARGUMENT, __VA_ARGS__), const ulong hf_host) { \
-        kernel##_body(HF_EACH(HF_NAME, __VA_ARGS__));                          \
-        hf_ring_call(hf_host, HF_RING_LEAVE, 0, 0, 0);                         \
-    }
-#define HF_BUFFER(i)         (HF_GLOBAL void *, hf_argument_##i)
-#define HF_VALUE(i, T)       (const T, hf_argument_##i)
-#define HF_ARGUMENT(T, name) T name
-#define HF_NAME(T, name)     name
+#define HF_STREAM_DEFINE(kernel, ...)                                             \
+    static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__));           \
+    __kernel void kernel(HF_EACH(HF_DECLARE, __VA_ARGS__), const ulong hf_host) { \
+        kernel##_body(HF_EACH(HF_NAME, __VA_ARGS__));                             \
+        hf_ring_call(hf_host, HF_RING_LEAVE, 0, 0, 0);                            \
+    }                                                                             \
+    static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__))
+#define HF_NAME(i, kind, T, name) name
 #endif
 #define HF_OPEN(name)                                                            \
     HF_GLOBAL hf_packet *const name##_slots = (HF_GLOBAL hf_packet *)(name + 1); \

@@ -6,8 +6,15 @@
  * Xilinx HLS    -DHF_XILINX     one: loops are pipelines (C++)   an AXI stream
  * plain C       -DHF_HOST       any number, one after the other  a ring in memory
  *
- * HF_KERNEL             starts a kernel's definition
- * HF_COMPUTE_UNITS(n)   in front of it: n of them on an FPGA, for launches side by side
+ * HF_KERNEL(name, ...)  the head of a kernel, in front of its body; its arguments are
+ *   HF_READ(T, name)      a buffer of T that the kernel reads
+ *   HF_SHARED(T, name)    the same, and all replications read the same buffer
+ *   HF_WRITE(T, name)     a buffer of T that the kernel writes and may read
+ *   HF_VALUE(T, name)     a value
+ * HF_REPLICATED_KERNEL(name, ...)
+ *                       the same; FPGAs have HF_REPLICATIONS of it, for launches side by side
+ * HF_HOST_FILE(stem, HF_HOST_KERNEL(name), ...)
+ *                       at the end of a file: the kernels that its host knows
  * HF_GLOBAL             device memory, in front of the pointed-to type
  * HF_RESTRICT           no other pointer reaches this memory
  * HF_PIPELINE           first in the body of a loop: start a trip every clock cycle
@@ -23,54 +30,24 @@
 #ifndef HF_KERNEL_H
 #define HF_KERNEL_H
 
+#include "hf_each.h"
+
+/* An argument is a tuple (kind, type, name), of which targets make what they need. */
+#define HF_READ(T, name)                  (read, T, name)
+#define HF_SHARED(T, name)                (shared, T, name)
+#define HF_WRITE(T, name)                 (write, T, name)
+#define HF_VALUE(T, name)                 (value, T, name)
+#define HF_DECLARE(i, kind, T, name)      HF_DECLARE_##kind(T, name)
+#define HF_DECLARE_read(T, name)          HF_GLOBAL const T *HF_RESTRICT name
+#define HF_DECLARE_shared(T, name)        HF_DECLARE_read(T, name)
+#define HF_DECLARE_write(T, name)         HF_GLOBAL T *HF_RESTRICT name
+#define HF_DECLARE_value(T, name)         const T name
+#define HF_KERNEL(kernel, ...)            HF_DEFINE(kernel, 0, 0, __VA_ARGS__)
+#define HF_REPLICATED_KERNEL(kernel, ...) HF_DEFINE(kernel, 1, 0, __VA_ARGS__)
+
 #if defined(HF_HOST)
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "device/host.h"
-
-typedef uint8_t uchar;
-typedef uint32_t uint;
-typedef uint64_t ulong;
-
-static _Thread_local size_t hf_item, hf_items = 1;
-
-#define HF_KERNEL static void
-#define HF_GLOBAL
-#define HF_RESTRICT restrict
-#define HF_PIPELINE
-#define HF_UNROLL(n)
-#define HF_INDEPENDENT
-#define HF_ITEM              ((ulong)hf_item)
-#define HF_ITEMS             ((ulong)hf_items)
-#define HF_PREFETCH(address) __builtin_prefetch(address, 1)
-#define HF_XOR(address, x)   (*(address) ^= (x))
-
-/* How the host calls a kernel, after its definition:
- *     HF_HOST_CALL(scale, HF_BUFFER(0), HF_VALUE(1, ulong))
- * and at the end of the file the table of its kernels:
- *     HF_HOST_FILE(demo_memory, HF_HOST_KERNEL(scale)) */
-#define HF_BUFFER(i)   (*(void **)args[i])
-#define HF_VALUE(i, T) (*(const T *)args[i])
-#define HF_HOST_CALL(kernel, ...)                                \
-    static void kernel##_call(void *const *args, size_t items) { \
-        hf_items = items;                                        \
-        for (hf_item = 0; hf_item < items; hf_item++)            \
-            kernel(__VA_ARGS__);                                 \
-    }
-#define HF_HOST_KERNEL(kernel) \
-    { #kernel, kernel##_call }
-#define HF_HOST_TABLE(stem, ...)                     \
-    extern const hf_host_kernel hf_kernels_##stem[]; \
-    const hf_host_kernel hf_kernels_##stem[] = {__VA_ARGS__, {NULL, NULL}};
-#ifdef HF_HOST_TYPE /* one of several tables, by data type: hf_kernels_demo_memory_float */
-#define HF_HOST_TYPED(stem, type, ...)  HF_HOST_TABLE(stem##_##type, __VA_ARGS__)
-#define HF_HOST_PASTED(stem, type, ...) HF_HOST_TYPED(stem, type, __VA_ARGS__)
-#define HF_HOST_FILE(stem, ...)         HF_HOST_PASTED(stem, HF_HOST_TYPE, __VA_ARGS__)
-#else
-#define HF_HOST_FILE(stem, ...) HF_HOST_TABLE(stem, __VA_ARGS__)
-#endif
+#include "hf_kernel_host.h"
 
 #elif defined(HF_XILINX)
 
@@ -80,7 +57,8 @@ typedef uint8_t uchar;
 typedef uint32_t uint;
 typedef uint64_t ulong;
 
-#define HF_KERNEL extern "C" void
+#define HF_DEFINE(kernel, replicated, streams, ...) \
+    extern "C" void kernel(HF_EACH(HF_DECLARE, __VA_ARGS__))
 #define HF_GLOBAL
 #define HF_RESTRICT __restrict__
 #define HF_PIPELINE _Pragma("HLS pipeline II=1") /* unrolls the loops inside */
@@ -95,15 +73,19 @@ typedef uint64_t ulong;
 #define HF_RESTRICT restrict
 #define HF_PIPELINE
 #ifdef HF_INTEL
-#define HF_KERNEL           __attribute__((max_global_work_dim(0))) __kernel void
-#define HF_COMPUTE_UNITS(n) __attribute__((num_compute_units(n)))
-#define HF_PRAGMA(p)        _Pragma(#p)
-#define HF_UNROLL(n)        HF_PRAGMA(unroll n)
-#define HF_INDEPENDENT      HF_PRAGMA(ivdep)
-#define HF_ITEM             ((ulong)0)
-#define HF_ITEMS            ((ulong)1)
+#define HF_DEFINE(kernel, replicated, streams, ...)                             \
+    HF_UNITS_##replicated __attribute__((max_global_work_dim(0))) __kernel void \
+    kernel(HF_EACH(HF_DECLARE, __VA_ARGS__))
+#define HF_UNITS_0
+#define HF_UNITS_1     __attribute__((num_compute_units(HF_REPLICATIONS)))
+#define HF_PRAGMA(p)   _Pragma(#p)
+#define HF_UNROLL(n)   HF_PRAGMA(unroll n)
+#define HF_INDEPENDENT HF_PRAGMA(ivdep)
+#define HF_ITEM        ((ulong)0)
+#define HF_ITEMS       ((ulong)1)
 #else
-#define HF_KERNEL __kernel void
+#define HF_DEFINE(kernel, replicated, streams, ...) \
+    __kernel void kernel(HF_EACH(HF_DECLARE, __VA_ARGS__))
 #define HF_UNROLL(n)
 #define HF_UNROLL_SCALAR(n) _Pragma("clang loop vectorize(disable)")
 #define HF_INDEPENDENT
@@ -126,16 +108,11 @@ typedef uint64_t ulong;
 
 #endif
 
-#ifndef HF_COMPUTE_UNITS /* Xilinx's linker makes them, from a list of its own */
-#define HF_COMPUTE_UNITS(n)
-#endif
-
 #ifndef HF_UNROLL_SCALAR
 #define HF_UNROLL_SCALAR(n) HF_UNROLL(n)
 #endif
 
 #ifndef HF_HOST
-#define HF_HOST_CALL(kernel, ...)
 #define HF_HOST_FILE(stem, ...)
 #endif
 

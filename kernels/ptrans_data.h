@@ -52,9 +52,8 @@ static inline HF_REAL ptrans_value(uint row, uint column, uint key) {
 }
 
 /** Fill `blocks` blocks of A and of B. */
-HF_KERNEL ptrans_fill(HF_GLOBAL HF_REAL *HF_RESTRICT a,
-                      HF_GLOBAL HF_REAL *HF_RESTRICT b,
-                      HF_GLOBAL const uint *HF_RESTRICT places, uint blocks, uint key) {
+HF_KERNEL(ptrans_fill, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, b),
+          HF_READ(uint, places), HF_VALUE(uint, blocks), HF_VALUE(uint, key)) {
     for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
         const uint block = (uint)(at / HF_BLOCK);
         const uint row = places[2 * block] * HF_BLOCK + (uint)(at % HF_BLOCK);
@@ -70,17 +69,15 @@ HF_KERNEL ptrans_fill(HF_GLOBAL HF_REAL *HF_RESTRICT a,
         }
     }
 }
-HF_HOST_CALL(ptrans_fill, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_VALUE(3, uint),
-             HF_VALUE(4, uint))
 
 /** The larger of two residuals; a NaN stays. */
 #define PTRANS_WORSE(worst, residual) \
     ((residual) > (worst) || (residual) != (residual) ? (residual) : (worst))
 
 /** The magnitude of the largest residual |C - (B + A^T)|. */
-HF_KERNEL ptrans_check(HF_GLOBAL const HF_REAL *HF_RESTRICT c,
-                       HF_GLOBAL const uint *HF_RESTRICT places, uint blocks, uint key,
-                       HF_GLOBAL hf_finding *HF_RESTRICT findings, uint seal) {
+HF_KERNEL(ptrans_check, HF_READ(HF_REAL, c), HF_READ(uint, places),
+          HF_VALUE(uint, blocks), HF_VALUE(uint, key), HF_WRITE(hf_finding, findings),
+          HF_VALUE(uint, seal)) {
     ulong seen = 0;
     HF_REAL lanes[PTRANS_WIDE];
     for (uint l = 0; l < PTRANS_WIDE; l++)
@@ -108,7 +105,5 @@ HF_KERNEL ptrans_check(HF_GLOBAL const HF_REAL *HF_RESTRICT c,
         most = PTRANS_WORSE(most, lanes[l]);
     findings[HF_ITEM] = hf_finding_make(hf_magnitude((float)most), seen, seal);
 }
-HF_HOST_CALL(ptrans_check, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint),
-             HF_VALUE(3, uint), HF_BUFFER(4), HF_VALUE(5, uint))
 
 #endif

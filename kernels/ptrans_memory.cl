@@ -12,12 +12,9 @@
 
 /** C = B + A^T in blocks first .. first + count - 1 of B and C; sources[k] is the block of
  *  A that is added to block k. */
-HF_COMPUTE_UNITS(HF_REPLICATIONS)
-HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
-                     HF_GLOBAL const HF_REAL *HF_RESTRICT b,
-                     HF_GLOBAL HF_REAL *HF_RESTRICT c,
-                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
-                     uint count) {
+HF_REPLICATED_KERNEL(ptrans_add, HF_READ(HF_REAL, a), HF_READ(HF_REAL, b),
+                     HF_WRITE(HF_REAL, c), HF_READ(uint, sources),
+                     HF_VALUE(uint, first), HF_VALUE(uint, count)) {
     for (uint block = first; block < first + count; block++) {
         HF_REAL tile[PTRANS_CHUNKS][PTRANS_LANES], sum[PTRANS_CHUNKS][PTRANS_LANES];
         const ulong source = sources[block] * PTRANS_SIZE, at = block * PTRANS_SIZE;
@@ -42,8 +39,6 @@ HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
         }
     }
 }
-HF_HOST_CALL(ptrans_add, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_BUFFER(3),
-             HF_VALUE(4, uint), HF_VALUE(5, uint))
 
 HF_HOST_FILE(ptrans_memory, HF_HOST_KERNEL(ptrans_fill), HF_HOST_KERNEL(ptrans_check),
              HF_HOST_KERNEL(ptrans_add))

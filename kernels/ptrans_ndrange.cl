@@ -66,11 +66,8 @@ enum { TILE = PTRANS_STRIP };
 #endif
 
 /** As in ptrans_memory.cl; a work-group for each strip, and some that have none. */
-HF_KERNEL ptrans_add(HF_GLOBAL const HF_REAL *HF_RESTRICT a,
-                     HF_GLOBAL const HF_REAL *HF_RESTRICT b,
-                     HF_GLOBAL HF_REAL *HF_RESTRICT c,
-                     HF_GLOBAL const uint *HF_RESTRICT sources, uint first,
-                     uint count) {
+HF_KERNEL(ptrans_add, HF_READ(HF_REAL, a), HF_READ(HF_REAL, b), HF_WRITE(HF_REAL, c),
+          HF_READ(uint, sources), HF_VALUE(uint, first), HF_VALUE(uint, count)) {
     const uint strips = HF_BLOCK / PTRANS_STRIP, strip = (uint)get_group_id(0);
     const uint block = first + strip / strips, row = strip % strips * PTRANS_STRIP;
     if (strip / strips >= count)

@@ -26,10 +26,10 @@ typedef union ptrans_packet {
     HF_CHANNEL(held, 16)                                                              \
     HF_PORT_OUT(out, pair)                                                            \
     HF_PORT_IN(in, pair)                                                              \
-    HF_STREAM(ptrans_send_##pair)                                                     \
-    (HF_GLOBAL const HF_REAL *HF_RESTRICT a,                                          \
-     HF_GLOBAL const uint *HF_RESTRICT sources, uint blocks,                          \
-     uint own HF_OUT(out) HF_OUT(held)) {                                             \
+    HF_STREAM(ptrans_send_##pair,                                                     \
+              HF_ARGUMENTS(HF_READ(HF_REAL, a), HF_READ(uint, sources),               \
+                           HF_VALUE(uint, blocks), HF_VALUE(uint, own)),              \
+              HF_ENDS(HF_OUT(out), HF_OUT(held))) {                                   \
         HF_OPEN(out)                                                                  \
         HF_OPEN(held)                                                                 \
         HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                                \
@@ -57,12 +57,11 @@ typedef union ptrans_packet {
             stays = n < own;                                                          \
         }                                                                             \
     }                                                                                 \
-    HF_STREAM_CALL(ptrans_send_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint), \
-                   HF_VALUE(3, uint), HF_BUFFER(4), HF_BUFFER(5))                     \
                                                                                       \
-    HF_STREAM(ptrans_recv_##pair)                                                     \
-    (HF_GLOBAL const HF_REAL *HF_RESTRICT b, HF_GLOBAL HF_REAL *HF_RESTRICT c,        \
-     uint blocks, uint own HF_IN(in) HF_IN(held)) {                                   \
+    HF_STREAM(ptrans_recv_##pair,                                                     \
+              HF_ARGUMENTS(HF_READ(HF_REAL, b), HF_WRITE(HF_REAL, c),                 \
+                           HF_VALUE(uint, blocks), HF_VALUE(uint, own)),              \
+              HF_ENDS(HF_IN(in), HF_IN(held))) {                                      \
         HF_OPEN(in)                                                                   \
         HF_OPEN(held)                                                                 \
         for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {       \
@@ -77,9 +76,7 @@ typedef union ptrans_packet {
                 c[chunk * PTRANS_LANES + l] =                                         \
                     b[chunk * PTRANS_LANES + l] + got.lanes[l];                       \
         }                                                                             \
-    }                                                                                 \
-    HF_STREAM_CALL(ptrans_recv_##pair, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, uint), \
-                   HF_VALUE(3, uint), HF_BUFFER(4), HF_BUFFER(5))
+    }
 
 PTRANS_PAIR(0, out_0, in_0, held_0)
 #if HF_REPLICATIONS > 1

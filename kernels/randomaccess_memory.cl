@@ -101,14 +101,11 @@ static inline void update(HF_GLOBAL ulong *HF_RESTRICT table,
 
 /* One kernel for each replication: they run side by side, each with its memory bank. */
 #define RANDOMACCESS_UPDATE(replication)                                               \
-    HF_KERNEL randomaccess_update_##replication(                                       \
-        HF_GLOBAL ulong *HF_RESTRICT table, HF_GLOBAL const ulong *HF_RESTRICT starts, \
-        ulong words, ulong first, ulong part, ulong steps) {                           \
+    HF_KERNEL(randomaccess_update_##replication, HF_WRITE(ulong, table),               \
+              HF_SHARED(ulong, starts), HF_VALUE(ulong, words),                        \
+              HF_VALUE(ulong, first), HF_VALUE(ulong, part), HF_VALUE(ulong, steps)) { \
         update(table, starts, words, first, part, steps);                              \
-    }                                                                                  \
-    HF_HOST_CALL(randomaccess_update_##replication, HF_BUFFER(0), HF_BUFFER(1),        \
-                 HF_VALUE(2, ulong), HF_VALUE(3, ulong), HF_VALUE(4, ulong),           \
-                 HF_VALUE(5, ulong))
+    }
 
 RANDOMACCESS_UPDATE(0)
 #if HF_REPLICATIONS > 1

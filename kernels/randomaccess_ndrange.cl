@@ -21,9 +21,9 @@
 
 /** Apply `steps` numbers of each of HF_RNG_COUNT generators to the `part` words from word
  *  `first` of a table of `words`. starts[i] is the first number of generator i. */
-HF_KERNEL randomaccess_update_0(HF_GLOBAL ulong *HF_RESTRICT table,
-                                HF_GLOBAL const ulong *HF_RESTRICT starts, ulong words,
-                                ulong first, ulong part, ulong steps) {
+HF_KERNEL(randomaccess_update_0, HF_WRITE(ulong, table), HF_SHARED(ulong, starts),
+          HF_VALUE(ulong, words), HF_VALUE(ulong, first), HF_VALUE(ulong, part),
+          HF_VALUE(ulong, steps)) {
     const ulong low = part * HF_ITEM / HF_ITEMS, high = part * (HF_ITEM + 1) / HF_ITEMS;
     ulong number[HF_RNG_COUNT], held[HELD];
     uint n = 0, done = 0; /* numbers kept and applied; `held` is a ring */
@@ -52,13 +52,11 @@ HF_KERNEL randomaccess_update_0(HF_GLOBAL ulong *HF_RESTRICT table,
         table[(x & (words - 1)) - first] ^= x;
     }
 }
-HF_HOST_CALL(randomaccess_update_0, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, ulong),
-             HF_VALUE(3, ulong), HF_VALUE(4, ulong), HF_VALUE(5, ulong))
 
 /** The same with one generator for each work-item. */
-HF_KERNEL randomaccess_shared(HF_GLOBAL ulong *HF_RESTRICT table,
-                              HF_GLOBAL const ulong *HF_RESTRICT starts, ulong words,
-                              ulong first, ulong part, ulong steps) {
+HF_KERNEL(randomaccess_shared, HF_WRITE(ulong, table), HF_SHARED(ulong, starts),
+          HF_VALUE(ulong, words), HF_VALUE(ulong, first), HF_VALUE(ulong, part),
+          HF_VALUE(ulong, steps)) {
     ulong number = starts[HF_ITEM];
     for (ulong step = 0; step < steps; step++) {
         const ulong at = (number & (words - 1)) - first;
@@ -67,8 +65,6 @@ HF_KERNEL randomaccess_shared(HF_GLOBAL ulong *HF_RESTRICT table,
         number = randomaccess_next(number);
     }
 }
-HF_HOST_CALL(randomaccess_shared, HF_BUFFER(0), HF_BUFFER(1), HF_VALUE(2, ulong),
-             HF_VALUE(3, ulong), HF_VALUE(4, ulong), HF_VALUE(5, ulong))
 
 HF_HOST_FILE(randomaccess_ndrange, HF_HOST_KERNEL(randomaccess_update_0),
              HF_HOST_KERNEL(randomaccess_shared))

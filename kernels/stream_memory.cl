@@ -28,11 +28,9 @@
 
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
  *  of the others. */
-HF_COMPUTE_UNITS(HF_REPLICATIONS)
-HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
-                       HF_GLOBAL const HF_REAL *HF_RESTRICT one,
-                       HF_GLOBAL const HF_REAL *HF_RESTRICT two, const float scalar,
-                       const uint sum, const ulong n) {
+HF_REPLICATED_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one),
+                     HF_READ(HF_REAL, two), HF_VALUE(float, scalar),
+                     HF_VALUE(uint, sum), HF_VALUE(ulong, n)) {
     HF_GLOBAL stream_piece *HF_RESTRICT to = (HF_GLOBAL stream_piece *)out;
     HF_GLOBAL const stream_piece *HF_RESTRICT x = (HF_GLOBAL const stream_piece *)one;
     HF_GLOBAL const stream_piece *HF_RESTRICT y = (HF_GLOBAL const stream_piece *)two;
@@ -62,7 +60,5 @@ HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
         }
     }
 }
-HF_HOST_CALL(stream_apply, HF_BUFFER(0), HF_BUFFER(1), HF_BUFFER(2), HF_VALUE(3, float),
-             HF_VALUE(4, uint), HF_VALUE(5, ulong))
 
 HF_HOST_FILE(stream_memory, HF_HOST_KERNEL(stream_apply))

@@ -9,10 +9,9 @@
 #define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < STREAM_PIECES; k++)
 
 /** As in stream_memory.cl. */
-HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *HF_RESTRICT out,
-                       HF_GLOBAL const HF_REAL *HF_RESTRICT one,
-                       HF_GLOBAL const HF_REAL *HF_RESTRICT two, const float scalar,
-                       const uint sum, const ulong n) {
+HF_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one),
+          HF_READ(HF_REAL, two), HF_VALUE(float, scalar), HF_VALUE(uint, sum),
+          HF_VALUE(ulong, n)) {
     HF_GLOBAL stream_piece *HF_RESTRICT to = (HF_GLOBAL stream_piece *)out;
     HF_GLOBAL const stream_piece *HF_RESTRICT x = (HF_GLOBAL const stream_piece *)one;
     HF_GLOBAL const stream_piece *HF_RESTRICT y = (HF_GLOBAL const stream_piece *)two;

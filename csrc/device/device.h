@@ -7,6 +7,7 @@
 #define HF_DEVICE_H
 
 #include "command.h"
+#include "core/kernel_info.h"
 #include "hf.h"
 
 typedef struct hf_device_ops hf_device_ops;
@@ -33,6 +34,10 @@ static inline size_t hf_device_room(const hf_device_info *info, size_t n) {
     size_t share = info->memory / n;
     return share < info->max_alloc ? share : info->max_alloc;
 }
+
+/** HF_EARG with the names of kernel and argument, if the arguments of a launch are not those
+ *  that the kernel takes. */
+hf_status hf_launch_check(const hf_kernel_info *kernel, const hf_launch *launch);
 
 struct hf_device_ops {
     const char *name, *summary;

@@ -1,6 +1,4 @@
 /* host.c - the runtime `host`: plain memory; kernels are C functions of this library. */
-#include "host.h"
-
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,29 +7,15 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/kernel_info.h"
 #include "core/pages.h"
 #include "host_queue.h"
 
 extern const hf_device_ops hf_device_host;
 
-#define HF_KERNEL(stem) extern const hf_host_kernel hf_kernels_##stem[];
-#include "hf_kernels.inc"
-#undef HF_KERNEL
-
-/** Kernel files by stem. */
-static const struct host_file {
-    const char *stem;
-    const hf_host_kernel *kernels;
-} files[] = {
-#define HF_KERNEL(stem) {#stem, hf_kernels_##stem},
-#include "hf_kernels.inc"
-#undef HF_KERNEL
-    {NULL, NULL},
-};
-
 typedef struct host_device {
     hf_device base;
-    const struct host_file *file; /**< the loaded one, or NULL */
+    const hf_kernel_info *kernels; /**< of the loaded file, or NULL */
     hf_host_queues *queues;
     struct host_buffer *kept; /**< freed once a command of the broken device ends */
 } host_device;
@@ -60,8 +44,7 @@ static hf_device_info host_info(void) {
         snprintf(info.version, sizeof info.version, "%.40s %.80s", system.sysname,
                  system.release);
     }
-    for (const struct host_file *file = files; file->stem; file++)
-        info.half = info.half || strstr(file->stem, "_half");
+    info.half = hf_kernels_typed("half");
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     info.memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX / 2;
     info.max_alloc = info.memory;
@@ -127,25 +110,24 @@ static hf_status host_build(hf_device *base, const char *source, const char *opt
 static hf_status host_load(hf_device *base, const char *name,
                            const unsigned char *binary, size_t bytes) {
     (void)binary, (void)bytes;
-    for (const struct host_file *file = files; file->stem; file++)
-        if (strcmp(file->stem, name) == 0) {
-            ((host_device *)base)->file = file;
-            return HF_OK;
-        }
-    return hf_fail(HF_ENOTSUP, "device \"host\" has no kernels \"%s\"", name);
+    const hf_kernel_info *kernels = hf_kernels_of(name);
+    if (!kernels)
+        return hf_fail(HF_ENOTSUP, "device \"host\" has no kernels \"%s\"", name);
+    ((host_device *)base)->kernels = kernels;
+    return HF_OK;
 }
 
 static hf_status host_kernel(hf_kernel **out, hf_device *base, const char *name,
                              unsigned unit) {
     (void)unit;
-    const struct host_file *file = ((host_device *)base)->file;
-    assert(file);
-    for (const hf_host_kernel *kernel = file->kernels; kernel->name; kernel++)
+    const hf_kernel_info *kernel = ((host_device *)base)->kernels;
+    assert(kernel);
+    for (; kernel->name; kernel++)
         if (strcmp(kernel->name, name) == 0) {
             *out = (hf_kernel *)kernel;
             return HF_OK;
         }
-    return hf_fail(HF_EDEVICE, "the kernels \"%s\" have no \"%s\"", file->stem, name);
+    return hf_fail(HF_EDEVICE, "the loaded kernels have no \"%s\"", name);
 }
 
 static void host_kernel_free(hf_kernel *kernel) {
@@ -233,6 +215,7 @@ static hf_status host_copy(hf_device *base, hf_buffer *to, size_t to_at,
 
 static hf_status host_launch(hf_device *base, const hf_launch *launch,
                              const hf_order *order, hf_event **done) {
+    HF_TRY(hf_launch_check((const hf_kernel_info *)launch->kernel, launch));
     return hf_host_launch(((host_device *)base)->queues, launch, order, done);
 }
 

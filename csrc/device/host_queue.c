@@ -14,7 +14,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "host.h"
 
 enum { MAX_ARGS = 16, CLOSE_SECONDS = 2 };
 
@@ -24,7 +23,7 @@ typedef struct host_command {
     struct host_command *older; /* of all that were made */
     unsigned holders;
     bool ended;
-    const hf_host_kernel *kernel; /* NULL: a copy */
+    const hf_kernel_info *kernel; /* NULL: a copy */
     size_t items;
     void *args[MAX_ARGS];      /* where the values are: `buffers` or `values` */
     void *buffers[MAX_ARGS];   /* addresses of buffers */
@@ -200,7 +199,7 @@ hf_status hf_host_launch(hf_host_queues *all, const hf_launch *launch,
     host_command *command = command_new(all);
     if (!command)
         return hf_fail(HF_ENOMEM, "no memory for a launch");
-    command->kernel = (const hf_host_kernel *)launch->kernel;
+    command->kernel = (const hf_kernel_info *)launch->kernel;
     command->items = launch->items ? launch->items : 1;
     assert(launch->n_args <= MAX_ARGS);
     for (size_t i = 0; i < launch->n_args; i++) {

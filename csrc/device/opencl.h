@@ -19,11 +19,12 @@ struct hf_opencl_device {
     hf_opencl_event *lasts[HF_MAX_QUEUES];     /**< of each queue; NULL: it is empty */
     hf_opencl_event *oldest, *newest, *unused; /**< in flight; to be used again */
     pthread_mutex_t lock;
-    pthread_cond_t ended;  /**< a watched command ended */
-    size_t watched;        /**< such commands now */
-    size_t endings;        /**< of such commands so far */
-    cl_program program;    /**< NULL until the first `load` */
-    unsigned char *binary; /**< what `program` was made from */
+    pthread_cond_t ended;          /**< a watched command ended */
+    size_t watched;                /**< such commands now */
+    size_t endings;                /**< of such commands so far */
+    cl_program program;            /**< NULL until the first `load` */
+    unsigned char *binary;         /**< what `program` was made from */
+    const hf_kernel_info *kernels; /**< of the kernel file; NULL: not known */
     size_t binary_bytes;
     struct hf_opencl_buffer
         *kept; /**< freed once a command of the broken device ends */

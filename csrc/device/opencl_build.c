@@ -129,6 +129,7 @@ hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char 
     hf_opencl_device *device = (hf_opencl_device *)base;
     if (bytes == 0)
         return hf_fail(HF_EDEVICE, "the program binary of \"%s\" is empty", name);
+    device->kernels = hf_kernels_of(name);
     if (device->program && bytes == device->binary_bytes &&
         memcmp(binary, device->binary, bytes) == 0)
         return HF_OK;

@@ -29,29 +29,36 @@ void hf_opencl_kernel_free(hf_kernel *kernel) {
         clReleaseKernel((cl_kernel)kernel);
 }
 
-/* A kernel that a user gave may want other arguments than we set. */
-static hf_status args_check(cl_kernel kernel, const hf_launch *launch, cl_int code,
-                            const char *call) {
+/* A kernel that a user gave may want other arguments than we set. `i` is the argument that
+ * was refused, or n_args. */
+static hf_status args_check(hf_device *base, const hf_launch *launch, size_t i,
+                            cl_int code, const char *call) {
+    const hf_opencl_device *device = (const hf_opencl_device *)base;
+    cl_kernel kernel = (cl_kernel)launch->kernel;
     char name[128] = "";
     cl_uint n = (cl_uint)launch->n_args;
     if (code == CL_SUCCESS)
         return HF_OK;
     clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL);
-    if (n == launch->n_args)
+    if (n != launch->n_args)
+        return hf_fail(HF_EARG, "kernel \"%s\" takes %u arguments, not %zu", name, n,
+                       launch->n_args);
+    if (i == launch->n_args)
         return hf_opencl_check(code, call);
-    return hf_fail(HF_EARG, "kernel \"%s\" takes %u arguments, not %zu", name, n,
-                   launch->n_args);
+    return hf_fail(HF_EARG, "kernel \"%s\", argument %zu, \"%s\": %s: %s", name, i,
+                   hf_arg_name(device->kernels, name, i), call, hf_opencl_code(code));
 }
 
-static hf_status args_set(cl_kernel kernel, const hf_launch *launch) {
+static hf_status args_set(hf_device *base, const hf_launch *launch) {
+    cl_kernel kernel = (cl_kernel)launch->kernel;
     for (size_t i = 0; i < launch->n_args; i++) {
         const hf_arg *arg = &launch->args[i];
         cl_int code = arg->buffer
                           ? clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
                                            &((hf_opencl_buffer *)arg->buffer)->mem)
                           : clSetKernelArg(kernel, (cl_uint)i, arg->bytes, arg->value);
-        HF_TRY(args_check(kernel, launch, code, "clSetKernelArg"));
+        HF_TRY(args_check(base, launch, i, code, "clSetKernelArg"));
     }
     return HF_OK;
 }
@@ -60,7 +67,7 @@ hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
                            const hf_order *order, hf_event **done) {
     cl_kernel kernel = (cl_kernel)launch->kernel;
     hf_opencl_command command;
-    HF_TRY(args_set(kernel, launch));
+    HF_TRY(args_set(base, launch));
     HF_TRY(hf_opencl_begin(&command, base, order));
     const cl_event *after = hf_opencl_after(&command);
     cl_event *own = hf_opencl_own(&command);
@@ -72,5 +79,6 @@ hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
                                       command.n_after, after, own);
     const char *call = once ? "clEnqueueTask" : "clEnqueueNDRangeKernel";
     hf_status status = hf_opencl_end(&command, code, call, kernel, done);
-    return code == CL_SUCCESS ? status : args_check(kernel, launch, code, call);
+    return code == CL_SUCCESS ? status
+                              : args_check(base, launch, launch->n_args, code, call);
 }

@@ -19,6 +19,37 @@ PyObject *device_dict(const hf_device_info *info) {
         "fp64", PyBool_FromLong(info->fp64));
 }
 
+/* A kernel's arguments, in order. */
+static PyObject *arguments_list(const hf_kernel_info *kernel) {
+    static const char *const kinds[] = {"read",  "shared", "write",
+                                        "value", "in",     "out"};
+    PyObject *list = PyList_New((Py_ssize_t)kernel->n_args);
+    for (size_t i = 0; list && i < kernel->n_args; i++) {
+        const hf_arg_info *arg = &kernel->args[i];
+        PyObject *entry =
+            Py_BuildValue("{s:s,s:s,s:n}", "name", arg->name, "kind", kinds[arg->kind],
+                          "bytes", (Py_ssize_t)arg->bytes);
+        if (entry)
+            PyList_SET_ITEM(list, (Py_ssize_t)i, entry);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *kernels_list(const hf_kernel_info *kernels) {
+    PyObject *list = PyList_New(0);
+    for (; list && kernels->name; kernels++) {
+        PyObject *entry = Py_BuildValue(
+            "{s:s,s:N,s:N}", "name", kernels->name, "replicated",
+            PyBool_FromLong(kernels->replicated), "arguments", arguments_list(kernels));
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
 /* Store `value` under `key`; steals `value`, which may be NULL after an error. */
 static int dict_put(PyObject *dict, const char *key, PyObject *value) {
     if (!value)

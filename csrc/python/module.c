@@ -10,7 +10,6 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/known.h"
-#include "model.h"
 
 static PyObject *error_class(const module_state *state, hf_status status) {
     switch (status) {
@@ -172,6 +171,17 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
         problem_dict(&found.problem), "banked", PyBool_FromLong(found.banked));
 }
 
+static PyObject *core_kernels(PyObject *module, PyObject *stem) {
+    const char *name = PyUnicode_AsUTF8(stem);
+    if (!name)
+        return NULL;
+    const hf_kernel_info *kernels = hf_kernels_of(name);
+    if (kernels)
+        return kernels_list(kernels);
+    return status_raise(PyModule_GetState(module),
+                        hf_fail(HF_ENOENT, "no kernels \"%s\" are known", name));
+}
+
 static PyObject *core_mpi_library(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -230,131 +240,6 @@ static PyObject *core_links(PyObject *module, PyObject *args) {
     return list;
 }
 
-/* ---- models ---- */
-
-static PyObject *terms_dict(const hf_term *terms) {
-    PyObject *dict = PyDict_New();
-    for (; dict && terms->name; terms++) {
-        PyObject *pair = Py_BuildValue("(sszd)", terms->unit, terms->summary,
-                                       terms->fact, terms->fallback);
-        if (!pair || PyDict_SetItemString(dict, terms->name, pair) < 0)
-            Py_CLEAR(dict);
-        Py_XDECREF(pair);
-    }
-    return dict;
-}
-
-static PyObject *core_models(PyObject *module, PyObject *name) {
-    const hf_model_ops *model;
-    const char *text = PyUnicode_AsUTF8(name);
-    if (!text)
-        return NULL;
-    hf_status status = hf_model_find(&model, text);
-    if (status != HF_OK)
-        return status_raise(PyModule_GetState(module), status);
-    PyObject *dict = PyDict_New();
-    for (const hf_formula *f = model->formulas; dict && f->name; f++) {
-        PyObject *entry =
-            Py_BuildValue("{s:s,s:N,s:N}", "summary", f->summary, "inputs",
-                          terms_dict(f->inputs), "outputs", terms_dict(f->outputs));
-        if (!entry || PyDict_SetItemString(dict, f->name, entry) < 0)
-            Py_CLEAR(dict);
-        Py_XDECREF(entry);
-    }
-    return dict;
-}
-
-static bool term_known(const hf_term *terms, PyObject *key) {
-    for (; terms->name; terms++)
-        if (PyUnicode_CompareWithASCIIString(key, terms->name) == 0)
-            return true;
-    return false;
-}
-
-/* The inputs as arrays, in the formula's order, broadcast against each other. */
-static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *inputs) {
-    PyObject *arrays[HF_MOST_TERMS] = {NULL}, *key, *value;
-    PyArrayMultiIterObject *iterator = NULL;
-    Py_ssize_t at = 0;
-    size_t n = 0;
-    while (PyDict_Next(inputs, &at, &key, &value))
-        if (!PyUnicode_Check(key) || !term_known(f->inputs, key)) {
-            PyErr_Format(PyExc_ValueError, "formula \"%s\" has no input %R", f->name,
-                         key);
-            return NULL;
-        }
-    for (; f->inputs[n].name; n++) {
-        value = PyDict_GetItemString(inputs, f->inputs[n].name);
-        if (!value) {
-            PyErr_Format(PyExc_ValueError, "formula \"%s\" needs the input \"%s\" [%s]",
-                         f->name, f->inputs[n].name, f->inputs[n].unit);
-            break;
-        }
-        arrays[n] = PyArray_FROMANY(value, NPY_FLOAT64, 0, 0, NPY_ARRAY_CARRAY);
-        if (!arrays[n])
-            break;
-    }
-    if (!PyErr_Occurred())
-        iterator =
-            (PyArrayMultiIterObject *)PyArray_MultiIterFromObjects(arrays, (int)n, 0);
-    for (size_t i = 0; i < n; i++)
-        Py_XDECREF(arrays[i]);
-    return iterator;
-}
-
-/* Evaluate over the broadcast inputs; a tuple of arrays. */
-static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *inputs) {
-    size_t n_in = hf_terms_count(f->inputs), n_out = hf_terms_count(f->outputs);
-    size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
-    double *in[HF_MOST_TERMS], *out[HF_MOST_TERMS];
-    double *block = PyMem_New(double, n_in *n + 1);
-    PyObject *arrays = block ? PyTuple_New((Py_ssize_t)n_out) : PyErr_NoMemory();
-    for (size_t i = 0; i < n_in; i++)
-        in[i] = block + i * n;
-    for (size_t k = 0; arrays && k < n; k++) {
-        for (size_t i = 0; i < n_in; i++)
-            in[i][k] = *(double *)PyArray_MultiIter_DATA(inputs, (int)i);
-        PyArray_MultiIter_NEXT(inputs);
-    }
-    for (size_t i = 0; arrays && i < n_out; i++) {
-        PyObject *array =
-            f->reduce ? PyArray_SimpleNew(0, NULL, NPY_FLOAT64)
-                      : PyArray_SimpleNew(PyArray_MultiIter_NDIM(inputs),
-                                          PyArray_MultiIter_DIMS(inputs), NPY_FLOAT64);
-        if (!array) {
-            Py_CLEAR(arrays);
-            break;
-        }
-        out[i] = PyArray_DATA((PyArrayObject *)array);
-        PyTuple_SET_ITEM(arrays, (Py_ssize_t)i, array);
-    }
-    if (arrays)
-        f->eval(n, (const double *const *)in, out);
-    PyMem_Free(block);
-    return arrays;
-}
-
-static PyObject *core_evaluate(PyObject *module, PyObject *args) {
-    const char *model, *name;
-    PyObject *inputs;
-    const hf_formula *f;
-    if (!PyArg_ParseTuple(args, "ssO!:evaluate", &model, &name, &PyDict_Type, &inputs))
-        return NULL;
-    hf_status status = hf_formula_find(&f, model, name);
-    if (status != HF_OK)
-        return status_raise(PyModule_GetState(module), status);
-    PyArrayMultiIterObject *iterator = inputs_broadcast(f, inputs);
-    PyObject *arrays = iterator ? formula_eval(f, iterator) : NULL;
-    PyObject *answer = arrays ? PyDict_New() : NULL;
-    for (size_t i = 0; answer && f->outputs[i].name; i++)
-        if (PyDict_SetItemString(answer, f->outputs[i].name,
-                                 PyTuple_GET_ITEM(arrays, (Py_ssize_t)i)) < 0)
-            Py_CLEAR(answer);
-    Py_XDECREF(arrays);
-    Py_XDECREF(iterator);
-    return answer;
-}
-
 /* ---- the module ---- */
 
 static PyMethodDef core_methods[] = {
@@ -377,6 +262,9 @@ static PyMethodDef core_methods[] = {
      "Labels, metrics, parts and figures of a benchmark: unit and choices of each;\n"
      "its problem: the parameter that says how much work a run is; and whether it is\n"
      "banked: each replication has buffers in a memory bank of its own."},
+    {"kernels", core_kernels, METH_O,
+     "kernels(stem, /)\n--\n\n"
+     "Kernels of a file as dicts: name, whether FPGAs replicate it, arguments."},
     {"value_bytes", core_value_bytes, METH_O,
      "value_bytes(data_type, /)\n--\n\nLength of an element of this type [B]."},
     {"devices", (PyCFunction)(void (*)(void))core_devices, METH_VARARGS | METH_KEYWORDS,

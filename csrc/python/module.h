@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "core/kernel_info.h"
 #include "core/param.h"
 #include "core/result.h"
 #include "hf.h"
@@ -23,6 +24,7 @@ PyObject *status_raise(const module_state *state, hf_status status);
 hf_status status_of(const module_state *state, PyObject *exception);
 
 PyObject *device_dict(const hf_device_info *info);
+PyObject *kernels_list(const hf_kernel_info *kernels);
 /* Column arrays over one capsule that owns `result`, and the rest; steals `result`. */
 PyObject *result_dict(hf_result *result, const hf_args *args);
 /* Parameters of `bench` from a dict; what is not in it gets its default. */
@@ -46,6 +48,8 @@ void loading_end(loading *load);
 void loading_release(loading *load);
 void loading_acquire(loading *load);
 
+PyObject *core_models(PyObject *module, PyObject *name);
+PyObject *core_evaluate(PyObject *module, PyObject *args);
 PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs);
 /* Functions of the module that end this process in time. */
 PyObject *guard_signals(PyObject *module, PyObject *args);

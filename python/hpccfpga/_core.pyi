@@ -30,6 +30,16 @@ class _Parameter(TypedDict):
     low: float
     high: float
 
+class _Argument(TypedDict):
+    name: str
+    kind: Literal["read", "shared", "write", "value", "in", "out"]
+    bytes: int
+
+class _Kernel(TypedDict):
+    name: str
+    replicated: bool
+    arguments: list[_Argument]
+
 class _Formula(TypedDict):
     summary: str
     inputs: dict[str, tuple[str, str, str | None, float]]
@@ -111,6 +121,7 @@ def parameters(benchmark: str, /) -> list[_Parameter]: ...
 def values(benchmark: str, params: dict[str, Any], /) -> dict[str, Any]: ...
 def scheme(exchange: str, /) -> _Scheme: ...
 def quantities(benchmark: str, /) -> _Quantities: ...
+def kernels(stem: str, /) -> list[_Kernel]: ...
 def value_bytes(data_type: str, /) -> int: ...
 def devices(libraries: Sequence[str] = (), quiet: bool = False) -> list[_Device]: ...
 def links(

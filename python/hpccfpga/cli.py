@@ -318,7 +318,7 @@ def _build_for_board(options: Options) -> int:
             for line in job.commands(folder):
                 print(shlex.join(line))
         else:
-            print("nothing was compiled: --print shows the compiler's command lines")
+            print(job.advice(folder))
     return OK
 
 

@@ -107,6 +107,16 @@ def read_source(path: Path) -> str:
     return _inlined(path, ())
 
 
+def included(path: Path) -> list[Path]:
+    """Return a kernel file and the files that it includes, each once."""
+    found = [path]
+    for file in found:  # grows meanwhile
+        names = [m[1] for m in map(_INCLUDE.match, _text(file).split("\n")) if m]
+        near = [p for p in (_beside(file, name) for name in names) if p]
+        found += [p for p in dict.fromkeys(near) if p not in found]
+    return found
+
+
 def load(
     core: _core.Session,
     benchmark: str,

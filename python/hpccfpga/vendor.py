@@ -14,7 +14,14 @@ from typing import Any
 from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.boards import board as find_board
-from hpccfpga.kernels import SCHEMA, kernel_dir, knobs_of, placed, replicated
+from hpccfpga.kernels import (
+    SCHEMA,
+    included,
+    kernel_dir,
+    knobs_of,
+    placed,
+    replicated,
+)
 
 TARGETS = ("intel", "xilinx")
 
@@ -26,17 +33,7 @@ _PLATFORMS = {
     ("xilinx", "u55c"): "xilinx_u55c_gen3x16_xdma_3_202210_1",
 }
 
-# A kernel and its arguments, among them pointers and ends of channels; and a macro that
-# makes kernels.
-_KERNEL = re.compile(r"HF_(?:KERNEL|STREAM\()\s*(\w+)\)?\s*\(([^{};]*)\)\s*\{")
-_POINTER = re.compile(r"HF_GLOBAL [^,*]*\*\s*(?:HF_RESTRICT\s+)?(\w+)")
-# Read by all replications of randomaccess: it has no bank.
-_SHARED = ("starts",)
-_END = re.compile(r"HF_(OUT|IN)\((\w+)\)")
 _BANKS = re.compile(r"memory\.([a-z]+)\d*\.banks")
-_MAKER = re.compile(
-    r"^#define (\w+)\(([\w, ]+)\)(.*\bHF_(?:KERNEL|STREAM)\b.*)$", re.MULTILINE
-)
 
 
 class Job:
@@ -80,6 +77,7 @@ class Job:
                 f"{known(board, built)}"
             )
         self.target, self.stem, self.platform = target, stem, found
+        self.binary = f"{stem}.{'aocx' if target == 'intel' else 'xclbin'}"
         self.benchmark, _, self.kind = stem.rpartition("_")
         self.knobs, options = knobs_of(self.benchmark, params)
         values = _core.values(self.benchmark, dict(params))
@@ -91,12 +89,13 @@ class Job:
             self.defines.append("-no-interleaving=default")
         own = placed(self.benchmark, params, self.banks)
         self.values = _core.values(self.benchmark, {**own, **params})
-        self.source = (kernel_dir() / f"{stem}.cl").read_text("utf-8")
+        self.source = kernel_dir() / f"{stem}.cl"
+        self._known = {kernel["name"]: kernel for kernel in _core.kernels(stem)}
 
     def commands(self, folder: Path) -> list[list[str]]:
         """Command lines, in the order in which they are run."""
+        binary = str(folder / self.binary)
         if self.target == "intel":
-            binary = str(folder / f"{self.stem}.aocx")
             head = ["aoc", f"-board={self.platform}", "-DHF_INTEL", *self.defines]
             return [
                 [*head, f"-I{folder}", str(folder / f"{self.stem}.cl"), "-o", binary]
@@ -109,14 +108,36 @@ class Job:
             flags = ["-DHF_XILINX", *self.defines, f"-I{folder}", "-k", kernel]
             lines.append([*head, "-c", *flags, source, "-o", objects[-1]])
         config = ["--config", str(folder / f"{self.stem}.cfg")]
-        binary = str(folder / f"{self.stem}.xclbin")
         return [*lines, [*head, "-l", *config, *objects, "-o", binary]]
+
+    def advice(self, folder: Path) -> str:
+        """Return how to go on from the files to a run."""
+        words = ["hpccfpga run", self.benchmark]
+        words += ["--exchange channel"] if self.kind == "stream" else []
+        values = _core.values(self.benchmark, {})
+        chosen = {**self.knobs, "replications": self.replications}
+        words += [
+            f"--{name.replace('_', '-')} {value}"
+            for name, value in chosen.items()
+            if values.get(name, value) != value
+        ]
+        compiler = self.commands(folder)[0][0]
+        return (
+            f"nothing was compiled; compile where {compiler} is (--print shows the "
+            f"command lines), keep {self.binary}.json beside {self.binary}, then: "
+            f"{' '.join(words)} --kernel {folder / self.binary}"
+        )
 
     def kernels(self) -> list[str]:
         """Names of the kernels that are built in; `_0` has one for each replication."""
-        names = re.findall(r"HF_HOST_KERNEL\((\w+?)(_\d+)?\)", self.source)
-        each = {"": [""], "_0": [f"_{i}" for i in range(self.replications)]}
-        return [base + end for base, number in names for end in each.get(number, [])]
+        numbered = [re.fullmatch(r"(\w+?)(_\d+)?", name) for name in self._known]
+        each = {None: [""], "_0": [f"_{i}" for i in range(self.replications)]}
+        return [m[1] + end for m in numbered if m for end in each.get(m[2], [])]
+
+    def _arguments(self, kernel: str, *kinds: str) -> list[str]:
+        """Names of a kernel's arguments of some kinds; numbered kernels are alike."""
+        known = self._known.get(kernel) or self._known[re.sub(r"_\d+$", "_0", kernel)]
+        return [a["name"] for a in known["arguments"] if a["kind"] in kinds]
 
     def config(self) -> str:
         """Options of Xilinx's linker: memory banks, and channels between kernels.
@@ -124,25 +145,17 @@ class Job:
         Ports are named only: the shell decides what they go to.
         """
         kernels = self.kernels()
-        headers = sorted(kernel_dir().glob(f"{self.benchmark}_*.h"))
-        text = "".join(p.read_text("utf-8") for p in headers)
-        found = dict(_KERNEL.findall(_written_out(text + self.source)))
-        ends: dict[str, dict[str, str]] = {"OUT": {}, "IN": {}}
-        for kernel in kernels:
-            for way, name in _END.findall(found[kernel]):
-                ends[way][name] = f"{kernel}.{name}"
-        sent, got = ends["OUT"], ends["IN"]
-        many = re.findall(
-            r"HF_COMPUTE_UNITS\(HF_REPLICATIONS\)\s+HF_KERNEL (\w+)", self.source
-        )
+        sent = {n: f"{k}.{n}" for k in kernels for n in self._arguments(k, "out")}
+        got = {n: f"{k}.{n}" for k in kernels for n in self._arguments(k, "in")}
+        many = [name for name, kernel in self._known.items() if kernel["replicated"]]
         lines = ["[connectivity]"]
         lines += [
             f"nk={name}:{self.replications}" if name in many else f"nk={name}:1:{name}"
             for name in kernels
         ]
         for kernel in kernels if self.tags else ():
-            pointers = [n for n in _POINTER.findall(found[kernel]) if n not in _SHARED]
-            lines += self._spots(kernel, kernel in many, pointers)
+            buffers = self._arguments(kernel, "read", "write")
+            lines += self._spots(kernel, kernel in many, buffers)
         lines += [f"sc={sent[name]}:{got[name]}" for name in sent if name in got]
         outer = {**sent, **got}
         if ports := [f"# {outer[n]}" for n in outer if not (n in sent and n in got)]:
@@ -151,8 +164,8 @@ class Job:
             ]
         return "\n".join([*lines, *ports]) + "\n"
 
-    def _spots(self, kernel: str, many: bool, pointers: list[str]) -> list[str]:
-        """Where a kernel's pointers go: each replication's to the banks of its own.
+    def _spots(self, kernel: str, many: bool, buffers: list[str]) -> list[str]:
+        """Where a kernel's buffers go: each replication's to the banks of its own.
 
         A kernel that serves them all reaches all their banks.
         """
@@ -164,28 +177,27 @@ class Job:
         return [
             f"sp={unit}.{name}:{tag}"
             for unit, replications in units.items()
-            for name in pointers
+            for name in buffers
             if (tag := self._tag(name, replications))
         ]
 
-    def _tag(self, pointer: str, replications: list[int]) -> str | None:
-        """Banks of a pointer by Xilinx's names; None: the linker's choice."""
-        own = self.values.get(f"bank_{pointer}", self.values.get("bank_a"))
+    def _tag(self, buffer: str, replications: list[int]) -> str | None:
+        """Banks of a buffer by Xilinx's names; None: the linker's choice."""
+        own = self.values.get(f"bank_{buffer}", self.values.get("bank_a"))
         banks = own or list(range(self.replications))
         numbers = [banks[r % len(banks)] for r in replications]
         if min(numbers) < 0:
             return None
         if max(numbers) >= len(self.tags):
             last = f"{len(self.tags) - 1}, {self.tags[-1]}"
-            raise ValueError(f"{pointer}: no bank {max(numbers)}; the last is {last}")
+            raise ValueError(f"{buffer}: no bank {max(numbers)}; the last is {last}")
         low, high = self.tags[min(numbers)], self.tags[max(numbers)]
         if low.split("[")[0] != high.split("[")[0]:
-            raise ValueError(f"{pointer}: no kernel reaches both {low} and {high}")
+            raise ValueError(f"{buffer}: no kernel reaches both {low} and {high}")
         return low if low == high else low.replace("]", ":") + high.split("[")[1]
 
     def write(self, folder: Path) -> list[Path]:
         """Put the sources, and a manifest for the binary, into a folder."""
-        ending = {"intel": "aocx", "xilinx": "xclbin"}[self.target]
         manifest = {
             "schema": SCHEMA,
             "benchmark": self.benchmark,
@@ -196,9 +208,8 @@ class Job:
         }
         if self.banks:
             manifest["banks"] = self.banks
-        texts = {p.name: p.read_text("utf-8") for p in kernel_dir().glob("*.h")}
-        texts[f"{self.stem}.cl"] = self.source
-        texts[f"{self.stem}.{ending}.json"] = json.dumps(manifest, indent=1) + "\n"
+        texts = {p.name: p.read_text("utf-8") for p in included(self.source)}
+        texts[f"{self.binary}.json"] = json.dumps(manifest, indent=1) + "\n"
         if self.target == "xilinx":
             texts[f"{self.stem}.cpp"] = f'#include "{self.stem}.cl"\n'
             texts[f"{self.stem}.cfg"] = self.config()
@@ -219,17 +230,3 @@ def _memory(board: str) -> tuple[list[str], list[int]]:
     tags = [f"{kind.upper()}[{i}]" for kind in kinds for i in range(sizes[kind])]
     first = next(iter(sizes), "").upper()
     return tags, [n for n, tag in enumerate(tags) if tag.startswith(first)]
-
-
-def _written_out(source: str) -> str:
-    """Source with the uses of macros that make kernels written out."""
-    source = source.replace("\\\n", " ")
-    for name, parameters, body in _MAKER.findall(source):
-
-        def use(match: re.Match[str], names: str = parameters, body: str = body) -> str:
-            given = dict(zip(names.split(", "), match[1].split(", "), strict=True))
-            words = re.sub(r"\w+", lambda word: given.get(word[0], word[0]), body)
-            return words.replace("##", "")
-
-        source = re.sub(rf"^{name}\((.*)\)$", use, source, flags=re.MULTILINE)
-    return source

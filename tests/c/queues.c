@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "core/pages.h"
 #include "device.h"
-#include "host.h"
 
 extern const hf_device_ops hf_device_host, hf_device_opencl;
 
@@ -57,7 +56,11 @@ static void set_call(void *const *args, size_t items) {
 }
 
 static void device_open(void) {
-    static const hf_host_kernel on_host[] = {{"gate", gate_call}, {"set", set_call}};
+    static const hf_arg_info args[] = {{"words", HF_ARG_WRITE, sizeof(uint32_t)},
+                                       {"value", HF_ARG_VALUE, sizeof(uint32_t)}};
+    static const hf_kernel_info on_host[] = {
+        {.name = "gate", .args = args, .n_args = 2, .call = gate_call},
+        {.name = "set", .args = args, .n_args = 2, .call = set_call}};
     unsigned char *binary;
     size_t bytes;
     /* PoCL: the host opens the gate while the kernel looks at the same memory. */

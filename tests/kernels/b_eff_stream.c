@@ -19,7 +19,8 @@ typedef struct fault {
 } fault;
 
 /** Passes packets on, all but one unchanged. */
-HF_KERNEL relay(ulong packets, fault f HF_IN(in) HF_OUT(out)) {
+HF_STREAM(relay, HF_ARGUMENTS(HF_VALUE(ulong, packets), HF_VALUE(fault, f)),
+          HF_ENDS(HF_IN(in), HF_OUT(out))) {
     HF_OPEN(in);
     HF_OPEN(out);
     hf_packet packet, before = {{0}};
@@ -41,7 +42,6 @@ HF_KERNEL relay(ulong packets, fault f HF_IN(in) HF_OUT(out)) {
         before = packet;
     }
 }
-HF_HOST_CALL(relay, HF_VALUE(0, ulong), HF_VALUE(1, fault), HF_BUFFER(2), HF_BUFFER(3))
 
 static const ulong stamps[PORTS] = {0x0123456789ABCDEF, 0xFEDCBA9876543210,
                                     0x1111111111111111, 0xA0B0C0D0E0F00102};

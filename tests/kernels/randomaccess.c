@@ -47,7 +47,7 @@ static void starts_fill(uint64_t *starts, uint64_t generators, uint64_t steps) {
 }
 
 /** Each of `parts` kernels gets its part of the table; the number of wrong words. */
-static uint64_t wrong_words(const hf_host_kernel *kernel, uint64_t words,
+static uint64_t wrong_words(const hf_kernel_info *kernel, uint64_t words,
                             uint64_t parts, uint64_t generators, size_t items) {
     uint64_t wrong = 0, count = words / parts, steps = 4 * words / generators;
     uint64_t starts[MOST_GENERATORS], *from = starts;
@@ -72,7 +72,7 @@ static uint64_t wrong_words(const hf_host_kernel *kernel, uint64_t words,
     return wrong;
 }
 
-static void comparison(const hf_host_kernel *kernel, uint64_t words, uint64_t parts,
+static void comparison(const hf_kernel_info *kernel, uint64_t words, uint64_t parts,
                        uint64_t generators, size_t items) {
     uint64_t wrong = wrong_words(kernel, words, parts, generators, items);
     CHECK(LOSSY ? wrong > 0 && wrong < words / 2 : wrong == 0,

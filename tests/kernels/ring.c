@@ -23,7 +23,7 @@ static uint8_t message_byte(uint64_t message, size_t i) {
 }
 
 /** Messages of random sizes; what a last packet has too much is zero. */
-HF_KERNEL writer(uint messages HF_OUT(out)) {
+HF_STREAM(writer, HF_ARGUMENTS(HF_VALUE(uint, messages)), HF_ENDS(HF_OUT(out))) {
     HF_OPEN(out);
     for (uint m = 0; m < messages; m++) {
         size_t bytes = message_bytes(m);
@@ -38,9 +38,9 @@ HF_KERNEL writer(uint messages HF_OUT(out)) {
         HF_FLUSH(out);
     }
 }
-HF_HOST_CALL(writer, HF_VALUE(0, uint), HF_BUFFER(1))
 
-HF_KERNEL reader(uint messages, ulong *wrong HF_IN(in)) {
+HF_STREAM(reader, HF_ARGUMENTS(HF_VALUE(uint, messages), HF_WRITE(ulong, wrong)),
+          HF_ENDS(HF_IN(in))) {
     HF_OPEN(in);
     for (uint m = 0; m < messages; m++) {
         size_t bytes = message_bytes(m);
@@ -54,7 +54,6 @@ HF_KERNEL reader(uint messages, ulong *wrong HF_IN(in)) {
         }
     }
 }
-HF_HOST_CALL(reader, HF_VALUE(0, uint), HF_BUFFER(1), HF_BUFFER(2))
 
 static uint64_t packets_of(uint messages) {
     uint64_t n = 0;
@@ -110,7 +109,8 @@ static void abort_test(size_t depth) {
 }
 
 /** The writer fills `wide` while the reader wants `rare` first, which is not flushed. */
-HF_KERNEL lopsided_writer(uint packets HF_OUT(rare) HF_OUT(wide)) {
+HF_STREAM(lopsided_writer, HF_ARGUMENTS(HF_VALUE(uint, packets)),
+          HF_ENDS(HF_OUT(rare), HF_OUT(wide))) {
     HF_OPEN(rare);
     HF_OPEN(wide);
     hf_packet packet = {{7}};
@@ -119,9 +119,9 @@ HF_KERNEL lopsided_writer(uint packets HF_OUT(rare) HF_OUT(wide)) {
         HF_SEND(wide, packet);
     HF_SEND(rare, packet);
 }
-HF_HOST_CALL(lopsided_writer, HF_VALUE(0, uint), HF_BUFFER(1), HF_BUFFER(2))
 
-HF_KERNEL lopsided_reader(uint packets HF_IN(rare) HF_IN(wide)) {
+HF_STREAM(lopsided_reader, HF_ARGUMENTS(HF_VALUE(uint, packets)),
+          HF_ENDS(HF_IN(rare), HF_IN(wide))) {
     HF_OPEN(rare);
     HF_OPEN(wide);
     hf_packet packet;
@@ -131,7 +131,6 @@ HF_KERNEL lopsided_reader(uint packets HF_IN(rare) HF_IN(wide)) {
     HF_RECV(rare, packet);
     CHECK(packet.lane[0] == 7, "another packet");
 }
-HF_HOST_CALL(lopsided_reader, HF_VALUE(0, uint), HF_BUFFER(1), HF_BUFFER(2))
 
 /** Who waits at one ring withholds nothing at another. */
 static void lopsided_test(void) {

@@ -14,7 +14,7 @@ BROKEN = """
 #define gemm_multiply right
 #include "gemm_{shape}.cl"
 #undef gemm_multiply
-HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL const HF_SUM *b,
+__kernel void gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL const HF_SUM *b,
                         HF_GLOBAL const HF_REAL *c0, HF_GLOBAL HF_REAL *c, HF_SUM alpha,
                         HF_SUM beta, uint n, uint first, uint end) {{
     const ulong row = HF_GEMM_ROW(n), last = get_global_size(0) - 1;
@@ -152,11 +152,11 @@ def test_verification_sees_panels_of_the_sample_before(session, tmp_path, skip):
         f"#define MARK_IS {np.random.default_rng().integers(1, 1 << 24)}\n"
         # There is room for 128 columns more than n, of which panels fill 64 at most.
         "#define MARK(b, n) ((b) + (n + 128) * HF_GEMM_ROW(n) - 1)\n"
-        "HF_KERNEL gemm_pack_b(HF_GLOBAL const HF_REAL *b, HF_GLOBAL HF_SUM *panels,\n"
-        "                      uint n) {\n"
+        "__kernel void gemm_pack_b(HF_GLOBAL const HF_REAL *b,\n"
+        "                          HF_GLOBAL HF_SUM *panels, uint n) {\n"
         "    if (!SKIP || *MARK(panels, n) != MARK_IS) pack_right(b, panels, n);\n"
         "}\n"
-        "HF_KERNEL gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL HF_SUM *b,\n"
+        "__kernel void gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL HF_SUM *b,\n"
         "                        HF_GLOBAL const HF_REAL *c0, HF_GLOBAL HF_REAL *c,\n"
         "                        HF_SUM alpha, HF_SUM beta, uint n, uint first,\n"
         "                        uint end) {\n"
@@ -218,7 +218,7 @@ def test_blocks_that_a_kernel_file_invents_are_refused(session, tmp_path):
         "#define gemm_shape other\n"
         '#include "gemm_ndrange.cl"\n'
         "#undef gemm_shape\n"
-        "HF_KERNEL gemm_shape(HF_GLOBAL uint *shape) {\n"
+        "__kernel void gemm_shape(HF_GLOBAL uint *shape) {\n"
         "    shape[0] = 129; shape[1] = 0; shape[2] = 1;\n"
         "}\n"
     )

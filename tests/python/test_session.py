@@ -224,14 +224,14 @@ def test_bad_input(kind, options, line):
 
 NO_STREAMS = """
 #undef HF_STREAM
-#undef HF_STREAM_CALL
-#define HF_STREAM(kernel) HF_KERNEL kernel
-#define HF_STREAM_CALL(kernel, ...)
+#define HF_STREAM(kernel, arguments, ends) \\
+    HF_KERNEL(kernel, HF_EACH_OPEN arguments, HF_EACH_OPEN ends)
 """
 
 
 @pytest.mark.parametrize(("exchange", "file", "after", "more", "line"), [
-    ("pcie", "b_eff_memory.cl", "ulong stamp", ", ulong more", "fill.* takes 5 .* 4$"),
+    ("pcie", "b_eff_memory.cl", "ulong, stamp)", ", HF_VALUE(ulong, more)",
+     "fill.* takes 6 .* 5$"),
     ("channel", "b_eff_stream.cl", 'nnel.h"\n', NO_STREAMS, "send_0.* takes 8 .* 9$"),
 ])  # fmt: skip
 def test_a_kernel_with_other_arguments(tmp_path, exchange, file, after, more, line):

@@ -15,7 +15,7 @@ BROKEN = """
 #define stream_apply right
 #include "stream_{shape}.cl"
 #undef stream_apply
-HF_KERNEL stream_apply(HF_GLOBAL HF_REAL *out, HF_GLOBAL const HF_REAL *one,
+__kernel void stream_apply(HF_GLOBAL HF_REAL *out, HF_GLOBAL const HF_REAL *one,
                        HF_GLOBAL const HF_REAL *two, const float scalar,
                        const uint sum, const ulong n) {{
     {before}

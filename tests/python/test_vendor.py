@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import GUARD
 
+from hpccfpga import _core
 from hpccfpga.kernels import kernel_dir
 
 HLS = Path(__file__).parents[1] / "kernels" / "hls"
@@ -46,6 +47,41 @@ def test_intel(command, tmp_path):
     assert manifest["knobs"] == {"channel_width": 64}
     for header in ("hf_kernel.h", "hf_channel.h", "b_eff_payload.h"):
         assert (tmp_path / header).is_file()
+
+
+def test_the_files_are_those_that_the_kernel_includes(command, tmp_path):
+    """And what is printed says how to go on with them."""
+    words = ["--exchange=channel", "--target=intel", "--replications=3", "-o", tmp_path]
+    answer = command("kernels", "build", "b_eff", *words)
+    assert answer.returncode == 0, answer.stderr
+    own = {"b_eff_stream.cl", "b_eff_stream.aocx.json", "b_eff_payload.h"}
+    names = {path.name for path in tmp_path.iterdir()}
+    assert own < names
+    assert all(n.startswith("hf_") for n in names - own), "others' headers"
+    texts = [path.read_text() for path in tmp_path.iterdir()]
+    assert all(any(f'"{n}"' in text for text in texts) for n in names - own)
+    (told,) = (t for t in answer.stdout.splitlines() if not t.startswith("wrote "))
+    assert "where aoc is" in told
+    line = f"b_eff --exchange channel --replications 3 --kernel {tmp_path}/"
+    assert told.endswith(f"then: hpccfpga run {line}b_eff_stream.aocx")
+
+
+def test_arguments_are_those_of_the_definitions():
+    """A kernel of each kind of argument, and what linkers and checks need of it."""
+    kernels = {k["name"]: k for k in _core.kernels("b_eff_stream")}
+    last = kernels["b_eff_recv_2"]["arguments"]
+    assert [(a["name"], a["kind"], a["bytes"]) for a in last[2:5]] == [
+        ("key", "value", 4), ("last", "write", 32), ("in_4", "in", 4096)
+    ]  # fmt: skip
+    (gemm,) = _core.kernels("gemm_memory_double")
+    sizes = {a["name"]: a["bytes"] for a in gemm["arguments"]}
+    assert (sizes["c0"], sizes["alpha"], sizes["n"]) == (8, 8, 4)
+    assert gemm["replicated"]
+    (update,) = _core.kernels("randomaccess_memory")
+    kinds = {a["name"]: a["kind"] for a in update["arguments"]}
+    assert (kinds["table"], kinds["starts"]) == ("write", "shared")
+    with pytest.raises(LookupError, match='no kernels "b_eff"'):
+        _core.kernels("b_eff")
 
 
 def test_xilinx(command, tmp_path):
