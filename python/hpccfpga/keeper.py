@@ -3,12 +3,15 @@
 Runs as a program beside mpirun, `keeper.py MARK PARENT...`. It makes a folder in each
 parent and writes their paths, with a null character behind each. Its standard input is
 a pipe from its own parent: a word means that all is well, the pipe's end without one
-that the parent is gone; then it ends the processes of the job, too.
+that the parent is gone; then it ends the processes of the job, too. It holds a lock on
+each folder, so that a later one may remove what a killed keeper left.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import shutil
 import signal
 import sys
@@ -48,6 +51,31 @@ def end(mark: str) -> None:
         time.sleep(0.01)
 
 
+def held(folder: str) -> bool:
+    """Lock a folder until this process ends; False if another keeper has."""
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return False
+    return True
+
+
+def remove_leftovers(parent: str) -> None:
+    """Remove the folders of keepers that were killed: ours, old enough to be locked."""
+    names: list[str] = []
+    with suppress(OSError):  # of a parent that nobody may list
+        names = os.listdir(parent)
+    for name in filter(re.compile(r"hpccfpga-\d+-\w{8}").fullmatch, names):
+        folder = os.path.join(parent, name)
+        with suppress(OSError):
+            state = os.lstat(folder)
+            old = state.st_mtime + LONGEST < time.time()
+            if old and state.st_uid == os.geteuid() and held(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 def main() -> None:
     """Wait for the parent."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -58,9 +86,12 @@ def main() -> None:
         for parent in parents:
             name = f"hpccfpga-{os.getppid()}-"
             folders.append(tempfile.mkdtemp(prefix=name, dir=parent))
+            held(folders[-1])
         with suppress(OSError):  # the parent is gone already
             os.write(1, b"".join(os.fsencode(folder) + b"\0" for folder in folders))
             os.close(1)
+        for parent in parents:
+            remove_leftovers(parent)
         if not sys.stdin.buffer.read():
             end(mark)
     finally:

@@ -1,9 +1,10 @@
 /* loud_runtime.c - an OpenCL runtime that prints when it is loaded and asked.
  *
- * cc -shared -fPIC [-DEND='abort()'] [-DWAIT=ms] loud_runtime.c -o libloud.so
+ * cc -shared -fPIC [-DEND='abort()'] [-DWAIT=ms] [-DLINES=n] loud_runtime.c -o libloud.so
  *
  * It has one device, "Loud Emulator", on which nothing can be opened. With END it ends the
- * process when it is loaded, with WAIT it takes so long for it.
+ * process when it is loaded, with WAIT it takes so long for it, with
+ * LINES it prints so many further ones, of 1 KB.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -13,6 +14,9 @@
 #include <string.h>
 #include <time.h>
 
+#ifndef LINES
+#define LINES 0
+#endif
 #ifndef END
 #define END (void)0
 #endif
@@ -125,6 +129,8 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t 
 __attribute__((constructor)) static void loaded(void) {
     printf("LOUD: loaded\n"); /* stays in a buffer if standard output is a pipe */
     fprintf(stderr, "LOUD: Unknown host CPU.\n");
+    for (int line = 0; line < LINES; line++) /* a pipe holds 64 KiB */
+        fprintf(stderr, "LOUD: line %1000d\n", line);
     nanosleep(&(struct timespec){WAIT / 1000, WAIT % 1000 * 1000000L}, NULL);
     END;
 }

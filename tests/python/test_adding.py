@@ -74,7 +74,7 @@ def build(copy):
 
 
 def plant(copy):
-    """Plant faults in the benchmark over all schemes, and in all over the new scheme."""
+    """Plant faults in the new benchmark, and in all benchmarks over the new scheme."""
     bench, scheme = ADDED["bench"], ADDED["exchange"]
     harness = [copy / BUILT / "tests" / "test_harness", copy / "kernels"]
     told = run(*harness, f"bench={bench}", cwd=copy)

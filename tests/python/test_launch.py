@@ -1,5 +1,6 @@
 """Ranks that mpirun starts for us: results, errors, kills, deadlines, no leftovers."""
 
+import fcntl
 import os
 import resource
 import shlex
@@ -206,6 +207,26 @@ def test_all_ends_at_once_when_the_launcher_is_killed(tmp_path):
     assert process.wait() == -signal.SIGKILL
     assert gone("--reps=999961")
     assert comes(lambda: left(tmp_path, process.pid) == [])
+
+
+def test_what_a_killed_keeper_left_goes_with_the_next(tmp_path):
+    """Not what another one holds, what is new, and what only looks like a folder."""
+    names = [f"hpccfpga-{pid}-abcdefg_" for pid in (1, 22, 333)]
+    for name in names:
+        (tmp_path / name / "of").mkdir(parents=True)
+    for name in names[:2]:
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / "hpccfpga-4-abcdefgh").symlink_to(tmp_path.parent)
+    os.utime(tmp_path / "hpccfpga-4-abcdefgh", (0, 0), follow_symlinks=False)
+    other = os.open(tmp_path / names[1], os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    words = [sys.executable, "-I", "-S", keeper.__file__, "MARK", str(tmp_path)]
+    done = subprocess.run(words, input=b"done", capture_output=True, timeout=GUARD)
+    assert done.stderr == b""
+    assert not Path(os.fsdecode(done.stdout).rstrip("\0")).exists(), "its own"
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {*names[1:], "hpccfpga-4-abcdefgh"}
+    os.close(other)
 
 
 def left(folder, launcher):

@@ -3,6 +3,8 @@
 import json
 import os
 import select
+import subprocess
+import sys
 import threading
 import time
 
@@ -77,3 +79,21 @@ def test_a_long_error_is_cut_to_what_a_pipe_takes_at_once(pipe, letter):
     assert (word, rank, told["error_type"]) == ("error", 0, "ValueError")
     assert told["error"].startswith(f"sizes: {letter}")
     assert told["error"].endswith("...")
+
+
+@pytest.mark.parametrize("why", ["signals(ears, full, 0.1", "until(0.1"])
+def test_the_guard_does_not_wait_for_a_reader(why):
+    """A line that a full pipe does not take is lost; the process ends all the same."""
+    script = (
+        "import os, time\nfrom hpccfpga import _core\n"
+        "(ears, signals), (_, full) = os.pipe(), os.pipe()\n"
+        "os.set_blocking(full, False)\n"
+        "try:\n    while True: os.write(full, bytes(4096))\n"
+        "except BlockingIOError: os.set_blocking(full, True)\n"
+        "_core.guard_signals(ears, full, 60, 6, b'line')\n"
+        f"_core.guard_{why}, 7, b'line')\n"
+        "os.write(signals, b'x')\n"
+        "time.sleep(20)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], timeout=60)
+    assert done.returncode == 7

@@ -175,6 +175,17 @@ def test_lines_of_other_threads_stay(build):
     assert int(told) > 0
 
 
+def test_more_than_a_pipe_holds(build):
+    """Nobody reads while a library prints 200 kB; all of it is shown if it aborts."""
+    answer = python(ALSO.format(loud=[build("-DLINES=200")]) + "hf.devices()")
+    assert answer.returncode == 0
+    assert "LOUD" not in answer.stderr
+    ends = build("-DLINES=200", "-DEND=abort()")
+    answer = python(ALSO.format(loud=[ends]) + "hf.devices()")
+    assert answer.returncode == -6
+    assert answer.stderr.count("LOUD: line ") == 200
+
+
 @pytest.mark.parametrize(("end", "code"), [("abort()", -6), ("exit(5)", 5)])
 def test_a_library_that_ends_the_process_is_heard(build, end, code):
     answer = python(ALSO.format(loud=[build(f"-DEND={end}")]) + "hf.devices()")
