@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/digest.h"
 #include "core/error.h"
 #include "core/known.h"
 
@@ -171,18 +170,6 @@ void hf_args_free(hf_args *args) {
         free(args->values[i].text);
     }
     free(args);
-}
-
-uint64_t hf_args_digest(const hf_args *args, size_t index) {
-    const uint64_t digest = HF_DIGEST_START;
-    if (index == 0)
-        return hf_digest(digest, args->bench, strlen(args->bench));
-    if (index > args->n)
-        return 0;
-    const value *v = &args->values[index - 1];
-    if (v->text)
-        return hf_digest(digest, v->text, strlen(v->text));
-    return hf_digest(digest, v->numbers, v->n * sizeof *v->numbers);
 }
 
 const hf_param *hf_args_param(const hf_args *args, size_t index) {

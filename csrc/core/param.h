@@ -37,10 +37,6 @@ const char *hf_args_text(const hf_args *args, size_t index);
 hf_status hf_args_make(hf_args **out, const char *bench, const hf_param *own,
                        const hf_param *common);
 
-/** A number that differs when the benchmark does (`index` 0), or the values of parameter
- *  `index` - 1; 0 past the end. */
-uint64_t hf_args_digest(const hf_args *args, size_t index);
-
 /** Values of a parameter that the tables are known to hold. */
 double hf_args_number(const hf_args *args, const char *name);
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -338,53 +339,32 @@ static hf_status points_take(hf_loop *l) {
     return status;
 }
 
-/* Parameter `index` - 1 as text, cut to `room`; the benchmark's name if `index` is 0. */
-static void arg_text(char *text, size_t room, const hf_run *run, size_t index) {
-    const char *word = index ? hf_args_text(run->args, index - 1) : run->bench;
-    size_t used = 0, n = word ? 0 : hf_args_count(run->args, index - 1);
-    snprintf(text, room, "%s", word ? word : "");
-    for (size_t i = 0; i < n && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%.15g", i ? "," : "",
-                                 hf_args_numbers(run->args, index - 1)[i]);
-}
-
-/* Do all ranks run the same benchmark with the same parameters? Collective. */
-static hf_status args_agree(hf_transport *net, const hf_run *run) {
-    enum { ROOM = 64, LONGEST = 4096 };
-    uint64_t mine[ROOM] = {0};
-    size_t size = (size_t)net->size, differs = 0;
-    for (size_t i = 0; i < ROOM; i++)
-        mine[i] = hf_args_digest(run->args, i);
-    uint64_t *all = malloc(size * sizeof mine);
-    hf_status status = hf_agree(
-        net, all ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu ranks", size));
-    if (status == HF_OK)
-        status = net->ops->gather(net, all, mine, sizeof mine);
-    for (size_t i = 0; status == HF_OK && i < size * ROOM && !differs; i++)
-        differs = all[i] != all[i % ROOM] ? 1 + i : 0;
-    free(all);
-    if (!differs)
-        return status;
-    /* The ranks' tables may differ with the benchmark, whose digest comes first. */
-    size_t entry = (differs - 1) % ROOM;
-    const hf_param *param = entry ? hf_args_param(run->args, entry - 1) : NULL;
-    const char *what = param ? param->name : "benchmark";
-    char text[LONGEST] = "";
-    arg_text(text, sizeof text, run, param ? entry : 0);
-    HF_TRY(hf_same(net, what, text));
-    return hf_fail(HF_EARG, "%s differs between ranks 0 and %zu", what,
-                   (differs - 1) / ROOM);
+/* Do all ranks run the same benchmark with the same parameters and kernels? Collective. */
+static hf_status run_agree(hf_transport *net, const hf_run *run) {
+    hf_statement facts = {0};
+    const hf_param *param;
+    hf_fact(&facts, "benchmark");
+    hf_fact_add(&facts, "%s", run->bench);
+    for (size_t i = 0; (param = hf_args_param(run->args, i)); i++) {
+        const char *word = hf_args_text(run->args, i);
+        size_t n = word ? 0 : hf_args_count(run->args, i);
+        hf_fact(&facts, param->name);
+        hf_fact_add(&facts, "%s", word ? word : "");
+        for (size_t k = 0; k < n; k++)
+            hf_fact_add(&facts, "%s%.17g", k ? "," : "",
+                        hf_args_numbers(run->args, i)[k]);
+    }
+    hf_fact(&facts, "kernel");
+    hf_fact_add(&facts, "%s %s", run->kernel ? run->kernel : "none",
+                run->kernel_hash ? run->kernel_hash : "");
+    return hf_same(net, &facts);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {
     hf_loop l = {0};
     hf_result *result = NULL;
     hf_transport *net = session->net;
-    char kernel[256];
-    snprintf(kernel, sizeof kernel, "%s %s", run->kernel ? run->kernel : "none",
-             run->kernel_hash ? run->kernel_hash : "");
-    HF_TRY(args_agree(net, run));
-    HF_TRY(hf_same(net, "kernel", kernel));
+    HF_TRY(run_agree(net, run));
     HF_TRY(hf_bench_find(&l.ops, run->bench));
     hf_status status = hf_agree(net, loop_open(&l, session, run));
     if (status == HF_OK && l.ops->connect)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/param.h"
@@ -75,18 +76,24 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
 static hf_status device_same(const hf_session *session) {
     static const char *const types[] = {"CPU", "GPU", "accelerator"};
     const hf_device_info *info = &session->device->info;
-    char kind[64];
-    snprintf(kind, sizeof kind, "%s %s%s", info->runtime, types[info->type],
-             info->emulated ? ", emulated" : "");
-    return hf_same(session->net, "kind of device", kind);
+    hf_statement facts = {0};
+    hf_fact(&facts, "kind of device");
+    hf_fact_add(&facts, "%s %s%s", info->runtime, types[info->type],
+                info->emulated ? ", emulated" : "");
+    return hf_same(session->net, &facts);
 }
 
 /* What defines every run of a session is the same on all ranks. */
 static hf_status session_agree(hf_session *session, const hf_options *options) {
     const char *version = options->version ? options->version : "";
-    HF_TRY(hf_same(session->net, "version of hpccfpga", version));
-    HF_TRY(hf_same(session->net, "exchange scheme", scheme_name(options)));
-    HF_TRY(hf_same(session->net, "trace", options->trace ? "on" : "off"));
+    hf_statement facts = {0};
+    hf_fact(&facts, "version of hpccfpga");
+    hf_fact_add(&facts, "%s", version);
+    hf_fact(&facts, "exchange scheme");
+    hf_fact_add(&facts, "%s", scheme_name(options));
+    hf_fact(&facts, "trace");
+    hf_fact_add(&facts, "%s", options->trace ? "on" : "off");
+    HF_TRY(hf_same(session->net, &facts));
     HF_TRY(hf_agree(session->net, parts_open(session, options)));
     HF_TRY(device_same(session));
     return options->trace ? hf_trace_open(&session->trace, session->device,

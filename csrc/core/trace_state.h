@@ -2,8 +2,10 @@
 #ifndef HF_TRACE_STATE_H
 #define HF_TRACE_STATE_H
 
+#include "agree.h"
 #include "core/offset.h"
 #include "core/trace.h"
+#include "node.h"
 
 enum { HF_TRACE_PENDING = 256 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "medium.h"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include "agree.h"
 #include "core/error.h"
 #include "device.h"
 #include "scheduler.h"

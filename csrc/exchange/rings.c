@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree.h"
 #include "core/error.h"
 #include "hf_ring.h"
 #include "medium.h"
+#include "node.h"
 #include "scheduler.h"
 
 enum { PAGE = sizeof(hf_ring), INNER_DEPTH = 16 };

@@ -45,16 +45,17 @@ hf_status hf_mpi_check(int code, const char *what) {
 static hf_status alarm_check(const mpi *net) {
     int raised;
     MPI_Status status;
-    TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, net->epoch, net->control, &raised, &status));
+    TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, net->world->epoch, net->world->control, &raised,
+                       &status));
     return raised ? hf_fail(HF_ECOMM, "rank %d stopped", status.MPI_SOURCE) : HF_OK;
 }
 
 /* Tell all other ranks. What is sent stays in `net`, which stays, too. */
 static void notice_send(const mpi *net, const notice *what) {
-    for (int rank = 0; rank < net->base.size; rank++) {
+    for (int rank = 0; rank < net->world->size; rank++) {
         MPI_Request request;
-        if (rank != net->base.rank &&
-            MPI_Isend(what, sizeof *what, MPI_BYTE, rank, NOTICE, net->control,
+        if (rank != net->world->rank &&
+            MPI_Isend(what, sizeof *what, MPI_BYTE, rank, NOTICE, net->world->control,
                       &request) == MPI_SUCCESS)
             MPI_Request_free(&request);
     }
@@ -63,29 +64,29 @@ static void notice_send(const mpi *net, const notice *what) {
 /* Take the notices that have come; how many ranks have told in all? A cause that one of
  * them has settled ends this transport, too. */
 static int notices_take(mpi *net) {
-    int n = 0, come = net->control != MPI_COMM_NULL;
-    while (come && !*net->broken) {
+    int n = 0, come = net->world->control != MPI_COMM_NULL;
+    while (come && !*net->world->broken) {
         MPI_Status status;
         notice news;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->control, &come, &status) !=
+        if (MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->world->control, &come, &status) !=
                 MPI_SUCCESS ||
             !come ||
             MPI_Recv(&news, sizeof news, MPI_BYTE, status.MPI_SOURCE, NOTICE,
-                     net->control, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                     net->world->control, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;
         if (news.settled)
-            memcpy(net->broken, news.text, sizeof net->broken);
-        net->heard[status.MPI_SOURCE] = news;
+            memcpy(net->world->broken, news.text, sizeof net->world->broken);
+        net->world->heard[status.MPI_SOURCE] = news;
     }
-    for (int rank = 0; net->heard && rank < net->base.size; rank++)
-        n += net->heard[rank].heard;
+    for (int rank = 0; net->world->heard && rank < net->world->size; rank++)
+        n += net->world->heard[rank].heard;
     return n;
 }
 
 /* A rank that has told nothing, or -1. */
 static int silent_find(const mpi *net) {
-    for (int rank = 0; rank < net->base.size; rank++)
-        if (!net->heard[rank].heard)
+    for (int rank = 0; rank < net->world->size; rank++)
+        if (!net->world->heard[rank].heard)
             return rank;
     return -1;
 }
@@ -93,21 +94,21 @@ static int silent_find(const mpi *net) {
 /* What a rank told, by how much it says of the cause. */
 enum { TOLD_NOTHING, WAITS, WAITS_FOR_ALL, WAITS_FOR_SILENT, ENDS_BY_ITSELF };
 static int weight_of(const mpi *net, int rank) {
-    const notice *n = &net->heard[rank];
-    return !n->heard                        ? TOLD_NOTHING
-           : n->waits_for == NOBODY         ? ENDS_BY_ITSELF
-           : n->waits_for == EVERYBODY      ? WAITS_FOR_ALL
-           : net->heard[n->waits_for].heard ? WAITS
-                                            : WAITS_FOR_SILENT;
+    const notice *n = &net->world->heard[rank];
+    return !n->heard                               ? TOLD_NOTHING
+           : n->waits_for == NOBODY                ? ENDS_BY_ITSELF
+           : n->waits_for == EVERYBODY             ? WAITS_FOR_ALL
+           : net->world->heard[n->waits_for].heard ? WAITS
+                                                   : WAITS_FOR_SILENT;
 }
 
 /* The cause, from what all ranks told: the same on each that heard the same. */
 static void cause_write(const mpi *net, char *text, size_t room) {
     int teller = 0, silent = silent_find(net);
-    for (int rank = 1; rank < net->base.size; rank++)
+    for (int rank = 1; rank < net->world->size; rank++)
         if (weight_of(net, rank) > weight_of(net, teller))
             teller = rank;
-    const notice *n = &net->heard[teller];
+    const notice *n = &net->world->heard[teller];
     int weight = weight_of(net, teller), whom = n->waits_for;
     if (weight == WAITS_FOR_ALL)
         whom = silent;
@@ -126,35 +127,43 @@ static void cause_write(const mpi *net, char *text, size_t room) {
 /* This rank cannot go on: find the cause with all that answer, and end. */
 static hf_status give_up(mpi *net, int waits_for, const char *text) {
     double start = hf_clock_now();
-    notice *mine = &net->heard[net->base.rank];
+    notice *mine = &net->world->heard[net->world->rank];
     *mine = (notice){.heard = true, .waits_for = waits_for};
     snprintf(mine->text, sizeof mine->text, "%s", text);
     notice_send(net, mine);
-    while (notices_take(net) < net->base.size && !*net->broken &&
+    while (notices_take(net) < net->world->size && !*net->world->broken &&
            hf_clock_now() - start < ANSWERS)
         nanosleep(&nap, NULL);
-    if (!*net->broken) {
-        net->settled = (notice){.heard = true, .settled = true};
-        cause_write(net, net->settled.text, sizeof net->settled.text);
-        memcpy(net->broken, net->settled.text, sizeof net->broken);
-        notice_send(net, &net->settled);
+    if (!*net->world->broken) {
+        net->world->settled = (notice){.heard = true, .settled = true};
+        cause_write(net, net->world->settled.text, sizeof net->world->settled.text);
+        memcpy(net->world->broken, net->world->settled.text, sizeof net->world->broken);
+        notice_send(net, &net->world->settled);
     }
-    return hf_fail(HF_ECOMM, "%s", net->broken);
+    return hf_fail(HF_ECOMM, "%s", net->world->broken);
 }
 
 hf_status hf_mpi_notices(mpi *net, int waits_for) {
     if (notices_take(net) == 0)
         return HF_OK;
-    return *net->broken ? hf_fail(HF_ECOMM, "%s", net->broken)
-                        : give_up(net, waits_for, "");
+    return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken)
+                               : give_up(net, waits_for, "");
 }
 
 hf_status hf_mpi_break(mpi *net, hf_status status) {
-    if (status == HF_OK || *net->broken)
+    if (status == HF_OK || *net->world->broken)
         return status;
-    char text[sizeof net->broken];
+    char text[sizeof net->world->broken];
     snprintf(text, sizeof text, "%s", hf_error());
     return give_up(net, NOBODY, text);
+}
+
+hf_status hf_mpi_intact(const mpi *net) {
+    return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken) : HF_OK;
+}
+
+int hf_mpi_world_rank(const mpi *net, int rank) {
+    return net->ranks ? net->ranks[rank] : rank;
 }
 
 hf_status hf_mpi_heed(mpi *net) {
@@ -164,12 +173,12 @@ hf_status hf_mpi_heed(mpi *net) {
 
 /* Break the transport: an answer that comes now comes too late. */
 static hf_status deadline_pass(mpi *net, int from) {
-    if (net->heard)
+    if (net->world->heard)
         return give_up(net, from, "");
-    snprintf(net->broken, sizeof net->broken,
+    snprintf(net->world->broken, sizeof net->world->broken,
              "rank %d waits for the other ranks; the deadline of %g s has passed",
-             net->base.rank, net->base.deadline);
-    return hf_fail(HF_ECOMM, "%s", net->broken);
+             net->world->rank, net->base.deadline);
+    return hf_fail(HF_ECOMM, "%s", net->world->broken);
 }
 
 /* End a request of a message that is no longer wanted. A receive that has matched writes
@@ -185,11 +194,11 @@ void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends) {
             break;
     if (done)
         return;
-    if (!*net->stuck)
-        snprintf(net->stuck, sizeof net->stuck,
+    if (!*net->world->stuck)
+        snprintf(net->world->stuck, sizeof net->world->stuck,
                  "rank %d has a message in flight from a run that failed; open a new "
                  "session",
-                 net->base.rank);
+                 net->world->rank);
     MPI_Request_free(request);
 }
 
@@ -232,9 +241,16 @@ hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind
     return status;
 }
 
-hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from, int kind) {
-    hf_status status = hf_mpi_wait(net, 2, requests, from, kind);
+hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from) {
+    hf_status status = hf_mpi_wait(net, 2, requests, from, FOR_MESSAGE);
     for (int i = 0; status != HF_OK && i < 2; i++)
         hf_mpi_abandon(net, &requests[i], i == 1);
     return status;
+}
+
+hf_status hf_mpi_look(mpi *net, int from, double since) {
+    HF_TRY(alarm_check(net));
+    HF_TRY(hf_mpi_notices(net, from));
+    return hf_clock_now() - since > net->base.deadline ? deadline_pass(net, from)
+                                                       : HF_OK;
 }

@@ -1,4 +1,4 @@
-/* mpi_wait.h - what the two files of the transport `mpi` share. */
+/* mpi_wait.h - what the files of the transport `mpi` share. */
 #ifndef HF_MPI_WAIT_H
 #define HF_MPI_WAIT_H
 
@@ -8,13 +8,13 @@
 #include "transport.h"
 
 enum {
-    EVERYBODY = -1,  /* in place of a rank */
-    NOBODY = -2,     /* likewise */
-    TAGS = 1 << 14,  /* epochs before tags repeat; MPI guarantees 2^15 */
-    MEETING = TAGS,  /* tags of what belongs to no epoch: stamps of meetings, */
-    NOTICE,          /* and why ranks can no longer go on */
-    LINE_ROOM = 160, /* characters of a cause, with its end */
-    POISON = 0xA5,   /* what nobody sends lies in memory that receives evidence */
+    EVERYBODY = -1,                /* in place of a rank */
+    NOBODY = -2,                   /* likewise */
+    MAX_GROUPS = 8,                /* of one epoch, with that of all ranks */
+    EPOCHS = 1 << 11,              /* before tags repeat; MPI guarantees 2^15 of them */
+    MEETING = MAX_GROUPS * EPOCHS, /* tags of no epoch: of what all do together, */
+    NOTICE = MEETING + MAX_GROUPS, /* and why ranks can no longer go on */
+    LINE_ROOM = 160,               /* characters of a cause, with its end */
 };
 
 /* Kinds of waits. */
@@ -24,15 +24,6 @@ enum {
     AT_ONCE,     /* likewise; all shall go on at the same moment */
 };
 
-/* Evidence: who sent this, in which of the calls that all ranks make, with what before it.
- * A call of MPI that returns without acting leaves something else. */
-typedef struct stamp {
-    uint64_t digest; /* of the bytes before it, and of `flag` */
-    uint32_t number, epoch;
-    int32_t rank;
-    uint16_t doing, flag;
-} stamp;
-
 /* What a rank tells all others once one of them cannot go on. */
 typedef struct notice {
     int32_t heard;     /* this rank has told it */
@@ -41,19 +32,27 @@ typedef struct notice {
     char text[LINE_ROOM];
 } notice;
 
-typedef struct mpi {
-    hf_transport base;
+/* All ranks of a communicator, as a transport over them and its groups share them. */
+typedef struct world {
     MPI_Comm data, control; /* duplicates of the caller's */
     MPI_Comm coming;        /* that is being made */
-    int epoch;
-    uint32_t number;  /* of the calls that all ranks made together */
-    stamp out, in;    /* of a meeting */
-    notice *heard;    /* [size], what each rank told last, this one included */
-    notice settled;   /* what this one told at the end */
-    char *mine, *all; /* of gathers: a late one never writes into the caller's memory */
-    size_t room;      /* of `mine` [B]; `all` is [size, room] */
+    int rank, size, epoch;
+    int groups;             /* of this epoch */
+    notice *heard;          /* [size], what each rank told last, this one included */
+    notice settled;         /* what this one told at the end */
     char broken[LINE_ROOM]; /* why, once a deadline has passed */
     char stuck[LINE_ROOM];  /* why the run after this one cannot be */
+} world;
+
+typedef struct mpi {
+    hf_transport base;
+    world *world;
+    int group;       /* its number, 0: all ranks */
+    int *ranks;      /* [size], of the group in the world; NULL: the same */
+    uint32_t number; /* of the calls that all its ranks made together */
+    char *all,
+        *message; /* of meetings: a late one never writes into a caller's memory */
+    size_t room;  /* of both [B] */
 } mpi;
 
 /** HF_OK, or a failure that names the call and tells MPI's words. */
@@ -64,20 +63,37 @@ hf_status hf_mpi_check(int code, const char *what);
  *  one can be trusted, here nor on another rank. HF_OK is passed on. */
 hf_status hf_mpi_break(mpi *net, hf_status status);
 
+/** The failure of a transport that is broken. */
+hf_status hf_mpi_intact(const mpi *net);
+
+/** The rank in the world of a rank of the transport. */
+int hf_mpi_world_rank(const mpi *net, int rank);
+
 /** Can any rank no longer go on? Then nor can we, for the same reason. */
 hf_status hf_mpi_notices(mpi *net, int waits_for);
 
 /** Has a rank raised the alarm, or can none go on? For who waits elsewhere. */
 hf_status hf_mpi_heed(mpi *net);
 
-/** Wait by the deadline for requests; `from` is the rank that they are waited for, or
- *  EVERYBODY, and `kind` that of the wait. It ends when another rank cannot go on. */
+/** Wait by the deadline for requests; `from` is the rank of the world that they are waited
+ *  for, or EVERYBODY, and `kind` that of the wait. It ends when another rank cannot go on. */
 hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind);
 
 /** The same for a message to receive and one to send, which are given up where they fail. */
-hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from, int kind);
+hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from);
+
+/** A look of who tests a message himself that he has waited for since `since`. */
+hf_status hf_mpi_look(mpi *net, int from, double since);
 
 /** End a request of a message that is no longer wanted. */
 void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends);
+
+/* What all ranks do together (mpi_meet.c), and what `close` does. */
+hf_status hf_mpi_gather(hf_transport *base, void *all, const void *mine, size_t bytes);
+hf_status hf_mpi_broadcast(hf_transport *base, void *data, size_t bytes, int root);
+hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n, hf_reduction how);
+hf_status hf_mpi_any(hf_transport *base, bool *flag);
+hf_status hf_mpi_barrier(hf_transport *base);
+hf_status hf_mpi_leave(mpi *net);
 
 #endif

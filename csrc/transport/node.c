@@ -3,6 +3,8 @@
  * The memory has no name from the moment that it is there, so that no killed rank leaves
  * it behind: the other ranks open it by the first rank's descriptor in /proc.
  */
+#include "node.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agree.h"
 #include "core/error.h"
-#include "transport.h"
 
 typedef struct window {
     hf_shared base;

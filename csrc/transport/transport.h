@@ -1,13 +1,15 @@
 /* transport.h - how host bytes cross between ranks.
  *
  * Every call that can block ends by its deadline; afterwards the transport is broken and
- * each further call fails at once. All calls but `version`, `check`, `alarm` and `heed`
- * are collective over the ranks that they name. What all ranks do together, `gather`, `any`,
- * `barrier` and `close`, proves that each of them took part in this very call, and that what
- * it told came as it was sent.
+ * each further call fails at once. All calls but `version`, `check`, `alarm` and `heed`,
+ * and those of transfers, are collective over the ranks that they name. What all ranks do
+ * together proves that each of them took part in this very call, and that what it told came
+ * as it was sent; a broadcast proves so of the ranks that it came through.
  */
 #ifndef HF_TRANSPORT_H
 #define HF_TRANSPORT_H
+
+#include <stdint.h>
 
 #include "hf.h"
 
@@ -22,6 +24,22 @@ typedef struct hf_transport {
     double since; /**< 0, or when this rank began to wait for others by other means, in
                           vain: its next meeting with all counts from then [s] */
 } hf_transport;
+
+/** A message that moves while its owner does something else; the owner's memory, made by
+ *  hf_send or hf_recv. Its fields are the transport's, but `over`. */
+typedef struct hf_transfer {
+    bool over; /**< it has moved, or was abandoned */
+    bool sends;
+    int peer;
+    char *memory;
+    size_t bytes, at;
+    double since;
+    unsigned tests;
+    uint64_t handle;
+    struct hf_transfer *next;
+} hf_transfer;
+
+typedef enum hf_reduction { HF_SUM, HF_MAX } hf_reduction;
 
 struct hf_transport_ops {
     const char *name, *summary;
@@ -42,14 +60,35 @@ struct hf_transport_ops {
     hf_status (*sendrecv)(hf_transport *net, const void *send, int to, void *recv,
                           int from, size_t bytes);
 
+    /** Start what hf_send or hf_recv has described. */
+    hf_status (*start)(hf_transport *net, hf_transfer *transfer);
+
+    /** Progress. It fails once the deadline has passed since the start, and as a wait does;
+     *  what failed is over. */
+    hf_status (*test)(hf_transport *net, hf_transfer *transfer);
+
+    /** A message that is no longer wanted: its memory is not touched afterwards. */
+    void (*abandon)(hf_transport *net, hf_transfer *transfer);
+
     /** Everybody's `bytes` in rank order: `all` is [size, bytes]. Collective. */
     hf_status (*gather)(hf_transport *net, void *all, const void *mine, size_t bytes);
+
+    /** What `root` has in `data` becomes what all have. Collective. */
+    hf_status (*broadcast)(hf_transport *net, void *data, size_t bytes, int root);
+
+    /** Each of `n` values becomes the sum or the largest of all ranks', NaN if one is; the
+     *  same on all. Collective. */
+    hf_status (*reduce)(hf_transport *net, double *values, size_t n, hf_reduction how);
 
     /** *flag becomes true on all ranks if it is on any. Collective. */
     hf_status (*any)(hf_transport *net, bool *flag);
 
     /** Return when all ranks have come here, all at the same moment. Collective. */
     hf_status (*barrier)(hf_transport *net);
+
+    /** A transport over the ranks that give the same `color`, in their order; of this epoch,
+     *  and closed before `net`. It fails where `net` does. Collective. */
+    hf_status (*group)(hf_transport **out, hf_transport *net, int color);
 
     /** Start an epoch: what an earlier, failed one left in flight is never received.
      *  Collective in the sense that every rank must do it equally often. */
@@ -67,29 +106,12 @@ struct hf_transport_ops {
     void (*close)(hf_transport *net);
 };
 
-/** Every rank gets the worst status of any rank and its message. Collective. */
-hf_status hf_agree(hf_transport *net, hf_status status);
-
-/** HF_EARG on every rank, with both values, where a rank's `text`, of what is called
- *  `what`, is not that of rank 0. Collective. */
-hf_status hf_same(hf_transport *net, const char *what, const char *text);
-
-/** Memory that all ranks of a node see; they may see it at different addresses. */
-typedef struct hf_shared {
-    void **parts; /**< one per rank, page aligned, of any content */
-    size_t bytes; /**< of each part */
-} hf_shared;
-
-/** Memory of `bytes` per rank, all of them on one node. Collective. */
-hf_status hf_shared_new(hf_shared **out, hf_transport *net, size_t bytes);
-
-/** Leave it; the other ranks keep it until they leave, too. Accepts NULL. Not
- *  collective. */
-void hf_shared_free(hf_shared *shared);
-
-enum { HF_NODE_ROOM = 128 }; /* characters of a node's name, with its end */
-
-/** A name that the ranks of this node share with no others; zeros follow it. */
-void hf_node_name(char name[HF_NODE_ROOM]);
+/** Start to send to rank `to`, or to receive from rank `from`, memory that stays until the
+ *  transfer is over. A message meets the one that its receiver expects as the first from
+ *  that rank, in equal length. Own rank allowed. */
+hf_status hf_send(hf_transport *net, hf_transfer *out, const void *memory, size_t bytes,
+                  int to);
+hf_status hf_recv(hf_transport *net, hf_transfer *out, void *memory, size_t bytes,
+                  int from);
 
 #endif

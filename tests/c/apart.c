@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/session.h"
+#include "node.h"
 #include "runs.h"
 
 enum { SAMPLES = 3 };

@@ -7,11 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "agree.h"
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "core/trace.h"
+#include "node.h"
 
 /* ---- clocks of ranks, and nodes: the linker leads calls here (--wrap) ---- */
 

@@ -1,4 +1,5 @@
 /* transport.c - transports and plans; run alone, and with mpirun on any number of ranks. */
+#include <math.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "agree.h"
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -14,73 +16,36 @@
 
 static hf_transport *net;
 
-/* Calls of MPI that return without acting, give what a call before gave, or damage a byte. */
-enum { ACTS, NOTHING, STALE, FLIPPED };
+/* Calls of MPI for what all ranks do together that return without acting, send what a call
+ * before sent, or damage a byte. */
+enum { ACTS, RECV_NOTHING, SEND_STALE, SEND_DAMAGED, KINDS };
 static int fault;
 
-/* How the transport ends what it sends for a common call. */
-typedef struct stamp {
-    uint64_t digest;
-    uint32_t number, epoch;
-    int32_t rank;
-    uint16_t doing, flag;
-} stamp;
-
-/* What rank `from` would have sent for the call before the one of `ours`. */
-static void stale_make(char *end, const char *ours, int from) {
-    stamp s;
-    memcpy(&s, ours - sizeof s, sizeof s);
-    s.number--;
-    s.rank = from;
-    memcpy(end - sizeof s, &s, sizeof s);
+static bool meets(int tag) {
+    return tag >= 1 << 14 && tag < (1 << 14) + 8;
 }
 
-static struct {
-    char *byte; /* what a request brings there is damaged */
-    MPI_Request request;
-} damaged;
-
-static void damage_plan(void *byte, MPI_Request request) {
-    damaged.byte = fault == FLIPPED ? byte : NULL;
-    damaged.request = request;
-}
-
-int __real_MPI_Test(MPI_Request *, int *, MPI_Status *);
-int __wrap_MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
-    bool hit = damaged.byte && *request == damaged.request;
-    int code = __real_MPI_Test(request, done, status);
-    if (hit && *done) {
-        *damaged.byte ^= 1;
-        damaged.byte = NULL;
-    }
-    return code;
-}
-
-int __real_MPI_Iallgather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
-                          MPI_Comm, MPI_Request *);
-int __wrap_MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
-                          MPI_Datatype types, MPI_Comm comm, MPI_Request *request) {
-    int size;
-    MPI_Comm_size(comm, &size);
-    if (fault == ACTS || fault == FLIPPED) {
-        int code = __real_MPI_Iallgather(mine, n, type, all, m, types, comm, request);
-        damage_plan(all, *request);
-        return code;
-    }
-    for (int rank = 0; fault == STALE && rank < size; rank++)
-        stale_make((char *)all + (rank + 1) * m, (const char *)mine + n, rank);
-    return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
-}
-
-static const char *sent; /* a stamp, which lies at the same place in each meeting */
+static char stale[256];
 static MPI_Request sending;
 static int cancelled; /* sends */
 int __real_MPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm,
                      MPI_Request *);
 int __wrap_MPI_Isend(const void *memory, int n, MPI_Datatype type, int to, int tag,
                      MPI_Comm comm, MPI_Request *request) {
-    sent = n == sizeof(stamp) ? memory : sent;
-    int code = __real_MPI_Isend(memory, n, type, to, tag, comm, request);
+    char before[sizeof stale], other[sizeof stale];
+    bool small = meets(tag) && n <= (int)sizeof stale,
+         wrong = small && (fault == SEND_STALE || fault == SEND_DAMAGED);
+    memcpy(before, stale, sizeof stale);
+    if (small)
+        memcpy(stale, memory, (size_t)n);
+    if (wrong) {
+        memcpy(other, fault == SEND_STALE ? before : memory, (size_t)n);
+        other[n / 2] ^= fault == SEND_DAMAGED;
+    }
+    int code =
+        __real_MPI_Isend(wrong ? other : memory, n, type, to, tag, comm, request);
+    if (wrong)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
     sending = *request;
     return code;
 }
@@ -94,14 +59,8 @@ int __wrap_MPI_Cancel(MPI_Request *request) {
 int __real_MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 int __wrap_MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag,
                      MPI_Comm comm, MPI_Request *request) {
-    if (n != sizeof(stamp) || fault == ACTS || fault == FLIPPED) {
-        int code = __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
-        if (n == sizeof(stamp))
-            damage_plan(&((stamp *)memory)->flag, *request);
-        return code;
-    }
-    if (fault == STALE)
-        stale_make((char *)memory + n, sent + n, from);
+    if (!meets(tag) || fault != RECV_NOTHING)
+        return __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
     return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
 }
 
@@ -162,6 +121,79 @@ static void gather_test(void) {
     CHECK(net->local_size <= net->size && net->local_rank < net->local_size);
 }
 
+static hf_status finish(hf_transfer *transfer) {
+    while (!transfer->over) {
+        hf_status status = net->ops->test(net, transfer);
+        if (status != HF_OK)
+            return status;
+    }
+    return HF_OK;
+}
+
+/* Messages that are under way at the same time, and one that nobody sends. */
+static void transfers_test(void) {
+    enum { N = 4, LARGE = 300001 };
+    int to = (net->rank + 1) % net->size,
+        from = (net->rank + net->size - 1) % net->size;
+    hf_transfer in[N], out[N], none;
+    unsigned char *sent[N], *got[N], waste = 7;
+    size_t wrong = 0;
+    for (int i = 0; i < N; i++) {
+        size_t n = i % 2 ? LARGE : (size_t)i;
+        sent[i] = malloc(n + 1);
+        got[i] = calloc(n + 1, 1);
+        for (size_t k = 0; k < n; k++)
+            sent[i][k] = byte_of(net->rank + i, k);
+        CHECK(hf_recv(net, &in[i], got[i], n, from) == HF_OK, "%s", hf_error());
+        CHECK(hf_send(net, &out[i], sent[i], n, to) == HF_OK, "%s", hf_error());
+    }
+    CHECK(net->size == 1 || hf_recv(net, &none, &waste, 1, from) == HF_OK);
+    for (int i = N; i-- > 0;)
+        CHECK(finish(&in[i]) == HF_OK && finish(&out[i]) == HF_OK, "%s", hf_error());
+    for (int i = 0; i < N; i++) {
+        for (size_t k = 0; k < (i % 2 ? LARGE : (size_t)i); k++)
+            wrong += got[i][k] != byte_of(from + i, k);
+        free(sent[i]);
+        free(got[i]);
+    }
+    CHECK(wrong == 0, "%zu B", wrong);
+    if (net->size > 1) {
+        CHECK(net->ops->test(net, &none) == HF_OK && !none.over);
+        net->ops->abandon(net, &none);
+        CHECK(none.over && waste == 7);
+    }
+    CHECK(net->ops->barrier(net) == HF_OK);
+}
+
+static void together_test(void) {
+    int size = net->size, rank = net->rank;
+    double values[] = {rank, -rank, 1}, sums[] = {rank, 0.5, 1};
+    CHECK(net->ops->reduce(net, values, 3, HF_MAX) == HF_OK, "%s", hf_error());
+    CHECK(values[0] == size - 1 && values[1] == 0 && values[2] == 1);
+    CHECK(net->ops->reduce(net, sums, 3, HF_SUM) == HF_OK);
+    CHECK(sums[0] == size * (size - 1) / 2 && sums[1] == 0.5 * size && sums[2] == size);
+    values[0] = rank == size / 2 ? (double)NAN : (double)rank;
+    CHECK(net->ops->reduce(net, values, 1, HF_MAX) == HF_OK && isnan(values[0]));
+    for (int root = 0; root < size; root += 1 + size / 5) {
+        char text[3000] = "";
+        if (rank == root)
+            snprintf(text, sizeof text, "%2990d", root);
+        CHECK(net->ops->broadcast(net, text, sizeof text, root) == HF_OK);
+        CHECK(atoi(text) == root && strlen(text) == 2990, "of rank %d", root);
+    }
+    char mine[256], *all = NULL;
+    size_t *at = malloc((size_t)(size + 1) * sizeof *at);
+    memset(mine, rank, sizeof mine);
+    CHECK(hf_gather_unequal(net, &all, at, mine, (size_t)(rank * 3 % 256)) == HF_OK);
+    for (int r = 0; r < size; r++) {
+        CHECK(at[r + 1] - at[r] == (size_t)(r * 3 % 256), "of rank %d", r);
+        for (size_t i = at[r]; i < at[r + 1]; i++)
+            CHECK(all[i] == (char)r, "rank %d's", r);
+    }
+    free(all);
+    free(at);
+}
+
 static hf_status plan(int to, int from, size_t bytes, size_t n) {
     hf_message m = {.to = to, .from = from, .bytes = bytes};
     return hf_plan_check(net, n, &m);
@@ -219,30 +251,127 @@ static void deadline_test(void) {
     CHECK(hf_clock_now() - start < 60, "a broken transport waits again");
 }
 
-/* All that ranks do together, where MPI does not act on all of them or on the last. The
- * others wait for it by their deadline, or hear of it. */
-static void lost_test(int kind, int call, bool alone) {
-    bool flag = false, mine = !alone || net->rank == net->size - 1;
-    int *all = malloc((size_t)net->size * sizeof *all);
+/* The calls that all ranks make together. */
+enum { GATHER, BARRIER, ANY, AGREE, BROADCAST, REDUCE, CALLS };
+static hf_status call_make(hf_transport *of, int call, int root) {
+    bool flag = false;
+    double value = 1;
+    char *all = malloc((size_t)of->size);
+    hf_status status = call == GATHER      ? of->ops->gather(of, all, "x", 1)
+                       : call == BARRIER   ? of->ops->barrier(of)
+                       : call == ANY       ? of->ops->any(of, &flag)
+                       : call == BROADCAST ? of->ops->broadcast(of, all, 1, root)
+                       : call == REDUCE    ? of->ops->reduce(of, &value, 1, HF_SUM)
+                                           : hf_agree(of, HF_OK);
+    free(all);
+    return status;
+}
+
+/* MPI does not act on all ranks, or on the last. The others wait for it by their deadline,
+ * or hear of it: at the end no rank goes on. */
+static void lost_test(int kind, int call, bool alone, bool in_group) {
+    bool mine = !alone || net->rank == net->size - 1;
     transport_open("mpi");
-    CHECK(net->ops->gather(net, all, &net->rank, sizeof *all) == HF_OK);
-    CHECK(hf_agree(net, HF_OK) == HF_OK, "%s", hf_error());
+    hf_transport *of = net;
+    for (int before = 0; before < CALLS; before++)
+        CHECK(call_make(of, before, 0) == HF_OK, "%s", hf_error());
+    if (in_group)
+        CHECK(net->ops->group(&of, net, 5) == HF_OK, "%s", hf_error());
+    for (int before = 0; before < CALLS; before++)
+        CHECK(call_make(of, before, 0) == HF_OK, "%s", hf_error());
     MPI_Barrier(MPI_COMM_WORLD); /* else a rank hears of the fault before it is here */
     fault = mine ? kind : ACTS;
-    hf_status status = call == 0   ? net->ops->gather(net, all, &call, sizeof *all)
-                       : call == 1 ? net->ops->barrier(net)
-                       : call == 2 ? net->ops->any(net, &flag)
-                                   : hf_agree(net, HF_OK);
+    const char *says = kind == SEND_DAMAGED ? "came damaged" : "MPI lost";
+    hf_status status = call_make(of, call, kind == RECV_NOTHING ? 0 : of->size - 1);
     fault = ACTS;
-    if (mine) {
+    if (mine && (call != BROADCAST || kind == RECV_NOTHING) &&
+        (alone || call != BROADCAST)) {
         CHECK(status == HF_ECOMM, "fault %d passes call %d", kind, call);
-        CHECK(strstr(hf_error(), kind == FLIPPED ? "came damaged" : "MPI lost"), "%s",
-              hf_error());
+        CHECK(strstr(hf_error(), says), "%s", hf_error());
     }
-    CHECK(hf_agree(net, HF_OK) == HF_ECOMM, "the others go on");
+    CHECK(hf_agree(net, HF_OK) == HF_ECOMM, "fault %d in call %d: others go on", kind,
+          call);
+    CHECK(strstr(hf_error(), says), "%s", hf_error());
     net->ops->close(net);
-    free(all);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rows of ranks, and columns: each is a transport. Its messages are not those of all. */
+static void groups_test(void) {
+    hf_transport *rows, *columns;
+    int width = net->size > 3 ? 2 : net->size, row = net->rank / width,
+        column = net->rank % width, rank = net->rank;
+    char a = (char)(10 + rank), b = (char)(50 + rank), from_all = 0, from_row = 0;
+    CHECK(net->ops->group(&rows, net, row) == HF_OK, "%s", hf_error());
+    CHECK(net->ops->group(&columns, net, column) == HF_OK, "%s", hf_error());
+    CHECK(rows->rank == column && columns->rank == row);
+    CHECK(rows->size ==
+          (net->size - row * width < width ? net->size - row * width : width));
+    int next = (rows->rank + 1) % rows->size,
+        before = (rows->rank + rows->size - 1) % rows->size;
+    hf_transfer in, out; /* under way between the same ranks */
+    CHECK(hf_recv(net, &in, &from_all, 1, row * width + before) == HF_OK);
+    CHECK(rows->ops->sendrecv(rows, &a, next, &from_row, before, 1) == HF_OK, "%s",
+          hf_error());
+    CHECK(hf_send(net, &out, &b, 1, row * width + next) == HF_OK);
+    CHECK(finish(&in) == HF_OK && finish(&out) == HF_OK);
+    CHECK(from_row == 10 + row * width + before &&
+          from_all == 50 + row * width + before);
+    double sum = rank;
+    int seen[64], own = rank;
+    CHECK(columns->ops->reduce(columns, &sum, 1, HF_SUM) == HF_OK, "%s", hf_error());
+    CHECK(columns->ops->gather(columns, seen, &own, sizeof own) == HF_OK);
+    for (int i = 0; i < columns->size; i++) {
+        CHECK(seen[i] == i * width + column, "%d", seen[i]);
+        sum -= seen[i];
+    }
+    CHECK(sum == 0);
+    int first = rank;
+    CHECK(rows->ops->broadcast(rows, &first, sizeof first, 0) == HF_OK);
+    CHECK(first == row * width);
+    rows->ops->close(rows);
+    columns->ops->close(columns);
+    CHECK(net->ops->barrier(net) == HF_OK);
+}
+
+static void groups_end_test(void) {
+    hf_transport *groups[8];
+    int n = 0;
+    transport_open("mpi");
+    while (n < 8 && net->ops->group(&groups[n], net, 0) == HF_OK)
+        n++;
+    CHECK(n == 7 && strstr(hf_error(), "no more than 7 groups"), "%d", n);
+    for (int i = 0; i < n; i++)
+        groups[i]->ops->close(groups[i]);
+    net->ops->renew(net); /* a run later */
+    groups_test();
+    net->ops->close(net);
+}
+
+/* The last rank does not come to its group's barrier: the line names it by its rank among
+ * all, and is that of all ranks, those of other groups included. */
+static void group_chain_test(void) {
+    hf_transport *group;
+    char line[80];
+    int last = net->size - 1;
+    transport_open("mpi");
+    CHECK(net->ops->group(&group, net, net->rank % 2 == last % 2) == HF_OK);
+    snprintf(line, sizeof line, "rank %d, which does not answer", last);
+    group->deadline = net->deadline = 0.3;
+    if (net->rank == last)
+        MPI_Barrier(MPI_COMM_WORLD);
+    else {
+        if (net->rank % 2 == last % 2)
+            CHECK(group->ops->barrier(group) == HF_ECOMM);
+        else
+            CHECK(net->ops->barrier(net) == HF_ECOMM);
+        CHECK(strstr(hf_error(), line), "%s", hf_error());
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK(hf_agree(net, HF_OK) == HF_ECOMM && strstr(hf_error(), line), "%s",
+          hf_error());
+    group->ops->close(group);
+    net->ops->close(net);
 }
 
 /* The last rank does not come to open: the others leave by the deadline. */
@@ -339,16 +468,27 @@ static void leave_test(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Facts of any number and length; the first one that differs is named. */
 static void same_test(void) {
-    char text[64];
-    transport_open("mpi");
-    CHECK(hf_same(net, "word", "a") == HF_OK, "%s", hf_error());
-    snprintf(text, sizeof text, "%d", net->rank / (net->size - 1));
-    CHECK(hf_same(net, "word", text) == HF_EARG);
-    char line[64];
-    snprintf(line, sizeof line, "\"0\" on rank 0, \"1\" on rank %d", net->size - 1);
-    CHECK(strstr(hf_error(), line), "%s", hf_error());
-    net->ops->close(net);
+    enum { FACTS = 300 };
+    char line[200];
+    int last = net->size - 1;
+    for (int differs = -1; differs < FACTS; differs += 150) {
+        hf_statement facts = {0};
+        for (int i = 0; i < FACTS; i++) {
+            snprintf(line, sizeof line, "word %d", i);
+            hf_fact(&facts, line);
+            hf_fact_add(&facts, "%d",
+                        i + (net->rank == last && differs >= 0 && i >= differs));
+        }
+        hf_status status = hf_same(net, &facts);
+        snprintf(line, sizeof line,
+                 "word %d differs between ranks: \"%d\" on rank 0, \"%d\" on rank %d",
+                 differs, differs, differs + 1, last);
+        CHECK(differs < 0 ? status == HF_OK
+                          : status == HF_EARG && strcmp(hf_error(), line) == 0,
+              "%s", hf_error());
+    }
 }
 
 int main(int argc, char **argv) {
@@ -369,25 +509,32 @@ int main(int argc, char **argv) {
         transport_open("self");
         sendrecv_test();
         gather_test();
+        transfers_test();
+        together_test();
         plan_test();
         net->ops->close(net);
     }
     transport_open("mpi");
     sendrecv_test();
     gather_test();
+    transfers_test();
+    together_test();
+    groups_test();
     plan_test();
-    if (world > 1) {
+    if (world > 1 && argc == 1) {
         same_test();
+        groups_end_test();
+        group_chain_test();
         leave_test();
         chain_test(wait_in_message, true);
         chain_test(wait_in_meeting, false);
         if (world > 2)
             chain_test(wait_elsewhere, true);
         transport_open("mpi");
-        for (int kind = NOTHING; kind <= FLIPPED; kind++)
-            for (int call = 0; call < 4; call++)
+        for (int kind = RECV_NOTHING; kind < KINDS; kind++)
+            for (int call = 0; call < CALLS; call++)
                 for (int alone = 0; alone < 2; alone++)
-                    lost_test(kind, call, alone);
+                    lost_test(kind, call, alone, call % 2);
         transport_open("mpi");
         alarm_test();
         if (net->rank < world - 1) {

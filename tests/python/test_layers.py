@@ -10,10 +10,11 @@ CSRC = ROOT / "csrc"
 SOURCES = sorted(p for p in CSRC.rglob("*.[ch]"))
 KERNELS = sorted(p for p in (ROOT / "kernels").iterdir() if p.suffix in {".cl", ".h"})
 
+TRANSPORT = {"transport.h", "agree.h", "node.h"}
 # Headers a folder may include beside hf.h, core/ and its own.
 ALLOWED = {
     "bench": {"exchange.h", "device.h"},
-    "exchange": {"device.h", "transport.h"},
+    "exchange": {"device.h"} | TRANSPORT,
     "device": set(),
     "transport": set(),
     "model": set(),
@@ -44,12 +45,12 @@ PRIVILEGED = {
     "exchange/pipes.c": {"write"},  # unblocks kernels at the other ends of pipes
 }
 CORE = {f"core/{p.name}" for p in (CSRC / "core").glob("*.h")} - BINDERS
-FOUR = {"bench.h", "exchange.h", "device.h", "transport.h", "model.h"}
+FOUR = {"bench.h", "exchange.h", "device.h", "model.h"} | TRANSPORT
 # How foreign headers begin, and the only places for them.
 FOREIGN = {
     r"Python\.h": r"python/",
     r"numpy/": r"python/",
-    r"mpi\.h": r"transport/mpi(_wait)?\.[ch]",
+    r"mpi\.h": r"transport/mpi(_wait|_meet)?\.[ch]",
     r"CL/": r"device/opencl",
     r"xrt[./]|experimental/xrt": r"device/xrt\.c",
 }

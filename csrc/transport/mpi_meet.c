@@ -1,0 +1,291 @@
+/* mpi_meet.c - what all ranks do together, over a tree of messages.
+ *
+ * Each rank tells its parent what it and those below it have, and hears from it what all
+ * have: so nobody leaves before all have come. A parent has up to WIDTH - 1 children at each
+ * level: on a node with more ranks than cores what counts is how often each rank must run.
+ * The ranks below one are those that follow it.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/digest.h"
+#include "mpi_wait.h"
+
+enum { WIDTH = 16, POISON = 0xA5 /* what nobody sends lies in memory that receives */ };
+
+/* What ranks do together. */
+enum { GATHER = 1, BARRIER, AGREEMENT, BROADCAST, REDUCTION, CLOSE, N_DOINGS };
+static const char *const doings[] = {"",          "gather",    "barrier", "agreement",
+                                     "broadcast", "reduction", "close"};
+
+/* Evidence: who sent this, in which of the calls that all ranks make, with what data. It
+ * stands before and behind that: a call of MPI that returns without acting leaves something
+ * else, and what came damaged has another digest. */
+typedef struct stamp {
+    uint64_t digest; /* of the data, and of `flag` */
+    uint32_t number, epoch;
+    int32_t rank;
+    uint16_t doing, flag;
+} stamp;
+
+/* A call that all ranks make. */
+typedef struct meeting {
+    unsigned doing;
+    int kind;     /* of its waits */
+    int root;     /* of the tree; the ranks follow from there */
+    bool flag;    /* is it set on any rank that was heard? */
+    size_t bytes; /* that each rank has in `all`, one after the other, */
+    void (*merge)(void *into, const void *from, size_t bytes); /* or all together */
+} meeting;
+
+/* Where in the tree a rank stands, and which rank stands there. */
+static int place_of(const mpi *net, const meeting *m) {
+    return (net->base.rank + net->base.size - m->root) % net->base.size;
+}
+
+static int rank_at(const mpi *net, const meeting *m, int place) {
+    return (place + m->root) % net->base.size;
+}
+
+static hf_status room_make(mpi *net, size_t bytes) {
+    size_t room = bytes + 2 * sizeof(stamp);
+    if (room <= net->room)
+        return HF_OK;
+    char *all = realloc(net->all, room);
+    net->all = all ? all : net->all;
+    char *message = realloc(net->message, room);
+    net->message = message ? message : net->message;
+    if (!all || !message)
+        return hf_fail(HF_ENOMEM, "no memory for what %d ranks share", net->base.size);
+    net->room = room;
+    return HF_OK;
+}
+
+static stamp stamp_of(const mpi *net, int rank, const meeting *m, bool flag,
+                      const void *data, size_t bytes) {
+    uint64_t digest = hf_digest(HF_DIGEST_START, data, bytes);
+    return (stamp){hf_digest(digest, &flag, sizeof flag),
+                   net->number,
+                   (uint32_t)net->world->epoch,
+                   rank,
+                   (uint16_t)m->doing,
+                   flag};
+}
+
+/* What is wrong with a message from `from` that has this stamp where `due` ought to be? */
+static hf_status stamp_fail(mpi *net, const stamp *seen, stamp due, const meeting *m) {
+    int rank = net->base.rank, from = due.rank;
+    bool known = seen->doing > 0 && seen->doing < N_DOINGS;
+    due.digest = seen->digest;
+    if (memcmp(seen, &due, sizeof due) == 0)
+        hf_fail(HF_ECOMM, "what rank %d sent for a common %s came damaged",
+                hf_mpi_world_rank(net, from), doings[m->doing]);
+    else if (seen->rank != from || !known || seen->number < net->number)
+        hf_fail(HF_ECOMM, "MPI lost what rank %d sent for a common %s",
+                hf_mpi_world_rank(net, from), doings[m->doing]);
+    else if (seen->doing == CLOSE || m->doing == CLOSE)
+        hf_fail(HF_ECOMM, "rank %d has left the session",
+                hf_mpi_world_rank(net, seen->doing == CLOSE ? from : rank));
+    else
+        hf_fail(HF_ECOMM, "rank %d is at another call (%s) than rank %d (%s)",
+                hf_mpi_world_rank(net, from), doings[seen->doing],
+                hf_mpi_world_rank(net, rank), doings[m->doing]);
+    return hf_mpi_break(net, HF_ECOMM);
+}
+
+static hf_status message_pass(mpi *net, hf_status status, MPI_Request *request,
+                              int peer, const meeting *m, bool sends) {
+    if (status == HF_OK)
+        status = hf_mpi_wait(net, 1, request, hf_mpi_world_rank(net, peer), m->kind);
+    if (status != HF_OK)
+        hf_mpi_abandon(net, request, sends);
+    return hf_mpi_break(net, status);
+}
+
+static hf_status tell(mpi *net, int to, const void *data, size_t bytes,
+                      const meeting *m) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    stamp own = stamp_of(net, net->base.rank, m, m->flag, data, bytes);
+    memcpy(net->message, &own, sizeof own);
+    memcpy(net->message + sizeof own, data, bytes);
+    memcpy(net->message + sizeof own + bytes, &own, sizeof own);
+    hf_status status =
+        hf_mpi_check(MPI_Isend(net->message, (int)(bytes + 2 * sizeof own), MPI_BYTE,
+                               hf_mpi_world_rank(net, to), MEETING + net->group,
+                               net->world->control, &request),
+                     "MPI_Isend");
+    return message_pass(net, status, &request, to, m, true);
+}
+
+/* Leaves what was heard in `net->message`, behind a stamp. */
+static hf_status listen(mpi *net, int from, size_t bytes, meeting *m) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    stamp first, last;
+    memset(net->message, POISON, bytes + 2 * sizeof first);
+    hf_status status = hf_mpi_check(
+        MPI_Irecv(net->message, (int)net->room, MPI_BYTE, hf_mpi_world_rank(net, from),
+                  MEETING + net->group, net->world->control, &request),
+        "MPI_Irecv");
+    HF_TRY(message_pass(net, status, &request, from, m, false));
+    memcpy(&first, net->message, sizeof first);
+    memcpy(&last, net->message + sizeof first + bytes, sizeof last);
+    stamp due = stamp_of(net, from, m, first.flag, net->message + sizeof first, bytes);
+    if (memcmp(&first, &due, sizeof due) != 0)
+        return stamp_fail(net, &first, due, m);
+    if (memcmp(&last, &due, sizeof due) != 0)
+        return stamp_fail(net, &last, due, m);
+    m->flag = m->flag || first.flag;
+    return HF_OK;
+}
+
+/* How many places are a place and those below it, if the tree had no end? */
+static int span_of(const mpi *net, int place) {
+    int span = 1;
+    while (span < net->base.size && place / span % WIDTH == 0)
+        span *= WIDTH;
+    return span;
+}
+
+/* The same in this tree. */
+static int count_at(const mpi *net, int place, int span) {
+    return net->base.size - place < span ? net->base.size - place : span;
+}
+
+/* Hear what the places below have, level by level. */
+static hf_status children_hear(mpi *net, meeting *m, int place, int span) {
+    for (int step = 1; step < span; step *= WIDTH)
+        for (int c = 1; c < WIDTH && place + c * step < net->base.size; c++) {
+            int child = place + c * step;
+            size_t n = m->merge ? 1 : (size_t)count_at(net, child, step);
+            HF_TRY(listen(net, rank_at(net, m, child), m->bytes * n, m));
+            const char *heard = net->message + sizeof(stamp);
+            if (m->merge)
+                m->merge(net->all, heard, m->bytes);
+            else
+                memcpy(net->all + m->bytes * (size_t)child, heard, m->bytes * n);
+        }
+    return HF_OK;
+}
+
+static hf_status children_tell(mpi *net, const meeting *m, int place, int span,
+                               size_t bytes) {
+    for (int step = span / WIDTH; step > 0; step /= WIDTH)
+        for (int c = 1; c < WIDTH && place + c * step < net->base.size; c++)
+            HF_TRY(tell(net, rank_at(net, m, place + c * step), net->all, bytes, m));
+    return HF_OK;
+}
+
+static int parent_of(int place, int span) {
+    return place - place / span % WIDTH * span;
+}
+
+/* From the root to all: `bytes` in `net->all`. */
+static hf_status spread(mpi *net, meeting *m, size_t bytes) {
+    int place = place_of(net, m), span = span_of(net, place);
+    if (place > 0) {
+        HF_TRY(listen(net, rank_at(net, m, parent_of(place, span)), bytes, m));
+        memcpy(net->all, net->message + sizeof(stamp), bytes);
+    }
+    return children_tell(net, m, place, span, bytes);
+}
+
+/* All ranks come here before one leaves. `net->all` has what this rank brings, in its place,
+ * and then what all brought. */
+static hf_status meet(mpi *net, meeting *m) {
+    int place = place_of(net, m), span = span_of(net, place);
+    size_t each = m->bytes, before = m->merge ? 0 : (size_t)place,
+           own = m->merge ? 1 : (size_t)count_at(net, place, span),
+           whole = m->merge ? 1 : (size_t)net->base.size;
+    HF_TRY(children_hear(net, m, place, span));
+    if (place > 0)
+        HF_TRY(tell(net, rank_at(net, m, parent_of(place, span)),
+                    net->all + before * each, own * each, m));
+    HF_TRY(spread(net, m, whole * each));
+    net->base.since = 0;
+    return HF_OK;
+}
+
+/* Nobody comes to a meeting that the others have given up. */
+static hf_status meeting_open(mpi *net, size_t bytes) {
+    HF_TRY(hf_mpi_intact(net));
+    HF_TRY(hf_mpi_notices(net, EVERYBODY));
+    net->number++;
+    return room_make(net, bytes);
+}
+
+hf_status hf_mpi_gather(hf_transport *base, void *all, const void *mine, size_t bytes) {
+    mpi *net = (mpi *)base;
+    meeting m = {.doing = GATHER, .kind = FOR_ALL, .bytes = bytes};
+    HF_TRY(meeting_open(net, bytes * (size_t)base->size));
+    memcpy(net->all + bytes * (size_t)base->rank, mine, bytes);
+    HF_TRY(meet(net, &m));
+    memcpy(all, net->all, bytes * (size_t)base->size);
+    return HF_OK;
+}
+
+hf_status hf_mpi_any(hf_transport *base, bool *flag) {
+    meeting m = {.doing = AGREEMENT, .kind = FOR_ALL, .flag = *flag};
+    HF_TRY(meeting_open((mpi *)base, 0));
+    HF_TRY(meet((mpi *)base, &m));
+    *flag = m.flag;
+    return HF_OK;
+}
+
+hf_status hf_mpi_barrier(hf_transport *base) {
+    meeting m = {.doing = BARRIER, .kind = AT_ONCE};
+    HF_TRY(meeting_open((mpi *)base, 0));
+    return meet((mpi *)base, &m);
+}
+
+hf_status hf_mpi_leave(mpi *net) {
+    meeting m = {.doing = CLOSE, .kind = FOR_ALL};
+    HF_TRY(meeting_open(net, 0));
+    return meet(net, &m);
+}
+
+static void larger_take(void *into, const void *from, size_t bytes) {
+    double a, b;
+    for (size_t at = 0; at < bytes; at += sizeof a) {
+        memcpy(&a, (char *)into + at, sizeof a);
+        memcpy(&b, (const char *)from + at, sizeof b);
+        if (!(b <= a)) /* a NaN stays */
+            a = a != a ? a : b;
+        memcpy((char *)into + at, &a, sizeof a);
+    }
+}
+
+static void sum_take(void *into, const void *from, size_t bytes) {
+    double a, b;
+    for (size_t at = 0; at < bytes; at += sizeof a) {
+        memcpy(&a, (char *)into + at, sizeof a);
+        memcpy(&b, (const char *)from + at, sizeof b);
+        a += b;
+        memcpy((char *)into + at, &a, sizeof a);
+    }
+}
+
+hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n,
+                        hf_reduction how) {
+    mpi *net = (mpi *)base;
+    meeting m = {.doing = REDUCTION,
+                 .kind = FOR_ALL,
+                 .bytes = n * sizeof *values,
+                 .merge = how == HF_SUM ? sum_take : larger_take};
+    HF_TRY(meeting_open(net, m.bytes));
+    memcpy(net->all, values, m.bytes);
+    HF_TRY(meet(net, &m));
+    memcpy(values, net->all, m.bytes);
+    return HF_OK;
+}
+
+hf_status hf_mpi_broadcast(hf_transport *base, void *data, size_t bytes, int root) {
+    mpi *net = (mpi *)base;
+    meeting m = {.doing = BROADCAST, .kind = FOR_ALL, .root = root};
+    HF_TRY(meeting_open(net, bytes));
+    if (base->rank == root)
+        memcpy(net->all, data, bytes);
+    HF_TRY(spread(net, &m, bytes));
+    memcpy(data, net->all, bytes);
+    return HF_OK;
+}

@@ -1,0 +1,25 @@
+/* node.h - what the ranks of one node have in common. */
+#ifndef HF_NODE_H
+#define HF_NODE_H
+
+#include "transport.h"
+
+/** Memory that all ranks of a node see; they may see it at different addresses. */
+typedef struct hf_shared {
+    void **parts; /**< one per rank, page aligned, of any content */
+    size_t bytes; /**< of each part */
+} hf_shared;
+
+/** Memory of `bytes` per rank, all of them on one node. Collective. */
+hf_status hf_shared_new(hf_shared **out, hf_transport *net, size_t bytes);
+
+/** Leave it; the other ranks keep it until they leave, too. Accepts NULL. Not
+ *  collective. */
+void hf_shared_free(hf_shared *shared);
+
+enum { HF_NODE_ROOM = 128 }; /* characters of a node's name, with its end */
+
+/** A name that the ranks of this node share with no others; zeros follow it. */
+void hf_node_name(char name[HF_NODE_ROOM]);
+
+#endif
