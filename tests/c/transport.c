@@ -14,6 +14,9 @@
 #include "core/error.h"
 #include "core/registry.h"
 
+/* Whoever waits for this deadline hangs. */
+enum { LATE = 1000 };
+
 static hf_transport *net;
 
 /* Calls of MPI for what all ranks do together that return without acting, send what a call
@@ -221,12 +224,11 @@ static void alarm_test(void) {
     char out = 1, in = 0;
     int last = net->size - 1;
     net->ops->renew(net);
-    double start = hf_clock_now();
+    net->deadline = LATE; /* nobody waits for it */
     if (net->rank == last)
         net->ops->alarm(net);
     else
         CHECK(net->ops->sendrecv(net, &out, last, &in, last, 1) == HF_ECOMM);
-    CHECK(hf_clock_now() - start < 5);
     CHECK(cancelled == 0, "a send was cancelled, which crashes over libfabric");
     /* The next epoch does not see what the last one left behind. */
     CHECK(net->ops->barrier(net) == HF_OK);
@@ -241,14 +243,12 @@ static void deadline_test(void) {
     double start = hf_clock_now();
     CHECK(net->ops->barrier(net) == HF_ECOMM);
     double waited = hf_clock_now() - start;
-    CHECK(waited >= 0.5 && waited < 10, "%g s", waited);
+    CHECK(waited >= 0.5, "%g s", waited);
     snprintf(line, sizeof line, "rank %d, which does not answer; the deadline of 0.5 s",
              net->size - 1);
     CHECK(strstr(hf_error(), line), "%s", hf_error());
-    net->deadline = 60;
-    start = hf_clock_now();
+    net->deadline = LATE; /* a broken transport does not wait again */
     CHECK(net->ops->barrier(net) == HF_ECOMM);
-    CHECK(hf_clock_now() - start < 60, "a broken transport waits again");
 }
 
 /* The calls that all ranks make together. */
@@ -377,11 +377,9 @@ static void group_chain_test(void) {
 /* The last rank does not come to open: the others leave by the deadline. */
 static void open_test(const hf_transport_ops *mpi, const char *version) {
     hf_transport *none;
-    double start = hf_clock_now();
     __lsan_disable(); /* what the communicator is being made into stays */
     CHECK(mpi->open(&none, MPI_Comm_c2f(MPI_COMM_WORLD), version, 0.5) == HF_ECOMM);
     __lsan_enable();
-    CHECK(hf_clock_now() - start < 10, "%g s", hf_clock_now() - start);
     CHECK(strstr(hf_error(), "waits for the other ranks; the deadline of 0.5 s has"),
           "%s", hf_error());
 }
@@ -434,13 +432,11 @@ static void chain_test(wait_fn *how, bool stops) {
             MPI_Recv(&none, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK(wait_in_meeting(0) == HF_ECOMM);
     } else {
-        double start = hf_clock_now();
         signal(SIGALRM, stop_here);
         if (stops && net->rank == last / 2)
             setitimer(ITIMER_REAL, &once, NULL);
         nanosleep(&late, NULL);
         CHECK(how(net->rank + 1) == HF_ECOMM);
-        CHECK(hf_clock_now() - start < 10);
         MPI_Send(&none, 1, MPI_INT, last, 0, MPI_COMM_WORLD);
     }
     snprintf(mine, sizeof mine, "%s", hf_error());
@@ -458,13 +454,12 @@ static void chain_test(wait_fn *how, bool stops) {
 /* A rank leaves while the others do something else: both know at once. */
 static void leave_test(void) {
     transport_open("mpi");
-    double start = hf_clock_now();
+    net->deadline = LATE;
     if (net->rank > 0) {
         hf_status status = hf_agree(net, HF_OK);
         CHECK(status == HF_ECOMM && strstr(hf_error(), "left"), "%s", hf_error());
     } else
         net->ops->close(net);
-    CHECK(hf_clock_now() - start < 10);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
