@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/trace_state.h"
 
-enum { ROUNDS = 12, BLOCK = 4096 }; /* messages of a comparison; rows of a gather */
+enum { ROUNDS = 12 }; /* messages of a comparison */
 
 static const double slack = 1e-6; /* what timers of devices are rounded to [s] */
 
@@ -188,6 +188,27 @@ hf_span *hf_trace_host(hf_trace *t, int kind, double start, const char *label) {
     return span;
 }
 
+void hf_trace_pend(hf_trace *t, hf_span *span, const void *what) {
+    span->clock = HF_BY_NOBODY;
+    if (t->n_pending == HF_TRACE_PENDING)
+        return;
+    t->pending[t->n_pending].what = what;
+    t->pending[t->n_pending].ended = false;
+    t->pending[t->n_pending++].span = span;
+}
+
+hf_span *hf_trace_take(hf_trace *t, const void *what) {
+    for (size_t i = 0; i < t->n_pending; i++)
+        if (t->pending[i].what == what) {
+            hf_span *span = t->pending[i].span;
+            if (!t->pending[i].ended)
+                span->end = hf_clock_now();
+            t->pending[i] = t->pending[--t->n_pending];
+            return span;
+        }
+    return NULL;
+}
+
 void hf_trace_end(hf_trace *t, double start, double end) {
     if (!t)
         return;
@@ -260,8 +281,12 @@ static double time_of(const hf_trace *t, size_t index, double at) {
 static void label_write(char *text, const hf_span *span) {
     char whole[64];
     int kind = span->kind;
-    if (kind != HF_SPAN_MESSAGE)
+    if (kind != HF_SPAN_MESSAGE || span->to == HF_TRACE_ALL)
         snprintf(whole, sizeof whole, "%s", span->label);
+    else if (span->queue == HF_TRACE_SENDS)
+        snprintf(whole, sizeof whole, "to %d", span->to);
+    else if (span->queue == HF_TRACE_RECVS)
+        snprintf(whole, sizeof whole, "from %d", span->from);
     else if (span->to == span->from)
         snprintf(whole, sizeof whole, "with %d", span->to);
     else
@@ -332,81 +357,43 @@ static int rows_order(const void *a, const void *b) {
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* What each rank tells of its trace before it tells the trace. */
-typedef struct told {
-    uint64_t n_rows;
-    hf_trace_facts facts;
-} told;
-
-static void facts_join(hf_trace *t, size_t ranks, const told *all) {
-    t->facts = (hf_trace_facts){0};
-    for (size_t rank = 0; rank < ranks; rank++) {
-        const hf_trace_facts *of = &all[rank].facts;
-        t->facts.device_error = fmax(t->facts.device_error, of->device_error);
-        t->facts.rank_error = fmax(t->facts.rank_error, of->rank_error);
-        t->facts.lost += of->lost;
-        t->facts.untimed += of->untimed;
-    }
+/* Errors are the largest of all ranks, numbers their sum. */
+static hf_status facts_join(hf_trace *t) {
+    double errors[] = {t->facts.device_error, t->facts.rank_error},
+           numbers[] = {t->facts.lost, t->facts.untimed};
+    HF_TRY(t->net->ops->reduce(t->net, errors, 2, HF_MAX));
+    HF_TRY(t->net->ops->reduce(t->net, numbers, 2, HF_SUM));
+    t->facts = (hf_trace_facts){errors[0], errors[1], numbers[0], numbers[1]};
+    return HF_OK;
 }
 
-/* Ranks differ in how many rows they have: blocks of equal length, the last ones in part. */
-static hf_status rows_gather(hf_trace *t, const told *all, hf_trace_row *rows,
-                             hf_trace_row *blocks) {
-    static const hf_trace_row none;
-    size_t ranks = (size_t)t->net->size, most = 0, n = 0;
-    hf_trace_row *mine = blocks + ranks * BLOCK;
-    for (size_t rank = 0; rank < ranks; rank++)
-        most = all[rank].n_rows > most ? (size_t)all[rank].n_rows : most;
-    for (size_t at = 0; at < most; at += BLOCK) {
-        size_t length = most - at < BLOCK ? most - at : BLOCK;
-        for (size_t i = 0; i < length; i++)
-            mine[i] = at + i < t->n_rows ? t->rows[at + i] : none;
-        HF_TRY(t->net->ops->gather(t->net, blocks, mine, length * sizeof *mine));
-        for (size_t rank = 0; rank < ranks; rank++)
-            for (size_t i = 0; i < length && at + i < all[rank].n_rows; i++)
-                rows[n++] = blocks[rank * length + i];
+static hf_status rows_gather(hf_trace *t, size_t *at) {
+    char *all;
+    for (size_t i = 0; i < t->n_rows; i++) {
+        size_t index = (size_t)t->rows[i].point;
+        t->rows[i].start = time_of(t, index, t->rows[i].start);
+        t->rows[i].end = time_of(t, index, t->rows[i].end);
     }
+    HF_TRY(hf_gather_unequal(t->net, &all, at, t->rows, t->n_rows * sizeof *t->rows));
+    free(t->rows);
+    t->rows = (hf_trace_row *)all;
+    t->n_rows = t->rows_room = at[t->net->size] / sizeof *t->rows;
+    qsort(t->rows, t->n_rows, sizeof *t->rows, rows_order);
     return HF_OK;
 }
 
 hf_status hf_trace_gather(hf_trace *t) {
     if (!t)
         return HF_OK;
-    size_t ranks = (size_t)t->net->size, n = 0;
-    told mine = {t->n_rows, t->facts}, *all = malloc(ranks * sizeof *all);
-    hf_trace_row *blocks = malloc((ranks + 1) * BLOCK * sizeof *blocks), *rows = NULL;
-    for (size_t i = 0; i < t->n_rows; i++) {
-        size_t index = (size_t)t->rows[i].point;
-        t->rows[i].start = time_of(t, index, t->rows[i].start);
-        t->rows[i].end = time_of(t, index, t->rows[i].end);
-    }
-    hf_status status =
-        all && blocks ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu traces", ranks);
-    status = hf_agree(t->net, status);
-    assert(status != HF_OK || (all && blocks));
+    size_t ranks = (size_t)t->net->size, *at = malloc((ranks + 1) * sizeof *at);
+    hf_status status = hf_agree(
+        t->net, at ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu traces", ranks));
+    assert(status != HF_OK || at);
     if (status == HF_OK)
-        status = t->net->ops->gather(t->net, all, &mine, sizeof mine);
-    for (size_t rank = 0; status == HF_OK && rank < ranks; rank++)
-        n += (size_t)all[rank].n_rows;
-    if (status == HF_OK) {
-        rows = malloc((n + 1) * sizeof *rows);
-        status = rows ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu rows", n);
-        status = hf_agree(t->net, status);
-    }
-    assert(status != HF_OK || rows);
+        status = rows_gather(t, at);
     if (status == HF_OK)
-        status = rows_gather(t, all, rows, blocks);
-    if (status == HF_OK) {
-        facts_join(t, ranks, all);
-        qsort(rows, n, sizeof *rows, rows_order);
-        free(t->rows);
-        t->rows = rows;
-        t->n_rows = t->rows_room = n;
-    } else {
-        free(rows);
-    }
-    free(blocks);
-    free(all);
+        status = facts_join(t);
+    free(at);
     return status;
 }
 

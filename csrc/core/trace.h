@@ -13,7 +13,7 @@
 typedef struct hf_trace hf_trace;
 
 /** Queues of a row that are none of a device's. */
-enum { HF_TRACE_SAMPLE = -2, HF_TRACE_HOST = -1 };
+enum { HF_TRACE_RECVS = -4, HF_TRACE_SENDS, HF_TRACE_SAMPLE, HF_TRACE_HOST };
 
 /** What a row is of: names as of an hf_quantity's choices, in this order. */
 #define HF_TRACE_KINDS "sample|write|read|copy|kernel|message|map|unmap|wait"

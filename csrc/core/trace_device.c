@@ -75,12 +75,7 @@ static hf_status command_end(hf_trace *t, hf_span *span, hf_event **done,
         span_time(t, span);
         return HF_OK;
     }
-    span->clock = HF_BY_NOBODY; /* until it is waited for */
-    if (t->n_pending < HF_TRACE_PENDING) {
-        t->pending[t->n_pending].event = *done;
-        t->pending[t->n_pending].ended = false;
-        t->pending[t->n_pending++].span = span;
-    }
+    hf_trace_pend(t, span, *done);
     return HF_OK;
 }
 
@@ -126,7 +121,7 @@ static hf_status traced_launch(hf_device *device, const hf_launch *launch,
 /* The event's command has ended, as is seen now; `event` NULL: all have. */
 static void events_end(hf_trace *t, const hf_event *event) {
     for (size_t i = 0; i < t->n_pending; i++)
-        if ((!event || t->pending[i].event == event) && !t->pending[i].ended) {
+        if ((!event || t->pending[i].what == event) && !t->pending[i].ended) {
             t->pending[i].ended = true;
             t->pending[i].span->end = hf_clock_now();
         }
@@ -151,13 +146,9 @@ static hf_status traced_wait(hf_device *device, hf_event *event) {
     hf_trace_host(t, HF_SPAN_WAIT, start, "wait");
     if (!event)
         return HF_OK;
-    events_end(t, event);
-    for (size_t i = 0; i < t->n_pending; i++)
-        if (t->pending[i].event == event) {
-            span_time(t, t->pending[i].span);
-            t->pending[i] = t->pending[--t->n_pending];
-            break;
-        }
+    hf_span *span = hf_trace_take(t, event);
+    if (span)
+        span_time(t, span);
     return HF_OK;
 }
 

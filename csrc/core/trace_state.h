@@ -7,7 +7,7 @@
 #include "core/trace.h"
 #include "node.h"
 
-enum { HF_TRACE_PENDING = 256 };
+enum { HF_TRACE_PENDING = 256, HF_TRACE_ALL = -1 };
 
 /** What was recorded; a plain value. */
 typedef struct hf_span {
@@ -17,7 +17,7 @@ typedef struct hf_span {
     const char *label; /**< lives as long as the run */
     size_t bytes;
     int kind, queue;
-    int to, from;                                          /**< of a message */
+    int to, from; /**< of a message; HF_TRACE_ALL: it has a label */
     enum { HF_BY_HOST, HF_BY_DEVICE, HF_BY_NOBODY } clock; /**< whose times count */
 } hf_span;
 
@@ -53,14 +53,13 @@ struct hf_trace {
 
     size_t room; /**< of a sample [spans] */
     hf_take now, kept;
-    bool armed; /**< the timed part runs */
-    uint64_t
-        base; /**< where the device's seconds begin, so that a double holds them [ns] */
+    bool armed;    /**< the timed part runs */
+    uint64_t base; /**< where seconds of the device begin: a double holds them [ns] */
     struct {
-        hf_event *event;
+        const void *what; /**< an hf_event, or an hf_transfer */
         hf_span *span;
         bool ended;              /**< and it was seen */
-    } pending[HF_TRACE_PENDING]; /**< commands that were not waited for */
+    } pending[HF_TRACE_PENDING]; /**< commands not waited for, messages on their way */
     size_t n_pending;
     hf_named *kernels;
     hf_buffer *probe; /**< what is written to compare clocks */
@@ -81,6 +80,11 @@ static inline double hf_trace_seconds(const hf_trace *trace, uint64_t ticks) {
 hf_span *hf_trace_span(hf_trace *trace, int kind, int queue);
 /** What the host did from `start` to now; NULL also outside of the timed part. */
 hf_span *hf_trace_host(hf_trace *trace, int kind, double start, const char *label);
+
+/** The span of what ends later; untimed unless that is seen. */
+void hf_trace_pend(hf_trace *trace, hf_span *span, const void *what);
+/** Take the span of what has ended; NULL if it has none. */
+hf_span *hf_trace_take(hf_trace *trace, const void *what);
 
 void hf_trace_wrap_device(hf_trace *trace);
 void hf_trace_wrap_net(hf_trace *trace);

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 SPANS = 16384
 """Spans of a sample that each rank records unless told."""
 
-SAMPLE, HOST = -2, -1
-"""Queues of a trace that are none of a device: the timed part as a whole, the host."""
+RECEIVES, SENDS, SAMPLE, HOST = -4, -3, -2, -1
+"""Queues of a trace that are none of a device: messages that move on their own, by
+direction; the timed part as a whole; the host."""
 
 EXCHANGE = ("read", "write", "message")
 """Kinds of spans that bring blocks from device to device."""
@@ -67,8 +68,8 @@ class Trace:
     Parameters
     ----------
     columns : dict of str to Column
-        point, rank; queue, from 0 up of a device, -1 the host, -2 the sample; kind,
-        label; bytes [B], 0 where nothing is moved; start, end [s]. Times are on the
+        point, rank; queue, from 0 up of a device, -1 the host, -2 the sample, -3 sends
+        and -4 receives that move on their own, which may overlap; kind, label; bytes [B], 0 where nothing is moved; start, end [s]. Times are on the
         clock of rank 0 and count from the first span of all. The result's summary says
         what they can be wrong by: `device_clock_error` and `rank_clock_error` [s].
 
@@ -201,7 +202,7 @@ def to_perfetto(result: Result, path: str | os.PathLike[str]) -> None:
                 "name": label or kind,
                 "cat": kind,
                 "pid": rank + 1,
-                "tid": queue - SAMPLE + 1,
+                "tid": queue - RECEIVES + 1,
                 "ts": 1e6 * start,
                 "dur": 1e6 * (end - start),
                 "args": {"point": about[point], **more},
@@ -222,7 +223,7 @@ def to_perfetto(result: Result, path: str | os.PathLike[str]) -> None:
 def _process(trace: Trace, rank: int, name: str) -> Iterator[dict[str, Any]]:
     """Names of a rank and its queues; numbers begin at 1, as Perfetto has its own 0."""
     threads = {
-        queue - SAMPLE + 1: _lane(queue)
+        queue - RECEIVES + 1: _lane(queue)
         for queue in np.unique(trace["queue"][trace["rank"] == rank]).tolist()
     }
 
@@ -237,7 +238,8 @@ def _process(trace: Trace, rank: int, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _lane(queue: int) -> str:
-    return {SAMPLE: "sample", HOST: "host"}.get(queue, f"queue {queue}")
+    names = {SAMPLE: "sample", HOST: "host", SENDS: "sends", RECEIVES: "receives"}
+    return names.get(queue, f"queue {queue}")
 
 
 def _place(result: Result, rank: int) -> str:

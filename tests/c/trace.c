@@ -371,6 +371,43 @@ static void messages_run(hf_trace_facts *facts, double *worst) {
     close_trace();
 }
 
+/* Messages that move on their own are spans from their start until they are over. */
+static void transfers_test(void) {
+    char out[8] = "", in[8];
+    size_t n;
+    hf_trace_facts facts;
+    hf_transfer sent, came;
+    double value = 1;
+    open_trace(100);
+    CHECK(hf_trace_start(trace, 1) == HF_OK);
+    CHECK(hf_trace_clocks(trace, 0) == HF_OK);
+    hf_trace_begin(trace);
+    double start = hf_clock_now();
+    CHECK(hf_recv(net, &came, in, sizeof in, 1 - rank) == HF_OK);
+    CHECK(hf_send(net, &sent, out, sizeof out, 1 - rank) == HF_OK);
+    while (!came.over || !sent.over)
+        CHECK((came.over || net->ops->test(net, &came) == HF_OK) &&
+              (sent.over || net->ops->test(net, &sent) == HF_OK));
+    CHECK(net->ops->reduce(net, &value, 1, HF_SUM) == HF_OK && value == 2);
+    hf_trace_end(trace, start, hf_clock_now());
+    hf_trace_keep(trace);
+    CHECK(hf_trace_point(trace, 0) == HF_OK);
+    CHECK(hf_trace_clocks(trace, 1) == HF_OK);
+    CHECK(hf_trace_gather(trace) == HF_OK, "%s", hf_error());
+    const hf_trace_row *rows = hf_trace_rows(trace, &n, &facts);
+    CHECK(n == 8 && facts.untimed == 0, "%zu %g", n, facts.untimed);
+    for (size_t i = 0; n == 8 && i < n; i++) {
+        const hf_trace_row *row = &rows[i], *whole = &rows[i / 4 * 4];
+        bool sends = row->queue == HF_TRACE_SENDS, gets = row->queue == HF_TRACE_RECVS;
+        CHECK(row->start >= whole->start && row->end <= whole->end);
+        CHECK(i % 4 == 0 || row->end > row->start);
+        CHECK(i % 4 == 0 || sends || gets || strcmp(row->label, "reduce") == 0);
+        CHECK(!sends || (row->label[3] == '1' - row->rank && row->bytes == 8));
+        CHECK(!gets || (row->label[5] == '1' - row->rank && row->bytes == 8));
+    }
+    close_trace();
+}
+
 /* A message is on both ranks at once, as far as their clocks can tell. */
 static void ranks_test(void) {
     hf_trace_facts facts;
@@ -397,6 +434,7 @@ int main(int argc, char **argv) {
           "%s", hf_error());
     rank = net->rank;
     if (size == 2) {
+        transfers_test();
         ranks_test();
     } else {
         place_test();

@@ -57,7 +57,6 @@ def test_a_step_over_pcie_reads_then_sends_then_writes(on_ranks, device):
         "    t = t.where(t['point'] == point)\n"
         "    a, b = t.where(t['rank'] == 0), t.where(t['rank'] == 1)\n"
         "    assert (a['start'] < b['end']).all() and (b['start'] < a['end']).all()",
-        timeout=120,
     )
 
 
@@ -78,7 +77,6 @@ def test_other_schemes_are_traced(on_ranks, exchange):
         "    assert len(set(k['queue'])) == len(k) > 1, k['queue']\n"
         "    assert all(name.startswith('b_eff_') for name in k['label'])\n"
         "    assert k['start'].max() < k['end'].min()",
-        timeout=120,
     )
 
 
@@ -95,7 +93,6 @@ def test_a_trace_changes_nothing_that_is_verified(on_ranks):
         "    assert set(traced.summary) - set(plain.summary) == {\n"
         "        'device_clock_error', 'rank_clock_error'}\n"
         "    assert list(plain.columns) == list(traced.columns)",
-        timeout=240,
     )
 
 

@@ -231,6 +231,35 @@ def test_what_a_benchmark_must_not_know_is_seen(text):
     assert overreach(text)
 
 
+def functions_of(header, table):
+    """Functions of a table and their parameters."""
+    text = (CSRC / header).read_text()
+    body = re.search(rf"struct {table} {{(.*?)^}};", text, re.S | re.M)[1]
+    return dict(re.findall(r"\(\*(\w+)\)\(([^;]*)\);", code_of(body)))
+
+
+def test_what_takes_time_is_traced():
+    """A new command, or a new way to send, is not missing in traces."""
+    device = functions_of("device/device.h", "hf_device_ops")
+    commands = {name for name, what in device.items() if "hf_order" in what}
+    commands |= {name for name in device if name in {"map", "unmap"}}
+    waits = {name for name, what in device.items() if "hf_event *event" in what}
+    assert len(commands) > 5
+    net = functions_of("transport/transport.h", "hf_transport_ops")
+    moves = {
+        name
+        for name, what in net.items()
+        if re.search(r"transfer|bytes|color|reduction", what)
+    }
+    assert moves
+    for needed, place, ops in (
+        (commands | waits | {"finish", "kernel"}, "trace_device.c", "device_ops"),
+        (moves | {"barrier"}, "trace_net.c", "net_ops"),
+    ):
+        text = (CSRC / "core" / place).read_text()
+        assert needed <= set(re.findall(rf"{ops}\.(\w+) = traced_\1;", text))
+
+
 @pytest.mark.parametrize("path", SOURCES + KERNELS, ids=lambda p: p.name)
 def test_first_line_says_what_the_file_is(path):
     first = path.read_text().splitlines()[0]
