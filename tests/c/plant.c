@@ -181,7 +181,9 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
     bool spoils = spoil.how != PLANT_SOUND && spoil.sample == samples;
     if (spoils)
         plant_memory_keep();
+    plant.spoiling = spoils ? spoil.how : PLANT_SOUND;
     hf_status status = bench_table->step(state, index, inner);
+    plant.spoiling = PLANT_SOUND;
     if (spoils)
         plant.report.spoiled += plant_memory_spoil(spoil.how);
     digest_take();

@@ -91,7 +91,8 @@ size_t plant_total(int call, int phase);
 enum { PLANT_SOUND, PLANT_LOST, PLANT_WRONG_FIRST, PLANT_WRONG_LAST, PLANT_SPOILS };
 
 /** Results of the next run are wrong in a sample, from 1: its steps leave memory as it was
- *  before them, or the first or last byte that they changed in each buffer is another. */
+ *  before them, or the first or last byte that they changed in each buffer is another; what
+ *  they read does not come, or with such a byte. */
 void plant_spoil(int how, size_t sample);
 
 /** Faults of components: `verify` finds every result right; the scheme swaps neighbours. */

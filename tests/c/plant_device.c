@@ -132,8 +132,9 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
                               void *to, size_t bytes, const hf_order *order,
                               hf_event **done) {
     bool now = plant_hit(PLANT_READ);
-    if (!now && !(plant.fault && plant.fault->kind == PLANT_STALE &&
-                  plant.fault->call == PLANT_READ))
+    if (plant.spoiling == PLANT_SOUND && !now &&
+        !(plant.fault && plant.fault->kind == PLANT_STALE &&
+          plant.fault->call == PLANT_READ))
         return table->read(device, from, at, to, bytes, order, done);
     unsigned char *is = plant_room(bytes), *right = plant_room(bytes);
     hf_status status = buffer_get(from, at, is, bytes, order);
@@ -141,6 +142,11 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
     if (now)
         plant_damage(is, to, bytes);
     plant.report.acted += now && plant.fault->kind == PLANT_REPEAT;
+    if (plant.spoiling == PLANT_LOST)
+        memcpy(is, to, bytes);
+    else if (plant.spoiling != PLANT_SOUND)
+        is[plant.spoiling == PLANT_WRONG_FIRST ? 0 : bytes - 1] ^= 0x40;
+    plant.report.spoiled += plant.spoiling != PLANT_SOUND;
     memcpy(to, is, bytes);
     plant_keep(PLANT_READ, right, bytes);
     free(right);

@@ -10,6 +10,7 @@ typedef struct plant_state {
     hf_session *session;
     const plant_fault *fault; /* NULL: none */
     plant_report report;
+    int spoiling;        /* how the results of steps are made wrong at the moment */
     int phase, learning; /* learning: runs left that are the reference */
 } plant_state;
 
