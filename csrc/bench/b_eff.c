@@ -157,8 +157,16 @@ static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env
     s->sweep = hf_sweep_of(args);
     *n_points = s->sweep.n;
     size_t largest = (size_t)hf_args_largest(args, "sizes");
-    return env->exchange->ops->kernel_routed ? b_eff_pairs_take(s, args, largest)
-                                             : memory_take(s);
+    return env->exchange->ops->streams ? b_eff_pairs_take(s, args, largest)
+                                       : memory_take(s);
+}
+
+static void plans_free(b_eff *s) {
+    for (int right = 0; right < 2; right++)
+        for (int from = 0; from < N_CHAINS; from++) {
+            hf_plan_free(s->plans[right][from]);
+            s->plans[right][from] = NULL;
+        }
 }
 
 static void b_eff_teardown(void *state) {
@@ -166,6 +174,7 @@ static void b_eff_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
+    plans_free(s);
     for (int i = 0; i < N_CHAINS; i++)
         ops->free(s->chains[i]);
     hf_verdict_free(&s->verdict);
@@ -176,16 +185,22 @@ static void b_eff_teardown(void *state) {
 
 /* ---- a sample ---- */
 
-static const hf_message *b_eff_plan(void *state, size_t point, size_t *n) {
+static hf_status b_eff_plan(void *state, size_t point) {
     b_eff *s = state;
-    for (int right = 0; right < 2; right++)
-        s->messages[right] = (hf_message){
+    size_t bytes = (size_t)s->sweep.sizes[point];
+    plans_free(s);
+    for (int i = 0; s->n_pairs == 0 && i < 2 * N_CHAINS; i++) {
+        int right = i / N_CHAINS, from = i % N_CHAINS;
+        const hf_message message = {
             .to = neighbour(s, s->env.rank, right ? 1 : -1),
             .from = neighbour(s, s->env.rank, right ? -1 : 1),
-            .bytes = (size_t)s->sweep.sizes[point],
+            .send_bytes = bytes,
+            .recv_bytes = bytes,
         };
-    *n = s->n_pairs > 0 ? 0 : 2; /* the links tell where packets go */
-    return s->messages;
+        HF_TRY(hf_plan_new(&s->plans[right][from], s->env.exchange, s->chains[1 - from],
+                           s->chains[from], 1, &message));
+    }
+    return HF_OK;
 }
 
 static size_t b_eff_inner(const void *state, size_t point, size_t fewest) {
@@ -213,8 +228,6 @@ static hf_status chain_fill(b_eff *s, size_t point, int chain) {
 static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
     b_eff *s = state;
     hf_device *device = s->env.device;
-    size_t n;
-    b_eff_plan(s, point, &n);
     s->sample = sample;
     s->taken = 0;
     if (s->n_pairs > 0)
@@ -230,13 +243,12 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
     uint32_t slide = slide_of(s, (size_t)s->sweep.sizes[point]);
     s->steps = inner;
     if (s->n_pairs > 0)
-        return exchange->ops->stream(exchange);
+        return exchange->ops->streams->stream(exchange);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t from = s->taken % 2;
-        hf_message message = s->messages[step_goes_right(s, s->taken)];
-        message.send_at = message.recv_at = (s->taken + 1) << slide;
-        HF_TRY(exchange->ops->move(exchange, s->chains[1 - from], s->chains[from], 1,
-                                   &message));
+        hf_plan *plan = s->plans[step_goes_right(s, s->taken)][from];
+        plan->messages->send_at = plan->messages->recv_at = (s->taken + 1) << slide;
+        HF_TRY(hf_plan_run(plan));
     }
     return HF_OK;
 }

@@ -26,8 +26,10 @@ typedef struct b_eff {
     hf_buffer *chains[N_CHAINS];
     hf_verdict verdict;
     hf_kernel *fill, *check;
-    hf_message messages[2]; /* of the current point: to the left, to the right */
-    size_t taken;           /* steps of this sample */
+    hf_plan
+        *plans[2][N_CHAINS]; /* of the current point: to the left, to the right; from
+                                    each chain to the other */
+    size_t taken;            /* steps of this sample */
     /* kernel-routed */
     size_t n_pairs; /* 0 over host-routed schemes */
     pair pairs[MOST_PAIRS];

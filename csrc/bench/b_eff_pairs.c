@@ -84,7 +84,7 @@ hf_status b_eff_connect(void *state) {
     int pairs = (int)s->n_pairs;
     const hf_wiring wiring = {
         s->links, s->n_links, 2 * pairs, pairs, s->sweep.channel_width, s->depth};
-    return exchange->ops->connect(exchange, &wiring);
+    return exchange->ops->streams->connect(exchange, &wiring);
 }
 
 /* What a port sends first; its number on the whole machine stands for the rank. */
@@ -101,7 +101,7 @@ hf_status b_eff_pairs_prepare(b_eff *s, size_t point) {
     for (int i = 0; i < (int)s->n_pairs; i++)
         for (int k = 0; k < 2; k++)
             s->pairs[i].stamps[k] = port_stamp(s, s->env.rank, 2 * i + k);
-    return exchange->ops->prepare(exchange, 2 * s->n_pairs, s->streams);
+    return exchange->ops->streams->prepare(exchange, 2 * s->n_pairs, s->streams);
 }
 
 /* Bytes that are not the payload of what came in at `port`, in every other packet. */
@@ -126,7 +126,7 @@ static size_t port_wrong(const b_eff *s, int port, const unsigned char *packets)
 /* Packets that came through the ports, where they are counted, less those that should. */
 static double packets_wrong(const b_eff *s) {
     hf_traffic traffic;
-    s->env.exchange->ops->traffic(s->env.exchange, &traffic);
+    s->env.exchange->ops->streams->traffic(s->env.exchange, &traffic);
     double sent = (double)s->steps * (double)s->chunks * 2 * (double)s->n_pairs;
     return isnan(traffic.packets) ? 0 : fabs(traffic.packets - sent);
 }

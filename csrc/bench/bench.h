@@ -58,7 +58,7 @@ typedef struct hf_bench_ops {
     const hf_quantity *metrics; /**< what follows from its seconds; doubles */
     const hf_quantity *parts;   /**< seconds that hf_lap counted, of the best sample's
                                      slowest rank and, as <part>_ranks, of each; those of
-                                     `step` are per step, and those of a `move` first */
+                                     `step` are per step, and those of a plan first */
     const hf_quantity *figures; /**< what follows from all points; doubles */
 
     /** Take parameters, allocate, load kernels. `state` is zeroed. */
@@ -68,9 +68,9 @@ typedef struct hf_bench_ops {
     hf_status (*connect)(void *state);
     /** The values of `labels` at a point; integers up to 2^53 pass through a double. */
     void (*label)(const void *state, size_t point, double *values);
-    /** The messages of this rank at a point, which the session checks with the other
-     *  ranks' before the first sample; NULL: none travel. */
-    const hf_message *(*plan)(void *state, size_t point, size_t *n);
+    /** Plan the messages of a point, in place of those before; NULL: none travel.
+     *  Collective. */
+    hf_status (*plan)(void *state, size_t point);
     /** Steps of one sample; the clock needs at least `fewest`. NULL: 1. */
     size_t (*inner)(const void *state, size_t point, size_t fewest);
     /** Fresh input for sample number `sample`, untimed. */

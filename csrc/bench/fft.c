@@ -185,16 +185,16 @@ static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
     HF_TRY(device->ops->kernel(&s->check, device, "fft_check", 0));
     HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform", 0));
     HF_TRY(tables_make(s));
-    return env->exchange->ops->kernel_routed ? streams_take(s) : HF_OK;
+    return env->exchange->ops->streams ? streams_take(s) : HF_OK;
 }
 
 static hf_status fft_connect(void *state) {
     fft *s = state;
     hf_exchange *exchange = s->env.exchange;
-    if (!exchange->ops->kernel_routed)
+    if (!exchange->ops->streams)
         return HF_OK;
     const hf_wiring wiring = {.inner = N_STREAMS - 1, .width = LANE_BYTES, .depth = 1};
-    return exchange->ops->connect(exchange, &wiring);
+    return exchange->ops->streams->connect(exchange, &wiring);
 }
 
 static void fft_teardown(void *state) {
@@ -217,7 +217,7 @@ static void fft_teardown(void *state) {
 static size_t fft_inner(const void *state, size_t point, size_t fewest) {
     const fft *s = state;
     (void)point, (void)fewest;
-    return s->env.exchange->ops->kernel_routed ? 1 : 2;
+    return s->env.exchange->ops->streams ? 1 : 2;
 }
 
 static hf_status launch(const fft *s, hf_kernel *kernel, size_t n, const hf_arg *args) {
@@ -237,11 +237,11 @@ static hf_status step_prepare(fft *s) {
     s->from = s->blocks[s->taken % 2];
     s->to = s->blocks[s->taken % 2 + 1];
     s->sign = s->taken % 2 == 0 ? 1 : -1;
-    if (!exchange->ops->kernel_routed)
+    if (!exchange->ops->streams)
         return HF_OK;
     s->fetch_args[0].buffer = s->from;
     s->store_args[0].buffer = s->to;
-    return exchange->ops->prepare(exchange, N_STREAMS, s->streams);
+    return exchange->ops->streams->prepare(exchange, N_STREAMS, s->streams);
 }
 
 static hf_status fft_prepare(void *state, size_t point, uint64_t sample) {
@@ -261,8 +261,8 @@ static hf_status fft_prepare(void *state, size_t point, uint64_t sample) {
 static hf_status step_take(fft *s) {
     hf_exchange *exchange = s->env.exchange;
     s->taken++;
-    if (exchange->ops->kernel_routed)
-        return exchange->ops->stream(exchange);
+    if (exchange->ops->streams)
+        return exchange->ops->streams->stream(exchange);
     const hf_arg args[] = {{.buffer = s->from},
                            {.buffer = s->to},
                            {.buffer = s->twiddles},

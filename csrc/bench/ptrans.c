@@ -68,7 +68,7 @@ static const hf_quantity metrics[] = {
     {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
 
 bool ptrans_kernel_routed(const ptrans *s) {
-    return s->env.exchange->ops->kernel_routed;
+    return s->env.exchange->ops->streams != NULL;
 }
 
 static size_t block_bytes(const ptrans *s) {
@@ -215,6 +215,7 @@ static void ptrans_teardown(void *state) {
     const hf_device_ops *ops = s->env.device->ops;
     for (size_t r = 0; r < s->replications; r++) {
         replica *p = &s->replicas[r];
+        hf_plan_free(p->plan);
         hf_buffer *buffers[] = {p->a, p->b, p->c, p->got, p->places, p->sources};
         for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
             ops->free(buffers[i]);
@@ -233,12 +234,18 @@ static void ptrans_teardown(void *state) {
 
 /* ---- a sample ---- */
 
-static const hf_message *ptrans_plan(void *state, size_t point, size_t *n) {
+static hf_status ptrans_plan(void *state, size_t point) {
     ptrans *s = state;
-    *n = ptrans_kernel_routed(s)
-             ? 0
-             : s->layouts[point].n_messages; /* else the links tell */
-    return s->layouts[point].messages;
+    const ptrans_layout *layout = &s->layouts[point];
+    for (size_t r = 0; !ptrans_kernel_routed(s) && r < s->replications; r++) {
+        const ptrans_part *part = &layout->parts[r];
+        replica *p = &s->replicas[r];
+        hf_plan_free(p->plan);
+        p->plan = NULL;
+        HF_TRY(hf_plan_new(&p->plan, s->env.exchange, p->got, p->a, part->n_messages,
+                           layout->messages + part->message));
+    }
+    return HF_OK;
 }
 
 /* Where the blocks belong. Written before the check, too: places that were wrong when the
@@ -282,19 +289,15 @@ static hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
     s->key = (uint32_t)hf_random(s->env.seed, sample);
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(replica_prepare(s, point, r));
-    return ptrans_kernel_routed(s)
-               ? exchange->ops->prepare(exchange, 2 * s->replications, s->streams)
-               : HF_OK;
+    return ptrans_kernel_routed(s) ? exchange->ops->streams->prepare(
+                                         exchange, 2 * s->replications, s->streams)
+                                   : HF_OK;
 }
 
 /* A sample is one step: a second one would repeat the first, and could get lost. */
-static hf_status blocks_move(const ptrans *s, const ptrans_layout *layout) {
-    hf_exchange *exchange = s->env.exchange;
-    for (size_t r = 0; r < s->replications; r++) {
-        const ptrans_part *part = &layout->parts[r];
-        HF_TRY(exchange->ops->move(exchange, s->replicas[r].got, s->replicas[r].a,
-                                   part->n_messages, layout->messages + part->message));
-    }
+static hf_status blocks_move(const ptrans *s) {
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(hf_plan_run(s->replicas[r].plan));
     return HF_OK;
 }
 
@@ -342,11 +345,11 @@ static hf_status ptrans_step(void *state, size_t point, size_t inner) {
     hf_exchange *exchange = s->env.exchange;
     (void)inner; /* one */
     if (ptrans_kernel_routed(s)) {
-        HF_TRY(exchange->ops->stream(exchange));
+        HF_TRY(exchange->ops->streams->stream(exchange));
         hf_lap(s->env.laps, LAP_KERNEL);
         return HF_OK;
     }
-    HF_TRY(blocks_move(s, &s->layouts[point]));
+    HF_TRY(blocks_move(s));
     HF_TRY(layout_add(s, &s->layouts[point]));
     hf_lap(s->env.laps, LAP_KERNEL);
     return HF_OK;

@@ -12,6 +12,7 @@ enum { N_STREAM_ARGS = 4 };
 typedef struct replica {
     hf_buffer *a, *b, *c;
     hf_buffer *got;              /* blocks of A from other ranks */
+    hf_plan *plan;               /* of the current point */
     hf_buffer *places, *sources; /* of the current point */
     hf_verdict verdict;
     uint32_t blocks;

@@ -166,8 +166,10 @@ static void part_fill(ptrans_layout *layout, ptrans_part *part, const block *lis
                              .send_at = i * bytes,
                              .recv_at = source * bytes};
         }
-        if (b->round >= PARTNERS)
-            layout->messages[part->message + part->n_messages - 1].bytes += bytes;
+        if (b->round >= PARTNERS) {
+            hf_message *last = &layout->messages[part->message + part->n_messages - 1];
+            last->send_bytes = last->recv_bytes += bytes;
+        }
         place[0] = (uint32_t)b->row;
         place[1] = (uint32_t)b->column;
         layout->sources[part->first + i] = (uint32_t)source;

@@ -68,5 +68,5 @@ hf_status ptrans_connect(void *state) {
     const hf_wiring wiring = {s->links, (size_t)s->env.size * s->replications,
                               ports,    ports,
                               s->width, s->depth};
-    return exchange->ops->connect(exchange, &wiring);
+    return exchange->ops->streams->connect(exchange, &wiring);
 }

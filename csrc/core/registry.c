@@ -81,29 +81,31 @@ FINDER(model, hf_model_ops, "model")
 hf_status hf_formula_check(const hf_formula *formula) {
     size_t n_in = hf_terms_count(formula->inputs),
            n_out = hf_terms_count(formula->outputs);
-    if (n_in <= HF_MAX_TERMS && n_out <= HF_MAX_TERMS)
+    if (n_in <= HF_MOST_TERMS && n_out <= HF_MOST_TERMS)
         return HF_OK;
     return hf_fail(HF_ENOTSUP,
                    "formula \"%s\" has %zu inputs and %zu outputs; at most %d of each "
                    "are possible",
-                   formula->summary, n_in, n_out, HF_MAX_TERMS);
+                   formula->name, n_in, n_out, HF_MOST_TERMS);
 }
 
-hf_status hf_formula_find(const hf_formula **out, const char *model, size_t index) {
+hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name) {
     const hf_model_ops *ops;
+    hf_known known = {.wanted = name};
     HF_TRY(hf_model_find(&ops, model));
-    for (size_t i = 0; ops->formulas[i].summary; i++)
-        if (i == index) {
-            *out = &ops->formulas[i];
+    for (*out = ops->formulas; (*out)->name; (*out)++) {
+        if (strcmp((*out)->name, name) == 0)
             return hf_formula_check(*out);
-        }
-    return hf_fail(HF_ENOENT, "model \"%s\" has no formula %zu", model, index);
+        hf_known_add(&known, (*out)->name);
+    }
+    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; %s", model, name,
+                   hf_known_text(&known));
 }
 
 hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
     const hf_exchange_ops *ops;
     HF_TRY(hf_exchange_find(&ops, name));
-    *out = (hf_scheme){ops->kernel_routed, ops->host_memory};
+    *out = (hf_scheme){ops->streams != NULL, ops->host_memory};
     return HF_OK;
 }
 

@@ -40,7 +40,7 @@ static double series_best(const hf_series *s) {
 static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     const hf_series *warmup = &l->points[index].warmup;
     size_t most = inner;
-    if (warmup->n > 0 && l->run->tick && !l->session->exchange->ops->kernel_routed)
+    if (warmup->n > 0 && l->run->tick && !l->session->exchange->ops->streams)
         most = (size_t)fmax(1, fmin((double)inner, HF_HEARING / series_best(warmup)));
     for (size_t taken = 0; taken < inner; taken += most) {
         if (taken > 0)
@@ -96,8 +96,8 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
         status = ops->verify(l->state, index, inner, &mine.error);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;
-    if (exchange->ops->traffic)
-        exchange->ops->traffic(exchange, &mine.traffic);
+    if (exchange->ops->streams)
+        exchange->ops->streams->traffic(exchange, &mine.traffic);
     mine.status = (int)status;
     mine.number = l->sample;
     HF_TRY(net->ops->gather(net, l->reports, &mine, sizeof mine));
@@ -185,6 +185,8 @@ static size_t inner_choose(const hf_loop *l, size_t index) {
 
 static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
     hf_point *p = &l->points[index];
+    if (l->ops->plan)
+        HF_TRY(hf_agree(l->session->net, l->ops->plan(l->state, index)));
     double began = hf_clock_now();
     for (size_t i = 0; i < l->n_warmup; i++)
         HF_TRY(sample_keep(l, index, &p->warmup, 1, began));
@@ -293,24 +295,6 @@ static void loop_close(hf_loop *l) {
     free(l->state);
 }
 
-/* Do both ends of every message agree? Then there is room for the largest. Collective. */
-static hf_status plans_check(const hf_loop *l) {
-    hf_exchange *exchange = l->session->exchange;
-    size_t largest = 0;
-    for (size_t i = 0; l->ops->plan && i < l->n_points; i++) {
-        size_t n;
-        const hf_message *messages = l->ops->plan(l->state, i, &n);
-        HF_TRY(hf_agree(exchange->net, hf_plan_check(exchange->net, n, messages)));
-        for (size_t k = 0; k < n; k++)
-            largest = messages[k].bytes > largest ? messages[k].bytes : largest;
-    }
-    if (exchange->ops->kernel_routed)
-        return HF_OK;
-    /* Every rank takes part, also one that neither sends nor receives. */
-    hf_status status = largest ? exchange->ops->reserve(exchange, largest) : HF_OK;
-    return hf_agree(exchange->net, status);
-}
-
 static hf_status point_end(const hf_loop *l, size_t index) {
     HF_TRY(hf_trace_point(l->session->trace, index));
     return row_tell(l, index);
@@ -369,8 +353,6 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     hf_status status = hf_agree(net, loop_open(&l, session, run));
     if (status == HF_OK && l.ops->connect)
         status = hf_agree(net, l.ops->connect(l.state));
-    if (status == HF_OK)
-        status = plans_check(&l);
     if (status == HF_OK)
         status = points_take(&l);
     if (status == HF_OK)

@@ -85,7 +85,7 @@ static void shares_fill(const hf_loop *l, hf_result *result, const char *name,
 }
 
 static bool has_traffic(const hf_loop *l) {
-    return l->session->exchange->ops->traffic != NULL;
+    return l->session->exchange->ops->streams != NULL;
 }
 
 static size_t columns_list(const hf_loop *l, hf_column *columns) {

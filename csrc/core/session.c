@@ -196,7 +196,7 @@ hf_facts hf_session_facts(const hf_session *session) {
         .rank = session->net->rank,
         .size = session->net->size,
         .exchange = scheme->name,
-        .kernel_routed = scheme->kernel_routed,
+        .kernel_routed = scheme->streams != NULL,
         .emulated = emulated && !scheme->host_memory,
         .prelude = session->exchange->prelude,
         .places = session->places,
@@ -217,8 +217,7 @@ bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
                         const char *shape) {
     const hf_device_info *info = &session->device->info;
     bool suits = info->type != HF_ACCELERATOR && strcmp(info->runtime, "host") != 0;
-    return !session->exchange->ops->kernel_routed &&
-           (ops->kernels & HF_KERNELS_NDRANGE) &&
+    return !session->exchange->ops->streams && (ops->kernels & HF_KERNELS_NDRANGE) &&
            (strcmp(shape, "ndrange") == 0 || (suits && strcmp(shape, "auto") == 0));
 }
 
@@ -227,14 +226,14 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
     const hf_bench_ops *ops;
     HF_TRY(hf_bench_find(&ops, bench));
     const hf_exchange_ops *scheme = session->exchange->ops;
-    unsigned needed = scheme->kernel_routed ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY;
-    if (ops->kernels == 0 && !scheme->kernel_routed)
+    unsigned needed = scheme->streams ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY;
+    if (ops->kernels == 0 && !scheme->streams)
         return snprintf(stem, room, "%s", ""), HF_OK;
     if (!(ops->kernels & needed))
         return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"",
                        bench, scheme->name);
     const char *kind = hf_session_ndrange(session, ops, shape) ? "ndrange" : "memory";
-    snprintf(stem, room, "%s_%s", bench, scheme->kernel_routed ? "stream" : kind);
+    snprintf(stem, room, "%s_%s", bench, scheme->streams ? "stream" : kind);
     return HF_OK;
 }
 

@@ -118,6 +118,16 @@ static hf_status traced_launch(hf_device *device, const hf_launch *launch,
 
 /* ---- waits, and what the host does itself ---- */
 
+static hf_status traced_mark(hf_device *device, const hf_order *order,
+                             hf_event **done) {
+    hf_trace *t = trace_of(device);
+    double start = hf_clock_now();
+    hf_status status = t->device_own->mark(device, order, done);
+    if (!done)
+        hf_trace_host(t, HF_SPAN_WAIT, start, "mark");
+    return status;
+}
+
 /* The event's command has ended, as is seen now; `event` NULL: all have. */
 static void events_end(hf_trace *t, const hf_event *event) {
     for (size_t i = 0; i < t->n_pending; i++)
@@ -221,6 +231,7 @@ void hf_trace_wrap_device(hf_trace *t) {
     t->device_ops.read = traced_read;
     t->device_ops.copy = traced_copy;
     t->device_ops.launch = traced_launch;
+    t->device_ops.mark = traced_mark;
     t->device_ops.test = traced_test;
     t->device_ops.wait = traced_wait;
     t->device_ops.finish = traced_finish;

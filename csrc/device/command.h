@@ -1,6 +1,6 @@
 /* command.h - what a device works on, and in which order.
  *
- * Commands are `read`, `write`, `copy` and `launch` of a device. They take an order and may
+ * Commands are `read`, `write`, `copy`, `launch` and `mark` of a device. They take an order and may
  * give an event. With `done` they return at once. With `done` NULL they return when the command
  * has ended. No wait lasts longer than the device's deadline.
  */

@@ -93,6 +93,9 @@ struct hf_device_ops {
     hf_status (*launch)(hf_device *device, const hf_launch *launch,
                         const hf_order *order, hf_event **done);
 
+    /** A command that does nothing: it ends with all that it comes after. */
+    hf_status (*mark)(hf_device *device, const hf_order *order, hf_event **done);
+
     /** Host address of the whole buffer until `unmap`, after what is in queue 0. */
     hf_status (*map)(hf_device *device, hf_buffer *buffer, void **address);
     hf_status (*unmap)(hf_device *device, hf_buffer *buffer, void *address);

@@ -219,6 +219,12 @@ static hf_status host_launch(hf_device *base, const hf_launch *launch,
     return hf_host_launch(((host_device *)base)->queues, launch, order, done);
 }
 
+static hf_status host_mark(hf_device *base, const hf_order *order, hf_event **done) {
+    hf_host_queues *queues = ((host_device *)base)->queues;
+    return done ? hf_host_copy(queues, NULL, NULL, 0, order, done)
+                : hf_host_drain(queues, order);
+}
+
 static hf_status host_map(hf_device *base, hf_buffer *buffer, void **address) {
     HF_TRY(hf_host_drain(((host_device *)base)->queues, NULL));
     *address = buffer->host;
@@ -271,6 +277,7 @@ const hf_device_ops hf_device_host = {
     .read = host_read,
     .copy = host_copy,
     .launch = host_launch,
+    .mark = host_mark,
     .map = host_map,
     .unmap = host_unmap,
     .test = host_test,

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ typedef struct host_queue {
     pthread_t thread;
     pthread_cond_t filled;
     host_command *first, *last; /* not ended; the first may run */
+    atomic_size_t length;       /* of these; zero is true without the lock, too */
 } host_queue;
 
 struct hf_host_queues {
@@ -68,7 +70,7 @@ static void command_release(hf_host_queues *all, host_command *command) {
 static void command_run(const host_command *c) {
     if (c->kernel)
         c->kernel->call(c->args, c->items);
-    else
+    else if (c->bytes > 0)
         memcpy(c->to, c->from, c->bytes);
 }
 
@@ -99,6 +101,7 @@ static void *queue_serve(void *context) {
         pthread_mutex_lock(&all->lock);
         command->ended = true;
         queue->first = command->next;
+        atomic_fetch_sub(&queue->length, 1);
         for (size_t i = 0; i < command->n_after; i++)
             command_release(all, command->after[i]);
         command_release(all, command);
@@ -161,6 +164,7 @@ static hf_status command_start(hf_host_queues *all, host_command *command,
         command->holders++;
         *(queue->first ? &queue->last->next : &queue->first) = command;
         queue->last = command;
+        atomic_fetch_add(&queue->length, 1);
         pthread_cond_signal(&queue->filled);
     } else {
         command_release(all, command);
@@ -287,9 +291,11 @@ static hf_status queue_drain(hf_host_queues *all, const host_queue *queue) {
 }
 
 hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
-    const host_queue *queue = &all->queues[order ? order->queue : 0];
+    host_queue *queue = &all->queues[order ? order->queue : 0];
     hf_status status = HF_OK;
     HF_TRY(hf_device_check(all->device));
+    if ((!order || order->n_after == 0) && atomic_load(&queue->length) == 0)
+        return HF_OK;
     pthread_mutex_lock(&all->lock);
     for (size_t i = 0; status == HF_OK && order && i < order->n_after; i++)
         if (order->after[i] &&

@@ -11,7 +11,7 @@ hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device);
 /** False if a command still runs: then queues and device stay. */
 bool hf_host_queues_free(hf_host_queues *queues);
 
-/** Copy `bytes` bytes; *done is the event. */
+/** Copy `bytes` bytes, or none; *done is the event. */
 hf_status hf_host_copy(hf_host_queues *queues, void *to, const void *from, size_t bytes,
                        const hf_order *order, hf_event **done);
 /** As `launch` of the device table. */

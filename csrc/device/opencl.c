@@ -315,6 +315,17 @@ static hf_status opencl_copy(hf_device *base, hf_buffer *to, size_t to_at,
     return hf_opencl_end(&command, code, "clEnqueueCopyBuffer", NULL, done);
 }
 
+static hf_status opencl_mark(hf_device *base, const hf_order *order, hf_event **done) {
+    hf_opencl_command command;
+    if (!done)
+        return hf_opencl_begin_blocking(&command, base, order);
+    HF_TRY(hf_opencl_begin(&command, base, order));
+    cl_int code =
+        clEnqueueMarkerWithWaitList(command.queue, command.n_after,
+                                    hf_opencl_after(&command), hf_opencl_own(&command));
+    return hf_opencl_end(&command, code, "clEnqueueMarkerWithWaitList", NULL, done);
+}
+
 static hf_status opencl_map(hf_device *base, hf_buffer *buffer, void **address) {
     return mem_map(base, (hf_opencl_buffer *)buffer, address);
 }
@@ -341,6 +352,7 @@ const hf_device_ops hf_device_opencl = {
     .read = opencl_read,
     .copy = opencl_copy,
     .launch = hf_opencl_launch,
+    .mark = opencl_mark,
     .map = opencl_map,
     .unmap = opencl_unmap,
     .test = hf_opencl_test,

@@ -231,15 +231,18 @@ static void channel_traffic(const hf_exchange *base, hf_traffic *out) {
         medium->ops->traffic(medium, out);
 }
 
-const hf_exchange_ops hf_exchange_channel = {
-    .name = "channel",
-    .summary = "packets from kernel to kernel: wires, or live rings on a CPU",
-    .device = "opencl",
-    .kernel_routed = true,
-    .open = channel_open,
+static const hf_stream_ops streams = {
     .connect = channel_connect,
     .prepare = channel_prepare,
     .stream = channel_stream,
     .traffic = channel_traffic,
+};
+
+const hf_exchange_ops hf_exchange_channel = {
+    .name = "channel",
+    .summary = "packets from kernel to kernel: wires, or live rings on a CPU",
+    .device = "opencl",
+    .streams = &streams,
+    .open = channel_open,
     .close = channel_close,
 };

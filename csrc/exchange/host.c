@@ -1,36 +1,36 @@
 /* host.c - scheme `host`: host buffers over the CPU's own network, the yardstick. */
+#include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "exchange.h"
 
 extern const hf_exchange_ops hf_exchange_host;
 
+typedef struct host_exchange {
+    hf_exchange base;
+    hf_plan *moving; /* the plan that is under way, or NULL */
+} host_exchange;
+
+typedef struct host_plan {
+    hf_plan base;
+    hf_transfer *transfers; /* [2 n], n to receive and n to send */
+    const hf_order *order;
+    enum { BEGINS, MARKED, MOVES } stage;
+    hf_event *event; /* ends once the device is done */
+    double since;    /* when it was asked for [s] */
+    size_t at;       /* transfers before it are over */
+} host_plan;
+
 static hf_status host_open(hf_exchange **out, hf_device *device, hf_transport *net) {
-    hf_exchange *exchange = malloc(sizeof *exchange);
+    host_exchange *exchange = calloc(1, sizeof *exchange);
     if (!exchange)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    *exchange = (hf_exchange){.ops = &hf_exchange_host, .device = device, .net = net};
-    *out = exchange;
-    return HF_OK;
-}
-
-static hf_status host_reserve(hf_exchange *exchange, size_t bytes) {
-    (void)exchange;
-    (void)bytes;
-    return HF_OK;
-}
-
-static hf_status host_move(hf_exchange *exchange, hf_buffer *recv,
-                           const hf_buffer *send, size_t n,
-                           const hf_message *messages) {
-    hf_transport *net = exchange->net;
-    for (size_t i = 0; i < n; i++) {
-        const hf_message *m = &messages[i];
-        HF_TRY(net->ops->sendrecv(net, (const char *)send->host + m->send_at, m->to,
-                                  (char *)recv->host + m->recv_at, m->from, m->bytes));
-        hf_lap(exchange->laps, HF_LAP_EXCHANGE);
-    }
+    exchange->base =
+        (hf_exchange){.ops = &hf_exchange_host, .device = device, .net = net};
+    *out = &exchange->base;
     return HF_OK;
 }
 
@@ -38,13 +38,144 @@ static void host_close(hf_exchange *exchange) {
     free(exchange);
 }
 
+static hf_status host_plan_take(hf_plan *base) {
+    host_plan *plan = (host_plan *)base;
+    plan->transfers = malloc((2 * base->n + 1) * sizeof *plan->transfers);
+    return plan->transfers ? HF_OK
+                           : hf_fail(HF_ENOMEM, "no memory for %zu messages", base->n);
+}
+
+static hf_status host_start(hf_plan *base, const hf_order *order) {
+    host_exchange *exchange = (host_exchange *)base->exchange;
+    host_plan *plan = (host_plan *)base;
+    assert(!exchange->moving);
+    exchange->moving = base;
+    plan->order = order;
+    plan->stage = BEGINS;
+    plan->at = 0;
+    return HF_OK;
+}
+
+static void host_plan_free(hf_plan *base) {
+    host_exchange *exchange = (host_exchange *)base->exchange;
+    host_plan *plan = (host_plan *)base;
+    hf_transport *net = base->exchange->net;
+    bool moves = exchange->moving == base;
+    if (moves) {
+        exchange->moving = NULL;
+        if (plan->stage == MARKED)
+            base->exchange->device->ops->wait(base->exchange->device, plan->event);
+        for (size_t i = 0; plan->stage == MOVES && i < 2 * base->n; i++)
+            if (!plan->transfers[i].over)
+                net->ops->abandon(net, &plan->transfers[i]);
+    }
+    free(plan->transfers);
+}
+
+/* Blocks move once the device is done with what they come after. */
+static hf_status mark_begin(host_plan *plan, bool wait) {
+    hf_device *device = plan->base.exchange->device;
+    plan->event = NULL;
+    HF_TRY(device->ops->mark(device, plan->order, wait ? NULL : &plan->event));
+    plan->since = wait ? 0 : hf_clock_now();
+    plan->stage = MARKED;
+    return HF_OK;
+}
+
+/* All at once: whatever the order of the lists, each message finds its end. */
+static hf_status messages_begin(host_plan *plan) {
+    hf_transport *net = plan->base.exchange->net;
+    size_t n = plan->base.n;
+    for (size_t i = 0; i < 2 * n; i++)
+        plan->transfers[i].over = true;
+    plan->stage = MOVES;
+    for (size_t i = 0; i < n; i++) {
+        const hf_message *m = &plan->base.messages[i];
+        if (m->recv_bytes > 0)
+            HF_TRY(hf_recv(net, &plan->transfers[i],
+                           (char *)plan->base.recv->host + m->recv_at, m->recv_bytes,
+                           m->from));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const hf_message *m = &plan->base.messages[i];
+        if (m->send_bytes > 0)
+            HF_TRY(hf_send(net, &plan->transfers[n + i],
+                           (const char *)plan->base.send->host + m->send_at,
+                           m->send_bytes, m->to));
+    }
+    return HF_OK;
+}
+
+static hf_status messages_end(host_plan *plan, bool wait, bool *ended) {
+    hf_transport *net = plan->base.exchange->net;
+    while (plan->at < 2 * plan->base.n) {
+        hf_transfer *t = &plan->transfers[plan->at];
+        HF_TRY(net->ops->test(net, t));
+        plan->at += t->over;
+        if (!t->over && !wait)
+            return HF_OK;
+        if (!t->over)
+            sched_yield();
+    }
+    *ended = true;
+    return HF_OK;
+}
+
+/* A single message of equal lengths, which its caller waits for. */
+static hf_status message_move(hf_plan *base, bool *done) {
+    hf_device *device = base->exchange->device;
+    hf_transport *net = base->exchange->net;
+    const hf_message *m = base->messages;
+    HF_TRY(device->ops->mark(device, ((host_plan *)base)->order, NULL));
+    HF_TRY(net->ops->sendrecv(net, (const char *)base->send->host + m->send_at, m->to,
+                              (char *)base->recv->host + m->recv_at, m->from,
+                              m->send_bytes));
+    hf_lap(base->exchange->laps, HF_LAP_EXCHANGE);
+    ((host_exchange *)base->exchange)->moving = NULL;
+    *done = true;
+    return HF_OK;
+}
+
+static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
+    host_plan *plan = (host_plan *)base;
+    const hf_message *first = base->messages;
+    bool ended = base->n == 0;
+    if (plan->stage == BEGINS && wait && base->n == 1 && first->send_bytes > 0 &&
+        first->send_bytes == first->recv_bytes)
+        return message_move(base, done);
+    *done = false;
+    if (!ended && plan->stage == BEGINS)
+        HF_TRY(mark_begin(plan, wait));
+    if (!ended && plan->stage == MARKED) {
+        HF_TRY(hf_plan_event(base, &plan->event, plan->since, wait, &ended));
+        if (!ended)
+            return HF_OK;
+        ended = false;
+        HF_TRY(messages_begin(plan));
+    }
+    if (!ended)
+        HF_TRY(messages_end(plan, wait, &ended));
+    hf_lap(base->exchange->laps, HF_LAP_EXCHANGE);
+    if (ended)
+        ((host_exchange *)base->exchange)->moving = NULL;
+    *done = ended;
+    return HF_OK;
+}
+
+static const hf_block_ops blocks = {
+    .plan_bytes = sizeof(host_plan),
+    .plan = host_plan_take,
+    .start = host_start,
+    .progress = host_progress,
+    .free = host_plan_free,
+};
+
 const hf_exchange_ops hf_exchange_host = {
     .name = "host",
     .summary = "host buffers only, the CPU's own network: the yardstick",
     .device = "host",
     .host_memory = true,
+    .blocks = &blocks,
     .open = host_open,
-    .reserve = host_reserve,
-    .move = host_move,
     .close = host_close,
 };

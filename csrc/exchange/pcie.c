@@ -1,17 +1,28 @@
 /* pcie.c - scheme `pcie`: device -> host, host -> host, host -> device, one by one. */
+#include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "core/error.h"
-#include "core/pages.h"
 #include "exchange.h"
 
 extern const hf_exchange_ops hf_exchange_pcie;
 
 typedef struct pcie {
     hf_exchange base;
-    void *out, *in; /* staging memory */
-    size_t bytes;   /* of each */
+    hf_buffer *out, *in; /* staging memory, pinned */
+    hf_plan *moving;     /* the plan that is under way, or NULL */
 } pcie;
+
+typedef struct pcie_plan {
+    hf_plan base;
+    const hf_order *order;
+    size_t at, stage; /* the message that moves, and how far it is */
+    double since;     /* when its stage began [s] */
+    hf_event *event;  /* of a copy that has not ended, or NULL */
+    hf_transfer out, in;
+} pcie_plan;
 
 static hf_status pcie_open(hf_exchange **out, hf_device *device, hf_transport *net) {
     pcie *exchange = calloc(1, sizeof *exchange);
@@ -23,61 +34,166 @@ static hf_status pcie_open(hf_exchange **out, hf_device *device, hf_transport *n
     return HF_OK;
 }
 
-static void staging_free(pcie *exchange) {
-    free(exchange->out);
-    free(exchange->in);
-    exchange->out = exchange->in = NULL;
-    exchange->bytes = 0;
-}
-
-static hf_status pcie_reserve(hf_exchange *base, size_t bytes) {
-    pcie *exchange = (pcie *)base;
-    if (bytes <= exchange->bytes)
-        return HF_OK;
-    staging_free(exchange);
-    exchange->out = hf_pages_new(bytes);
-    exchange->in = hf_pages_new(bytes);
-    if (!exchange->out || !exchange->in) {
-        staging_free(exchange);
-        return hf_fail(HF_ENOMEM, "no host memory for two messages of %zu B", bytes);
-    }
-    exchange->bytes = bytes;
-    return HF_OK;
-}
-
-static hf_status pcie_move(hf_exchange *base, hf_buffer *recv, const hf_buffer *send,
-                           size_t n, const hf_message *messages) {
-    pcie *exchange = (pcie *)base;
-    hf_device *device = base->device;
-    hf_transport *net = base->net;
-    for (size_t i = 0; i < n; i++) {
-        const hf_message *m = &messages[i];
-        HF_TRY(device->ops->read(device, send, m->send_at, exchange->out, m->bytes,
-                                 NULL, NULL));
-        hf_lap(base->laps, HF_LAP_TRANSFER);
-        HF_TRY(net->ops->sendrecv(net, exchange->out, m->to, exchange->in, m->from,
-                                  m->bytes));
-        hf_lap(base->laps, HF_LAP_EXCHANGE);
-        HF_TRY(device->ops->write(device, recv, m->recv_at, exchange->in, m->bytes,
-                                  NULL, NULL));
-        hf_lap(base->laps, HF_LAP_TRANSFER);
-    }
-    return HF_OK;
-}
-
 static void pcie_close(hf_exchange *base) {
     pcie *exchange = (pcie *)base;
-    if (exchange)
-        staging_free(exchange);
+    if (!exchange)
+        return;
+    base->device->ops->free(exchange->out);
+    base->device->ops->free(exchange->in);
     free(exchange);
 }
+
+/* ---- plans ---- */
+
+/* At least `bytes` of staging memory. */
+static hf_status staging_grow(hf_buffer **staging, hf_device *device, size_t bytes) {
+    if (bytes == 0 || (*staging && bytes <= (*staging)->bytes))
+        return HF_OK;
+    device->ops->free(*staging);
+    *staging = NULL;
+    return device->ops->pin(staging, device, NULL, bytes);
+}
+
+static hf_status pcie_plan_take(hf_plan *plan) {
+    pcie *exchange = (pcie *)plan->exchange;
+    size_t out = 0, in = 0;
+    assert(!exchange->moving);
+    for (size_t i = 0; i < plan->n; i++) {
+        const hf_message *m = &plan->messages[i];
+        out = m->send_bytes > out ? m->send_bytes : out;
+        in = m->recv_bytes > in ? m->recv_bytes : in;
+    }
+    HF_TRY(staging_grow(&exchange->out, plan->exchange->device, out));
+    return staging_grow(&exchange->in, plan->exchange->device, in);
+}
+
+static hf_status pcie_start(hf_plan *base, const hf_order *order) {
+    pcie *exchange = (pcie *)base->exchange;
+    pcie_plan *plan = (pcie_plan *)base;
+    assert(!exchange->moving);
+    exchange->moving = base;
+    plan->order = order;
+    plan->at = plan->stage = 0;
+    plan->since = hf_clock_now();
+    plan->out.over = plan->in.over = true;
+    return HF_OK;
+}
+
+static void pcie_plan_free(hf_plan *base) {
+    pcie *exchange = (pcie *)base->exchange;
+    pcie_plan *plan = (pcie_plan *)base;
+    hf_transport *net = base->exchange->net;
+    if (exchange->moving != base)
+        return;
+    exchange->moving = NULL;
+    if (!plan->out.over)
+        net->ops->abandon(net, &plan->out);
+    if (!plan->in.over)
+        net->ops->abandon(net, &plan->in);
+    if (plan->event)
+        base->exchange->device->ops->wait(base->exchange->device, plan->event);
+}
+
+/* ---- the stages of a message; *ended says whether it goes on with the next ---- */
+
+static hf_status read_begin(pcie_plan *plan, const hf_message *m, bool wait,
+                            bool *ended) {
+    const pcie *exchange = (pcie *)plan->base.exchange;
+    hf_device *device = exchange->base.device;
+    *ended = true;
+    return m->send_bytes == 0
+               ? HF_OK
+               : device->ops->read(device, plan->base.send, m->send_at,
+                                   exchange->out->host, m->send_bytes, plan->order,
+                                   wait ? NULL : &plan->event);
+}
+
+static hf_status write_begin(pcie_plan *plan, const hf_message *m, bool wait,
+                             bool *ended) {
+    const pcie *exchange = (pcie *)plan->base.exchange;
+    hf_device *device = exchange->base.device;
+    *ended = true;
+    return m->recv_bytes == 0
+               ? HF_OK
+               : device->ops->write(device, plan->base.recv, m->recv_at,
+                                    exchange->in->host, m->recv_bytes, plan->order,
+                                    wait ? NULL : &plan->event);
+}
+
+static hf_status copy_end(pcie_plan *plan, const hf_message *m, bool wait,
+                          bool *ended) {
+    (void)m;
+    HF_TRY(hf_plan_event(&plan->base, &plan->event, plan->since, wait, ended));
+    hf_lap(plan->base.exchange->laps, HF_LAP_TRANSFER);
+    return HF_OK;
+}
+
+static hf_status exchange_begin(pcie_plan *plan, const hf_message *m, bool wait,
+                                bool *ended) {
+    const pcie *exchange = (pcie *)plan->base.exchange;
+    hf_transport *net = exchange->base.net;
+    *ended = true;
+    if (wait && m->send_bytes > 0 && m->send_bytes == m->recv_bytes)
+        return net->ops->sendrecv(net, exchange->out->host, m->to, exchange->in->host,
+                                  m->from, m->send_bytes);
+    if (m->recv_bytes > 0)
+        HF_TRY(hf_recv(net, &plan->in, exchange->in->host, m->recv_bytes, m->from));
+    if (m->send_bytes > 0)
+        HF_TRY(hf_send(net, &plan->out, exchange->out->host, m->send_bytes, m->to));
+    return HF_OK;
+}
+
+static hf_status exchange_end(pcie_plan *plan, const hf_message *m, bool wait,
+                              bool *ended) {
+    hf_transport *net = plan->base.exchange->net;
+    (void)m;
+    for (;;) {
+        HF_TRY(net->ops->test(net, &plan->in));
+        HF_TRY(net->ops->test(net, &plan->out));
+        *ended = plan->in.over && plan->out.over;
+        if (*ended || !wait)
+            break;
+        sched_yield();
+    }
+    hf_lap(plan->base.exchange->laps, HF_LAP_EXCHANGE);
+    return HF_OK;
+}
+
+static hf_status pcie_progress(hf_plan *base, bool wait, bool *done) {
+    static hf_status (*const stages[])(pcie_plan *, const hf_message *, bool,
+                                       bool *) = {
+        read_begin, copy_end, exchange_begin, exchange_end, write_begin, copy_end};
+    enum { N_STAGES = sizeof stages / sizeof stages[0] };
+    pcie_plan *plan = (pcie_plan *)base;
+    *done = false;
+    while (plan->at < base->n) {
+        bool ended = true;
+        HF_TRY(stages[plan->stage](plan, &base->messages[plan->at], wait, &ended));
+        if (!ended)
+            return HF_OK;
+        plan->stage = (plan->stage + 1) % N_STAGES;
+        plan->at += plan->stage == 0;
+        if (!wait)
+            plan->since = hf_clock_now();
+    }
+    ((pcie *)base->exchange)->moving = NULL;
+    *done = true;
+    return HF_OK;
+}
+
+static const hf_block_ops blocks = {
+    .plan_bytes = sizeof(pcie_plan),
+    .plan = pcie_plan_take,
+    .start = pcie_start,
+    .progress = pcie_progress,
+    .free = pcie_plan_free,
+};
 
 const hf_exchange_ops hf_exchange_pcie = {
     .name = "pcie",
     .summary = "read from the device, MPI, write to the device, one after the other",
     .device = "opencl",
+    .blocks = &blocks,
     .open = pcie_open,
-    .reserve = pcie_reserve,
-    .move = pcie_move,
     .close = pcie_close,
 };

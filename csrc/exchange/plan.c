@@ -1,92 +1,210 @@
-/* plan.c - do both ends of every message agree? */
+/* plan.c - what is exchanged again and again: do both ends of every message agree? */
+#include "plan.h"
+
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "exchange.h"
 
-/* Refuse what one rank can see alone; a rank's own fault must not skip the gather. */
-static hf_status own_check(const hf_transport *net, size_t n,
-                           const hf_message *messages) {
-    for (size_t i = 0; i < n; i++) {
-        const hf_message *m = &messages[i];
-        int bad = m->to < 0 || m->to >= net->size ? m->to : m->from;
-        if (bad < 0 || bad >= net->size)
+/** What a rank sends, or expects: the other end, and the length. */
+typedef struct half {
+    int64_t peer;
+    uint64_t bytes;
+    uint64_t number; /* in the list */
+} half;
+
+static bool block_lies_in(const hf_buffer *buffer, size_t at, size_t bytes) {
+    return bytes == 0 || (buffer && at <= buffer->bytes && bytes <= buffer->bytes - at);
+}
+
+/* Refuse what one rank can see alone. */
+static hf_status own_check(const hf_plan *plan) {
+    const hf_transport *net = plan->exchange->net;
+    for (size_t i = 0; i < plan->n; i++) {
+        const hf_message *m = &plan->messages[i];
+        int bad = m->to < HF_NOBODY || m->to >= net->size ? m->to : m->from;
+        if (bad < HF_NOBODY || bad >= net->size)
             return hf_fail(HF_EARG,
                            "message %zu of rank %d names rank %d; ranks are 0 "
                            ".. %d",
                            i, net->rank, bad, net->size - 1);
-        if (m->bytes == 0)
-            return hf_fail(HF_EARG, "message %zu of rank %d is empty", i, net->rank);
+        if ((m->to == HF_NOBODY && m->send_bytes) ||
+            (m->from == HF_NOBODY && m->recv_bytes))
+            return hf_fail(HF_EARG, "message %zu of rank %d has bytes for nobody", i,
+                           net->rank);
+        if (!block_lies_in(plan->send, m->send_at, m->send_bytes) ||
+            !block_lies_in(plan->recv, m->recv_at, m->recv_bytes))
+            return hf_fail(HF_EARG,
+                           "message %zu of rank %d does not lie in its buffers", i,
+                           net->rank);
     }
     return HF_OK;
 }
 
-/* The k-th message from `from` to `to` in a rank's list: its length, 0 if none. */
-static size_t nth_bytes(const hf_message *list, size_t n, size_t k, int to, int from) {
-    for (size_t i = 0; i < n; i++)
-        if ((to >= 0 ? list[i].to == to : list[i].from == from) && k-- == 0)
-            return list[i].bytes;
-    return 0;
-}
-
-static hf_status ends_check(const hf_transport *net, size_t room, const size_t *counts,
-                            const hf_message *all) {
-    const hf_message *mine = all + (size_t)net->rank * room;
-    size_t n_mine = counts[net->rank];
-    for (int peer = 0; peer < net->size; peer++) {
-        const hf_message *theirs = all + (size_t)peer * room;
-        size_t n_theirs = counts[peer];
-        for (size_t k = 0;; k++) {
-            size_t sent = nth_bytes(theirs, n_theirs, k, net->rank, -1);
-            size_t expected = nth_bytes(mine, n_mine, k, -1, peer);
-            if (sent != expected)
-                return hf_fail(HF_EARG,
-                               "rank %d sends %zu B to rank %d as message %zu of the "
-                               "pair, which expects %zu B",
-                               peer, sent, net->rank, k, expected);
-            if (sent == 0)
-                break;
+/* What this rank sends, or what it expects; their number. */
+static size_t halves_take(half *out, const hf_plan *plan, bool sends) {
+    size_t n = 0;
+    for (size_t i = 0; i < plan->n; i++) {
+        const hf_message *m = &plan->messages[i];
+        int peer = sends ? m->to : m->from;
+        if (peer != HF_NOBODY) {
+            out[n] = (half){peer, sends ? m->send_bytes : m->recv_bytes, n};
+            n++;
         }
     }
+    return n;
+}
+
+static int half_order(const void *a, const void *b) {
+    const half *x = a, *y = b;
+    if (x->peer != y->peer)
+        return x->peer < y->peer ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static hf_status mismatch(int from, int to, size_t k, const half *sent,
+                          const half *expected) {
+    char theirs[32] = "nothing", ours[32] = "nothing";
+    if (sent)
+        snprintf(theirs, sizeof theirs, "%llu B", (unsigned long long)sent->bytes);
+    if (expected)
+        snprintf(ours, sizeof ours, "%llu B", (unsigned long long)expected->bytes);
+    return hf_fail(
+        HF_EARG,
+        "rank %d sends %s to rank %d as message %zu of the pair, which expects "
+        "%s",
+        from, theirs, to, k, ours);
+}
+
+/* Compare what one rank sends to us with the part of `expected` that is from it; *at is
+ * where that begins, and ends. */
+static hf_status pair_check(const hf_transport *net, int from, const half *sent,
+                            size_t n_sent, const half *expected, size_t n_expected,
+                            size_t *at) {
+    size_t k = 0;
+    for (size_t i = 0; i < n_sent; i++) {
+        if (sent[i].peer != net->rank)
+            continue;
+        bool ours = *at < n_expected && expected[*at].peer == from;
+        if (!ours || expected[*at].bytes != sent[i].bytes)
+            return mismatch(from, net->rank, k, &sent[i], ours ? &expected[*at] : NULL);
+        ++*at;
+        k++;
+    }
+    if (*at < n_expected && expected[*at].peer == from)
+        return mismatch(from, net->rank, k, NULL, &expected[*at]);
     return HF_OK;
 }
 
-hf_status hf_plan_check(hf_transport *net, size_t n, const hf_message *messages) {
-    size_t size = (size_t)net->size, room = 0;
-    size_t *counts = malloc(size * sizeof *counts);
-    bool *ready = malloc(size * sizeof *ready);
-    hf_message *mine = NULL, *all = NULL;
-    hf_status status =
-        counts && ready ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a plan");
-    if (status == HF_OK)
-        status = net->ops->gather(net, counts, &n, sizeof n);
-    assert(status != HF_OK || counts);
-    for (size_t r = 0; status == HF_OK && r < size; r++)
-        room = counts[r] > room ? counts[r] : room;
-    if (status == HF_OK && room > 0) {
-        mine = calloc(room, sizeof *mine);
-        all = calloc(size * room, sizeof *all);
-        bool own = mine && all;
-        assert(ready);
-        if (own)
-            memcpy(mine, messages, n * sizeof *mine);
-        /* All ranks take part in the next gather, or none. */
-        status = net->ops->gather(net, ready, &own, sizeof own);
-        for (size_t r = 0; status == HF_OK && r < size; r++)
-            if (!ready[r])
-                status = hf_fail(HF_ENOMEM, "no memory for a plan");
-        if (status == HF_OK)
-            status = net->ops->gather(net, all, mine, room * sizeof *mine);
+/* Every rank looks at what is sent to it. Collective. */
+static hf_status ends_check(const hf_plan *plan) {
+    hf_transport *net = plan->exchange->net;
+    half *mine = malloc((plan->n + 1) * sizeof *mine);
+    half *expected = malloc((plan->n + 1) * sizeof *expected);
+    size_t *at = malloc(((size_t)net->size + 1) * sizeof *at), next = 0;
+    char *all = NULL;
+    hf_status status = hf_agree(net, mine && expected && at
+                                         ? HF_OK
+                                         : hf_fail(HF_ENOMEM, "no memory for a plan"));
+    if (status == HF_OK) {
+        assert(mine && expected && at); /* else the ranks would have agreed on that */
+        size_t n_sent = halves_take(mine, plan, true);
+        status = hf_gather_unequal(net, &all, at, mine, n_sent * sizeof *mine);
     }
-    if (status == HF_OK)
-        status = own_check(net, n, messages);
-    if (status == HF_OK && room > 0)
-        status = ends_check(net, room, counts, all);
+    if (status == HF_OK) {
+        size_t n = halves_take(expected, plan, false);
+        qsort(expected, n, sizeof *expected, half_order);
+        for (int from = 0; status == HF_OK && from < net->size; from++)
+            status = pair_check(net, from, (const half *)(const void *)(all + at[from]),
+                                (at[from + 1] - at[from]) / sizeof(half), expected, n,
+                                &next);
+        status = hf_agree(net, status);
+    }
     free(all);
+    free(at);
+    free(expected);
     free(mine);
-    free(ready);
-    free(counts);
+    return status;
+}
+
+/* ---- plans ---- */
+
+static hf_status plan_make(hf_plan **out, hf_exchange *exchange, hf_buffer *recv,
+                           const hf_buffer *send, size_t n,
+                           const hf_message *messages) {
+    hf_plan *plan = calloc(1, exchange->ops->blocks->plan_bytes);
+    hf_message *own = malloc((n + 1) * sizeof *own);
+    if (!plan || !own) {
+        free(plan);
+        free(own);
+        return hf_fail(HF_ENOMEM, "no memory for a plan of %zu messages", n);
+    }
+    if (n > 0)
+        memcpy(own, messages, n * sizeof *own);
+    *plan = (hf_plan){exchange, recv, send, n, own};
+    *out = plan;
+    return own_check(plan);
+}
+
+hf_status hf_plan_new(hf_plan **out, hf_exchange *exchange, hf_buffer *recv,
+                      const hf_buffer *send, size_t n, const hf_message *messages) {
+    hf_transport *net = exchange->net;
+    hf_plan *plan = NULL;
+    hf_status status = plan_make(&plan, exchange, recv, send, n, messages);
+    status = hf_agree(net, status);
+    if (status == HF_OK)
+        status = ends_check(plan);
+    if (status == HF_OK)
+        status = hf_agree(net, exchange->ops->blocks->plan(plan));
+    if (status == HF_OK)
+        *out = plan;
+    else
+        hf_plan_free(plan);
+    return status;
+}
+
+void hf_plan_free(hf_plan *plan) {
+    if (!plan)
+        return;
+    plan->exchange->ops->blocks->free(plan);
+    free(plan->messages);
+    free(plan);
+}
+
+hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
+                        bool *ended) {
+    hf_device *device = plan->exchange->device;
+    hf_event *waited = *event;
+    *ended = true;
+    if (!waited)
+        return HF_OK;
+    if (!wait)
+        HF_TRY(device->ops->test(device, waited, 0, ended));
+    if (!*ended && hf_clock_now() - since < device->deadline)
+        return HF_OK;
+    *event = NULL;
+    return device->ops->wait(device, waited); /* which tells what is late */
+}
+
+hf_status hf_plan_run(hf_plan *plan) {
+    const hf_block_ops *ops = plan->exchange->ops->blocks;
+    bool done = false;
+    HF_TRY(ops->start(plan, NULL));
+    while (!done)
+        HF_TRY(ops->progress(plan, true, &done));
+    return HF_OK;
+}
+
+hf_status hf_move(hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,
+                  size_t n, const hf_message *messages) {
+    hf_plan *plan;
+    HF_TRY(hf_plan_new(&plan, exchange, recv, send, n, messages));
+    hf_status status = hf_plan_run(plan);
+    hf_plan_free(plan);
     return status;
 }

@@ -21,11 +21,7 @@ def _open_streams() -> None:
 
 
 def main() -> int:
-    """Run the command; Ctrl-C while modules are read gives no traceback.
-
-    After a failure a runtime's threads may still work, for one on a kernel that does
-    not end: destructors would take from them what they use, and the process crash.
-    """
+    """Run the command; Ctrl-C while modules are read gives no traceback."""
     _open_streams()
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -33,12 +29,9 @@ def main() -> int:
 
     try:
         signal.signal(signal.SIGINT, before)
-        code = cli.main()
+        return cli.main()
     except KeyboardInterrupt:  # before or after its work
         return cli.INTERRUPTED
-    if code in (cli.FAILED, cli.INTERRUPTED):
-        os._exit(code)
-    return code
 
 
 if __name__ == "__main__":

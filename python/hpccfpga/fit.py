@@ -54,10 +54,9 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
         raise ValueError(
             "a fit needs sizes of two different numbers of chunks at least"
         )
-    (formula,) = (f for f in _core.models("b_eff") if f["role"] == "fitted")
     found = _core.evaluate(
         "b_eff",
-        formula["index"],
+        "channel fitted",
         {"message_size": size, "measured": time, "channels": _CHANNELS, "width": width},
     )
     fitted = rate * time / found["time"]

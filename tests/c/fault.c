@@ -15,13 +15,13 @@
 extern const hf_exchange_ops hf_exchange_fault;
 extern const hf_exchange_ops hf_exchange_pcie;
 
-typedef struct fault {
-    hf_exchange base;
-    hf_exchange *inner;
+/* The fault of this process; a scheme is that of `pcie` with another table. */
+static struct {
     char kind[16];
     int rank;
     long call, moves;
 } fault;
+static hf_block_ops blocks;
 
 /* The device's table with one function replaced. */
 static hf_device_ops device_ops;
@@ -45,36 +45,14 @@ static void launch_plant(hf_device *device, long call) {
     launches_left = call;
 }
 
-static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *net) {
-    fault *f = calloc(1, sizeof *f);
-    if (!f)
-        return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    f->base = (hf_exchange){.ops = &hf_exchange_fault, .device = device, .net = net};
-    f->rank = -1;
-    const char *text = getenv("HPCCFPGA_FAULT");
-    if (text && sscanf(text, "%15s %d %ld", f->kind, &f->rank, &f->call) != 3) {
-        free(f);
-        return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
-    }
-    static const char kinds[] = " none setup launch fail kill hang flip shift swap ";
-    char word[20];
-    snprintf(word, sizeof word, " %s ", f->kind);
-    if (text && !strstr(kinds, word)) {
-        free(f);
-        return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not one of%s", text, kinds);
-    }
-    hf_status status = hf_exchange_pcie.open(&f->inner, device, net);
-    if (status == HF_OK && strcmp(f->kind, "launch") == 0 && f->rank == net->rank)
-        launch_plant(device, f->call);
-    *out = &f->base;
-    return status;
+static bool planted(const hf_transport *net, const char *kind) {
+    return strcmp(fault.kind, kind) == 0 && fault.rank == net->rank;
 }
 
-static hf_status fault_reserve(hf_exchange *base, size_t bytes) {
-    fault *f = (fault *)base;
-    if (strcmp(f->kind, "setup") == 0 && f->rank == base->net->rank)
+static hf_status fault_plan(hf_plan *plan) {
+    if (planted(plan->exchange->net, "setup"))
         return hf_fail(HF_ENOMEM, "planted: set-up failed");
-    return f->inner->ops->reserve(f->inner, bytes);
+    return hf_exchange_pcie.blocks->plan(plan);
 }
 
 static void nap(double seconds) {
@@ -96,54 +74,67 @@ static void damage(const char *kind, unsigned char *data, size_t bytes) {
         }
 }
 
-/* Move all messages, and damage the first. */
-static hf_status move_damaged(fault *f, hf_buffer *recv, const hf_buffer *send,
-                              size_t n, const hf_message *m) {
-    hf_device *device = f->base.device;
-    unsigned char *data = malloc(m->bytes);
+/* Damage the first block that came. */
+static hf_status message_damage(const hf_plan *plan) {
+    hf_device *device = plan->exchange->device;
+    const hf_message *m = plan->messages;
+    unsigned char *data = malloc(m->recv_bytes);
     hf_status status = data ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a fault");
     if (status == HF_OK)
-        status = f->inner->ops->move(f->inner, recv, send, n, m);
-    if (status == HF_OK)
-        status =
-            device->ops->read(device, recv, m->recv_at, data, m->bytes, NULL, NULL);
+        status = device->ops->read(device, plan->recv, m->recv_at, data, m->recv_bytes,
+                                   NULL, NULL);
     if (status == HF_OK) {
-        damage(f->kind, data, m->bytes);
-        status =
-            device->ops->write(device, recv, m->recv_at, data, m->bytes, NULL, NULL);
+        damage(fault.kind, data, m->recv_bytes);
+        status = device->ops->write(device, plan->recv, m->recv_at, data, m->recv_bytes,
+                                    NULL, NULL);
     }
     free(data);
     return status;
 }
 
-static hf_status fault_move(hf_exchange *base, hf_buffer *recv, const hf_buffer *send,
-                            size_t n, const hf_message *messages) {
-    fault *f = (fault *)base;
-    bool now = f->moves++ == f->call;
-    if (!now || f->rank != base->net->rank)
-        return f->inner->ops->move(f->inner, recv, send, n, messages);
-    if (strcmp(f->kind, "fail") == 0)
+static hf_status fault_progress(hf_plan *plan, bool wait, bool *done) {
+    const hf_transport *net = plan->exchange->net;
+    bool now = fault.moves++ == fault.call && fault.rank == net->rank;
+    if (now && planted(net, "fail"))
         return hf_fail(HF_EDEVICE, "planted: a move failed");
-    if (strcmp(f->kind, "kill") == 0)
+    if (now && planted(net, "kill"))
         raise(SIGKILL);
-    if (strcmp(f->kind, "hang") == 0)
+    if (now && planted(net, "hang"))
         nap(600);
-    return move_damaged(f, recv, send, n, messages);
+    HF_TRY(hf_exchange_pcie.blocks->progress(plan, wait, done));
+    return now ? message_damage(plan) : HF_OK;
 }
 
-static void fault_close(hf_exchange *base) {
-    fault *f = (fault *)base;
-    if (f)
-        hf_exchange_pcie.close(f->inner);
-    free(f);
+static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *net) {
+    const char *text = getenv("HPCCFPGA_FAULT");
+    memset(&fault, 0, sizeof fault);
+    fault.rank = -1;
+    if (text && sscanf(text, "%15s %d %ld", fault.kind, &fault.rank, &fault.call) != 3)
+        return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
+    static const char kinds[] = " none setup launch fail kill hang flip shift swap ";
+    char word[20];
+    snprintf(word, sizeof word, " %s ", fault.kind);
+    if (text && !strstr(kinds, word))
+        return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not one of%s", text, kinds);
+    HF_TRY(hf_exchange_pcie.open(out, device, net));
+    blocks = *hf_exchange_pcie.blocks;
+    blocks.plan = fault_plan;
+    blocks.progress = fault_progress;
+    (*out)->ops = &hf_exchange_fault;
+    if (planted(net, "launch"))
+        launch_plant(device, fault.call);
+    return HF_OK;
+}
+
+static void fault_close(hf_exchange *exchange) {
+    hf_exchange_pcie.close(exchange);
 }
 
 const hf_exchange_ops hf_exchange_fault = {
     .name = "fault",
     .summary = "pcie with a planted fault, for tests",
     .device = "opencl",
+    .blocks = &blocks,
     .open = fault_open,
-    .reserve = fault_reserve,
-    .move = fault_move,
     .close = fault_close,
 };

@@ -52,7 +52,7 @@ static bool wanted(const char *filter, const char *name) {
 
 /* A rank that loses a kernel or an answer has the others wait. */
 static const char *deadline_for(const plant_fault *f) {
-    bool streams = now.session->exchange->ops->kernel_routed;
+    bool streams = now.session->exchange->ops->streams;
     return (streams && f->call == PLANT_LAUNCH) ||
                    (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT)
                ? "0.3"
@@ -245,7 +245,7 @@ static void keys_check(uint64_t key) {
 static bool kernels_there(void) {
     const hf_bench_ops *ops;
     CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
-    bool streams = now.session->exchange->ops->kernel_routed;
+    bool streams = now.session->exchange->ops->streams;
     return (ops->kernels & (streams ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY)) ||
            (ops->kernels == 0 && !streams);
 }
@@ -346,7 +346,7 @@ static void benchmarks_try(void) {
         if (!wanted(asked.bench, now.bench) || !now.session)
             continue;
         CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
-        bool streams = now.session->exchange->ops->kernel_routed;
+        bool streams = now.session->exchange->ops->streams;
         static const char *const shapes[] = {"pipeline", "ndrange"};
         for (int i = 0; i < 2; i++) {
             now.shape = shapes[i];
@@ -367,7 +367,7 @@ static bool session_try(void) {
     if (status == HF_OK && fits)
         return true;
     say("%s %s: %s\n", now.exchange, now.device, hf_error());
-    CHECK(status == HF_ENOTSUP && (!fits || ops->kernel_routed), "%s over %s: %s",
+    CHECK(status == HF_ENOTSUP && (!fits || ops->streams), "%s over %s: %s",
           now.exchange, now.device, hf_error()); /* a GPU has no channels */
     return false;
 }

@@ -25,6 +25,8 @@ static const hf_bench_ops *bench_table;
 static hf_device_ops device_ops;
 static hf_transport_ops net_ops;
 static hf_exchange_ops exchange_ops;
+static hf_block_ops block_ops;
+static hf_stream_ops stream_ops;
 static hf_bench_ops bench_ops;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
@@ -115,20 +117,16 @@ void plant_keep(int call, const void *data, size_t bytes) {
 
 /* ---- the scheme ---- */
 
-/* Senders and receivers in each other's place. */
-static hf_status swapped_move(hf_exchange *exchange, hf_buffer *recv,
-                              const hf_buffer *send, size_t n,
-                              const hf_message *messages) {
-    hf_message *turned = (hf_message *)plant_room(n * sizeof *turned);
-    for (size_t i = 0; i < n; i++) {
-        turned[i] = messages[i];
-        turned[i].to = messages[i].from;
-        turned[i].from = messages[i].to;
-        swapped += messages[i].to != messages[i].from;
+/* Senders and receivers in each other's place, once both ends were found to agree. */
+static hf_status swapped_plan(hf_plan *plan) {
+    for (size_t i = 0; i < plan->n; i++) {
+        hf_message *m = &plan->messages[i];
+        int to = m->to;
+        m->to = m->from;
+        m->from = to;
+        swapped += to != m->to;
     }
-    hf_status status = exchange_table->move(exchange, recv, send, n, turned);
-    free(turned);
-    return status;
+    return exchange_table->blocks->plan(plan);
 }
 
 /* Ports that lead to where others should. */
@@ -143,7 +141,7 @@ static hf_status swapped_connect(hf_exchange *exchange, const hf_wiring *wiring)
         swapped += link->to != other->to;
     }
     turned.links = links;
-    hf_status status = exchange_table->connect(exchange, &turned);
+    hf_status status = exchange_table->streams->connect(exchange, &turned);
     free(links);
     return status;
 }
@@ -166,6 +164,11 @@ static hf_status marked_setup(void *state, const hf_args *args, const hf_env *en
 static void digest_take(void) {
     if (n_digests < MOST_DIGESTS)
         digests[n_digests++] = plant_digest();
+}
+
+static hf_status marked_plan(void *state, size_t index) {
+    plant.phase = PLANT_SETUP;
+    return bench_table->plan(state, index);
 }
 
 static hf_status marked_prepare(void *state, size_t index, uint64_t number) {
@@ -211,6 +214,7 @@ hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name) {
     bench_ops = *bench_table;
     bench_ops.setup = marked_setup;
     bench_ops.inner = marked_inner;
+    bench_ops.plan = bench_table->plan ? marked_plan : NULL;
     bench_ops.prepare = marked_prepare;
     bench_ops.step = marked_step;
     bench_ops.verify = marked_verify;
@@ -231,8 +235,15 @@ void plant_open(hf_session *session) {
     session->net->ops = &net_ops;
     exchange_table = session->exchange->ops;
     exchange_ops = *exchange_table;
-    exchange_ops.move = swapped_move;
-    exchange_ops.connect = swapped_connect;
+    if (exchange_table->blocks) {
+        block_ops = *exchange_table->blocks;
+        block_ops.plan = swapped_plan;
+        exchange_ops.blocks = &block_ops;
+    } else {
+        stream_ops = *exchange_table->streams;
+        stream_ops.connect = swapped_connect;
+        exchange_ops.streams = &stream_ops;
+    }
 }
 
 void plant_close(void) {
@@ -264,6 +275,7 @@ void plant_start(const plant_fault *fault, size_t n_warmup) {
     memset(seen, 0, sizeof seen);
     free(last.data);
     last.data = NULL;
+    plant_net_start();
     plant_device_start();
 }
 

@@ -337,8 +337,7 @@ static bool launch_shorten(hf_launch *launch, hf_arg *args,
 
 static hf_status planted_launch(hf_device *device, const hf_launch *what,
                                 const hf_order *order, hf_event **done) {
-    bool now = plant_hit(PLANT_LAUNCH),
-         streams = plant.session->exchange->ops->kernel_routed;
+    bool now = plant_hit(PLANT_LAUNCH), streams = plant.session->exchange->ops->streams;
     bool beside =
         streams && order && order->queue > 0; /* it ends when others have run */
     hf_launch launch = *what;

@@ -38,6 +38,8 @@ void plant_memory_keep(void);
 size_t plant_memory_spoil(int how);
 
 void plant_net_wrap(hf_transport_ops *ops, const hf_transport_ops *own);
+/** Forget the messages of the run before. */
+void plant_net_start(void);
 
 /** Memory for a device buffer, page aligned. */
 void *plant_memory_new(size_t bytes);

@@ -52,12 +52,12 @@ static const uint32_t *source_place(const run *t, int rank, size_t r, size_t i) 
     }
     for (size_t m = 0; m < part->n_messages; m++) {
         const hf_message *got = &l->messages[part->message + m];
-        size_t first = got->recv_at / BYTES, n = got->bytes / BYTES;
+        size_t first = got->recv_at / BYTES, n = got->recv_bytes / BYTES;
         if (source < first || source >= first + n)
             continue;
         const ptrans_layout *theirs = &t->layouts[got->from];
         const hf_message *sent = message_to(theirs, r, rank);
-        CHECK(sent && sent->bytes == got->bytes && sent->to == rank);
+        CHECK(sent && sent->send_bytes == got->recv_bytes && sent->to == rank);
         if (sent)
             return &theirs->places[2 * (theirs->parts[r].first + sent->send_at / BYTES +
                                         source - first)];

@@ -226,8 +226,8 @@ static void overlap_test(void) {
 
 /* Calls that return when their command has ended, and `finish`, wait for other queues. */
 static void blocking_test(void) {
-    for (int i = 0; i < 4; i++) {
-        hf_event *first;
+    for (int i = 0; i < 6; i++) {
+        hf_event *first, *mark;
         pthread_t opener;
         uint32_t got = 0;
         void *mapped;
@@ -244,6 +244,12 @@ static void blocking_test(void) {
             OK(ops->map(device, shared, &mapped));
             got = ((uint32_t *)mapped)[PASSED];
             OK(ops->unmap(device, shared, mapped));
+        } else if (i == 3) {
+            OK(device->ops->mark(device, &order, NULL));
+        } else if (i == 4) {
+            OK(device->ops->mark(device, &order, &mark));
+            CHECK(!has_ended(mark, 0));
+            OK(ops->wait(device, mark));
         } else {
             OK(launch(set, VALUE, &order, NULL));
         }

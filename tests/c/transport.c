@@ -1,4 +1,4 @@
-/* transport.c - transports and plans; run alone, and with mpirun on any number of ranks. */
+/* transport.c - transports; run alone, and with mpirun on any number of ranks. */
 #include <math.h>
 #include <mpi.h>
 #include <signal.h>
@@ -195,28 +195,6 @@ static void together_test(void) {
     }
     free(all);
     free(at);
-}
-
-static hf_status plan(int to, int from, size_t bytes, size_t n) {
-    hf_message m = {.to = to, .from = from, .bytes = bytes};
-    return hf_plan_check(net, n, &m);
-}
-
-static void plan_test(void) {
-    int size = net->size, right = (net->rank + 1) % size,
-        left = (net->rank + size - 1) % size;
-    CHECK(plan(right, left, 8, 1) == HF_OK, "%s", hf_error());
-    CHECK(plan(right, left, 8, 0) == HF_OK);
-    CHECK(plan(size, left, 8, 1) == HF_EARG);
-    CHECK(plan(right, -1, 8, 1) == HF_EARG);
-    CHECK(plan(right, left, 0, 1) == HF_EARG);
-    if (size > 1) {
-        /* Each length another one: every rank sees a disagreement with its left. */
-        CHECK(plan(right, left, 8 + (size_t)net->rank, 1) == HF_EARG);
-        CHECK(strstr(hf_error(), "expects"), "%s", hf_error());
-    }
-    if (size > 2)
-        CHECK(plan(right, right, 8, 1) == HF_EARG, "a wrong direction passed");
 }
 
 /* The last rank raises the alarm while the others wait for its message. */
@@ -506,7 +484,6 @@ int main(int argc, char **argv) {
         gather_test();
         transfers_test();
         together_test();
-        plan_test();
         net->ops->close(net);
     }
     transport_open("mpi");
@@ -515,7 +492,6 @@ int main(int argc, char **argv) {
     transfers_test();
     together_test();
     groups_test();
-    plan_test();
     if (world > 1 && argc == 1) {
         same_test();
         groups_end_test();

@@ -1,0 +1,75 @@
+/* plan.h - schemes that move blocks between device buffers.
+ *
+ * What is exchanged again and again is planned once: both ends are checked and memory is
+ * pinned. Then a plan is started, and goes on whenever `progress` is called, until it is done.
+ * One plan of a scheme is under way at a time.
+ */
+#ifndef HF_PLAN_H
+#define HF_PLAN_H
+
+#include "device.h"
+
+struct hf_exchange;
+
+enum { HF_NOBODY = -1 };
+
+/** One block out and one block in; a plain value. Ranks are 0 .. size-1. */
+typedef struct hf_message {
+    int to;            /**< rank that gets our block, or HF_NOBODY */
+    int from;          /**< rank whose block we get, or HF_NOBODY */
+    size_t send_at;    /**< offset of our block in the send buffer [B] */
+    size_t recv_at;    /**< offset of theirs in the receive buffer [B] */
+    size_t send_bytes; /**< length of our block, 0: nothing is sent [B] */
+    size_t recv_bytes; /**< length of theirs [B] */
+} hf_message;
+
+/** What every plan shows; schemes put their own fields behind it. */
+typedef struct hf_plan {
+    struct hf_exchange *exchange;
+    hf_buffer *recv;
+    const hf_buffer *send;
+    size_t n;
+    /** [n] Between two starts blocks may move within their buffers and become shorter, then
+     *  back up to the length that was planned; shorter on both ends alike. */
+    hf_message *messages;
+} hf_plan;
+
+typedef struct hf_block_ops {
+    /** Get ready for `n` messages, checked; `plan` has all its public fields and is where
+     *  the scheme's own are, zeroed. Not collective. */
+    hf_status (*plan)(hf_plan *plan);
+    size_t plan_bytes; /**< of a plan, with the scheme's own fields */
+
+    /** Start it, and return at once. Commands of the device run in the queue of `order` and
+     *  after its events, which stay until the plan is done; NULL as for a command. */
+    hf_status (*start)(hf_plan *plan, const hf_order *order);
+
+    /** Go on with it; *done says that all messages have moved. `wait`: return when they
+     *  have. Who never waits calls it many times in a second. */
+    hf_status (*progress)(hf_plan *plan, bool wait, bool *done);
+
+    /** Give up what is under way, and release what `plan` took. */
+    void (*free)(hf_plan *plan);
+} hf_block_ops;
+
+/** Plan `n` messages between two separate buffers. Ranks must exist, blocks lie in their
+ *  buffers, and what one rank sends to another be what that one expects, in order and
+ *  length. Collective; fails on all ranks or none. */
+hf_status hf_plan_new(hf_plan **out, struct hf_exchange *exchange, hf_buffer *recv,
+                      const hf_buffer *send, size_t n, const hf_message *messages);
+/** Accepts NULL. Not collective. */
+void hf_plan_free(hf_plan *plan);
+
+/** For schemes: has a command of the plan ended that began at `since`? Then its event is
+ *  released and NULL. Who does not `wait` fails here by the device's deadline, too. */
+hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
+                        bool *ended);
+
+/** Start a plan after what is in queue 0, and wait until it is done. */
+hf_status hf_plan_run(hf_plan *plan);
+
+/** Plan messages, run the plan and forget it. Collective. */
+hf_status hf_move(struct hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,
+                  size_t n, const hf_message *messages);
+
+#endif

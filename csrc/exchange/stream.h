@@ -1,0 +1,59 @@
+/* stream.h - schemes whose kernels send and receive packets; the host only launches them. */
+#ifndef HF_STREAM_H
+#define HF_STREAM_H
+
+#include "device.h"
+#include "links.h"
+
+struct hf_exchange;
+
+/** Channels of a kernel file and how its ports are wired; the same on every rank. */
+typedef struct hf_wiring {
+    const hf_link *links; /**< of all ranks, checked */
+    size_t n_links;
+    int ports;    /**< of each rank */
+    int inner;    /**< channels between kernels of one device */
+    size_t width; /**< of a packet [B] */
+    size_t depth; /**< packets that a link holds */
+} hf_wiring;
+
+/** One end of a port or of an inner channel, as a kernel's argument; a plain value. */
+typedef struct hf_end {
+    int index;
+    bool inner, sends;
+} hf_end;
+
+/** A kernel that runs beside others; `launch` holds the arguments before the ends. */
+typedef struct hf_stream {
+    const char *name;
+    hf_launch launch;
+    const hf_end *ends;
+    size_t n_ends;
+} hf_stream;
+
+/** Packets through the ports of a rank since the last `prepare`; NaN where nobody counts. */
+typedef struct hf_traffic {
+    double packets;    /**< received */
+    double stalls;     /**< waits for room or for a packet */
+    double high_water; /**< most packets seen in one link */
+} hf_traffic;
+
+typedef struct hf_stream_ops {
+    /** Make the channels, in place of those before. Collective. */
+    hf_status (*connect)(struct hf_exchange *exchange, const hf_wiring *wiring);
+
+    /** Empty the channels and take `n` kernels, borrowed until `stream` returns. All ranks
+     *  come here between two calls of `stream`. */
+    hf_status (*prepare)(struct hf_exchange *exchange, size_t n,
+                         const hf_stream *streams);
+
+    /** Run the kernels side by side until all have ended or the transport's deadline has
+     *  passed: then they are stopped, and the message says who waited for what. Where they
+     *  can be at any time, a `tick` stops them on all ranks, too. */
+    hf_status (*stream)(struct hf_exchange *exchange);
+
+    /** What went through this rank's ports since `prepare`. */
+    void (*traffic)(const struct hf_exchange *exchange, hf_traffic *out);
+} hf_stream_ops;
+
+#endif

@@ -1,0 +1,355 @@
+/* plans.c - plans of the schemes that move blocks, alone or with mpirun on any number of ranks.
+ *
+ * plans SCHEME: on the device `host`, whose kernels are C functions of this test.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/session.h"
+
+enum { ROOM = 1 << 20, BLOCK = 3000 };
+
+static hf_session *session;
+static hf_exchange *exchange;
+static hf_device *device;
+static int rank, size;
+static hf_buffer *send, *recv;
+
+#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
+
+static unsigned char byte_of(int of, size_t i) {
+    return (unsigned char)(i * 31 + i / 253 + 57 * (size_t)of);
+}
+
+static unsigned char *memory_of(hf_buffer *buffer) {
+    return buffer->host;
+}
+
+static void buffers_fill(void) {
+    for (size_t i = 0; i < ROOM; i++)
+        memory_of(send)[i] = byte_of(rank, i);
+    memset(memory_of(recv), 0xEE, ROOM);
+}
+
+/* Bytes of a block from a rank's `from` on that are not at `at`. */
+static size_t wrong_bytes(int of, size_t from, size_t at, size_t bytes) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < bytes; i++)
+        wrong += memory_of(recv)[at + i] != byte_of(of, from + i);
+    return wrong;
+}
+
+static size_t touched_bytes(size_t at, size_t bytes) {
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += memory_of(recv)[at + i] != 0xEE;
+    return n;
+}
+
+/* ---- what is refused ---- */
+
+static hf_status plan(hf_message m, size_t n) {
+    hf_plan *made;
+    hf_status status = hf_plan_new(&made, exchange, recv, send, n, &m);
+    if (status == HF_OK)
+        hf_plan_free(made);
+    return status;
+}
+
+static void refuse(hf_message m, const char *why) {
+    CHECK(plan(m, 1) == HF_EARG && strstr(hf_error(), why), "%s: %s", why, hf_error());
+}
+
+static void check_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    OK(plan((hf_message){right, left, 0, 0, 8, 8}, 1));
+    OK(plan((hf_message){right, left, 0, 0, 0, 0}, 1));
+    OK(plan((hf_message){HF_NOBODY, HF_NOBODY, 0, 0, 0, 0}, 1));
+    OK(plan((hf_message){size, -9, 0, 0, 0, 0}, 0));
+    refuse((hf_message){size, left, 0, 0, 8, 8}, "names rank");
+    refuse((hf_message){right, -2, 0, 0, 8, 8}, "names rank");
+    refuse((hf_message){right, HF_NOBODY, 0, 0, 8, 8}, "bytes for nobody");
+    refuse((hf_message){right, left, ROOM - 7, 0, 8, 8}, "does not lie in its buffers");
+    refuse((hf_message){right, left, 0, ROOM - 7, 8, 8}, "does not lie in its buffers");
+    refuse((hf_message){right, HF_NOBODY, 0, 0, 8, 0}, "expects nothing");
+    refuse((hf_message){HF_NOBODY, left, 0, 0, 0, 8}, "sends nothing");
+    refuse((hf_message){right, left, 0, 0, 8, 9}, "expects 9 B");
+    if (size > 1) { /* one rank alone */
+        refuse((hf_message){right, left, 0, 0, rank ? 8 : 7, 8}, "sends 7 B");
+        refuse((hf_message){rank ? right : size, left, 0, 0, 8, 8}, "names rank");
+    }
+    if (size > 2)
+        refuse((hf_message){right, right, 0, 0, 8, 8}, "expects");
+}
+
+/* Several messages for each rank. In rounds, each rank sends to one and receives from another;
+ * else each has its own order of peers. */
+static hf_message *all_to_all(size_t *n, bool rounds, size_t bytes) {
+    enum { EACH = 3 };
+    hf_message *m = malloc(EACH * (size_t)size * sizeof *m);
+    *n = 0;
+    for (int i = 0; i < size; i++)
+        for (size_t k = 0; k < EACH; k++) {
+            int ahead = (rank + i) % size, behind = (rank + size - i) % size,
+                peer = rank % 2 ? ahead : behind;
+            int to = rounds ? ahead : peer, from = rounds ? behind : peer;
+            m[(*n)++] = (hf_message){.to = to,
+                                     .from = from,
+                                     .send_at = (EACH * (size_t)to + k) * BLOCK,
+                                     .recv_at = (EACH * (size_t)from + k) * BLOCK,
+                                     .send_bytes = bytes + k + (size_t)(rank * to),
+                                     .recv_bytes = bytes + k + (size_t)(rank * from)};
+        }
+    return m;
+}
+
+/* A large plan is checked in a moment. */
+static void large_test(void) {
+    enum { MANY = 50000 };
+    hf_message *m = malloc(MANY * sizeof *m);
+    hf_plan *made;
+    for (size_t i = 0; i < MANY; i++)
+        m[i] = (hf_message){(rank + (int)(i % (size_t)size)) % size,
+                            (rank + size - (int)(i % (size_t)size)) % size,
+                            i,
+                            i,
+                            i % 5,
+                            i % 5};
+    double start = hf_clock_now();
+    OK(hf_plan_new(&made, exchange, recv, send, MANY, m));
+    CHECK(hf_clock_now() - start < 5, "%g s", hf_clock_now() - start);
+    hf_plan_free(made);
+    m[MANY - 1].recv_bytes++;
+    CHECK(hf_plan_new(&made, exchange, recv, send, MANY, m) == HF_EARG);
+    free(m);
+}
+
+/* ---- what moves ---- */
+
+static void all_to_all_test(bool rounds, size_t bytes) {
+    size_t n;
+    hf_message *m = all_to_all(&n, rounds, bytes);
+    buffers_fill();
+    OK(hf_move(exchange, recv, send, n, m));
+    for (size_t i = 0; i < n; i++)
+        CHECK(wrong_bytes(m[i].from, (3 * (size_t)rank + i % 3) * BLOCK, m[i].recv_at,
+                          bytes < BLOCK ? m[i].recv_bytes : 0) == 0,
+              "rounds %d, message %zu", rounds, i);
+    free(m);
+}
+
+/* From rank 0 to all others, in one direction; and more in one direction than back. */
+static void one_sided_test(void) {
+    hf_message *m = malloc((size_t)size * sizeof *m);
+    size_t n = 0;
+    buffers_fill();
+    for (int to = 1; rank == 0 && to < size; to++)
+        m[n++] = (hf_message){to, HF_NOBODY, (size_t)to * 10, 0, BLOCK, 0};
+    if (rank > 0)
+        m[n++] = (hf_message){HF_NOBODY, 0, 0, 70, 0, BLOCK};
+    OK(hf_move(exchange, recv, send, n, m));
+    if (rank > 0)
+        CHECK(wrong_bytes(0, (size_t)rank * 10, 70, BLOCK) == 0);
+    CHECK(touched_bytes(0, 70) == 0 && touched_bytes(70 + BLOCK, 100) == 0);
+    free(m);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message uneven = {
+        right, left, 0, 0, BLOCK + 100 * (size_t)rank, BLOCK + 100 * (size_t)left};
+    buffers_fill();
+    OK(hf_move(exchange, recv, send, 1, &uneven));
+    CHECK(wrong_bytes(left, 0, 0, uneven.recv_bytes) == 0 &&
+          touched_bytes(uneven.recv_bytes, 100) == 0);
+}
+
+/* A plan that is run again and again, with blocks that move and shrink, down to nothing. */
+static void again_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m[] = {{right, left, 0, 0, BLOCK, BLOCK},
+                            {left, right, 0, 0, BLOCK, BLOCK}};
+    hf_plan *made;
+    OK(hf_plan_new(&made, exchange, recv, send, 2, m));
+    for (size_t step = 0; step < 4; step++) {
+        size_t bytes = step == 2 ? 0 : BLOCK - 100 * step;
+        made->messages[0].send_at = made->messages[0].recv_at = 5 * step;
+        made->messages[0].send_bytes = made->messages[0].recv_bytes = bytes;
+        made->messages[1].recv_at = 2 * BLOCK;
+        buffers_fill();
+        OK(hf_plan_run(made));
+        CHECK(wrong_bytes(left, 5 * step, 5 * step, bytes) == 0);
+        CHECK(wrong_bytes(right, 0, 2 * BLOCK, BLOCK) == 0);
+        CHECK(touched_bytes(5 * step + bytes, BLOCK - bytes) == 0, "step %zu", step);
+    }
+    hf_plan_free(made);
+}
+
+/* ---- what happens at the same time ---- */
+
+static volatile int gate_is_open;
+
+static void gate_call(void *const *args, size_t items) {
+    (void)items;
+    while (!__atomic_load_n(&gate_is_open, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    (*(unsigned char **)args[0])[0] = 77;
+}
+
+static hf_event *gate_launch(unsigned queue) {
+    static const hf_arg_info words = {
+        .name = "words", .kind = HF_ARG_WRITE, .bytes = 1};
+    static const hf_kernel_info gate = {
+        .name = "gate", .args = &words, .n_args = 1, .call = gate_call};
+    const hf_arg arg = {.buffer = send};
+    const hf_launch launch = {.kernel = (hf_kernel *)&gate, .args = &arg, .n_args = 1};
+    hf_event *event = NULL;
+    __atomic_store_n(&gate_is_open, 0, __ATOMIC_RELEASE);
+    OK(device->ops->launch(device, &launch, &(hf_order){.queue = queue}, &event));
+    return event;
+}
+
+/* A plan comes after a kernel of another queue, or of its own; meanwhile the host goes on. */
+static void after_test(bool same_queue) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
+    const hf_block_ops *ops = exchange->ops->blocks;
+    bool done = false;
+    hf_plan *made;
+    buffers_fill();
+    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
+    hf_event *event = gate_launch(same_queue ? 2 : 1);
+    const hf_order order = {
+        .queue = 2, .n_after = same_queue ? 0 : 1, .after = &event, .label = "blocks"};
+    OK(ops->start(made, &order));
+    for (double end = hf_clock_now() + 0.05; hf_clock_now() < end;)
+        OK(ops->progress(made, false, &done));
+    CHECK(!done && touched_bytes(0, BLOCK) == 0, "it did not wait for the kernel");
+    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
+    for (double end = hf_clock_now() + 20; !done && hf_clock_now() < end;)
+        OK(ops->progress(made, false, &done));
+    CHECK(done);
+    OK(device->ops->wait(device, event));
+    CHECK(memory_of(recv)[0] == 77 && wrong_bytes(left, 1, 1, BLOCK - 1) == 0);
+    hf_plan_free(made);
+}
+
+/* Started by who looks at it, ended by who waits. */
+static void change_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m[] = {{right, left, 0, 0, ROOM / 2, ROOM / 2},
+                            {left, right, ROOM / 2, ROOM / 2, ROOM / 2, ROOM / 2}};
+    const hf_block_ops *ops = exchange->ops->blocks;
+    bool done;
+    hf_plan *made;
+    buffers_fill();
+    OK(hf_plan_new(&made, exchange, recv, send, 2, m));
+    OK(ops->start(made, NULL));
+    OK(ops->progress(made, false, &done));
+    while (!done)
+        OK(ops->progress(made, true, &done));
+    CHECK(wrong_bytes(left, 0, 0, ROOM / 2) == 0);
+    CHECK(wrong_bytes(right, ROOM / 2, ROOM / 2, ROOM / 2) == 0);
+    hf_plan_free(made);
+}
+
+/* ---- what fails ---- */
+
+/* The last rank never starts: the others give up by the deadline, and can free the plan. The
+ * transport is of no use afterwards. */
+static void silent_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, ROOM, ROOM};
+    const hf_block_ops *ops = exchange->ops->blocks;
+    hf_status status = HF_OK;
+    hf_plan *made;
+    bool done = false;
+    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
+    exchange->net->deadline = 0.3;
+    double start = hf_clock_now();
+    if (rank < size - 1) {
+        OK(ops->start(made, NULL));
+        while (status == HF_OK && !done)
+            status = ops->progress(made, false, &done);
+    }
+    if (rank < size - 1 && (right == size - 1 || left == size - 1)) {
+        CHECK(status == HF_ECOMM && hf_clock_now() - start < 10, "%s", hf_error());
+    }
+    hf_plan_free(made);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A kernel that never ends in front of a plan: who only looks at it gets an error, too. */
+static void endless_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
+    const hf_block_ops *ops = exchange->ops->blocks;
+    hf_status status = HF_OK;
+    hf_plan *made;
+    bool done = false;
+    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
+    device->deadline = 0.2;
+    gate_launch(0);
+    OK(ops->start(made, NULL));
+    while (status == HF_OK && !done)
+        status = ops->progress(made, false, &done);
+    CHECK(status == HF_EDEVICE && strstr(hf_error(), "kernel \"gate\""), "%s",
+          hf_error());
+    hf_plan_free(made);
+    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
+}
+
+static void open_session(const char *scheme) {
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(library, &length);
+    const hf_options options = {.device = "host",
+                                .exchange = scheme,
+                                .library = library,
+                                .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
+                                .deadline = 20,
+                                .has_comm = true};
+    OK(hf_session_open(&session, &options));
+    exchange = session->exchange;
+    device = session->device;
+    rank = session->net->rank;
+    size = session->net->size;
+    OK(device->ops->alloc(&send, device, ROOM, NULL));
+    OK(device->ops->alloc(&recv, device, ROOM, NULL));
+}
+
+static void close_session(void) {
+    device->ops->free(send);
+    device->ops->free(recv);
+    hf_session_close(session);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        return fprintf(stderr, "plans SCHEME\n"), 2;
+    MPI_Init(&argc, &argv);
+    open_session(argv[1]);
+    check_test();
+    large_test();
+    all_to_all_test(true, 100);
+    one_sided_test();
+    again_test();
+    if (strcmp(argv[1], "host") == 0) { /* all at once; large ones wait for receivers */
+        all_to_all_test(false, 100);
+        all_to_all_test(false, 100000);
+    }
+    after_test(false);
+    after_test(true);
+    change_test();
+    endless_test();
+    close_session();
+    open_session(argv[1]);
+    if (size > 1)
+        silent_test();
+    close_session();
+    MPI_Finalize();
+    return check_failures != 0;
+}
