@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import hpccfpga
-from hpccfpga.launch import SHARED_MEMORY, marked, new_mark
+from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
 from hpccfpga.mpirun import command
 
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGTERM]

@@ -16,7 +16,7 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from hpccfpga import _core, cli, emulation
-from hpccfpga.launch import marked, new_mark
+from hpccfpga.keeper import marked, new_mark
 from hpccfpga.mpirun import TAG, surroundings
 from hpccfpga.mpirun import command as mpirun_command
 

@@ -13,24 +13,17 @@ if TYPE_CHECKING:
     from hpccfpga._core import Error
     from hpccfpga.boards import Board, board, boards
     from hpccfpga.comparison import Comparison, compare
+    from hpccfpga.components import benchmarks, devices, exchanges
     from hpccfpga.fit import fit
-    from hpccfpga.launch import launch
+    from hpccfpga.measure import calibrate, launch, run
     from hpccfpga.models import model
     from hpccfpga.plot import plot
     from hpccfpga.published import published, published_list
     from hpccfpga.records import Records
     from hpccfpga.result import Column, Quantity, Result
     from hpccfpga.scaling import scaling
-    from hpccfpga.session import (
-        Session,
-        VerificationWarning,
-        benchmarks,
-        calibrate,
-        devices,
-        exchanges,
-        open,
-        run,
-    )
+    from hpccfpga.session import Session, VerificationWarning
+    from hpccfpga.session import open as open
     from hpccfpga.suite import Suite, run_all
     from hpccfpga.topology import Link, links, plot_topology
 
@@ -60,7 +53,6 @@ __all__ = [
     "launch",
     "links",
     "model",
-    "open",
     "plot",
     "plot_topology",
     "published",
@@ -73,25 +65,17 @@ __all__ = [
 _HOME = {
     "_core": ("Error",),
     "boards": ("Board", "board", "boards"),
+    "components": ("benchmarks", "devices", "exchanges"),
     "comparison": ("Comparison", "compare"),
     "fit": ("fit",),
-    "launch": ("launch",),
+    "measure": ("calibrate", "launch", "run"),
     "models": ("model",),
     "plot": ("plot",),
     "published": ("published", "published_list"),
     "records": ("Records",),
     "result": ("Column", "Quantity", "Result"),
     "scaling": ("scaling",),
-    "session": (
-        "Session",
-        "VerificationWarning",
-        "benchmarks",
-        "calibrate",
-        "devices",
-        "exchanges",
-        "open",
-        "run",
-    ),
+    "session": ("Session", "VerificationWarning", "open"),
     "suite": ("Suite", "run_all"),
     "topology": ("Link", "links", "plot_topology"),
 }
@@ -99,12 +83,11 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 
 class _Package(ModuleType):
-    """Some modules are named as their function: `hpccfpga.plot` is the function."""
+    """Some modules are named as a function: `hpccfpga.plot` is the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _MODULE.get(name) == name:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
+        if not (isinstance(value, ModuleType) and name in _MODULE):
+            super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package
@@ -112,12 +95,9 @@ sys.modules[__name__].__class__ = _Package
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib import metadata
+        from hpccfpga.provenance import own_version
 
-        try:
-            value: Any = metadata.version("hpccfpga")
-        except metadata.PackageNotFoundError:  # used from a build tree
-            value = "0+source"
+        value: Any = own_version()
     elif name in _MODULE:
         value = getattr(importlib.import_module(f"{__name__}.{_MODULE[name]}"), name)
     else:

@@ -6,27 +6,24 @@ Exit codes, the same on every rank: 0 all data verified, 1 some did not, 2 bad i
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import hpccfpga
-from hpccfpga import ranks
-from hpccfpga.errors import debugging, line
-from hpccfpga.options import Options, given, numbers, option, parse
-from hpccfpga.parameters import parameters
+from hpccfpga import commands, components, models, ranks, suite
+from hpccfpga.boards import board, boards
+from hpccfpga.comparison import compare
+from hpccfpga.errors import FAILED, OK, WRONG_DATA, again, exit_code
+from hpccfpga.options import Options, Unreadable, given, numbers, option, parse
+from hpccfpga.outputs import Outputs
+from hpccfpga.plot import plot
+from hpccfpga.published import published, published_list
 from hpccfpga.records import Records
-
-if TYPE_CHECKING:
-    from hpccfpga.result import Result
-    from hpccfpga.suite import Suite
-
-OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
+from hpccfpga.result import Result
+from hpccfpga.suite import Suite
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,111 +35,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Default: those of the process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    code, deadline = UNREAD, None  # until the job has come to its end
-    ranks.listen()
+    return ranks.attend(partial(_do, words))
+
+
+def _do(words: list[str]) -> int:
     try:
-        options = _parse(words)
-        deadline = given(options).get("deadline")
-        code = JOBS[options.job](options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (Exception, KeyboardInterrupt) as error:
-        ranks.calm()  # mpirun ends the others: what is told now is whole
-        code = _code(error)
-        _report(error)
-    _leave(code, deadline)
-    return code
-
-
-def _parse(words: list[str]) -> Options:
-    try:
-        return parse(words)
-    except ValueError as error:
-        if words[:1] in (["run"], ["calibrate"], ["scaling"]):
-            from hpccfpga.measure import refuse
-
-            refuse(words, error)
+        options = parse(words)
+    except Unreadable as error:
+        if error.options.command in ("run", "calibrate", "scaling"):
+            commands.refuse(error.options, error)
         raise
+    return COMMANDS[options.command](options)
 
 
-def _code(error: BaseException) -> int:
-    if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
-    bad = (ValueError, LookupError, NotImplementedError)
-    named = isinstance(error, OSError) and error.filename is not None
-    return BAD_INPUT if named or isinstance(error, bad) else FAILED
+def _read(path: str) -> Result | Suite:
+    if path.endswith(".npz"):
+        return Result.from_npz(path)
+    return suite.read(path)
 
 
-def _alone(code: int) -> bool:
-    """Whether the other ranks may not know why this one ends."""
-    return code in (FAILED, INTERRUPTED)
-
-
-def _report(error: BaseException) -> None:
-    """Tell of an error, once for all ranks."""
-    if debugging():
-        traceback.print_exception(error)
-    ours = type(error).__module__.startswith("hpccfpga")
-    known = ours or _code(error) != FAILED
-    known = known or isinstance(error, MemoryError | ImportError | OSError)
-    bug = "" if known else f"internal error: {type(error).__name__}: "
-    hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
-    text = "" if debugging() else f"hpccfpga: {bug}{line(error)}{hint}\n"
-    ranks.report(error, text, alone=_alone(_code(error)))
-
-
-def _leave(code: int, deadline: object) -> None:
-    """End as one of several ranks does."""
-    if code in (OK, WRONG_DATA):
-        ranks.done()
-    ranks.leave(code, deadline, alone=_alone(code))
-
-
-def _read(path: str) -> Result:
-    from hpccfpga.result import Result
-
+def _read_result(path: str) -> Result:
     return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)
-
-
-def _read_any(path: str) -> Result | Suite:
-    from hpccfpga import formats, suite
-
-    if not path.endswith(".npz"):
-        with formats.read(path) as document:
-            if formats.family(document) == formats.family({"schema": suite.SCHEMA}):
-                return suite.Suite.of(document)
-    return _read(path)
-
-
-def _run(options: Options) -> int:
-    from hpccfpga import measure
-
-    if options.benchmark == "all":
-        return _suite_code(measure.run_all(options))
-    return OK if measure.run(options) else WRONG_DATA
-
-
-def _suite_code(suite: Suite) -> int:
-    """Code of the first error, but for what does not go together, else by the data."""
-    fits = (e for e in suite.errors.values() if not isinstance(e, NotImplementedError))
-    for error in fits:
-        return _code(error)
-    if not suite.results:
-        return BAD_INPUT
-    return OK if suite.verified else WRONG_DATA
-
-
-def _scaling(options: Options) -> int:
-    from hpccfpga import measure
-
-    return OK if measure.scaling(options) else WRONG_DATA
-
-
-def _calibrate(options: Options) -> int:
-    from hpccfpga import measure
-
-    return OK if measure.calibrate(options) else WRONG_DATA
 
 
 def _doctor(options: Options) -> int:
@@ -152,7 +65,7 @@ def _doctor(options: Options) -> int:
 
 
 def _devices(options: Options) -> int:
-    _show_records(hpccfpga.devices())
+    _show_records(components.devices())
     return OK
 
 
@@ -168,73 +81,83 @@ def _topology(options: Options) -> int:
     print(topology.table(wiring))
     if options.plot:
         size = {"ranks": options.ranks, "ports": options.ports}
-        hpccfpga.plot_topology(options.topology, path=options.plot, **size)
+        topology.plot_topology(options.topology, path=options.plot, **size)
         print(f"wrote {options.plot}")
     return OK
 
 
 def _boards(options: Options) -> int:
     if options.board:
-        print(hpccfpga.board(options.board).table())
+        print(board(options.board).table())
     else:
-        _show_records(hpccfpga.boards())
+        _show_records(boards())
     return OK
 
 
 def _list(options: Options) -> int:
     if options.benchmark:
-        table = parameters(options.benchmark)
+        table = components.parameters(options.benchmark)
         words = ({**entry, "name": option(entry["name"])} for entry in table)
         _show_records(Records(table.noun, words, shown=table.shown))
         return OK
     print("benchmarks (their parameters: hpccfpga list BENCHMARK)\n")
-    _show_records(hpccfpga.benchmarks())
+    _show_records(components.benchmarks())
     print("\nexchange schemes\n")
-    _show_records(hpccfpga.exchanges())
+    _show_records(components.exchanges())
     return OK
 
 
 def _model(options: Options) -> int:
-    from hpccfpga.measure import Files
-
-    files = Files(options)
-    files.check()
-    result = hpccfpga.model(
+    outputs = Outputs(options.json, options.npz, options.plot)
+    outputs.check()
+    fed = options.board or options.calibration or options.overrides
+    if not fed:
+        models.check(options.benchmark, options.exchange)
+        raise ValueError(
+            f"model {options.benchmark} needs a board: {', '.join(boards().names)}; "
+            "or --calibration FILE, or its inputs"
+        )
+    read = _read_result(options.calibration) if options.calibration else None
+    result = models.model(
         options.benchmark,
         exchange=options.exchange,
         board=options.board,
         sizes=options.sizes and numbers("--sizes", options.sizes),
         ranks=options.ranks,
-        calibration=_read(options.calibration) if options.calibration else None,
-        **getattr(options, "overrides", {}),
+        calibration=read,
+        **options.overrides,
     )
     print(result.table())
-    files.save(result)
+    outputs.save(result)
     return OK
 
 
 def _published(options: Options) -> int:
-    from hpccfpga.measure import Files
-
-    files = Files(options)
-    files.check()
+    outputs = Outputs(options.json, options.npz, options.plot)
+    outputs.check()
     choice = {
         name: getattr(options, name)
         for name in ("board", "exchange", "ranks", "source")
         if getattr(options, name) is not None
     }
     if not choice:
-        _show_records(hpccfpga.published_list(options.benchmark))
+        _show_records(published_list(options.benchmark))
         return OK
-    result = hpccfpga.published(options.benchmark, **choice)
+    result = published(options.benchmark, **choice)
     print(result.table())
-    files.save(result)
+    outputs.save(result)
     return OK
 
 
 def _show(options: Options) -> int:
-    print(_read_any(options.file).table())
-    return OK
+    """Show a result; the exit code is that of the run that gave it."""
+    found = _read(options.file)
+    print(found.table())
+    if isinstance(found, Suite):
+        return commands.suite_code(found)
+    if "error" in found.provenance:
+        return exit_code(again(found.provenance))
+    return WRONG_DATA if found.verified is False else OK
 
 
 def _plot(options: Options) -> int:
@@ -243,7 +166,7 @@ def _plot(options: Options) -> int:
     elif options.point != -1 or options.steps is not None:
         raise ValueError("--point and --steps go with --timeline")
     else:
-        hpccfpga.plot(*map(_read, options.files), path=options.output)
+        plot(*map(_read, options.files), path=options.output)
     print(f"wrote {options.output}")
     return OK
 
@@ -251,7 +174,7 @@ def _plot(options: Options) -> int:
 def _timeline(options: Options) -> None:
     if len(options.files) > 1:
         raise ValueError(f"--timeline draws one result, not {len(options.files)}")
-    result = _read(options.files[0])
+    result = _read_result(options.files[0])
     if options.output.endswith(".json"):
         result.to_perfetto(options.output)
     else:
@@ -259,22 +182,7 @@ def _timeline(options: Options) -> None:
 
 
 def _compare(options: Options) -> int:
-    from hpccfpga.suite import Suite
-
-    a, b = _read_any(options.a), _read_any(options.b)
-    if isinstance(a, Suite) and isinstance(b, Suite):
-        pairs = [(a.results[n], b.results[n]) for n in a.results if n in b.results]
-        if not pairs:
-            raise ValueError("no benchmark has a result in both suites")
-    elif isinstance(a, Suite) or isinstance(b, Suite):
-        raise ValueError("cannot compare a suite with one result")
-    else:
-        pairs = [(a, b)]
-    tables = [hpccfpga.compare(*pair).table() for pair in pairs]
-    if len(pairs) > 1:
-        heads = [f"== {result.benchmark}" for result, _ in pairs]
-        tables = [f"{h}\n{t}" for h, t in zip(heads, tables, strict=True)]
-    print("\n\n".join(tables))
+    print(compare(_read(options.a), _read(options.b)).table())
     return OK
 
 
@@ -334,19 +242,19 @@ def _knobs(options: Options, benchmarks: Sequence[str]) -> dict[str, dict[str, s
     return {name: {k: chosen[k] for k in chosen if k in own[name]} for name in own}
 
 
-JOBS = {
+COMMANDS = {
     "boards": _boards,
-    "build": _build,
-    "calibrate": _calibrate,
+    "calibrate": commands.calibrate,
     "compare": _compare,
     "devices": _devices,
-    "topology": _topology,
     "doctor": _doctor,
+    "kernels build": _build,
     "list": _list,
     "model": _model,
     "plot": _plot,
     "published": _published,
-    "run": _run,
-    "scaling": _scaling,
+    "run": commands.run,
+    "scaling": commands.scaling,
     "show": _show,
+    "topology": _topology,
 }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from hpccfpga.arguments import MOST
+from hpccfpga.arguments import MOST, known
 from hpccfpga.result import Result
 from hpccfpga.tables import digits, html_table, lines, readable
+
+if TYPE_CHECKING:
+    from hpccfpga.suite import Suite
 
 
 class Point(NamedTuple):
@@ -229,9 +233,68 @@ def _replications(result: Result) -> int:
     return found if type(found) is int and 0 < found <= MOST else 1
 
 
-@np.errstate(all="ignore")  # what is not finite is not compared
-def compare(a: Result, b: Result) -> Comparison:
-    """Put two results side by side at the points that both have.
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons(Mapping[str, Comparison]):
+    """Two suites side by side: a comparison of each benchmark that both have.
+
+    Parameters
+    ----------
+    comparisons : dict of str to Comparison
+        By benchmark.
+    notes : list of str
+        What cannot be compared, and why.
+    """
+
+    comparisons: dict[str, Comparison]
+    notes: list[str]
+
+    def __getitem__(self, benchmark: str) -> Comparison:
+        """Comparison of one benchmark.
+
+        Raises
+        ------
+        KeyError
+            It was not compared.
+        """
+        try:
+            return self.comparisons[benchmark]
+        except KeyError:
+            names = known(benchmark, self.comparisons)
+            raise KeyError(f"no comparison of {benchmark!r}; {names}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the benchmarks."""
+        return iter(self.comparisons)
+
+    def __len__(self) -> int:
+        """Count the benchmarks."""
+        return len(self.comparisons)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Comparisons {', '.join(self)}>"
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
+    def table(self) -> str:
+        """Aligned text: the table of each comparison below its benchmark."""
+        parts = [f"== {name}\n{each.table()}" for name, each in self.items()]
+        return "\n\n".join([*parts, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        parts = [f"<h4>{name}</h4>{each._repr_html_()}" for name, each in self.items()]
+        parts += [f"<div>{html.escape(note)}</div>" for note in self.notes]
+        return "".join(parts)
+
+
+@overload
+def compare(a: Result, b: Result) -> Comparison: ...
+@overload
+def compare(a: Result | Suite, b: Result | Suite) -> Comparison | Comparisons: ...
+def compare(a: Result | Suite, b: Result | Suite) -> Comparison | Comparisons:
+    """Put two results, or those of two suites, side by side at their common points.
 
     The ratio is that of the first rate that both have, else of the time; points whose
     data was wrong have none. Two measurements are compared by their medians, and a
@@ -239,21 +302,48 @@ def compare(a: Result, b: Result) -> Comparison:
 
     Parameters
     ----------
-    a : Result
+    a : Result or Suite
         The reference.
-    b : Result
+    b : Result or Suite
         What is held against it, e.g. a model.
+
+    Returns
+    -------
+    Comparison or Comparisons
+        The latter if one of them is a suite.
 
     Raises
     ------
     TypeError
-        No result.
+        Neither a result nor a suite.
     ValueError
         Different benchmarks, no point or no quantity in common.
     """
-    for result in (a, b):
-        if not isinstance(result, Result):
-            raise TypeError(f"only results can be compared, not {result!r}")
+    for each in (a, b):
+        if not isinstance(getattr(each, "results", None), dict):
+            raise TypeError(f"only results and suites can be compared, not {each!r}")
+    if isinstance(a, Result) and isinstance(b, Result):
+        return _compare(a, b)
+    found, notes, error = {}, [], None
+    for name in dict.fromkeys([*a.results, *b.results]):
+        if name not in a.results or name not in b.results:
+            notes.append(f"{name}: only in {'a' if name in a.results else 'b'}")
+            continue
+        try:
+            found[name] = _compare(a.results[name], b.results[name])
+        except ValueError as raised:
+            error = raised
+            notes.append(f"{name}: {raised}")
+    if not found:
+        raise error or ValueError(
+            f"no benchmark has a result in both: {', '.join(a.results) or 'none'}; "
+            f"{', '.join(b.results) or 'none'}"
+        )
+    return Comparisons(found, notes)
+
+
+@np.errstate(all="ignore")  # what is not finite is not compared
+def _compare(a: Result, b: Result) -> Comparison:
     if a.benchmark != b.benchmark:
         raise ValueError(f"cannot compare {a.benchmark} with {b.benchmark}")
     if not a.labels or not b.labels or a.labels[0] != b.labels[0]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-import hpccfpga
+from hpccfpga.provenance import own_version
 
 _ASK_MPI = """
 import mpi4py
@@ -45,7 +45,7 @@ def examine() -> bool:
     except ImportError as error:
         found.bad("hpccfpga", f"its extension does not load: {error}")
         return False
-    found.good("hpccfpga", f"{hpccfpga.__version__} ({_core.__file__})")
+    found.good("hpccfpga", f"{own_version()} ({_core.__file__})")
     _examine_devices(found)
     _examine_kernels(found)
     _examine_mpi(found, _core.mpi_library().strip("\0 \n").partition("\n")[0])
@@ -64,20 +64,22 @@ def examine() -> bool:
 
 
 def _examine_devices(found: _Findings) -> None:
+    from hpccfpga import _core
+    from hpccfpga.components import devices
     from hpccfpga.emulation import VENDORS, limits
 
     ways = [f"{name}={os.environ[name]}" for name in VENDORS if name in os.environ]
     hint = f"; is a working driver in {' and '.join(ways)}?" if ways else ""
     try:
-        devices = [d for d in hpccfpga.devices() if d["runtime"] != "host"]
-    except hpccfpga.Error as error:
+        there = [d for d in devices() if d["runtime"] != "host"]
+    except _core.Error as error:
         found.bad("devices", f"{error}{hint}{limits()}")
         return
-    for device in devices:
+    for device in there:
         where = f"{device['platform']}, {device['version']}"
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         print(f"         {where}, driver {device['driver']}")
-    if not devices:
+    if not there:
         found.bad(
             "OpenCL device",
             f"none; for the CPU: apt install pocl-opencl-icd{hint}{limits()}",
@@ -123,11 +125,12 @@ def _examine_mpi(found: _Findings, ours: str) -> None:
         )
     else:
         found.good("MPI of mpi4py", theirs)
+    from hpccfpga import _core
     from hpccfpga.mpirun import find_mpirun
 
     try:
         path, said = find_mpirun()
         version = said.partition("\n")[0]
         found.good("mpirun", f"{version} ({path})")
-    except hpccfpga.Error as error:
+    except _core.Error as error:
         found.poor("mpirun", f"one rank only: {error}")

@@ -1,4 +1,4 @@
-"""Errors as one line: told by one rank, raised again by another process."""
+"""Errors as one line and as exit codes: told by one rank, raised again elsewhere."""
 
 from __future__ import annotations
 
@@ -18,6 +18,23 @@ KINDS = (
 """What keeps its kind on its way; all else becomes `hpccfpga.Error`."""
 
 
+OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
+"""Exit codes: all data verified, some not, bad input, failed, interrupted, and that
+nobody read the output to its end."""
+
+
+def exit_code(error: BaseException) -> int:
+    """Code with which a command ends for an error."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    bad = (ValueError, LookupError, NotImplementedError)
+    return BAD_INPUT if isinstance(error, bad) or _names_a_file(error) else FAILED
+
+
+def _names_a_file(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.filename is not None
+
+
 def under_mpi() -> int | None:
     """Rank that a process manager gave this process, or None without one."""
     for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
@@ -35,7 +52,7 @@ def line(error: BaseException) -> str:
     """Text of an error in one line."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and _names_a_file(error):
         return printable(f"{error.filename}: {error.strerror}")
     if isinstance(error, OSError) and error.strerror:
         return f"input or output failed: {error.strerror}"
@@ -45,8 +62,9 @@ def line(error: BaseException) -> str:
 
 def about(error: BaseException) -> dict[str, str]:
     """Error in terms of JSON, as the provenance of a failed run holds it."""
-    kinds = (kind.__name__ for kind in KINDS if isinstance(error, kind))
-    return {"error": line(error), "error_type": next(kinds, "Error")}
+    kinds = [kind.__name__ for kind in KINDS if isinstance(error, kind)]
+    kinds += ["ValueError"] * _names_a_file(error)
+    return {"error": line(error), "error_type": next(iter(kinds), "Error")}
 
 
 def again(told: Mapping[str, str]) -> BaseException:
@@ -54,4 +72,4 @@ def again(told: Mapping[str, str]) -> BaseException:
     from hpccfpga._core import Error
 
     kinds = {kind.__name__: kind for kind in KINDS}
-    return kinds.get(told["error_type"], Error)(printable(told["error"]))
+    return kinds.get(told.get("error_type", ""), Error)(printable(told["error"]))

@@ -1,10 +1,10 @@
 """Make and remove the folders of a process that starts mpirun, also if it is killed.
 
-Runs as a program beside mpirun, `keeper.py MARK PARENT...`. It makes a folder in each
-parent and writes their paths, with a null character behind each. Its standard input is
-a pipe from its own parent: a word means that all is well, the pipe's end without one
-that the parent is gone; then it ends the processes of the job, too. It holds a lock on
-each folder, so that a later one may remove what a killed keeper left.
+Runs as a program beside mpirun, `keeper.py MARK PARENT...`, which `Keeper` starts. It
+makes a folder in each parent and writes their paths, with a null character behind each.
+Its standard input is a pipe from its own parent: a word means that all is well, the
+pipe's end without one that the parent is gone; then it ends the processes of the job. It
+holds a lock on each folder, so that a later one may remove what a killed keeper left.
 """
 
 from __future__ import annotations
@@ -12,16 +12,24 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import select
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 GRACE = 1.0
 """Time from a polite end to a forced one [s]."""
+
+STARTING = 60.0
+"""Longest wait for the folders [s]."""
+
+SHARED_MEMORY = Path("/dev/shm")
 
 LONGEST = 10.0
 """Time after which processes are left that even a forced end does not reach [s]."""
@@ -74,6 +82,68 @@ def remove_leftovers(parent: str) -> None:
             old = state.st_mtime + LONGEST < time.time()
             if old and state.st_uid == os.geteuid() and held(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+class Keeper:
+    """The program that keeps the folders of a job, and ends the job if we are killed.
+
+    Whatever the ranks and mpirun leave in files lies in `folders`, one on a disk and
+    one in memory. Processes with the variable `mark` in their environment are the
+    job's.
+
+    Raises
+    ------
+    OSError
+        No folders could be made.
+    """
+
+    def __enter__(self) -> Keeper:
+        """Make the folders."""
+        parents = [tempfile.gettempdir()]
+        if os.access(SHARED_MEMORY, os.W_OK):
+            parents.append(str(SHARED_MEMORY))
+        self.mark = new_mark()
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, self.mark, *parents],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+        self.folders = [Path(os.fsdecode(path)) for path in self._told()]
+        if len(self.folders) == len(parents):
+            return self
+        self.__exit__()
+        raise OSError(f"no folders could be made in {' and '.join(parents)}")
+
+    def __exit__(self, *exception: object) -> None:
+        """Tell it that all is well; a keeper that does not hear it is not needed."""
+        try:
+            self.process.communicate(b"done", 10 * GRACE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        except OSError:  # somebody killed it
+            pass
+        for folder in self.folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _told(self) -> list[bytes]:
+        """Paths of the folders, as far as they come in time."""
+        assert self.process.stdout is not None
+        said, end = b"", time.monotonic() + STARTING
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.process.stdout], [], [], left)[0]:
+                break
+            if not (more := os.read(self.process.stdout.fileno(), 4096)):
+                break
+            said += more
+        return said.split(b"\0")[:-1]
+
+
+def new_mark() -> str:
+    """Name of an environment variable by which a job's processes are found again."""
+    return f"HPCCFPGA_JOB_{os.urandom(8).hex()}"
 
 
 def main() -> None:

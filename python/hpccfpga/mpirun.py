@@ -1,11 +1,15 @@
-"""The words and settings of Open MPI, PRRTE and MPICH."""
+"""Settings of Open MPI, PRRTE and MPICH, and what they and the ranks say."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import signal
 import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import takewhile
 
 from hpccfpga import _core
 
@@ -75,3 +79,69 @@ def command() -> list[str]:
         options = ["--oversubscribe", "--tag-output"]
     # Bound to one core, a CPU device would have one core for all its threads.
     return [path, *root, *options, "--bind-to", "none"]
+
+
+class Words:
+    """What mpirun and its ranks say on their streams, sorted by who says it."""
+
+    def __init__(self) -> None:
+        self._said: list[str] = []  # by mpirun
+        self._lines: list[str] = []  # by ranks, on standard error
+        self._noise: list[str] = []  # by their libraries, not shown
+
+    def take(self, text: str, error: bool, debugging: bool) -> tuple[int, str] | None:
+        """Take a line; return the rank and the text if a user may want to see it.
+
+        Parameters
+        ----------
+        text : str
+            The line, with the tag of its rank.
+        error : bool
+            It came on standard error.
+        debugging : bool
+            What libraries say may be of interest, too.
+        """
+        tag = TAG.search(text)
+        bare = TAG.sub("", text)
+        if not tag:
+            self._said.append(text)
+        elif error and not debugging and NOISE.match(bare):
+            self._noise.append(bare)
+        elif error:
+            self._lines.append(bare)
+            return int(tag["rank"] or tag["rank_"]), bare
+        return None
+
+    def of_mpirun(self) -> str:
+        """Join what mpirun said to one line."""
+        said = " ".join(line for line in self._said if line.strip(" -="))
+        return " ".join(said.split())[:400]
+
+    def last(self) -> str:
+        """Return what tells best why a job ended, in one line, or nothing."""
+        why = _last(self._lines) or self.of_mpirun() or _last(self._noise)
+        return " ".join(why.split())[:400]
+
+    def killed(self) -> str:
+        """Who was killed by what, if a signal ended a rank."""
+        # Open MPI 5 breaks its lines where they are full.
+        match = KILLED.search(" ".join(" ".join(self._said).split()))
+        if not match:
+            return ""
+        found = {k.rstrip("_"): v for k, v in match.groupdict().items() if v}
+        number = int(found["signal"])
+        with suppress(ValueError):
+            found["signal"] = f"signal {number} ({signal.Signals(number).name})"
+        who = (
+            f"rank {found['rank']} on {found['node']}" if "rank" in found else "a rank"
+        )
+        return f"{who} was killed by {found['signal']}; all ranks were stopped"
+
+
+def _last(lines: Sequence[str]) -> str:
+    """Return the last line, with those before it that begin with the same word."""
+    told = [line.split(maxsplit=1) for line in lines if line.strip()]
+    if not told:
+        return ""
+    same = takewhile(lambda words: words[0] == told[-1][0], reversed(told))
+    return " ".join([told[-1][0], *(" ".join(words[1:]) for words in [*same][::-1])])

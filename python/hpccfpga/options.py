@@ -3,32 +3,107 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-import hpccfpga
+from hpccfpga import _core, suite
 from hpccfpga.arguments import known
-from hpccfpga.parameters import calibrated, common
+from hpccfpga.components import calibrated, common, parameters
+from hpccfpga.launch import TIMEOUT
+from hpccfpga.provenance import own_version
+from hpccfpga.records import brief_list
 
 Options = argparse.Namespace
 
 _PARAMETER = "parameter "
 """What the names of parameters begin with among the options."""
 
+_FORMER = {"--model": "--board"}
+"""Options that have another name now."""
 
-_FLAGS = ("-h", "--help", "--", "--calibrate", "--quiet", "--events", "--trace")
-"""Options of `run` and `scaling` that take no value."""
+_METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
+_NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
+
+
+class Unreadable(ValueError):
+    """A command line that makes no sense; `options` is what could be read of it."""
+
+    def __init__(self, message: str, options: Options) -> None:
+        super().__init__(message)
+        self.options = options
 
 
 class _Parser(argparse.ArgumentParser):
     """One line about a wrong option, not a page; an empty word is none."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, name: str, summary: str, more: str, **kwargs: Any) -> None:
+        super().__init__(
+            prog=f"hpccfpga {name}",
+            description=summary,
+            epilog=more,
+            allow_abbrev=False,
+            **kwargs,
+        )
         self.register("type", None, _word)  # of what names no type
+        self.set_defaults(command=name)
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; see {self.prog} --help")
+
+    @property
+    def actions(self) -> dict[str, argparse.Action]:
+        """What each option does."""
+        return {word: a for a in self._actions for word in a.option_strings}
+
+
+class _Words:
+    """Words of a command line, told apart by the options that a parser knows.
+
+    Attributes
+    ----------
+    kept : list of str
+        All but unknown options and their values.
+    options : Options
+        Values as text, and the first word that belongs to no option as `benchmark`.
+    unknown : list of tuple
+        Names and values, "" for none, of unknown options.
+    """
+
+    def __init__(self, words: list[str], parser: _Parser) -> None:
+        self.kept: list[str] = []
+        self.options = Options(command=parser.prog.partition(" ")[2])
+        self.unknown: list[tuple[str, str]] = []
+        actions, rest = parser.actions, list(words)
+        while rest:
+            taken = [rest.pop(0)]
+            name, glued, value = taken[0].partition("=")
+            action = actions.get(name)
+            if taken[0] == "--":
+                taken, rest = [*taken, *rest], []
+            elif not _is_option(taken[0]):
+                self._set("benchmark", taken[0])
+            else:
+                takes = action is None or action.nargs != 0
+                if takes and not glued and rest and not _is_option(rest[0]):
+                    value = rest.pop(0)
+                    taken.append(value)
+                if action is None:
+                    self.unknown.append((name, value))
+                    continue
+                if value:
+                    self._set(action.dest, value)
+            self.kept += taken
+
+    def _set(self, name: str, value: str) -> None:
+        if not hasattr(self.options, name):
+            number = name == "ranks" and value.isdecimal() and len(value) < 10
+            setattr(self.options, name, int(value) if number else value)
+
+
+def _is_option(word: str) -> bool:
+    """Whether argparse takes a word for an option."""
+    return word[:1] == "-" and word != "-" and not _NEGATIVE.match(word)
 
 
 def _word(text: str) -> str:
@@ -38,166 +113,168 @@ def _word(text: str) -> str:
 
 
 def parse(words: list[str]) -> Options:
-    """Options of a command line; `job` names the command.
+    """Options of a command line; `command` names the command.
 
     Raises
     ------
     ValueError
-        Unknown or incomplete; the message lists what is known.
+        Unknown or incomplete; the message lists what is known. Of commands it is
+        `Unreadable`.
     """
-    parser = _parser(words)
-    options, rest = parser.parse_known_args(words)
-    if options.job == "model":
-        options.overrides = _overrides(rest)
-    elif options.job in ("run", "calibrate", "scaling"):
-        options.unknown = rest  # refused where the result file is known
-    elif rest:
-        parser.error(f"unknown: {' '.join(rest)}")
+    name = " ".join(words[: 2 if words[:1] == ["kernels"] else 1])
+    if name in ("-h", "--help", "--version"):
+        print(f"hpccfpga {own_version()}" if name == "--version" else _overview())
+        raise SystemExit(0)
+    if name not in COMMANDS:
+        what = f"no command {name!r}" if words else "no command given"
+        raise ValueError(f"{what}; {known(name, COMMANDS)}; see hpccfpga --help")
+    rest = words[len(name.split()) :]
+    summary, build, more = COMMANDS[name]
+    parser = _Parser(name, summary, more)
+    build(parser, None)
+    read = _Words(rest, parser)
+    benchmark = getattr(read.options, "benchmark", None)
+    if name in ("run", "scaling"):  # which parameters there are depends on it
+        parser = _Parser(name, summary, more, usage="%(prog)s BENCHMARK [options]")
+        build(parser, benchmark or "")
+        read = _Words(rest, parser)
+    try:
+        if name != "model":
+            _refuse_unknown(read, parser)
+        options = parser.parse_args(read.kept)
+        if name == "model":
+            options.overrides = dict(map(_override, read.unknown))
+    except ValueError as error:
+        raise Unreadable(str(error), read.options) from None
     return options
 
 
-def benchmark_of(words: list[str]) -> str | None:
-    """Benchmark in the words of a `run` or `scaling`; None without one.
-
-    It is the first word that is neither an option nor an option's value.
-    """
-    rest = iter(words[1:])
-    for word in rest:
-        if not word.startswith("-"):
-            return word
-        if "=" not in word and word not in _FLAGS:
-            next(rest, None)
-    return None
-
-
-def outlet(words: list[str]) -> Options:
-    """Say where the error of a command line goes that `parse` refuses."""
-    parser = _Parser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--json")
-    parser.add_argument("--events", action="store_true")
-    parser.set_defaults(npz=None, device=None, ranks=None)
-    return parser.parse_known_args(words)[0]
+def _refuse_unknown(read: _Words, parser: _Parser) -> None:
+    """Raise ValueError for an option that a parser does not know."""
+    command, benchmark = read.options.command, getattr(read.options, "benchmark", "")
+    if command in ("run", "scaling") and benchmark not in (*_benchmarks(), "all"):
+        return  # which is refused in any case
+    own = [n for n, a in parser.actions.items() if a.dest.startswith(_PARAMETER)]
+    names = [*own, *(n for n in parser.actions if n not in own and n[:2] == "--")]
+    whose = {"run": benchmark, "scaling": benchmark, "calibrate": "calibration"}
+    for name, _ in read.unknown:
+        if _FORMER.get(name) in names:
+            raise ValueError(f"{name} is called {_FORMER[name]} now")
+        what = f"{whose.get(command, command)} has no"
+        noun = "parameter" if own else "option"
+        raise ValueError(f"{what} {noun} {name}; {known(name, names)}")
 
 
-def refuse_unknown(options: Options, benchmark: str, names: Iterable[str]) -> None:
-    """Raise ValueError for what is none of the parameters `names`."""
-    for word in options.unknown:
-        name = word.partition("=")[0]
-        raise ValueError(
-            f"{benchmark} has no parameter {name}; {known(name, map(option, names))}"
-        )
+def _overview() -> str:
+    lines = ["usage: hpccfpga COMMAND ...", ""]
+    lines += ["HPC Challenge benchmarks on many accelerators.", ""]
+    width = max(map(len, COMMANDS))
+    lines += [f"  {name:{width}}  {entry[0]}" for name, entry in COMMANDS.items()]
+    lines += ["", "`hpccfpga COMMAND --help` says the rest; --version the version."]
+    return "\n".join(lines)
 
 
-def _parser(words: list[str]) -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="hpccfpga",
-        description="HPC Challenge benchmarks on many accelerators.",
-        allow_abbrev=False,
-    )
-    version = hpccfpga.__version__ if "--version" in words else ""
-    parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    commands.type = str  # all words of the command, which checks its own
+def _benchmarks() -> list[str]:
+    return [name for name, _ in _core.components("bench")]
 
-    def add(name: str, summary: str, more: str = "") -> _Parser:
-        command = commands.add_parser(
-            name, help=summary, description=summary, epilog=more, allow_abbrev=False
-        )
-        command.set_defaults(job=name)
-        return command
 
-    add("doctor", "say what is found, what is missing, what to install")
-    add("devices", "list the devices")
-    command = add("list", "list benchmarks and exchange schemes, or parameters of one")
+# ---- what each command takes ----
+
+
+def _none(command: _Parser, benchmark: str | None) -> None:
+    pass
+
+
+def _list(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", nargs="?", help="its name; default: list all")
 
-    command = add("boards", "list the boards, or the data of one")
+
+def _boards(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("board", nargs="?", help="its name; default: list all")
 
-    own = "`hpccfpga {} BENCHMARK --help` shows the benchmark's parameters too."
-    command = add("run", "measure a benchmark, or all", own.format("run"))
+
+def _run(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name, or all; see list")
-    _add_run(command, words)
+    _add_run(command)
     command.add_argument(
         "--calibrate",
         action="store_true",
         help="also measure the parts; show the model",
     )
     command.add_argument(
-        "--trace", action="store_true", help="record what each rank does, and when"
-    )
-    command.add_argument(
         "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
     )
+    command.add_argument(
+        "--trace", action="store_true", help="record what each rank does, and when"
+    )
+    _add_ranks(command)
+    if benchmark in (None, "all"):
+        _add_parameters_of_all(command)
+    _add_own(command, benchmark)
 
-    summary = "measure a benchmark on several numbers of ranks"
-    command = add("scaling", summary, own.format("scaling"))
+
+def _scaling(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument(
         "--mode",
         default="weak",
         help="what is kept: weak, the work of each rank (default), or strong, of all",
     )
-    _add_run(command, words)
+    _add_run(command)
+    _add_ranks(command, several=True)
+    _add_own(command, benchmark)
 
-    command = add("calibrate", "measure the parts of scheme pcie apart")
+
+def _calibrate(command: _Parser, benchmark: str | None) -> None:
     _add_ranks(command)
     _add_files(command, plot=False)
-    if words[:1] == ["calibrate"]:
-        _add_parameters(command, "transfer", calibrated())
+    _add_parameters(command, "transfer", calibrated())
 
-    command = add(
-        "model",
-        "say what a performance model expects",
-        "--INPUT is any input of the model: --clock 3e8, --memory hbm2. A wrong one is "
-        "answered by the list of all.",
-    )
+
+def _model(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument("--exchange", help="default: pcie, where it matters")
-    command.add_argument("--board", help="data sheet that feeds the model")
+    command.add_argument("--board", help="data sheet that feeds the model; see boards")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
     command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
-    command.add_argument("--ranks", type=int)
-    command.add_argument(
-        "--INPUT",
-        metavar="VALUE",
-        dest="ignored",
-        help="an input instead of the board's; see below",
-    )
+    command.add_argument("--ranks", type=int, help="default: that of the calibration")
     _add_files(command)
 
-    command = add(
-        "published",
-        "show what others measured",
-        "With nothing but the benchmark, lists the runs to choose from.",
-    )
+
+def _published(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument("--board", help="its name; see boards")
-    command.add_argument("--exchange")
-    command.add_argument("--ranks", type=int)
+    command.add_argument("--exchange", help="exchange scheme")
+    command.add_argument("--ranks", type=int, help="number of ranks")
     command.add_argument("--source", help="words of the source")
     _add_files(command)
 
-    command = add("topology", "show which ports are wired to which")
+
+def _topology(command: _Parser, benchmark: str | None) -> None:
     command.add_argument(
         "topology",
         nargs="?",
         default="published",
         help="published, ring, pairs, torus:PxQ, RANK:PORT-RANK:PORT,..., or a file",
     )
-    command.add_argument("--ranks", type=int, default=2)
-    command.add_argument("--ports", type=int, default=4, help="of each rank")
+    command.add_argument("--ranks", type=int, default=2, help="default: 2")
+    command.add_argument("--ports", type=int, default=4, help="of each rank; default 4")
     command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
 
-    command = add("show", "show a saved result")
+
+def _show(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("file", help=".json or .npz, also of run all")
-    command = add("plot", "draw saved results into one picture")
-    command.add_argument("files", nargs="+", metavar="FILE")
-    command.add_argument("--output", "-o", required=True, metavar="PICTURE")
+
+
+def _plot(command: _Parser, benchmark: str | None) -> None:
+    command.add_argument("files", nargs="+", metavar="FILE", help="also of run all")
+    command.add_argument(
+        "--output", "-o", required=True, metavar="PATH", help=".png, .pdf, .svg"
+    )
     command.add_argument(
         "--timeline",
         action="store_true",
-        help="draw the trace of one result; with a .json as PICTURE, for Perfetto",
+        help="draw the trace of one result; with a .json as PATH, for Perfetto",
     )
     command.add_argument(
         "--point", type=int, default=-1, help="with --timeline; default: the last one"
@@ -205,20 +282,14 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument(
         "--steps", type=int, help="with --timeline: how many; default: 4"
     )
-    command = add("compare", "put two saved results side by side")
+
+
+def _compare(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("a", help="the reference: .json or .npz, also of run all")
     command.add_argument("b", help="what is held against it")
 
-    kernels = commands.add_parser("kernels", help="build kernels", allow_abbrev=False)
-    jobs = kernels.add_subparsers(metavar="COMMAND", required=True)
-    jobs.type = str
-    command = jobs.add_parser(
-        "build",
-        help="compile kernels for a device",
-        description="Compile kernels for a device: program binaries with manifests.",
-        allow_abbrev=False,
-    )
-    command.set_defaults(job="build")
+
+def _build(command: _Parser, benchmark: str | None) -> None:
     command.add_argument(
         "benchmarks", nargs="*", metavar="BENCHMARK", help="default: all"
     )
@@ -237,43 +308,77 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     command.add_argument(
         "--print", action="store_true", help="with --target: say what to run"
     )
-    if words[:2] == ["kernels", "build"]:
-        _add_knobs(command)
-    return parser
+    command.usage = "%(prog)s [options] [BENCHMARK ...]"
+    _add_knobs(command)
 
 
-def _add_run(command: _Parser, words: list[str]) -> None:
-    command.add_argument("--exchange", default="pcie", help="default: pcie")
+_OWN = (
+    "With a benchmark, --help shows its parameters too. --deadline is the longest wait "
+    "of one rank for another, --timeout the longest time of a whole run that --ranks "
+    "starts. What is written where, and when: docs/running.md."
+)
+COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
+    "doctor": ("say what is found, what is missing, what to install", _none, ""),
+    "devices": ("list the devices", _none, ""),
+    "list": ("list benchmarks and exchange schemes, or parameters of one", _list, ""),
+    "boards": ("list the boards, or the data of one", _boards, ""),
+    "run": ("measure a benchmark, or all", _run, _OWN),
+    "scaling": ("measure a benchmark on several numbers of ranks", _scaling, _OWN),
+    "calibrate": ("measure the parts of scheme pcie apart", _calibrate, ""),
+    "model": (
+        "say what a performance model expects",
+        _model,
+        "Any other option is an input of the model: --clock 3e8, --memory hbm2. A "
+        "wrong one is answered by the list of all.",
+    ),
+    "published": (
+        "show what others measured",
+        _published,
+        "With nothing but the benchmark, lists the runs to choose from.",
+    ),
+    "topology": ("show which ports are wired to which", _topology, ""),
+    "show": ("show a saved result", _show, ""),
+    "plot": ("draw saved results into one picture", _plot, ""),
+    "compare": ("put two saved results side by side", _compare, ""),
+    "kernels build": (
+        "compile kernels for a device: program binaries with manifests",
+        _build,
+        "",
+    ),
+}
+"""Summary of each command, what it takes, and what its help says at the end."""
+
+
+def _add_run(command: _Parser) -> None:
+    command.add_argument("--exchange", default="pcie", help="default: pcie; see list")
     command.add_argument(
         "--kernel", metavar="PATH", help=".cl source or program binary"
     )
-    _add_ranks(command, several=words[:1] == ["scaling"])
-    command.add_argument("--model", metavar="BOARD", help="show the model of a board")
+    command.add_argument("--board", help="show its model beside; see boards")
     _add_files(command)
-    if words[:1] in (["run"], ["scaling"]):
-        from hpccfpga import _core
-
-        name = benchmark_of(words)
-        if name == "all":
-            _add_parameters_of_all(command)
-        elif name in [known for known, _ in _core.components("bench")]:
-            _add_parameters(command, name)
 
 
 def _add_ranks(command: _Parser, several: bool = False) -> None:
     if several:
-        command.add_argument("--ranks", default="1,2,4", help="default: 1,2,4")
+        command.add_argument(
+            "--ranks", default="1,2,4", metavar="N,...", help="default: 1,2,4"
+        )
     else:
-        command.add_argument("--ranks", type=int, help="default: those of mpirun, or 1")
+        command.add_argument(
+            "--ranks",
+            type=int,
+            metavar="N",
+            help="number of ranks to start; default: those of mpirun, or 1",
+        )
     command.add_argument("--device", help="index or part of the name; see devices")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(
         "--timeout",
         type=float,
-        default=600,
-        help="longest time of the ranks it starts [s]; default: 600",
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help=f"longest time of the ranks it starts [s]; default: {TIMEOUT:g}",
     )
-    command.add_argument("--events", action="store_true", help=argparse.SUPPRESS)
 
 
 def _add_files(command: _Parser, plot: bool = True) -> None:
@@ -283,56 +388,70 @@ def _add_files(command: _Parser, plot: bool = True) -> None:
         command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
 
 
+def _add_own(command: _Parser, benchmark: str | None) -> None:
+    """Add the parameters of a benchmark; without one, those of every benchmark."""
+    if benchmark in _benchmarks():
+        _add_parameters(command, str(benchmark))
+    elif benchmark is None:
+        for name in _benchmarks():
+            for entry in parameters(name):
+                if option(entry["name"]) not in command.actions:
+                    _add_parameter(command, entry)
+
+
 def _add_parameters(
     command: _Parser, benchmark: str, names: Iterable[str] | None = None
 ) -> None:
-    from hpccfpga import _core
-
     group = command.add_argument_group(f"parameters of {benchmark}")
-    for entry in _core.parameters(benchmark):
+    for entry in parameters(benchmark):
         if names is None or entry["name"] in names:
             _add_parameter(group, entry)
 
 
 def _add_parameters_of_all(command: _Parser) -> None:
     """Add those that all have, and for each benchmark its own: --gemm.sizes."""
-    from hpccfpga import _core, suite
-
     names = suite.benchmarks()
     _add_parameters(command, names[0], common())
     for name in names:
         group = command.add_argument_group(f"parameters of {name}")
-        for entry in _core.parameters(name):
+        for entry in parameters(name):
             _add_parameter(group, {**entry, "name": f"{name}.{entry['name']}"})
 
 
 def _add_knobs(command: _Parser) -> None:
-    from hpccfpga import _core
-
     plain = ("shape", "replications", "bank_a", "bank_b", "bank_c")
-    knobs: dict[str, dict[str, _core._Parameter]] = {}
-    for name, _ in _core.components("bench"):
-        for entry in _core.parameters(name):
+    knobs: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name in _benchmarks():
+        for entry in parameters(name):
             if entry["macro"] or entry["name"] in plain:
                 knobs.setdefault(entry["name"], {})[name] = entry
+    group = command.add_argument_group("what is built into the kernels")
     for owners in knobs.values():
-        entry, *_ = owners.values()
+        first, *_ = owners.values()
         told = {(e["summary"], e["default"]) for e in owners.values()}
         summary, default = told.pop() if len(told) == 1 else ("see list", "its own")
         text = f"{', '.join(owners)}: {summary}"
-        _add_parameter(command, {**entry, "summary": text, "default": default})
+        _add_parameter(group, {**first, "summary": text, "default": default})
 
 
 def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
-    default = entry["default"] if len(entry["default"]) < 24 else "many"
+    summary, unit = entry["summary"], entry["unit"]
+    summary += f" [{unit}]" if unit not in (None, "1") else ""
+    metavar = "|".join(entry["choices"] or []) or _METAVARS.get(unit, "TEXT")
+    if (entry["kind"], unit) == ("real", "1"):
+        metavar = "NUMBER"
+    metavar += ",..." if entry["kind"] == "ints" else ""
     command.add_argument(
         option(entry["name"]),
         dest=_PARAMETER + entry["name"],
         type=str,  # the benchmark's own table refuses
         default=argparse.SUPPRESS,
-        metavar="|".join(entry["choices"] or []) or entry["kind"].upper(),
-        help=f"{entry['summary']}; default: {default}".replace("%", "%%"),
+        metavar=metavar,
+        help=f"{summary}; default: {brief_list(entry['default'])}".replace("%", "%%"),
     )
+
+
+# ---- what was given ----
 
 
 def option(name: str) -> str:
@@ -350,17 +469,14 @@ def given(options: Options) -> dict[str, str]:
     }
 
 
-def _overrides(words: list[str]) -> dict[str, float | str]:
-    """Take inputs of a model from `--name value` and `--name=value`."""
-    flat = [part for word in words for part in word.split("=", 1)]
-    found: dict[str, float | str] = {}
-    for option, value in zip(flat[::2], [*flat[1::2], ""], strict=False):
-        name = option.removeprefix("--").replace("-", "_")
-        try:
-            found[name] = value if name == "memory" else float(value)
-        except ValueError:
-            raise ValueError(f"{option}: {value!r} is not a number") from None
-    return found
+def _override(given: tuple[str, str]) -> tuple[str, float | str]:
+    """Input of a model, out of an option and its value."""
+    option, value = given
+    name = option.lstrip("-").replace("-", "_")
+    try:
+        return name, value if name == "memory" else float(value)
+    except ValueError:
+        raise ValueError(f"{option}: {value!r} is not a number") from None
 
 
 def _whole(text: str) -> int:

@@ -12,12 +12,14 @@ import numpy as np
 
 from hpccfpga.arguments import known
 from hpccfpga.files import replacing
-from hpccfpga.result import Result
 from hpccfpga.tables import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
+
+    from hpccfpga.result import Result
+    from hpccfpga.suite import Suite
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -29,7 +31,7 @@ _MOST_LETTERS = 200
 
 @np.errstate(all="ignore")  # what is not finite is not drawn
 def plot(
-    *results: Result,
+    *results: Result | Suite,
     path: str | os.PathLike[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
@@ -44,15 +46,18 @@ def plot(
     Results of `hpccfpga.scaling` are drawn over the ranks: left the rate, right the
     efficiency, each with the ideal as a dotted line and the model as a dashed one.
 
+    With a suite the figure has a row for each benchmark, in which its results and
+    models are drawn, and what else was given of that benchmark.
+
     Parameters
     ----------
-    *results : Result
-        What to draw; all have the same first label, e.g. the message size.
+    *results : Result or Suite
+        What to draw; all of a row have the same first label, e.g. the message size.
     path : path, optional
         Also write the figure there, whole or not at all; the ending names the format.
         No display is needed.
     ax : two matplotlib.axes.Axes, optional
-        Where to draw time and rate, instead of in a new figure.
+        Where to draw time and rate, instead of in a new figure; two for each row.
 
     Returns
     -------
@@ -61,25 +66,64 @@ def plot(
     Raises
     ------
     TypeError
-        No result.
+        Neither a result nor a suite.
     ValueError
         Nothing to draw, results that share no axis, or a path that cannot be written.
     """
-    if not results:
+    rows = _rows(results)
+    for row in rows:
+        _check_row(row)
+    figure, places = _figure(path, ax, len(rows))
+    for (part, axes), row in zip(places, rows, strict=True):
+        _draw_row(axes, row)
+        _legend(part, axes, row, own=ax is None)
+        if ax is None and any("samples" in result.columns for result in row):
+            part.supxlabel(
+                "line: best repetition; mark and bar: median and its 95 % interval; "
+                "dots: repetitions",
+                fontsize="small",
+                color="0.4",
+            )
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def _rows(things: Sequence[Result | Suite]) -> list[list[Result]]:
+    """Results of each row: one of all, or with a suite one for each benchmark."""
+    rows: dict[str, list[Result]] = {}
+    for each in things:
+        found = getattr(each, "results", None)
+        if not isinstance(found, dict):
+            raise TypeError(f"only results and suites can be plotted, not {each!r}")
+        models = getattr(each, "models", {})
+        for name, result in found.items():
+            rows.setdefault(name, []).append(result)
+            if name in models:
+                rows[name].append(models[name])
+    if not any(hasattr(each, "models") for each in things):
+        rows = {"": [result for each in things for result in each.results.values()]}
+    if not any(rows.values()):
         raise ValueError("nothing to plot: give at least one result")
+    return list(rows.values())
+
+
+def _check_row(results: Sequence[Result]) -> None:
+    """Raise ValueError for what cannot be drawn on the same axes."""
     for result in results:
-        if not isinstance(result, Result):
-            raise TypeError(f"only results can be plotted, not {result!r}")
         if not result.labels or not ("time" in result.columns or result.rates):
             raise ValueError(f"nothing to plot in {result!r}: no points with a time")
-    index, unit = results[0].labels[0], results[0].columns[results[0].labels[0]].unit
+    index = results[0].labels[0]
     for result in results:
         if result.labels[0] != index:
             raise ValueError(f"{result!r} is over {result.labels[0]}, not over {index}")
 
+
+def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
+    """Draw results on two axes: time and rate, or rate and efficiency."""
     from matplotlib.ticker import NullLocator
 
-    figure, axes = _figure(path, ax)
+    index, unit = results[0].labels[0], results[0].columns[results[0].labels[0]].unit
     scaled = all("efficiency" in result.columns for result in results)
     places = _places(results)
     panels = [_panels(result, scaled) for result in results]
@@ -122,17 +166,6 @@ def plot(
             told = _bytes if points.max() >= 1 << 20 else str
             axis.set_xticks(points, map(told, points))
             axis.xaxis.set_minor_locator(NullLocator())
-    _legend(figure, axes, results, own=ax is None)
-    if ax is None and any("samples" in result.columns for result in results):
-        figure.supxlabel(
-            "line: best repetition; mark and bar: median and its 95 % interval; "
-            "dots: repetitions",
-            fontsize="small",
-            color="0.4",
-        )
-    if path is not None:
-        save(figure, path)
-    return figure
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -158,14 +191,23 @@ def _title(results: Sequence[Result]) -> str:
     return ", ".join(dict.fromkeys(titles))
 
 
-def _figure(path: Any, ax: Sequence[Axes] | None) -> tuple[Figure, Sequence[Axes]]:
+def _figure(
+    path: Any, ax: Sequence[Axes] | None, rows: int
+) -> tuple[Figure, list[tuple[FigureBase, Sequence[Axes]]]]:
+    """Figure, and of each row the part of it and the two axes."""
     if ax is not None:
         axes = np.ravel(np.asarray(ax, dtype=object))
-        if len(axes) != 2:
-            raise ValueError(f"ax must hold two axes (time, rate), not {len(axes)}")
-        return axes[0].figure, list(axes)
-    figure = new_figure(path, (10, 4.4))
-    return figure, list(figure.subplots(1, 2))
+        if len(axes) != 2 * rows:
+            who = "two axes (time, rate)" if rows == 1 else f"two axes for {rows} rows"
+            raise ValueError(f"ax must hold {who}, not {len(axes)}")
+        return axes[0].figure, [
+            (axes[0].figure, list(pair)) for pair in axes.reshape(-1, 2)
+        ]
+    figure = new_figure(path, (10, 4.4 * rows))
+    parts: list[Any] = [figure]
+    if rows > 1:
+        parts = list(np.asarray(figure.subfigures(rows, 1), dtype=object))
+    return figure, [(part, list(part.subplots(1, 2))) for part in parts]
 
 
 def new_figure(path: Any, size: tuple[float, float]) -> Figure:
@@ -397,7 +439,7 @@ def _bytes(size: float) -> str:
 
 
 def _legend(
-    figure: Figure, axes: Sequence[Axes], results: Sequence[Result], own: bool
+    figure: FigureBase, axes: Sequence[Axes], results: Sequence[Result], own: bool
 ) -> None:
     from matplotlib.lines import Line2D
 

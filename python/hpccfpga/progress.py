@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from hpccfpga.errors import under_mpi
@@ -35,7 +36,8 @@ class Progress:
         self.units = {} if benchmark is None else units(benchmark)
 
     def __enter__(self) -> Progress:
-        """Start to show."""
+        """Start to show, with a line that says what runs."""
+        self.write(f"{self.title} ...")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -43,8 +45,6 @@ class Progress:
 
     def __call__(self, point: int, n_points: int, row: Mapping[str, Any]) -> None:
         """Show that `point` is done; SI units, names as in a result's columns."""
-        if point == 0:
-            self.write(f"{self.title} ...")
         if point == 0 and self.rows:
             self.write("".join(name.rjust(_WIDTH) for name in self._shown(row)))
         if self.rows:
@@ -96,7 +96,7 @@ class _Terminal(Progress):
         )
         self.task = self.bar.add_task(self.title, total=None)
         self.bar.start()
-        return self
+        return super().__enter__()
 
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
@@ -157,6 +157,54 @@ def progress(title: str, benchmark: str | None = None) -> Progress:
     if watched and os.environ.get("TERM") != "dumb":
         return _Terminal(title, benchmark)
     return Progress(title, benchmark)
+
+
+class Watch:
+    """Progress of one task after the other, each of which says when it begins."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Watch:
+        """Show nothing yet."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Leave the screen tidy."""
+        self._stack.close()
+
+    def begin(self, title: str, benchmark: str | None = None) -> None:
+        """Show another task from now on; see `progress`."""
+        self._stack.close()
+        self._now = self._stack.enter_context(progress(title, benchmark))
+
+    def __call__(self, point: int, n_points: int, row: dict[str, Any]) -> None:
+        """Show that a point is done."""
+        self._now(point, n_points, row)
+
+
+@contextmanager
+def follow(
+    whom: bool | Callback | None, title: str, benchmark: str | None = None
+) -> Iterator[Callback | None]:
+    """Tell `whom` that a task begins, and give what is to be told of its points.
+
+    Parameters
+    ----------
+    whom : bool, callable or None
+        True shows the progress here. What has a method `begin` hears of the task.
+    title, benchmark
+        As for `progress`.
+    """
+    if whom is True:
+        with Watch() as watch:
+            watch.begin(title, benchmark)
+            yield watch
+        return
+    begin = getattr(whom, "begin", None)
+    if callable(begin):
+        begin(title, benchmark)
+    yield whom if callable(whom) else None
 
 
 def units(benchmark: str) -> dict[str, str]:

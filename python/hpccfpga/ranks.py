@@ -13,21 +13,34 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
-from hpccfpga.errors import about, line, under_mpi
+from hpccfpga.errors import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    UNREAD,
+    WRONG_DATA,
+    about,
+    debugging,
+    exit_code,
+    line,
+    under_mpi,
+)
 
-EVENTS = "HPCCFPGA_EVENTS"
-"""Names the pipe in which ranks tell of themselves, a line of JSON each.
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+EVENTS = "events"
+"""Pipe in the folder of a job, in which ranks tell of themselves, a line of JSON each.
 
 By way of mpirun and its terminals they come seconds late where all cores spin. The
-first word says of what: "here" and the rank; "row" and what `Callback` gets; "error",
-the rank and the error; "end" and the rank.
+first word says of what: "here" and the rank; "begin", a title and a benchmark; "row"
+and what `Callback` gets; "error", the rank and the error; "end" and the rank.
 """
-
-INTERRUPTED = 130
 
 HEARING = 5.0
 """Longest wait until the process that started mpirun takes a word [s]."""
@@ -36,17 +49,18 @@ SHORTEST = 5.0
 """Time that ranks have to start and to finish, however short the deadline [s]."""
 
 
-def patience(deadline: Any) -> float:
+_pipe_path: str | None = None
+_patience: float = SHORTEST
+
+
+def patience(deadline: float) -> float:
     """Longest wait for all ranks together to start or to finish [s]."""
-    try:
-        return max(SHORTEST, 2 + float(deadline))
-    except (TypeError, ValueError):  # it is refused later
-        return 60.0
+    return max(SHORTEST, 2 + deadline)
 
 
 def heard() -> bool:
     """Whether the process that started mpirun listens; not from another machine."""
-    return os.path.exists(os.environ.get(EVENTS, ""))
+    return _pipe_path is not None and os.path.exists(_pipe_path)
 
 
 def tell(*event: object) -> None:
@@ -73,14 +87,66 @@ def say(error: BaseException) -> bytes:
     return f"hpccfpga: {line(error)}\n".encode()
 
 
-def listen() -> None:
+def attend(work: Callable[[], int], events: str | None = None) -> int:
+    """Do the work of this process, which may be one of several ranks.
+
+    Parameters
+    ----------
+    work : callable
+        Returns the exit code, or raises.
+    events : str, optional
+        Pipe in which the process that started mpirun listens.
+
+    Returns
+    -------
+    int
+        Exit code, the same on every rank.
+    """
+    code = UNREAD  # until the work has come to its end
+    listen(events)
+    try:
+        code = work()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (Exception, KeyboardInterrupt) as error:
+        calm()  # mpirun ends the others: what is told now is whole
+        code = exit_code(error)
+        report(error, _text(error), alone=_alone(code))
+    if code in (OK, WRONG_DATA):
+        done()
+    leave(code, alone=_alone(code))
+    return code
+
+
+def _alone(code: int) -> bool:
+    """Whether the other ranks may not know why this one ends."""
+    return code in (FAILED, INTERRUPTED)
+
+
+def _text(error: BaseException) -> str:
+    """Return what a user is told of an error, once for all ranks."""
+    if debugging():
+        traceback.print_exception(error)
+        return ""
+    ours = type(error).__module__.startswith("hpccfpga")
+    known = ours or exit_code(error) != FAILED
+    known = known or isinstance(error, MemoryError | ImportError | OSError)
+    bug = "" if known else f"internal error: {type(error).__name__}: "
+    hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
+    return f"hpccfpga: {bug}{line(error)}{hint}\n"
+
+
+def listen(events: str | None = None) -> None:
     """Under mpirun, say that we are here, and end soon after a signal.
 
     Ranks agree on it between samples; who cannot, ends alone. mpirun kills them a
-    second later in any case.
+    second later in any case. `events` is as for `attend`.
     """
     from hpccfpga import _core
 
+    global _pipe_path
+    _pipe_path = events
     rank = under_mpi()
     if rank is None:
         return
@@ -95,23 +161,36 @@ def listen() -> None:
         tell("here", rank)
 
 
-@contextmanager
-def waiting(deadline: Any, code: int) -> Iterator[None]:
-    """End this process with `code` and a line if the block takes too long.
+def world(deadline: float) -> Comm | None:
+    """Communicator of the ranks that mpirun started, or None without it.
 
     Parameters
     ----------
-    deadline : float or str
-        Longest wait for another rank [s].
-    code : int
-        Exit code.
+    deadline : float
+        Longest wait for another rank, from now until this one has left [s].
     """
+    global _patience
+    _patience = patience(deadline)
+    if under_mpi() is None:
+        return None
+    import mpi4py
+
+    mpi4py.rc.thread_level = "funneled"  # no other thread calls MPI: no locks in it
+    with _waiting():
+        from mpi4py import MPI
+
+    return MPI.COMM_WORLD
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """End this process, as a run that failed, if the block takes too long."""
     from hpccfpga import _core
 
-    rank, seconds = under_mpi() or 0, patience(deadline)
-    text = f"rank {rank} waited {seconds:g} s for the other ranks to start"
+    rank = under_mpi() or 0
+    text = f"rank {rank} waited {_patience:g} s for the other ranks to start"
     # Rank 0 is heard before another ends.
-    _core.guard_until(seconds + (rank > 0), code, say(RuntimeError(text)))
+    _core.guard_until(_patience + (rank > 0), FAILED, say(RuntimeError(text)))
     try:
         yield
     finally:
@@ -159,15 +238,13 @@ def report(error: BaseException, text: str, alone: bool) -> None:
             sys.stderr.flush()
 
 
-def leave(code: int, deadline: Any, alone: bool) -> None:
+def leave(code: int, alone: bool) -> None:
     """End such that every rank ends, and rank 0 has been heard.
 
     Parameters
     ----------
     code : int
         Exit code.
-    deadline : float or str
-        Longest wait for another rank [s].
     alone : bool
         The other ranks may not come to MPI_Finalize.
     """
@@ -186,7 +263,7 @@ def leave(code: int, deadline: Any, alone: bool) -> None:
     mpi = sys.modules.get("mpi4py.MPI")
     up = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
     if up and not alone:  # MPI_Finalize lets all ranks end together
-        _core.guard_until(patience(deadline), code, b"")
+        _core.guard_until(_patience, code, b"")
         return
     if rank:
         time.sleep(1)  # mpirun stops all ranks when the first one fails
@@ -201,7 +278,8 @@ def _endable() -> None:
 
 
 def _pipe() -> int:
-    return os.open(os.environ[EVENTS], os.O_WRONLY | os.O_NONBLOCK)  # if it is read
+    assert _pipe_path is not None
+    return os.open(_pipe_path, os.O_WRONLY | os.O_NONBLOCK)  # if it is read
 
 
 def _event(*event: object) -> bytes:

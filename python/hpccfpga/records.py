@@ -173,7 +173,12 @@ def _text(value: Any, scale: float) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return digits(value / scale)
-    if isinstance(value, str) and _LONG_LIST.fullmatch(value):
-        first, second, *_, last = value.split(",")
-        return f"{first},{second},...,{last}"
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return ", ".join(value) if isinstance(value, list) else brief_list(str(value))
+
+
+def brief_list(text: str) -> str:
+    """Text of which a long list of numbers shows its ends only."""
+    if not _LONG_LIST.fullmatch(text):
+        return text
+    first, second, *_, last = text.split(",")
+    return f"{first},{second},...,{last}"

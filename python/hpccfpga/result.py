@@ -24,7 +24,7 @@ KINDS = ("measured", "modelled", "published")
 EMULATED = (
     "EMULATED: a CPU stands in for the accelerator; this checks function, not speed"
 )
-NOT_VERIFIED = "NOT VERIFIED: wrong data or an unfinished run"
+NOT_VERIFIED = "NOT VERIFIED: wrong data"
 
 _NOT_SHOWN = ("inner", "error", "verified")
 _NOT_SHOWN_ENDS = ("_q1", "_q3", "_p95", "_p99")
@@ -163,6 +163,11 @@ class Result:
     def __str__(self) -> str:
         """Return the table."""
         return self.table()
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Itself by its benchmark, as a suite of one has it."""
+        return {self.benchmark: self}
 
     @property
     def units(self) -> dict[str, str]:
@@ -437,10 +442,10 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """Return what a reader must know before trusting the numbers."""
-        found = [EMULATED] * self.emulated + [NOT_VERIFIED] * (self.verified is False)
+        found = [EMULATED] * self.emulated
         if "error" in self.provenance:
-            found.append(f"error: {self.provenance['error']}")
-        return found
+            return [*found, f"FAILED: {self.provenance['error']}"]
+        return found + [NOT_VERIFIED] * (self.verified is False)
 
     def _remarks(self) -> list[str]:
         """Say where the numbers come from, what they count, and what is to be noted."""

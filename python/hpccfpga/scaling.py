@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from hpccfpga import _core, models
-from hpccfpga.arguments import count, entries, word
-from hpccfpga.launch import launch
+from hpccfpga.arguments import count, entries, known, word
+from hpccfpga.launch import TIMEOUT
+from hpccfpga.measure import run as measure
 from hpccfpga.progress import Callback
+from hpccfpga.provenance import origin
 from hpccfpga.result import Column, Quantity, Result
-from hpccfpga.session import origin
+from hpccfpga.text import brief
 
 MODES = ("weak", "strong")
 
@@ -28,7 +30,7 @@ def scaling(
     device: str | int | None = None,
     kernel: str | os.PathLike[str] | None = None,
     board: str | Mapping[str, float] | None = None,
-    timeout: float = 600,
+    timeout: float = TIMEOUT,
     progress: bool | Callback | None = None,
     **params: Any,
 ) -> Result:
@@ -48,7 +50,7 @@ def scaling(
     mode : str
         "weak" keeps the work of each rank, "strong" the work of all together.
     exchange, device, kernel, timeout, progress
-        As for `hpccfpga.launch`; time and progress are those of each number of ranks.
+        As for `hpccfpga.run`; time and progress are those of each number of ranks.
     board : str or mapping, optional
         Board whose data feed the benchmark's model, or the model's inputs by name.
     **params
@@ -66,18 +68,20 @@ def scaling(
     Raises
     ------
     LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
-        As `hpccfpga.launch` and `hpccfpga.model`; ValueError also for an unknown mode,
+        As `hpccfpga.run` and `hpccfpga.model`; ValueError also for an unknown mode,
         no ranks, several sizes, or a size that cannot be shared.
     """
     start = datetime.now(UTC)
     counts = _counts(ranks)
     work = _Work(benchmark, mode, params)
     modelled = []
+    if not isinstance(board, str | Mapping | None):
+        raise TypeError(f"board: {brief(board)} is neither a name nor a mapping")
     if board is not None:  # its errors come before the runs
         models.beside(benchmark, exchange, board, params | work.share(counts[0]))
     shares = [params | work.share(count) for count in counts]
     runs = [
-        launch(
+        measure(
             benchmark,
             ranks=count,
             exchange=exchange,
@@ -120,9 +124,9 @@ class _Work:
 
     def __init__(self, benchmark: str, mode: str, params: Mapping[str, Any]) -> None:
         if mode not in MODES:
-            raise ValueError(f"mode: {mode!r} is not one of {', '.join(MODES)}")
-        known = [name for name, _ in _core.components("bench")]
-        problem = _core.quantities(word("benchmark", benchmark, known))["problem"]
+            raise ValueError(f"no mode {mode!r}; {known(mode, MODES)}")
+        names = [name for name, _ in _core.components("bench")]
+        problem = _core.quantities(word("benchmark", benchmark, names))["problem"]
         if problem is None:
             raise ValueError(f"{benchmark} has no parameter that says how much work")
         self.name, power = problem["parameter"], problem["power"]

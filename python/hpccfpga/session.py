@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
-import shlex
 import sys
 import warnings
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpccfpga import _core, emulation, kernels, timeline, topology
 from hpccfpga.arguments import number, path, word
-from hpccfpga.parameters import parameters
-from hpccfpga.progress import Callback
-from hpccfpga.progress import progress as make_progress
-from hpccfpga.records import Records
+from hpccfpga.components import benchmarks, exchanges
+from hpccfpga.components import deadline as default_deadline
+from hpccfpga.progress import Callback, follow
+from hpccfpga.provenance import origin, own_version
 from hpccfpga.result import Column, Quantity, Result
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
-
-
-DEADLINE = 60.0
-"""Longest wait for another rank unless told [s]."""
 
 
 class VerificationWarning(UserWarning):
@@ -51,9 +42,9 @@ class Session:
         Name of the exchange scheme.
     comm : mpi4py.MPI.Comm, optional
         The ranks; default: this process alone, without MPI.
-    deadline : float
+    deadline : float, optional
         Longest wait for another rank while the session opens and closes, and between
-        runs, which have their own parameter `deadline` [s].
+        runs, which have their own parameter `deadline` [s]; default: that parameter's.
     trace : bool or int
         Record what device and ranks do, and when, in the timed part of samples, up to
         `hpccfpga.timeline.SPANS` spans of a sample on each rank or as many as told;
@@ -78,13 +69,13 @@ class Session:
         device: str | int | None = None,
         exchange: str = "pcie",
         comm: Comm | None = None,
-        deadline: float = DEADLINE,
+        deadline: float | None = None,
         trace: bool | int = False,
     ) -> None:
-        from hpccfpga import __version__
-
         word("exchange", exchange, exchanges().names)
         handle, self._mpi = _handle(comm)
+        if deadline is None:
+            deadline = default_deadline()
         self._chosen, self._comm, self._deadline = device, comm, deadline
         chosen = "" if device is None else word("device", str(device))
         emulation.prepare(exchange)
@@ -95,7 +86,7 @@ class Session:
                 handle,
                 self._mpi,
                 number("deadline", deadline),
-                __version__,
+                own_version(),
                 trace=timeline.spans(trace),
                 **emulation.vendors(),
             )
@@ -180,7 +171,8 @@ class Session:
         progress : bool or callable, optional
             True shows the progress of rank 0. A callable gets, on every rank, the
             number of the point just done, the number of points, and a dict of its
-            values in SI units.
+            values in SI units. If it has a method `begin`, that gets a title and the
+            benchmark before the first point.
         **params : int, float, str or sequence of int
             Parameters of the benchmark, as `hpccfpga.benchmarks()` describes them, the
             same on every rank.
@@ -223,11 +215,8 @@ class Session:
         except BaseException as raised:
             error = raised
         self.agree(error)
-        with ExitStack() as stack:
-            watch = progress if callable(progress) else None
-            if progress is True and self.rank == 0:
-                title = f"{benchmark} {self.exchange}"
-                watch = stack.enter_context(make_progress(title, benchmark))
+        title = f"{benchmark} {self.exchange}, {self._ranks}"
+        with self._following(progress, title, benchmark) as watch:
             found = self._core.run(
                 benchmark, params, program and _loaded(program), watch
             )
@@ -289,9 +278,8 @@ class Session:
         with ExitStack() as stack:
             near = self._over(stack, self._chosen, "pcie")
             far = self._over(stack, None, "host")
-            watch = progress if callable(progress) else None
-            if progress is True and self.rank == 0:
-                watch = stack.enter_context(make_progress("calibration"))
+            title = f"calibration, {self._ranks}"
+            watch = stack.enter_context(self._following(progress, title))
             for number, (part, session, benchmark, extra) in enumerate(
                 (
                     ("write", near, "transfer", {"part": "write"}),
@@ -302,6 +290,18 @@ class Session:
                 told = watch and _shifted(watch, number, 3)
                 parts[part] = session.run(benchmark, progress=told, **extra, **params)
         return _calibration(parts)
+
+    @property
+    def _ranks(self) -> str:
+        return f"{self.size} rank{'s' * (self.size != 1)}"
+
+    def _following(
+        self, progress: bool | Callback | None, title: str, benchmark: str | None = None
+    ) -> AbstractContextManager[Callback | None]:
+        """Whom to tell of points; of all ranks, 0 shows them."""
+        if progress is True and self.rank:
+            progress = None
+        return follow(progress, title, benchmark)
 
     def _over(
         self, stack: ExitStack, device: str | int | None, exchange: str
@@ -318,7 +318,7 @@ def open(
     device: str | int | None = None,
     exchange: str = "pcie",
     comm: Comm | None = None,
-    deadline: float = DEADLINE,
+    deadline: float | None = None,
     trace: bool | int = False,
 ) -> Session:
     """Open a device and an exchange scheme; see `Session`.
@@ -332,130 +332,11 @@ def open(
     return Session(device, exchange, comm, deadline, trace)
 
 
-def run(
-    benchmark: str,
-    *,
-    exchange: str = "pcie",
-    device: str | int | None = None,
-    comm: Comm | None = None,
-    kernel: str | os.PathLike[str] | None = None,
-    trace: bool | int = False,
-    progress: bool | Callback | None = None,
-    **params: Any,
-) -> Result:
-    """Measure one benchmark in a session of its own; see `Session` and `Session.run`.
+def warn(result: Result, level: int = 3) -> None:
+    """Give a VerificationWarning if the data of a run was wrong.
 
-    Returns
-    -------
-    Result
-        Of kind "measured".
+    `level` is that of `warnings.warn`: who called what called this.
     """
-    deadline = params.get("deadline", DEADLINE)
-    with Session(device, exchange, comm, deadline, trace) as session:
-        return session.run(benchmark, kernel=kernel, progress=progress, **params)
-
-
-def calibrate(
-    *,
-    device: str | int | None = None,
-    comm: Comm | None = None,
-    progress: bool | Callback | None = None,
-    **params: Any,
-) -> Result:
-    """Measure the parts of scheme `pcie`, in a session of its own.
-
-    See `Session` and `Session.calibrate`.
-
-    Returns
-    -------
-    Result
-        Of benchmark "calibration".
-    """
-    deadline = params.get("deadline", DEADLINE)
-    with Session(device, "pcie", comm, deadline) as session:
-        return session.calibrate(progress=progress, **params)
-
-
-def benchmarks() -> Records:
-    """Every benchmark.
-
-    Returns
-    -------
-    Records
-        With `name`, `summary` and `parameters`, which are `Records`, too: of each its
-        `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
-        text, `summary`, `kind` ("int", "real", "text" or "ints"), `choices` or None,
-        the bounds `low` and `high` of numbers, and `macro`, the name of the build
-        option if it is built into the kernels.
-    """
-    return Records(
-        "benchmark",
-        (
-            {"name": name, "summary": summary, "parameters": parameters(name)}
-            for name, summary in _core.components("bench")
-        ),
-    )
-
-
-def exchanges() -> Records:
-    """Every exchange scheme.
-
-    Returns
-    -------
-    Records
-        With `name`, `kernel_routed` (data moves from kernel to kernel), `host_memory`
-        (only host memory moves) and `summary`.
-    """
-    return Records(
-        "exchange scheme",
-        (
-            {"name": name, **_core.scheme(name), "summary": summary}
-            for name, summary in _core.components("exchange")
-        ),
-    )
-
-
-def devices() -> Records:
-    """Every device of every runtime.
-
-    Returns
-    -------
-    Records
-        With `device`, which `run` takes; `runtime`, `index` among its devices,
-        `platform`, `name`, `version`, `driver`, `type` ("cpu", "gpu" or "accelerator"),
-        `emulated`, `memory` and `max_alloc`, the largest buffer [B], and whether the
-        device computes in `half` and `fp64`. Tables show some of them.
-    """
-    found = _core.devices(**emulation.vendors())
-    return Records(
-        "device",
-        ({"device": f"{each['runtime']}:{each['index']}", **each} for each in found),
-        {"memory": "B", "max_alloc": "B"},
-        ("device", "name", "platform", "type", "emulated", "memory"),
-    )
-
-
-def origin(start: datetime) -> dict[str, Any]:
-    """Provenance that every measurement has: when, by which command and versions."""
-    from hpccfpga import __version__
-
-    script = Path(sys.argv[0])
-    ours = script.name == "hpccfpga" or script.parts[-2:] == ("hpccfpga", "__main__.py")
-    words = ["hpccfpga" if ours else "python", *sys.argv[ours:]]
-    return {
-        "date": start.isoformat(timespec="seconds"),
-        "command": shlex.join(words),
-        "versions": {
-            "hpccfpga": __version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "mpi4py": _version("mpi4py"),
-        },
-    }
-
-
-def warn(result: Result) -> None:
-    """Give a VerificationWarning if the data of a run was wrong."""
     if result.verified:
         return
     label = result.labels[0]
@@ -465,16 +346,8 @@ def warn(result: Result) -> None:
         f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} "
         f"points ({label} {listed})",
         VerificationWarning,
-        stacklevel=3,
+        stacklevel=level,
     )
-
-
-@cache
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _handle(comm: Comm | None) -> tuple[int | None, str]:

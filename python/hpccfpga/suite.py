@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpccfpga import _core, formats, models
 from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
+from hpccfpga.components import common
 from hpccfpga.errors import about, again
-from hpccfpga.launch import launch
-from hpccfpga.parameters import common
+from hpccfpga.launch import TIMEOUT
+from hpccfpga.measure import run
 from hpccfpga.progress import Callback as Watch
 from hpccfpga.result import Result
-from hpccfpga.session import DEADLINE, Session
+from hpccfpga.session import Session
 from hpccfpga.tables import digits, html_table, lines, readable
 from hpccfpga.text import brief
 
@@ -199,7 +200,7 @@ def run_all(
     device: str | int | None = None,
     comm: Comm | None = None,
     board: str | None = None,
-    timeout: float = 600,
+    timeout: float = TIMEOUT,
     progress: bool | Watch | None = None,
     **params: Any,
 ) -> Suite:
@@ -210,10 +211,10 @@ def run_all(
     Parameters
     ----------
     ranks : int, optional
-        Ranks that mpirun starts, as `hpccfpga.launch` does, anew for each benchmark;
-        default: this process, or those of `comm`, as in `hpccfpga.run`.
+        Ranks that mpirun starts, anew for each benchmark; default: this process, or
+        those of `comm`.
     exchange, device, comm, timeout, progress
-        As for `hpccfpga.launch` and `hpccfpga.run`.
+        As for `hpccfpga.run`.
     board : str, optional
         Board whose data feed the benchmarks' models.
     **params
@@ -246,12 +247,11 @@ def run_all(
     with ExitStack() as stack:
         measure: Callable[..., Result]
         if ranks is None:
-            deadline = params.get("deadline", DEADLINE)
-            session = Session(device, exchange, comm, deadline)
+            session = Session(device, exchange, comm, params.get("deadline"))
             measure = stack.enter_context(session).run
         else:
             measure = partial(
-                launch, ranks=ranks, exchange=exchange, device=device, timeout=timeout
+                run, ranks=ranks, exchange=exchange, device=device, timeout=timeout
             )
         for name, given in own.items():
             try:
@@ -269,6 +269,20 @@ def run_all(
         except (LookupError, ValueError) as error:
             result.provenance["notes"].append(f"no model: {error}")
     return suite
+
+
+def read(path_or_text: str | os.PathLike[str]) -> Result | Suite:
+    """Read what `to_json` of a result or of a suite wrote.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As `Result.from_json`.
+    """
+    with formats.read(path_or_text) as document:
+        if formats.family(document) == formats.family({"schema": SCHEMA}):
+            return Suite.of(document)
+        return Result.of(document)
 
 
 def benchmarks() -> list[str]:

@@ -14,8 +14,11 @@ import pytest
 from conftest import GUARD, ours
 
 import hpccfpga as hf
-from hpccfpga import cli, doctor, emulation
+from example_result import measured
+from hpccfpga import _core, cli, doctor, emulation
+from hpccfpga.errors import about
 from hpccfpga.mpirun import command as mpirun_command
+from hpccfpga.progress import Watch
 
 SMALL = ["--sizes=1,64", "--reps=2", "--loop-upper=64"]
 
@@ -28,7 +31,7 @@ def test_run_writes_what_was_asked_for(call, tmp_path):
     code, out, err = call("run", "b_eff", *SMALL, *files, f"--plot={tmp_path}/r.png")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "b_eff pcie ..."
+    assert lines[0] == "b_eff pcie, 1 rank ..."
     assert lines[1].split()[:3] == ["message", "size", "[B]"]
     assert [line.split()[0] for line in lines[2:4]] == ["1", "64"]
     assert any(line.startswith("b_eff ") and "GB/s" in line for line in lines)
@@ -74,7 +77,7 @@ def test_run_with_calibration(call, tmp_path, ranks):
 
 
 def test_run_beside_the_model_of_a_board(call):
-    code, out, _ = call("run", "b_eff", "--exchange=host", *SMALL, "--model=520n")
+    code, out, _ = call("run", "b_eff", "--exchange=host", *SMALL, "--board=520n")
     assert code == 0
     assert "b: model host" in out
 
@@ -137,6 +140,50 @@ def test_help_lists_the_parameters(capfd):
     assert "--loop-upper" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["run", "b_eff", "--sizes=0"], 2),
+        (["run", "b_eff", "--device=abacus"], 2),
+        (["run", "all", "--device=abacus"], 2),
+        (["run", "b_eff", "--plot=gone/r.png"], 2),
+    ],
+)
+def test_show_of_a_failed_run_ends_as_the_run_did(call, words, code):
+    assert call(*words, "--json=r.json")[0] == code
+    shown, out, err = call("show", "r.json")
+    assert (shown, err) == (code, "")
+    assert "\nFAILED: " in out
+    hf.Result.from_json("r.json").to_npz("r.npz")
+    assert call("show", "r.npz")[0] == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (MemoryError("m"), 3), (hf.Error("e"), 3)],
+)
+def test_show_knows_every_code(call, error, code):
+    example = measured()
+    example.provenance |= about(error)
+    example.to_json("r.json")
+    assert call("show", "r.json")[0] == code
+    measured(failed=0).to_json("r.json")
+    assert call("show", "r.json")[0] == 1
+
+
+def test_a_failed_run_has_all_its_parameters(call):
+    assert call("run", "b_eff", "--seed=7", "--device=abacus", "--json=r.json")[0] == 2
+    parameters = hf.Result.from_json("r.json").parameters
+    assert parameters["seed"] == 7
+    assert parameters.keys() == _core.values("b_eff", {}).keys()
+
+
+def test_the_heading_stands_before_anything_runs(capsys):
+    with Watch() as watch:
+        watch.begin("b_eff host, 1 rank", "b_eff")
+        assert capsys.readouterr().out == "b_eff host, 1 rank ...\n"
+
+
 def test_kernels_build(call, tmp_path):
     code, out, err = call("kernels", "build", "-o", tmp_path / "k")
     assert (code, err) == (0, "")
@@ -157,7 +204,7 @@ def test_kernels_build_in_both_shapes(call, tmp_path, shape):
 
 def test_words_beside_the_model_of_a_board(call):
     """A benchmark whose points are words, and whose sizes are no labels."""
-    words = ["--size=4096", "--reps=2", "--model=520n"]
+    words = ["--size=4096", "--reps=2", "--board=520n"]
     code, out, err = call("run", "stream", *words)
     assert (code, err) == (0, "")
     assert "b: model stream, 520n" in out
@@ -168,8 +215,14 @@ def test_words_beside_the_model_of_a_board(call):
 # ---- it does not ----
 
 BAD = [
-    ([], "the following arguments are required: COMMAND"),
-    (["nonsense"], "invalid choice: 'nonsense'"),
+    ([], "no command given; known: doctor, devices"),
+    (["nonsense"], "no command 'nonsense'; known: doctor"),
+    (["calibrat"], "no command 'calibrat'; did you mean \"calibrate\"? known: doctor"),
+    (["kernels"], "no command 'kernels'; known: doctor"),
+    (["show", "--loud", "r.json"], "show has no option --loud; known: --help"),
+    (["run", "b_eff", "--model=520n"], "--model is called --board now"),
+    (["run", "b_eff", "--exchang=host"], 'did you mean "--exchange"? known: --sizes'),
+    (["model", "b_eff"], "model b_eff needs a board: 520n, 520n_mx, pac_d5005, u250"),
     (["run"], "the following arguments are required: benchmark"),
     (["run", "linpack"], 'no benchmark "linpack"; known: b_eff'),
     (["run", "linpack", "--n=3"], 'no benchmark "linpack"; known: b_eff'),
@@ -196,18 +249,21 @@ BAD = [
     (["run", "b_eff", "--json=."], "cannot write .: it is a folder"),
     (["run", "b_eff", "--save-calibration=."], "cannot write .: it is a folder"),
     (["run", "b_eff", "--plot=r.doc"], "cannot write r.doc: no format 'doc'; known"),
-    (["run", "b_eff", "--model=cardboard"], "no board 'cardboard'; known: 520n"),
+    (["run", "b_eff", "--board=cardboard"], "no board 'cardboard'; known: 520n"),
     (["run", "transfer", "--calibrate"], "no model of 'transfer'; known: b_eff"),
     (
         ["run", "b_eff", "--exchange=mean", "--calibrate"],
-        "over exchange 'mean' from",
+        'no exchange scheme "mean"; known: channel',
     ),
     (["run", "b_eff", "--exchange=channel", "--calibrate"], "known: pcie, host"),
     (["calibrate", "--colour=1"], "calibration has no parameter --colour; known: "),
     (["model", "linpack"], "no model of 'linpack'; known: b_eff"),
     (["model", "b_eff", "--exchange=wifi"], "no model of b_eff over exchange 'wifi"),
     (["model", "b_eff", "--width=wide"], "--width: 'wide' is not a number"),
-    (["model", "b_eff", "--sizes=1,x"], "--sizes: '1,x' is not like 1,64,1024"),
+    (
+        ["model", "b_eff", "--board=520n", "--sizes=1,x"],
+        "--sizes: '1,x' is not like 1,64,1024",
+    ),
     (["published", "b_eff", "--ranks=77"], "no published b_eff fits; known: "),
     (["boards", "cardboard"], "no board 'cardboard'; known: 520n"),
     (["show", "gone.json"], "gone.json: No such file or directory"),
@@ -241,18 +297,6 @@ def test_a_value_is_not_taken_for_the_benchmark(call, name):
     assert "b_eff, measured" in out
 
 
-def test_the_options_without_a_value_are_known(call):
-    """Of all others the next word is the value."""
-    from hpccfpga import options
-
-    parser = options._parser(["run", "b_eff"])
-    (commands,) = (a for a in parser._actions if a.dest == "==SUPPRESS==" and a.choices)
-    for name in ("run", "scaling"):
-        for action in commands.choices[name]._actions:
-            for word in action.option_strings:
-                assert (action.nargs == 0) == (word in options._FLAGS), word
-
-
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
 @pytest.mark.parametrize(
     "words",
@@ -260,7 +304,7 @@ def test_the_options_without_a_value_are_known(call):
         ["run", "b_eff", "--sizes=0"],
         ["run", "linpack", "--n=3"],
         ["run", "b_eff", "--colour=1"],
-        ["run", "b_eff", "--model=cardboard"],
+        ["run", "b_eff", "--board=cardboard"],
         ["run", "b_eff", "--exchange=channel", "--calibrate"],
         ["calibrate", "--colour=1"],
     ],
@@ -272,7 +316,8 @@ def test_json_is_written_when_a_run_fails(call, tmp_path, ranks, words):
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["verified"] is False
     assert document["columns"] == {}
-    assert document["parameters"] == ({"sizes": "0"} if "--sizes=0" in words else {})
+    if "--sizes=0" in words:
+        assert document["parameters"] == {"sizes": [0]}
     assert f"hpccfpga: {document['provenance']['error']}\n" == err
     assert hf.Result.from_json(tmp_path / "r.json").ranks == 1 + bool(ranks)
 
@@ -412,7 +457,7 @@ def test_a_reader_that_leaves_at_the_end(code):
     """What was verified stays so: only the last words find no reader."""
     script = (
         "import sys; from hpccfpga import cli; "
-        f"cli.JOBS['list'] = lambda _: print('last words') or {code}; "
+        f"cli.COMMANDS['list'] = lambda _: print('last words') or {code}; "
         "sys.exit(cli.main(['list']))"
     )
     buffered = os.environ | {"PYTHONUNBUFFERED": ""}
@@ -424,7 +469,7 @@ def test_a_reader_that_leaves_at_the_end(code):
 
 
 def test_a_bug_is_one_line_too(call, monkeypatch):
-    monkeypatch.setitem(cli.JOBS, "boards", lambda options: 1 / 0)
+    monkeypatch.setitem(cli.COMMANDS, "boards", lambda options: 1 / 0)
     code, _, err = call("boards")
     assert code == 3
     assert err.startswith("hpccfpga: internal error: ZeroDivisionError: division")

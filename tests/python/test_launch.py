@@ -17,26 +17,25 @@ from conftest import GUARD, ours
 import hpccfpga as hf
 from hpccfpga import keeper
 from hpccfpga.errors import under_mpi
-from hpccfpga.launch import (
-    SHARED_MEMORY,
-    marked,
-    new_mark,
-    start,
-)
+from hpccfpga.job import calibrate_task, job, run_task
+from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
+from hpccfpga.launch import start
 from hpccfpga.mpirun import TAG, command, surroundings
 
 SMALL = {"sizes": [1, 64], "reps": 2, "loop_upper": 64}
 
 
 def leftovers(marker):
-    """Command lines of living processes that hold `marker`."""
+    """Command lines of living processes with `marker` there or in the environment."""
     found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+    for entry in Path("/proc").glob("[0-9]*"):
         try:
-            text = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            text = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            environment = (entry / "environ").read_bytes()
         except OSError:
             continue
-        if marker in text and int(entry.parts[2]) != os.getpid():
+        own = int(entry.name) == os.getpid()
+        if not own and (marker in text or marker.encode() in environment):
             found.append(text)
     return found
 
@@ -54,25 +53,29 @@ def gone(marker):
     return comes(lambda: not leftovers(marker))
 
 
-def catching(marker):
-    """Number of processes with `marker` that have set a handler of SIGTERM."""
+def catching(mark):
+    """Number of processes of a mark that have set a handler of SIGTERM."""
     found = 0
-    for entry in Path("/proc").glob("[0-9]*"):
+    for pid in marked(mark):
         try:
-            ours = marker.encode() in (entry / "cmdline").read_bytes()
-            caught = (entry / "status").read_text().partition("SigCgt:")[2].split()
+            status = Path(f"/proc/{pid}/status").read_text()
         except OSError:
             continue
-        found += ours and bool(caught) and int(caught[0], 16) >> signal.SIGTERM - 1 & 1
+        caught = status.partition("SigCgt:")[2].split()
+        found += bool(caught) and int(caught[0], 16) >> signal.SIGTERM - 1 & 1
     return found
 
 
-def running(words, marker, processes):
-    """A command, once as many processes as given can be interrupted."""
+def running(words, mark, processes):
+    """A command, once as many of its processes as given can be interrupted."""
     process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {mark: ""},
     )
-    assert comes(lambda: catching(marker) >= processes)
+    assert comes(lambda: catching(mark) >= processes)
     time.sleep(1)
     return process
 
@@ -91,16 +94,14 @@ def stand_in(folder, monkeypatch, script, version="HYDRA build details:"):
 
 def test_a_result_comes_back(capfd):
     told = []
-    result = hf.launch(
-        "b_eff", ranks=2, progress=lambda *row: told.append(row), **SMALL
-    )
+    result = hf.run("b_eff", ranks=2, progress=lambda *row: told.append(row), **SMALL)
     assert result.verified
     assert result.ranks == 2
     assert result["samples"].shape == (2, 2, 2)
     assert [row[:2] for row in told] == [(0, 2), (1, 2)]
     assert told[1][2]["message_size"] == 64
     assert result.provenance["command"] == (
-        "hpccfpga run b_eff --sizes=1,64 --reps=2 --loop-upper=64 --exchange=pcie "
+        "hpccfpga run b_eff --exchange=pcie --sizes=1,64 --reps=2 --loop-upper=64 "
         "--ranks=2"
     )
     out, err = capfd.readouterr()
@@ -108,7 +109,7 @@ def test_a_result_comes_back(capfd):
 
 
 def test_one_rank_and_progress(capfd):
-    result = hf.launch("b_eff", ranks=1, exchange="host", progress=True, **SMALL)
+    result = hf.run("b_eff", ranks=1, exchange="host", progress=True, **SMALL)
     assert result.ranks == 1
     out, err = capfd.readouterr()
     assert len(out.splitlines()) == 4
@@ -117,14 +118,14 @@ def test_one_rank_and_progress(capfd):
 
 
 def test_a_calibration_comes_back():
-    result = hf.launch("calibration", ranks=2, sizes=[64], reps=2)
+    result = hf.calibrate(ranks=2, sizes=[64], reps=2)
     assert result.benchmark == "calibration"
     assert result["write_samples"].shape == (1, 2, 2)
 
 
 def test_from_a_rank_of_another_mpirun(mpirun):
     answer = mpirun(
-        1, "say(hf.launch('b_eff', ranks=2, exchange='host', sizes=[8], reps=2).ranks)"
+        1, "say(hf.run('b_eff', ranks=2, exchange='host', sizes=[8], reps=2).ranks)"
     )
     assert answer.stdout == "2\n", answer.stderr
 
@@ -143,7 +144,7 @@ def test_from_a_rank_of_another_mpirun(mpirun):
         ),
         (ValueError, {"sizes": [0]}, "sizes: 0 is not within"),
         (ValueError, {"reps": None}, "reps: None is not a number"),
-        (ValueError, {"colour": 1}, "b_eff has no parameter --colour; known: --sizes"),
+        (ValueError, {"colour": 1}, 'b_eff has no parameter "colour"; known: sizes'),
         (ValueError, {"kernel": "/nowhere.cl"}, "kernel: /nowhere.cl is of no use"),
         (ValueError, {"ranks": 0}, "ranks: 0 is not a number from 1 up"),
         (ValueError, {"ranks": "two"}, "ranks: 'two' is not a number from 1 up"),
@@ -152,7 +153,7 @@ def test_from_a_rank_of_another_mpirun(mpirun):
 )
 def test_errors_of_the_ranks_are_raised_here(capfd, kind, options, line):
     with pytest.raises(kind) as raised:
-        hf.launch(**{"benchmark": "b_eff", "ranks": 2, "exchange": "host"} | options)
+        hf.run(**{"benchmark": "b_eff", "ranks": 2, "exchange": "host"} | options)
     assert line in str(raised.value)
     assert "\n" not in str(raised.value)
     assert ours(capfd.readouterr().err) == ""
@@ -161,51 +162,54 @@ def test_errors_of_the_ranks_are_raised_here(capfd, kind, options, line):
 def test_no_mpirun(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(hf.Error, match="mpirun not found: install an MPI"):
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
 
 
-def test_a_deadline_ends_all(capfd):
+def test_a_deadline_ends_all(capfd, monkeypatch):
+    monkeypatch.setenv(mark := new_mark(), "")
     with pytest.raises(hf.Error, match=r"no result after 4 s: the ranks were stopped"):
-        hf.launch("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
-    assert gone("--reps=999983")
+        hf.run("b_eff", ranks=2, timeout=4, sizes=[64], reps=999_983)
+    assert gone(mark)
     assert ours(capfd.readouterr().err) == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all(number):
-    marker = f"--reps={999_900 + number}"
-    words = ["run", "b_eff", "--ranks=2", "--sizes=64", marker]
+    mark = new_mark()
+    words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999999", "--quiet"]
     # The command, mpirun and both ranks.
-    process = running([sys.executable, "-m", "hpccfpga", *words], marker, 4)
+    process = running([sys.executable, "-m", "hpccfpga", *words], mark, 4)
     process.send_signal(number)
     _, err = process.communicate(timeout=GUARD)  # a sample of the run takes days
     assert (process.returncode, ours(err)) == (130, "hpccfpga: interrupted\n")
-    assert gone(marker)
+    assert gone(mark)
 
 
 def test_an_interrupt_of_a_users_owncommand():
     words = [*command(), "-n", "2", sys.executable, "-m", "hpccfpga"]
-    words += ["run", "b_eff", "--reps=999971"]
-    process = running(words, "--reps=999971", 3)
+    words += ["run", "b_eff", "--reps=999971", "--quiet"]
+    process = running(words, mark := new_mark(), 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=GUARD)
     assert process.returncode  # mpirun's own
     assert out == ""
     if "--tag-output" in words:  # Open MPI 5 passes nothing on once it was interrupted
         assert "hpccfpga: interrupted" in err
-    assert gone("--reps=999971")
+    assert gone(mark)
 
 
 def test_all_ends_at_once_when_the_launcher_is_killed(tmp_path):
     words = ["run", "b_eff", "--ranks=2", "--quiet", "--reps=999961"]
+    mark = new_mark()
     process = subprocess.Popen(
         [sys.executable, "-m", "hpccfpga", *words],
-        env=os.environ | {"TMPDIR": str(tmp_path)},
+        env=os.environ | {"TMPDIR": str(tmp_path), mark: ""},
     )
-    assert comes(lambda: len(leftovers("--reps=999961")) >= 4)
+    # The command, its keeper, mpirun and both ranks.
+    assert comes(lambda: len(leftovers(mark)) >= 5)
     process.kill()
     assert process.wait() == -signal.SIGKILL
-    assert gone("--reps=999961")
+    assert gone(mark)
     assert comes(lambda: left(tmp_path, process.pid) == [])
 
 
@@ -261,7 +265,7 @@ def test_an_mpirun_that_starts_nothing(monkeypatch, limit, value, capfd):
         *mpirun,
     ])  # fmt: skip
     with pytest.raises(hf.Error) as raised:
-        hf.launch("b_eff", ranks=2, deadline=2, **SMALL)
+        hf.run("b_eff", ranks=2, deadline=2, **SMALL)
     assert "\n" not in str(raised.value)
     assert "no result after" not in str(raised.value), "that would be --timeout"
     out, err = capfd.readouterr()
@@ -272,7 +276,7 @@ def test_a_silent_mpirun(monkeypatch, tmp_path):
     stand_in(tmp_path, monkeypatch, "echo not enough of this; exec sleep 600.5")
     line = "no rank has started within 5 s; mpirun said: not enough of this"
     with pytest.raises(hf.Error, match=line):
-        hf.launch("b_eff", ranks=2, deadline=1)
+        hf.run("b_eff", ranks=2, deadline=1)
     assert gone("sleep 600.5")
 
 
@@ -308,7 +312,7 @@ def test_what_process_managers_say(monkeypatch, tmp_path, said, line):
     (tmp_path / "said").write_text(f"-----\n{said}\n-----\n")
     stand_in(tmp_path, monkeypatch, f"cat '{tmp_path / 'said'}'; exit 9")
     with pytest.raises(hf.Error) as raised:
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
     assert str(raised.value).startswith(line)
     assert "\n" not in str(raised.value)
 
@@ -318,7 +322,7 @@ def test_a_rank_that_speaks_is_heard(monkeypatch, tmp_path, capfd):
     script = "".join(f"echo '{line}' >&2; " for line in ("[0] a word", *noise))
     stand_in(tmp_path, monkeypatch, f"{script} exit 1")
     with pytest.raises(hf.Error, match="code 1 and no result: a word"):
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
     err = capfd.readouterr().err
     assert "word" not in err, "rank 0 has not said that it is here"
     assert "noise" not in err
@@ -338,7 +342,7 @@ def test_a_rank_that_speaks_is_heard(monkeypatch, tmp_path, capfd):
 def test_why_there_is_no_result(monkeypatch, tmp_path, script, line):
     stand_in(tmp_path, monkeypatch, script)
     with pytest.raises(hf.Error) as raised:
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
     assert str(raised.value) == f"mpirun ended with code 1 and no result: {line}"
 
 
@@ -347,12 +351,15 @@ def test_a_full_folder_for_temporary_files(monkeypatch, tmp_path):
     monkeypatch.setattr(sys.modules["hpccfpga.launch"], "ROOM", 2**60)
     line = r"/.* has room for \d+ B and \d+ files; mpirun needs .*: set TMPDIR"
     with pytest.raises(hf.Error, match=line):
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
 
 
-def test_more_words_than_a_command_line_has():
-    with pytest.raises(hf.Error, match="mpirun does not start: Argument list too long"):
-        hf.launch("b_eff", ranks=2, sizes=range(1, 100_000))
+def test_more_sizes_than_a_command_line_has(monkeypatch, tmp_path):
+    """A job is no command line: it has no longest length."""
+    script = 'for folder; do true; done; grep -c 99999 "$folder/job.json" >&2; exit 1'
+    stand_in(tmp_path, monkeypatch, script)
+    with pytest.raises(hf.Error, match=r"no result: 1$"):
+        hf.run("b_eff", ranks=2, sizes=range(1, 100_000))
 
 
 @pytest.mark.parametrize("words", [["run", "b_eff"], ["run", "b_eff", "--ranks=2"]])
@@ -377,7 +384,7 @@ def test_a_stray_process_that_holds_the_pipes(monkeypatch, tmp_path):
     stand_in(tmp_path, monkeypatch, "sleep 600.25 & exit 1")
     before = time.monotonic()
     with pytest.raises(hf.Error, match="mpirun ended with code 1"):
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
     assert time.monotonic() - before < 300
     assert gone("sleep 600.25")
 
@@ -393,11 +400,11 @@ def test_a_keeper_that_does_not_answer(monkeypatch, tmp_path):
         "time.sleep(600.125)\n"
     )
     monkeypatch.setattr(keeper, "__file__", str(tmp_path / "keeper.py"))
-    monkeypatch.setattr(sys.modules["hpccfpga.launch"], "GRACE", 0.1)
+    monkeypatch.setattr(keeper, "GRACE", 0.1)
     stand_in(tmp_path, monkeypatch, "exit 1")
     before = time.monotonic()
     with pytest.raises(hf.Error, match="mpirun ended with code 1"):
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
     assert time.monotonic() - before < 300
     assert gone(str(tmp_path / "keeper.py"))
     assert not any(folder.exists() for folder in folders)
@@ -485,14 +492,47 @@ def test_ranks_stay_in_this_session(monkeypatch, tmp_path):
     status = "read -r pid name state parent group session rest < /proc/$$/stat"
     stand_in(tmp_path, monkeypatch, f"{status}; echo $session > '{tmp_path / 'sid'}'")
     with pytest.raises(hf.Error, match="mpirun ended with code 0"):
-        hf.launch("b_eff", ranks=2)
+        hf.run("b_eff", ranks=2)
     assert int((tmp_path / "sid").read_text()) == os.getsid(0)
 
 
-def test_start_gives_one_result_per_output():
-    words = ["run", "b_eff", "--calibrate", "--sizes=64", "--reps=2", "--loop-upper=64"]
-    measured, calibration = start(
-        words, ["--json", "--save-calibration"], 2, 60.0, None
-    )
+def test_start_gives_one_result_per_task():
+    params = {"sizes": [64], "reps": 2, "loop_upper": 64}
+    tasks = run_task("b_eff", None, params), calibrate_task({"sizes": 64, "reps": 2})
+    told = []
+    measured, calibration = start(job("pcie", None, *tasks), 2, watch=Begun(told))
     assert measured.benchmark == "b_eff"
     assert calibration.benchmark == "calibration"
+    assert told == [("b_eff pcie, 2 ranks", "b_eff"), ("calibration, 2 ranks", None)]
+
+
+class Begun:
+    """Whom ranks tell of tasks."""
+
+    def __init__(self, told):
+        self.told = told
+
+    def begin(self, *task):
+        self.told.append(task)
+
+    def __call__(self, *row):
+        pass
+
+
+def test_launch_is_the_former_name(monkeypatch):
+    measure = sys.modules["hpccfpga.measure"]
+    monkeypatch.setattr(measure, "run", lambda *a, **o: (a, o))
+    monkeypatch.setattr(measure, "calibrate", lambda *a, **o: (a, o))
+    with pytest.warns(DeprecationWarning, match=r"launch: call run\(..., ranks=...\)"):
+        found = hf.launch("b_eff", ranks=2, exchange="host", reps=3)
+    assert found == (("b_eff",), {"ranks": 2, "exchange": "host", "reps": 3})
+    with pytest.warns(DeprecationWarning, match=r"launch: call calibrate\(ranks=...\)"):
+        found = hf.launch("calibration", ranks=2, exchange="host", reps=3)
+    assert found == ((), {"ranks": 2, "reps": 3})
+
+
+def test_ranks_are_started_or_there():
+    with pytest.raises(ValueError, match="ranks: those of comm are there already"):
+        hf.run("b_eff", ranks=2, comm=1)
+    with pytest.raises(ValueError, match="ranks: those of comm are there already"):
+        hf.calibrate(ranks=2, comm=1)

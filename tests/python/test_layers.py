@@ -1,5 +1,6 @@
 """The architecture's rules that a machine can check: who may include whom, and how."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -284,3 +285,90 @@ def test_every_component_is_registered():
     on_host = re.findall(r"hf_kernels\((\w+)", listed)
     for path in (ROOT / "kernels").glob("*.cl"):  # ndrange shapes are for CPUs and GPUs
         assert path.stem in on_host or path.stem.endswith("_ndrange")
+
+
+# ---- Python ----
+
+PACKAGE = ROOT / "python" / "hpccfpga"
+MODULES = sorted(p for p in PACKAGE.glob("*.py") if p.stem != "__init__")
+ORDER = (
+    # words and files
+    {"_core", "text", "files", "tables", "keeper", "provenance"},
+    {"errors", "arguments"},
+    {"records", "emulation", "formats", "mpirun", "entry"},
+    {"npz", "boards", "components", "plot"},
+    {"timeline"},
+    # results, and what is held against them
+    {"result", "topology"},
+    {"comparison", "published", "models", "fit"},
+    # runs
+    {"trial", "progress", "ranks"},
+    {"kernels"},
+    {"session", "vendor"},
+    {"job"},
+    {"perform"},
+    {"launch"},
+    {"measure"},
+    {"scaling", "suite"},
+    # the command
+    {"options", "outputs", "doctor"},
+    {"commands"},
+    {"cli"},
+    {"__main__", "_rank"},
+)
+"""Modules of each layer; one may import those of the layers above it."""
+
+
+def imports(text):
+    """Modules of the package that a text imports, wherever, but for type checkers."""
+    found = set()
+    unseen = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            unseen |= {id(inner) for inner in ast.walk(node)}
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            found |= {n.partition(".")[2] for n in names if re.match(r"hpccfpga\b", n)}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "say hpccfpga."
+            package, _, module = (node.module or "").partition(".")
+            if package == "hpccfpga":
+                found |= {module} if module else {alias.name for alias in node.names}
+    return found
+
+
+def layer(module):
+    return next((n for n, names in enumerate(ORDER) if module in names), len(ORDER))
+
+
+def upward(module, text):
+    """What a module imports of its own layer or of one below; "" is the package."""
+    return sorted(n for n in imports(text) if not n or layer(n) >= layer(module))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
+def test_modules_import_in_one_direction(path):
+    assert layer(path.stem) < len(ORDER), "give it a place in ORDER"
+    assert upward(path.stem, path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("result", "from hpccfpga.session import Session"),
+        ("result", "def f():\n    from hpccfpga import suite"),
+        ("result", "import hpccfpga.cli"),
+        ("session", "import hpccfpga"),
+        ("plot", "from hpccfpga.result import Result"),
+        ("job", "from hpccfpga import models, launch"),
+    ],
+)
+def test_an_import_in_the_other_direction_is_seen(module, text):
+    assert upward(module, text)
+
+
+def test_types_are_no_imports():
+    text = "if TYPE_CHECKING:\n    from hpccfpga.suite import Suite"
+    assert upward("result", text) == []

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import hpccfpga as hf
 from example_result import measured, traced
-from hpccfpga import _core, cli, formats, kernels, measure, npz
+from hpccfpga import _core, cli, commands, formats, kernels, npz
 from hpccfpga.errors import line
 from hpccfpga.timeline import hidden
 from test_kernels_cache import Core
@@ -323,9 +323,9 @@ CALLS = {
     "scaling": st.tuples(
         benchmark, maybe(ranks=odd, mode=odd, exchange=scheme, board=odd, timeout=odd)
     ).map(lambda a: (hf.scaling, a[:1], {"ranks": [], "timeout": "x"} | a[1])),
-    "launch": st.tuples(
+    "launched": st.tuples(
         benchmark, maybe(ranks=odd, exchange=scheme, device=odd, timeout=odd)
-    ).map(lambda a: (hf.launch, a[:1], {"ranks": 0} | a[1])),
+    ).map(lambda a: (hf.run, a[:1], {"ranks": 0} | a[1])),
     "run": st.tuples(
         benchmark,
         maybe(exchange=odd, device=odd, comm=odd, kernel=odd),
@@ -347,7 +347,7 @@ def test_any_arguments_are_taken_or_refused(name):
     def check(call):
         function, arguments, named = call
         with (
-            mock.patch("hpccfpga.launch._Job", side_effect=hf.Error(STOPPED)),
+            mock.patch("hpccfpga.launch._Ranks", side_effect=hf.Error(STOPPED)),
             mock.patch("warnings.warn"),
         ):
             tried(function, *arguments, **named)
@@ -369,7 +369,7 @@ def test_any_parameters_are_taken_or_refused(name, data):
 
 # ---- words ----
 
-COMMANDS = [*sorted(cli.JOBS.keys() - {"doctor", "devices", "build"}), "kernels build"]
+COMMANDS = sorted(cli.COMMANDS.keys() - {"doctor", "devices"})
 OPTIONS = ["--json", "--npz", "--plot", "-o", "--output", "--ranks", "--exchange"]
 OPTIONS += [
     "--board",
@@ -424,10 +424,10 @@ def test_any_words_are_understood_or_refused(files, command, rest, glued):
     with (
         redirect_stdout(out),
         redirect_stderr(err),
-        mock.patch.object(measure, "_measure", stop),
-        mock.patch("hpccfpga.run_all", stop, create=True),
-        mock.patch("hpccfpga.scaling", stop, create=True),
-        mock.patch.object(measure, "_get_ready"),
+        mock.patch.object(commands, "_measure", stop),
+        mock.patch.object(commands.suites, "run_all", stop),
+        mock.patch.object(commands, "measure_scaling", stop),
+        mock.patch.object(commands, "get_ready"),
         mock.patch("warnings.warn"),
     ):
         try:

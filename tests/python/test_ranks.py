@@ -18,7 +18,7 @@ def pipe(monkeypatch, tmp_path):
     """The launcher's end, of which nobody reads."""
     path = tmp_path / "events"
     os.mkfifo(path)
-    monkeypatch.setenv(ranks.EVENTS, str(path))
+    monkeypatch.setattr(ranks, "_pipe_path", str(path))
     monkeypatch.setenv("PMI_RANK", "0")
     end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     yield end

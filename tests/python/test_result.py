@@ -76,8 +76,8 @@ def test_failed_run_without_points_is_valid():
     r = measured(columns={}, summary={}, verified=False, provenance={"error": "x"})
     back = Result.from_json(r.to_json())
     assert back.verified is False
-    assert "error: x" in back.table()
-    assert "error: x" in back._repr_html_()
+    assert "FAILED: x" in back.table()
+    assert "FAILED: x" in back._repr_html_()
 
 
 def test_npz_round_trip(tmp_path):
@@ -352,7 +352,7 @@ def test_results_print_their_table_and_show_one_line():
 
 
 def test_compare_takes_results_only():
-    with pytest.raises(TypeError, match="only results can be compared, not 5"):
+    with pytest.raises(TypeError, match="only results and suites can be"):
         compare(measured(), 5)
 
 

@@ -20,14 +20,14 @@ def launched(monkeypatch):
     """Ranks that need no mpirun: what was asked for, and results with known rates."""
     asked = []
 
-    def launch(benchmark, *, ranks, sizes, **rest):
+    def run(benchmark, *, ranks, sizes, **rest):
         asked.append((ranks, sizes))
         result = measured(sizes=(1, sizes), ranks=ranks)
         rate = Column("B/s", np.array([1.0, 100.0 * ranks**0.5]))
         result.columns["bandwidth"] = rate
         return result
 
-    monkeypatch.setattr(MODULE, "launch", launch)
+    monkeypatch.setattr(MODULE, "measure", run)
     return asked
 
 
@@ -112,7 +112,7 @@ def test_without_a_size_the_last_of_a_run_is_taken(launched):
         ({"ranks": []}, ValueError, "ranks: no number given"),
         ({"ranks": [0]}, ValueError, "ranks: 0 is not a number from 1 up"),
         ({"ranks": [1, 2, 2]}, ValueError, "ranks: 1, 2, 2 has one twice"),
-        ({"mode": "lazy"}, ValueError, "mode: 'lazy' is not one of weak, strong"),
+        ({"mode": "lazy"}, ValueError, "no mode 'lazy'; known: weak, strong"),
         ({"sizes": [1, 2]}, ValueError, "sizes: scaling takes one, not 2"),
         ({"sizes": 1.5}, ValueError, "sizes: 1.5 is not an integer"),
         ({"sizes": "x"}, ValueError, 'sizes: "x" is not a number'),
@@ -128,12 +128,12 @@ def test_bad_scaling_is_refused_before_anything_runs(launched, change, error, li
 
 
 def test_wrong_data_has_no_gain(monkeypatch):
-    def launch(benchmark, *, ranks, **rest):
+    def run(benchmark, *, ranks, **rest):
         wrong = measured(sizes=(64,), ranks=ranks, failed=0 if ranks == 2 else None)
         wrong.columns["bandwidth"].values[wrong.failed] = np.nan
         return wrong
 
-    monkeypatch.setattr(MODULE, "launch", launch)
+    monkeypatch.setattr(MODULE, "measure", run)
     r = hf.scaling("b_eff", ranks=[1, 2], sizes=64)
     assert r.verified is False
     assert np.isnan(r["speedup"][1])
@@ -141,7 +141,7 @@ def test_wrong_data_has_no_gain(monkeypatch):
 
 
 def test_scaling_on_the_command_line(call, tmp_path):
-    words = ["--ranks=1,2", "--sizes=4096", "--reps=6", "--quiet", "--model=520n"]
+    words = ["--ranks=1,2", "--sizes=4096", "--reps=6", "--quiet", "--board=520n"]
     outputs = [f"--json={tmp_path}/s.json", f"--plot={tmp_path}/s.png"]
     code, out, err = call("scaling", "b_eff", "--mode=strong", *words, *outputs)
     assert (code, err) == (0, "")
@@ -158,11 +158,11 @@ def test_scaling_on_the_command_line(call, tmp_path):
     [
         (["--ranks=1,x"], "--ranks: '1,x' is not like 1,64,1024"),
         (["--ranks=0"], "ranks: 0 is not a number from 1 up"),
-        (["--mode=lazy"], "mode: 'lazy' is not one of weak, strong"),
+        (["--mode=lazy"], "no mode 'lazy'; known: weak, strong"),
         (["--colour=1"], "b_eff has no parameter --colour; known: "),
         (["--sizes=1,2"], "sizes: scaling takes one, not 2"),
         (["--json=gone/s.json"], "cannot write gone/s.json"),
-        (["--model=cardboard"], "no board 'cardboard'"),
+        (["--board=cardboard"], "no board 'cardboard'"),
         (["--ranks=1,100000"], "ranks: 100000 are more than the"),
     ],
 )

@@ -42,7 +42,7 @@ def test_every_name_is_there():
         _ = hf.nonsense
 
 
-@pytest.mark.parametrize("name", ["plot", "launch", "published"])
+@pytest.mark.parametrize("name", ["plot", "launch", "published", "scaling"])
 def test_a_function_hides_the_module_of_its_name(name):
     script = f"import hpccfpga, hpccfpga.{name}; print(type(hpccfpga.{name}).__name__)"
     assert python(script).stdout == "function\n"
@@ -97,7 +97,7 @@ def test_progress_is_told_point_by_point(capsys):
     hf.run("b_eff", **SMALL, progress=True)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5
-    assert lines[0] == "b_eff pcie ..."
+    assert lines[0] == "b_eff pcie, 1 rank ..."
     assert "message size [B]" in lines[1]
     assert lines[4].split()[0] == "1000"
 

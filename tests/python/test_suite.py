@@ -10,7 +10,7 @@ from conftest import ours
 
 import hpccfpga as hf
 from example_result import measured
-from hpccfpga import _core, cli, suite
+from hpccfpga import _core, commands, suite
 from hpccfpga.result import Quantity
 from hpccfpga.suite import Suite
 
@@ -167,7 +167,7 @@ def test_bad_input_is_refused(change, error, line):
 
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
 def test_run_all(call, tmp_path, ranks):
-    words = ["--reps=2", "--quiet", "--model=520n", "--json=s.json", *ranks, *options()]
+    words = ["--reps=2", "--quiet", "--board=520n", "--json=s.json", *ranks, *options()]
     code, out, err = call("run", "all", *words)
     assert (code, err) == (0, "")
     assert "measured / model" in out
@@ -207,9 +207,9 @@ def test_wrong_data_is_code_1(command, faults):
     ],
 )
 def test_exit_codes(errors, code):
-    assert cli._suite_code(Suite({"b_eff": measured()}, {}, errors)) == code
-    assert cli._suite_code(Suite({"b_eff": measured(failed=0)}, {}, {})) == 1
-    assert cli._suite_code(Suite({}, {}, {"fft": NotImplementedError("no")})) == 2
+    assert commands.suite_code(Suite({"b_eff": measured()}, {}, errors)) == code
+    assert commands.suite_code(Suite({"b_eff": measured(failed=0)}, {}, {})) == 1
+    assert commands.suite_code(Suite({}, {}, {"fft": NotImplementedError("no")})) == 2
 
 
 @pytest.mark.parametrize(
@@ -220,19 +220,59 @@ def test_exit_codes(errors, code):
         (["--save-calibration=c"], "run all takes no --save-calibration"),
         (["--plot=a.png"], "run all takes no --plot"),
         (["--sizes=1"], "all has no parameter --sizes; known: --reps, "),
-        (["--b_eff.colour=1"], "all has no parameter --b_eff.colour; known: "),
+        (["--b_eff.colour=1"], "all has no parameter --b_eff.colour; "),
         (["--json=gone/s.json"], "cannot write gone/s.json"),
         (["--exchange=wifi"], 'no exchange scheme "wifi"'),
-        (["--model=cardboard"], "no board 'cardboard'"),
+        (["--board=cardboard"], "no board 'cardboard'"),
     ],
 )
 def test_bad_run_all(refused, words, line):
     refused(["run", "all", *words], line)
 
 
-def test_a_suite_is_not_compared_with_a_result(call):
-    example().to_json("s.json")
+def test_compare_takes_suites(call):
+    a, b = example(), example()
+    del b.results["gemm"]
+    found = hf.compare(a, b)
+    assert list(found) == ["b_eff"]
+    assert (
+        found["b_eff"].verdict
+        == hf.compare(measured(ranks=4), measured(ranks=4)).verdict
+    )
+    assert "== b_eff\n" in str(found)
+    assert str(found).endswith("note: gemm: only in a")
+    assert "<table>" in found._repr_html_()
+    assert list(hf.compare(measured(), a)) == ["b_eff"], "a result is a suite of one"
+    with pytest.raises(KeyError, match="no comparison of 'gemm'; known: b_eff"):
+        found["gemm"]
+    with pytest.raises(ValueError, match="no benchmark has a result in both: fft"):
+        hf.compare(measured(benchmark="fft"), b)
+    with pytest.raises(ValueError, match="no common message_size"):
+        hf.compare(Suite({"b_eff": measured(sizes=(2,))}), b)
+    a.to_json("s.json")
     measured().to_json("r.json")
-    code, _, err = call("compare", "s.json", "r.json")
-    assert code == 2
-    assert "cannot compare a suite with one result" in err
+    assert call("compare", "s.json", "r.json")[1].startswith("== b_eff\n")
+
+
+def test_plot_takes_suites(call, tmp_path):
+    figure = hf.plot(example())
+    assert len(figure.axes) == 4, "two for each benchmark"
+    first, second = (len(part.axes[0].lines) for part in figure.subfigs)
+    assert first > second, "the model of b_eff"
+    both = hf.plot(example(), measured(benchmark="gemm"))
+    assert len(both.subfigs[1].axes[0].lines) > second
+    assert len(hf.plot(Suite({"b_eff": measured()})).axes) == 2
+    with pytest.raises(ValueError, match="nothing to plot: give at least one result"):
+        hf.plot(Suite({}))
+    with pytest.raises(ValueError, match="ax must hold two axes for 2 rows, not 2"):
+        hf.plot(example(), ax=hf.plot(measured()).axes)
+    example().to_json("s.json")
+    assert call("plot", "s.json", "-o", "s.png")[0] == 0
+    assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_what_fails_as_a_whole_leaves_a_result(call):
+    assert call("run", "all", "--device=abacus", "--json=s.json", "--reps=3")[0] == 2
+    result = hf.Result.from_json("s.json")
+    assert (result.benchmark, result.parameters) == ("all", {"reps": 3})
+    assert "abacus" in result.provenance["error"]

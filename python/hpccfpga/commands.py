@@ -1,0 +1,270 @@
+"""The commands that measure: `run`, `calibrate`, `scaling`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from hpccfpga import _core, components, models, ranks
+from hpccfpga import suite as suites
+from hpccfpga.boards import board
+from hpccfpga.comparison import compare
+from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
+from hpccfpga.job import Job, calibrate_task, job, run_task
+from hpccfpga.launch import start
+from hpccfpga.options import Options, given, numbers, option
+from hpccfpga.outputs import Outputs
+from hpccfpga.perform import get_ready, perform
+from hpccfpga.progress import Watch
+from hpccfpga.provenance import origin
+from hpccfpga.result import Result
+from hpccfpga.scaling import scaling as measure_scaling
+from hpccfpga.session import Session
+from hpccfpga.suite import Suite
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+
+def run(options: Options) -> int:
+    """Measure a benchmark, or all; return the exit code."""
+    if options.benchmark == "all":
+        return _run_all(options)
+    benchmark, exchange, params = options.benchmark, options.exchange, given(options)
+    calibrates = options.calibrate or options.save_calibration
+    with _outputs(options, benchmark, exchange) as outputs:
+        tasks = [run_task(benchmark, options.kernel, params)]
+        if calibrates:
+            names = components.calibrated()
+            shared = {name: params[name] for name in names if name in params}
+            tasks.append(calibrate_task(shared))
+        todo = job(exchange, options.device, *tasks, trace=options.trace)
+        _fill(outputs, benchmark, params)
+        if calibrates:
+            models.check(benchmark, exchange, calibrated=True)
+        if options.board:  # its errors come before the run
+            models.beside(benchmark, exchange, options.board, todo.tasks[0].parameters)
+        return _measure(options, todo, outputs)
+
+
+def calibrate(options: Options) -> int:
+    """Measure the parts of scheme `pcie`; return the exit code."""
+    params = given(options)
+    with _outputs(options, "calibration", None) as outputs:
+        todo = job("pcie", options.device, calibrate_task(params))
+        _fill(outputs, "transfer", params)
+        return _measure(options, todo, outputs)
+
+
+def scaling(options: Options) -> int:
+    """Measure a benchmark on several numbers of ranks; return the exit code."""
+    if under_mpi() is not None:
+        raise ValueError("scaling starts its ranks itself: call it without mpirun")
+    get_ready()
+    with _outputs(options, options.benchmark, options.exchange) as outputs:
+        counts = numbers("--ranks", options.ranks)
+        assert outputs.blank is not None
+        outputs.blank.ranks = max(1, *counts)
+        outputs.check()
+        outputs.begin()
+        result = measure_scaling(
+            options.benchmark,
+            ranks=counts,
+            mode=options.mode,
+            exchange=options.exchange,
+            device=options.device,
+            kernel=options.kernel,
+            board=options.board,
+            timeout=options.timeout,
+            progress=not options.quiet,
+            **given(options),
+        )
+        print(f"\n{result.table()}")
+        outputs.save(result)
+    return OK if result.verified else WRONG_DATA
+
+
+def suite_code(suite: Suite) -> int:
+    """Code of the first error, but for what does not go together, else by the data."""
+    fits = (e for e in suite.errors.values() if not isinstance(e, NotImplementedError))
+    for error in fits:
+        return exit_code(error)
+    if not suite.results:
+        return BAD_INPUT
+    return OK if suite.verified else WRONG_DATA
+
+
+def refuse(options: Options, error: ValueError) -> None:
+    """Leave the JSON of a command line that could not be read, as far as it was."""
+    benchmark = getattr(options, "benchmark", None) or "unknown"
+    if options.command == "calibrate":
+        benchmark = "calibration"
+    with suppress(ValueError), _outputs(options, benchmark, None):
+        raise error
+
+
+def _run_all(options: Options) -> int:
+    for name in ("kernel", "calibrate", "save_calibration", "npz", "plot", "trace"):
+        if getattr(options, name):
+            raise ValueError(f"run all takes no {option(name)}")
+    get_ready()
+    params: dict[str, Any] = {}
+    for name, value in given(options).items():
+        benchmark, _, own = name.rpartition(".")
+        (params.setdefault(benchmark, {}) if benchmark else params)[own] = value
+    rank = under_mpi()
+    with _outputs(options, "all", options.exchange) as outputs:
+        outputs.check()
+        if options.board:
+            board(options.board)
+        if not rank:
+            outputs.begin()
+        deadline = components.typed("transfer", params).get("deadline")
+        suite = suites.run_all(
+            ranks=None if rank is not None or options.ranks == 1 else options.ranks,
+            exchange=options.exchange,
+            device=options.device,
+            comm=_world(options.ranks, deadline or components.deadline()),
+            board=options.board,
+            timeout=options.timeout,
+            progress=not options.quiet,
+            **params,
+        )
+        if not rank:
+            print(f"\n{suite}")
+            outputs.save(suite)
+    return suite_code(suite)
+
+
+@contextmanager
+def _outputs(
+    options: Options, benchmark: str, exchange: str | None
+) -> Iterator[Outputs]:
+    """Give what a measurement writes; an error in the block becomes its JSON."""
+    count = getattr(options, "ranks", None)
+    blank = Result(
+        kind="measured",
+        benchmark=benchmark,
+        exchange=exchange,
+        device=getattr(options, "device", None),
+        emulated=False,
+        ranks=count if isinstance(count, int) and count > 0 else 1,
+        verified=False,
+        parameters=_typed(benchmark, given(options)),
+        provenance=origin(datetime.now(UTC)),
+    )
+    outputs = Outputs(
+        json=getattr(options, "json", None),
+        npz=getattr(options, "npz", None),
+        plot=getattr(options, "plot", None),
+        calibration=getattr(options, "save_calibration", None),
+        blank=blank,
+    )
+    try:
+        yield outputs
+    except BaseException as error:
+        if not under_mpi():  # of all ranks, 0 writes
+            outputs.fail(error)
+        raise
+
+
+def _typed(benchmark: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of a benchmark, or of all, as a result holds them."""
+    if benchmark == "calibration":
+        return components.typed("transfer", params)
+    found: dict[str, Any] = {}
+    for name, value in params.items():
+        of, _, own = name.rpartition(".")
+        whose = of or ("transfer" if benchmark == "all" else benchmark)
+        typed = components.typed(whose, {own: value})
+        (found.setdefault(of, {}) if of else found).update(typed)
+    return found
+
+
+def _fill(outputs: Outputs, benchmark: str, params: Mapping[str, Any]) -> None:
+    """Give the blank all parameters of a job that was found to be right."""
+    assert outputs.blank is not None
+    outputs.blank.parameters = _core.values(benchmark, dict(params))
+
+
+def _measure(options: Options, todo: Job, outputs: Outputs) -> int:
+    """Do a job on the ranks that there are, or on ranks that mpirun starts."""
+    get_ready()
+    with ExitStack() as stack:
+        watch = None if options.quiet else stack.enter_context(Watch())
+        if under_mpi() is None and options.ranks not in (None, 1):
+            outputs.check()
+            outputs.begin()
+            results = start(todo, options.ranks, options.timeout, watch)
+            stack.close()
+            _finish(options, todo, outputs, results)
+        else:
+            results = _measure_here(options, todo, outputs, watch, stack.close)
+    return OK if all(result.verified for result in results) else WRONG_DATA
+
+
+def _measure_here(
+    options: Options,
+    todo: Job,
+    outputs: Outputs,
+    watch: Watch | None,
+    close: Callable[[], None],
+) -> list[Result]:
+    """Do a job in this process, or on the ranks that it is one of."""
+
+    def check(session: Session) -> None:
+        assert outputs.blank is not None
+        outputs.blank.ranks = session.size
+        outputs.check()
+        outputs.begin()
+
+    def finish(results: list[Result]) -> None:
+        close()
+        _finish(options, todo, outputs, results)
+
+    comm = _world(options.ranks, todo.deadline)
+    return perform(todo, comm, watch, check, finish)
+
+
+def _world(count: int | None, deadline: float) -> Comm | None:
+    """Communicator of the ranks that mpirun started, or None without it."""
+    comm = ranks.world(deadline)
+    if comm is not None and count not in (None, comm.size):
+        foreign = ": is it that of the MPI library that mpi4py uses?"
+        raise ValueError(
+            f"--ranks is {count}, mpirun started {comm.size}"
+            f"{foreign if comm.size == 1 else ''}"
+        )
+    return comm
+
+
+def _finish(
+    options: Options, todo: Job, outputs: Outputs, results: list[Result]
+) -> None:
+    """Show and save what was measured."""
+    measured, *more = results
+    calibration = more[0] if more else None
+    modelled = []
+    if calibration:
+        modelled.append(
+            models.model(
+                measured.benchmark,
+                exchange=measured.exchange,
+                ranks=measured.ranks,
+                calibration=calibration,
+            )
+        )
+    if getattr(options, "board", None):
+        beside = (measured.exchange, options.board, todo.tasks[0].parameters)
+        points = measured[measured.labels[0]]
+        modelled.append(
+            models.beside(measured.benchmark, *beside, points, measured.ranks)
+        )
+    print()
+    for model in modelled:
+        print(compare(measured, model).table(), end="\n\n")
+    live = measured.benchmark != "calibration" and not options.quiet
+    print(measured.table(rows=not (live or modelled)))
+    outputs.save(measured, *modelled, calibration=calibration)

@@ -1,0 +1,153 @@
+"""What there is: benchmarks with their parameters, exchange schemes, devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hpccfpga import _core, emulation
+from hpccfpga.records import Records
+
+_UNIT = re.compile(r"(.*) \[([^][]+)\]")
+
+
+def benchmarks() -> Records:
+    """Every benchmark.
+
+    Returns
+    -------
+    Records
+        With `name`, `summary` and `parameters`, which are `Records`, too: of each its
+        `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
+        text, `summary`, `kind` ("int", "real", "text" or "ints"), `choices` or None,
+        the bounds `low` and `high` of numbers, and `macro`, the name of the build
+        option if it is built into the kernels.
+    """
+    return Records(
+        "benchmark",
+        (
+            {"name": name, "summary": summary, "parameters": parameters(name)}
+            for name, summary in _core.components("bench")
+        ),
+    )
+
+
+def exchanges() -> Records:
+    """Every exchange scheme.
+
+    Returns
+    -------
+    Records
+        With `name`, `kernel_routed` (data moves from kernel to kernel), `host_memory`
+        (only host memory moves) and `summary`.
+    """
+    return Records(
+        "exchange scheme",
+        (
+            {"name": name, **_core.scheme(name), "summary": summary}
+            for name, summary in _core.components("exchange")
+        ),
+    )
+
+
+def devices() -> Records:
+    """Every device of every runtime.
+
+    Returns
+    -------
+    Records
+        With `device`, which `run` takes; `runtime`, `index` among its devices,
+        `platform`, `name`, `version`, `driver`, `type` ("cpu", "gpu" or "accelerator"),
+        `emulated`, `memory` and `max_alloc`, the largest buffer [B], and whether the
+        device computes in `half` and `fp64`. Tables show some of them.
+    """
+    found = _core.devices(**emulation.vendors())
+    return Records(
+        "device",
+        ({"device": f"{each['runtime']}:{each['index']}", **each} for each in found),
+        {"memory": "B", "max_alloc": "B"},
+        ("device", "name", "platform", "type", "emulated", "memory"),
+    )
+
+
+def parameters(benchmark: str) -> Records:
+    """Parameters of a benchmark; see `hpccfpga.benchmarks`.
+
+    Raises
+    ------
+    LookupError
+        Unknown benchmark; the message lists the known ones.
+    """
+    shown = ("name", "unit", "default", "summary")
+    found = map(_described, _core.parameters(benchmark))
+    return Records(f"parameter of {benchmark}", found, shown=shown)
+
+
+def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Record of a parameter, whose summary names the unit in brackets."""
+    match = _UNIT.fullmatch(entry["summary"])
+    summary, unit = match.groups() if match else (entry["summary"], "1")
+    number = entry["kind"] != "text"
+    return {
+        "name": entry["name"],
+        "unit": unit if number else None,
+        "default": entry["default"],
+        "summary": summary,
+        "kind": entry["kind"],
+        "choices": entry["choices"],
+        "low": entry["low"] if number else None,
+        "high": entry["high"] if number else None,
+        "macro": entry["macro"],
+    }
+
+
+@cache
+def common() -> tuple[str, ...]:
+    """Names of the parameters that every benchmark has for the same purpose."""
+    tables = [
+        {entry["name"]: entry["summary"] for entry in _core.parameters(name)}
+        for name, _ in _core.components("bench")
+    ]
+    first, *others = tables
+    return tuple(n for n, s in first.items() if all(t.get(n) == s for t in others))
+
+
+@cache
+def calibrated() -> tuple[str, ...]:
+    """Names of the parameters that all parts of a calibration have."""
+    parts = [
+        {entry["name"]: entry["summary"] for entry in _core.parameters(name)}
+        for name in ("transfer", "b_eff")
+    ]
+    return tuple(n for n, s in parts[0].items() if parts[1].get(n) == s)
+
+
+@cache
+def deadline() -> float:
+    """Longest wait for another rank unless told [s]: one default for all benchmarks."""
+    (name, _), *_ = _core.components("bench")
+    return float(_core.values(name, {})["deadline"])
+
+
+def typed(benchmark: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a result holds them; what makes no sense stays what it is."""
+    known = {name for name, _ in _core.components("bench")}
+    kinds = {
+        entry["name"]: entry["kind"]
+        for entry in (_core.parameters(benchmark) if benchmark in known else ())
+    }
+    return {name: _typed(kinds.get(name), value) for name, value in given.items()}
+
+
+def _typed(kind: str | None, value: Any) -> Any:
+    if kind in (None, "text") or not isinstance(value, str):
+        return value
+    try:
+        numbers = [float(number) for number in value.split(",")]
+    except ValueError:
+        return value
+    if kind != "real":
+        numbers = [int(n) if n.is_integer() else n for n in numbers]
+    return numbers if kind == "ints" or len(numbers) > 1 else numbers[0]

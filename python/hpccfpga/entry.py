@@ -1,0 +1,40 @@
+"""How a program of this package begins."""
+
+import importlib
+import os
+import signal
+import sys
+
+
+def enter(module: str) -> int:
+    """Call the `main` of a module and return its exit code.
+
+    Ctrl-C while modules are read gives no traceback.
+    """
+    _open_streams()
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    importlib.import_module("hpccfpga._core")
+    main = importlib.import_module(module).main
+    try:
+        signal.signal(signal.SIGINT, before)
+        return int(main())
+    except KeyboardInterrupt:  # before or after its work
+        from hpccfpga.errors import INTERRUPTED
+
+        return INTERRUPTED
+
+
+def _open_streams() -> None:
+    """See that there are three standard streams; a shell may have closed some.
+
+    Else the next file that is opened takes the place of one of them.
+    """
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for name, fd in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(fd, "w", closefd=False))  # noqa: SIM115

@@ -1,0 +1,207 @@
+"""Jobs: what to measure, as a document; checked in one place, the same on all ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import NoneType
+from typing import Any
+
+from hpccfpga import _core, components, timeline, topology
+from hpccfpga.arguments import known, path, word
+from hpccfpga.formats import check_schema
+from hpccfpga.text import brief
+
+SCHEMA = "hpccfpga-job/1"
+"""`data/job.schema.json` describes it."""
+
+RUN, CALIBRATE = "run", "calibrate"
+
+_JOB: dict[str, tuple[type, ...]] = {
+    "schema": (str,),
+    "exchange": (str,),
+    "device": (str, NoneType),
+    "trace": (int,),
+    "tasks": (list,),
+}
+_TASK: dict[str, tuple[type, ...]] = {
+    "task": (str,),
+    "benchmark": (str, NoneType),
+    "kernel": (str, NoneType),
+    "parameters": (dict,),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement of a job, with one result.
+
+    Parameters
+    ----------
+    task : str
+        "run" or "calibrate".
+    benchmark : str or None
+        What "run" measures.
+    kernel : str or None
+        Path of the kernels that "run" uses; default: the package's own.
+    parameters : dict
+        Those that are given.
+    """
+
+    task: str
+    benchmark: str | None
+    kernel: str | None
+    parameters: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Benchmark of its result."""
+        return self.benchmark or "calibration"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Measurements in one session, one after the other.
+
+    Parameters
+    ----------
+    exchange : str
+        Exchange scheme.
+    device : str or None
+        Device, as `Session` takes it.
+    trace : int
+        Spans of a sample that a rank records, 0 for no trace.
+    tasks : tuple of Task
+        What to measure.
+    """
+
+    exchange: str
+    device: str | None
+    trace: int
+    tasks: tuple[Task, ...]
+
+    @classmethod
+    def of(cls, document: Any) -> Job:
+        """Make a job of its document: the one place where jobs are checked.
+
+        Parameters of the document may be what `Session.run` takes; those of the job are
+        in terms of JSON.
+
+        Raises
+        ------
+        LookupError, ValueError, TypeError
+            No job, or one that names what there is not or what is out of bounds.
+        """
+        check_schema(document, SCHEMA)
+        _check_entries("job", document, _JOB)
+        _core.scheme(word("exchange", document["exchange"]))
+        trace = timeline.spans(document["trace"] or False)
+        if not document["tasks"]:
+            raise ValueError("a job has one task at least")
+        tasks = tuple(map(_task, document["tasks"]))
+        return cls(document["exchange"], document["device"], trace, tasks)
+
+    def document(self) -> dict[str, Any]:
+        """Return the job in terms of JSON."""
+        return {"schema": SCHEMA, **asdict(self), "tasks": [*map(asdict, self.tasks)]}
+
+    @property
+    def deadline(self) -> float:
+        """Longest wait of a rank for another one [s]."""
+        fallback = components.deadline()
+        return max(task.parameters.get("deadline", fallback) for task in self.tasks)
+
+    def command(self, ranks: int) -> list[str]:
+        """Words of a command line that does the first task, and a calibration of it."""
+        first, *more = self.tasks
+        words = ["hpccfpga", first.task]
+        if first.benchmark is not None:
+            words += [first.benchmark, f"--exchange={self.exchange}"]
+        given = {"device": self.device, "kernel": first.kernel, **first.parameters}
+        for name, value in given.items():
+            if value is not None:
+                text = ",".join(map(str, value)) if isinstance(value, list) else value
+                words.append(f"--{name.replace('_', '-')}={text}")
+        flags = {"--calibrate": more, "--trace": self.trace}
+        return [*words, *(f for f in flags if flags[f]), f"--ranks={ranks}"]
+
+
+def job(
+    exchange: str,
+    device: str | int | None,
+    *tasks: Mapping[str, Any],
+    trace: bool | int = False,
+) -> Job:
+    """Make a job of what callers give; see `run_task` and `calibrate_task`.
+
+    Raises
+    ------
+    LookupError, ValueError, TypeError
+        As `Job.of`.
+    """
+    chosen = None if device is None else word("device", str(device))
+    spans = timeline.spans(trace)
+    document = {"schema": SCHEMA, "exchange": exchange, "device": chosen}
+    return Job.of(document | {"trace": spans, "tasks": list(tasks)})
+
+
+def run_task(
+    benchmark: str, kernel: str | os.PathLike[str] | None, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Document of a task that runs a benchmark."""
+    params = dict(params)
+    if "topology" in params:
+        params["topology"] = topology.text(params["topology"])
+    own = None if kernel is None else path("kernel", kernel)
+    task = {"task": RUN, "benchmark": benchmark, "kernel": own}
+    return task | {"parameters": params}
+
+
+def calibrate_task(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Document of a task that calibrates."""
+    task = {"task": CALIBRATE, "benchmark": None, "kernel": None}
+    return task | {"parameters": dict(params)}
+
+
+def read(text: str | bytes) -> Job:
+    """Job of the text of its document."""
+    return Job.of(json.loads(text))
+
+
+def _task(document: Any) -> Task:
+    _check_entries("task", document, _TASK)
+    kind, params = document["task"], document["parameters"]
+    if kind not in (RUN, CALIBRATE):
+        raise ValueError(f"no task {kind!r}; {known(kind, (RUN, CALIBRATE))}")
+    names = [name for name, _ in _core.components("bench")]
+    benchmark = document["benchmark"]
+    if kind == RUN:
+        values = _core.values(word("benchmark", benchmark, names), params)
+    else:
+        shared = components.calibrated()
+        for name in (name for name in params if name not in shared):
+            raise ValueError(
+                f'calibration has no parameter "{name}"; {known(name, shared)}'
+            )
+        values = _core.values("transfer", params)
+    typed = {name: values[name] for name in params}
+    return Task(kind, benchmark, document["kernel"], typed)
+
+
+def _check_entries(
+    what: str, document: Any, entries: Mapping[str, Sequence[type]]
+) -> None:
+    if not isinstance(document, dict):
+        raise ValueError(f"{brief(document)} is no {what}")
+    for name in document:
+        if name not in entries:
+            raise ValueError(f"{what}: no entry {name!r}; {known(name, entries)}")
+    for name, types in entries.items():
+        if name not in document:
+            raise ValueError(f"{what}: {name} is missing")
+        if not isinstance(document[name], tuple(types)):
+            raise TypeError(
+                f"{name}: {brief(document[name])} is no {types[0].__name__}"
+            )

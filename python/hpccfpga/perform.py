@@ -1,0 +1,118 @@
+"""Do a job: in this process, or as one of the ranks that mpirun started for it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hpccfpga import job as jobs
+from hpccfpga import ranks
+from hpccfpga.errors import OK
+from hpccfpga.job import Job, Task
+from hpccfpga.progress import Callback
+from hpccfpga.result import Result
+from hpccfpga.session import Session, VerificationWarning
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+
+JOB = "job.json"
+"""Document of a job, in its folder."""
+
+
+def perform(
+    job: Job,
+    comm: Comm | None,
+    watch: Callback | None,
+    before: Callable[[Session], object],
+    after: Callable[[list[Result]], object],
+) -> list[Result]:
+    """Do a job on the ranks of `comm`; collective.
+
+    Parameters
+    ----------
+    job : Job
+        What to measure.
+    comm : mpi4py.MPI.Comm or None
+        The ranks; None: this process.
+    watch : callable or None
+        Whom to tell of points, of all ranks on 0.
+    before, after : callable
+        Called on rank 0 with the session, and with the results. What they raise is
+        raised on all ranks.
+
+    Returns
+    -------
+    list of Result
+        One per task.
+    """
+    with Session(
+        job.device, job.exchange, comm, job.deadline, job.trace or False
+    ) as session:
+        first = session.rank == 0
+        session.agree(_error(before, session) if first else None)
+        results = [_do(session, task, watch if first else None) for task in job.tasks]
+        session.agree(_error(after, results) if first else None)
+    return results
+
+
+def get_ready() -> None:
+    """Leave wrong data to the text and the exit code; end in order on any signal."""
+    warnings.simplefilter("ignore", VerificationWarning)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of Ctrl-C
+        signal.signal(number, signal.default_int_handler)
+
+
+def result_path(folder: Path, task: int) -> Path:
+    """Where ranks leave the result of a task."""
+    return folder / f"{task}.json"
+
+
+def main() -> int:
+    """Be a rank of the job in the folder that the command line names."""
+    folder = Path(sys.argv[1])
+    return ranks.attend(partial(_as_rank, folder), str(folder / ranks.EVENTS))
+
+
+def _as_rank(folder: Path) -> int:
+    get_ready()
+    job = jobs.read((folder / JOB).read_bytes())
+
+    def save(results: list[Result]) -> None:
+        for number, result in enumerate(results):
+            result.to_json(result_path(folder, number))
+
+    perform(job, ranks.world(job.deadline), _Teller(), lambda session: None, save)
+    return OK
+
+
+class _Teller:
+    """Tell the process that started mpirun of the progress."""
+
+    def begin(self, *task: object) -> None:
+        ranks.tell("begin", *task)
+
+    def __call__(self, *row: object) -> None:
+        ranks.tell("row", *row)
+
+
+def _do(session: Session, task: Task, watch: Callback | None) -> Result:
+    if task.benchmark is None:
+        return session.calibrate(progress=watch, **task.parameters)
+    return session.run(
+        task.benchmark, kernel=task.kernel, progress=watch, **task.parameters
+    )
+
+
+def _error(function: Callable[..., object], *arguments: Any) -> BaseException | None:
+    """Call, and return what is raised, for all ranks to agree on."""
+    try:
+        function(*arguments)
+    except BaseException as error:
+        return error
+    return None

@@ -1,0 +1,53 @@
+"""Where a result comes from: when, by which command, of which versions."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from datetime import datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_OURS = ("__main__.py", "_rank.py")
+
+
+def origin(start: datetime) -> dict[str, Any]:
+    """Provenance that every measurement has.
+
+    Parameters
+    ----------
+    start : datetime
+        When it began.
+    """
+    script = Path(sys.argv[0])
+    ours = script.name == "hpccfpga" or (
+        script.parent.name == "hpccfpga" and script.name in _OURS
+    )
+    words = ["hpccfpga" if ours else "python", *sys.argv[ours:]]
+    return {
+        "date": start.isoformat(timespec="seconds"),
+        "command": shlex.join(words),
+        "versions": {
+            "hpccfpga": own_version(),
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "mpi4py": version("mpi4py"),
+        },
+    }
+
+
+@cache
+def version(package: str) -> str | None:
+    """Version of an installed package, or None."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def own_version() -> str:
+    """Version of this package."""
+    return version("hpccfpga") or "0+source"  # used from a build tree
