@@ -46,11 +46,23 @@ static bool choice_known(const char *choices, const char *text) {
     return false;
 }
 
+static hf_status choice_refuse(const hf_param *p, const char *text) {
+    hf_known known = {.wanted = text};
+    for (const char *at = p->choices; *at; at += *at == '|') {
+        char name[sizeof known.nearest];
+        int length = (int)strcspn(at, "|");
+        snprintf(name, sizeof name, "%.*s", length, at);
+        hf_known_add(&known, name);
+        at += length;
+    }
+    return hf_fail(HF_EARG, "%s: no choice \"%s\"; %s", p->name, text,
+                   hf_known_text(&known));
+}
+
 static hf_status value_set_text(value *v, const char *text) {
     const hf_param *p = v->param;
     if (p->choices && !choice_known(p->choices, text))
-        return hf_fail(HF_EARG, "%s: \"%s\" is not one of %s", p->name, text,
-                       p->choices);
+        return choice_refuse(p, text);
     char *copy = strdup(text);
     if (!copy)
         return hf_fail(HF_ENOMEM, "no memory for parameter %s", p->name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/known.h"
 
 /* ---- checks ---- */
 
@@ -137,6 +138,19 @@ static hf_status torus_check(shape *s, const char *topology) {
 
 /* ---- by list ---- */
 
+/* Refuse the first word of a list of cables. */
+static hf_status cable_refuse(const char *at) {
+    char word[32];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+    hf_known known = {.wanted = word};
+    static const char *const names[] = {"published", "ring", "pairs", "torus:PxQ",
+                                        "RANK:PORT-RANK:PORT"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        hf_known_add(&known, names[i]);
+    return hf_fail(HF_EARG, "topology: no wiring \"%s\"; %s", word,
+                   hf_known_text(&known));
+}
+
 static hf_status cables_parse(hf_link *links, size_t *n, const char *topology) {
     const char *at = topology;
     for (*n = 0; *at;) {
@@ -146,11 +160,7 @@ static hf_status cables_parse(hf_link *links, size_t *n, const char *topology) {
         if (sscanf(at, "%6d:%6d%c%6d:%6d%n", &link.from, &link.out, &kind, &link.to,
                    &link.in, &end) != 5 ||
             (kind != '-' && kind != '>') || (at[end] && at[end] != ','))
-            return hf_fail(
-                HF_EARG,
-                "topology: \"%.*s\" is neither a cable RANK:PORT-RANK:PORT nor "
-                "one of published, ring, pairs, torus:PxQ",
-                (int)strcspn(at, ","), at);
+            return cable_refuse(at);
         links[(*n)++] = link;
         bool loop = link.from == link.to && link.out == link.in;
         if (kind == '-' && !loop)

@@ -194,7 +194,10 @@ def _build(options: Options) -> int:
     emulation.prepare(options.exchange)
     core = _core.Session(options.device or "", options.exchange, **emulation.vendors())
     known = [name for name, _ in _core.components("bench")]
-    for name, params in _knobs(options, options.benchmarks or known).items():
+    knobs = _knobs(options, options.benchmarks or known)
+    for name, params in knobs.items():
+        _core.values(name, params)  # its errors come before the first build
+    for name, params in knobs.items():
         path = None
         with suppress(*(() if options.benchmarks else (NotImplementedError,))):
             path = kernels.build(core, name, params, Path(options.output))

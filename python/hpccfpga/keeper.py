@@ -3,8 +3,8 @@
 Runs as a program beside mpirun, `keeper.py MARK PARENT...`, which `Keeper` starts. It
 makes a folder in each parent and writes their paths, with a null character behind each.
 Its standard input is a pipe from its own parent: a word means that all is well, the
-pipe's end without one that the parent is gone; then it ends the processes of the job. It
-holds a lock on each folder, so that a later one may remove what a killed keeper left.
+pipe's end without one that the parent is gone; then it ends the processes of the job.
+It holds a lock on each folder, so that a later one may remove what a killed one left.
 """
 
 from __future__ import annotations

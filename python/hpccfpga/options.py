@@ -23,6 +23,7 @@ _FORMER = {"--model": "--board"}
 """Options that have another name now."""
 
 _METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
+_ELSEWHERE = "see list BENCHMARK"
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
 
 
@@ -217,8 +218,9 @@ def _scaling(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument(
         "--mode",
+        metavar="weak|strong",
         default="weak",
-        help="what is kept: weak, the work of each rank (default), or strong, of all",
+        help="what is kept: the work of each rank, or of all; default: weak",
     )
     _add_run(command)
     _add_ranks(command, several=True)
@@ -228,12 +230,12 @@ def _scaling(command: _Parser, benchmark: str | None) -> None:
 def _calibrate(command: _Parser, benchmark: str | None) -> None:
     _add_ranks(command)
     _add_files(command, plot=False)
-    _add_parameters(command, "transfer", calibrated())
+    _add_parameters(command, "transfer", calibrated(), "the calibration")
 
 
 def _model(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
-    command.add_argument("--exchange", help="default: pcie, where it matters")
+    _add_exchange(command, "default: pcie, where it matters")
     command.add_argument("--board", help="data sheet that feeds the model; see boards")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
     command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
@@ -244,7 +246,7 @@ def _model(command: _Parser, benchmark: str | None) -> None:
 def _published(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument("--board", help="its name; see boards")
-    command.add_argument("--exchange", help="exchange scheme")
+    _add_exchange(command, "exchange scheme")
     command.add_argument("--ranks", type=int, help="number of ranks")
     command.add_argument("--source", help="words of the source")
     _add_files(command)
@@ -293,7 +295,7 @@ def _build(command: _Parser, benchmark: str | None) -> None:
     command.add_argument(
         "benchmarks", nargs="*", metavar="BENCHMARK", help="default: all"
     )
-    command.add_argument("--exchange", default="pcie", help="default: pcie")
+    _add_exchange(command, "default: pcie", "pcie")
     command.add_argument("--device", help="index or part of the name; see devices")
     command.add_argument(
         "--output",
@@ -313,9 +315,10 @@ def _build(command: _Parser, benchmark: str | None) -> None:
 
 
 _OWN = (
-    "With a benchmark, --help shows its parameters too. --deadline is the longest wait "
-    "of one rank for another, --timeout the longest time of a whole run that --ranks "
-    "starts. What is written where, and when: docs/running.md."
+    "With a benchmark, --help shows its parameters, too. N is a whole number: how many "
+    "of what the line says. --deadline is the longest wait of one rank for another, "
+    "--timeout the longest time of a whole run that --ranks starts. What is written "
+    "where, and when: docs/running.md."
 )
 COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
     "doctor": ("say what is found, what is missing, what to install", _none, ""),
@@ -350,12 +353,17 @@ COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
 
 
 def _add_run(command: _Parser) -> None:
-    command.add_argument("--exchange", default="pcie", help="default: pcie; see list")
+    _add_exchange(command, "default: pcie", "pcie")
     command.add_argument(
         "--kernel", metavar="PATH", help=".cl source or program binary"
     )
     command.add_argument("--board", help="show its model beside; see boards")
     _add_files(command)
+
+
+def _add_exchange(command: _Parser, text: str, default: str | None = None) -> None:
+    names = "|".join(name for name, _ in _core.components("exchange"))
+    command.add_argument("--exchange", metavar=names, default=default, help=text)
 
 
 def _add_ranks(command: _Parser, several: bool = False) -> None:
@@ -368,7 +376,7 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
             "--ranks",
             type=int,
             metavar="N",
-            help="number of ranks to start; default: those of mpirun, or 1",
+            help="ranks to start; default: those of mpirun, or 1",
         )
     command.add_argument("--device", help="index or part of the name; see devices")
     command.add_argument("--quiet", action="store_true", help="no progress")
@@ -400,9 +408,12 @@ def _add_own(command: _Parser, benchmark: str | None) -> None:
 
 
 def _add_parameters(
-    command: _Parser, benchmark: str, names: Iterable[str] | None = None
+    command: _Parser,
+    benchmark: str,
+    names: Iterable[str] | None = None,
+    whose: str | None = None,
 ) -> None:
-    group = command.add_argument_group(f"parameters of {benchmark}")
+    group = command.add_argument_group(f"parameters of {whose or benchmark}")
     for entry in parameters(benchmark):
         if names is None or entry["name"] in names:
             _add_parameter(group, entry)
@@ -411,7 +422,7 @@ def _add_parameters(
 def _add_parameters_of_all(command: _Parser) -> None:
     """Add those that all have, and for each benchmark its own: --gemm.sizes."""
     names = suite.benchmarks()
-    _add_parameters(command, names[0], common())
+    _add_parameters(command, names[0], common(), "all")
     for name in names:
         group = command.add_argument_group(f"parameters of {name}")
         for entry in parameters(name):
@@ -429,14 +440,17 @@ def _add_knobs(command: _Parser) -> None:
     for owners in knobs.values():
         first, *_ = owners.values()
         told = {(e["summary"], e["default"]) for e in owners.values()}
-        summary, default = told.pop() if len(told) == 1 else ("see list", "its own")
+        summary, default = (
+            told.pop() if len(told) == 1 else ("see list BENCHMARK", "its own")
+        )
         text = f"{', '.join(owners)}: {summary}"
         _add_parameter(group, {**first, "summary": text, "default": default})
 
 
 def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
     summary, unit = entry["summary"], entry["unit"]
-    summary += f" [{unit}]" if unit not in (None, "1") else ""
+    if unit not in (None, "1") and not summary.endswith(_ELSEWHERE):
+        summary += f" [{unit}]"
     metavar = "|".join(entry["choices"] or []) or _METAVARS.get(unit, "TEXT")
     if (entry["kind"], unit) == ("real", "1"):
         metavar = "NUMBER"

@@ -66,6 +66,12 @@ def published(
     if source is not None:
         word("source", source)
     runs = _runs(benchmark)
+    schemes = sorted({run["exchange"] for run in runs} - {""})
+    if exchange is not None and exchange not in schemes:
+        raise LookupError(
+            f"no published {benchmark} over exchange {exchange!r}; "
+            f"{known(exchange, schemes)}"
+        )
     fitting = [run for run in runs if _fits(run, board, exchange, ranks, source)]
     if not fitting:
         raise LookupError(f"no published {benchmark} fits; known: {_list(runs)}")

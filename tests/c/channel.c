@@ -153,7 +153,7 @@ static void bad_parameters(const program *p) {
         hf_status status;
         const char *says;
     } bad[] = {
-        {"topology=star", HF_EARG, "neither a cable"},
+        {"topology=star", HF_EARG, "no wiring \"star\""},
         {"topology=torus:3x7", HF_EARG, "no torus:PxQ of"},
         {"topology=0:0-0:1", HF_EARG, "0:2 is not connected"},
         {"topology=0:0-0:1,0:2-0:2,0:3-0:9", HF_EARG, "ports are 0 .. 3"},

@@ -115,11 +115,11 @@ def test_ranks_that_open_different_sessions(mpirun):
         ),
     }
     body = (
-        "import tempfile\nfrom hpccfpga import kernels\n"
+        "import tempfile\nfrom hpccfpga import kernels, session\n"
         "def old(comm):\n"
-        "    now, hf.__version__ = hf.__version__, f'{rank}.0'\n"
+        "    now, session.own_version = session.own_version, lambda: f'{rank}.0'\n"
         "    try: hf.open(comm=comm, device='host')\n"
-        "    finally: hf.__version__ = now\n"
+        "    finally: session.own_version = now\n"
         "file = tempfile.NamedTemporaryFile(suffix='.cl')\n"
         "source = kernels.kernel_dir() / 'b_eff_memory.cl'\n"
         "file.write(source.read_bytes() + b'// own' * rank + b'\\n')\n"

@@ -70,7 +70,7 @@ def test_a_bad_file(tmp_path, text, words):
 @pytest.mark.parametrize(
     ("topology", "words"),
     [
-        ("star", "neither a cable"),
+        ("star", 'no wiring "star"; known: published, ring'),
         ("torus:2x2", "no torus:PxQ of 2 ranks"),
         ("0:0-1:0", "0:1 is not connected"),
         ("0:0-1:0,0:0-1:1", "0:0 sends twice"),
