@@ -9,8 +9,12 @@ import sys
 def enter(module: str) -> int:
     """Call the `main` of a module and return its exit code.
 
-    Ctrl-C while modules are read gives no traceback.
+    Ctrl-C while modules are read gives no traceback. After a failure a runtime's
+    threads may still work, for one on a kernel that does not end: destructors would
+    take from them what they use, and the process crash. So none runs then.
     """
+    from hpccfpga.errors import FAILED, INTERRUPTED
+
     _open_streams()
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -18,11 +22,12 @@ def enter(module: str) -> int:
     main = importlib.import_module(module).main
     try:
         signal.signal(signal.SIGINT, before)
-        return int(main())
+        code = int(main())
     except KeyboardInterrupt:  # before or after its work
-        from hpccfpga.errors import INTERRUPTED
-
         return INTERRUPTED
+    if code in (FAILED, INTERRUPTED):
+        os._exit(code)
+    return code
 
 
 def _open_streams() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import signal
-import sys
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,13 +71,8 @@ def result_path(folder: Path, task: int) -> Path:
     return folder / f"{task}.json"
 
 
-def main() -> int:
-    """Be a rank of the job in the folder that the command line names."""
-    folder = Path(sys.argv[1])
-    return ranks.attend(partial(_as_rank, folder), str(folder / ranks.EVENTS))
-
-
-def _as_rank(folder: Path) -> int:
+def perform_as_rank(folder: Path) -> int:
+    """Do the job in a folder as one of the ranks that mpirun started for it."""
     get_ready()
     job = jobs.read((folder / JOB).read_bytes())
 

@@ -62,8 +62,8 @@ static void params_test(void) {
     refused("sizes", "1,2,", "not a number");
     refused("sizes", "1,101", "1 .. 100");
     refused("sizes", "1,2x", "\"2x\" is not a number");
-    refused("way", "up", "left|right");
-    refused("way", "lef", "left|right");
+    refused("way", "up", "known: left, right");
+    refused("way", "lef", "did you mean \"left\"? known: left, right");
     refused("speed", "1", "known: count, share, way, sizes");
 }
 
