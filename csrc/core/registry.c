@@ -81,25 +81,23 @@ FINDER(model, hf_model_ops, "model")
 hf_status hf_formula_check(const hf_formula *formula) {
     size_t n_in = hf_terms_count(formula->inputs),
            n_out = hf_terms_count(formula->outputs);
-    if (n_in <= HF_MOST_TERMS && n_out <= HF_MOST_TERMS)
+    if (n_in <= HF_MAX_TERMS && n_out <= HF_MAX_TERMS)
         return HF_OK;
     return hf_fail(HF_ENOTSUP,
                    "formula \"%s\" has %zu inputs and %zu outputs; at most %d of each "
                    "are possible",
-                   formula->name, n_in, n_out, HF_MOST_TERMS);
+                   formula->summary, n_in, n_out, HF_MAX_TERMS);
 }
 
-hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name) {
+hf_status hf_formula_find(const hf_formula **out, const char *model, size_t index) {
     const hf_model_ops *ops;
-    hf_known known = {.wanted = name};
     HF_TRY(hf_model_find(&ops, model));
-    for (*out = ops->formulas; (*out)->name; (*out)++) {
-        if (strcmp((*out)->name, name) == 0)
+    for (size_t i = 0; ops->formulas[i].summary; i++)
+        if (i == index) {
+            *out = &ops->formulas[i];
             return hf_formula_check(*out);
-        hf_known_add(&known, (*out)->name);
-    }
-    return hf_fail(HF_ENOENT, "model \"%s\" has no formula \"%s\"; %s", model, name,
-                   hf_known_text(&known));
+        }
+    return hf_fail(HF_ENOENT, "model \"%s\" has no formula %zu", model, index);
 }
 
 hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {

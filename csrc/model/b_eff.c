@@ -16,12 +16,13 @@ static const hf_term channel_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
     HF_TERM("ranks", "1", "boards in the ring"),
     {"channels", "1", "channels of one kernel pair that carry a message together", NULL,
-     2},
+     2, NULL, false},
     {"replications", "1", "kernel pairs on a board, each sending its own messages",
-     "network.ports/channels", NAN},
-    {"width", "B", "bytes that a channel takes per cycle", "network.width", NAN},
-    {"clock", "Hz", "clock of the channels", "network.clock", NAN},
-    {"latency", "s", "delay of a channel", "network.latency", NAN},
+     "network.ports/channels", NAN, NULL, false},
+    {"width", "B", "bytes that a channel takes per cycle", "network.width", NAN, NULL,
+     false},
+    {"clock", "Hz", "clock of the channels", "network.clock", NAN, NULL, false},
+    {"latency", "s", "delay of a channel", "network.latency", NAN, NULL, true},
     {0},
 };
 
@@ -92,11 +93,13 @@ static void parts_sum(size_t i, double size, double ranks, double parts,
 static const hf_term pcie_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
     HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN},
-    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN},
-    {"network_latency", "s", "of an empty message", "host.latency", NAN},
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
-    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN},
+    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN, NULL, true},
+    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
+     false},
+    {"network_latency", "s", "of an empty message", "host.latency", NAN, NULL, true},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
+    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
+     false},
     {0},
 };
 static const hf_term pcie_outputs[] = {
@@ -136,8 +139,8 @@ static void pcie_calibrated_eval(size_t n, const double *const *in,
 static const hf_term host_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
     HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    {"network_latency", "s", "of an empty message", "host.latency", NAN},
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
+    {"network_latency", "s", "of an empty message", "host.latency", NAN, NULL, true},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
     {0},
 };
 static const hf_term host_outputs[] = {
@@ -169,9 +172,9 @@ static void host_calibrated_eval(size_t n, const double *const *in,
 
 /* Eq. 7: two ranks, long messages, latencies left out of Eq. 2. */
 static const hf_term bound_inputs[] = {
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
     {"pcie_bandwidth", "B/s", "of PCIe, the same in both directions", "pcie.bandwidth",
-     NAN},
+     NAN, NULL, false},
     {0},
 };
 static const hf_term bound_outputs[] = {
@@ -207,28 +210,30 @@ static void summary_eval(size_t n, const double *const *in, double *const *out) 
 }
 
 static const hf_formula formulas[] = {
-    {"channel",
+    {HF_EXPECTED, "channel",
      "Eq. 3 and 4: external channels; counts what all kernel pairs of all boards send, "
      "one way",
-     channel_inputs, time_and_bandwidth, false, channel_eval},
-    {"channel fitted", "Eq. 3 fitted: latency and time of a chunk from measured times",
-     fit_inputs, fit_outputs, false, fit_eval},
-    {"pcie",
+     channel_inputs, time_and_bandwidth, channel_eval},
+    {HF_FITTED, "channel",
+     "Eq. 3 fitted: latency and time of a chunk from measured times", fit_inputs,
+     fit_outputs, fit_eval},
+    {HF_EXPECTED, "pcie",
      "Eq. 2: read, MPI and write one after the other; counts one message per rank",
-     pcie_inputs, pcie_outputs, false, pcie_eval},
-    {"pcie calibrated",
+     pcie_inputs, pcie_outputs, pcie_eval},
+    {HF_CALIBRATED, "pcie",
      "Eq. 2: read, MPI and write one after the other; counts one message per rank",
-     pcie_calibrated_inputs, time_and_bandwidth, false, pcie_calibrated_eval},
-    {"pcie summary",
+     pcie_calibrated_inputs, time_and_bandwidth, pcie_calibrated_eval},
+    {HF_SUMMARY, "pcie",
      "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
-     bound_inputs, bound_outputs, true, bound_eval},
-    {"host", "Eq. 2 without a device: MPI alone; counts one message per rank",
-     host_inputs, host_outputs, false, host_eval},
-    {"host calibrated",
+     bound_inputs, bound_outputs, bound_eval},
+    {HF_EXPECTED, "host",
+     "Eq. 2 without a device: MPI alone; counts one message per rank", host_inputs,
+     host_outputs, host_eval},
+    {HF_CALIBRATED, "host",
      "Eq. 2 without a device: MPI alone; counts one message per rank",
-     host_calibrated_inputs, time_and_bandwidth, false, host_calibrated_eval},
-    {"summary", "Eq. 1: effective bandwidth, the mean over the message sizes",
-     summary_inputs, summary_outputs, true, summary_eval},
+     host_calibrated_inputs, time_and_bandwidth, host_calibrated_eval},
+    {HF_SUMMARY, NULL, "Eq. 1: effective bandwidth, the mean over the message sizes",
+     summary_inputs, summary_outputs, summary_eval},
     {0},
 };
 

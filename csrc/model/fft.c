@@ -6,13 +6,16 @@
 #include "model.h"
 
 static const hf_term inputs[] = {
-    {"transform_size", "1", "points N of a transform, a power of two", NULL, 4096},
+    {"transform_size", "1", "points N of a transform, a power of two", NULL, 4096, NULL,
+     false},
     HF_TERM("ranks", "1", "boards, each with transforms of its own"),
-    {"replications", "1", "pipelines of a board", NULL, 1},
-    {"points_per_cycle", "1", "points that a pipeline takes per cycle", NULL, 8},
-    {"batch", "1", "transforms of a board in a step", NULL, 1024},
-    {"clock", "Hz", "clock of the kernels", "kernel_clock.fft", NAN},
-    {"memory_clock", "Hz", "clock of the memory's interface", "memory.clock", NAN},
+    {"replications", "1", "pipelines of a board", NULL, 1, NULL, false},
+    {"points_per_cycle", "1", "points that a pipeline takes per cycle", NULL, 8, NULL,
+     false},
+    {"batch", "1", "transforms of a board in a step", NULL, 1024, NULL, false},
+    {"clock", "Hz", "clock of the kernels", "kernel_clock.fft", NAN, NULL, false},
+    {"memory_clock", "Hz", "clock of the memory's interface", "memory.clock", NAN, NULL,
+     false},
     {0},
 };
 static const hf_term outputs[] = {
@@ -40,11 +43,11 @@ static void summary_eval(size_t n, const double *const *in, double *const *out) 
 }
 
 static const hf_formula formulas[] = {
-    {"device",
+    {HF_EXPECTED, NULL,
      "5 LOG r 8 min(f_k, f_m): a transform's points pass a pipeline 8 per cycle; "
      "counts 5 N log2(N) operations of every transform of all boards",
-     inputs, outputs, false, device_eval},
-    {"summary", "the largest rate of all sizes", summary_inputs, summary_outputs, true,
+     inputs, outputs, device_eval},
+    {HF_SUMMARY, NULL, "the largest rate of all sizes", summary_inputs, summary_outputs,
      summary_eval},
     {0},
 };

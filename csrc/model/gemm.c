@@ -13,17 +13,21 @@ enum { PAGE = 256 }; /* elements of a memory page of 1 KiB */
 static const hf_term inputs[] = {
     HF_TERM("matrix_size", "1", "width n of the matrices"),
     HF_TERM("ranks", "1", "boards, each with matrices of its own"),
-    {"replications", "1", "kernels that share a product", "gemm.replications", NAN},
-    {"block_size", "1", "width b of a block in local memory", "gemm.block_size", 256},
-    {"gemm_size", "1", "width g of a tile in registers", "gemm.gemm_size", 8},
+    {"replications", "1", "kernels that share a product", "gemm.replications", NAN,
+     NULL, false},
+    {"block_size", "1", "width b of a block in local memory", "gemm.block_size", 256,
+     NULL, false},
+    {"gemm_size", "1", "width g of a tile in registers", "gemm.gemm_size", 8, NULL,
+     false},
     {"global_mem_unroll", "1", "elements u read per clock cycle",
-     "gemm.global_mem_unroll", 16},
-    {"clock", "Hz", "of the kernels, f_k", "kernel_clock.gemm", NAN},
+     "gemm.global_mem_unroll", 16, NULL, false},
+    {"clock", "Hz", "of the kernels, f_k", "kernel_clock.gemm", NAN, NULL, false},
     {"memory_clock", "Hz",
      "of the memory, by default DDR4-2400; f is the lower of both", "memory.clock",
-     300e6},
-    {"hidden", "1", "part of the loads that products hide, 0 to 1", NULL, 0},
-    {"activation", "s", "opening another page of the memory", NULL, 0},
+     300e6, NULL, false},
+    {"hidden", "1", "part of the loads that products hide, 0 to 1", NULL, 0, NULL,
+     true},
+    {"activation", "s", "opening another page of the memory", NULL, 0, NULL, true},
     {0},
 };
 static const hf_term outputs[] = {
@@ -56,11 +60,11 @@ static void summary_eval(size_t n, const double *const *in, double *const *out) 
 }
 
 static const hf_formula formulas[] = {
-    {"device",
+    {HF_EXPECTED, NULL,
      "loads, products and stores of blocks, shared by the replications; counts 2 n^3 "
      "operations of every board",
-     inputs, outputs, false, device_eval},
-    {"summary", "the largest rate of all sizes", summary_inputs, summary_outputs, true,
+     inputs, outputs, device_eval},
+    {HF_SUMMARY, NULL, "the largest rate of all sizes", summary_inputs, summary_outputs,
      summary_eval},
     {0},
 };

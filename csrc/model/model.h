@@ -3,39 +3,48 @@
 #define HF_MODEL_H
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "hf.h"
 
-enum { HF_MOST_TERMS = 16 }; /**< inputs of a formula, and outputs */
+enum { HF_MAX_TERMS = 16 }; /**< inputs of a formula, and outputs */
 
 /** An input or output; a table of them ends with name == NULL. */
 typedef struct hf_term {
     const char *name, *unit, *summary;
     const char *fact; /**< the board's value of an input: "memory.banks", or over an
-                           earlier one: "network.ports/channels"; NULL: none */
+                            earlier one: "network.ports/channels"; NULL: none */
     double fallback;  /**< else this, or NaN: somebody must give it */
+    const char
+        *param; /**< the parameter of a run that tells an input; NULL: that of the
+                            same name, if there is one */
+    bool zero;  /**< an input may be 0; else it is above 0 */
 } hf_term;
 
 /** An output, or an input that somebody must give. */
 #define HF_TERM(name, unit, summary) \
-    { name, unit, summary, NULL, NAN }
+    { name, unit, summary, NULL, NAN, NULL, false }
 
-/** One equation. It is named after an exchange scheme, or "device" where none matters;
- *  "<scheme> calibrated" takes curves of a calibration in place of a board's data,
- *  "<scheme> fitted" makes an equation's constants of measured times, and "summary" and
- *  "<scheme> summary" make figures of all points. Inputs come as arrays of length n;
- *  `reduce` gives one value per output, otherwise outputs have length n. */
+typedef enum hf_role {
+    HF_EXPECTED,   /**< a run's points, from a board's data */
+    HF_CALIBRATED, /**< the same, from curves that a calibration measured */
+    HF_FITTED,     /**< an equation's constants, from measured times */
+    HF_SUMMARY,    /**< figures that follow from all points: one value per output */
+} hf_role;
+
+/** One equation; a table of them ends with summary == NULL. Inputs come as arrays of length
+ *  n, and outputs have length n, but for a summary. */
 typedef struct hf_formula {
-    const char *name;    /**< e.g. "channel" */
-    const char *summary; /**< what it counts, and its source */
+    hf_role role;
+    const char *exchange; /**< scheme that it is for; NULL: whichever */
+    const char *summary;  /**< what it counts, and its source */
     const hf_term *inputs, *outputs;
-    bool reduce;
     void (*eval)(size_t n, const double *const *in, double *const *out);
 } hf_formula;
 
 typedef struct hf_model_ops {
     const char *name, *summary;
-    const hf_formula *formulas; /**< ends with name == NULL */
+    const hf_formula *formulas; /**< ends with summary == NULL */
 } hf_model_ops;
 
 /** The largest of `n` values: of all points, for a summary. */
@@ -56,9 +65,9 @@ static inline size_t hf_terms_count(const hf_term *terms) {
     return n;
 }
 
-/** HF_ENOTSUP if `formula` has more than HF_MOST_TERMS inputs or outputs. */
+/** HF_ENOTSUP if `formula` has more than HF_MAX_TERMS inputs or outputs. */
 hf_status hf_formula_check(const hf_formula *formula);
-/** Formula `name` of `model`, checked; on HF_ENOENT the message lists the known ones. */
-hf_status hf_formula_find(const hf_formula **out, const char *model, const char *name);
+/** Formula number `index` of `model`, checked; HF_ENOENT past the last. */
+hf_status hf_formula_find(const hf_formula **out, const char *model, size_t index);
 
 #endif

@@ -19,12 +19,15 @@ static const hf_term channel_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of the matrices"),
     HF_TERM("ranks", "1", "boards, each with its partner"),
     {"replications", "1", "pairs of kernels on a board, a channel each",
-     "network.ports", NAN},
-    {"width", "B", "bytes that a channel takes per cycle", "network.width", NAN},
-    {"clock", "Hz", "clock of the channels", "network.clock", NAN},
-    {"banks", "1", "memory banks of a board", "memory.banks", NAN},
-    {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN},
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4},
+     "network.ports", NAN, NULL, false},
+    {"width", "B", "bytes that a channel takes per cycle", "network.width", NAN, NULL,
+     false},
+    {"clock", "Hz", "clock of the channels", "network.clock", NAN, NULL, false},
+    {"banks", "1", "memory banks of a board", "memory.banks", NAN, NULL, false},
+    {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN, NULL,
+     false},
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4, "data_type",
+     false},
     {0},
 };
 static const hf_term channel_outputs[] = {
@@ -82,16 +85,22 @@ static void parts_sum(size_t i, double size, double value_bytes, double *const *
 static const hf_term pcie_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of the matrices"),
     HF_TERM("ranks", "1", "of the grid"),
-    {"block_size", "1", "rows and columns b of a block", NULL, 512},
-    {"replications", "1", "kernels on a board, a memory bank each", "memory.banks", 1},
-    {"width", "B", "bytes that a pipeline takes per cycle", NULL, 64},
-    {"clock", "Hz", "clock of the kernels", "kernel_clock.ptrans_pcie", NAN},
-    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN},
-    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN},
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4},
-    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0},
-    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0},
+    {"block_size", "1", "rows and columns b of a block", NULL, 512, NULL, false},
+    {"replications", "1", "kernels on a board, a memory bank each", "memory.banks", 1,
+     NULL, false},
+    {"width", "B", "bytes that a pipeline takes per cycle", NULL, 64, NULL, false},
+    {"clock", "Hz", "clock of the kernels", "kernel_clock.ptrans_pcie", NAN, NULL,
+     false},
+    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
+     false},
+    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
+     false},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4, "data_type",
+     false},
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid", true},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0, "distribution",
+     true},
     {0},
 };
 
@@ -113,11 +122,13 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
 static const hf_term host_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of the matrices"),
     HF_TERM("ranks", "1", "of the grid"),
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
     HF_TERM("memory_bandwidth", "B/s", "of the memory of a rank"),
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4},
-    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0},
-    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0},
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4, "data_type",
+     false},
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid", true},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0, "distribution",
+     true},
     {0},
 };
 
@@ -144,17 +155,18 @@ static void summary_eval(size_t n, const double *const *in, double *const *out) 
 }
 
 static const hf_formula formulas[] = {
-    {"channel",
+    {HF_EXPECTED, "channel",
      "Eq. 6 and the network bound: every block crosses a channel, and three pass the "
      "memory meanwhile; counts n^2 additions",
-     channel_inputs, channel_outputs, false, channel_eval},
-    {"pcie",
+     channel_inputs, channel_outputs, channel_eval},
+    {HF_EXPECTED, "pcie",
      "Eq. 5 with the clock dividing: read, MPI, write and three pipelines one after "
      "the other; counts n^2 additions",
-     pcie_inputs, parted_outputs, false, pcie_eval},
-    {"host", "MPI, then three passes through the memory; counts n^2 additions",
-     host_inputs, parted_outputs, false, host_eval},
-    {"summary", "the best of the points", rates, rates, true, summary_eval},
+     pcie_inputs, parted_outputs, pcie_eval},
+    {HF_EXPECTED, "host",
+     "MPI, then three passes through the memory; counts n^2 additions", host_inputs,
+     parted_outputs, host_eval},
+    {HF_SUMMARY, NULL, "the best of the points", rates, rates, summary_eval},
     {0},
 };
 

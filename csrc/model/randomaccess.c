@@ -9,8 +9,10 @@
 static const hf_term inputs[] = {
     HF_TERM("words", "1", "words of the whole table"),
     HF_TERM("ranks", "1", "devices that share the table"),
-    {"banks", "1", "memory banks of a device, each with a kernel", "memory.banks", NAN},
-    {"clock", "Hz", "clock of the kernels", "kernel_clock.random_access", NAN},
+    {"banks", "1", "memory banks of a device, each with a kernel", "memory.banks", NAN,
+     NULL, false},
+    {"clock", "Hz", "clock of the kernels", "kernel_clock.random_access", NAN, NULL,
+     false},
     {0},
 };
 static const hf_term outputs[] = {
@@ -42,9 +44,9 @@ static void summary_eval(size_t n, const double *const *in, double *const *out) 
 }
 
 static const hf_formula formulas[] = {
-    {"device", "ranks x banks x clock / 2: a read and a write per update", inputs,
-     outputs, false, device_eval},
-    {"summary", "the rate at the largest table", summary_inputs, summary_outputs, true,
+    {HF_EXPECTED, NULL, "ranks x banks x clock / 2: a read and a write per update",
+     inputs, outputs, device_eval},
+    {HF_SUMMARY, NULL, "the rate at the largest table", summary_inputs, summary_outputs,
      summary_eval},
     {0},
 };

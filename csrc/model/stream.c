@@ -10,13 +10,15 @@ enum { COPY, SCALE, ADD, TRIAD, N_OPERATIONS };
 static const hf_term inputs[] = {
     HF_TERM("operation", "1", "copy, scale, add or triad"),
     HF_TERM("ranks", "1", "boards"),
-    {"size", "1", "elements of an array of a board", NULL, 16777216},
-    {"value_bytes", "B", "of an element: 4 for float, 8 for double", NULL, 4},
+    {"size", "1", "elements of an array of a board", NULL, 16777216, NULL, false},
+    {"value_bytes", "B", "of an element: 4 for float, 8 for double", NULL, 4,
+     "data_type", false},
     {"banks", "1", "memory banks of a board, with a replication each", "memory.banks",
-     NAN},
-    {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN},
-    {"clock", "Hz", "of the kernels", "kernel_clock.stream", NAN},
-    {"word", "B", "that a replication moves per clock cycle", NULL, 64},
+     NAN, NULL, false},
+    {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN, NULL,
+     false},
+    {"clock", "Hz", "of the kernels", "kernel_clock.stream", NAN, NULL, false},
+    {"word", "B", "that a replication moves per clock cycle", NULL, 64, NULL, false},
     {0},
 };
 static const hf_term outputs[] = {
@@ -49,12 +51,12 @@ static void summary_eval(size_t n, const double *const *in, double *const *out) 
 }
 
 static const hf_formula formulas[] = {
-    {"device",
+    {HF_EXPECTED, NULL,
      "banks x min(bank bandwidth, clock x word), of all boards; counts bytes read and "
      "written",
-     inputs, outputs, false, device_eval},
-    {"summary", "the bandwidth of each operation", summary_inputs, summary_outputs,
-     true, summary_eval},
+     inputs, outputs, device_eval},
+    {HF_SUMMARY, NULL, "the bandwidth of each operation", summary_inputs,
+     summary_outputs, summary_eval},
     {0},
 };
 

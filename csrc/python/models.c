@@ -11,16 +11,20 @@
 static PyObject *terms_dict(const hf_term *terms) {
     PyObject *dict = PyDict_New();
     for (; dict && terms->name; terms++) {
-        PyObject *pair = Py_BuildValue("(sszd)", terms->unit, terms->summary,
-                                       terms->fact, terms->fallback);
-        if (!pair || PyDict_SetItemString(dict, terms->name, pair) < 0)
+        PyObject *entry = Py_BuildValue(
+            "{s:s,s:s,s:z,s:d,s:s,s:N}", "unit", terms->unit, "summary", terms->summary,
+            "fact", terms->fact, "fallback", terms->fallback, "param",
+            terms->param ? terms->param : terms->name, "zero",
+            PyBool_FromLong(terms->zero));
+        if (!entry || PyDict_SetItemString(dict, terms->name, entry) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(pair);
+        Py_XDECREF(entry);
     }
     return dict;
 }
 
 PyObject *core_models(PyObject *module, PyObject *name) {
+    static const char *const roles[] = {"expected", "calibrated", "fitted", "summary"};
     const hf_model_ops *model;
     const char *text = PyUnicode_AsUTF8(name);
     if (!text)
@@ -28,16 +32,17 @@ PyObject *core_models(PyObject *module, PyObject *name) {
     hf_status status = hf_model_find(&model, text);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
-    PyObject *dict = PyDict_New();
-    for (const hf_formula *f = model->formulas; dict && f->name; f++) {
-        PyObject *entry =
-            Py_BuildValue("{s:s,s:N,s:N}", "summary", f->summary, "inputs",
-                          terms_dict(f->inputs), "outputs", terms_dict(f->outputs));
-        if (!entry || PyDict_SetItemString(dict, f->name, entry) < 0)
-            Py_CLEAR(dict);
+    PyObject *list = PyList_New(0);
+    for (const hf_formula *f = model->formulas; list && f->summary; f++) {
+        PyObject *entry = Py_BuildValue(
+            "{s:n,s:s,s:z,s:s,s:N,s:N}", "index", (Py_ssize_t)(f - model->formulas),
+            "role", roles[f->role], "exchange", f->exchange, "summary", f->summary,
+            "inputs", terms_dict(f->inputs), "outputs", terms_dict(f->outputs));
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
         Py_XDECREF(entry);
     }
-    return dict;
+    return list;
 }
 
 static bool term_known(const hf_term *terms, PyObject *key) {
@@ -49,13 +54,13 @@ static bool term_known(const hf_term *terms, PyObject *key) {
 
 /* The inputs as arrays, in the formula's order, broadcast against each other. */
 static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *inputs) {
-    PyObject *arrays[HF_MOST_TERMS] = {NULL}, *key, *value;
+    PyObject *arrays[HF_MAX_TERMS] = {NULL}, *key, *value;
     PyArrayMultiIterObject *iterator = NULL;
     Py_ssize_t at = 0;
     size_t n = 0;
     while (PyDict_Next(inputs, &at, &key, &value))
         if (!PyUnicode_Check(key) || !term_known(f->inputs, key)) {
-            PyErr_Format(PyExc_ValueError, "formula \"%s\" has no input %R", f->name,
+            PyErr_Format(PyExc_ValueError, "formula \"%s\" has no input %R", f->summary,
                          key);
             return NULL;
         }
@@ -63,7 +68,7 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
         value = PyDict_GetItemString(inputs, f->inputs[n].name);
         if (!value) {
             PyErr_Format(PyExc_ValueError, "formula \"%s\" needs the input \"%s\" [%s]",
-                         f->name, f->inputs[n].name, f->inputs[n].unit);
+                         f->summary, f->inputs[n].name, f->inputs[n].unit);
             break;
         }
         arrays[n] = PyArray_FROMANY(value, NPY_FLOAT64, 0, 0, NPY_ARRAY_CARRAY);
@@ -82,7 +87,7 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
 static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *inputs) {
     size_t n_in = hf_terms_count(f->inputs), n_out = hf_terms_count(f->outputs);
     size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
-    double *in[HF_MOST_TERMS], *out[HF_MOST_TERMS];
+    double *in[HF_MAX_TERMS], *out[HF_MAX_TERMS];
     double *block = PyMem_New(double, n_in *n + 1);
     PyObject *arrays = block ? PyTuple_New((Py_ssize_t)n_out) : PyErr_NoMemory();
     for (size_t i = 0; i < n_in; i++)
@@ -94,9 +99,10 @@ static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *input
     }
     for (size_t i = 0; arrays && i < n_out; i++) {
         PyObject *array =
-            f->reduce ? PyArray_SimpleNew(0, NULL, NPY_FLOAT64)
-                      : PyArray_SimpleNew(PyArray_MultiIter_NDIM(inputs),
-                                          PyArray_MultiIter_DIMS(inputs), NPY_FLOAT64);
+            f->role == HF_SUMMARY
+                ? PyArray_SimpleNew(0, NULL, NPY_FLOAT64)
+                : PyArray_SimpleNew(PyArray_MultiIter_NDIM(inputs),
+                                    PyArray_MultiIter_DIMS(inputs), NPY_FLOAT64);
         if (!array) {
             Py_CLEAR(arrays);
             break;
@@ -111,12 +117,13 @@ static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *input
 }
 
 PyObject *core_evaluate(PyObject *module, PyObject *args) {
-    const char *model, *name;
+    const char *model;
     PyObject *inputs;
+    Py_ssize_t index;
     const hf_formula *f;
-    if (!PyArg_ParseTuple(args, "ssO!:evaluate", &model, &name, &PyDict_Type, &inputs))
+    if (!PyArg_ParseTuple(args, "snO!:evaluate", &model, &index, &PyDict_Type, &inputs))
         return NULL;
-    hf_status status = hf_formula_find(&f, model, name);
+    hf_status status = hf_formula_find(&f, model, (size_t)index);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     PyArrayMultiIterObject *iterator = inputs_broadcast(f, inputs);

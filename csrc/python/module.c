@@ -289,8 +289,9 @@ static PyMethodDef core_methods[] = {
     {"guard_end", guard_end, METH_NOARGS,
      "guard_end()\n--\n\nLet this process go on, whatever was asked for before."},
     {"evaluate", core_evaluate, METH_VARARGS,
-     "evaluate(model, formula, inputs, /)\n--\n\n"
-     "Outputs of a formula; inputs broadcast against each other."},
+     "evaluate(model, index, inputs, /)\n--\n\n"
+     "Outputs of a formula, by its place in `models(model)`; inputs broadcast against "
+     "each other."},
     {0},
 };
 

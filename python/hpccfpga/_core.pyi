@@ -40,10 +40,21 @@ class _Kernel(TypedDict):
     replicated: bool
     arguments: list[_Argument]
 
-class _Formula(TypedDict):
+class _Term(TypedDict):
+    unit: str
     summary: str
-    inputs: dict[str, tuple[str, str, str | None, float]]
-    outputs: dict[str, tuple[str, str, str | None, float]]
+    fact: str | None
+    fallback: float
+    param: str
+    zero: bool
+
+class _Formula(TypedDict):
+    index: int
+    role: Literal["expected", "calibrated", "fitted", "summary"]
+    exchange: str | None
+    summary: str
+    inputs: dict[str, _Term]
+    outputs: dict[str, _Term]
 
 class _Problem(TypedDict):
     parameter: str
@@ -127,9 +138,9 @@ def devices(libraries: Sequence[str] = (), quiet: bool = False) -> list[_Device]
 def links(
     topology: str, ranks: int, ports: int, /
 ) -> list[tuple[int, int, int, int]]: ...
-def models(name: str, /) -> dict[str, _Formula]: ...
+def models(name: str, /) -> list[_Formula]: ...
 def evaluate(
-    model: str, formula: str, inputs: dict[str, Any], /
+    model: str, index: int, inputs: dict[str, Any], /
 ) -> dict[str, NDArray[float64]]: ...
 def guard_signals(
     heard: int, out: int, delay: float, code: int, line: bytes, /

@@ -54,9 +54,10 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
         raise ValueError(
             "a fit needs sizes of two different numbers of chunks at least"
         )
+    (formula,) = (f for f in _core.models("b_eff") if f["role"] == "fitted")
     found = _core.evaluate(
         "b_eff",
-        "channel fitted",
+        formula["index"],
         {"message_size": size, "measured": time, "channels": _CHANNELS, "width": width},
     )
     fitted = rate * time / found["time"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,9 +16,7 @@ from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.tables import digits
 from hpccfpga.text import brief
 
-_EVERYWHERE = "device"
-_CALIBRATED = " calibrated"
-_SUMMARY = "summary"
+_DEFAULT_EXCHANGE = "pcie"  # of a run that names none
 
 
 def model(
@@ -92,7 +91,7 @@ def model(
     label, at = _label(benchmark, formula, sizes, calibration)
     curves: dict[str, Column] = {}
     if calibration is not None:
-        curves = _curves(benchmark, formula, label, at, calibration)
+        curves = _curves(formula, label, at, calibration)
     feed = {
         label: at.values,
         **{name: column.values for name, column in curves.items()},
@@ -102,13 +101,14 @@ def model(
     feed |= inputs
     found = _evaluate(benchmark, formula, feed)
     feed |= {name: values for name, (_, values) in found.items()}
+    scheme = formula["exchange"]
+    by = " calibrated" if calibration is not None else ""
     provenance = {
-        "formula": f"{benchmark} {formula}",
-        "counts": _core.models(benchmark)[formula]["summary"],
+        "formula": f"{benchmark} {scheme or 'device'}{by}",
+        "counts": formula["summary"],
         "sources": sources,
         "notes": notes,
     }
-    scheme = None if formula == _EVERYWHERE else formula.removesuffix(_CALIBRATED)
     emulated = False
     if calibration is not None:
         provenance["calibration"] = calibration.provenance
@@ -160,15 +160,12 @@ def beside(
         As `model`.
     """
     formula = check(benchmark, exchange)
-    inputs = _core.models(benchmark)[formula]["inputs"]
-    found = {name: value for name, value in params.items() if name in inputs}
-    if "value_bytes" in inputs and "data_type" in params:
-        found["value_bytes"] = _core.value_bytes(str(params["data_type"]))
-    if params.get("distribution") in inputs:
-        found[params["distribution"]] = 1
-    rows = str(params.get("grid")).partition("x")[0]
-    if "rows" in inputs and rows.isdecimal():
-        found["rows"] = int(rows)
+    told = {
+        name: _told(name, params[term["param"]])
+        for name, term in formula["inputs"].items()
+        if term["param"] in params
+    }
+    found: dict[str, Any] = {n: value for n, value in told.items() if value is not None}
     if not isinstance(board, str):
         found |= board
     (_, choices), *_ = _core.quantities(benchmark)["labels"].values()
@@ -182,8 +179,26 @@ def beside(
     )
 
 
-def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str:
-    """Return the name of the formula for a benchmark over an exchange scheme.
+def _told(name: str, value: Any) -> Any:
+    """Input `name` by a run's parameter; None: it says nothing of it.
+
+    A number stands for itself, a data type for its length [B], a grid PxQ for its rows,
+    another word for whether it is the input's name.
+    """
+    if not isinstance(value, str):
+        return value
+    if match := re.fullmatch(r"(\d+)x\d+", value):
+        return int(match[1])
+    try:
+        return _core.value_bytes(value)
+    except LookupError:
+        return 1 if value == name else None
+
+
+def check(
+    benchmark: str, exchange: str | None, calibrated: bool = False
+) -> _core._Formula:
+    """Return the formula for a benchmark over an exchange scheme.
 
     Raises
     ------
@@ -193,34 +208,35 @@ def check(benchmark: str, exchange: str | None, calibrated: bool = False) -> str
     modelled = [name for name, _ in _core.components("model")]
     if word("benchmark", benchmark, modelled) not in modelled:
         raise LookupError(f"no model of {benchmark!r}; {known(benchmark, modelled)}")
-    formulas = list(_core.models(benchmark))
-    if formulas[0] == _EVERYWHERE and not calibrated:
-        return _EVERYWHERE
-    fed, suffix = (" from a calibration", _CALIBRATED) if calibrated else ("", "")
-    exchanges = [name for name, _ in _core.components("exchange")]
-    ours = [name.removesuffix(suffix) for name in formulas if name.endswith(suffix)]
-    schemes = [name for name in ours if name in exchanges]
-    if calibrated and not schemes:
-        takers = [
-            name
-            for name in modelled
-            if any(formula.endswith(_CALIBRATED) for formula in _core.models(name))
-        ]
+    role = "calibrated" if calibrated else "expected"
+    formulas = {f["exchange"]: f for f in _formulas(benchmark, role)}
+    if None in formulas:
+        return formulas[None]
+    if not formulas:
+        takers = [name for name in modelled if _formulas(name, role)]
         raise LookupError(
             f"no model of {benchmark} takes a calibration; {known(benchmark, takers)}"
         )
-    wanted = "pcie" if exchange is None else word("exchange", exchange, schemes)
-    if wanted not in schemes:
+    schemes = [name for name in formulas if name is not None]
+    wanted = _DEFAULT_EXCHANGE
+    if exchange is not None:
+        wanted = word("exchange", exchange, schemes)
+    if wanted not in formulas:
+        fed = " from a calibration" if calibrated else ""
         raise LookupError(
             f"no model of {benchmark} over exchange {wanted!r}{fed}; "
             f"{known(wanted, schemes)}"
         )
-    return f"{wanted}{suffix}"
+    return formulas[wanted]
+
+
+def _formulas(benchmark: str, role: str) -> list[_core._Formula]:
+    return [f for f in _core.models(benchmark) if f["role"] == role]
 
 
 def _label(
     benchmark: str,
-    formula: str,
+    formula: _core._Formula,
     sizes: Iterable[Any] | None,
     calibration: Result | None,
 ) -> tuple[str, Column]:
@@ -230,7 +246,7 @@ def _label(
         if sizes is not None:
             raise ValueError(f"sizes: {benchmark} has a point per {name}, not per size")
         return name, Column(unit, np.arange(len(choices)))
-    fallback = _core.models(benchmark)[formula]["inputs"][name][3]
+    fallback = formula["inputs"][name]["fallback"]
     if sizes is None and calibration is not None and name in calibration.columns:
         sizes = calibration[name].tolist()
     elif sizes is None and np.isnan(fallback):
@@ -241,13 +257,13 @@ def _label(
 
 
 def _curves(
-    benchmark: str, formula: str, label: str, at: Column, calibration: Result
+    formula: _core._Formula, label: str, at: Column, calibration: Result
 ) -> dict[str, Column]:
     """Return the inputs that a calibration measured, at points `at`.
 
     Interpolated on logarithmic axes between those that verified.
     """
-    terms = _core.models(benchmark)[formula]["inputs"]
+    terms = formula["inputs"]
     curves = {}
     for name in (name for name in terms if name not in (label, "ranks")):
         if name not in calibration.columns or label not in calibration.columns:
@@ -266,42 +282,40 @@ def _curves(
             )
         measured = np.log(calibration[name][usable][order])
         curve = np.exp(np.interp(np.log(at.values), np.log(points), measured))
-        curves[name] = Column(terms[name][0], curve)
+        curves[name] = Column(terms[name]["unit"], curve)
     return curves
 
 
 def _evaluate(
-    benchmark: str, formula: str, given: Mapping[str, Any]
+    benchmark: str, formula: _core._Formula, given: Mapping[str, Any]
 ) -> dict[str, tuple[str, np.ndarray]]:
     """Units and values of a formula's outputs, from inputs among those given."""
-    terms = _core.models(benchmark)[formula]
-    inputs = {name: given[name] for name in terms["inputs"]}
-    found = _core.evaluate(benchmark, formula, inputs)
-    return {name: (terms["outputs"][name][0], found[name]) for name in found}
+    inputs = {name: given[name] for name in formula["inputs"]}
+    found = _core.evaluate(benchmark, formula["index"], inputs)
+    return {name: (formula["outputs"][name]["unit"], found[name]) for name in found}
 
 
-def _summaries(benchmark: str, formula: str) -> dict[str, _core._Formula]:
+def _summaries(benchmark: str, formula: _core._Formula) -> list[_core._Formula]:
     """Formulas for figures that follow from all points: of all schemes, of this one."""
-    formulas = _core.models(benchmark)
-    names = (_SUMMARY, f"{formula} {_SUMMARY}")
-    return {name: formulas[name] for name in names if name in formulas}
+    ours = (None, formula["exchange"])
+    return [f for f in _formulas(benchmark, "summary") if f["exchange"] in ours]
 
 
 def _summary(
-    benchmark: str, formula: str, given: Mapping[str, Any]
+    benchmark: str, formula: _core._Formula, given: Mapping[str, Any]
 ) -> dict[str, Quantity]:
     """Figures that follow from all points, as far as their inputs are given."""
     return {
         output: Quantity(unit, value.item())
-        for name, terms in _summaries(benchmark, formula).items()
-        if all(term in given for term in terms["inputs"])
-        for output, (unit, value) in _evaluate(benchmark, name, given).items()
+        for figures in _summaries(benchmark, formula)
+        if all(name in given for name in figures["inputs"])
+        for output, (unit, value) in _evaluate(benchmark, figures, given).items()
     }
 
 
 def _inputs(
     benchmark: str,
-    formula: str,
+    formula: _core._Formula,
     arrays: Iterable[str],
     board: Board | None,
     overrides: Mapping[str, Any],
@@ -310,10 +324,10 @@ def _inputs(
 
     `arrays` are those that are no scalars. What only a figure needs may be missing.
     """
-    made = {*arrays, *_core.models(benchmark)[formula]["outputs"]}
-    needed = _core.models(benchmark)[formula]["inputs"]
+    made = {*arrays, *formula["outputs"]}
+    needed = formula["inputs"]
     terms = {name: term for name, term in needed.items() if name not in made}
-    for extra in _summaries(benchmark, formula).values():
+    for extra in _summaries(benchmark, formula):
         terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
     chosen = dict(overrides)
     memory = chosen.pop("memory", None)
@@ -322,20 +336,20 @@ def _inputs(
     values: dict[str, float] = {}
     sources: dict[str, str] = {}
     notes = []
-    for name, (_, _, path, fallback) in terms.items():
-        fact_path, _, shared = (path or "").partition("/")
+    for name, term in terms.items():
+        fact_path, _, shared = (term["fact"] or "").partition("/")
         fact = None if board is None else _fact(board, fact_path, memory)
         if name in chosen:
-            none = name.endswith("latency") or fallback == 0
-            values[name], sources[name] = number(name, chosen[name], none), "given"
+            values[name] = number(name, chosen[name], term["zero"])
+            sources[name] = "given"
         elif fact is not None:
             values[name], sources[name] = float(fact.value), fact.source
             notes += _doubt(name, fact)
             if shared:
                 values[name] = max(1.0, values[name] // values[shared])
                 sources[name] = f"{fact_path} / {shared}: {fact.source}"
-        elif not np.isnan(fallback):
-            values[name], sources[name] = fallback, "default"
+        elif not np.isnan(term["fallback"]):
+            values[name], sources[name] = term["fallback"], "default"
     if missing := [name for name in needed if name in terms and name not in values]:
         who = "no board was given, and" if board is None else f"board {board.key} lacks"
         raise ValueError(

@@ -238,13 +238,13 @@ static hf_status formula_checked(size_t n) {
     hf_term inputs[64] = {{0}};
     for (size_t i = 0; i < n; i++)
         inputs[i] = (hf_term)HF_TERM("x", "1", "addend");
-    hf_formula formula = {.name = "long", .inputs = inputs, .outputs = outputs};
+    hf_formula formula = {.summary = "long", .inputs = inputs, .outputs = outputs};
     return hf_formula_check(&formula);
 }
 
 static void formulas_test(void) {
-    CHECK(formula_checked(HF_MOST_TERMS) == HF_OK);
-    CHECK(formula_checked(HF_MOST_TERMS + 1) == HF_ENOTSUP);
+    CHECK(formula_checked(HF_MAX_TERMS) == HF_OK);
+    CHECK(formula_checked(HF_MAX_TERMS + 1) == HF_ENOTSUP);
     CHECK(formula_checked(40) == HF_ENOTSUP);
     CHECK(strstr(hf_error(), "\"long\" has 40 inputs and 1 outputs; at most"));
 }

@@ -3,7 +3,7 @@
  * A fault is told by where it happens, not by a number of a call: so all ranks plant the same
  * one, and each finds its own calls. The program must be linked with --wrap=hf_bench_find, so
  * that the benchmark's functions tell in which phase of a run a call comes; and with those of
- * MPI_Iallgather and MPI_Test, whose data gathers prove.
+ * MPI_Irecv and MPI_Test, whose data gathers prove.
  */
 #ifndef HF_PLANT_H
 #define HF_PLANT_H

@@ -99,67 +99,71 @@ static hf_status planted_any(hf_transport *net, bool *flag) {
     return drop ? HF_OK : table->any(net, flag);
 }
 
+/* ---- what a gather brings, before its evidence is checked ---- */
+
+static bool gathers, hurts;
+static struct {
+    MPI_Request request; /* of the first message that a gather receives */
+    unsigned char *data, *was;
+} heard;
+
 /* A gather twice: the second one comes to another call of the other ranks. */
 static hf_status planted_gather(hf_transport *net, void *all, const void *mine,
                                 size_t bytes) {
     const plant_fault *f = plant.fault;
-    size_t acted = plant.report.acted;
+    bool now = net->size > 1 && plant_hit(PLANT_GATHER), /* else it travels nowhere */
+        twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
+    gathers = f && f->call == PLANT_GATHER && f->kind != PLANT_REPEAT;
+    hurts = gathers && now;
     hf_status status = table->gather(net, all, mine, bytes);
-    bool twice = f && f->call == PLANT_GATHER && f->kind == PLANT_REPEAT &&
-                 f->rank == PLANT_ALL_RANKS && plant.report.acted > acted;
+    gathers = hurts = false;
+    plant.report.acted += twice;
     return status == HF_OK && twice ? table->gather(net, all, mine, bytes) : status;
 }
 
-/* ---- MPI ---- */
-
-/* The gather under way; what it brings is damaged when it is there. */
-static struct {
-    MPI_Request request;
-    unsigned char *all, *was; /* `was` NULL: nothing is damaged */
-    size_t bytes;
-} gathering;
-
-int __real_MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
-                          MPI_Datatype types, MPI_Comm comm, MPI_Request *request);
-int __wrap_MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
-                          MPI_Datatype types, MPI_Comm comm, MPI_Request *request);
-int __wrap_MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
-                          MPI_Datatype types, MPI_Comm comm, MPI_Request *request) {
-    int size;
-    bool now = plant_hit(PLANT_GATHER);
-    MPI_Comm_size(comm, &size);
-    gathering.all = all;
-    gathering.bytes = (size_t)size * (size_t)m;
-    free(gathering.was);
-    gathering.was = now ? plant_room(gathering.bytes) : NULL;
-    if (now)
-        memcpy(gathering.was, all, gathering.bytes);
-    int code = __real_MPI_Iallgather(mine, n, type, all, m, types, comm, request);
-    gathering.request = *request;
+int __real_MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag,
+                     MPI_Comm comm, MPI_Request *request);
+int __wrap_MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag,
+                     MPI_Comm comm, MPI_Request *request);
+int __wrap_MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag,
+                     MPI_Comm comm, MPI_Request *request) {
+    unsigned char *was = NULL;
+    if (gathers) {
+        was = plant_room((size_t)n);
+        memcpy(was, data, (size_t)n);
+    }
+    int code = __real_MPI_Irecv(data, n, type, from, tag, comm, request);
+    if (gathers) {
+        free(heard.was);
+        heard.request = *request;
+        heard.data = data;
+        heard.was = was;
+        gathers = false;
+    }
     return code;
 }
 
-static void gather_end(void) {
-    unsigned char *right = plant_room(gathering.bytes);
-    memcpy(right, gathering.all, gathering.bytes);
-    if (gathering.was && plant.fault->kind == PLANT_REPEAT)
-        plant.report.acted += plant.fault->rank == PLANT_ALL_RANKS;
-    else if (gathering.was)
-        plant_damage(gathering.all, gathering.was, gathering.bytes);
-    plant_keep(PLANT_GATHER, right, gathering.bytes);
+static void heard_end(size_t bytes) {
+    unsigned char *right = plant_room(bytes);
+    memcpy(right, heard.data, bytes);
+    if (hurts)
+        plant_damage(heard.data, heard.was, bytes);
+    plant_keep(PLANT_GATHER, right, bytes);
     free(right);
-    free(gathering.was);
-    gathering.was = NULL;
+    free(heard.was);
+    heard.was = NULL;
 }
 
 int __real_MPI_Test(MPI_Request *request, int *done, MPI_Status *status);
 int __wrap_MPI_Test(MPI_Request *request, int *done, MPI_Status *status);
 int __wrap_MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
-    bool gathers = plant.fault && plant.fault->call == PLANT_GATHER &&
-                   *request != MPI_REQUEST_NULL && *request == gathering.request;
-    int code = __real_MPI_Test(request, done, status);
-    if (gathers && *done)
-        gather_end();
+    if (!heard.was || *request != heard.request)
+        return __real_MPI_Test(request, done, status);
+    MPI_Status own;
+    int bytes = 0, code = __real_MPI_Test(request, done, &own);
+    if (code == MPI_SUCCESS && *done &&
+        MPI_Get_count(&own, MPI_BYTE, &bytes) == MPI_SUCCESS)
+        heard_end((size_t)bytes);
     return code;
 }
 

@@ -12,7 +12,7 @@ def test_finds_what_it_was_made_of():
     time = 3e-6 + np.ceil(size / 128) * 5e-9
     found = _core.evaluate(
         "b_eff",
-        "channel fitted",
+        next(f["index"] for f in _core.models("b_eff") if f["role"] == "fitted"),
         {"message_size": size, "measured": time, "channels": 2, "width": 64},
     )
     assert found["latency"] == pytest.approx(3e-6)

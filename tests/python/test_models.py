@@ -48,10 +48,42 @@ def test_half_of_the_asymptote_is_reached_at_5200_bytes():
     assert r["bandwidth"][0] < 10e9 < r["bandwidth"][1]
 
 
+def formula(role, exchange):
+    """Index of a formula of b_eff."""
+    (found,) = (
+        f
+        for f in _core.models("b_eff")
+        if (f["role"], f["exchange"]) == (role, exchange)
+    )
+    return found["index"]
+
+
+def test_a_formula_that_is_not_there():
+    with pytest.raises(LookupError, match='"b_eff" has no formula 99'):
+        _core.evaluate("b_eff", 99, {})
+
+
+def test_inputs_say_which_parameter_tells_them_and_whether_they_may_be_0():
+    inputs = {
+        name: term
+        for f in _core.models("ptrans")
+        if f["exchange"] == "host"
+        for name, term in f["inputs"].items()
+    }
+    told = {name: inputs[name]["param"] for name in ("value_bytes", "rows", "diagonal")}
+    assert told == {
+        "value_bytes": "data_type",
+        "rows": "grid",
+        "diagonal": "distribution",
+    }
+    assert inputs["rows"]["zero"]
+    assert not inputs["memory_bandwidth"]["zero"]
+
+
 def test_equation_7():
     for pcie, bound in [(8e9, 6.0606e9), (7.8e9, 5.945e9), (7.877e9, 5.990e9)]:
         links = {"network_bandwidth": 12.5e9, "pcie_bandwidth": pcie}
-        found = _core.evaluate("b_eff", "pcie summary", links)
+        found = _core.evaluate("b_eff", formula("summary", "pcie"), links)
         assert found["pair_bound"] == pytest.approx(bound, abs=0.6e6)
     r = model("b_eff", exchange="pcie", board="520n", pcie_bandwidth=8e9)
     assert r.summary["pair_bound"].value == pytest.approx(6.0606e9, abs=0.5e5)
@@ -101,7 +133,7 @@ def test_inputs_broadcast():
     size, latency = np.array([1.0, 64.0, 65.0]), np.array([[0.0], [1e-6]])
     fixed = {"ranks": 1, "channels": 2, "width": 32, "clock": 156.25e6}
     inputs = {"message_size": size, "latency": latency, "replications": 2, **fixed}
-    found = _core.evaluate("b_eff", "channel", inputs)
+    found = _core.evaluate("b_eff", formula("expected", "channel"), inputs)
     assert found["time"].shape == (2, 3)
     np.testing.assert_allclose(found["time"][0], [6.4e-9, 6.4e-9, 12.8e-9])
     np.testing.assert_allclose(found["time"][1] - found["time"][0], 1e-6)

@@ -296,7 +296,7 @@ scheme = st.sampled_from(SCHEMES) | odd
 board = st.sampled_from(BOARDS) | odd
 sizes = st.lists(st.integers(1, 2**20), max_size=3) | odd
 inputs = sorted({i for b in BENCHMARKS if b in dict(_core.components("model"))
-                 for f in _core.models(b).values() for i in f["inputs"]})  # fmt: skip
+                 for f in _core.models(b) for i in f["inputs"]})  # fmt: skip
 HOST = {"device": "host", "exchange": "host"}
 NEVER = {"reps": 0.5}  # refused as the last: nothing is measured
 

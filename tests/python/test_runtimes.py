@@ -3,10 +3,11 @@
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, ours, python
+from conftest import ROOT, ours, python, start
 
 from hpccfpga import emulation
 
@@ -191,6 +192,24 @@ def test_a_library_that_ends_the_process_is_heard(build, end, code):
     answer = python(ALSO.format(loud=[build(f"-DEND={end}")]) + "hf.devices()")
     assert answer.returncode == code
     assert "LOUD: Unknown host CPU." in answer.stderr
+
+
+@pytest.mark.parametrize(("job", "code"), [("devices", 0), ("run", 3)])
+def test_no_destructor_runs_after_a_failure(tmp_path, job, code):
+    """A runtime's threads may still work on a kernel, with what it would take away."""
+    (tmp_path / "end.c").write_text(
+        "#include <unistd.h>\n"
+        "int clCreateContext() { return 0; }\n"
+        '__attribute__((destructor)) void end() { write(2, "END\\n", 4); }'
+    )
+    library = tmp_path / "libend.so"
+    cc = ["cc", "-w", "-shared", "-fPIC", str(tmp_path / "end.c"), "-o", str(library)]
+    subprocess.run(cc, check=True)
+    preload = {"LD_PRELOAD": library.name, "LD_LIBRARY_PATH": str(tmp_path)}
+    words = ["-m", "hpccfpga", job, *(["b_eff"] if job == "run" else [])]
+    answer = start([sys.executable, *words], preload)
+    assert answer.returncode == code, answer.stderr
+    assert (answer.stderr.count("END") > 0) is (code == 0)
 
 
 @pytest.mark.parametrize(("end", "heard"), [("abort()", True), ("return -11", False)])
