@@ -17,15 +17,35 @@
 #include "core/error.h"
 #include "core/pages.h"
 #include "core/random.h"
+#include "verdict.h"
 
-enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 9, SLIDE_LOG_SHORT = 3, MOST_PAGES = 1024 };
+enum {
+    N_CHAINS = 2,
+    N_FILL_ARGS = 5,
+    N_CHECK_ARGS = 9,
+    SLIDE_LOG_SHORT = 3,
+    MOST_PAGES = 1024
+};
+
+/* The state over host-routed schemes. */
+typedef struct ring {
+    b_eff base;
+    hf_buffer *chains[N_CHAINS];
+    hf_verdict verdict;
+    hf_kernel *fill, *check;
+    hf_plan
+        *plans[2]
+              [N_CHAINS]; /* of the current point: to the left, to the right; from each
+                                    chain to the other */
+    size_t taken;         /* steps of this sample */
+} ring;
 
 static const hf_param params[] = {
     HF_SWEEP_PARAMS,
     {"replications",
      "pairs of kernels on a device, each with its own messages; kernel-routed schemes "
      "only",
-     "2", NULL, NULL, 1, MOST_PAIRS, HF_INT},
+     "2", NULL, NULL, 1, B_EFF_MOST_PAIRS, HF_INT},
     {"topology",
      "wiring of the external channels: published, ring, pairs, torus:PxQ, or a list of "
      "cables RANK:PORT-RANK:PORT; kernel-routed schemes only",
@@ -37,8 +57,25 @@ static const hf_param params[] = {
 
 static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
-static const hf_quantity figures[] = {
-    {"b_eff", "B/s", HF_F64, NULL}, {"latency", "s", HF_F64, NULL}, {0}};
+static const hf_figure figures[] = {
+    {"b_eff", "B/s", "bandwidth", HF_FIGURE_MEAN}, /* Eq. 1 */
+    {"latency", "s", "time", HF_FIGURE_SMALLEST},
+    {0}};
+
+/* ---- what both paths share ---- */
+
+void b_eff_take(b_eff *s, const hf_args *args, const hf_env *env, hf_outline *out) {
+    s->env = *env;
+    s->sweep = hf_sweep_of(args);
+    out->n_points = s->sweep.n;
+    if (env->size == 1)
+        out->note = "one rank: every message goes to the rank itself";
+}
+
+void b_eff_setting(const b_eff *s, size_t point, double senders, hf_setting *out) {
+    hf_sweep_plan(&s->sweep, point, out);
+    out->work[0] = s->env.size * senders * s->sweep.sizes[point];
+}
 
 /* ---- the payload, known to every rank ---- */
 
@@ -135,33 +172,29 @@ static hf_status memory_check(const b_eff *s, size_t message) {
         (room - message) >> slide);
 }
 
-static hf_status memory_take(b_eff *s) {
-    hf_device *device = s->env.device;
+static hf_status memory_take(ring *s) {
+    hf_device *device = s->base.env.device;
     size_t most = 0;
-    for (size_t i = 0; i < s->sweep.n; i++) {
-        HF_TRY(memory_check(s, (size_t)s->sweep.sizes[i]));
-        size_t bytes = chain_bytes(s, (size_t)s->sweep.sizes[i]);
+    for (size_t i = 0; i < s->base.sweep.n; i++) {
+        HF_TRY(memory_check(&s->base, (size_t)s->base.sweep.sizes[i]));
+        size_t bytes = chain_bytes(&s->base, (size_t)s->base.sweep.sizes[i]);
         most = bytes > most ? bytes : most;
     }
     for (int i = 0; i < N_CHAINS; i++)
         HF_TRY(device->ops->alloc(&s->chains[i], device, most, NULL));
-    HF_TRY(hf_verdict_new(&s->verdict, &s->env, device->info.items, NULL));
+    HF_TRY(hf_verdict_new(&s->verdict, &s->base.env, device->info.items, NULL));
     HF_TRY(device->ops->kernel(&s->fill, device, "b_eff_fill", 0));
     return device->ops->kernel(&s->check, device, "b_eff_check", 0);
 }
 
-static hf_status b_eff_setup(void *state, const hf_args *args, const hf_env *env,
-                             size_t *n_points) {
-    b_eff *s = state;
-    s->env = *env;
-    s->sweep = hf_sweep_of(args);
-    *n_points = s->sweep.n;
-    size_t largest = (size_t)hf_args_largest(args, "sizes");
-    return env->exchange->ops->streams ? b_eff_pairs_take(s, args, largest)
-                                       : memory_take(s);
+static hf_status ring_setup(void *state, const hf_args *args, const hf_env *env,
+                            hf_outline *out) {
+    ring *s = state;
+    b_eff_take(&s->base, args, env, out);
+    return memory_take(s);
 }
 
-static void plans_free(b_eff *s) {
+static void plans_free(ring *s) {
     for (int right = 0; right < 2; right++)
         for (int from = 0; from < N_CHAINS; from++) {
             hf_plan_free(s->plans[right][from]);
@@ -169,49 +202,45 @@ static void plans_free(b_eff *s) {
         }
 }
 
-static void b_eff_teardown(void *state) {
-    b_eff *s = state;
-    if (!s->env.device)
+static void ring_teardown(void *state) {
+    ring *s = state;
+    if (!s->base.env.device)
         return;
-    const hf_device_ops *ops = s->env.device->ops;
+    const hf_device_ops *ops = s->base.env.device->ops;
     plans_free(s);
     for (int i = 0; i < N_CHAINS; i++)
         ops->free(s->chains[i]);
     hf_verdict_free(&s->verdict);
     ops->kernel_free(s->fill);
     ops->kernel_free(s->check);
-    b_eff_pairs_free(s);
 }
 
 /* ---- a sample ---- */
 
-static hf_status b_eff_plan(void *state, size_t point) {
-    b_eff *s = state;
-    size_t bytes = (size_t)s->sweep.sizes[point];
+static hf_status ring_plan(void *state, size_t point, hf_setting *out) {
+    ring *s = state;
+    size_t bytes = (size_t)s->base.sweep.sizes[point];
+    b_eff_setting(&s->base, point, 1, out);
     plans_free(s);
-    for (int i = 0; s->n_pairs == 0 && i < 2 * N_CHAINS; i++) {
-        int right = i / N_CHAINS, from = i % N_CHAINS;
+    for (int i = 0; i < 2 * N_CHAINS; i++) {
+        int right = i / N_CHAINS, from = i % N_CHAINS, rank = s->base.env.rank;
         const hf_message message = {
-            .to = neighbour(s, s->env.rank, right ? 1 : -1),
-            .from = neighbour(s, s->env.rank, right ? -1 : 1),
+            .to = neighbour(&s->base, rank, right ? 1 : -1),
+            .from = neighbour(&s->base, rank, right ? -1 : 1),
             .send_bytes = bytes,
             .recv_bytes = bytes,
         };
-        HF_TRY(hf_plan_new(&s->plans[right][from], s->env.exchange, s->chains[1 - from],
-                           s->chains[from], 1, &message));
+        HF_TRY(hf_plan_new(&s->plans[right][from], s->base.env.exchange,
+                           s->chains[1 - from], s->chains[from], 1, &message));
     }
     return HF_OK;
 }
 
-static size_t b_eff_inner(const void *state, size_t point, size_t fewest) {
-    return hf_sweep_inner(&((const b_eff *)state)->sweep, point, fewest);
-}
-
-static hf_status chain_fill(b_eff *s, size_t point, int chain) {
-    uint64_t bytes = chain_bytes(s, (size_t)s->sweep.sizes[point]),
-             stamp = chain_stamp(s, s->env.rank, chain);
-    uint32_t slide = slide_of(s, (size_t)s->sweep.sizes[point]),
-             key = b_eff_key(s, point);
+static hf_status chain_fill(ring *s, size_t point, int chain) {
+    uint64_t bytes = chain_bytes(&s->base, (size_t)s->base.sweep.sizes[point]),
+             stamp = chain_stamp(&s->base, s->base.env.rank, chain);
+    uint32_t slide = slide_of(&s->base, (size_t)s->base.sweep.sizes[point]),
+             key = b_eff_key(&s->base, point);
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = s->chains[chain]},
         {.value = &bytes, .bytes = sizeof bytes},
@@ -219,34 +248,28 @@ static hf_status chain_fill(b_eff *s, size_t point, int chain) {
         {.value = &key, .bytes = sizeof key},
         {.value = &stamp, .bytes = sizeof stamp},
     };
-    hf_device *device = s->env.device;
+    hf_device *device = s->base.env.device;
     return device->ops->launch(
         device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->verdict.items, 0}, NULL,
         NULL);
 }
 
-static hf_status b_eff_prepare(void *state, size_t point, uint64_t sample) {
-    b_eff *s = state;
-    hf_device *device = s->env.device;
-    s->sample = sample;
+static hf_status ring_prepare(void *state, size_t point, uint64_t sample) {
+    ring *s = state;
+    hf_device *device = s->base.env.device;
+    s->base.sample = sample;
     s->taken = 0;
-    if (s->n_pairs > 0)
-        return b_eff_pairs_prepare(s, point);
     for (int chain = 0; chain < N_CHAINS; chain++)
         HF_TRY(chain_fill(s, point, chain));
     return device->ops->finish(device);
 }
 
-static hf_status b_eff_step(void *state, size_t point, size_t inner) {
-    b_eff *s = state;
-    hf_exchange *exchange = s->env.exchange;
-    uint32_t slide = slide_of(s, (size_t)s->sweep.sizes[point]);
-    s->steps = inner;
-    if (s->n_pairs > 0)
-        return exchange->ops->streams->stream(exchange);
+static hf_status ring_step(void *state, size_t point, size_t inner) {
+    ring *s = state;
+    uint32_t slide = slide_of(&s->base, (size_t)s->base.sweep.sizes[point]);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t from = s->taken % 2;
-        hf_plan *plan = s->plans[step_goes_right(s, s->taken)][from];
+        hf_plan *plan = s->plans[step_goes_right(&s->base, s->taken)][from];
         plan->messages->send_at = plan->messages->recv_at = (s->taken + 1) << slide;
         HF_TRY(hf_plan_run(plan));
     }
@@ -254,16 +277,17 @@ static hf_status b_eff_step(void *state, size_t point, size_t inner) {
 }
 
 /* Add the wrong bytes of a chain. */
-static hf_status chain_check(b_eff *s, size_t point, int chain, double *error) {
-    uint64_t message = (uint64_t)s->sweep.sizes[point],
-             bytes = chain_bytes(s, (size_t)message), steps = s->taken;
-    uint32_t slide = slide_of(s, (size_t)message), key = b_eff_key(s, point),
-             which = (uint32_t)chain;
+static hf_status chain_check(ring *s, size_t point, int chain, double *error) {
+    uint64_t message = (uint64_t)s->base.sweep.sizes[point],
+             bytes = chain_bytes(&s->base, (size_t)message), steps = s->taken;
+    uint32_t slide = slide_of(&s->base, (size_t)message),
+             key = b_eff_key(&s->base, point), which = (uint32_t)chain;
     int other =
             1 - chain, /* where a step begins that ends here: an even one in chain 0 */
-        side = step_goes_right(s, (size_t)other) ? -1 : 1;
-    uint64_t own = chain_stamp(s, s->env.rank, chain),
-             from = chain_stamp(s, neighbour(s, s->env.rank, side), other);
+        side = step_goes_right(&s->base, (size_t)other) ? -1 : 1;
+    uint64_t own = chain_stamp(&s->base, s->base.env.rank, chain),
+             from = chain_stamp(&s->base, neighbour(&s->base, s->base.env.rank, side),
+                                other);
     double wrong;
     hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
         {.buffer = s->chains[chain]},
@@ -282,70 +306,32 @@ static hf_status chain_check(b_eff *s, size_t point, int chain, double *error) {
     return HF_OK;
 }
 
-static hf_status b_eff_verify(void *state, size_t point, size_t inner, double *error) {
-    b_eff *s = state;
-    (void)inner;
+static hf_status ring_verify(void *state, size_t point, double *error) {
     *error = 0;
-    if (s->n_pairs > 0)
-        return b_eff_pairs_verify(s, point, error);
     for (int chain = 0; chain < N_CHAINS; chain++)
-        HF_TRY(chain_check(s, point, chain, error));
+        HF_TRY(chain_check(state, point, chain, error));
     return HF_OK;
 }
 
-/* ---- numbers ---- */
+static const hf_bench_path blocks = {
+    .state_size = sizeof(ring),
+    .setup = ring_setup,
+    .plan = ring_plan,
+    .prepare = ring_prepare,
+    .step = ring_step,
+    .verify = ring_verify,
+    .teardown = ring_teardown,
+};
 
-static void b_eff_label(const void *state, size_t point, double *values) {
-    values[0] = ((const b_eff *)state)->sweep.sizes[point];
-}
-
-/* Bytes sent by all ranks per second: the published definition, one message per rank or
- * per pair of kernels. */
-static double bandwidth(const b_eff *s, size_t point, double seconds) {
-    double senders = s->env.size * (s->n_pairs > 0 ? (double)s->n_pairs : 1);
-    return senders * s->sweep.sizes[point] / seconds;
-}
-
-static void b_eff_metric(const void *state, size_t point, double seconds,
-                         double *values) {
-    values[0] = bandwidth(state, point, seconds);
-}
-
-/* Eq. 1: the mean of the bandwidths over the sizes. */
-static void b_eff_figure(const void *state, const double *seconds, double *values) {
-    const b_eff *s = state;
-    double sum = 0;
-    for (size_t i = 0; i < s->sweep.n; i++)
-        sum += bandwidth(s, i, seconds[i]);
-    values[0] = sum / (double)s->sweep.n;
-    values[1] = seconds[hf_sweep_smallest(&s->sweep)];
-}
-
-static const char *b_eff_note(const void *state) {
-    const b_eff *s = state;
-    return s->env.size == 1 ? "one rank: every message goes to the rank itself" : NULL;
-}
-
-const hf_bench_ops hf_bench_b_eff = {
+const hf_bench hf_bench_b_eff = {
     .name = "b_eff",
     .summary = "effective bandwidth of messages around a ring of all ranks",
     .params = params,
     .problem = {"sizes", 1, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM,
-    .state_size = sizeof(b_eff),
     .labels = labels,
     .metrics = metrics,
     .figures = figures,
-    .setup = b_eff_setup,
-    .connect = b_eff_connect,
-    .label = b_eff_label,
-    .plan = b_eff_plan,
-    .inner = b_eff_inner,
-    .prepare = b_eff_prepare,
-    .step = b_eff_step,
-    .verify = b_eff_verify,
-    .metric = b_eff_metric,
-    .figure = b_eff_figure,
-    .note = b_eff_note,
-    .teardown = b_eff_teardown,
+    .blocks = &blocks,
+    .streams = &b_eff_streams,
 };

@@ -10,21 +10,44 @@
 
 /* Chunks that a receive kernel hands back beside those of the last message. */
 enum { MORE_CHUNKS = 2 };
+enum { N_SEND_ARGS = 5, N_RECV_ARGS = 4, N_ENDS = 3 };
 
-static size_t last_bytes(const b_eff *s, size_t bytes) {
-    return (hf_sweep_chunks(&s->sweep, bytes) + MORE_CHUNKS) * 2 *
-           s->sweep.channel_width;
+/* A send and a receive kernel, their two ports, and what they are told. */
+typedef struct pair {
+    char names[2][24];
+    hf_kernel *send, *recv;
+    hf_buffer *last;    /* [chunks + 2, 2] packets */
+    uint64_t stamps[2]; /* of the ports */
+    hf_arg send_args[N_SEND_ARGS], recv_args[N_RECV_ARGS];
+    hf_end send_ends[N_ENDS], recv_ends[N_ENDS];
+} pair;
+
+typedef struct pairs {
+    b_eff base;
+    size_t n_pairs;
+    pair pairs[B_EFF_MOST_PAIRS];
+    hf_stream streams[2 * B_EFF_MOST_PAIRS];
+    hf_link *links;
+    size_t n_links, depth;
+    unsigned char *got;     /* a `last` on the host */
+    uint64_t steps, chunks; /* arguments of the kernels */
+    uint32_t key;
+} pairs;
+
+static size_t last_bytes(const pairs *s, size_t bytes) {
+    return (hf_sweep_chunks(&s->base.sweep, bytes) + MORE_CHUNKS) * 2 *
+           s->base.sweep.channel_width;
 }
 
 /* The longest message whose last copies fit the device. */
-static size_t longest(const b_eff *s) {
-    size_t chunk = 2 * s->sweep.channel_width;
-    size_t chunks = hf_device_room(&s->env.device->info, s->n_pairs) / chunk;
+static size_t longest(const pairs *s) {
+    size_t chunk = 2 * s->base.sweep.channel_width;
+    size_t chunks = hf_device_room(&s->base.env.device->info, s->n_pairs) / chunk;
     return chunks > MORE_CHUNKS ? (chunks - MORE_CHUNKS) * chunk : 0;
 }
 
 /* Arguments and channel ends, in the order of b_eff_stream.cl. */
-static void pair_fill(b_eff *s, int i) {
+static void pair_fill(pairs *s, int i) {
     pair *p = &s->pairs[i];
     const hf_arg values[N_SEND_ARGS] = {
         {.value = &s->steps, .bytes = sizeof s->steps},
@@ -49,9 +72,9 @@ static void pair_fill(b_eff *s, int i) {
         p->names[1], {p->recv, p->recv_args, N_RECV_ARGS, 1, 0}, p->recv_ends, N_ENDS};
 }
 
-static hf_status pair_take(b_eff *s, int i, size_t largest) {
+static hf_status pair_take(pairs *s, int i, size_t largest) {
     pair *p = &s->pairs[i];
-    hf_device *device = s->env.device;
+    hf_device *device = s->base.env.device;
     snprintf(p->names[0], sizeof p->names[0], "b_eff_send_%d", i);
     snprintf(p->names[1], sizeof p->names[1], "b_eff_recv_%d", i);
     HF_TRY(device->ops->alloc(&p->last, device, last_bytes(s, largest), NULL));
@@ -61,13 +84,17 @@ static hf_status pair_take(b_eff *s, int i, size_t largest) {
     return HF_OK;
 }
 
-hf_status b_eff_pairs_take(b_eff *s, const hf_args *args, size_t largest) {
+static hf_status pairs_setup(void *state, const hf_args *args, const hf_env *env,
+                             hf_outline *out) {
+    pairs *s = state;
+    b_eff_take(&s->base, args, env, out);
+    size_t largest = (size_t)hf_args_largest(args, "sizes");
     s->n_pairs = (size_t)hf_args_number(args, "replications");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     int ports = 2 * (int)s->n_pairs;
-    HF_TRY(b_eff_memory_check(s, s->n_pairs, largest, longest(s)));
+    HF_TRY(b_eff_memory_check(&s->base, s->n_pairs, largest, longest(s)));
     HF_TRY(hf_links_make(&s->links, &s->n_links, hf_args_word(args, "topology"),
-                         s->env.size, ports));
+                         env->size, ports));
     s->got = malloc(last_bytes(s, largest));
     if (!s->got)
         return hf_fail(HF_ENOMEM, "no host memory for a message of %zu B", largest);
@@ -76,40 +103,55 @@ hf_status b_eff_pairs_take(b_eff *s, const hf_args *args, size_t largest) {
     return HF_OK;
 }
 
-hf_status b_eff_connect(void *state) {
-    b_eff *s = state;
-    hf_exchange *exchange = s->env.exchange;
-    if (s->n_pairs == 0)
-        return HF_OK;
-    int pairs = (int)s->n_pairs;
+static hf_status pairs_connect(void *state) {
+    pairs *s = state;
+    hf_exchange *exchange = s->base.env.exchange;
+    int n = (int)s->n_pairs;
     const hf_wiring wiring = {
-        s->links, s->n_links, 2 * pairs, pairs, s->sweep.channel_width, s->depth};
+        s->links, s->n_links, 2 * n, n, s->base.sweep.channel_width, s->depth};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 
-/* What a port sends first; its number on the whole machine stands for the rank. */
-static uint64_t port_stamp(const b_eff *s, int rank, int port) {
-    const hf_link *link = hf_links_from(s->n_links, s->links, rank, port);
-    int ports = 2 * (int)s->n_pairs;
-    return b_eff_stamp(s->sample, rank * ports + port, link->to * ports + link->in);
+static hf_status pairs_plan(void *state, size_t point, hf_setting *out) {
+    const pairs *s = state;
+    b_eff_setting(&s->base, point, (double)s->n_pairs, out);
+    return HF_OK;
 }
 
-hf_status b_eff_pairs_prepare(b_eff *s, size_t point) {
-    hf_exchange *exchange = s->env.exchange;
-    s->chunks = hf_sweep_chunks(&s->sweep, (size_t)s->sweep.sizes[point]);
-    s->key = b_eff_key(s, point);
+/* What a port sends first; its number on the whole machine stands for the rank. */
+static uint64_t port_stamp(const pairs *s, int rank, int port) {
+    const hf_link *link = hf_links_from(s->n_links, s->links, rank, port);
+    int ports = 2 * (int)s->n_pairs;
+    return b_eff_stamp(s->base.sample, rank * ports + port,
+                       link->to * ports + link->in);
+}
+
+static hf_status pairs_prepare(void *state, size_t point, uint64_t sample) {
+    pairs *s = state;
+    s->base.sample = sample;
+    hf_exchange *exchange = s->base.env.exchange;
+    s->chunks = hf_sweep_chunks(&s->base.sweep, (size_t)s->base.sweep.sizes[point]);
+    s->key = b_eff_key(&s->base, point);
     for (int i = 0; i < (int)s->n_pairs; i++)
         for (int k = 0; k < 2; k++)
-            s->pairs[i].stamps[k] = port_stamp(s, s->env.rank, 2 * i + k);
+            s->pairs[i].stamps[k] = port_stamp(s, s->base.env.rank, 2 * i + k);
     return exchange->ops->streams->prepare(exchange, 2 * s->n_pairs, s->streams);
 }
 
+static hf_status pairs_step(void *state, size_t point, size_t inner) {
+    pairs *s = state;
+    hf_exchange *exchange = s->base.env.exchange;
+    (void)point;
+    s->steps = inner;
+    return exchange->ops->streams->stream(exchange);
+}
+
 /* Bytes that are not the payload of what came in at `port`, in every other packet. */
-static size_t port_wrong(const b_eff *s, int port, const unsigned char *packets) {
-    size_t width = s->sweep.channel_width, wrong = 0;
+static size_t port_wrong(const pairs *s, int port, const unsigned char *packets) {
+    size_t width = s->base.sweep.channel_width, wrong = 0;
     /* After an even number of messages our own is back. */
-    const hf_link *link = hf_links_to(s->n_links, s->links, s->env.rank, port);
-    uint64_t stamp = s->steps % 2 == 0 ? port_stamp(s, s->env.rank, port)
+    const hf_link *link = hf_links_to(s->n_links, s->links, s->base.env.rank, port);
+    uint64_t stamp = s->steps % 2 == 0 ? port_stamp(s, s->base.env.rank, port)
                                        : port_stamp(s, link->from, link->out);
     uint64_t mark = s->key + s->steps * s->chunks * B_EFF_MARK;
     for (size_t i = 0; i < width; i++) {
@@ -124,30 +166,34 @@ static size_t port_wrong(const b_eff *s, int port, const unsigned char *packets)
 }
 
 /* Packets that came through the ports, where they are counted, less those that should. */
-static double packets_wrong(const b_eff *s) {
+static double packets_wrong(const pairs *s) {
     hf_traffic traffic;
-    s->env.exchange->ops->streams->traffic(s->env.exchange, &traffic);
+    s->base.env.exchange->ops->streams->traffic(s->base.env.exchange, &traffic);
     double sent = (double)s->steps * (double)s->chunks * 2 * (double)s->n_pairs;
     return isnan(traffic.packets) ? 0 : fabs(traffic.packets - sent);
 }
 
-hf_status b_eff_pairs_verify(b_eff *s, size_t point, double *error) {
-    hf_device *device = s->env.device;
-    size_t bytes = last_bytes(s, (size_t)s->sweep.sizes[point]), wrong = 0;
+static hf_status pairs_verify(void *state, size_t point, double *error) {
+    pairs *s = state;
+    hf_device *device = s->base.env.device;
+    size_t bytes = last_bytes(s, (size_t)s->base.sweep.sizes[point]), wrong = 0;
     for (int i = 0; i < (int)s->n_pairs; i++) {
         memset(s->got, 0xFF, bytes);
         HF_TRY(
             device->ops->read(device, s->pairs[i].last, 0, s->got, bytes, NULL, NULL));
         for (int k = 0; k < 2; k++)
-            wrong +=
-                port_wrong(s, 2 * i + k, s->got + (size_t)k * s->sweep.channel_width);
+            wrong += port_wrong(s, 2 * i + k,
+                                s->got + (size_t)k * s->base.sweep.channel_width);
     }
     *error = (double)wrong + packets_wrong(s);
     return HF_OK;
 }
 
-void b_eff_pairs_free(b_eff *s) {
-    const hf_device_ops *ops = s->env.device->ops;
+static void pairs_teardown(void *state) {
+    pairs *s = state;
+    if (!s->base.env.device)
+        return;
+    const hf_device_ops *ops = s->base.env.device->ops;
     for (size_t i = 0; i < s->n_pairs; i++) {
         ops->free(s->pairs[i].last);
         ops->kernel_free(s->pairs[i].send);
@@ -156,3 +202,14 @@ void b_eff_pairs_free(b_eff *s) {
     free(s->links);
     free(s->got);
 }
+
+const hf_bench_path b_eff_streams = {
+    .state_size = sizeof(pairs),
+    .setup = pairs_setup,
+    .connect = pairs_connect,
+    .plan = pairs_plan,
+    .prepare = pairs_prepare,
+    .step = pairs_step,
+    .verify = pairs_verify,
+    .teardown = pairs_teardown,
+};

@@ -1,4 +1,4 @@
-/* bench.h - what is computed: a benchmark is one table of functions in one file.
+/* bench.h - what is computed: a benchmark is a description and up to two paths.
  *
  * The session owns the loop, the clock and the statistics. A benchmark holds no clock,
  * calls no MPI, prints nothing, and allocates nothing between `setup` and `teardown`.
@@ -44,53 +44,63 @@ enum {
      "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
 /* clang-format on */
 
-typedef struct hf_bench_ops {
-    const char *name, *summary;
-    const hf_param *params;
-    hf_problem problem;
-    bool banked; /**< each replication has its buffers in a memory bank of its own */
-    unsigned kernels; /**< kernel files it has; 0: host code only */
+enum { HF_MOST_LABELS = 4, HF_MOST_METRICS = 4 };
+
+/** What `setup` says of a run; all-zero at first. */
+typedef struct hf_outline {
+    size_t n_points;
+    const char *note; /**< a remark for the result, or NULL */
+} hf_outline;
+
+/** A point of a run; a plain value, all-zero at first. */
+typedef struct hf_setting {
+    double labels[HF_MOST_LABELS]; /**< integers up to 2^53 pass through a double */
+    double work
+        [HF_MOST_METRICS]; /**< of a step, of all ranks: metrics are it per second */
+    const double *shares;  /**< of the work, [ranks], 1 together; NULL: equal */
+    size_t fewest,
+        most;         /**< steps of a sample: what the clock needs within these; 0: 1 */
+    double tolerance; /**< largest error of right data */
+} hf_setting;
+
+/** A benchmark over one kind of schemes. */
+typedef struct hf_bench_path {
     size_t state_size;
-    const char *error; /**< what `verify` finds, if it is a figure: name of its column
-                            and, of all points' largest, in the summary; NULL: "error" */
-
-    const hf_quantity *labels;  /**< what a point is: known before it runs */
-    const hf_quantity *metrics; /**< what follows from its seconds; doubles */
-    const hf_quantity *parts;   /**< seconds that hf_lap counted, of the best sample's
-                                     slowest rank and, as <part>_ranks, of each; those of
-                                     `step` are per step, and those of a plan first */
-    const hf_quantity *figures; /**< what follows from all points; doubles */
-
     /** Take parameters, allocate, load kernels. `state` is zeroed. */
     hf_status (*setup)(void *state, const hf_args *args, const hf_env *env,
-                       size_t *n_points);
+                       hf_outline *out);
     /** What takes all ranks, after each one's `setup` went well; may be NULL. */
     hf_status (*connect)(void *state);
-    /** The values of `labels` at a point; integers up to 2^53 pass through a double. */
-    void (*label)(const void *state, size_t point, double *values);
-    /** Plan the messages of a point, in place of those before; NULL: none travel.
-     *  Collective. */
-    hf_status (*plan)(void *state, size_t point);
-    /** Steps of one sample; the clock needs at least `fewest`. NULL: 1. */
-    size_t (*inner)(const void *state, size_t point, size_t fewest);
+    /** Say what a point is, and plan its messages in place of those before. Collective. */
+    hf_status (*plan)(void *state, size_t point, hf_setting *out);
     /** Fresh input for sample number `sample`, untimed. */
     hf_status (*prepare)(void *state, size_t point, uint64_t sample);
     /** The timed part: `inner` steps. */
     hf_status (*step)(void *state, size_t point, size_t inner);
     /** Compare the outcome of the sample just taken, untimed; 0 means correct. */
-    hf_status (*verify)(void *state, size_t point, size_t inner, double *error);
-    /** Largest error of right data; NULL: 0. */
-    double (*tolerance)(const void *state, size_t point);
-    /** Values of `metrics` from seconds per step; pure. */
-    void (*metric)(const void *state, size_t point, double seconds, double *values);
-    /** Each rank's share of the work at a point: [ranks], 1 together; pure. NULL: metrics
-     *  have no <metric>_ranks. */
-    void (*shares)(const void *state, size_t point, double *values);
-    /** Values of `figures` from seconds per step of all points; pure. */
-    void (*figure)(const void *state, const double *seconds, double *values);
-    /** A remark about this run for the result, or NULL. */
-    const char *(*note)(const void *state);
+    hf_status (*verify)(void *state, size_t point, double *error);
+    /** Also of a state whose `setup` failed. */
     void (*teardown)(void *state);
-} hf_bench_ops;
+} hf_bench_path;
+
+typedef struct hf_bench {
+    const char *name, *summary;
+    const hf_param *params;
+    hf_problem problem;
+    bool banked; /**< each replication has its buffers in a memory bank of its own */
+    unsigned kernels;  /**< kernel files it has; 0: host code only */
+    const char *error; /**< what `verify` finds, if it is a figure: name of its column
+                            and, of all points' largest, in the summary; NULL: "error" */
+
+    const hf_quantity *labels;  /**< what a point is: known before it runs */
+    const hf_quantity *metrics; /**< rates: work per second; doubles */
+    const hf_quantity *parts;   /**< seconds that hf_lap counted, of the best sample's
+                                     slowest rank and, as <part>_ranks, of each; those of
+                                     `step` are per step, and those of a plan first */
+    const hf_figure *figures;   /**< what follows from all points */
+
+    const hf_bench_path *blocks;  /**< over host-routed schemes; NULL: not there */
+    const hf_bench_path *streams; /**< over kernel-routed schemes; NULL: not there */
+} hf_bench;
 
 #endif

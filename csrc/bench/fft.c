@@ -58,6 +58,7 @@ static const hf_param params[] = {
 static const hf_quantity labels[] = {{"transform_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
 
 /* ---- set-up ---- */
 
@@ -167,14 +168,15 @@ static hf_status tables_make(fft *s) {
     return twiddles_make(s);
 }
 
+/* What both paths need. */
 static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
-                           size_t *n_points) {
+                           hf_outline *out) {
     fft *s = state;
     s->env = *env;
     s->log_size = hf_args_number(args, "log_size");
     s->size = (size_t)1 << (int)s->log_size;
     s->batch = (uint32_t)hf_args_number(args, "batch");
-    *n_points = 1;
+    out->n_points = 1;
     hf_device *device = env->device;
     HF_TRY(memory_check(s));
     items_choose(s);
@@ -184,15 +186,18 @@ static hf_status fft_setup(void *state, const hf_args *args, const hf_env *env,
     HF_TRY(device->ops->kernel(&s->fill, device, "fft_fill", 0));
     HF_TRY(device->ops->kernel(&s->check, device, "fft_check", 0));
     HF_TRY(device->ops->kernel(&s->transform, device, "fft_transform", 0));
-    HF_TRY(tables_make(s));
-    return env->exchange->ops->streams ? streams_take(s) : HF_OK;
+    return tables_make(s);
 }
 
-static hf_status fft_connect(void *state) {
+static hf_status stream_setup(void *state, const hf_args *args, const hf_env *env,
+                              hf_outline *out) {
+    HF_TRY(fft_setup(state, args, env, out));
+    return streams_take(state);
+}
+
+static hf_status stream_connect(void *state) {
     fft *s = state;
     hf_exchange *exchange = s->env.exchange;
-    if (!exchange->ops->streams)
-        return HF_OK;
     const hf_wiring wiring = {.inner = N_STREAMS - 1, .width = LANE_BYTES, .depth = 1};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
@@ -214,12 +219,6 @@ static void fft_teardown(void *state) {
 
 /* ---- a sample ---- */
 
-static size_t fft_inner(const void *state, size_t point, size_t fewest) {
-    const fft *s = state;
-    (void)point, (void)fewest;
-    return s->env.exchange->ops->streams ? 1 : 2;
-}
-
 static hf_status launch(const fft *s, hf_kernel *kernel, size_t n, const hf_arg *args) {
     hf_device *device = s->env.device;
     return device->ops->launch(device,
@@ -232,16 +231,10 @@ static hf_status launch(const fft *s, hf_kernel *kernel, size_t n, const hf_arg 
 }
 
 /* The next step leads from one block to the next. */
-static hf_status step_prepare(fft *s) {
-    hf_exchange *exchange = s->env.exchange;
+static void blocks_turn(fft *s) {
     s->from = s->blocks[s->taken % 2];
     s->to = s->blocks[s->taken % 2 + 1];
     s->sign = s->taken % 2 == 0 ? 1 : -1;
-    if (!exchange->ops->streams)
-        return HF_OK;
-    s->fetch_args[0].buffer = s->from;
-    s->store_args[0].buffer = s->to;
-    return exchange->ops->streams->prepare(exchange, N_STREAMS, s->streams);
 }
 
 static hf_status fft_prepare(void *state, size_t point, uint64_t sample) {
@@ -254,32 +247,44 @@ static hf_status fft_prepare(void *state, size_t point, uint64_t sample) {
     const hf_arg args[] = {{.buffer = s->blocks[0]},
                            {.value = &s->batch, .bytes = sizeof s->batch},
                            {.value = &s->key, .bytes = sizeof s->key}};
-    HF_TRY(launch(s, s->fill, 3, args));
-    return step_prepare(s);
-}
-
-static hf_status step_take(fft *s) {
-    hf_exchange *exchange = s->env.exchange;
-    s->taken++;
-    if (exchange->ops->streams)
-        return exchange->ops->streams->stream(exchange);
-    const hf_arg args[] = {{.buffer = s->from},
-                           {.buffer = s->to},
-                           {.buffer = s->twiddles},
-                           {.value = &s->batch, .bytes = sizeof s->batch},
-                           {.value = &s->sign, .bytes = sizeof s->sign}};
-    return launch(s, s->transform, 5, args);
+    return launch(s, s->fill, 3, args);
 }
 
 static hf_status fft_step(void *state, size_t point, size_t inner) {
     fft *s = state;
     (void)point;
-    for (size_t i = 0; i < inner; i++) {
-        if (s->taken > 0)
-            HF_TRY(step_prepare(s));
-        HF_TRY(step_take(s));
+    for (size_t i = 0; i < inner; i++, s->taken++) {
+        blocks_turn(s);
+        const hf_arg args[] = {{.buffer = s->from},
+                               {.buffer = s->to},
+                               {.buffer = s->twiddles},
+                               {.value = &s->batch, .bytes = sizeof s->batch},
+                               {.value = &s->sign, .bytes = sizeof s->sign}};
+        HF_TRY(launch(s, s->transform, 5, args));
     }
     return HF_OK;
+}
+
+/* Kernels are prepared outside of steps: a sample has one. */
+static hf_status stream_ready(fft *s) {
+    hf_exchange *exchange = s->env.exchange;
+    blocks_turn(s);
+    s->fetch_args[0].buffer = s->from;
+    s->store_args[0].buffer = s->to;
+    return exchange->ops->streams->prepare(exchange, N_STREAMS, s->streams);
+}
+
+static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
+    HF_TRY(fft_prepare(state, point, sample));
+    return stream_ready(state);
+}
+
+static hf_status stream_step(void *state, size_t point, size_t inner) {
+    fft *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    (void)point, (void)inner;
+    s->taken++;
+    return exchange->ops->streams->stream(exchange);
 }
 
 /* ---- verification ---- */
@@ -341,14 +346,8 @@ static hf_status back_check(fft *s, double *most) {
     return HF_OK;
 }
 
-static hf_status fft_verify(void *state, size_t point, size_t inner, double *error) {
-    fft *s = state;
+static hf_status both_check(fft *s, double *error) {
     double most = 0;
-    (void)point, (void)inner;
-    if (s->taken % 2 == 1) {
-        HF_TRY(step_prepare(s));
-        HF_TRY(step_take(s));
-    }
     HF_TRY(forward_check(s, &most));
     HF_TRY(back_check(s, &most));
     *error = most;
@@ -356,51 +355,69 @@ static hf_status fft_verify(void *state, size_t point, size_t inner, double *err
     return HF_OK;
 }
 
-/* In units of `bound`. */
-static double fft_tolerance(const void *state, size_t point) {
-    (void)state, (void)point;
-    return 1;
+/* A warm-up took one step: the way back is still to come. */
+static hf_status fft_verify(void *state, size_t point, double *error) {
+    fft *s = state;
+    if (s->taken % 2 == 1)
+        HF_TRY(fft_step(s, point, 1));
+    return both_check(s, error);
+}
+
+static hf_status stream_verify(void *state, size_t point, double *error) {
+    HF_TRY(stream_ready(state));
+    HF_TRY(stream_step(state, point, 1));
+    return both_check(state, error);
 }
 
 /* ---- numbers ---- */
 
-static void fft_label(const void *state, size_t point, double *values) {
-    (void)point;
-    values[0] = (double)((const fft *)state)->size;
-}
-
-/* 5 n log2(n) operations per transform, of all ranks. */
-static void fft_metric(const void *state, size_t point, double seconds,
-                       double *values) {
+/* 5 n log2(n) operations per transform, of all ranks; errors are in units of `bound`. */
+static hf_status stream_plan(void *state, size_t point, hf_setting *out) {
     const fft *s = state;
     (void)point;
-    values[0] = 5 * (double)s->size * s->log_size * s->batch * s->env.size / seconds;
+    out->labels[0] = (double)s->size;
+    out->work[0] = 5 * (double)s->size * s->log_size * s->batch * s->env.size;
+    out->tolerance = 1;
+    return HF_OK;
 }
 
-static void fft_figure(const void *state, const double *seconds, double *values) {
-    fft_metric(state, 0, seconds[0], values);
+static hf_status fft_plan(void *state, size_t point, hf_setting *out) {
+    HF_TRY(stream_plan(state, point, out));
+    out->fewest = out->most = 2; /* forward and back */
+    return HF_OK;
 }
 
-const hf_bench_ops hf_bench_fft = {
+static const hf_bench_path blocks = {
+    .state_size = sizeof(fft),
+    .setup = fft_setup,
+    .plan = fft_plan,
+    .prepare = fft_prepare,
+    .step = fft_step,
+    .verify = fft_verify,
+    .teardown = fft_teardown,
+};
+
+static const hf_bench_path streams = {
+    .state_size = sizeof(fft),
+    .setup = stream_setup,
+    .connect = stream_connect,
+    .plan = stream_plan,
+    .prepare = stream_prepare,
+    .step = stream_step,
+    .verify = stream_verify,
+    .teardown = fft_teardown,
+};
+
+const hf_bench hf_bench_fft = {
     .name = "fft",
     .summary = "batched complex single-precision transforms, every rank its own",
     .params = params,
     .problem = {"batch", 1, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
-    .state_size = sizeof(fft),
     .labels = labels,
     .metrics = metrics,
     .parts = parts,
-    .figures = metrics,
-    .setup = fft_setup,
-    .connect = fft_connect,
-    .label = fft_label,
-    .inner = fft_inner,
-    .prepare = fft_prepare,
-    .step = fft_step,
-    .verify = fft_verify,
-    .tolerance = fft_tolerance,
-    .metric = fft_metric,
-    .figure = fft_figure,
-    .teardown = fft_teardown,
+    .figures = figures,
+    .blocks = &blocks,
+    .streams = &streams,
 };

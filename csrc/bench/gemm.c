@@ -27,7 +27,7 @@ typedef struct gemm {
     gemm_data data;
     const hf_element *type;
     const double *sizes;
-    size_t n_points, replications, block_size;
+    size_t replications, block_size;
     double alpha, beta;
     uint64_t sample;
     hf_buffer *a, *b, *c0, *c, *a_panels, *b_panels;
@@ -55,6 +55,7 @@ static const hf_param params[] = {
 
 static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
 static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 
 /* ---- set-up ---- */
@@ -117,12 +118,11 @@ static hf_status panels_take(gemm *s, size_t largest) {
 }
 
 static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
-                            size_t *n_points) {
+                            hf_outline *out) {
     gemm *s = state;
     hf_device *device = env->device;
     s->env = *env;
-    s->sizes = hf_args_list(args, "sizes", n_points);
-    s->n_points = *n_points;
+    s->sizes = hf_args_list(args, "sizes", &out->n_points);
     s->alpha = hf_args_number(args, "alpha");
     s->beta = hf_args_number(args, "beta");
     s->block_size = (size_t)hf_args_number(args, "block_size");
@@ -244,11 +244,11 @@ static hf_status gemm_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-static hf_status gemm_verify(void *state, size_t point, size_t inner, double *error) {
+static hf_status gemm_verify(void *state, size_t point, double *error) {
     gemm *s = state;
     hf_device *device = s->env.device;
     void *product;
-    (void)point, (void)inner;
+    (void)point;
     HF_TRY(device->ops->map(device, s->c, &product));
     *error = gemm_data_error(&s->data, product, s->alpha, s->beta, s->sample);
     HF_TRY(device->ops->unmap(device, s->c, product));
@@ -256,53 +256,34 @@ static hf_status gemm_verify(void *state, size_t point, size_t inner, double *er
     return HF_OK;
 }
 
-static double gemm_tolerance(const void *state, size_t point) {
-    (void)state, (void)point;
-    return 1;
-}
-
-/* ---- numbers ---- */
-
-static void gemm_label(const void *state, size_t point, double *values) {
-    values[0] = ((const gemm *)state)->sizes[point];
-}
-
-/* 2 n^3 on every rank. */
-static void gemm_metric(const void *state, size_t point, double seconds,
-                        double *values) {
+/* 2 n^3 operations on every rank. */
+static hf_status gemm_plan(void *state, size_t point, hf_setting *out) {
     const gemm *s = state;
-    values[0] = s->env.size * 2 * pow(s->sizes[point], 3) / seconds;
+    out->labels[0] = s->sizes[point];
+    out->work[0] = s->env.size * 2 * pow(s->sizes[point], 3);
+    out->tolerance = 1;
+    return HF_OK;
 }
 
-/* The best rate of all sizes. */
-static void gemm_figure(const void *state, const double *seconds, double *values) {
-    const gemm *s = state;
-    values[0] = NAN;
-    for (size_t i = 0; i < s->n_points; i++) {
-        double rate;
-        gemm_metric(s, i, seconds[i], &rate);
-        values[0] = fmax(values[0], rate);
-    }
-}
+static const hf_bench_path blocks_path = {
+    .state_size = sizeof(gemm),
+    .setup = gemm_setup,
+    .plan = gemm_plan,
+    .prepare = gemm_prepare,
+    .step = gemm_step,
+    .verify = gemm_verify,
+    .teardown = gemm_teardown,
+};
 
-const hf_bench_ops hf_bench_gemm = {
+const hf_bench hf_bench_gemm = {
     .name = "gemm",
     .summary = "matrix multiplication C = alpha A B + beta C, on every rank's device",
     .params = params,
     .problem = {"sizes", 3, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
-    .state_size = sizeof(gemm),
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
-    .figures = metrics,
-    .setup = gemm_setup,
-    .label = gemm_label,
-    .prepare = gemm_prepare,
-    .step = gemm_step,
-    .verify = gemm_verify,
-    .tolerance = gemm_tolerance,
-    .metric = gemm_metric,
-    .figure = gemm_figure,
-    .teardown = gemm_teardown,
+    .figures = figures,
+    .blocks = &blocks_path,
 };

@@ -25,7 +25,6 @@ enum {
     GPU_GROUP = 256,    /* its work-items */
     LEAST_ITEMS = 1024, /* that fill and check where loops are no pipelines */
 };
-enum { LAP_KERNEL = HF_LAP_EXCHANGE + 1, LAP_VERIFY };
 
 static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
@@ -67,9 +66,9 @@ static const hf_quantity parts[] = {
 static const hf_quantity metrics[] = {
     {"flops", "FLOP/s", HF_F64, NULL}, {"bandwidth", "B/s", HF_F64, NULL}, {0}};
 
-bool ptrans_kernel_routed(const ptrans *s) {
-    return s->env.exchange->ops->streams != NULL;
-}
+static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX},
+                                    {"bandwidth", "B/s", "bandwidth", HF_FIGURE_MAX},
+                                    {0}};
 
 static size_t block_bytes(const ptrans *s) {
     return s->block * s->block * s->real;
@@ -84,10 +83,9 @@ static size_t width_of(const ptrans *s, double size) {
 
 static bool width_fits(const ptrans *s, size_t width) {
     const hf_device_info *info = &s->env.device->info;
-    size_t buffers = s->env.size > 1 && !ptrans_kernel_routed(s) ? 4 : 3;
     size_t bytes =
         ptrans_most_blocks(&s->grid, width, s->replications) * block_bytes(s);
-    return bytes <= hf_device_room(info, buffers * s->replications);
+    return bytes <= hf_device_room(info, s->n_buffers * s->replications);
 }
 
 static hf_status memory_check(const ptrans *s, double largest) {
@@ -153,7 +151,7 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     HF_TRY(ops->alloc(&p->b, device, blocks * bytes, &spots[1]));
     HF_TRY(ops->alloc(&p->c, device, blocks * bytes, &spots[2]));
     HF_TRY(blocks_clear(s, p->c));
-    if (!ptrans_kernel_routed(s) && s->env.size > 1) {
+    if (s->n_buffers > 3) {
         HF_TRY(ops->alloc(&p->got, device, received * bytes, &spots[0]));
         HF_TRY(blocks_clear(s, p->got));
     }
@@ -162,53 +160,61 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     return hf_verdict_new(&p->verdict, &s->env, s->items, &spots[0]);
 }
 
-static hf_status kernels_take(ptrans *s) {
-    hf_device *device = s->env.device;
-    HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill", 0));
-    HF_TRY(device->ops->kernel(&s->check, device, "ptrans_check", 0));
-    for (size_t r = 0; r < s->replications; r++)
-        HF_TRY(ptrans_kernel_routed(s)
-                   ? ptrans_pair_take(s, r)
-                   : device->ops->kernel(&s->replicas[r].add, device, "ptrans_add",
-                                         s->replications > 1 ? (unsigned)r + 1 : 0));
-    return HF_OK;
-}
-
 static hf_status layouts_take(ptrans *s) {
     s->layouts = calloc(s->n_layouts, sizeof *s->layouts);
-    if (!s->layouts)
+    s->shares = calloc(s->n_layouts * (size_t)s->env.size, sizeof *s->shares);
+    if (!s->layouts || !s->shares)
         return hf_fail(HF_ENOMEM, "no memory for %zu points", s->n_layouts);
-    for (size_t i = 0; i < s->n_layouts; i++)
+    for (size_t i = 0; i < s->n_layouts; i++) {
+        ptrans_shares(s->shares + i * (size_t)s->env.size, &s->grid,
+                      (size_t)s->sizes[i], s->block);
         HF_TRY(ptrans_layout_make(&s->layouts[i], &s->grid, width_of(s, s->sizes[i]),
                                   s->env.rank, s->replications, block_bytes(s)));
+    }
     return HF_OK;
 }
 
-static hf_status ptrans_setup(void *state, const hf_args *args, const hf_env *env,
-                              size_t *n_points) {
-    ptrans *s = state;
+hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,
+                      hf_outline *out) {
     s->env = *env;
-    s->sizes = hf_args_list(args, "sizes", n_points);
-    s->n_layouts = *n_points;
+    s->sizes = hf_args_list(args, "sizes", &s->n_layouts);
+    out->n_points = s->n_layouts;
     s->block = (size_t)hf_args_number(args, "block_size");
     s->real = hf_element_of(args)->bytes;
     s->replications = (size_t)hf_args_number(args, "replications");
-    s->width = (size_t)hf_args_number(args, "channel_width");
-    s->depth = (size_t)hf_args_number(args, "channel_depth");
-    const char *grid = hf_args_word(args, "grid");
-    HF_TRY(ptrans_grid_make(&s->grid, grid, env->size));
+    HF_TRY(ptrans_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
     s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
-    HF_TRY(ptrans_links_take(s, strcmp(grid, "auto") != 0));
-    HF_TRY(memory_check(s, hf_args_largest(args, "sizes")));
-    HF_TRY(layouts_take(s));
-    size_t items = env->device->info.items;
-    s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
-    for (size_t r = 0; r < s->replications; r++)
-        HF_TRY(replica_take(s, r, args));
-    return kernels_take(s);
+    return HF_OK;
 }
 
-static void ptrans_teardown(void *state) {
+hf_status ptrans_memory_take(ptrans *s, const hf_args *args, size_t n_buffers) {
+    hf_device *device = s->env.device;
+    s->n_buffers = n_buffers;
+    HF_TRY(memory_check(s, hf_args_largest(args, "sizes")));
+    HF_TRY(layouts_take(s));
+    size_t items = device->info.items;
+    s->items = !s->env.ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(replica_take(s, r, args));
+    HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill", 0));
+    return device->ops->kernel(&s->check, device, "ptrans_check", 0);
+}
+
+static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *env,
+                              hf_outline *out) {
+    ptrans *s = state;
+    hf_device *device = env->device;
+    if (env->size == 1)
+        out->note = "one rank: every block has its mirror here, nothing is exchanged";
+    HF_TRY(ptrans_take(s, args, env, out));
+    HF_TRY(ptrans_memory_take(s, args, env->size > 1 ? 4 : 3));
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(device->ops->kernel(&s->replicas[r].add, device, "ptrans_add",
+                                   s->replications > 1 ? (unsigned)r + 1 : 0));
+    return HF_OK;
+}
+
+void ptrans_teardown(void *state) {
     ptrans *s = state;
     if (!s->env.device)
         return;
@@ -229,15 +235,27 @@ static void ptrans_teardown(void *state) {
     for (size_t i = 0; s->layouts && i < s->n_layouts; i++)
         ptrans_layout_free(&s->layouts[i]);
     free(s->layouts);
+    free(s->shares);
     free(s->links);
 }
 
 /* ---- a sample ---- */
 
-static hf_status ptrans_plan(void *state, size_t point) {
+/* n^2 additions; A and B read, C written once. */
+hf_status ptrans_plan(void *state, size_t point, hf_setting *out) {
+    const ptrans *s = state;
+    out->labels[0] = s->sizes[point];
+    out->work[0] = s->sizes[point] * s->sizes[point];
+    out->work[1] = 3 * (double)s->real * out->work[0];
+    out->shares = s->shares + point * (size_t)s->env.size;
+    return HF_OK;
+}
+
+static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
     ptrans *s = state;
     const ptrans_layout *layout = &s->layouts[point];
-    for (size_t r = 0; !ptrans_kernel_routed(s) && r < s->replications; r++) {
+    HF_TRY(ptrans_plan(state, point, out));
+    for (size_t r = 0; r < s->replications; r++) {
         const ptrans_part *part = &layout->parts[r];
         replica *p = &s->replicas[r];
         hf_plan_free(p->plan);
@@ -283,15 +301,12 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     return device->ops->launch(device, &launch, NULL, NULL);
 }
 
-static hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
+hf_status ptrans_prepare(void *state, size_t point, uint64_t sample) {
     ptrans *s = state;
-    hf_exchange *exchange = s->env.exchange;
     s->key = (uint32_t)hf_random(s->env.seed, sample);
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(replica_prepare(s, point, r));
-    return ptrans_kernel_routed(s) ? exchange->ops->streams->prepare(
-                                         exchange, 2 * s->replications, s->streams)
-                                   : HF_OK;
+    return HF_OK;
 }
 
 /* A sample is one step: a second one would repeat the first, and could get lost. */
@@ -340,18 +355,12 @@ static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
     return hf_launches_wait(&all);
 }
 
-static hf_status ptrans_step(void *state, size_t point, size_t inner) {
+static hf_status blocks_step(void *state, size_t point, size_t inner) {
     ptrans *s = state;
-    hf_exchange *exchange = s->env.exchange;
     (void)inner; /* one */
-    if (ptrans_kernel_routed(s)) {
-        HF_TRY(exchange->ops->streams->stream(exchange));
-        hf_lap(s->env.laps, LAP_KERNEL);
-        return HF_OK;
-    }
     HF_TRY(blocks_move(s));
     HF_TRY(layout_add(s, &s->layouts[point]));
-    hf_lap(s->env.laps, LAP_KERNEL);
+    hf_lap(s->env.laps, PTRANS_LAP_KERNEL);
     return HF_OK;
 }
 
@@ -373,78 +382,38 @@ static hf_status replica_verify(ptrans *s, size_t point, size_t r, double *worst
 }
 
 /* The largest residual; sums of the values are exact, so right means 0. */
-static hf_status ptrans_verify(void *state, size_t point, size_t inner, double *error) {
+hf_status ptrans_verify(void *state, size_t point, double *error) {
     ptrans *s = state;
     double worst = 0;
-    (void)inner;
     for (size_t r = 0; r < s->replications; r++)
         if (s->replicas[r].blocks > 0)
             HF_TRY(replica_verify(s, point, r, &worst));
     *error = worst;
-    hf_lap(s->env.laps, LAP_VERIFY);
+    hf_lap(s->env.laps, PTRANS_LAP_VERIFY);
     return HF_OK;
 }
 
-/* ---- what it amounts to ---- */
+static const hf_bench_path blocks = {
+    .state_size = sizeof(ptrans),
+    .setup = blocks_setup,
+    .plan = blocks_plan,
+    .prepare = ptrans_prepare,
+    .step = blocks_step,
+    .verify = ptrans_verify,
+    .teardown = ptrans_teardown,
+};
 
-static void ptrans_label(const void *state, size_t point, double *values) {
-    values[0] = ((const ptrans *)state)->sizes[point];
-}
-
-/* n^2 additions; A and B read, C written once. */
-static void ptrans_metric(const void *state, size_t point, double seconds,
-                          double *values) {
-    const ptrans *s = state;
-    values[0] = s->sizes[point] * s->sizes[point] / seconds;
-    values[1] = 3 * (double)s->real * values[0];
-}
-
-static void ptrans_share(const void *state, size_t point, double *values) {
-    const ptrans *s = state;
-    ptrans_shares(values, &s->grid, (size_t)s->sizes[point], s->block);
-}
-
-/* Of the best point. */
-static void ptrans_figure(const void *state, const double *seconds, double *values) {
-    const ptrans *s = state;
-    double one[2];
-    values[0] = values[1] = NAN;
-    for (size_t i = 0; i < s->n_layouts; i++) {
-        ptrans_metric(s, i, seconds[i], one);
-        values[0] = fmax(values[0], one[0]);
-        values[1] = fmax(values[1], one[1]);
-    }
-}
-
-static const char *ptrans_note(const void *state) {
-    const ptrans *s = state;
-    return s->env.size == 1 && !ptrans_kernel_routed(s)
-               ? "one rank: every block has its mirror here, nothing is exchanged"
-               : NULL;
-}
-
-const hf_bench_ops hf_bench_ptrans = {
+const hf_bench hf_bench_ptrans = {
     .name = "ptrans",
     .summary = "matrix transposition C = B + A^T, blocks dealt out to a grid of ranks",
     .params = params,
     .problem = {"sizes", 2, true},
     .banked = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
-    .state_size = sizeof(ptrans),
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
-    .figures = metrics,
-    .setup = ptrans_setup,
-    .connect = ptrans_connect,
-    .label = ptrans_label,
-    .plan = ptrans_plan,
-    .prepare = ptrans_prepare,
-    .step = ptrans_step,
-    .verify = ptrans_verify,
-    .metric = ptrans_metric,
-    .shares = ptrans_share,
-    .figure = ptrans_figure,
-    .note = ptrans_note,
-    .teardown = ptrans_teardown,
+    .figures = figures,
+    .blocks = &blocks,
+    .streams = &ptrans_streams,
 };

@@ -30,7 +30,9 @@ typedef struct ptrans {
     ptrans_grid grid;
     const double *sizes; /* [n_layouts] */
     size_t n_layouts, block, real, replications;
+    size_t n_buffers; /* as large as a matrix: A, B, C and what comes from others */
     ptrans_layout *layouts; /* of the points */
+    double *shares;         /* of the ranks, [n_layouts, ranks] */
     hf_kernel *fill, *check;
     replica replicas[PTRANS_MOST];
     size_t items; /* of fill and check */
@@ -41,12 +43,17 @@ typedef struct ptrans {
     size_t width, depth;
 } ptrans;
 
-bool ptrans_kernel_routed(const ptrans *s);
+enum { PTRANS_LAP_KERNEL = HF_LAP_EXCHANGE + 1, PTRANS_LAP_VERIFY };
 
-/* Where kernels send and receive: links, if this grid has them; a pair of kernels at port
- * `r`; and the wires between ranks. */
-hf_status ptrans_links_take(ptrans *s, bool grid_given);
-hf_status ptrans_pair_take(ptrans *s, size_t r);
-hf_status ptrans_connect(void *state);
+/* What both paths share: of `setup`, parameters and then memory; the rest as it is. */
+hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,
+                      hf_outline *out);
+hf_status ptrans_memory_take(ptrans *s, const hf_args *args, size_t n_buffers);
+hf_status ptrans_plan(void *state, size_t point, hf_setting *out);
+hf_status ptrans_prepare(void *state, size_t point, uint64_t sample);
+hf_status ptrans_verify(void *state, size_t point, double *error);
+void ptrans_teardown(void *state);
+
+extern const hf_bench_path ptrans_streams;
 
 #endif

@@ -7,9 +7,7 @@
 #include "ptrans.h"
 
 /* Port `i` of a rank leads to that of its partner. */
-hf_status ptrans_links_take(ptrans *s, bool grid_given) {
-    if (!ptrans_kernel_routed(s))
-        return HF_OK;
+static hf_status links_take(ptrans *s, bool grid_given) {
     if (!s->grid.diagonal && s->grid.p != s->grid.q)
         return hf_fail(grid_given ? HF_EARG : HF_ENOTSUP,
                        "grid: exchange \"%s\" needs as many rows as columns, the grid "
@@ -26,7 +24,7 @@ hf_status ptrans_links_take(ptrans *s, bool grid_given) {
 }
 
 /* A pair of kernels at port `r`: their arguments as in ptrans_stream.cl. */
-hf_status ptrans_pair_take(ptrans *s, size_t r) {
+static hf_status pair_take(ptrans *s, size_t r) {
     replica *p = &s->replicas[r];
     hf_device *device = s->env.device;
     snprintf(p->names[0], sizeof p->names[0], "ptrans_send_%zu", r);
@@ -59,14 +57,52 @@ hf_status ptrans_pair_take(ptrans *s, size_t r) {
     return HF_OK;
 }
 
-hf_status ptrans_connect(void *state) {
+static hf_status pairs_setup(void *state, const hf_args *args, const hf_env *env,
+                             hf_outline *out) {
+    ptrans *s = state;
+    s->width = (size_t)hf_args_number(args, "channel_width");
+    s->depth = (size_t)hf_args_number(args, "channel_depth");
+    HF_TRY(ptrans_take(s, args, env, out));
+    HF_TRY(links_take(s, strcmp(hf_args_word(args, "grid"), "auto") != 0));
+    HF_TRY(ptrans_memory_take(s, args, 3));
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(pair_take(s, r));
+    return HF_OK;
+}
+
+static hf_status pairs_connect(void *state) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
-    if (!ptrans_kernel_routed(s))
-        return HF_OK;
     int ports = (int)s->replications;
     const hf_wiring wiring = {s->links, (size_t)s->env.size * s->replications,
                               ports,    ports,
                               s->width, s->depth};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
+
+static hf_status pairs_prepare(void *state, size_t point, uint64_t sample) {
+    ptrans *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    HF_TRY(ptrans_prepare(state, point, sample));
+    return exchange->ops->streams->prepare(exchange, 2 * s->replications, s->streams);
+}
+
+static hf_status pairs_step(void *state, size_t point, size_t inner) {
+    ptrans *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    (void)point, (void)inner; /* one */
+    HF_TRY(exchange->ops->streams->stream(exchange));
+    hf_lap(s->env.laps, PTRANS_LAP_KERNEL);
+    return HF_OK;
+}
+
+const hf_bench_path ptrans_streams = {
+    .state_size = sizeof(ptrans),
+    .setup = pairs_setup,
+    .connect = pairs_connect,
+    .plan = ptrans_plan,
+    .prepare = pairs_prepare,
+    .step = pairs_step,
+    .verify = ptrans_verify,
+    .teardown = ptrans_teardown,
+};

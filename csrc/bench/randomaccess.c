@@ -54,6 +54,9 @@ static const hf_param params[] = {
 
 static const hf_quantity labels[] = {{"words", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"updates", "1/s", HF_F64, NULL}, {0}};
+/* HPC Challenge's figure: the rate at the largest table. */
+static const hf_figure figures[] = {{"updates", "1/s", "updates", HF_FIGURE_LARGEST},
+                                    {0}};
 static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 
 static bool is_power_of_two(uint64_t n) {
@@ -115,12 +118,15 @@ static hf_status params_take(randomaccess *s, const hf_args *args) {
 }
 
 static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_env *env,
-                                    size_t *n_points) {
+                                    hf_outline *out) {
     randomaccess *s = state;
     hf_device *device = env->device;
     s->env = *env;
     HF_TRY(params_take(s, args));
-    *n_points = s->n_sizes;
+    out->n_points = s->n_sizes;
+    if (s->lossy)
+        out->note = "updates may get lost: up to 1 % of the words may be wrong, as HPC "
+                    "Challenge allows";
     uint64_t words = (uint64_t)hf_args_largest(args, "sizes") / (uint64_t)env->size;
     for (size_t i = 0; i < s->n_tables; i++) {
         char name[48] = "randomaccess_shared";
@@ -229,10 +235,9 @@ static hf_status randomaccess_step(void *state, size_t point, size_t inner) {
     return hf_launches_wait(&all);
 }
 
-static hf_status randomaccess_verify(void *state, size_t point, size_t inner,
-                                     double *error) {
+static hf_status randomaccess_verify(void *state, size_t point, double *error) {
     randomaccess *s = state;
-    (void)point, (void)inner;
+    (void)point;
     HF_TRY(tables_map(s));
     uint64_t wrong = randomaccess_check_run(s->check, &s->part, s->stamp);
     HF_TRY(tables_unmap(s));
@@ -241,62 +246,36 @@ static hf_status randomaccess_verify(void *state, size_t point, size_t inner,
     return HF_OK;
 }
 
-static double randomaccess_tolerance(const void *state, size_t point) {
-    (void)point;
-    return ((const randomaccess *)state)->lossy ? ALLOWED : 0;
-}
-
-/* ---- numbers ---- */
-
-static void randomaccess_label(const void *state, size_t point, double *values) {
-    values[0] = ((const randomaccess *)state)->sizes[point];
-}
-
 /* Updates of all ranks together. */
-static void randomaccess_metric(const void *state, size_t point, double seconds,
-                                double *values) {
-    values[0] =
-        UPDATES_PER_WORD * ((const randomaccess *)state)->sizes[point] / seconds;
-}
-
-/* HPC Challenge's figure: the rate at the largest table. */
-static void randomaccess_figure(const void *state, const double *seconds,
-                                double *values) {
+static hf_status randomaccess_plan(void *state, size_t point, hf_setting *out) {
     const randomaccess *s = state;
-    size_t largest = 0;
-    for (size_t i = 1; i < s->n_sizes; i++)
-        largest = s->sizes[i] > s->sizes[largest] ? i : largest;
-    randomaccess_metric(state, largest, seconds[largest], values);
+    out->labels[0] = s->sizes[point];
+    out->work[0] = UPDATES_PER_WORD * s->sizes[point];
+    out->tolerance = s->lossy ? ALLOWED : 0;
+    return HF_OK;
 }
 
-static const char *randomaccess_note(const void *state) {
-    return ((const randomaccess *)state)->lossy
-               ? "updates may get lost: up to 1 % of the words may be wrong, as HPC "
-                 "Challenge allows"
-               : NULL;
-}
+static const hf_bench_path blocks = {
+    .state_size = sizeof(randomaccess),
+    .setup = randomaccess_setup,
+    .plan = randomaccess_plan,
+    .prepare = randomaccess_prepare,
+    .step = randomaccess_step,
+    .verify = randomaccess_verify,
+    .teardown = randomaccess_teardown,
+};
 
-const hf_bench_ops hf_bench_randomaccess = {
+const hf_bench hf_bench_randomaccess = {
     .name = "randomaccess",
     .summary = "updates of random words of one table over all ranks",
     .params = params,
     .problem = {"sizes", 1, true},
     .banked = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
-    .state_size = sizeof(randomaccess),
     .error = "error_rate",
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
-    .figures = metrics,
-    .setup = randomaccess_setup,
-    .label = randomaccess_label,
-    .prepare = randomaccess_prepare,
-    .step = randomaccess_step,
-    .verify = randomaccess_verify,
-    .tolerance = randomaccess_tolerance,
-    .metric = randomaccess_metric,
-    .figure = randomaccess_figure,
-    .note = randomaccess_note,
-    .teardown = randomaccess_teardown,
+    .figures = figures,
+    .blocks = &blocks,
 };

@@ -65,11 +65,11 @@ static const hf_quantity parts[] = {{"write_time", "s", HF_F64, NULL},
                                     {"read_time", "s", HF_F64, NULL},
                                     {"verify_time", "s", HF_F64, NULL},
                                     {0}};
-static const hf_quantity figures[] = {{"copy", "B/s", HF_F64, NULL},
-                                      {"scale", "B/s", HF_F64, NULL},
-                                      {"add", "B/s", HF_F64, NULL},
-                                      {"triad", "B/s", HF_F64, NULL},
-                                      {0}};
+static const hf_figure figures[] = {{"copy", "B/s", "bandwidth", HF_FIGURE_POINT},
+                                    {"scale", "B/s", "bandwidth", HF_FIGURE_POINT + 1},
+                                    {"add", "B/s", "bandwidth", HF_FIGURE_POINT + 2},
+                                    {"triad", "B/s", "bandwidth", HF_FIGURE_POINT + 3},
+                                    {0}};
 
 /* out = s * one, and + two where `sum`; level(k) is what `steps` steps make. */
 typedef struct stream stream;
@@ -201,7 +201,7 @@ static hf_status size_check(const stream *s, size_t word) {
 }
 
 static hf_status stream_setup(void *state, const hf_args *args, const hf_env *env,
-                              size_t *n_points) {
+                              hf_outline *out) {
     stream *s = state;
     const hf_device_info *info = &env->device->info;
     s->env = *env;
@@ -232,7 +232,7 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
         return hf_fail(HF_ENOMEM, "no host memory for an array of %zu B",
                        s->n * s->width);
     pattern_fill(s);
-    *n_points = N_OPERATIONS;
+    out->n_points = N_OPERATIONS;
     return HF_OK;
 }
 
@@ -341,9 +341,8 @@ static hf_status array_read(stream *s, size_t array) {
     return HF_OK;
 }
 
-static hf_status stream_verify(void *state, size_t point, size_t inner, double *error) {
+static hf_status stream_verify(void *state, size_t point, double *error) {
     stream *s = state;
-    (void)inner;
     HF_TRY(array_read(s, 0));
     size_t wrong = array_compare(s, s->pattern, 0);
     for (size_t step = s->taken - 1; step <= s->taken; step++) {
@@ -359,48 +358,36 @@ static hf_status stream_verify(void *state, size_t point, size_t inner, double *
 
 /* ---- numbers ---- */
 
-static void stream_label(const void *state, size_t point, double *values) {
-    (void)state;
-    values[0] = (double)point;
-}
-
-static size_t stream_inner(const void *state, size_t point, size_t fewest) {
-    (void)point, (void)fewest;
-    return ((const stream *)state)->steps;
-}
-
-/* Bytes that the operation reads and writes, of all ranks, per second. */
-static void stream_metric(const void *state, size_t point, double seconds,
-                          double *values) {
+/* Bytes that the operation reads and writes, of all ranks. */
+static hf_status stream_plan(void *state, size_t point, hf_setting *out) {
     const stream *s = state;
-    values[0] = s->env.size * (2.0 + operations[point].sum) * (double)s->n *
-                (double)s->width / seconds;
+    out->labels[0] = (double)point;
+    out->fewest = out->most = s->steps;
+    out->work[0] =
+        s->env.size * (2.0 + operations[point].sum) * (double)s->n * (double)s->width;
+    return HF_OK;
 }
 
-static void stream_figure(const void *state, const double *seconds, double *values) {
-    for (size_t point = 0; point < N_OPERATIONS; point++)
-        stream_metric(state, point, seconds[point], &values[point]);
-}
+static const hf_bench_path blocks = {
+    .state_size = sizeof(stream),
+    .setup = stream_setup,
+    .plan = stream_plan,
+    .prepare = stream_prepare,
+    .step = stream_step,
+    .verify = stream_verify,
+    .teardown = stream_teardown,
+};
 
-const hf_bench_ops hf_bench_stream = {
+const hf_bench hf_bench_stream = {
     .name = "stream",
     .summary = "STREAM: bandwidth of device memory by copy, scale, add and triad",
     .params = params,
     .problem = {"size", 1, false, 1 << 16},
     .banked = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
-    .state_size = sizeof(stream),
     .labels = labels,
     .metrics = metrics,
     .parts = parts,
     .figures = figures,
-    .setup = stream_setup,
-    .label = stream_label,
-    .inner = stream_inner,
-    .prepare = stream_prepare,
-    .step = stream_step,
-    .verify = stream_verify,
-    .metric = stream_metric,
-    .figure = stream_figure,
-    .teardown = stream_teardown,
+    .blocks = &blocks,
 };

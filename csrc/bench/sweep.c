@@ -17,13 +17,6 @@ size_t hf_sweep_chunks(const hf_sweep *sweep, size_t bytes) {
     return (bytes + chunk - 1) / chunk;
 }
 
-size_t hf_sweep_smallest(const hf_sweep *sweep) {
-    size_t smallest = 0;
-    for (size_t i = 1; i < sweep->n; i++)
-        smallest = sweep->sizes[i] < sweep->sizes[smallest] ? i : smallest;
-    return smallest;
-}
-
 size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes) {
     size_t steps = sweep->loop_upper;
     if (!sweep->timer)
@@ -32,7 +25,8 @@ size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes) {
     return steps < sweep->loop_upper ? steps : sweep->loop_upper;
 }
 
-size_t hf_sweep_inner(const hf_sweep *sweep, size_t point, size_t fewest) {
-    size_t steps = hf_sweep_steps(sweep, (size_t)sweep->sizes[point]);
-    return sweep->timer && fewest < steps ? fewest : steps;
+void hf_sweep_plan(const hf_sweep *sweep, size_t point, hf_setting *out) {
+    out->labels[0] = sweep->sizes[point];
+    out->most = hf_sweep_steps(sweep, (size_t)sweep->sizes[point]);
+    out->fewest = sweep->timer ? 1 : out->most;
 }

@@ -2,7 +2,7 @@
 #ifndef HF_SWEEP_H
 #define HF_SWEEP_H
 
-#include "core/param.h"
+#include "bench.h"
 #include "hf_slide.h"
 
 /** The sweep's entries of a benchmark's table of parameters. */
@@ -31,11 +31,9 @@ typedef struct hf_sweep {
 hf_sweep hf_sweep_of(const hf_args *args);
 /** Chunks of a message: two packets each. */
 size_t hf_sweep_chunks(const hf_sweep *sweep, size_t bytes);
-/** Index of the smallest size. */
-size_t hf_sweep_smallest(const hf_sweep *sweep);
 /** Most steps of a sample with messages of `bytes`. */
 size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes);
-/** Steps of a sample at a size, where the clock wants `fewest`. */
-size_t hf_sweep_inner(const hf_sweep *sweep, size_t point, size_t fewest);
+/** Label and steps of a sample at a point. */
+void hf_sweep_plan(const hf_sweep *sweep, size_t point, hf_setting *out);
 
 #endif

@@ -32,7 +32,7 @@ static const hf_param params[] = {
 
 static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
-static const hf_quantity figures[] = {{"latency", "s", HF_F64, NULL}, {0}};
+static const hf_figure figures[] = {{"latency", "s", "time", HF_FIGURE_SMALLEST}, {0}};
 
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
@@ -51,12 +51,12 @@ static size_t got_bytes(const transfer *s, size_t point) {
 }
 
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
-                                size_t *n_points) {
+                                hf_outline *out) {
     transfer *s = state;
     s->env = *env;
     s->reads = hf_args_chosen(args, "part", "read");
     s->sweep = hf_sweep_of(args);
-    *n_points = s->sweep.n;
+    out->n_points = s->sweep.n;
     size_t sent = 0, got = 0;
     for (size_t i = 0; i < s->sweep.n; i++) {
         sent = larger(sent, sent_bytes(s, i));
@@ -77,10 +77,6 @@ static void transfer_teardown(void *state) {
         s->env.device->ops->free(s->block);
     free(s->sent);
     free(s->got);
-}
-
-static size_t transfer_inner(const void *state, size_t point, size_t fewest) {
-    return hf_sweep_inner(&((const transfer *)state)->sweep, point, fewest);
 }
 
 /* Byte `i` of what is sent. Windows that lie up to a thousand slides apart differ in it. */
@@ -137,12 +133,10 @@ static hf_status transfer_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-static hf_status transfer_verify(void *state, size_t point, size_t inner,
-                                 double *error) {
+static hf_status transfer_verify(void *state, size_t point, double *error) {
     transfer *s = state;
     hf_device *device = s->env.device;
     size_t bytes = got_bytes(s, point), wrong = 0;
-    (void)inner;
     if (!s->reads) {
         for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
             s->got[i] = (unsigned char)~right_byte(s, point, i);
@@ -154,38 +148,31 @@ static hf_status transfer_verify(void *state, size_t point, size_t inner,
     return HF_OK;
 }
 
-static void transfer_label(const void *state, size_t point, double *values) {
-    values[0] = ((const transfer *)state)->sweep.sizes[point];
-}
-
-/* Bytes per second of all ranks together. */
-static void transfer_metric(const void *state, size_t point, double seconds,
-                            double *values) {
+/* Bytes of all ranks together. */
+static hf_status transfer_plan(void *state, size_t point, hf_setting *out) {
     const transfer *s = state;
-    values[0] = s->env.size * s->sweep.sizes[point] / seconds;
+    hf_sweep_plan(&s->sweep, point, out);
+    out->work[0] = s->env.size * s->sweep.sizes[point];
+    return HF_OK;
 }
 
-static void transfer_figure(const void *state, const double *seconds, double *values) {
-    const transfer *s = state;
-    values[0] = seconds[hf_sweep_smallest(&s->sweep)];
-}
+static const hf_bench_path blocks = {
+    .state_size = sizeof(transfer),
+    .setup = transfer_setup,
+    .plan = transfer_plan,
+    .prepare = transfer_prepare,
+    .step = transfer_step,
+    .verify = transfer_verify,
+    .teardown = transfer_teardown,
+};
 
-const hf_bench_ops hf_bench_transfer = {
+const hf_bench hf_bench_transfer = {
     .name = "transfer",
     .summary = "device reads or writes alone, all ranks at once; part of a calibration",
     .params = params,
     .problem = {"sizes", 1, false},
-    .state_size = sizeof(transfer),
     .labels = labels,
     .metrics = metrics,
     .figures = figures,
-    .setup = transfer_setup,
-    .label = transfer_label,
-    .inner = transfer_inner,
-    .prepare = transfer_prepare,
-    .step = transfer_step,
-    .verify = transfer_verify,
-    .metric = transfer_metric,
-    .figure = transfer_figure,
-    .teardown = transfer_teardown,
+    .blocks = &blocks,
 };

@@ -33,6 +33,22 @@ enum { HF_NAME_LETTERS = 32 };
 /** Choice number `index` of an HF_NAME, cut to HF_NAME_LETTERS; its length. */
 size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char **text);
 
+/** How a figure follows from the values of all points. Sizes are the first label's. */
+typedef enum hf_figure_kind {
+    HF_FIGURE_MEAN,
+    HF_FIGURE_MAX,
+    HF_FIGURE_SMALLEST,
+    HF_FIGURE_LARGEST,
+    HF_FIGURE_POINT /**< the first point; + k: point k */
+} hf_figure_kind;
+
+/** A figure of a run; a table of them ends with name == NULL. */
+typedef struct hf_figure {
+    const char *name, *unit;
+    const char *of; /**< a metric, or "time" */
+    int reduction;
+} hf_figure;
+
 /** The parameter that says how much work a run is. */
 typedef struct hf_problem {
     const char *param; /**< name of an HF_INT or HF_INTS; NULL: there is none */
@@ -43,7 +59,8 @@ typedef struct hf_problem {
 
 /** What a benchmark tells of a point and of all; NULL tables are empty. */
 typedef struct hf_quantities {
-    const hf_quantity *labels, *metrics, *parts, *figures;
+    const hf_quantity *labels, *metrics, *parts;
+    const hf_figure *figures;
     hf_problem problem;
     bool banked;
 } hf_quantities;

@@ -7,7 +7,7 @@
 #include "core/known.h"
 
 /* hf_components.inc holds one line HF_<KIND>(name) per component; CMake writes it. */
-#define HF_BENCH(name)     extern const hf_bench_ops hf_bench_##name;
+#define HF_BENCH(name)     extern const hf_bench hf_bench_##name;
 #define HF_EXCHANGE(name)  extern const hf_exchange_ops hf_exchange_##name;
 #define HF_DEVICE(name)    extern const hf_device_ops hf_device_##name;
 #define HF_TRANSPORT(name) extern const hf_transport_ops hf_transport_##name;
@@ -72,7 +72,7 @@ static hf_status find(const void **out, const char *kind, const char *what,
         *out = ops;                                                  \
         return HF_OK;                                                \
     }
-FINDER(bench, hf_bench_ops, "benchmark")
+FINDER(bench, hf_bench, "benchmark")
 FINDER(exchange, hf_exchange_ops, "exchange scheme")
 FINDER(device, hf_device_ops, "device runtime")
 FINDER(transport, hf_transport_ops, "transport")

@@ -46,7 +46,7 @@ static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
         if (taken > 0)
             HF_TRY(l->run->tick(l->run->context, NULL));
         size_t left = inner - taken;
-        HF_TRY(l->ops->step(l->state, index, left < most ? left : most));
+        HF_TRY(l->path->step(l->state, index, left < most ? left : most));
     }
     return HF_OK;
 }
@@ -63,14 +63,13 @@ static void parts_add(double *parts, hf_laps *laps, size_t inner) {
 static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inner,
                              double began) {
     hf_transport *net = l->session->net;
-    const hf_bench_ops *ops = l->ops;
     hf_status status = series_grow(s, (size_t)net->size);
     if (status == HF_OK && l->run->tick)
         status = l->run->tick(l->run->context, NULL);
     hf_sample mine = {0};
     l->laps = (hf_laps){.since = hf_clock_now()};
-    if (status == HF_OK && ops->prepare)
-        status = ops->prepare(l->state, index, l->sample);
+    if (status == HF_OK)
+        status = l->path->prepare(l->state, index, l->sample);
     l->sample++;
     parts_add(mine.parts, &l->laps, 1);
     if (status == HF_OK)
@@ -93,7 +92,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     status = hf_trace_settle(l->session->trace);
     l->laps.since = hf_clock_now();
     if (status == HF_OK)
-        status = ops->verify(l->state, index, inner, &mine.error);
+        status = l->path->verify(l->state, index, &mine.error);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;
     if (exchange->ops->streams)
@@ -174,25 +173,23 @@ static bool point_done(const hf_loop *l, const hf_point *p, double *scratch) {
            stats.high - stats.median <= 0.05 * stats.median;
 }
 
-/* Steps per sample: the benchmark's choice, which may be enough for CLOCK_READS readings. */
+/* Steps per sample: enough for CLOCK_READS readings, where the benchmark leaves a choice. */
 static size_t inner_choose(const hf_loop *l, size_t index) {
-    if (!l->ops->inner)
-        return 1;
+    const hf_setting *setting = &l->points[index].setting;
     double best = series_best(&l->points[index].warmup); /* there is one at least */
     double steps = ceil(CLOCK_READS * report_max(l).clock_cost / fmax(best, 1e-9));
-    return l->ops->inner(l->state, index, steps < 1 ? 1 : (size_t)steps);
+    steps = fmin(fmax(steps, (double)setting->fewest), (double)setting->most);
+    return steps < 1 ? 1 : (size_t)steps;
 }
 
 static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
     hf_point *p = &l->points[index];
-    if (l->ops->plan)
-        HF_TRY(hf_agree(l->session->net, l->ops->plan(l->state, index)));
+    HF_TRY(hf_agree(l->session->net, l->path->plan(l->state, index, &p->setting)));
     double began = hf_clock_now();
     for (size_t i = 0; i < l->n_warmup; i++)
         HF_TRY(sample_keep(l, index, &p->warmup, 1, began));
     p->inner = inner_choose(l, index);
     p->traffic = (hf_traffic){0};
-    p->tolerance = l->ops->tolerance ? l->ops->tolerance(l->state, index) : 0;
     do
         HF_TRY(sample_keep(l, index, &p->timed, p->inner, began));
     while (!point_done(l, p, scratch));
@@ -207,15 +204,15 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
     const hf_point *p = &l->points[index];
     hf_quantity quantities[HF_MOST_VALUES];
     double values[HF_MOST_VALUES];
-    size_t n = 0, n_labels = hf_quantity_count(l->ops->labels),
-           n_metrics = hf_quantity_count(l->ops->metrics);
+    size_t n = 0, n_labels = hf_quantity_count(l->bench->labels),
+           n_metrics = hf_quantity_count(l->bench->metrics);
     assert(n_labels + n_metrics + 3 <= HF_MOST_VALUES);
-    l->ops->label(l->state, index, values);
+    memcpy(values, p->setting.labels, n_labels * sizeof *values);
     for (size_t i = 0; i < n_labels; i++)
-        quantities[n++] = l->ops->labels[i];
+        quantities[n++] = l->bench->labels[i];
     hf_loop_metrics(l, index, p->stats.best, values + n);
     for (size_t i = 0; i < n_metrics; i++)
-        quantities[n++] = l->ops->metrics[i];
+        quantities[n++] = l->bench->metrics[i];
     quantities[n] = (hf_quantity){.name = "time", .unit = "s"};
     values[n++] = p->stats.best;
     quantities[n] = (hf_quantity){.name = "time_median", .unit = "s"};
@@ -237,13 +234,13 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
     l->n_warmup = (size_t)hf_args_number(args, "warmup");
     l->time_limit = hf_args_number(args, "time_limit");
     l->clock_cost = hf_clock_cost();
-    l->state = calloc(1, l->ops->state_size);
+    l->state = calloc(1, l->path->state_size);
     l->reports = calloc((size_t)session->net->size, sizeof *l->reports);
     if (!l->state || !l->reports)
         return hf_fail(HF_ENOMEM, "no memory for a run");
     hf_device *device = session->device;
     HF_TRY(hf_device_check(device));
-    if (l->ops->kernels && !run->kernel)
+    if (l->bench->kernels && !run->kernel)
         return hf_fail(HF_EARG, "benchmark \"%s\" needs a kernel file", run->bench);
     if (run->kernel)
         HF_TRY(device->ops->load(device, run->kernel, run->binary, run->binary_bytes));
@@ -257,11 +254,15 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         .size = session->net->size,
         .seed = seed,
         .seals = &l->seals,
-        .laps = l->ops->parts ? &l->laps : NULL,
+        .laps = l->bench->parts ? &l->laps : NULL,
     };
-    if (l->ops->kernels & HF_KERNELS_NDRANGE)
-        env.ndrange = hf_session_ndrange(session, l->ops, hf_args_word(args, "shape"));
-    HF_TRY(l->ops->setup(l->state, args, &env, &l->n_points));
+    if (l->bench->kernels & HF_KERNELS_NDRANGE)
+        env.ndrange =
+            hf_session_ndrange(session, l->bench, hf_args_word(args, "shape"));
+    hf_outline outline = {0};
+    HF_TRY(l->path->setup(l->state, args, &env, &outline));
+    l->n_points = outline.n_points;
+    l->note = outline.note;
     session->exchange->laps = env.laps;
     session->exchange->run = run;
     size_t ranks = (size_t)env.size;
@@ -278,7 +279,7 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
 
 static void loop_close(hf_loop *l) {
     if (l->state)
-        l->ops->teardown(l->state);
+        l->path->teardown(l->state);
     hf_trace_stop(l->session->trace);
     l->session->exchange->laps = NULL;
     l->session->exchange->run = NULL;
@@ -349,10 +350,11 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     hf_result *result = NULL;
     hf_transport *net = session->net;
     HF_TRY(run_agree(net, run));
-    HF_TRY(hf_bench_find(&l.ops, run->bench));
+    HF_TRY(hf_bench_find(&l.bench, run->bench));
+    HF_TRY(hf_session_path(&l.path, session, l.bench));
     hf_status status = hf_agree(net, loop_open(&l, session, run));
-    if (status == HF_OK && l.ops->connect)
-        status = hf_agree(net, l.ops->connect(l.state));
+    if (status == HF_OK && l.path->connect)
+        status = hf_agree(net, l.path->connect(l.state));
     if (status == HF_OK)
         status = points_take(&l);
     if (status == HF_OK)

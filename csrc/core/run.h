@@ -26,8 +26,9 @@ typedef struct hf_series {
 typedef struct hf_point {
     hf_series warmup, timed;
     hf_stats stats;
+    hf_setting setting;
     size_t inner;
-    double error, tolerance;
+    double error;
     double best; /* sample of the series that is being taken */
     int slowest; /* its slowest rank */
     struct hf_share {
@@ -39,9 +40,11 @@ typedef struct hf_point {
 
 typedef struct hf_loop {
     const hf_session *session;
-    const hf_bench_ops *ops;
+    const hf_bench *bench;
+    const hf_bench_path *path;
     const hf_run *run;
     void *state;
+    const char *note;
     hf_sample *reports; /* [ranks] */
     hf_point *points;
     size_t n_points, reps, max_reps, n_warmup;

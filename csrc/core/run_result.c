@@ -16,14 +16,13 @@ size_t hf_quantity_count(const hf_quantity *table) {
 }
 
 bool hf_point_verified(const hf_point *p) {
-    return p->error <= p->tolerance;
+    return p->error <= p->setting.tolerance;
 }
 
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values) {
-    l->ops->metric(l->state, index, seconds, values);
-    if (!hf_point_verified(&l->points[index]))
-        for (size_t i = 0; i < hf_quantity_count(l->ops->metrics); i++)
-            values[i] = NAN;
+    const hf_point *p = &l->points[index];
+    for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++)
+        values[i] = hf_point_verified(p) ? p->setting.work[i] / seconds : NAN;
 }
 
 static hf_column column_make(const char *name, const char *suffix, const char *unit,
@@ -45,7 +44,7 @@ static const struct {
 enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 7 };
 
 static const char *error_name(const hf_loop *l) {
-    return l->ops->error ? l->ops->error : "error";
+    return l->bench->error ? l->bench->error : "error";
 }
 
 /* Where kernels exchange packets: of all ranks together. */
@@ -93,19 +92,18 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     for (size_t i = 0; i < l->n_points; i++)
         longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
     assert(columns);
-    for (const hf_quantity *q = l->ops->labels; q && q->name; q++)
+    for (const hf_quantity *q = l->bench->labels; q && q->name; q++)
         columns[n++] = column_make(q->name, "", q->unit, q->dtype, l->n_points);
     for (size_t i = 0; i < N_STATS; i++)
         columns[n++] = column_make(stat_columns[i].name, "", "s", HF_F64, l->n_points);
-    for (const hf_quantity *q = l->ops->metrics; q && q->name; q++) {
+    for (const hf_quantity *q = l->bench->metrics; q && q->name; q++) {
         columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
         columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
-        if (l->ops->shares)
-            columns[n++] = ranks_column(l, q->name, q->unit);
+        columns[n++] = ranks_column(l, q->name, q->unit);
     }
-    for (const hf_quantity *q = l->ops->parts; q && q->name; q++)
+    for (const hf_quantity *q = l->bench->parts; q && q->name; q++)
         columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
-    for (const hf_quantity *q = l->ops->parts; q && q->name; q++)
+    for (const hf_quantity *q = l->bench->parts; q && q->name; q++)
         columns[n++] = ranks_column(l, q->name, q->unit);
     columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
     columns[n++] = column_make(error_name(l), "", "1", HF_F64, l->n_points);
@@ -142,10 +140,9 @@ static void name_fill(uint32_t *to, const hf_quantity *q, size_t choice) {
 }
 
 static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
-    double values[HF_MOST_VALUES];
-    l->ops->label(l->state, index, values);
-    for (size_t i = 0; i < hf_quantity_count(l->ops->labels); i++) {
-        const hf_quantity *q = &l->ops->labels[i];
+    const double *values = l->points[index].setting.labels;
+    for (size_t i = 0; i < hf_quantity_count(l->bench->labels); i++) {
+        const hf_quantity *q = &l->bench->labels[i];
         if (q->dtype == HF_NAME)
             name_fill(hf_result_names(result, q->name) + index * HF_NAME_LETTERS, q,
                       (size_t)values[i]);
@@ -161,9 +158,9 @@ static void rates_fill(const hf_loop *l, hf_result *result, const char *name,
                        size_t index, double rate) {
     size_t ranks = (size_t)l->session->net->size;
     double *values = ranks_row(result, name, index, ranks);
-    l->ops->shares(l->state, index, values);
+    const double *shares = l->points[index].setting.shares;
     for (size_t rank = 0; rank < ranks; rank++)
-        values[rank] *= rate;
+        values[rank] = shares ? shares[rank] * rate : rate / (double)ranks;
 }
 
 static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
@@ -171,13 +168,12 @@ static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
     double best[HF_MOST_VALUES], median[HF_MOST_VALUES];
     hf_loop_metrics(l, index, stats->best, best);
     hf_loop_metrics(l, index, stats->median, median);
-    for (size_t i = 0; i < hf_quantity_count(l->ops->metrics); i++) {
+    for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++) {
         char name[32];
-        snprintf(name, sizeof name, "%s_median", l->ops->metrics[i].name);
-        hf_result_doubles(result, l->ops->metrics[i].name)[index] = best[i];
+        snprintf(name, sizeof name, "%s_median", l->bench->metrics[i].name);
+        hf_result_doubles(result, l->bench->metrics[i].name)[index] = best[i];
         hf_result_doubles(result, name)[index] = median[i];
-        if (l->ops->shares)
-            rates_fill(l, result, l->ops->metrics[i].name, index, best[i]);
+        rates_fill(l, result, l->bench->metrics[i].name, index, best[i]);
     }
 }
 
@@ -192,8 +188,8 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
     hf_result_flags(result, "verified")[index] = hf_point_verified(p);
     hf_result_doubles(result, error_name(l))[index] = p->error;
     shares_fill(l, result, error_name(l), index, offsetof(struct hf_share, error));
-    for (size_t i = 0; i < hf_quantity_count(l->ops->parts); i++) {
-        const char *name = l->ops->parts[i].name;
+    for (size_t i = 0; i < hf_quantity_count(l->bench->parts); i++) {
+        const char *name = l->bench->parts[i].name;
         hf_result_doubles(result, name)[index] = p->shares[p->slowest].parts[i];
         shares_fill(l, result, name, index,
                     offsetof(struct hf_share, parts) + i * sizeof(double));
@@ -211,46 +207,80 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
                 l->n_warmup, &p->warmup, ranks);
 }
 
-/* Figures over all points: from the best repetitions and from the medians. */
-static void figures_fill(const hf_loop *l, hf_result *result, double *seconds) {
-    size_t n = hf_quantity_count(l->ops->figures);
-    double values[HF_MOST_VALUES];
-    for (int median = 0; n > 0 && median < 2; median++) {
-        for (size_t i = 0; i < l->n_points; i++) {
-            const hf_point *p = &l->points[i];
-            double time = median ? p->stats.median : p->stats.best;
-            seconds[i] = hf_point_verified(p) ? time : NAN;
-        }
-        l->ops->figure(l->state, seconds, values);
-        for (size_t i = 0; i < n; i++) {
-            const hf_quantity *q = &l->ops->figures[i];
-            char name[32];
-            snprintf(name, sizeof name, "%s%s", q->name, median ? "_median" : "");
-            hf_result_set_summary(result, 2 * i + (size_t)median, name, q->unit,
-                                  values[i]);
-        }
+/* What a figure is of, at a point: NaN where its data did not verify. */
+static double figure_value(const hf_loop *l, const hf_figure *f, size_t index,
+                           bool median) {
+    const hf_point *p = &l->points[index];
+    double values[HF_MOST_VALUES], time = median ? p->stats.median : p->stats.best;
+    hf_loop_metrics(l, index, time, values);
+    for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++)
+        if (strcmp(l->bench->metrics[i].name, f->of) == 0)
+            return values[i];
+    return hf_point_verified(p) ? time : NAN;
+}
+
+/* The point whose first label is the largest, or the smallest. */
+static size_t point_at(const hf_loop *l, bool largest) {
+    size_t at = 0;
+    for (size_t i = 1; i < l->n_points; i++) {
+        double is = l->points[i].setting.labels[0],
+               was = l->points[at].setting.labels[0];
+        at = (largest ? is > was : is < was) ? i : at;
     }
-    if (l->ops->error) { /* it has a name: that of a figure */
+    return at;
+}
+
+static double figure_make(const hf_loop *l, const hf_figure *f, bool median) {
+    double sum = 0, most = NAN;
+    if (f->reduction >= HF_FIGURE_POINT)
+        return figure_value(l, f, (size_t)(f->reduction - HF_FIGURE_POINT), median);
+    if (f->reduction == HF_FIGURE_SMALLEST || f->reduction == HF_FIGURE_LARGEST)
+        return figure_value(l, f, point_at(l, f->reduction == HF_FIGURE_LARGEST),
+                            median);
+    for (size_t i = 0; i < l->n_points; i++) {
+        double value = figure_value(l, f, i, median);
+        sum += value;
+        most = fmax(most, value); /* of those that verified */
+    }
+    return f->reduction == HF_FIGURE_MEAN ? sum / (double)l->n_points : most;
+}
+
+static size_t figure_count(const hf_loop *l) {
+    size_t n = 0;
+    while (l->bench->figures && l->bench->figures[n].name)
+        n++;
+    return n;
+}
+
+/* Figures over all points: from the best repetitions and from the medians. */
+static void figures_fill(const hf_loop *l, hf_result *result) {
+    size_t n = figure_count(l);
+    for (size_t i = 0; i < 2 * n; i++) {
+        const hf_figure *f = &l->bench->figures[i / 2];
+        bool median = i % 2;
+        char name[32];
+        snprintf(name, sizeof name, "%s%s", f->name, median ? "_median" : "");
+        hf_result_set_summary(result, i, name, f->unit, figure_make(l, f, median));
+    }
+    if (l->bench->error) { /* it has a name: that of a figure */
         double worst = 0;
         for (size_t i = 0; i < l->n_points; i++)
             worst = hf_larger(worst, l->points[i].error);
-        hf_result_set_summary(result, 2 * n, l->ops->error, "1", worst);
+        hf_result_set_summary(result, 2 * n, l->bench->error, "1", worst);
     }
 }
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
-    size_t room = hf_quantity_count(l->ops->labels) + N_STATS +
-                  3 * hf_quantity_count(l->ops->metrics) +
-                  2 * hf_quantity_count(l->ops->parts) + N_COMMON + N_TRAFFIC +
+    size_t room = hf_quantity_count(l->bench->labels) + N_STATS +
+                  3 * hf_quantity_count(l->bench->metrics) +
+                  2 * hf_quantity_count(l->bench->parts) + N_COMMON + N_TRAFFIC +
                   HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;
-    size_t n_summary = 2 * hf_quantity_count(l->ops->figures) + (l->ops->error != NULL);
+    size_t n_summary = 2 * figure_count(l) + (l->bench->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);
-    double *seconds = calloc(l->n_points, sizeof *seconds);
     hf_result *result = NULL;
-    hf_status status = columns && seconds
-                           ? HF_OK
-                           : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
+    hf_status status =
+        columns ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
     if (status == HF_OK) {
         size_t n = columns_list(l, columns);
         status = hf_result_new(&result, n, hf_trace_columns(trace, columns + n),
@@ -262,15 +292,13 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
             point_fill(l, result, i);
             verified = verified && hf_point_verified(&l->points[i]);
         }
-        figures_fill(l, result, seconds);
+        figures_fill(l, result);
         hf_result_set_verified(result, verified);
-        const char *note = l->ops->note ? l->ops->note(l->state) : NULL;
-        if (note)
-            hf_result_add_note(result, note);
+        if (l->note)
+            hf_result_add_note(result, l->note);
         hf_trace_fill(trace, result, n_summary);
         *out = result;
     }
-    free(seconds);
     free(columns);
     return status;
 }

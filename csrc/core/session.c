@@ -31,9 +31,9 @@ const hf_param hf_session_params[] = {
 };
 
 hf_status hf_args_new(hf_args **out, const char *bench) {
-    const hf_bench_ops *ops;
-    HF_TRY(hf_bench_find(&ops, bench));
-    return hf_args_make(out, bench, ops->params, hf_session_params);
+    const hf_bench *found;
+    HF_TRY(hf_bench_find(&found, bench));
+    return hf_args_make(out, bench, found->params, hf_session_params);
 }
 
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
@@ -205,35 +205,44 @@ hf_facts hf_session_facts(const hf_session *session) {
 }
 
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
-    const hf_bench_ops *ops;
-    HF_TRY(hf_bench_find(&ops, bench));
-    *out = (hf_quantities){ops->labels,  ops->metrics, ops->parts,
-                           ops->figures, ops->problem, ops->banked};
+    const hf_bench *found;
+    HF_TRY(hf_bench_find(&found, bench));
+    *out = (hf_quantities){found->labels,  found->metrics, found->parts,
+                           found->figures, found->problem, found->banked};
     return HF_OK;
 }
 
+hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
+                          const hf_bench *bench) {
+    const hf_exchange_ops *scheme = session->exchange->ops;
+    *out = scheme->streams ? bench->streams : bench->blocks;
+    return *out ? HF_OK
+                : hf_fail(HF_ENOTSUP,
+                          "benchmark \"%s\" does not run over exchange \"%s\"",
+                          bench->name, scheme->name);
+}
+
 /* Many work-items suit CPUs and GPUs; the device `host` calls C functions. */
-bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
+bool hf_session_ndrange(const hf_session *session, const hf_bench *bench,
                         const char *shape) {
     const hf_device_info *info = &session->device->info;
     bool suits = info->type != HF_ACCELERATOR && strcmp(info->runtime, "host") != 0;
-    return !session->exchange->ops->streams && (ops->kernels & HF_KERNELS_NDRANGE) &&
+    return !session->exchange->ops->streams && (bench->kernels & HF_KERNELS_NDRANGE) &&
            (strcmp(shape, "ndrange") == 0 || (suits && strcmp(shape, "auto") == 0));
 }
 
 hf_status hf_session_kernel(const hf_session *session, const char *bench,
                             const char *shape, char *stem, size_t room) {
-    const hf_bench_ops *ops;
-    HF_TRY(hf_bench_find(&ops, bench));
-    const hf_exchange_ops *scheme = session->exchange->ops;
-    unsigned needed = scheme->streams ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY;
-    if (ops->kernels == 0 && !scheme->streams)
+    const hf_bench *found;
+    HF_TRY(hf_bench_find(&found, bench));
+    const hf_bench_path *path;
+    HF_TRY(hf_session_path(&path, session, found));
+    if (found->kernels == 0)
         return snprintf(stem, room, "%s", ""), HF_OK;
-    if (!(ops->kernels & needed))
-        return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"",
-                       bench, scheme->name);
-    const char *kind = hf_session_ndrange(session, ops, shape) ? "ndrange" : "memory";
-    snprintf(stem, room, "%s_%s", bench, scheme->streams ? "stream" : kind);
+    const char *kind = session->exchange->ops->streams             ? "stream"
+                       : hf_session_ndrange(session, found, shape) ? "ndrange"
+                                                                   : "memory";
+    snprintf(stem, room, "%s_%s", bench, kind);
     return HF_OK;
 }
 

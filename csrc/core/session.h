@@ -19,8 +19,12 @@ struct hf_session {
 /** Parameters that every benchmark has. */
 extern const hf_param hf_session_params[];
 
+/** A benchmark's path over the session's scheme, if it has one. */
+hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
+                          const hf_bench *bench);
+
 /** Are the kernels those for many work-items, if a benchmark is run in this shape? */
-bool hf_session_ndrange(const hf_session *session, const hf_bench_ops *ops,
+bool hf_session_ndrange(const hf_session *session, const hf_bench *bench,
                         const char *shape);
 
 /** HF_EARG where a session is of no use: in a child of its process, or after MPI's end. */

@@ -147,6 +147,17 @@ static PyObject *quantities_dict(const hf_quantity *table) {
     return dict;
 }
 
+static PyObject *figures_dict(const hf_figure *table) {
+    PyObject *dict = PyDict_New();
+    for (; dict && table && table->name; table++) {
+        PyObject *pair = Py_BuildValue("(sO)", table->unit, Py_None);
+        if (!pair || PyDict_SetItemString(dict, table->name, pair) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(pair);
+    }
+    return dict;
+}
+
 /* None where no parameter says how much work a run is. */
 static PyObject *problem_dict(const hf_problem *problem) {
     if (!problem->param)
@@ -167,8 +178,8 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
     return Py_BuildValue(
         "{s:N,s:N,s:N,s:N,s:N,s:N}", "labels", quantities_dict(found.labels), "metrics",
         quantities_dict(found.metrics), "parts", quantities_dict(found.parts),
-        "figures", quantities_dict(found.figures), "problem",
-        problem_dict(&found.problem), "banked", PyBool_FromLong(found.banked));
+        "figures", figures_dict(found.figures), "problem", problem_dict(&found.problem),
+        "banked", PyBool_FromLong(found.banked));
 }
 
 static PyObject *core_kernels(PyObject *module, PyObject *stem) {

@@ -64,7 +64,7 @@ static void arg_set(hf_args *args, const char *name, const char *value) {
 /* The parameters of a run; NULL if it does not have the variant's. */
 hf_args *args_make(const char *deadline) {
     hf_args *args;
-    const hf_bench_ops *ops;
+    const hf_bench *ops;
     must(hf_bench_find(&ops, now.bench));
     must(hf_args_new(&args, now.bench));
     const hf_param *param;

@@ -243,7 +243,7 @@ static void keys_check(uint64_t key) {
 
 /* Has the benchmark kernels of the kind that the scheme needs, or none anywhere? */
 static bool kernels_there(void) {
-    const hf_bench_ops *ops;
+    const hf_bench *ops;
     CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
     bool streams = now.session->exchange->ops->streams;
     return (ops->kernels & (streams ? HF_KERNELS_STREAM : HF_KERNELS_MEMORY)) ||
@@ -303,7 +303,7 @@ static bool case_try(void) {
 static void variants_try(void) {
     hf_args *args;
     const hf_param *param;
-    const hf_bench_ops *ops;
+    const hf_bench *ops;
     now.variant[0] = '\0';
     bool ran = case_try();
     CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
@@ -341,7 +341,7 @@ static void variants_try(void) {
 /* Benchmarks in all shapes, in one session. */
 static void benchmarks_try(void) {
     const char *summary;
-    const hf_bench_ops *ops;
+    const hf_bench *ops;
     for (size_t b = 0; hf_component("bench", b, &now.bench, &summary); b++) {
         if (!wanted(asked.bench, now.bench) || !now.session)
             continue;

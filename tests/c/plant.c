@@ -21,13 +21,13 @@ plant_state plant;
 static const hf_device_ops *device_table;
 static const hf_transport_ops *net_table;
 static const hf_exchange_ops *exchange_table;
-static const hf_bench_ops *bench_table;
+static const hf_bench_path *path_table;
 static hf_device_ops device_ops;
 static hf_transport_ops net_ops;
 static hf_exchange_ops exchange_ops;
 static hf_block_ops block_ops;
 static hf_stream_ops stream_ops;
-static hf_bench_ops bench_ops;
+static hf_bench_path path;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
 static uint64_t digests[MOST_DIGESTS], reference[MOST_DIGESTS];
@@ -150,15 +150,19 @@ static hf_status swapped_connect(hf_exchange *exchange, const hf_wiring *wiring)
 
 enum { STEPS = 12 }; /* of a sample, where a clock would choose */
 
-static size_t marked_inner(const void *state, size_t index, size_t fewest) {
-    (void)fewest;
-    return bench_table->inner ? bench_table->inner(state, index, STEPS) : 1;
+static hf_status marked_plan(void *state, size_t index, hf_setting *out) {
+    plant.phase = PLANT_SETUP;
+    HF_TRY(path_table->plan(state, index, out));
+    if (out->fewest < STEPS)
+        out->fewest = STEPS < out->most ? STEPS : out->most;
+    out->most = out->fewest;
+    return HF_OK;
 }
 
 static hf_status marked_setup(void *state, const hf_args *args, const hf_env *env,
-                              size_t *n_points) {
+                              hf_outline *out) {
     plant.report.key = env->seals->key;
-    return bench_table->setup(state, args, env, n_points);
+    return path_table->setup(state, args, env, out);
 }
 
 static void digest_take(void) {
@@ -166,17 +170,12 @@ static void digest_take(void) {
         digests[n_digests++] = plant_digest();
 }
 
-static hf_status marked_plan(void *state, size_t index) {
-    plant.phase = PLANT_SETUP;
-    return bench_table->plan(state, index);
-}
-
 static hf_status marked_prepare(void *state, size_t index, uint64_t number) {
     sample = index == point ? sample + 1 : 0;
     point = index;
     samples++;
     plant.phase = sample < warmups ? PLANT_WARM_INPUT : PLANT_INPUT;
-    return bench_table->prepare ? bench_table->prepare(state, index, number) : HF_OK;
+    return path_table->prepare(state, index, number);
 }
 
 static hf_status marked_step(void *state, size_t index, size_t inner) {
@@ -185,7 +184,7 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
     if (spoils)
         plant_memory_keep();
     plant.spoiling = spoils ? spoil.how : PLANT_SOUND;
-    hf_status status = bench_table->step(state, index, inner);
+    hf_status status = path_table->step(state, index, inner);
     plant.spoiling = PLANT_SOUND;
     if (spoils)
         plant.report.spoiled += plant_memory_spoil(spoil.how);
@@ -194,8 +193,8 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
     return status;
 }
 
-static hf_status marked_verify(void *state, size_t index, size_t inner, double *error) {
-    hf_status status = bench_table->verify(state, index, inner, error);
+static hf_status marked_verify(void *state, size_t index, double *error) {
+    hf_status status = path_table->verify(state, index, error);
     digest_take();
     if (plant.report.acted > seen_acted)
         plant.report.sample = samples;
@@ -205,20 +204,22 @@ static hf_status marked_verify(void *state, size_t index, size_t inner, double *
     return status;
 }
 
-hf_status __real_hf_bench_find(const hf_bench_ops **out, const char *name);
-hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name);
+hf_status __real_hf_session_path(const hf_bench_path **out, const hf_session *session,
+                                 const hf_bench *bench);
+hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *session,
+                                 const hf_bench *bench);
 
-/* The linker leads calls of hf_bench_find here (--wrap). */
-hf_status __wrap_hf_bench_find(const hf_bench_ops **out, const char *name) {
-    HF_TRY(__real_hf_bench_find(&bench_table, name));
-    bench_ops = *bench_table;
-    bench_ops.setup = marked_setup;
-    bench_ops.inner = marked_inner;
-    bench_ops.plan = bench_table->plan ? marked_plan : NULL;
-    bench_ops.prepare = marked_prepare;
-    bench_ops.step = marked_step;
-    bench_ops.verify = marked_verify;
-    *out = &bench_ops;
+/* The linker leads calls of hf_session_path here (--wrap). */
+hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *session,
+                                 const hf_bench *bench) {
+    HF_TRY(__real_hf_session_path(&path_table, session, bench));
+    path = *path_table;
+    path.setup = marked_setup;
+    path.plan = marked_plan;
+    path.prepare = marked_prepare;
+    path.step = marked_step;
+    path.verify = marked_verify;
+    *out = &path;
     return HF_OK;
 }
 

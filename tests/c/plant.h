@@ -1,7 +1,7 @@
 /* plant.h - faults planted in the tables of device and transport of an open session.
  *
  * A fault is told by where it happens, not by a number of a call: so all ranks plant the same
- * one, and each finds its own calls. The program must be linked with --wrap=hf_bench_find, so
+ * one, and each finds its own calls. The program must be linked with --wrap=hf_session_path, so
  * that the benchmark's functions tell in which phase of a run a call comes; and with those of
  * MPI_Irecv and MPI_Test, whose data gathers prove.
  */

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "core/error.h"
 
-extern const hf_bench_ops hf_bench_ptrans;
+extern const hf_bench hf_bench_ptrans;
 extern const hf_device_ops hf_device_host;
 
 enum { RANKS = 2, ROOM = 32 }; /* seven buffers for each of two replications */
@@ -101,7 +101,8 @@ static double run(hf_device *device, const hf_args *args) {
     hf_exchange exchange = {.ops = &ops, .device = device};
     hf_seals seals = {0};
     double worst = 0;
-    size_t points;
+    const hf_bench_path *path = hf_bench_ptrans.blocks;
+    hf_outline outline = {0};
     for (int rank = 0; rank < RANKS; rank++) {
         const hf_env env = {.device = device,
                             .exchange = &exchange,
@@ -110,19 +111,19 @@ static double run(hf_device *device, const hf_args *args) {
                             .seed = 1,
                             .seals = &seals};
         states[rank] = (ptrans){0};
-        CHECK(hf_bench_ptrans.setup(&states[rank], args, &env, &points) == HF_OK, "%s",
+        CHECK(path->setup(&states[rank], args, &env, &outline) == HF_OK, "%s",
               hf_error());
         plans_make(&states[rank], &exchange);
-        CHECK(hf_bench_ptrans.prepare(&states[rank], 0, 0) == HF_OK);
+        CHECK(path->prepare(&states[rank], 0, 0) == HF_OK);
     }
     for (int rank = 0; rank < RANKS; rank++) {
         double error;
-        CHECK(hf_bench_ptrans.step(&states[rank], 0, 1) == HF_OK, "%s", hf_error());
-        CHECK(hf_bench_ptrans.verify(&states[rank], 0, 1, &error) == HF_OK);
+        CHECK(path->step(&states[rank], 0, 1) == HF_OK, "%s", hf_error());
+        CHECK(path->verify(&states[rank], 0, &error) == HF_OK);
         worst = error > worst ? error : worst;
     }
     for (int rank = 0; rank < RANKS; rank++)
-        hf_bench_ptrans.teardown(&states[rank]);
+        path->teardown(&states[rank]);
     return worst;
 }
 
