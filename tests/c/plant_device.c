@@ -145,7 +145,8 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
     if (plant.spoiling == PLANT_LOST)
         memcpy(is, to, bytes);
     else if (plant.spoiling != PLANT_SOUND)
-        is[plant.spoiling == PLANT_WRONG_FIRST ? 0 : bytes - 1] ^= 0x40;
+        is[plant.spoiling == PLANT_WRONG_FIRST ? 0 : bytes - 1] ^=
+            0x20; /* not what plant_memory_spoil changes: two would cancel */
     plant.report.spoiled += plant.spoiling != PLANT_SOUND;
     memcpy(to, is, bytes);
     plant_keep(PLANT_READ, right, bytes);
