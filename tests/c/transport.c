@@ -331,8 +331,8 @@ static void groups_end_test(void) {
 static void group_chain_test(void) {
     hf_transport *group;
     char line[80];
-    int last = net->size - 1;
     transport_open("mpi");
+    int last = net->size - 1;
     CHECK(net->ops->group(&group, net, net->rank % 2 == last % 2) == HF_OK);
     snprintf(line, sizeof line, "rank %d, which does not answer", last);
     group->deadline = net->deadline = 0.3;
