@@ -14,7 +14,7 @@ enum { N_SEND_ARGS = 5, N_RECV_ARGS = 4, N_ENDS = 3 };
 
 /* A send and a receive kernel, their two ports, and what they are told. */
 typedef struct pair {
-    char names[2][32];
+    char names[2][40];
     hf_kernel *send, *recv;
     hf_buffer *last;    /* [chunks + 2, 2] packets */
     uint64_t stamps[2]; /* of the ports */

@@ -19,7 +19,7 @@ typedef struct replica {
     hf_kernel *add;
     /* kernel-routed */
     uint32_t own; /* blocks that go from kernel to kernel */
-    char names[2][32];
+    char names[2][40];
     hf_kernel *send, *recv;
     hf_arg send_args[N_STREAM_ARGS], recv_args[N_STREAM_ARGS];
     hf_end ends[2][2]; /* [sends, inner] */

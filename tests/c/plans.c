@@ -303,7 +303,7 @@ static void endless_test(void) {
 }
 
 /* A broken one stays when it is closed: late messages write into it. */
-static hf_transport *net;
+static hf_transport *volatile net;
 
 static void open_session(const char *scheme) {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -91,6 +91,13 @@ static void transport_open(const char *name) {
     opened[n_opened++] = net;
 }
 
+/* A group whose ranks break it: it stays, too. */
+static void group_open(hf_transport **out, int color) {
+    __lsan_disable();
+    CHECK(net->ops->group(out, net, color) == HF_OK, "%s", hf_error());
+    __lsan_enable();
+}
+
 static unsigned char byte_of(int rank, size_t i) {
     return (unsigned char)(rank * 31 + (int)(i % 251));
 }
@@ -248,13 +255,13 @@ static hf_status call_make(hf_transport *of, int call, int root) {
 /* MPI does not act on all ranks, or on the last. The others wait for it by their deadline,
  * or hear of it: at the end no rank goes on. */
 static void lost_test(int kind, int call, bool alone, bool in_group) {
-    bool mine = !alone || net->rank == net->size - 1;
     transport_open("mpi");
+    bool mine = !alone || net->rank == net->size - 1;
     hf_transport *of = net;
     for (int before = 0; before < CALLS; before++)
         CHECK(call_make(of, before, 0) == HF_OK, "%s", hf_error());
     if (in_group)
-        CHECK(net->ops->group(&of, net, 5) == HF_OK, "%s", hf_error());
+        group_open(&of, 5);
     for (int before = 0; before < CALLS; before++)
         CHECK(call_make(of, before, 0) == HF_OK, "%s", hf_error());
     MPI_Barrier(MPI_COMM_WORLD); /* else a rank hears of the fault before it is here */
@@ -333,7 +340,7 @@ static void group_chain_test(void) {
     char line[80];
     transport_open("mpi");
     int last = net->size - 1;
-    CHECK(net->ops->group(&group, net, net->rank % 2 == last % 2) == HF_OK);
+    group_open(&group, net->rank % 2 == last % 2);
     snprintf(line, sizeof line, "rank %d, which does not answer", last);
     group->deadline = net->deadline = 0.3;
     if (net->rank == last)
