@@ -23,9 +23,9 @@ def test_one_rank_with_a_wrong_element(mpirun, tmp_path):
         "#define stream_apply right\n"
         '#include "stream_ndrange.cl"\n'
         "#undef stream_apply\n"
-        "HF_KERNEL stream_apply(HF_GLOBAL float *out, HF_GLOBAL const float *one,\n"
-        "                       HF_GLOBAL const float *two, const float scalar,\n"
-        "                       const uint sum, const ulong n) {\n"
+        "HF_KERNEL(stream_apply, HF_WRITE(float, out), HF_READ(float, one),\n"
+        "          HF_READ(float, two), HF_VALUE(float, scalar), HF_VALUE(uint, sum),\n"
+        "          HF_VALUE(ulong, n)) {\n"
         "    right(out, one, two, scalar, sum, n);\n"
         "    if (get_global_id(0) == 0) out[0] += 1;\n"
         "}\n"

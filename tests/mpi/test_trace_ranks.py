@@ -70,7 +70,7 @@ def test_other_schemes_are_traced(on_ranks, exchange):
         "sound(r)\n"
         "kinds = set(r.trace['kind'])\n"
         f"if '{exchange}' == 'host':\n"
-        "    assert kinds == {'sample', 'message'}, kinds\n"
+        "    assert kinds == {'sample', 'message', 'wait'}, kinds\n"
         "else:  # kernels run beside each other, each in a queue of its own\n"
         "    k = r.trace.where(r.trace['kind'] == 'kernel')\n"
         "    k = k.where(k['rank'] == 0)\n"
