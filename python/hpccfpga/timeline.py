@@ -69,9 +69,10 @@ class Trace:
     ----------
     columns : dict of str to Column
         point, rank; queue, from 0 up of a device, -1 the host, -2 the sample, -3 sends
-        and -4 receives that move on their own, which may overlap; kind, label; bytes [B], 0 where nothing is moved; start, end [s]. Times are on the
-        clock of rank 0 and count from the first span of all. The result's summary says
-        what they can be wrong by: `device_clock_error` and `rank_clock_error` [s].
+        and -4 receives that move on their own, which may overlap; kind, label; bytes
+        [B], 0 where nothing is moved; start, end [s]. Times are on the clock of rank 0
+        and count from the first span of all. The result's summary says what they can be
+        wrong by: `device_clock_error` and `rank_clock_error` [s].
 
     Raises
     ------

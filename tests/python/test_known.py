@@ -23,7 +23,7 @@ BENCHMARKS = [name for name, _ in _core.components("bench")]
         (lambda: hf.run("b_eff", exchange="pci"), "pcie"),
         (lambda: hf.run_all(reeps=1), "reps"),
         (lambda: hf.run("b_eff", loop="time"), "timer"),
-        (lambda: hf.run("stream", shape="pipelin"), "pipeline"),
+        (lambda: hf.run("stream", shape="pipelines"), "pipeline"),
         (lambda: hf.scaling("b_eff", ranks=[1], mode="stron"), "strong"),
         (lambda: hf.links("rings", ranks=2), "ring"),
         (lambda: hf.published("b_eff", exchange="pci"), "pcie"),
