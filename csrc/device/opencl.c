@@ -175,7 +175,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
     static const hf_spot any;
     hf_opencl_device *device = (hf_opencl_device *)base;
     const hf_device_info *info = &base->info;
-    hf_opencl_buffer *buffer;
+    hf_opencl_buffer *buffer = NULL;
     cl_int code;
     assert(bytes > 0);
     HF_TRY(hf_device_check(base));
@@ -200,7 +200,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
 static hf_status opencl_wrap(hf_buffer **out, hf_device *base, void *memory,
                              size_t bytes) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    hf_opencl_buffer *buffer;
+    hf_opencl_buffer *buffer = NULL;
     cl_int code;
     HF_TRY(hf_device_check(base));
     if (base->info.type != HF_CPU)
@@ -255,12 +255,13 @@ static hf_status opencl_pin(hf_buffer **out, hf_device *base, void *memory,
                             size_t bytes) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     cl_mem_flags whose = memory ? CL_MEM_USE_HOST_PTR : CL_MEM_ALLOC_HOST_PTR;
-    hf_opencl_buffer *buffer;
+    hf_opencl_buffer *buffer = NULL;
     cl_int code;
     HF_TRY(hf_device_check(base));
     cl_mem mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | whose, bytes,
                                 memory, &code);
     HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
+    assert(buffer);
     hf_status status = mem_map(base, buffer, &buffer->mapped);
     if (status != HF_OK) {
         opencl_free(&buffer->base);

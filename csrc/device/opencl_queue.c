@@ -260,6 +260,7 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
     unsigned queue = order ? order->queue : 0;
     HF_TRY(queue_open(command, device, queue));
     HF_TRY(event_new(&command->event, device));
+    assert(command->event);
     command->event->queue = queue;
     assert(!order || order->n_after <= HF_MAX_AFTER);
     for (size_t i = 0; order && i < order->n_after; i++)
@@ -282,6 +283,7 @@ hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
     if (!device->properties)
         return HF_OK;
     HF_TRY(event_new(&command->event, device)); /* it keeps the command's times */
+    assert(command->event);
     command->event->queue = queue;
     return HF_OK;
 }

@@ -103,6 +103,7 @@ static hf_status pair_check(const hf_transport *net, int from, const half *sent,
 
 /* Every rank looks at what is sent to it. Collective. */
 static hf_status ends_check(const hf_plan *plan) {
+    assert(plan);
     hf_transport *net = plan->exchange->net;
     half *mine = malloc((plan->n + 1) * sizeof *mine);
     half *expected = malloc((plan->n + 1) * sizeof *expected);
@@ -119,10 +120,12 @@ static hf_status ends_check(const hf_plan *plan) {
     if (status == HF_OK) {
         size_t n = halves_take(expected, plan, false);
         qsort(expected, n, sizeof *expected, half_order);
-        for (int from = 0; status == HF_OK && from < net->size; from++)
-            status = pair_check(net, from, (const half *)(const void *)(all + at[from]),
-                                (at[from + 1] - at[from]) / sizeof(half), expected, n,
-                                &next);
+        for (int from = 0; status == HF_OK && from < net->size; from++) {
+            const void *sent = all + at[from];
+            status =
+                pair_check(net, from, sent, (at[from + 1] - at[from]) / sizeof(half),
+                           expected, n, &next);
+        }
         status = hf_agree(net, status);
     }
     free(all);

@@ -163,6 +163,7 @@ static hf_status difference_find(hf_transport *net, const char *facts, size_t by
     char *all = NULL;
     hf_status status = hf_agree(
         net, at ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %d ranks", net->size));
+    assert(status != HF_OK || at);
     if (status == HF_OK)
         status = hf_gather_unequal(net, &all, at, facts, bytes);
     for (int rank = 1; status == HF_OK && rank < net->size; rank++)

@@ -4,9 +4,9 @@
 
 #include "transport.h"
 
-/** Everybody's bytes, of another number on each rank: those of rank r are from (*all)[at[r]]
- *  to (*all)[at[r + 1]]. `at` is [size + 1]; free *all. Collective. */
-hf_status hf_gather_unequal(hf_transport *net, char **all, size_t *at, const void *mine,
+/** Everybody's bytes, of another number on each rank: those of rank r are from (*out)[at[r]]
+ *  to (*out)[at[r + 1]]. `at` is [size + 1]; free *out. Collective. */
+hf_status hf_gather_unequal(hf_transport *net, char **out, size_t *at, const void *mine,
                             size_t bytes);
 
 /** Every rank gets the worst status of any rank and its message. Collective. */

@@ -82,6 +82,7 @@ static hf_status self_broadcast(hf_transport *net, void *data, size_t bytes, int
     return HF_OK;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the table's */
 static hf_status self_reduce(hf_transport *net, double *values, size_t n,
                              hf_reduction how) {
     (void)net, (void)values, (void)n, (void)how;
