@@ -62,6 +62,8 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
         "comm.Barrier()\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    one = dict(kernel=path, sizes=[1], reps=1, loop_upper=1)\n"
+        "    assert s.run('b_eff', **one).verified  # and its kernels are compiled\n"
         "    try: s.run('b_eff', kernel=path, sizes=[200], reps=1, deadline=3)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', sizes=[200], reps=1).verified",

@@ -117,6 +117,8 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
         f"path = {str(tmp_path)!r} + f'/{{rank}}.cl'\n"
         "open(path, 'w').write(bad)\n" + OPEN + "    small = dict(sizes=[10000], "
         "reps=1, loop_upper=4, channel_depth=1)\n"
+        "    one = dict(small, sizes=[1], loop_upper=1)\n"
+        "    s.run('b_eff', kernel=path, **one)  # and its kernels are compiled\n"
         "    try: s.run('b_eff', kernel=path, deadline=4, **small)\n"
         "    except hf.Error as error: say(error)\n"
         "    assert s.run('b_eff', **small).verified",
