@@ -1,6 +1,6 @@
 /* queues.c - commands of a device: their queues, what they come after, and their deadline.
  *
- * queues host|opencl. The kernel `gate` waits until the host opens it, so that a test knows
+ * queues host|opencl [looks]. With `looks` commands are waited for as on a GPU. The kernel `gate` waits until the host opens it, so that a test knows
  * what has not ended, without any measure of time.
  */
 #include <pthread.h>
@@ -26,6 +26,7 @@ enum {
 };
 
 static const hf_device_ops *ops;
+static bool looks; /* the device passes for one whose commands no CPU runs */
 static hf_device *device;
 static hf_kernel *gate, *set;
 static volatile uint32_t *words; /* of the device, seen by the host */
@@ -66,6 +67,7 @@ static void device_open(void) {
     /* PoCL: the host opens the gate while the kernel looks at the same memory. */
     OK(ops->open(&device, ops == &hf_device_host ? "" : "Portable", 0, NULL));
     device->deadline = 20;
+    device->info.emulated = !looks;
     if (ops == &hf_device_host) {
         gate = (hf_kernel *)&on_host[0];
         set = (hf_kernel *)&on_host[1];
@@ -390,8 +392,9 @@ static void late_test(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2)
-        return fprintf(stderr, "queues host|opencl\n"), 2;
+    if (argc != 2 && argc != 3)
+        return fprintf(stderr, "queues host|opencl [looks]\n"), 2;
+    looks = argc == 3;
     setenv("POCL_MAX_PTHREAD_COUNT", "12", 0);
     setenv("POCL_CPU_MAX_CU_COUNT", "12", 0);
     ops = strcmp(argv[1], "host") == 0 ? &hf_device_host : &hf_device_opencl;
