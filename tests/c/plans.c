@@ -199,6 +199,15 @@ static void gate_call(void *const *args, size_t items) {
     (*(unsigned char **)args[0])[0] = 77;
 }
 
+/* Go on with a plan until it is done or fails. */
+static hf_status plan_end(hf_plan *made, bool wait) {
+    bool done = false;
+    hf_status status = HF_OK;
+    while (status == HF_OK && !done)
+        status = exchange->ops->blocks->progress(made, wait, &done);
+    return status;
+}
+
 static hf_event *gate_launch(unsigned queue) {
     static const hf_arg_info words = {
         .name = "words", .kind = HF_ARG_WRITE, .bytes = 1};
@@ -249,8 +258,7 @@ static void change_test(void) {
     OK(hf_plan_new(&made, exchange, recv, send, 2, m));
     OK(ops->start(made, NULL));
     OK(ops->progress(made, false, &done));
-    while (!done)
-        OK(ops->progress(made, true, &done));
+    OK(plan_end(made, true));
     CHECK(wrong_bytes(left, 0, 0, ROOM / 2) == 0);
     CHECK(wrong_bytes(right, ROOM / 2, ROOM / 2, ROOM / 2) == 0);
     hf_plan_free(made);
@@ -266,14 +274,12 @@ static void silent_test(void) {
     const hf_block_ops *ops = exchange->ops->blocks;
     hf_status status = HF_OK;
     hf_plan *made;
-    bool done = false;
     OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
     exchange->net->deadline = 0.3;
     double start = hf_clock_now();
     if (rank < size - 1) {
         OK(ops->start(made, NULL));
-        while (status == HF_OK && !done)
-            status = ops->progress(made, false, &done);
+        status = plan_end(made, false);
     }
     if (rank < size - 1 && (right == size - 1 || left == size - 1)) {
         CHECK(status == HF_ECOMM && hf_clock_now() - start < 10, "%s", hf_error());
@@ -287,17 +293,13 @@ static void endless_test(void) {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
     const hf_block_ops *ops = exchange->ops->blocks;
-    hf_status status = HF_OK;
     hf_plan *made;
-    bool done = false;
     OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
     device->deadline = 0.2;
     gate_launch(0);
     OK(ops->start(made, NULL));
-    while (status == HF_OK && !done)
-        status = ops->progress(made, false, &done);
-    CHECK(status == HF_EDEVICE && strstr(hf_error(), "kernel \"gate\""), "%s",
-          hf_error());
+    CHECK(plan_end(made, false) == HF_EDEVICE && strstr(hf_error(), "kernel \"gate\""),
+          "%s", hf_error());
     hf_plan_free(made);
     __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
 }

@@ -199,6 +199,15 @@ static void before_take(const hf_launch *launch, const hf_order *order) {
     }
 }
 
+/* Narrow first..end to the bytes that differ. */
+static void changed_find(const unsigned char *before, const unsigned char *now,
+                         size_t *first, size_t *end) {
+    while (*first < *end && now[*first] == before[*first])
+        ++*first;
+    while (*end > *first && now[*end - 1] == before[*end - 1])
+        --*end;
+}
+
 /* Damage what the launch wrote, from the first to the last byte that it changed. */
 static void after_damage(void) {
     for (size_t b = 0; b < n_kept; b++) {
@@ -211,10 +220,7 @@ static void after_damage(void) {
         size_t bytes = kept[b].buffer->bytes, first = 0, end = bytes;
         unsigned char *now = plant_room(bytes);
         must_work(buffer_get(kept[b].buffer, 0, now, bytes, NULL));
-        while (first < bytes && now[first] == before[first])
-            first++;
-        while (end > first && now[end - 1] == before[end - 1])
-            end--;
+        changed_find(before, now, &first, &end);
         if (end > first) {
             plant_damage(now + first, before + first, end - first);
             must_work(
@@ -250,10 +256,7 @@ size_t plant_memory_spoil(int how) {
         size_t bytes = kept[b].bytes, first = 0, end = bytes;
         unsigned char *now = plant_room(bytes);
         must_work(buffer_get(kept[b].buffer, 0, now, bytes, NULL));
-        while (first < bytes && now[first] == before[first])
-            first++;
-        while (end > first && now[end - 1] == before[end - 1])
-            end--;
+        changed_find(before, now, &first, &end);
         size_t at = (how == PLANT_WRONG_FIRST ? first : end - 1) | 7; /* as in a flip */
         if (how != PLANT_LOST && end > first)
             now[at < bytes ? at : bytes - 1] ^= 0x40;
