@@ -30,6 +30,11 @@ typedef struct outcome {
         report; /**< of all ranks together; `sample` and `key` are of this one */
 } outcome;
 
+/** Faults that were tried, those that reached a call, and how these ended. */
+typedef struct score {
+    size_t planted, acted, unverified, errors, harmless, misses;
+} score;
+
 extern case_request asked;
 extern case_state now;
 extern int rank, size;

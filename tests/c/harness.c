@@ -7,6 +7,7 @@
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
  *   broken=verify       a benchmark whose verification finds every result right must show
  *   broken=neighbours   likewise a scheme that sends to the wrong rank
+ *   broken=evidence     likewise a transport whose messages have no digest
  * Everything is taken from the registry. A fault that a run survives verified is a miss and
  * ends in code 1, unless harmless.c knows why it does no harm.
  */
@@ -22,12 +23,9 @@
 #include "core/random.h"
 #include "core/registry.h"
 #include "harmless.h"
+#include "verbs.h"
 
 enum { MOST_REASONS = 16 };
-
-typedef struct score {
-    size_t planted, acted, unverified, errors, harmless, misses;
-} score;
 
 static score all;
 static struct {
@@ -372,6 +370,22 @@ static bool session_try(void) {
     return false;
 }
 
+/* The transport, without a benchmark. */
+static void transport_try(void) {
+    static bool tried;
+    now.bench = now.session->net->ops->name;
+    now.shape = now.variant;
+    now.variant[0] = '\0';
+    if (tried || !wanted(asked.bench, now.bench) ||
+        (asked.broken && strcmp(asked.broken, "evidence") != 0))
+        return;
+    score s = verbs_try();
+    score_print(&s);
+    CHECK((s.misses > 0) == (asked.broken != NULL), "%s: %zu misses", now.bench,
+          s.misses);
+    tried = true;
+}
+
 static void sessions_try(void) {
     const char *summary;
     for (size_t d = 0; hf_component("device", d, &now.device, &summary); d++)
@@ -387,6 +401,7 @@ static void sessions_try(void) {
             now.compiles =
                 hf_session_build(now.session, "", "", &nothing, &bytes) != HF_ENOTSUP;
             free(nothing);
+            transport_try();
             benchmarks_try();
             session_close();
         }

@@ -8,8 +8,9 @@
 
 enum { MOST_DIGESTS = 4096 };
 
-const char *const plant_calls[] = {"launch",   "write",  "read",    "map", "unmap",
-                                   "sendrecv", "gather", "barrier", "any"};
+const char *const plant_calls[] = {
+    "launch", "write",  "read",      "map",    "unmap", "finish",  "mark", "sendrecv",
+    "start",  "gather", "broadcast", "reduce", "any",   "barrier", "group"};
 const char *const plant_kinds[] = {"drop", "repeat", "shorten",
                                    "flip", "zero",   "stale"};
 const char *const plant_phases[] = {"set-up", "warm input", "warm steps", "warm check",

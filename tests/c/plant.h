@@ -3,7 +3,7 @@
  * A fault is told by where it happens, not by a number of a call: so all ranks plant the same
  * one, and each finds its own calls. The program must be linked with --wrap=hf_session_path, so
  * that the benchmark's functions tell in which phase of a run a call comes; and with those of
- * MPI_Irecv and MPI_Test, whose data gathers prove.
+ * MPI_Irecv and MPI_Test, whose data is proven by what all ranks do together.
  */
 #ifndef HF_PLANT_H
 #define HF_PLANT_H
@@ -16,10 +16,16 @@ enum {
     PLANT_READ,
     PLANT_MAP,
     PLANT_UNMAP,
+    PLANT_FINISH,
+    PLANT_MARK,
     PLANT_SENDRECV,
+    PLANT_START,
     PLANT_GATHER,
-    PLANT_BARRIER,
+    PLANT_BROADCAST,
+    PLANT_REDUCE,
     PLANT_ANY,
+    PLANT_BARRIER,
+    PLANT_GROUP,
     PLANT_CALLS
 };
 

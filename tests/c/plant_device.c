@@ -49,6 +49,14 @@ static void must_work(hf_status status) {
     plant_must(status == HF_OK || plant.session->device->broken);
 }
 
+/* Number of this buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
+static size_t number_of(const hf_buffer *buffer) {
+    size_t i = 0;
+    while (i < n_kept && kept[i].buffer != buffer)
+        i++;
+    return i < n_kept ? i : PLANT_BUFFERS;
+}
+
 static void buffer_forget(size_t i) {
     free(kept[i].image);
     if (kept[i].memory)
@@ -73,10 +81,8 @@ static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
 }
 
 static void planted_free(hf_buffer *buffer) {
-    size_t i = 0;
-    while (i < n_kept && kept[i].buffer != buffer)
-        i++;
-    if (buffer && i < n_kept) {
+    size_t i = number_of(buffer);
+    if (buffer && i < PLANT_BUFFERS) {
         if (plant.learning == 2) {
             kept[i].image = plant_room(kept[i].bytes);
             must_work(buffer_get(buffer, 0, kept[i].image, kept[i].bytes, NULL));
@@ -163,30 +169,44 @@ static hf_status planted_map(hf_device *device, hf_buffer *buffer, void **addres
     if (plant_hit(PLANT_MAP) && plant.fault->kind > PLANT_SHORTEN)
         plant_damage(*address, *address, buffer->bytes);
     plant_keep(PLANT_MAP, *address, buffer->bytes);
-    if (plant.fault && plant.fault->call == PLANT_UNMAP) {
-        free(running.before[0]);
-        running.before[0] = plant_room(buffer->bytes);
-        memcpy(running.before[0], *address, buffer->bytes);
+    size_t number = number_of(buffer);
+    if (plant.fault && plant.fault->call == PLANT_UNMAP && number < PLANT_BUFFERS) {
+        free(running.before[number]); /* several are mapped at the same time */
+        running.before[number] = plant_room(buffer->bytes);
+        memcpy(running.before[number], *address, buffer->bytes);
     }
     return HF_OK;
 }
 
 static hf_status planted_unmap(hf_device *device, hf_buffer *buffer, void *address) {
-    if (plant_hit(PLANT_UNMAP))
-        plant_damage(address, running.before[0], buffer->bytes);
+    size_t number = number_of(buffer);
+    if (plant_hit(PLANT_UNMAP) && number < PLANT_BUFFERS)
+        plant_damage(address, running.before[number], buffer->bytes);
     plant_keep(PLANT_UNMAP, address, buffer->bytes);
     return table->unmap(device, buffer, address);
 }
 
-/* ---- launches ---- */
-
-/* Number of this buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
-static size_t number_of(const hf_buffer *buffer) {
-    size_t i = 0;
-    while (i < n_kept && kept[i].buffer != buffer)
-        i++;
-    return i < n_kept ? i : PLANT_BUFFERS;
+/* Waits that return before what they wait for has ended. */
+static bool waits_not(int call) {
+    bool drops = plant_hit(call) && plant.fault->kind == PLANT_DROP;
+    plant.report.acted += drops;
+    return drops;
 }
+
+static hf_status planted_finish(hf_device *device) {
+    return waits_not(PLANT_FINISH) ? HF_OK : table->finish(device);
+}
+
+static hf_status planted_mark(hf_device *device, const hf_order *order,
+                              hf_event **done) {
+    if (!waits_not(PLANT_MARK))
+        return table->mark(device, order, done);
+    if (done)
+        *done = NULL; /* it has ended */
+    return HF_OK;
+}
+
+/* ---- launches ---- */
 
 static void before_take(const hf_launch *launch, const hf_order *order) {
     for (size_t a = 0; a < launch->n_args; a++) {
@@ -408,6 +428,8 @@ void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
     ops->map = planted_map;
     ops->unmap = planted_unmap;
     ops->launch = planted_launch;
+    ops->finish = planted_finish;
+    ops->mark = planted_mark;
     ops->wait = planted_wait;
 }
 

@@ -1,12 +1,10 @@
-/* plant_net.c - faults planted in a transport's table, and in the MPI below its gathers. */
+/* plant_net.c - faults planted in a transport's table, and in the MPI below what all ranks do. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "plant_state.h"
-
-enum { MOST_HITS = 256 };
 
 static const hf_transport_ops *table; /* the transport's own */
 
@@ -33,92 +31,153 @@ static hf_status planted_sendrecv(hf_transport *net, const void *send, int to,
     return status;
 }
 
-/* Messages under way that the fault hits, and what their memory held. */
-static struct {
-    hf_transfer *transfer;
-    unsigned char *was;
-} hits[MOST_HITS];
+/* ---- messages that are started and tested ---- */
 
+/* One under way that the fault hits, and what its memory held. */
+typedef struct hit {
+    const hf_transfer *transfer;
+    unsigned char *was;
+    struct hit *next;
+} hit;
+static hit *hits;
+
+/* Take it off the list; its caller frees what it held. NULL: the fault does not hit it. */
+static unsigned char *hit_take(const hf_transfer *transfer) {
+    hit **at = &hits;
+    while (*at && (*at)->transfer != transfer)
+        at = &(*at)->next;
+    hit *found = *at;
+    if (!found)
+        return NULL;
+    unsigned char *was = found->was;
+    *at = found->next;
+    free(found);
+    return was;
+}
+
+/* What has come is damaged. A message that comes twice leaves the next ones the contents of
+ * those before them: PLANT_STALE. */
 static hf_status planted_start(hf_transport *net, hf_transfer *transfer) {
-    bool now = !transfer->sends && plant_hit(PLANT_SENDRECV);
-    for (size_t i = 0; now && i < MOST_HITS; i++)
-        if (!hits[i].transfer) {
-            hits[i].transfer = transfer;
-            hits[i].was = plant_room(transfer->bytes);
-            memcpy(hits[i].was, transfer->memory, transfer->bytes);
-            now = false;
-        }
-    plant_must(!now);
+    if (!transfer->sends && plant_hit(PLANT_START)) {
+        hit *new = (hit *)plant_room(sizeof *new);
+        *new = (hit){transfer, plant_room(transfer->bytes), hits};
+        memcpy(new->was, transfer->memory, transfer->bytes);
+        hits = new;
+    }
     return table->start(net, transfer);
 }
 
 static hf_status planted_test(hf_transport *net, hf_transfer *transfer) {
-    HF_TRY(table->test(net, transfer));
+    hf_status status = table->test(net, transfer);
     if (!transfer->over || transfer->sends || transfer->bytes == 0)
-        return HF_OK;
-    unsigned char *right = plant_room(transfer->bytes);
+        return status;
+    unsigned char *was = hit_take(transfer), *right = plant_room(transfer->bytes);
     memcpy(right, transfer->memory, transfer->bytes);
-    for (size_t i = 0; i < MOST_HITS; i++)
-        if (hits[i].transfer == transfer) {
-            plant_damage((unsigned char *)transfer->memory, hits[i].was,
-                         transfer->bytes);
-            free(hits[i].was);
-            hits[i].transfer = NULL;
-        }
-    plant_keep(PLANT_SENDRECV, right, transfer->bytes);
+    if (was && status == HF_OK)
+        plant_damage((unsigned char *)transfer->memory, was, transfer->bytes);
+    if (status == HF_OK)
+        plant_keep(PLANT_START, right, transfer->bytes);
+    free(was);
     free(right);
-    return HF_OK;
+    return status;
 }
 
-void plant_net_start(void) {
-    for (size_t i = 0; i < MOST_HITS; i++) {
-        if (hits[i].transfer)
-            free(hits[i].was);
-        hits[i].transfer = NULL;
+static void planted_abandon(hf_transport *net, hf_transfer *transfer) {
+    free(hit_take(transfer));
+    table->abandon(net, transfer);
+}
+
+/* ---- what all ranks do together: damaged in what MPI brings, where evidence must show it ---- */
+
+/* The first message that such a call receives. */
+static struct {
+    bool listens, hurts;
+    int depth; /* a group is made by calls of the table */
+    MPI_Request request;
+    unsigned char *data, *was; /* `was` NULL: none is on its way */
+} heard;
+
+static void heard_forget(void) {
+    free(heard.was);
+    heard.was = NULL;
+    heard.listens = heard.hurts = false;
+}
+
+/* How often the call is to be made. One rank alone that makes it twice would meet the others
+ * in another one. */
+static int meeting_begin(const hf_transport *net, int call) {
+    const plant_fault *f = plant.fault;
+    if (heard.depth++ > 0)
+        return 1;
+    bool now = net->size > 1 && plant_hit(call), /* else nothing travels */
+        twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
+    heard.listens = f && f->call == call && f->kind != PLANT_REPEAT;
+    heard.hurts = heard.listens && now;
+    plant.report.acted += twice;
+    return twice ? 2 : 1;
+}
+
+static void meeting_end(void) {
+    if (--heard.depth == 0)
+        heard_forget();
+}
+
+static hf_status planted_gather(hf_transport *net, void *all, const void *mine,
+                                size_t bytes) {
+    hf_status status = HF_OK;
+    for (int n = meeting_begin(net, PLANT_GATHER); n > 0 && status == HF_OK; n--)
+        status = table->gather(net, all, mine, bytes);
+    meeting_end();
+    return status;
+}
+
+static hf_status planted_broadcast(hf_transport *net, void *data, size_t bytes,
+                                   int root) {
+    hf_status status = HF_OK;
+    for (int n = meeting_begin(net, PLANT_BROADCAST); n > 0 && status == HF_OK; n--)
+        status = table->broadcast(net, data, bytes, root);
+    meeting_end();
+    return status;
+}
+
+static hf_status planted_reduce(hf_transport *net, double *values, size_t n_values,
+                                hf_reduction how) {
+    double *own = (double *)plant_room(n_values * sizeof *own);
+    hf_status status = HF_OK;
+    memcpy(own, values, n_values * sizeof *own);
+    for (int n = meeting_begin(net, PLANT_REDUCE); n > 0 && status == HF_OK; n--) {
+        memcpy(values, own, n_values * sizeof *own);
+        status = table->reduce(net, values, n_values, how);
     }
-}
-
-/* One rank alone would come to another collective than the others. */
-static hf_status planted_barrier(hf_transport *net) {
-    bool now = plant_hit(PLANT_BARRIER) && plant.fault->rank == PLANT_ALL_RANKS;
-    bool drop = now && plant.fault->kind == PLANT_DROP;
-    bool twice = now && plant.fault->kind == PLANT_REPEAT;
-    plant.report.acted += drop || twice;
-    if (twice)
-        HF_TRY(table->barrier(net));
-    return drop ? HF_OK : table->barrier(net);
+    meeting_end();
+    free(own);
+    return status;
 }
 
 static hf_status planted_any(hf_transport *net, bool *flag) {
-    bool now = plant_hit(PLANT_ANY) && plant.fault->rank == PLANT_ALL_RANKS;
-    bool drop = now && plant.fault->kind == PLANT_DROP;
-    bool twice = now && plant.fault->kind == PLANT_REPEAT;
-    plant.report.acted += drop || twice;
-    if (twice)
-        HF_TRY(table->any(net, flag));
-    return drop ? HF_OK : table->any(net, flag);
+    hf_status status = HF_OK;
+    for (int n = meeting_begin(net, PLANT_ANY); n > 0 && status == HF_OK; n--)
+        status = table->any(net, flag);
+    meeting_end();
+    return status;
 }
 
-/* ---- what a gather brings, before its evidence is checked ---- */
+static hf_status planted_barrier(hf_transport *net) {
+    hf_status status = HF_OK;
+    for (int n = meeting_begin(net, PLANT_BARRIER); n > 0 && status == HF_OK; n--)
+        status = table->barrier(net);
+    meeting_end();
+    return status;
+}
 
-static bool gathers, hurts;
-static struct {
-    MPI_Request request; /* of the first message that a gather receives */
-    unsigned char *data, *was;
-} heard;
-
-/* A gather twice: the second one comes to another call of the other ranks. */
-static hf_status planted_gather(hf_transport *net, void *all, const void *mine,
-                                size_t bytes) {
-    const plant_fault *f = plant.fault;
-    bool now = net->size > 1 && plant_hit(PLANT_GATHER), /* else it travels nowhere */
-        twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
-    gathers = f && f->call == PLANT_GATHER && f->kind != PLANT_REPEAT;
-    hurts = gathers && now;
-    hf_status status = table->gather(net, all, mine, bytes);
-    gathers = hurts = false;
-    plant.report.acted += twice;
-    return status == HF_OK && twice ? table->gather(net, all, mine, bytes) : status;
+/* The members of a group are found together; its own calls are planted in, too. */
+static hf_status planted_group(hf_transport **out, hf_transport *net, int color) {
+    meeting_begin(net, PLANT_GROUP);
+    hf_status status = table->group(out, net, color);
+    meeting_end();
+    if (status == HF_OK)
+        (*out)->ops = net->ops;
+    return status;
 }
 
 int __real_MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag,
@@ -128,30 +187,29 @@ int __wrap_MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag,
 int __wrap_MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag,
                      MPI_Comm comm, MPI_Request *request) {
     unsigned char *was = NULL;
-    if (gathers) {
+    if (heard.listens) {
         was = plant_room((size_t)n);
         memcpy(was, data, (size_t)n);
     }
     int code = __real_MPI_Irecv(data, n, type, from, tag, comm, request);
-    if (gathers) {
-        free(heard.was);
+    if (was) {
         heard.request = *request;
         heard.data = data;
         heard.was = was;
-        gathers = false;
+        heard.listens = false;
     }
     return code;
 }
 
 static void heard_end(size_t bytes) {
+    int call = plant.fault->call;
     unsigned char *right = plant_room(bytes);
     memcpy(right, heard.data, bytes);
-    if (hurts)
+    if (heard.hurts)
         plant_damage(heard.data, heard.was, bytes);
-    plant_keep(PLANT_GATHER, right, bytes);
+    plant_keep(call, right, bytes);
     free(right);
-    free(heard.was);
-    heard.was = NULL;
+    heard_forget();
 }
 
 int __real_MPI_Test(MPI_Request *request, int *done, MPI_Status *status);
@@ -160,11 +218,22 @@ int __wrap_MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
     if (!heard.was || *request != heard.request)
         return __real_MPI_Test(request, done, status);
     MPI_Status own;
-    int bytes = 0, code = __real_MPI_Test(request, done, &own);
-    if (code == MPI_SUCCESS && *done &&
+    int bytes = 0, cancelled = 0, code = __real_MPI_Test(request, done, &own);
+    if (code != MPI_SUCCESS || !*done)
+        return code;
+    /* A message that the transport has given up has no length. */
+    if (MPI_Test_cancelled(&own, &cancelled) == MPI_SUCCESS && !cancelled &&
         MPI_Get_count(&own, MPI_BYTE, &bytes) == MPI_SUCCESS)
         heard_end((size_t)bytes);
+    heard_forget();
     return code;
+}
+
+void plant_net_start(void) {
+    while (hits)
+        free(hit_take(hits->transfer));
+    heard.depth = 0;
+    heard_forget();
 }
 
 void plant_net_wrap(hf_transport_ops *ops, const hf_transport_ops *own) {
@@ -173,7 +242,11 @@ void plant_net_wrap(hf_transport_ops *ops, const hf_transport_ops *own) {
     ops->sendrecv = planted_sendrecv;
     ops->start = planted_start;
     ops->test = planted_test;
+    ops->abandon = planted_abandon;
     ops->gather = planted_gather;
-    ops->barrier = planted_barrier;
+    ops->broadcast = planted_broadcast;
+    ops->reduce = planted_reduce;
     ops->any = planted_any;
+    ops->barrier = planted_barrier;
+    ops->group = planted_group;
 }
