@@ -207,7 +207,7 @@ def twice_at_once(on_ranks, tmp_path):
     head = (
         "from pathlib import Path\nfrom time import monotonic, sleep\n"
         "def meet(point, *more):\n"
-        f"    folder, end = Path({str(tmp_path)!r}), monotonic() + 50\n"
+        f"    folder, end = Path({str(tmp_path)!r}), monotonic() + {GUARD / 2}\n"
         "    (folder / f'{number}.{rank}.{point}').touch()\n"
         "    while len(list(folder.glob(f'?.?.{point}'))) < 4:\n"
         "        assert monotonic() < end, 'alone'\n"

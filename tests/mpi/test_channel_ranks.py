@@ -186,11 +186,11 @@ def test_a_frozen_rank_leaves_the_others_their_report(mpirun):
         2,
         "import os, signal, threading\n"
         "other = comm.allgather(os.getpid())[1]\n"
-        "freeze = threading.Timer(0.5, os.kill, (other, signal.SIGSTOP))\n"
+        "freeze = threading.Timer(2, os.kill, (other, signal.SIGSTOP))\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
         "    if rank == 1: freeze.start()\n"
-        "    try: s.run('b_eff', loop_upper=10**8, sizes=[1], reps=1, deadline=1)\n"
+        "    try: s.run('b_eff', loop_upper=10**8, sizes=[1], reps=1, deadline=2)\n"
         "    except hf.Error as error: say(error)\n"
         "    if rank == 0: os.kill(other, signal.SIGCONT)\n"
         "os._exit(0)",

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import pytest
+from conftest import GUARD
 
 from hpccfpga.mpirun import command as mpirun_command
 
@@ -34,7 +34,7 @@ FILES, LINES = recipes()
 ADDED = {kind: name for kind, name in re.findall(r"component\((\w+) (\w+)", str(LINES))}
 
 
-def run(*words, cwd, timeout=300, **environment):
+def run(*words, cwd, **environment):
     tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         list(map(str, words)),
@@ -44,7 +44,7 @@ def run(*words, cwd, timeout=300, **environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=timeout,
+        timeout=GUARD,
     )
     assert done.returncode == 0, f"{words}\n{done.stdout}"
     return done.stdout
@@ -109,7 +109,6 @@ def compare(python):
     )
 
 
-@pytest.mark.timeout(600)
 def test_what_the_page_says_is_all_it_takes(tmp_path, without_editable):
     copy = tmp_path / "hpccfpga"
     assert set(ADDED) == {"bench", "exchange", "model"}

@@ -404,16 +404,16 @@ def test_a_reader_that_leaves(ranks, tmp_path):
 
 @pytest.mark.parametrize(("mpirun", "ranks"), [(False, 1), (True, 1), (False, 2)])
 def test_lines_come_one_by_one_through_a_pipe(mpirun, ranks):
-    """The line of the first size is here while the others take minutes."""
+    """The line of the first size is here while the others take hours."""
     under = [*mpirun_command(), "-n", "1"] if mpirun else []
     words = [*under, sys.executable, "-m", "hpccfpga", "run", "b_eff"]
-    words += [f"--ranks={ranks}", "--sizes=1" + 30 * ",4194304"]
+    words += [f"--ranks={ranks}", "--sizes=1" + 900 * ",4194304"]
     words += ["--reps=20", "--loop-upper=100", "--loop-lower=100"]
     buffered = os.environ | {"PYTHONUNBUFFERED": ""}
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, env=buffered, text=True
     ) as process:
-        late = threading.Timer(40, process.kill)
+        late = threading.Timer(GUARD, process.kill)
         late.start()
         lines = [process.stdout.readline() for _ in range(3)]
         late.cancel()
