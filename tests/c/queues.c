@@ -84,8 +84,14 @@ static void device_open(void) {
     OK(ops->wrap(&shared, device, memory, BYTES));
 }
 
+/* Broken devices stay: what they may still use has to be reachable. */
+static hf_device *stays[8];
+static size_t n_stay;
+
 static void device_close(void) {
     bool broken = device->broken;
+    if (broken && n_stay < sizeof stays / sizeof *stays)
+        stays[n_stay++] = device;
     ops->free(shared);
     ops->kernel_free(gate);
     ops->kernel_free(set);
