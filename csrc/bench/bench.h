@@ -103,4 +103,9 @@ typedef struct hf_bench {
     const hf_bench_path *streams; /**< over kernel-routed schemes; NULL: not there */
 } hf_bench;
 
+/** Name of the column of what `verify` found. */
+static inline const char *hf_error_column(const hf_bench *bench) {
+    return bench->error ? bench->error : "error";
+}
+
 #endif

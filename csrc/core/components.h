@@ -63,6 +63,7 @@ typedef struct hf_quantities {
     const hf_figure *figures;
     hf_problem problem;
     bool banked;
+    const char *error; /**< name of the column of what verification found */
 } hf_quantities;
 
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench);

@@ -43,10 +43,6 @@ static const struct {
 };
 enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 7 };
 
-static const char *error_name(const hf_loop *l) {
-    return l->bench->error ? l->bench->error : "error";
-}
-
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
     const char *name;
@@ -106,8 +102,8 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     for (const hf_quantity *q = l->bench->parts; q && q->name; q++)
         columns[n++] = ranks_column(l, q->name, q->unit);
     columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
-    columns[n++] = column_make(error_name(l), "", "1", HF_F64, l->n_points);
-    columns[n++] = ranks_column(l, error_name(l), "1");
+    columns[n++] = column_make(hf_error_column(l->bench), "", "1", HF_F64, l->n_points);
+    columns[n++] = ranks_column(l, hf_error_column(l->bench), "1");
     columns[n++] = column_make("reps", "", "1", HF_I64, l->n_points);
     columns[n++] = column_make("inner", "", "1", HF_I64, l->n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
@@ -186,8 +182,9 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
         memcpy(&hf_result_doubles(result, stat_columns[i].name)[index],
                (const char *)&p->stats + stat_columns[i].at, sizeof(double));
     hf_result_flags(result, "verified")[index] = hf_point_verified(p);
-    hf_result_doubles(result, error_name(l))[index] = p->error;
-    shares_fill(l, result, error_name(l), index, offsetof(struct hf_share, error));
+    hf_result_doubles(result, hf_error_column(l->bench))[index] = p->error;
+    shares_fill(l, result, hf_error_column(l->bench), index,
+                offsetof(struct hf_share, error));
     for (size_t i = 0; i < hf_quantity_count(l->bench->parts); i++) {
         const char *name = l->bench->parts[i].name;
         hf_result_doubles(result, name)[index] = p->shares[p->slowest].parts[i];

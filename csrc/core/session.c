@@ -207,8 +207,9 @@ hf_facts hf_session_facts(const hf_session *session) {
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
     const hf_bench *found;
     HF_TRY(hf_bench_find(&found, bench));
-    *out = (hf_quantities){found->labels,  found->metrics, found->parts,
-                           found->figures, found->problem, found->banked};
+    *out = (hf_quantities){found->labels,         found->metrics, found->parts,
+                           found->figures,        found->problem, found->banked,
+                           hf_error_column(found)};
     return HF_OK;
 }
 

@@ -69,6 +69,7 @@ class _Quantities(TypedDict):
     figures: dict[str, tuple[str, list[str] | None]]
     problem: _Problem | None
     banked: bool
+    error: str
 
 class _Scheme(TypedDict):
     kernel_routed: bool

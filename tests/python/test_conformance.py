@@ -1,41 +1,27 @@
 """Every benchmark over every exchange on every device that can run it, does."""
 
-from math import comb
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hpccfpga
-from hpccfpga import _core
+from hpccfpga import _core, kernels
 from hpccfpga.progress import units
 
-SMALL = {
-    "sizes": "1,3,64,1000",
-    "reps": 3,
-    "loop_upper": 4,
-    "loop_lower": 1,
-    "batch": 3,
-    "size": 4096,
-    "steps": 2,
-}
-SMALL_OF = {
-    "gemm": {"sizes": "1,3,64,100"},
-    "randomaccess": {"sizes": "64,256,1024,4096"},
-}
-ERROR_OF = {"randomaccess": "error_rate"}
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 EXCHANGES = [name for name, _ in _core.components("exchange")]
 RUNTIMES = [name for name, _ in _core.components("device")]
 KERNELS = Path(__file__).parents[2] / "kernels"
 STATISTICS = ("median", "low", "high", "q1", "q3", "p95", "p99")
 COMMON = {
-    "time": ("s", np.float64),
-    **{f"time_{name}": ("s", np.float64) for name in STATISTICS},
-    "verified": ("1", np.bool_),
-    "error": ("1", np.float64),
-    "reps": ("1", np.int64),
-    "inner": ("1", np.int64),
+    "time": ("s", "f"),
+    **{f"time_{name}": ("s", "f") for name in STATISTICS},
+    "verified": ("1", "b"),
+    "error": ("1", "f"),
+    "reps": ("1", "i"),
+    "inner": ("1", "i"),
 }
 
 
@@ -54,17 +40,34 @@ def benchmark(request):
     return request.param
 
 
+def parameters(benchmark):
+    return {entry["name"]: entry for entry in _core.parameters(benchmark)}
+
+
+def kinds(benchmark):
+    """Kinds of kernel files that it has."""
+    every = ("memory", "stream", "ndrange")
+    return [k for k in every if (KERNELS / f"{benchmark}_{k}.cl").is_file()]
+
+
+def own_runtime(exchange):
+    """What a scheme takes unless it is told otherwise."""
+    with hpccfpga.open(exchange=exchange) as session:
+        return session.device["runtime"]
+
+
 def misfit(benchmark, exchange, runtime):
     """Why these do not go together, as the refusal must say it; None: they must."""
-    if exchange == "host" and runtime != "host":
+    scheme = _core.scheme(exchange)
+    if scheme["host_memory"] and runtime != own_runtime(exchange):
         return "moves host memory only"
     device = next(d for d in hpccfpga.devices() if d["runtime"] == runtime)
-    if exchange == "channel" and device["type"] == "gpu":
+    if scheme["kernel_routed"] and device["type"] == "gpu":
         return "is a GPU"
-    kind = "stream" if exchange == "channel" else "memory"
-    there = (KERNELS / f"{benchmark}_{kind}.cl").is_file()
-    if there or (benchmark == "transfer" and kind == "memory"):
-        return None  # transfer has no kernels and copies wherever there is memory
+    kind = "stream" if scheme["kernel_routed"] else "memory"
+    # A benchmark without kernels copies wherever there is memory.
+    if kind in (kinds(benchmark) or ["memory"]):
+        return None
     return "does not run over exchange"
 
 
@@ -81,10 +84,60 @@ def session(benchmark, exchange, runtime):
         yield session
 
 
+LOOP = set.intersection(*(set(parameters(name)) for name in BENCHMARKS))
+FEW = 12
+
+
+def sizes(entry, problem):
+    """Small and odd ones; those that all ranks share are cut, so powers of two."""
+    cut = problem["shared"] and problem["power"] == 1
+    if entry["kind"] == "ints":
+        values = [4**k for k in range(7)] if cut else [1, 3, 64, 100, 1000]
+        work = 1e6
+        return [
+            v for v in values if v >= entry["low"] and v ** problem["power"] <= work
+        ]
+    return 4096 if problem["unit"] > 1 else 3
+
+
 def small(benchmark):
-    known = {entry["name"] for entry in _core.parameters(benchmark)}
-    values = SMALL | SMALL_OF.get(benchmark, {})
-    return {name: value for name, value in values.items() if name in known}
+    """Little of everything, by what the tables of the benchmark say."""
+    problem = _core.quantities(benchmark)["problem"]
+    values = {"reps": 3}
+    for name, entry in parameters(benchmark).items():
+        counts = entry["kind"] == "int" and entry["macro"] is None
+        if problem and name == problem["parameter"]:
+            values[name] = sizes(entry, problem)
+        elif counts and name not in LOOP and int(entry["default"]) > FEW:
+            values[name] = FEW
+    return values
+
+
+def declared(benchmark, points, reps, warmup):
+    """Unit, kinds of type and shape of each column of a run on one rank."""
+    told = _core.quantities(benchmark)
+    columns = {name: (*kind, (points,)) for name, kind in COMMON.items()}
+    columns[told["error"]] = columns.pop("error")
+    columns[f"{told['error']}_ranks"] = ("1", "f", (points, 1))
+    for name, (unit, words) in told["labels"].items():
+        columns[name] = (unit, "U" if words else "if", (points,))
+    for name, (unit, _) in told["metrics"].items():
+        for column in (name, f"{name}_median"):
+            columns[column] = (unit, "f", (points,))
+    for name, (unit, _) in told["parts"].items():
+        columns[name] = (unit, "f", (points,))
+        columns[f"{name}_ranks"] = (unit, "f", (points, 1))
+    columns["samples"] = ("s", "f", (points, reps, 1))
+    columns["warmup"] = ("s", "f", (points, warmup, 1))
+    return columns
+
+
+def columns_check(columns, declared):
+    for name, (unit, kinds, shape) in declared.items():
+        column = columns[name]
+        assert (column.unit, column.values.shape) == (unit, shape), name
+        assert column.values.dtype.kind in kinds, name
+        assert column.values.dtype.itemsize == 8 or kinds in ("b", "U"), name
 
 
 def test_runs_verified_with_the_declared_columns(session, benchmark):
@@ -92,26 +145,8 @@ def test_runs_verified_with_the_declared_columns(session, benchmark):
     assert result.kind == "measured"
     assert result.verified is True
     assert result["verified"].all()
-    points = len(result["time"])
-    told = _core.quantities(benchmark)
-    error = ERROR_OF.get(benchmark, "error")
-    columns = {
-        error if name == "error" else name: (*kind, (points,))
-        for name, kind in COMMON.items()
-    }
-    for name, (unit, _) in told["metrics"].items():
-        for column in (name, f"{name}_median"):
-            columns[column] = (unit, np.float64, (points,))
-    for name, (unit, _) in told["parts"].items():
-        columns[name] = (unit, np.float64, (points,))
-        columns[f"{name}_ranks"] = (unit, np.float64, (points, 1))
-    columns[f"{error}_ranks"] = ("1", np.float64, (points, 1))
-    columns["samples"] = ("s", np.float64, (points, 3, 1))
-    columns["warmup"] = ("s", np.float64, (points, 2, 1))
-    for name, declared in columns.items():
-        column = result.columns[name]
-        held = column.unit, column.values.dtype, column.values.shape
-        assert held == declared, name
+    columns = declared(benchmark, len(result["time"]), 3, 2)
+    columns_check(result.columns, columns)
     assert (result["samples"] > 0).all()
     assert np.array_equal(result["time"], result["samples"].max(axis=2).min(axis=1))
     assert np.allclose(
@@ -119,8 +154,74 @@ def test_runs_verified_with_the_declared_columns(session, benchmark):
     )
     assert not np.isfinite(result["time_low"]).any(), "three samples have no interval"
     assert all(np.isfinite(q.value) for q in result.summary.values())
+    told = _core.quantities(benchmark)
     figures = {f"{name}{end}" for name in told["figures"] for end in ("", "_median")}
-    assert set(result.summary) == figures | {error} - {"error"}
+    assert set(result.summary) == figures | {told["error"]} - {"error"}
+
+
+def test_a_damaged_column_is_seen(benchmark):
+    """One that is missing, or has another unit, type or length, fails the check."""
+    pairs = product(EXCHANGES, RUNTIMES)
+    exchange, runtime = next(pair for pair in pairs if not misfit(benchmark, *pair))
+    result = hpccfpga.run(
+        benchmark, device=runtime, exchange=exchange, **small(benchmark)
+    )
+    columns = declared(benchmark, len(result["time"]), 3, 2)
+    columns_check(result.columns, columns)
+    for name in columns:
+        column = result.columns[name]
+        rest = {k: v for k, v in result.columns.items() if k != name}
+        for damaged in (
+            None,
+            column._replace(unit="furlong"),
+            column._replace(values=column.values[:-1]),
+            column._replace(values=np.zeros(column.values.shape, complex)),
+        ):
+            with pytest.raises((AssertionError, KeyError)):
+                columns_check(rest | ({name: damaged} if damaged else {}), columns)
+
+
+# How hf_kernel.h and hf_channel.h define kernels, and how they would define idle ones.
+TAKES = "(HF_EACH(HF_DECLARE, __VA_ARGS__))"
+IDLE = {
+    f"__kernel void kernel{TAKES}": f"__kernel void kernel{TAKES} {{ }} "
+    f"static void kernel##_idle{TAKES}",
+    "kernel##_body(HF_EACH(HF_NAME, __VA_ARGS__));": "",
+}
+
+
+def compiles(session):
+    """Does its device take programs, not functions of this library?"""
+    try:
+        return bool(session._core.build("", ""))
+    except NotImplementedError:
+        return False
+
+
+def idle_kernels(stem, folder):
+    """Write the kernels of a file with what they did in functions that nobody calls."""
+    text = kernels.read_source(KERNELS / f"{stem}.cl")
+    for busy, idle in IDLE.items():
+        assert busy in text or not stem.endswith("_stream")
+        text = text.replace(busy, idle)
+    path = folder / f"{stem}.cl"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::hpccfpga.VerificationWarning")
+def test_kernels_that_do_nothing_are_seen(session, benchmark, tmp_path):
+    """A verification that finds every result right would not see them."""
+    stem = session._core.kernel(benchmark)
+    if not stem or not compiles(session):
+        pytest.skip("no kernels are compiled here")
+    assert session.run(benchmark, **small(benchmark)).verified, "it lies in memory now"
+    idle = idle_kernels(stem, tmp_path)
+    try:
+        result = session.run(benchmark, kernel=idle, **small(benchmark))
+    except hpccfpga.Error:
+        return
+    assert not result.verified
 
 
 def test_what_a_point_tells_is_what_its_columns_hold(session, benchmark):
@@ -162,29 +263,38 @@ def test_unknown_and_impossible_parameters_are_refused(session, benchmark):
     assert session.run(benchmark, **small(benchmark)).verified, "still usable"
 
 
-@pytest.mark.parametrize("runtime", ["opencl", "host"])
-@pytest.mark.parametrize("benchmark", ["gemm", "stream"])
-def test_half_where_the_device_has_it(benchmark, runtime, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("benchmark", "name"),
+    [
+        (benchmark, name)
+        for benchmark in BENCHMARKS
+        for name, entry in parameters(benchmark).items()
+        if "half" in (entry["choices"] or ())
+    ],
+)
+def test_half_where_the_device_has_it(benchmark, name, runtime, tmp_path, monkeypatch):
     """Elsewhere it is one line, before anything is built."""
     monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
-    half = {"data_type": "half"} | small(benchmark)
+    half = {name: "half"} | small(benchmark)
     with hpccfpga.open(device=runtime) as session:
         if session.device["half"]:
             assert session.run(benchmark, **half).verified
             return
-        with pytest.raises(
-            ValueError, match=r"^data_type: .* not compute in half"
-        ) as no:
+        with pytest.raises(ValueError, match=rf"^{name}: .* not compute in half") as no:
             session.run(benchmark, **half)
     assert "\n" not in str(no.value)
     assert not any(tmp_path.iterdir())
 
 
-SHAPED = [name for name in BENCHMARKS if (KERNELS / f"{name}_ndrange.cl").is_file()]
-
-
-@pytest.mark.parametrize("shape", ["auto", "pipeline", "ndrange"])
-@pytest.mark.parametrize("benchmark", SHAPED)
+@pytest.mark.parametrize(
+    ("benchmark", "shape"),
+    [
+        (benchmark, shape)
+        for benchmark in BENCHMARKS
+        if "ndrange" in kinds(benchmark)
+        for shape in parameters(benchmark)["shape"]["choices"]
+    ],
+)
 def test_the_result_names_the_kernels_that_ran(benchmark, shape):
     """On a CPU those for many work-items, unless told otherwise."""
     with hpccfpga.open(device="opencl") as session:
@@ -196,84 +306,6 @@ def test_the_result_names_the_kernels_that_ran(benchmark, shape):
     assert r.provenance["kernel"]["kind"] == kind
     assert r.parameters["shape"] == shape
     assert f'"name": "{benchmark}_{kind}"' in r.to_json()
-
-
-def test_figures_follow_from_the_samples():
-    """Eq. 1 and the definition of the bandwidth, computed here again."""
-    sizes = np.array([1, 64, 4096])
-    result = hpccfpga.run("b_eff", exchange="pcie", sizes=sizes, reps=7, loop_upper=16)
-    slowest = result["samples"].max(axis=2)
-    rate = result.ranks * sizes / slowest.min(axis=1)
-    assert np.allclose(result["bandwidth"], rate)
-    assert result.summary["b_eff"].value == pytest.approx(rate.mean())
-    median = result.ranks * sizes / np.median(slowest, axis=1)
-    assert result.summary["b_eff_median"].value == pytest.approx(median.mean())
-    assert result.summary["latency"].value == slowest.min(axis=1)[0]
-    ordered = np.sort(slowest, axis=1)
-    assert np.array_equal(result["time_low"], ordered[:, 0]), "7 samples: ranks 1 and 7"
-    assert np.array_equal(result["time_high"], ordered[:, 6])
-
-
-def test_published_loop_rule():
-    result = hpccfpga.run(
-        "b_eff", exchange="host", sizes=[1, 64, 65, 4096], loop_upper=100, loop_lower=3,
-        channel_width=32, reps=1,
-    )  # fmt: skip
-    assert result["inner"].tolist() == [100, 100, 50, 3]
-
-
-def test_a_benchmark_without_its_kernels_is_refused():
-    core = _core.Session("host", "host")
-    with pytest.raises(ValueError, match='"b_eff" needs a kernel file'):
-        core.run("b_eff", {}, None, None)
-
-
-def interval(samples):
-    """Order statistics that enclose the median with 95 %."""
-    n = len(samples)
-    below = np.cumsum([comb(n, k) for k in range(n)]) / 2**n
-    rank = int((below <= 0.025).sum())  # 0: there are none
-    ordered = np.sort(samples)
-    return (ordered[rank - 1], ordered[n - rank]) if rank else (-np.inf, np.inf)
-
-
-def converged(samples):
-    median = np.median(samples)
-    return max(abs(end - median) for end in interval(samples)) <= 0.05 * median
-
-
-@pytest.mark.parametrize("steps", [1, 20000], ids=["noisy", "steady"])
-def test_adaptive_repetitions_stop_by_themselves(steps):
-    """At the first repetition, from the 6th on, that has the median within 5 %."""
-    result = hpccfpga.run(
-        "b_eff", exchange="host", sizes=[1, 2, 64, 256, 1024, 4096], reps=0,
-        max_reps=40, time_limit=60, loop_upper=steps, loop_lower=steps,
-    )  # fmt: skip
-    reps = result["reps"]
-    assert ((reps >= 6) & (reps <= 40)).all()
-    assert result["samples"].shape[1] == reps.max()
-    for point, n in enumerate(reps):
-        samples = result["samples"][point, :, 0]
-        assert np.isfinite(samples[:n]).all()
-        assert np.isnan(samples[n:]).all()
-        assert n == 40 or converged(samples[:n])
-        assert not any(converged(samples[:k]) for k in range(6, n))
-        low, high = result["time_low"][point], result["time_high"][point]
-        assert (low, high) == interval(samples[:n])
-
-
-def test_adaptive_repetitions_stop_at_the_time_limit():
-    result = hpccfpga.run("b_eff", exchange="host", sizes=[1], reps=0, time_limit=0)
-    assert result["reps"].tolist() == [1]
-
-
-def test_a_size_beyond_memory_is_refused_with_the_largest_that_fits():
-    with hpccfpga.open() as session:
-        device = session.device
-    if device["max_alloc"] >= 1 << 31 and device["memory"] >= 3 << 31:
-        pytest.skip(f"{device['name']} has room for every size that b_eff accepts")
-    with pytest.raises(MemoryError, match="the largest size is"):
-        hpccfpga.run("b_eff", exchange="pcie", sizes=[1, 1 << 31])
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
