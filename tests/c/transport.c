@@ -10,7 +10,6 @@
 
 #include "agree.h"
 #include "check.h"
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/registry.h"
 
@@ -221,21 +220,6 @@ static void alarm_test(void) {
     sendrecv_test();
 }
 
-/* The last rank does not come to the barrier before the others' deadline. */
-static void deadline_test(void) {
-    char line[80];
-    net->deadline = 0.5;
-    double start = hf_clock_now();
-    CHECK(net->ops->barrier(net) == HF_ECOMM);
-    double waited = hf_clock_now() - start;
-    CHECK(waited >= 0.5, "%g s", waited);
-    snprintf(line, sizeof line, "rank %d, which does not answer; the deadline of 0.5 s",
-             net->size - 1);
-    CHECK(strstr(hf_error(), line), "%s", hf_error());
-    net->deadline = LATE; /* a broken transport does not wait again */
-    CHECK(net->ops->barrier(net) == HF_ECOMM);
-}
-
 /* The calls that all ranks make together. */
 enum { GATHER, BARRIER, ANY, AGREE, BROADCAST, REDUCE, CALLS };
 static hf_status call_make(hf_transport *of, int call, int root) {
@@ -333,32 +317,6 @@ static void groups_end_test(void) {
     net->ops->close(net);
 }
 
-/* The last rank does not come to its group's barrier: the line names it by its rank among
- * all, and is that of all ranks, those of other groups included. */
-static void group_chain_test(void) {
-    hf_transport *group;
-    char line[80];
-    transport_open("mpi");
-    int last = net->size - 1;
-    group_open(&group, net->rank % 2 == last % 2);
-    snprintf(line, sizeof line, "rank %d, which does not answer", last);
-    group->deadline = net->deadline = 0.3;
-    if (net->rank == last)
-        MPI_Barrier(MPI_COMM_WORLD);
-    else {
-        if (net->rank % 2 == last % 2)
-            CHECK(group->ops->barrier(group) == HF_ECOMM);
-        else
-            CHECK(net->ops->barrier(net) == HF_ECOMM);
-        CHECK(strstr(hf_error(), line), "%s", hf_error());
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
-    CHECK(hf_agree(net, HF_OK) == HF_ECOMM && strstr(hf_error(), line), "%s",
-          hf_error());
-    group->ops->close(group);
-    net->ops->close(net);
-}
-
 /* The last rank does not come to open: the others leave by the deadline. */
 static void open_test(const hf_transport_ops *mpi, const char *version) {
     hf_transport *none;
@@ -384,9 +342,15 @@ static hf_status wait_in_message(int to) {
     return net->ops->sendrecv(net, &out, to, &in, to, 1);
 }
 
+/* Those of the last rank's group wait in it, the others among all. */
+static hf_transport *group;
+static bool with_last(void) {
+    return net->rank % 2 == (net->size - 1) % 2;
+}
+
 static hf_status wait_in_meeting(int to) {
     (void)to;
-    return net->ops->barrier(net);
+    return with_last() ? group->ops->barrier(group) : net->ops->barrier(net);
 }
 
 /* The first rank waits by other means, and has no deadline here. */
@@ -410,7 +374,8 @@ static void chain_test(wait_fn *how, bool stops) {
     char line[80], mine[512], *all = malloc((size_t)net->size * sizeof mine);
     const struct timespec late = {0, net->rank * 700000000L / last};
     const struct itimerval once = {.it_value = {0, 950000}};
-    net->deadline = 1;
+    group_open(&group, with_last());
+    group->deadline = net->deadline = 1;
     MPI_Barrier(MPI_COMM_WORLD);
     if (net->rank == last) {
         for (int rank = 0; rank < last; rank++)
@@ -428,6 +393,9 @@ static void chain_test(wait_fn *how, bool stops) {
     snprintf(line, sizeof line, "rank %d, which does not answer; the deadline of 1 s",
              last);
     CHECK(strstr(mine, line), "rank %d: %s", net->rank, mine);
+    net->deadline = LATE; /* a broken transport does not wait again */
+    CHECK(hf_agree(net, HF_OK) == HF_ECOMM && strstr(hf_error(), line), "%s",
+          hf_error());
     MPI_Allgather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE,
                   MPI_COMM_WORLD);
     for (int rank = 0; rank <= last; rank++)
@@ -502,7 +470,6 @@ int main(int argc, char **argv) {
     if (world > 1 && argc == 1) {
         same_test();
         groups_end_test();
-        group_chain_test();
         leave_test();
         chain_test(wait_in_message, true);
         chain_test(wait_in_meeting, false);
@@ -515,10 +482,8 @@ int main(int argc, char **argv) {
                     lost_test(kind, call, alone, call % 2);
         transport_open("mpi");
         alarm_test();
-        if (net->rank < world - 1) {
-            deadline_test();
+        if (net->rank < world - 1)
             open_test(mpi, version);
-        }
         MPI_Barrier(MPI_COMM_WORLD);
     }
     net->ops->close(net);
