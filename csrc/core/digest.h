@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_DIGEST_START 0xCBF29CE484222325u /**< the digest of no bytes */
+#define HF_DIGEST_START 0xCBF29CE484222325u /**< of nothing */
 
-/** FNV-1a (Fowler, Noll, Vo): `digest` of what stands before, with these bytes behind it.
- *  One changed byte always gives another digest. */
+/** `digest` of what stands before, with these bytes behind it. One changed word of 8 B always
+ *  gives another digest. Not for strangers' data: others with the same are easily made. */
 uint64_t hf_digest(uint64_t digest, const void *data, size_t bytes);
 
 #endif

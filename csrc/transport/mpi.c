@@ -8,6 +8,7 @@
 #include "agree.h"
 #include "core/clock.h"
 #include "leftovers.h"
+#include "mpi_near.h"
 #include "mpi_wait.h"
 #include "node.h"
 
@@ -17,6 +18,7 @@ extern const hf_transport_ops hf_transport_mpi;
 static const size_t chunk_bytes = (size_t)1 << 30;
 
 static void group_free(mpi *net) {
+    hf_mpi_near_close(net);
     free(net->ranks);
     free(net->all);
     free(net->message);
@@ -91,8 +93,8 @@ static hf_status duplicate(mpi *net, MPI_Comm *out, MPI_Comm comm) {
     return HF_OK;
 }
 
-/* Which of the ranks are on our node? */
-static hf_status local_count(mpi *net) {
+/* Which of the ranks are on our node? The first of them is `*first`. */
+static hf_status local_count(mpi *net, int *first) {
     assert(net->base.size > 0);
     char mine[HF_NODE_ROOM] = "", *all = malloc((size_t)net->base.size * sizeof mine);
     if (!all)
@@ -101,15 +103,27 @@ static hf_status local_count(mpi *net) {
     hf_status status = hf_mpi_gather(&net->base, all, mine, sizeof mine);
     for (int rank = 0; status == HF_OK && rank < net->base.size; rank++)
         if (strcmp(all + (size_t)rank * sizeof mine, mine) == 0) {
+            if (net->base.local_size++ == 0)
+                *first = rank;
             net->base.local_rank += rank < net->base.rank;
-            net->base.local_size++;
         }
     free(all);
     return status;
 }
 
+/* Meetings by the memory of the ranks that have the same `first`. */
+static hf_status near_open(mpi *net, int first) {
+    hf_transport *node;
+    HF_TRY(net->base.ops->group(&node, &net->base, first));
+    hf_status status = hf_mpi_near_open(net, (mpi *)node);
+    node->ops->close(node);
+    net->world->groups = 0; /* nothing of it is under way */
+    return status;
+}
+
 static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
     world *w = net->world;
+    int first = 0;
     TRY_MPI(MPI_Comm_rank(theirs, &w->rank));
     TRY_MPI(MPI_Comm_size(theirs, &w->size));
     net->base.rank = w->rank;
@@ -119,7 +133,8 @@ static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
     w->heard = calloc((size_t)w->size, sizeof *w->heard);
     if (!w->heard)
         return hf_fail(HF_ENOMEM, "no memory for %d ranks", w->size);
-    return local_count(net);
+    HF_TRY(local_count(net, &first));
+    return w->size > 1 ? near_open(net, first) : HF_OK;
 }
 
 static hf_status mpi_open(hf_transport **out, int comm, const char *library,
@@ -150,7 +165,7 @@ static hf_status mpi_open(hf_transport **out, int comm, const char *library,
 /* The ranks of `colors` that have ours; they know each other from `net`. */
 static hf_status members_take(mpi *group, const mpi *net, const int *colors,
                               int color) {
-    int n = 0;
+    int n = 0, first = 0;
     group->ranks = malloc((size_t)net->base.size * sizeof *group->ranks);
     if (!group->ranks)
         return hf_fail(HF_ENOMEM, "no memory for a group of ranks");
@@ -161,7 +176,7 @@ static hf_status members_take(mpi *group, const mpi *net, const int *colors,
             group->ranks[n++] = hf_mpi_world_rank(net, rank);
         }
     group->base.size = n;
-    return local_count(group);
+    return local_count(group, &first);
 }
 
 static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {

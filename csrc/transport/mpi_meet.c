@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/digest.h"
-#include "mpi_wait.h"
+#include "mpi_near.h"
 
 enum { WIDTH = 16, POISON = 0xA5 /* what nobody sends lies in memory that receives */ };
 
@@ -34,6 +34,7 @@ typedef struct meeting {
     unsigned doing;
     int kind;     /* of its waits */
     int root;     /* of the tree; the ranks follow from there */
+    bool near;    /* by memory where ranks share it */
     bool flag;    /* is it set on any rank that was heard? */
     size_t bytes; /* that each rank has in `all`, one after the other, */
     void (*merge)(void *into, const void *from, size_t bytes); /* or all together */
@@ -103,31 +104,44 @@ static hf_status message_pass(mpi *net, hf_status status, MPI_Request *request,
     return hf_mpi_break(net, status);
 }
 
-static hf_status tell(mpi *net, int to, const void *data, size_t bytes,
-                      const meeting *m) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    stamp own = stamp_of(net, net->base.rank, m, m->flag, data, bytes);
+/* What is told next, from `net->all`, to one rank or several. */
+static void message_write(mpi *net, size_t at, size_t bytes, const meeting *m) {
+    stamp own = stamp_of(net, net->base.rank, m, m->flag, net->all + at, bytes);
     memcpy(net->message, &own, sizeof own);
-    memcpy(net->message + sizeof own, data, bytes);
+    memcpy(net->message + sizeof own, net->all + at, bytes);
     memcpy(net->message + sizeof own + bytes, &own, sizeof own);
-    hf_status status =
-        hf_mpi_check(MPI_Isend(net->message, (int)(bytes + 2 * sizeof own), MPI_BYTE,
-                               hf_mpi_world_rank(net, to), MEETING + net->group,
-                               net->world->control, &request),
-                     "MPI_Isend");
+}
+
+static hf_status tell(mpi *net, int to, bool up, size_t bytes, const meeting *m) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    size_t whole = bytes + 2 * sizeof(stamp);
+    if (m->near && hf_mpi_near_put(net, to, up, whole))
+        return HF_OK;
+    hf_status status = hf_mpi_check(
+        MPI_Isend(net->message, (int)whole, MPI_BYTE, hf_mpi_world_rank(net, to),
+                  MEETING + net->group, net->world->control, &request),
+        "MPI_Isend");
     return message_pass(net, status, &request, to, m, true);
 }
 
 /* Leaves what was heard in `net->message`, behind a stamp. */
-static hf_status listen(mpi *net, int from, size_t bytes, meeting *m) {
+static hf_status listen(mpi *net, int from, bool up, size_t bytes, meeting *m) {
     MPI_Request request = MPI_REQUEST_NULL;
     stamp first, last;
-    memset(net->message, POISON, bytes + 2 * sizeof first);
-    hf_status status = hf_mpi_check(
-        MPI_Irecv(net->message, (int)net->room, MPI_BYTE, hf_mpi_world_rank(net, from),
-                  MEETING + net->group, net->world->control, &request),
-        "MPI_Irecv");
-    HF_TRY(message_pass(net, status, &request, from, m, false));
+    size_t due_bytes = bytes + 2 * sizeof first;
+    bool here = false;
+    memset(net->message, POISON, due_bytes);
+    if (m->near)
+        HF_TRY(hf_mpi_break(net,
+                            hf_mpi_near_get(net, from, up, m->kind, due_bytes, &here)));
+    if (!here) {
+        hf_status status =
+            hf_mpi_check(MPI_Irecv(net->message, (int)net->room, MPI_BYTE,
+                                   hf_mpi_world_rank(net, from), MEETING + net->group,
+                                   net->world->control, &request),
+                         "MPI_Irecv");
+        HF_TRY(message_pass(net, status, &request, from, m, false));
+    }
     memcpy(&first, net->message, sizeof first);
     memcpy(&last, net->message + sizeof first + bytes, sizeof last);
     stamp due = stamp_of(net, from, m, first.flag, net->message + sizeof first, bytes);
@@ -158,7 +172,7 @@ static hf_status children_hear(mpi *net, meeting *m, int place, int span) {
         for (int c = 1; c < WIDTH && place + c * step < net->base.size; c++) {
             int child = place + c * step;
             size_t n = m->merge ? 1 : (size_t)count_at(net, child, step);
-            HF_TRY(listen(net, rank_at(net, m, child), m->bytes * n, m));
+            HF_TRY(listen(net, rank_at(net, m, child), true, m->bytes * n, m));
             const char *heard = net->message + sizeof(stamp);
             if (m->merge)
                 m->merge(net->all, heard, m->bytes);
@@ -170,9 +184,10 @@ static hf_status children_hear(mpi *net, meeting *m, int place, int span) {
 
 static hf_status children_tell(mpi *net, const meeting *m, int place, int span,
                                size_t bytes) {
+    message_write(net, 0, bytes, m);
     for (int step = span / WIDTH; step > 0; step /= WIDTH)
         for (int c = 1; c < WIDTH && place + c * step < net->base.size; c++)
-            HF_TRY(tell(net, rank_at(net, m, place + c * step), net->all, bytes, m));
+            HF_TRY(tell(net, rank_at(net, m, place + c * step), false, bytes, m));
     return HF_OK;
 }
 
@@ -184,7 +199,7 @@ static int parent_of(int place, int span) {
 static hf_status spread(mpi *net, meeting *m, size_t bytes) {
     int place = place_of(net, m), span = span_of(net, place);
     if (place > 0) {
-        HF_TRY(listen(net, rank_at(net, m, parent_of(place, span)), bytes, m));
+        HF_TRY(listen(net, rank_at(net, m, parent_of(place, span)), false, bytes, m));
         memcpy(net->all, net->message + sizeof(stamp), bytes);
     }
     return children_tell(net, m, place, span, bytes);
@@ -197,10 +212,12 @@ static hf_status meet(mpi *net, meeting *m) {
     size_t each = m->bytes, before = m->merge ? 0 : (size_t)place,
            own = m->merge ? 1 : (size_t)count_at(net, place, span),
            whole = m->merge ? 1 : (size_t)net->base.size;
+    m->near = net->near != NULL;
     HF_TRY(children_hear(net, m, place, span));
-    if (place > 0)
-        HF_TRY(tell(net, rank_at(net, m, parent_of(place, span)),
-                    net->all + before * each, own * each, m));
+    if (place > 0) {
+        message_write(net, before * each, own * each, m);
+        HF_TRY(tell(net, rank_at(net, m, parent_of(place, span)), true, own * each, m));
+    }
     HF_TRY(spread(net, m, whole * each));
     net->base.since = 0;
     return HF_OK;

@@ -41,6 +41,13 @@ hf_status hf_mpi_check(int code, const char *what) {
     return hf_fail(HF_ECOMM, "%s: %s", what, text);
 }
 
+hf_status hf_mpi_progress(const mpi *net) {
+    int raised;
+    return hf_mpi_check(MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->world->control, &raised,
+                                   MPI_STATUS_IGNORE),
+                        "MPI_Iprobe");
+}
+
 /* Has any rank raised the alarm in this epoch? */
 static hf_status alarm_check(const mpi *net) {
     int raised;
@@ -210,35 +217,52 @@ static double wait_end(const mpi *net, double now, int kind) {
     return (net->base.since > 0 ? net->base.since : now) + net->base.deadline + ANSWERS;
 }
 
-hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind) {
-    hf_status status = HF_OK;
+hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
+                            void *what, int from, int kind) {
     double start = 0, looked = 0, end = 0;
-    /* One after the other: testing a single request is the quickest way to progress. */
-    for (int i = 0; i < n && status == HF_OK; i++) {
-        int done = 0;
-        while (status == HF_OK) {
-            for (int spin = 0; spin < SPINS && !done && status == HF_OK; spin++)
-                status = hf_mpi_check(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE),
-                                      "MPI_Test");
-            if (done || status != HF_OK)
-                break;
-            double now = hf_clock_now();
-            if (start == 0) {
-                start = looked = now;
-                end = wait_end(net, now, kind);
-            }
-            if (now - looked > LOOKS) {
-                status = kind == FOR_MESSAGE ? alarm_check(net) : HF_OK;
-                status = status == HF_OK ? hf_mpi_notices(net, from) : status;
-                looked = now;
-            }
-            if (status == HF_OK && now > end)
-                status = deadline_pass(net, from);
-            else if (kind == FOR_ALL && now - start > PATIENCE)
-                nanosleep(&nap, NULL);
+    while (true) {
+        bool done = false;
+        for (int spin = 0; spin < SPINS && !done; spin++)
+            HF_TRY(look(what, &done));
+        if (done)
+            return HF_OK;
+        double now = hf_clock_now();
+        if (start == 0) {
+            start = looked = now;
+            end = wait_end(net, now, kind);
         }
+        if (now - looked > LOOKS) {
+            if (kind == FOR_MESSAGE)
+                HF_TRY(alarm_check(net));
+            HF_TRY(hf_mpi_notices(net, from));
+            looked = now;
+        }
+        if (now > end)
+            return deadline_pass(net, from);
+        if (kind == FOR_ALL && now - start > PATIENCE)
+            nanosleep(&nap, NULL);
     }
-    return status;
+}
+
+/* One after the other: testing a single request is the quickest way to progress. */
+typedef struct pending {
+    int n, done;
+    MPI_Request *all;
+} pending;
+
+static hf_status requests_look(void *what, bool *done) {
+    pending *r = what;
+    int ended = 0;
+    HF_TRY(hf_mpi_check(MPI_Test(&r->all[r->done], &ended, MPI_STATUS_IGNORE),
+                        "MPI_Test"));
+    r->done += ended != 0;
+    *done = r->done == r->n;
+    return HF_OK;
+}
+
+hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind) {
+    pending r = {.n = n, .all = requests};
+    return hf_mpi_wait_until(net, requests_look, &r, from, kind);
 }
 
 hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from) {

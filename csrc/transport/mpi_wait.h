@@ -47,9 +47,10 @@ typedef struct world {
 typedef struct mpi {
     hf_transport base;
     world *world;
-    int group;       /* its number, 0: all ranks */
-    int *ranks;      /* [size], of the group in the world; NULL: the same */
-    uint32_t number; /* of the calls that all its ranks made together */
+    int group;         /* its number, 0: all ranks */
+    int *ranks;        /* [size], of the group in the world; NULL: the same */
+    uint32_t number;   /* of the calls that all its ranks made together */
+    struct near *near; /* memory of the ranks of this node; NULL: none */
     char *all,
         *message; /* of meetings: a late one never writes into a caller's memory */
     size_t room;  /* of both [B] */
@@ -75,8 +76,13 @@ hf_status hf_mpi_notices(mpi *net, int waits_for);
 /** Has a rank raised the alarm, or can none go on? For who waits elsewhere. */
 hf_status hf_mpi_heed(mpi *net);
 
-/** Wait by the deadline for requests; `from` is the rank of the world that they are waited
- *  for, or EVERYBODY, and `kind` that of the wait. It ends when another rank cannot go on. */
+/** Look at `what` until it is `done`, by the deadline. `from` is the rank of the world that
+ *  it is waited for, or EVERYBODY, and `kind` that of the wait. It ends when another rank
+ *  cannot go on. */
+hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
+                            void *what, int from, int kind);
+
+/** Wait so for requests. */
 hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind);
 
 /** The same for a message to receive and one to send, which are given up where they fail. */
@@ -84,6 +90,9 @@ hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from);
 
 /** A look of who tests a message himself that he has waited for since `since`. */
 hf_status hf_mpi_look(mpi *net, int from, double since);
+
+/** Let MPI move what it has to move. */
+hf_status hf_mpi_progress(const mpi *net);
 
 /** End a request of a message that is no longer wanted. */
 void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends);

@@ -1,9 +1,9 @@
-/* plant_net.c - faults planted in a transport's table, and in the MPI below what all ranks do. */
-#include <mpi.h>
+/* plant_net.c - faults planted in a transport's table, and below what all ranks do. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "mpi_near.h"
 #include "plant_state.h"
 
 static const hf_transport_ops *table; /* the transport's own */
@@ -87,7 +87,7 @@ static void planted_abandon(hf_transport *net, hf_transfer *transfer) {
     table->abandon(net, transfer);
 }
 
-/* ---- what all ranks do together: damaged in what MPI brings, where evidence must show it ---- */
+/* ---- what all ranks do together: damaged in what comes, where evidence must show it ---- */
 
 /* The first message that such a call receives. */
 static struct {
@@ -227,6 +227,27 @@ int __wrap_MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
         heard_end((size_t)bytes);
     heard_forget();
     return code;
+}
+
+/* The same for what a rank of this node tells by memory. */
+hf_status __real_hf_mpi_near_get(mpi *, int, bool, int, size_t, bool *);
+hf_status __wrap_hf_mpi_near_get(mpi *net, int from, bool up, int kind, size_t bytes,
+                                 bool *whole);
+hf_status __wrap_hf_mpi_near_get(mpi *net, int from, bool up, int kind, size_t bytes,
+                                 bool *whole) {
+    if (!heard.listens)
+        return __real_hf_mpi_near_get(net, from, up, kind, bytes, whole);
+    unsigned char *was = plant_room(bytes);
+    memcpy(was, net->message, bytes);
+    hf_status status = __real_hf_mpi_near_get(net, from, up, kind, bytes, whole);
+    if (status != HF_OK || !*whole) { /* a message comes */
+        free(was);
+        return status;
+    }
+    heard.data = (unsigned char *)net->message;
+    heard.was = was;
+    heard_end(bytes);
+    return status;
 }
 
 void plant_net_start(void) {

@@ -12,14 +12,16 @@
 #include "check.h"
 #include "core/error.h"
 #include "core/registry.h"
+#include "mpi_near.h"
+#include "node.h"
 
 /* Whoever waits for this deadline hangs. */
 enum { LATE = 1000 };
 
 static hf_transport *net;
 
-/* Calls of MPI for what all ranks do together that return without acting, send what a call
- * before sent, or damage a byte. */
+/* Calls for what all ranks do together, of MPI or by the memory of a node, that return without
+ * acting, send what a call before sent, or damage a byte. */
 enum { ACTS, RECV_NOTHING, SEND_STALE, SEND_DAMAGED, KINDS };
 static int fault;
 
@@ -27,26 +29,31 @@ static bool meets(int tag) {
     return tag >= 1 << 14 && tag < (1 << 14) + 8;
 }
 
-static char stale[256];
+/* What is sent in place of `memory`, if it is another; `stale` is of the call before. */
+static char stale[256], other[sizeof stale];
+static const void *wrong_send(const void *memory, int n) {
+    char before[sizeof stale];
+    if (n > (int)sizeof stale)
+        return memory;
+    memcpy(before, stale, sizeof stale);
+    memcpy(stale, memory, (size_t)n);
+    if (fault != SEND_STALE && fault != SEND_DAMAGED)
+        return memory;
+    memcpy(other, fault == SEND_STALE ? before : memory, (size_t)n);
+    if (fault == SEND_DAMAGED)
+        other[n / 2] ^= 1;
+    return other;
+}
+
 static MPI_Request sending;
 static int cancelled; /* sends */
 int __real_MPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm,
                      MPI_Request *);
 int __wrap_MPI_Isend(const void *memory, int n, MPI_Datatype type, int to, int tag,
                      MPI_Comm comm, MPI_Request *request) {
-    char before[sizeof stale], other[sizeof stale];
-    bool small = meets(tag) && n <= (int)sizeof stale,
-         wrong = small && (fault == SEND_STALE || fault == SEND_DAMAGED);
-    memcpy(before, stale, sizeof stale);
-    if (small)
-        memcpy(stale, memory, (size_t)n);
-    if (wrong) {
-        memcpy(other, fault == SEND_STALE ? before : memory, (size_t)n);
-        other[n / 2] ^= fault == SEND_DAMAGED;
-    }
-    int code =
-        __real_MPI_Isend(wrong ? other : memory, n, type, to, tag, comm, request);
-    if (wrong)
+    const void *sent = meets(tag) ? wrong_send(memory, n) : memory;
+    int code = __real_MPI_Isend(sent, n, type, to, tag, comm, request);
+    if (sent != memory)
         MPI_Wait(request, MPI_STATUS_IGNORE);
     sending = *request;
     return code;
@@ -64,6 +71,47 @@ int __wrap_MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag,
     if (!meets(tag) || fault != RECV_NOTHING)
         return __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
     return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
+}
+
+bool __real_hf_mpi_near_put(mpi *, int, bool, size_t);
+bool __wrap_hf_mpi_near_put(mpi *of, int to, bool up, size_t bytes);
+bool __wrap_hf_mpi_near_put(mpi *of, int to, bool up, size_t bytes) {
+    const void *sent = wrong_send(of->message, (int)bytes);
+    if (sent != of->message)
+        memcpy(of->message, sent, bytes);
+    return __real_hf_mpi_near_put(of, to, up, bytes);
+}
+
+hf_status __real_hf_mpi_near_get(mpi *, int, bool, int, size_t, bool *);
+hf_status __wrap_hf_mpi_near_get(mpi *of, int from, bool up, int kind, size_t bytes,
+                                 bool *whole);
+hf_status __wrap_hf_mpi_near_get(mpi *of, int from, bool up, int kind, size_t bytes,
+                                 bool *whole) {
+    if (fault != RECV_NOTHING)
+        return __real_hf_mpi_near_get(of, from, up, kind, bytes, whole);
+    *whole = true;
+    return HF_OK;
+}
+
+/* How the ranks are spread: all on one node, on two, or on one that has no memory for them. */
+enum { ONE_NODE, TWO_NODES, NO_MEMORY, SPREADS };
+static int spread;
+
+void __real_hf_node_name(char name[HF_NODE_ROOM]);
+void __wrap_hf_node_name(char name[HF_NODE_ROOM]);
+void __wrap_hf_node_name(char name[HF_NODE_ROOM]) {
+    int rank;
+    __real_hf_node_name(name);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (spread == TWO_NODES)
+        name[0] = rank / 2 % 2 ? 'a' : 'b';
+}
+
+hf_status __real_hf_shared_new(hf_shared **, hf_transport *, size_t);
+hf_status __wrap_hf_shared_new(hf_shared **out, hf_transport *of, size_t bytes);
+hf_status __wrap_hf_shared_new(hf_shared **out, hf_transport *of, size_t bytes) {
+    return spread == NO_MEMORY ? hf_fail(HF_ENOMEM, "none")
+                               : __real_hf_shared_new(out, of, bytes);
 }
 
 /* Sessions that a rank has left stay: late messages write into them. */
@@ -117,6 +165,20 @@ static void sendrecv_test(void) {
         free(out);
         free(in);
     }
+}
+
+/* More than the memory of a node takes at a time. */
+static void large_gather_test(void) {
+    enum { LARGE = 20000 };
+    size_t n = (size_t)net->size * LARGE, wrong = 0;
+    unsigned char mine[LARGE], *all = malloc(n);
+    for (size_t i = 0; i < LARGE; i++)
+        mine[i] = byte_of(net->rank, i);
+    CHECK(net->ops->gather(net, all, mine, sizeof mine) == HF_OK, "%s", hf_error());
+    for (size_t i = 0; i < n; i++)
+        wrong += all[i] != byte_of((int)(i / LARGE), i % LARGE);
+    CHECK(wrong == 0, "%zu B", wrong);
+    free(all);
 }
 
 static void gather_test(void) {
@@ -461,12 +523,20 @@ int main(int argc, char **argv) {
         together_test();
         net->ops->close(net);
     }
+    for (spread = 0; spread < SPREADS; spread++) {
+        if (argc > 1 && spread != TWO_NODES)
+            continue; /* it has memory and messages */
+        transport_open("mpi");
+        sendrecv_test();
+        gather_test();
+        large_gather_test();
+        transfers_test();
+        together_test();
+        groups_test();
+        net->ops->close(net);
+    }
+    spread = ONE_NODE;
     transport_open("mpi");
-    sendrecv_test();
-    gather_test();
-    transfers_test();
-    together_test();
-    groups_test();
     if (world > 1 && argc == 1) {
         same_test();
         groups_end_test();

@@ -1,0 +1,124 @@
+/* mpi_near.c - what all ranks do together, between those of one node: by memory, not by MPI.
+ *
+ * On a node with more ranks than cores a message of MPI costs several turns of the cores, a
+ * look at memory part of one. Each rank has two boxes: one for its parent in the tree, one
+ * for its children. A box is written once for each meeting. It has been read before the
+ * next: a rank leaves a meeting only after it has read its parent's box, and its parent wrote
+ * that after it had read the rank's own. Where there is no such memory, messages do.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agree.h"
+#include "mpi_near.h"
+#include "node.h"
+
+enum {
+    BOX_ROOM = 16 << 10, /* what is longer goes as a message [B] */
+    QUICK = 100,         /* looks before the core is left to others */
+    PROGRESS = 16, /* further ones between two calls of MPI: they move other messages */
+};
+
+typedef struct box {
+    _Atomic uint32_t number; /* of the meeting that the rest is of: written last */
+    uint32_t bytes;
+    char data[BOX_ROOM];
+} box;
+
+struct near {
+    hf_shared *shared;
+    box **boxes;         /* [size], of each rank its two; NULL: it is on another node */
+    uint32_t (*seen)[2]; /* [size], the number that was in each when it was read last */
+};
+
+static void near_free(struct near *near) {
+    if (!near)
+        return;
+    hf_shared_free(near->shared);
+    free(near->boxes);
+    free(near->seen);
+    free(near);
+}
+
+void hf_mpi_near_close(mpi *net) {
+    near_free(net->near);
+    net->near = NULL;
+}
+
+static hf_status near_make(struct near **out, const mpi *net) {
+    size_t size = (size_t)net->base.size;
+    struct near *near = *out = calloc(1, sizeof *near);
+    if (near) {
+        near->boxes = calloc(size, sizeof(box *));
+        near->seen = calloc(size, sizeof *near->seen);
+    }
+    return near && near->boxes && near->seen
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no memory for %zu ranks", size);
+}
+
+hf_status hf_mpi_near_open(mpi *net, mpi *node) {
+    struct near *near;
+    hf_status status = hf_agree(&node->base, near_make(&near, net));
+    if (status == HF_OK)
+        status = hf_shared_new(&near->shared, &node->base, 2 * sizeof(box));
+    for (int rank = 0; status == HF_OK && rank < node->base.size; rank++)
+        near->boxes[hf_mpi_world_rank(node, rank)] = near->shared->parts[rank];
+    if (status == HF_OK)
+        net->near = near;
+    else
+        near_free(near);
+    return status == HF_ECOMM ? status : HF_OK;
+}
+
+static box *box_of(const mpi *net, int rank, bool up) {
+    box *boxes = net->near ? net->near->boxes[rank] : NULL;
+    return boxes ? boxes + up : NULL;
+}
+
+bool hf_mpi_near_put(mpi *net, int to, bool up, size_t bytes) {
+    if (!box_of(net, to, up))
+        return false;
+    box *own = box_of(net, net->base.rank, up);
+    if (atomic_load_explicit(&own->number, memory_order_relaxed) != net->number) {
+        own->bytes = (uint32_t)bytes;
+        memcpy(own->data, net->message, bytes < BOX_ROOM ? bytes : BOX_ROOM);
+        atomic_store_explicit(&own->number, net->number, memory_order_release);
+    } /* else another child has it already */
+    return bytes <= BOX_ROOM;
+}
+
+/* A look into a box that may have something new. */
+typedef struct look {
+    const mpi *net;
+    box *from;
+    uint32_t seen;
+    unsigned looks;
+} look;
+
+static hf_status box_look(void *what, bool *done) {
+    look *l = what;
+    *done = atomic_load_explicit(&l->from->number, memory_order_acquire) != l->seen;
+    if (*done || ++l->looks < QUICK)
+        return HF_OK;
+    sched_yield();
+    return l->looks % PROGRESS ? HF_OK : hf_mpi_progress(l->net);
+}
+
+hf_status hf_mpi_near_get(mpi *net, int from, bool up, int kind, size_t bytes,
+                          bool *whole) {
+    look l = {.net = net, .from = box_of(net, from, up)};
+    *whole = false;
+    if (!l.from)
+        return HF_OK;
+    uint32_t *seen = &net->near->seen[from][up];
+    l.seen = *seen;
+    HF_TRY(hf_mpi_wait_until(net, box_look, &l, from, kind));
+    *seen = atomic_load_explicit(&l.from->number, memory_order_relaxed);
+    size_t there = l.from->bytes < bytes ? l.from->bytes : bytes;
+    memcpy(net->message, l.from->data, there < BOX_ROOM ? there : BOX_ROOM);
+    *whole = l.from->bytes != bytes || bytes <= BOX_ROOM;
+    return HF_OK;
+}
