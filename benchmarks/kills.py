@@ -1,12 +1,12 @@
 """Kill a rank, mpirun or the launcher at random, and see that all ends in order.
 
 Each time a run that would go on for hours is started on several ranks, by `--ranks` or
-under an mpirun of its own; one of its processes gets a signal. Then everything must
-end within the deadline and 5 s (`--late`) with one line, leave no process and no file,
-and the next run must work. A process that is stopped (SIGSTOP) stays so, but for the
-launcher, which nobody else could end: it goes on after a second and is asked to end.
-Ends with 1 on a miss. Where the machine is busy, the time counts from when a short run
-would be at its end.
+under an mpirun of its own; one of its processes gets a signal, within 3 s of the start,
+or of the moment when kernels begin to run. Then everything must end within the deadline
+and 5 s (`--late`) with one line, leave no process and no file, and the next run must
+work. A process that is stopped (SIGSTOP) stays so, but for the launcher, which nobody
+else could end: it goes on after a second and is asked to end. Ends with 1 on a miss.
+Where the machine is busy, the time counts from when a short run would be at its end.
 """
 
 from __future__ import annotations
@@ -20,44 +20,67 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import hpccfpga
 from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
 from hpccfpga.mpirun import command
 
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGTERM]
-COMMAND = [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--quiet"]
+COMMAND = [sys.executable, "-m", "hpccfpga", "run", "b_eff"]
 ENDLESS = ["--sizes=1,4096", "--reps=1000000", "--loop-upper=64", "--loop-lower=64"]
 SHORT = ["--sizes=1", "--reps=1", "--ranks=2"]
+EMULATOR = "FPGA Emulation"  # in the name of Intel's device, where it is installed
+MEMORY = "memory"  # folder for the shared memory of an mpirun of its own
+SEGMENT = re.compile(r"(vader|sm)_segment\.")  # what Open MPI makes there
 MPIRUN = 2.0  # time that an mpirun of its own gives the other ranks to end [s]
+
+
+class Way(NamedTuple):
+    """An exchange scheme, and the device that it is on."""
+
+    exchange: str
+    device: str = ""
+
+    def __str__(self) -> str:
+        """Column of the table."""
+        return f"{self.exchange}{', ' * bool(self.device)}{self.device}"
 
 
 class Kill(NamedTuple):
     """One experiment."""
 
     own: bool  # under an mpirun of its own
-    exchange: str
+    way: Way
     ranks: int
     target: str  # "launcher", "mpirun" or a rank
     signal: signal.Signals
-    delay: float  # since the start [s]
+    runs: bool  # the benchmark has begun
+    delay: float  # since it has, or since the start [s]
 
     def __str__(self) -> str:
         """Columns of the table."""
-        way = "mpirun" if self.own else "--ranks"
+        start = "mpirun" if self.own else "--ranks"
         name = self.signal.name.removeprefix("SIG")
         return (
-            f"{way:8}{self.exchange:9}{self.ranks}  {self.target:9}{name:5}"
-            f"{self.delay:5.2f}"
+            f"{start:8}{self.way!s:23}{self.ranks}  {self.target:9}{name:5}"
+            f"{'run' if self.runs else 'start':5} +{self.delay:4.2f}"
         )
 
 
-def kills(count: int, seed: int, exchanges: list[str]) -> Iterator[Kill]:
-    """Draw kills; every scheme and signal comes equally often."""
+def all_ways() -> list[Way]:
+    """Schemes on the devices that they take, and channels on Intel's emulator."""
+    found = [Way(name) for name in hpccfpga.exchanges().names if name != "fault"]
+    if any(EMULATOR in device["name"] for device in hpccfpga.devices()):
+        found.append(Way("channel", EMULATOR))
+    return found
+
+
+def kills(count: int, seed: int, ways: list[Way]) -> Iterator[Kill]:
+    """Draw kills; every way and signal comes equally often."""
     draw = random.Random(seed)
     for number in range(count):
         own = draw.random() < 0.2
@@ -66,17 +89,24 @@ def kills(count: int, seed: int, exchanges: list[str]) -> Iterator[Kill]:
         target = rank if own else draw.choice([rank, rank, "mpirun", "launcher"])
         yield Kill(
             own,
-            exchanges[number % len(exchanges)],
+            ways[number % len(ways)],
             ranks,
             target,
-            SIGNALS[number // len(exchanges) % len(SIGNALS)],
+            SIGNALS[number // len(ways) % len(SIGNALS)],
+            draw.random() < 0.5,
             draw.uniform(0, 3),
         )
 
 
+def device_words(way: Way) -> list[str]:
+    """Options that choose a way's device."""
+    return [f"--device={way.device}"] if way.device else []
+
+
 def words_of(kill: Kill, deadline: float) -> list[str]:
     """Command line of a run."""
-    run = [*COMMAND, *ENDLESS, f"--exchange={kill.exchange}", f"--deadline={deadline}"]
+    run = [*COMMAND, *ENDLESS, f"--exchange={kill.way.exchange}"]
+    run += [f"--deadline={deadline}", *device_words(kill.way)]
     if kill.own:
         return [*command(), "-n", str(kill.ranks), *run]
     return [*run, f"--ranks={kill.ranks}"]
@@ -98,6 +128,12 @@ def target_of(kill: Kill, mark: str, launcher: int) -> int | None:
     return None
 
 
+def begun(output: IO[str]) -> bool:
+    """Whether rank 0 has said that the benchmark runs."""
+    output.seek(0)
+    return f"{COMMAND[-1]} " in output.read()
+
+
 def gone(mark: str, late: float) -> list[str]:
     """Wait for all processes to vanish; names of those that do not."""
     end = time.monotonic() + late
@@ -111,10 +147,13 @@ def gone(mark: str, late: float) -> list[str]:
     return names
 
 
-def files(folder: Path, launcher: int) -> list[str]:
+def files(kill: Kill, folder: Path, launcher: int) -> list[str]:
     """List what is left in the folder for temporary files, and in shared memory."""
-    left = list(map(str, folder.glob("*")))
-    return left + list(map(str, SHARED_MEMORY.glob(f"hpccfpga-{launcher}-*")))
+    left = {path for path in folder.rglob("*") if not path.is_dir()}
+    if kill.own:  # of a rank killed while it starts; the next run removes them
+        left -= {path for path in left if SEGMENT.match(path.name)}
+    left |= {path for path in folder.iterdir() if path.name != MEMORY}
+    return sorted(map(str, left | {*SHARED_MEMORY.glob(f"hpccfpga-{launcher}-*")}))
 
 
 def told(kill: Kill, code: int, err: str) -> str:
@@ -130,31 +169,49 @@ def told(kill: Kill, code: int, err: str) -> str:
     return "" if whole else f"it said {err!r}"
 
 
+def ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for an end; time in which this program does not run does not count."""
+    while process.poll() is None and seconds > 0:
+        start = time.monotonic()
+        time.sleep(0.01)
+        seconds -= min(time.monotonic() - start, 0.05)
+    return process.poll() is not None
+
+
 def take(
     kill: Kill, deadline: float, late: float, short: float, folder: Path
 ) -> tuple[str, float, str]:
     """Run and kill; what is wrong, seconds from the kill to the end, and the line."""
     mark = new_mark()
-    memory = folder / "memory"
+    memory = folder / MEMORY
     memory.mkdir()
     own = {"TMPDIR": str(folder), mark: ""}
     if kill.own:
         own["OMPI_MCA_btl_vader_backing_directory"] = str(memory)
-    start = time.monotonic()
-    with open(folder / "errors", "w+") as errors:
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        tempfile.TemporaryFile("w+") as output,
+    ):
+        start = time.monotonic()
         process = subprocess.Popen(
             words_of(kill, deadline),
             env=os.environ | own,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=output,
             stderr=errors,
             process_group=0,
         )
+
+        def comes(truth: Callable[[], object]) -> None:
+            end = time.monotonic() + short + late
+            while not truth() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+
+        if kill.runs:
+            comes(lambda: begun(output))
         time.sleep(kill.delay)
-        while (pid := target_of(kill, mark, process.pid)) is None:
-            if process.poll() is not None or time.monotonic() > start + short + late:
-                break
-            time.sleep(0.01)
+        comes(lambda: target_of(kill, mark, process.pid))
+        pid = target_of(kill, mark, process.pid)
         if pid is not None:
             os.kill(pid, kill.signal)
         if kill.target == "launcher" and kill.signal == signal.SIGSTOP:
@@ -162,34 +219,32 @@ def take(
             os.kill(pid or 0, signal.SIGCONT)
             os.kill(pid or 0, signal.SIGTERM)
         killed = time.monotonic()
-        wrong = [] if pid is not None else ["there was nothing to kill"]
-        try:
-            starting = max(0, start + short - killed)
-            code = process.wait(starting + deadline + late + kill.own * MPIRUN)
-        except subprocess.TimeoutExpired:
+        wrong = []
+        starting = max(0, start + short - killed) * (not kill.runs)
+        if not ends(process, starting + deadline + late + kill.own * MPIRUN):
             wrong.append("it did not end")
             process.kill()
-            code = process.wait()
+        code = process.wait()
         seconds = time.monotonic() - killed
         if left := gone(mark, late):
             wrong.append(f"left running: {', '.join(left)}")
         errors.seek(0)
         said = errors.read()
+    if pid is None:
+        wrong.append(f"there was nothing to kill: it ended with {code}, {said!r}")
     wrong += filter(None, [told(kill, code, said)] if not wrong else [])
-    (folder / "errors").unlink()
-    if not list(memory.iterdir()):
-        memory.rmdir()
-    if left := files(folder, process.pid):
+    if left := files(kill, folder, process.pid):
         wrong.append(f"left behind: {', '.join(left)}")
     ours = [line for line in said.splitlines() if "hpccfpga: " in line]
     return "; ".join(wrong), seconds, ours[-1] if ours else ""
 
 
-def works() -> tuple[str, float]:
+def works(way: Way) -> tuple[str, float]:
     """Run without a kill; what is wrong, or nothing, and the seconds that it takes."""
+    words = [*COMMAND, *SHORT, f"--exchange={way.exchange}", *device_words(way)]
     start = time.monotonic()
     done = subprocess.run(
-        [*COMMAND, *SHORT], capture_output=True, text=True, timeout=300, check=False
+        words, capture_output=True, text=True, timeout=300, check=False
     )
     wrong = f"the next run fails: {done.stderr!r}" if done.returncode else ""
     return wrong, time.monotonic() - start
@@ -208,18 +263,20 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=5, help="kills between good runs")
     options = parser.parse_args()
 
-    exchanges = [name for name in hpccfpga.exchanges().names if name != "fault"]
-    drawn = list(kills(options.first + options.kills, options.seed, exchanges))
+    # What a shell starts with `&` ignores SIGINT, and so would all that we start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ways = all_ways()
+    drawn = list(kills(options.first + options.kills, options.seed, ways))
     misses = 0
-    _, short = works()
-    print("  n  start   exchange ranks target signal at [s]  end [s]  line")
+    short = {way: works(way)[1] for way in ways}
+    print(f"  n  with    {'exchange':20} ranks target sent at [s]       end [s]  line")
     for number, kill in list(enumerate(drawn))[options.first :]:
         with tempfile.TemporaryDirectory(prefix="kills-") as folder:
             wrong, seconds, line = take(
-                kill, options.deadline, options.late, short, Path(folder)
+                kill, options.deadline, options.late, short[kill.way], Path(folder)
             )
         if not wrong and (number + 1) % options.each == 0:
-            wrong, short = works()
+            wrong, short[kill.way] = works(kill.way)
         misses += bool(wrong)
         verdict = f"MISS: {wrong}" if wrong else line
         print(f"{number:3}  {kill}  {seconds:7.2f}  {verdict}", flush=True)

@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Any, NoReturn
 
 from hpccfpga import _core, emulation, mpirun
@@ -26,6 +25,7 @@ from hpccfpga.perform import JOB, result_path
 from hpccfpga.progress import Callback
 from hpccfpga.ranks import EVENTS, patience
 from hpccfpga.result import Result
+from hpccfpga.stops import STARTING, Stops
 from hpccfpga.text import printable
 
 RANKS_PER_CORE = 64
@@ -33,9 +33,6 @@ RANKS_PER_CORE = 64
 
 ROOM, ROOM_FILES = 16 << 20, 64
 """Room for temporary files without which mpirun is not started [B], [files]."""
-
-STARTING = 60.0
-"""Longest wait for the first word of a rank, or of one more [s]."""
 
 ENDING = 5.0
 """Time for mpirun to end after a rank's last word [s]."""
@@ -82,7 +79,7 @@ def start(
     if timeout != math.inf:
         timeout = number("timeout", timeout)
     _check_room()
-    starter = mpirun.command()
+    starter = mpirun.command(patience(job.deadline))
     with ExitStack() as stack:
         try:
             keeper = stack.enter_context(Keeper())
@@ -114,14 +111,14 @@ class _Ranks:
         deadline: float,
     ) -> None:
         self.timeout = timeout
-        self.patience = min(STARTING, patience(deadline))
+        self.stops = Stops(min(STARTING, patience(deadline)))
         self.watch = watch
         self.words = mpirun.Words()
         self.errors: dict[int, dict[str, str]] = {}  # what each rank says it raised
         self.here: set[int] = set()  # ranks that said a word
         self.heard = time.monotonic()  # the last first word of a rank
         self.ended = False  # a rank has said its last
-        self.looked = self.moving = self.heard  # at mpirun; it was not stopped
+        self.begun = False  # all ranks have started
         folder = keeper.folders[0]
         program = [sys.executable, "-m", "hpccfpga._rank", str(folder)]
         environment = mpirun.surroundings()
@@ -183,9 +180,11 @@ class _Ranks:
                     end = min(end, now + GRACE)
                 elif self.ended:
                     end = min(end, now + ENDING)
-                elif 0 not in self.here and now - self.heard > self.patience:
+                elif 0 not in self.here and now - self.heard > STARTING:
                     self._give_up()
-                self._look(now)
+                if not self.ended:  # later, a rank is found by the others' deadline
+                    own = [self.process.pid]
+                    self.stops.look(own if self.begun else marked(self.mark))
                 if now > end:
                     break
             self._read(self.events, talks.data)
@@ -196,25 +195,10 @@ class _Ranks:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.1, end - time.monotonic()))
 
-    def _look(self, now: float) -> None:
-        """Once in a second: a stopped mpirun ends nothing and passes nothing on."""
-        if now < self.looked + 1:
-            return
-        self.looked = now
-        with suppress(OSError):
-            stat = Path(f"/proc/{self.process.pid}/stat").read_text()
-            if stat.rpartition(")")[2].split()[0] != "T":
-                self.moving = now
-        if now > self.moving + self.patience:
-            raise _core.Error(
-                f"mpirun, process {self.process.pid}, has been stopped for "
-                f"{self.patience:g} s"
-            )
-
     def _give_up(self) -> NoReturn:
         who = "rank 0 has not" if self.here else "no rank has"
         raise _core.Error(
-            f"{who} started within {self.patience:g} s; mpirun said: "
+            f"{who} started within {STARTING:g} s; mpirun said: "
             f"{self.words.of_mpirun() or 'nothing'}"
         )
 
@@ -268,8 +252,10 @@ class _Ranks:
         if word == "here":
             self.here.add(*more)
             self.heard = time.monotonic()
-        elif word == "begin" and (begin := getattr(self.watch, "begin", None)):
-            begin(*more)
+        elif word == "begin":
+            self.begun = True
+            if begin := getattr(self.watch, "begin", None):
+                begin(*more)
         elif word == "row" and self.watch:
             self.watch(*more)
         elif word == "error":

@@ -7,11 +7,13 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile
 
 from hpccfpga import _core
+from hpccfpga.stops import LOOKS, SHORTEST, STARTING, Stops
 
 # Of the process manager, not of a user: a second mpirun must not inherit them.
 _PRIVATE = re.compile(
@@ -43,8 +45,13 @@ def surroundings() -> dict[str, str]:
     return found
 
 
-def find_mpirun() -> tuple[str, str]:
+def find_mpirun(patience: float = SHORTEST) -> tuple[str, str]:
     """Path of mpirun, and what it says about its version.
+
+    Parameters
+    ----------
+    patience : float
+        How long it may be stopped meanwhile [s].
 
     Raises
     ------
@@ -57,19 +64,43 @@ def find_mpirun() -> tuple[str, str]:
             "mpirun not found: install an MPI, for example apt install openmpi-bin"
         )
     try:
-        said = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=False
+        process = subprocess.Popen(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise _core.Error(f"{path} does not start: {error}") from None
-    if said.returncode < 0:
-        raise _core.Error(f"{path} --version was killed by signal {-said.returncode}")
-    return path, (said.stdout or said.stderr).strip()
+    with process:
+        try:
+            said = _said(process, Stops(patience))
+        finally:
+            process.kill()
+    if said is None:
+        raise _core.Error(f"{path} --version has not ended within {STARTING:g} s")
+    if process.returncode < 0:
+        raise _core.Error(
+            f"{path} --version was killed by signal {-process.returncode}"
+        )
+    return path, said
 
 
-def command() -> list[str]:
+def _said(process: subprocess.Popen[str], stops: Stops) -> str | None:
+    """Return what a process says until it ends, or None if it does not end."""
+    end = time.monotonic() + STARTING
+    while time.monotonic() < end:
+        with suppress(subprocess.TimeoutExpired):
+            out, err = process.communicate(timeout=LOOKS)
+            return (out or err).strip()
+        stops.look([process.pid])
+    return None
+
+
+def command(patience: float = SHORTEST) -> list[str]:
     """Path of mpirun with its options, which differ between MPI libraries."""
-    path, version = find_mpirun()
+    path, version = find_mpirun(patience)
     if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
         return [path, "-prepend-rank"]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []

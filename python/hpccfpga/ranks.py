@@ -30,6 +30,7 @@ from hpccfpga.errors import (
     line,
     under_mpi,
 )
+from hpccfpga.stops import SHORTEST, STARTING
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -45,16 +46,12 @@ and what `Callback` gets; "error", the rank and the error; "end" and the rank.
 HEARING = 5.0
 """Longest wait until the process that started mpirun takes a word [s]."""
 
-SHORTEST = 5.0
-"""Time that ranks have to start and to finish, however short the deadline [s]."""
-
-
 _pipe_path: str | None = None
 _patience: float = SHORTEST
 
 
 def patience(deadline: float) -> float:
-    """Longest wait for all ranks together to start or to finish [s]."""
+    """Longest wait for ranks where something of the job is stopped or lost [s]."""
     return max(SHORTEST, 2 + deadline)
 
 
@@ -188,9 +185,11 @@ def _waiting() -> Iterator[None]:
     from hpccfpga import _core
 
     rank = under_mpi() or 0
-    text = f"rank {rank} waited {_patience:g} s for the other ranks to start"
+    # Who started mpirun here sees what is stopped: what is slow has its time.
+    most = max(_patience, STARTING) if heard() else _patience
+    text = f"rank {rank} waited {most:g} s for the other ranks to start"
     # Rank 0 is heard before another ends.
-    _core.guard_until(_patience + (rank > 0), FAILED, say(RuntimeError(text)))
+    _core.guard_until(most + (rank > 0), FAILED, say(RuntimeError(text)))
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ import pytest
 from conftest import GUARD, ours
 
 import hpccfpga as hf
-from hpccfpga import keeper
+from hpccfpga import keeper, stops
 from hpccfpga.errors import under_mpi
 from hpccfpga.job import calibrate_task, job, run_task
 from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
@@ -80,10 +80,10 @@ def running(words, mark, processes):
     return process
 
 
-def stand_in(folder, monkeypatch, script, version="HYDRA build details:"):
+def stand_in(folder, monkeypatch, script, version='exec echo "HYDRA build details:"'):
     """Put a program named mpirun first in the path."""
     path = folder / "mpirun"
-    asked = f'[ "$1" != --version ] || exec echo "{version}"'
+    asked = f'[ "$1" != --version ] || {{ {version}; }}'
     path.write_text(f"#!/bin/sh\n{asked}\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -258,7 +258,8 @@ def test_random_kills_end_in_order():
 def test_an_mpirun_that_starts_nothing(monkeypatch, limit, value, capfd):
     """With too few files or too short ones it may sit there for ever."""
     mpirun = command()
-    monkeypatch.setattr("hpccfpga.mpirun.command", lambda: [
+    monkeypatch.setattr(sys.modules["hpccfpga.launch"], "STARTING", 7.0)
+    monkeypatch.setattr("hpccfpga.mpirun.command", lambda patience: [
         sys.executable, "-c",
         f"import os, resource, sys\nresource.setrlimit({limit}, ({value},) * 2)\n"
         "os.execvp(sys.argv[1], sys.argv[1:])",
@@ -272,8 +273,57 @@ def test_an_mpirun_that_starts_nothing(monkeypatch, limit, value, capfd):
     assert (out, ours(err)) == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("sleep 6; exec echo HYDRA", "code 1 and no result: neither"),
+        ("kill -STOP $$", r"mpirun, process \d+, has been stopped for 5 s"),
+    ],
+)
+def test_what_is_slow_is_not_stopped(monkeypatch, tmp_path, query, line):
+    """Six seconds for a version and six for the first word are a busy machine."""
+    stand_in(tmp_path, monkeypatch, "sleep 6; exit 1", version=query)
+    with pytest.raises(hf.Error, match=line):
+        hf.run("b_eff", ranks=2, deadline=1)
+
+
+def test_a_rank_that_is_slow_to_start_is_waited_for(monkeypatch, tmp_path):
+    """Longer than for a stopped one, before its first word and before MPI_Init."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, time\n"
+        "if '1' in map(os.environ.get, ('OMPI_COMM_WORLD_RANK', 'PMI_RANK')):\n"
+        "    time.sleep(9)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert hf.run("b_eff", ranks=2, deadline=4, exchange="host", **SMALL).verified
+
+
+def test_a_rank_that_is_stopped_before_it_speaks(monkeypatch, tmp_path):
+    """It is the only one: no other rank waits for it."""
+    stand_in(tmp_path, monkeypatch, "sh -c 'kill -STOP $$; sleep 600.75' & wait")
+    before = time.monotonic()
+    with pytest.raises(hf.Error, match=r"sh, process \d+, has been stopped for 5 s"):
+        hf.run("b_eff", ranks=2, deadline=1)
+    assert time.monotonic() - before < 50, "that would be a rank's first word"
+    assert gone("sleep 600.75")
+
+
+def test_a_job_that_was_stopped_as_a_whole_goes_on(monkeypatch):
+    """As a batch system does it: who looks was stopped, too."""
+    now = [0.0]
+    monkeypatch.setattr(stops.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(stops, "_stopped", lambda pid: "mpirun")
+    looks = stops.Stops(5)
+    for now[0] in (1.0, 3.0, 1000.0, 1002.0, 1004.0):
+        looks.look([7])
+    now[0] = 1006.0
+    with pytest.raises(hf.Error, match="mpirun, process 7, has been stopped for 5 s"):
+        looks.look([7])
+
+
 def test_a_silent_mpirun(monkeypatch, tmp_path):
     stand_in(tmp_path, monkeypatch, "echo not enough of this; exec sleep 600.5")
+    monkeypatch.setattr(sys.modules["hpccfpga.launch"], "STARTING", 5.0)
     line = "no rank has started within 5 s; mpirun said: not enough of this"
     with pytest.raises(hf.Error, match=line):
         hf.run("b_eff", ranks=2, deadline=1)
@@ -429,7 +479,7 @@ def test_what_nothing_ends_does_not_keep_the_keeper(monkeypatch):
     ],
 )
 def test_options_in_the_words_of_each_mpirun(monkeypatch, tmp_path, version, options):
-    stand_in(tmp_path, monkeypatch, "", version)
+    stand_in(tmp_path, monkeypatch, "", f'exec echo "{version}"')
     found = command()
     assert found[0] == str(tmp_path / "mpirun")
     assert set(options) <= set(found)

@@ -294,7 +294,7 @@ MODULES = sorted(p for p in PACKAGE.glob("*.py") if p.stem != "__init__")
 ORDER = (
     # words and files
     {"_core", "text", "files", "tables", "keeper", "provenance"},
-    {"errors", "arguments"},
+    {"errors", "arguments", "stops"},
     {"records", "emulation", "formats", "mpirun", "entry"},
     {"npz", "boards", "components", "plot"},
     {"timeline"},
