@@ -117,9 +117,13 @@ class Keeper:
         raise OSError(f"no folders could be made in {' and '.join(parents)}")
 
     def __exit__(self, *exception: object) -> None:
-        """Tell it that all is well; a keeper that does not hear it is not needed."""
+        """Tell it if all is well; a keeper that does not hear it is not needed.
+
+        An interrupt may come where nobody else knows yet of what was just started.
+        """
         try:
-            self.process.communicate(b"done", 10 * GRACE)
+            word = b"" if any(exception) else b"done"
+            self.process.communicate(word, 10 * GRACE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

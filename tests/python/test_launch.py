@@ -439,6 +439,17 @@ def test_a_stray_process_that_holds_the_pipes(monkeypatch, tmp_path):
     assert gone("sleep 600.25")
 
 
+def test_an_interrupt_just_after_mpirun_was_started(monkeypatch, tmp_path):
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["hpccfpga.launch"]._Ranks, "__enter__", interrupt)
+    stand_in(tmp_path, monkeypatch, "exec sleep 600.875")
+    with pytest.raises(KeyboardInterrupt):
+        hf.run("b_eff", ranks=2)
+    assert not leftovers("sleep 600.875")
+
+
 def test_a_keeper_that_does_not_answer(monkeypatch, tmp_path):
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
