@@ -37,7 +37,10 @@ GUARD = 400
 # A shell ignores Ctrl-C for what it starts in the background, as do all that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Schemes take turns in this process, and PoCL counts its workers once.
+# Schemes take turns in this process, and PoCL counts its workers once. What a user has
+# set for it is kept by runs, not by tests.
+for name in ("POCL_DEVICES", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"):
+    os.environ.pop(name, None)
 emulation.prepare("channel")
 
 # Ranks of two tests share the cores: none may spin on one that another waits for.

@@ -406,8 +406,8 @@ static void once(int n, char *const *params) {
 int main(int argc, char **argv) {
     if (argc < 3)
         return fprintf(stderr, "channel DEVICE KERNEL_FOLDER [NAME=VALUE ...]\n"), 2;
-    setenv("POCL_MAX_PTHREAD_COUNT", "8", 0);
-    setenv("POCL_CPU_MAX_CU_COUNT", "8", 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", "8", 1);
+    setenv("POCL_CPU_MAX_CU_COUNT", "8", 1);
     MPI_Init(&argc, &argv);
     char version[8192];
     hf_mpi_library(version, sizeof version);

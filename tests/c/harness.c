@@ -431,8 +431,8 @@ static void words_take(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    setenv("POCL_MAX_PTHREAD_COUNT", "8", 0);
-    setenv("POCL_CPU_MAX_CU_COUNT", "8", 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", "8", 1);
+    setenv("POCL_CPU_MAX_CU_COUNT", "8", 1);
     words_take(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -401,8 +401,8 @@ int main(int argc, char **argv) {
     if (argc != 2 && argc != 3)
         return fprintf(stderr, "queues host|opencl [looks]\n"), 2;
     looks = argc == 3;
-    setenv("POCL_MAX_PTHREAD_COUNT", "12", 0);
-    setenv("POCL_CPU_MAX_CU_COUNT", "12", 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", "12", 1);
+    setenv("POCL_CPU_MAX_CU_COUNT", "12", 1);
     ops = strcmp(argv[1], "host") == 0 ? &hf_device_host : &hf_device_opencl;
     device_open();
     after_test();
