@@ -210,8 +210,14 @@ def take(
         if kill.runs:
             comes(lambda: begun(output))
         time.sleep(kill.delay)
-        comes(lambda: target_of(kill, mark, process.pid))
-        pid = target_of(kill, mark, process.pid)
+        pid = None
+
+        def is_found() -> bool:
+            nonlocal pid
+            pid = target_of(kill, mark, process.pid)
+            return pid is not None
+
+        comes(is_found)
         if pid is not None:
             os.kill(pid, kill.signal)
         if kill.target == "launcher" and kill.signal == signal.SIGSTOP:

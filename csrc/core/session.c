@@ -63,12 +63,20 @@ static const char *scheme_name(const hf_options *options) {
     return options->exchange && *options->exchange ? options->exchange : "pcie";
 }
 
+/* The other ranks may ask whom they wait for while this one waits for its device. */
+static hf_status device_busy(void *context, const char *what) {
+    hf_transport *net = context;
+    return net->ops->busy(net, what);
+}
+
 static hf_status parts_open(hf_session *session, const hf_options *options) {
     const hf_exchange_ops *scheme;
     HF_TRY(hf_exchange_find(&scheme, scheme_name(options)));
     HF_TRY(device_open(session, scheme, options->device ? options->device : "",
                        &options->vendors));
     session->device->deadline = session->net->deadline;
+    session->device->meanwhile = device_busy;
+    session->device->context = session->net;
     return scheme->open(&session->exchange, session->device, session->net);
 }
 

@@ -9,6 +9,9 @@
 
 #include <stddef.h>
 
+#include "core/kernel_info.h"
+#include "core/status.h"
+
 typedef struct hf_event hf_event;
 typedef struct hf_kernel hf_kernel;
 
@@ -50,5 +53,9 @@ typedef struct hf_launch {
     size_t n_args, items;
     size_t group; /**< work-items of a work-group; 0: the runtime's choice */
 } hf_launch;
+
+/** HF_EARG with the names of kernel and argument, if the arguments of a launch are not those
+ *  that the kernel takes. */
+hf_status hf_launch_check(const hf_kernel_info *kernel, const hf_launch *launch);
 
 #endif

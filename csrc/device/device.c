@@ -13,6 +13,13 @@ hf_status hf_device_check(const hf_device *device) {
         device->info.name);
 }
 
+hf_status hf_device_meanwhile(hf_device *device, const char *what) {
+    hf_status status =
+        device->meanwhile ? device->meanwhile(device->context, what) : HF_OK;
+    device->broken = device->broken || status != HF_OK;
+    return status;
+}
+
 hf_status hf_device_break(hf_device *device, const char *what) {
     device->broken = true;
     return hf_fail(HF_EDEVICE,

@@ -1,13 +1,11 @@
 /* device.h - where kernels and buffers live.
  *
- * A runtime is one table of functions. One rank drives one device with one program. Its
- * commands and their orders: command.h.
+ * A runtime is one table of functions. One rank drives one device with one program.
  */
 #ifndef HF_DEVICE_H
 #define HF_DEVICE_H
 
 #include "command.h"
-#include "core/kernel_info.h"
 #include "hf.h"
 
 typedef struct hf_device_ops hf_device_ops;
@@ -21,6 +19,10 @@ typedef struct hf_device {
      *  what the device may still use stays: buffers until the command ends, and whatever
      *  the caller has wrapped or pinned. */
     bool broken;
+    /** NULL, or called many times in a second, with the name of what runs, while a command
+     *  is waited for by the deadline; a failure ends the wait. The session sets both. */
+    hf_status (*meanwhile)(void *context, const char *what);
+    void *context;
 } hf_device;
 
 /** HF_EDEVICE for a broken device. */
@@ -29,15 +31,14 @@ hf_status hf_device_check(const hf_device *device);
 /** Break the device, and fail with the name of what has not ended, e.g. `kernel "x"`. */
 hf_status hf_device_break(hf_device *device, const char *what);
 
+/** Call `meanwhile`; its failure breaks the device. */
+hf_status hf_device_meanwhile(hf_device *device, const char *what);
+
 /** The most that each of `n` equal buffers may have [B]. */
 static inline size_t hf_device_room(const hf_device_info *info, size_t n) {
     size_t share = info->memory / n;
     return share < info->max_alloc ? share : info->max_alloc;
 }
-
-/** HF_EARG with the names of kernel and argument, if the arguments of a launch are not those
- *  that the kernel takes. */
-hf_status hf_launch_check(const hf_kernel_info *kernel, const hf_launch *launch);
 
 struct hf_device_ops {
     const char *name, *summary;
@@ -62,8 +63,8 @@ struct hf_device_ops {
     hf_status (*load)(hf_device *device, const char *name, const unsigned char *binary,
                       size_t bytes);
     /** A kernel of the program. It may be opened before its buffers, and stays until the
-     *  commands that use it have ended. `unit` is the number of one of several compute
-     *  units that the program has for it, from 1; 0: the runtime's choice. */
+     *  commands that use it have ended. `unit` is one of the compute units that the
+     *  program has for it, from 1; 0: the runtime's choice. */
     hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name,
                         unsigned unit);
     void (*kernel_free)(hf_kernel *kernel);

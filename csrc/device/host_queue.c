@@ -7,6 +7,7 @@
 #include "host_queue.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 
-enum { MAX_ARGS = 16, CLOSE_SECONDS = 2 };
+enum { MAX_ARGS = 16, CLOSE_SECONDS = 2, NAME_ROOM = 160 };
 
 /** What an hf_event is here. */
 typedef struct host_command {
@@ -221,21 +222,25 @@ hf_status hf_host_launch(hf_host_queues *all, const hf_launch *launch,
 
 /* ---- waits ---- */
 
-/** Break the device; with the lock. What has not ended is a kernel that runs. */
-static hf_status queues_break(hf_host_queues *all) {
-    char what[160] = "a copy";
-    all->broken = true;
+/** Name what has not ended, a kernel that runs; with the lock. */
+static void late_name(const hf_host_queues *all, char what[NAME_ROOM]) {
+    snprintf(what, NAME_ROOM, "a copy");
     for (size_t i = HF_MAX_QUEUES; i-- > 0;) {
         const host_command *c = all->queues[i].first;
         bool waits = false;
         for (size_t k = 0; c && k < c->n_after; k++)
             waits = waits || !c->after[k]->ended;
         if (c && c->kernel && !waits)
-            snprintf(what, sizeof what, "kernel \"%s\"", c->kernel->name);
-        pthread_cond_signal(&all->queues[i].filled);
+            snprintf(what, NAME_ROOM, "kernel \"%s\"", c->kernel->name);
     }
+}
+
+/** The device is broken: no more commands start; with the lock. */
+static void queues_break(hf_host_queues *all) {
+    all->broken = true;
+    for (size_t i = 0; i < HF_MAX_QUEUES; i++)
+        pthread_cond_signal(&all->queues[i].filled);
     pthread_cond_broadcast(&all->ended);
-    return hf_device_break(all->device, what);
 }
 
 /** Wait at most `seconds` for a command; with the lock. */
@@ -246,6 +251,26 @@ static bool command_await(hf_host_queues *all, const host_command *command,
     while (!command->ended && !late)
         late = pthread_cond_timedwait(&all->ended, &all->lock, &until);
     return command->ended;
+}
+
+/** Wait for a command by the deadline; with the lock, but not while others are asked. */
+static hf_status command_wait(hf_host_queues *all, const host_command *command) {
+    hf_device *device = all->device;
+    double now = hf_clock_now(), end = now + device->deadline;
+    hf_status status = HF_OK;
+    while (status == HF_OK &&
+           !command_await(all, command, fmin(HF_HEARING, end - now))) {
+        char what[NAME_ROOM];
+        late_name(all, what);
+        pthread_mutex_unlock(&all->lock);
+        now = hf_clock_now();
+        status = now < end ? hf_device_meanwhile(device, what)
+                           : hf_device_break(device, what);
+        pthread_mutex_lock(&all->lock);
+    }
+    if (status != HF_OK)
+        queues_break(all);
+    return status;
 }
 
 hf_status hf_host_test(hf_host_queues *all, hf_event *event, double seconds,
@@ -264,16 +289,14 @@ hf_status hf_host_wait(hf_host_queues *all, hf_event *event) {
     if (!event)
         return HF_OK;
     HF_TRY(hf_device_check(all->device));
-    hf_status status = HF_OK;
     pthread_mutex_lock(&all->lock);
-    if (command_await(all, command, all->device->deadline)) {
+    hf_status status = command_wait(all, command);
+    if (status == HF_OK) {
         if (all->profile) {
             all->start = command->start;
             all->end = command->end;
         }
         command_release(all, command);
-    } else {
-        status = queues_break(all);
     }
     pthread_mutex_unlock(&all->lock);
     return status;
@@ -285,9 +308,9 @@ static hf_status queue_drain(hf_host_queues *all, const host_queue *queue) {
         return HF_OK;
     host_command *last = queue->last;
     last->holders++;
-    bool ended = command_await(all, last, all->device->deadline);
+    hf_status status = command_wait(all, last);
     command_release(all, last);
-    return ended ? HF_OK : queues_break(all);
+    return status;
 }
 
 hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
@@ -298,9 +321,8 @@ hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
         return HF_OK;
     pthread_mutex_lock(&all->lock);
     for (size_t i = 0; status == HF_OK && order && i < order->n_after; i++)
-        if (order->after[i] &&
-            !command_await(all, (host_command *)order->after[i], all->device->deadline))
-            status = queues_break(all);
+        if (order->after[i])
+            status = command_wait(all, (host_command *)order->after[i]);
     if (status == HF_OK)
         status = queue_drain(all, queue);
     pthread_mutex_unlock(&all->lock);

@@ -1,8 +1,8 @@
 /* launch.c - whether a launch gives a kernel what it takes. */
 #include <stdio.h>
 
+#include "command.h"
 #include "core/error.h"
-#include "device.h"
 
 static hf_status arg_check(const hf_kernel_info *kernel, size_t i, const hf_arg *arg) {
     const hf_arg_info *info = &kernel->args[i];

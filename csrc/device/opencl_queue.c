@@ -7,6 +7,7 @@
 #include "opencl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 
-enum { CLOSE_SECONDS = 2 };
+enum { CLOSE_SECONDS = 2, NAME_ROOM = 160 };
 
 /* Time without a nap between two looks [s]; then a nap takes this part of the time waited, so
  * that a wait is at most so much too long. */
@@ -112,15 +113,14 @@ static hf_status event_hear(hf_opencl_device *device, hf_opencl_event *event,
     }
 }
 
-/** Look at the command until it has ended, at most `seconds`. */
-static bool event_look(const hf_opencl_event *event, double seconds) {
-    double start = hf_clock_now();
+/** Look at the command, waited for since `start`, until it has ended or until `end`. */
+static bool event_look(const hf_opencl_event *event, double start, double end) {
     while (!event_ended(event)) {
-        double waited = hf_clock_now() - start;
-        if (waited >= seconds)
+        double now = hf_clock_now();
+        if (now >= end)
             return false;
-        struct timespec until = hf_clock_after(NAP * waited);
-        if (waited < NO_NAP)
+        struct timespec until = hf_clock_after(fmin(NAP * (now - start), end - now));
+        if (now - start < NO_NAP)
             sched_yield();
         else
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
@@ -128,22 +128,23 @@ static bool event_look(const hf_opencl_event *event, double seconds) {
     return true;
 }
 
-/** Wait until the command has ended, at most `seconds`. */
+/** Wait until the command, waited for since `start`, has ended, at most until `end`. */
 static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
-                             double seconds, bool *ended) {
+                             double start, double end, bool *ended) {
     *ended = event_ended(event);
-    if (*ended || seconds <= 0)
+    double left = *ended ? 0 : end - hf_clock_now();
+    if (left <= 0)
         return HF_OK;
     if (device->base.info.emulated)
-        return event_hear(device, event, hf_clock_after(seconds), ended);
-    *ended = event_look(event, seconds);
+        return event_hear(device, event, hf_clock_after(left), ended);
+    *ended = event_look(event, start, end);
     return HF_OK;
 }
 
-/** Break the device. What has not ended is the command that runs, else the oldest. */
-static hf_status device_break(hf_opencl_device *device) {
+/** Name what has not ended: the command that runs, else the oldest. */
+static void late_name(const hf_opencl_device *device, char what[NAME_ROOM]) {
     const hf_opencl_event *late = NULL;
-    char name[128] = "", what[160];
+    char name[128] = "";
     for (const hf_opencl_event *e = device->oldest; e; e = e->newer) {
         cl_int state = event_state(e);
         if (state > CL_COMPLETE && !late)
@@ -156,25 +157,35 @@ static hf_status device_break(hf_opencl_device *device) {
     if (late && late->kernel)
         clGetKernelInfo(late->kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     if (*name)
-        snprintf(what, sizeof what, "kernel \"%s\"", name);
+        snprintf(what, NAME_ROOM, "kernel \"%s\"", name);
     else
-        snprintf(what, sizeof what, "a copy in queue %u", late ? late->queue : 0);
-    return hf_device_break(&device->base, what);
+        snprintf(what, NAME_ROOM, "a copy in queue %u", late ? late->queue : 0);
 }
 
 /** Wait for a command by the deadline. */
 static hf_status event_wait(hf_opencl_device *device, hf_opencl_event *event) {
-    bool ended;
+    double start = hf_clock_now(), now = start, end = start + device->base.deadline;
     HF_TRY(hf_device_check(&device->base));
-    HF_TRY(event_await(device, event, device->base.deadline, &ended));
-    return ended ? HF_OK : device_break(device);
+    for (;;) {
+        bool ended;
+        char what[NAME_ROOM];
+        HF_TRY(event_await(device, event, start, fmin(now + HF_HEARING, end), &ended));
+        if (ended)
+            return HF_OK;
+        late_name(device, what);
+        now = hf_clock_now();
+        if (now >= end)
+            return hf_device_break(&device->base, what);
+        HF_TRY(hf_device_meanwhile(&device->base, what));
+    }
 }
 
 hf_status hf_opencl_test(hf_device *base, hf_event *event, double seconds,
                          bool *ended) {
+    double now = hf_clock_now();
     *ended = true;
-    return event ? event_await((hf_opencl_device *)base, (hf_opencl_event *)event,
-                               seconds, ended)
+    return event ? event_await((hf_opencl_device *)base, (hf_opencl_event *)event, now,
+                               now + seconds, ended)
                  : HF_OK;
 }
 
@@ -331,10 +342,10 @@ static bool watched_none(hf_opencl_device *device, struct timespec until) {
 
 bool hf_opencl_queues_close(hf_opencl_device *device) {
     struct timespec until = hf_clock_after(CLOSE_SECONDS);
-    double end = hf_clock_now() + CLOSE_SECONDS;
+    double start = hf_clock_now(), end = start + CLOSE_SECONDS;
     bool ended = true;
     for (hf_opencl_event *e = device->oldest; ended && e; e = e->newer)
-        if (event_await(device, e, end - hf_clock_now(), &ended) != HF_OK)
+        if (event_await(device, e, start, end, &ended) != HF_OK)
             ended = false;
     if (!ended || !watched_none(device, until))
         return false;

@@ -332,6 +332,10 @@ static hf_status mpi_heed(hf_transport *base) {
     return hf_mpi_heed((mpi *)base);
 }
 
+static hf_status mpi_busy(hf_transport *base, const char *what) {
+    return hf_mpi_notices((mpi *)base, DEVICE, what);
+}
+
 const hf_transport_ops hf_transport_mpi = {
     .name = "mpi",
     .summary = "an MPI communicator, from mpi4py",
@@ -351,5 +355,6 @@ const hf_transport_ops hf_transport_mpi = {
     .renew = mpi_renew,
     .alarm = mpi_alarm,
     .heed = mpi_heed,
+    .busy = mpi_busy,
     .close = mpi_close,
 };

@@ -226,7 +226,7 @@ static hf_status meet(mpi *net, meeting *m) {
 /* Nobody comes to a meeting that the others have given up. */
 static hf_status meeting_open(mpi *net, size_t bytes) {
     HF_TRY(hf_mpi_intact(net));
-    HF_TRY(hf_mpi_notices(net, EVERYBODY));
+    HF_TRY(hf_mpi_notices(net, EVERYBODY, ""));
     net->number++;
     return room_make(net, bytes);
 }

@@ -99,12 +99,27 @@ static int silent_find(const mpi *net) {
 }
 
 /* What a rank told, by how much it says of the cause. */
-enum { TOLD_NOTHING, WAITS, WAITS_FOR_ALL, WAITS_FOR_SILENT, ENDS_BY_ITSELF };
+enum {
+    TOLD_NOTHING,
+    WAITS,
+    WAITS_FOR_ALL,
+    WAITS_FOR_DEVICE,
+    IS_WAITED_FOR, /* and waits for its device */
+    MEETS_SILENT,  /* waits for all, of whom one is silent */
+    WAITS_FOR_SILENT,
+    ENDS_BY_ITSELF
+};
 static int weight_of(const mpi *net, int rank) {
     const notice *n = &net->world->heard[rank];
-    return !n->heard                               ? TOLD_NOTHING
-           : n->waits_for == NOBODY                ? ENDS_BY_ITSELF
-           : n->waits_for == EVERYBODY             ? WAITS_FOR_ALL
+    bool waited_for = false;
+    for (int other = 0; other < net->world->size; other++)
+        waited_for = waited_for || (net->world->heard[other].heard &&
+                                    net->world->heard[other].waits_for == rank);
+    return !n->heard                ? TOLD_NOTHING
+           : n->waits_for == NOBODY ? ENDS_BY_ITSELF
+           : n->waits_for == DEVICE ? waited_for ? IS_WAITED_FOR : WAITS_FOR_DEVICE
+           : n->waits_for == EVERYBODY
+               ? silent_find(net) < 0 ? WAITS_FOR_ALL : MEETS_SILENT
            : net->world->heard[n->waits_for].heard ? WAITS
                                                    : WAITS_FOR_SILENT;
 }
@@ -117,17 +132,18 @@ static void cause_write(const mpi *net, char *text, size_t room) {
             teller = rank;
     const notice *n = &net->world->heard[teller];
     int weight = weight_of(net, teller), whom = n->waits_for;
-    if (weight == WAITS_FOR_ALL)
+    if (weight == MEETS_SILENT)
         whom = silent;
-    char name[32] = "the other ranks";
+    char name[LINE_ROOM] = "the other ranks";
     if (whom >= 0)
         snprintf(name, sizeof name, "rank %d", whom);
+    if (whom == DEVICE)
+        snprintf(name, sizeof name, "%s", n->text);
     if (weight == ENDS_BY_ITSELF)
         snprintf(text, room, "%s", n->text);
     else
         snprintf(text, room, "rank %d waits for %s%s; the deadline of %g s has passed",
-                 teller, name,
-                 whom >= 0 && weight >= WAITS_FOR_ALL ? ", which does not answer" : "",
+                 teller, name, weight >= MEETS_SILENT ? ", which does not answer" : "",
                  net->base.deadline);
 }
 
@@ -150,11 +166,11 @@ static hf_status give_up(mpi *net, int waits_for, const char *text) {
     return hf_fail(HF_ECOMM, "%s", net->world->broken);
 }
 
-hf_status hf_mpi_notices(mpi *net, int waits_for) {
+hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text) {
     if (notices_take(net) == 0)
         return HF_OK;
     return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken)
-                               : give_up(net, waits_for, "");
+                               : give_up(net, waits_for, text);
 }
 
 hf_status hf_mpi_break(mpi *net, hf_status status) {
@@ -175,7 +191,7 @@ int hf_mpi_world_rank(const mpi *net, int rank) {
 
 hf_status hf_mpi_heed(mpi *net) {
     HF_TRY(alarm_check(net));
-    return hf_mpi_notices(net, EVERYBODY);
+    return hf_mpi_notices(net, EVERYBODY, "");
 }
 
 /* Break the transport: an answer that comes now comes too late. */
@@ -234,7 +250,7 @@ hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
         if (now - looked > LOOKS) {
             if (kind == FOR_MESSAGE)
                 HF_TRY(alarm_check(net));
-            HF_TRY(hf_mpi_notices(net, from));
+            HF_TRY(hf_mpi_notices(net, from, ""));
             looked = now;
         }
         if (now > end)
@@ -274,7 +290,7 @@ hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from) {
 
 hf_status hf_mpi_look(mpi *net, int from, double since) {
     HF_TRY(alarm_check(net));
-    HF_TRY(hf_mpi_notices(net, from));
+    HF_TRY(hf_mpi_notices(net, from, ""));
     return hf_clock_now() - since > net->base.deadline ? deadline_pass(net, from)
                                                        : HF_OK;
 }

@@ -10,6 +10,7 @@
 enum {
     EVERYBODY = -1,                /* in place of a rank */
     NOBODY = -2,                   /* likewise */
+    DEVICE = -3,                   /* likewise: its own */
     MAX_GROUPS = 8,                /* of one epoch, with that of all ranks */
     EPOCHS = 1 << 11,              /* before tags repeat; MPI guarantees 2^15 of them */
     MEETING = MAX_GROUPS * EPOCHS, /* tags of no epoch: of what all do together, */
@@ -26,10 +27,10 @@ enum {
 
 /* What a rank tells all others once one of them cannot go on. */
 typedef struct notice {
-    int32_t heard;     /* this rank has told it */
-    int32_t settled;   /* `text` is why all ranks end */
-    int32_t waits_for; /* a rank; EVERYBODY; NOBODY: `text` is its own reason to end */
-    char text[LINE_ROOM];
+    int32_t heard;        /* this rank has told it */
+    int32_t settled;      /* `text` is why all ranks end */
+    int32_t waits_for;    /* a rank, or one of the enum above */
+    char text[LINE_ROOM]; /* of DEVICE what runs there, of NOBODY its reason to end */
 } notice;
 
 /* All ranks of a communicator, as a transport over them and its groups share them. */
@@ -70,8 +71,9 @@ hf_status hf_mpi_intact(const mpi *net);
 /** The rank in the world of a rank of the transport. */
 int hf_mpi_world_rank(const mpi *net, int rank);
 
-/** Can any rank no longer go on? Then nor can we, for the same reason. */
-hf_status hf_mpi_notices(mpi *net, int waits_for);
+/** Can any rank no longer go on? Then nor can we, for the same reason. `waits_for` and `text`
+ *  are what this rank has to tell. */
+hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text);
 
 /** Has a rank raised the alarm, or can none go on? For who waits elsewhere. */
 hf_status hf_mpi_heed(mpi *net);

@@ -112,6 +112,11 @@ static hf_status self_alone(hf_transport *net) {
     return HF_OK;
 }
 
+static hf_status self_busy(hf_transport *net, const char *what) {
+    (void)net, (void)what;
+    return HF_OK;
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): the table's type */
 static hf_status self_any(hf_transport *net, bool *flag) {
     (void)net;
@@ -146,5 +151,6 @@ const hf_transport_ops hf_transport_self = {
     .renew = self_nothing,
     .alarm = self_nothing,
     .heed = self_alone,
+    .busy = self_busy,
     .close = self_close,
 };

@@ -382,6 +382,36 @@ static void deadline_test(int way) {
     device_close();
 }
 
+static int asked;
+
+static hf_status fail_third(void *context, const char *what) {
+    CHECK(context == &asked && strcmp(what, "kernel \"gate\"") == 0, "%s", what);
+    return ++asked < 3 ? HF_OK : hf_fail(HF_ECOMM, "the others have left");
+}
+
+/* Others that can no longer go on end a wait, as its deadline does, with their failure. */
+static void meanwhile_test(int way) {
+    hf_event *event;
+    hf_status status;
+    device_open();
+    device->meanwhile = fail_third;
+    device->context = &asked;
+    device->deadline = 1000;
+    asked = 0;
+    OK(launch(gate, VALUE, &(hf_order){.queue = 3}, &event));
+    if (way == 0)
+        status = ops->wait(device, event);
+    else if (way == 1)
+        status = ops->finish(device);
+    else
+        status = launch(set, VALUE, &(hf_order){.n_after = 1, .after = &event}, NULL);
+    CHECK(status == HF_ECOMM && strstr(hf_error(), "others have left"), "%s",
+          hf_error());
+    CHECK(asked == 3 && device->broken);
+    REFUSED(ops->wait(device, event));
+    device_close();
+}
+
 /* One that ends at last, while the device is closed. */
 static void late_test(void) {
     hf_event *event;
@@ -415,5 +445,7 @@ int main(int argc, char **argv) {
     late_test();
     for (int way = 0; way < 4; way++)
         deadline_test(way);
+    for (int way = 0; way < 3; way++)
+        meanwhile_test(way);
     return check_failures != 0;
 }

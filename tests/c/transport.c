@@ -391,9 +391,9 @@ static void open_test(const hf_transport_ops *mpi, const char *version) {
 
 /* For a while a rank's process does not run. */
 static void stop_here(int signal) {
-    const struct timespec second = {1, 0};
+    const struct timespec moment = {0, 500000000};
     (void)signal;
-    nanosleep(&second, NULL);
+    nanosleep(&moment, NULL);
 }
 
 /* How a rank of the chain below waits for the next. */
@@ -429,7 +429,7 @@ static hf_status wait_elsewhere(int to) {
 /* The last rank is silent. Each other one waits for the next, and begins later than the one
  * before it: the deadline of the first passes long before that of the only one that waits
  * for the silent rank. All end with the same line, which names it. The process of one that
- * is to answer does not run for a second just then. */
+ * is to answer does not run for half a second just then. */
 static void chain_test(wait_fn *how, bool stops) {
     transport_open("mpi");
     int last = net->size - 1, none = 0;
@@ -464,6 +464,32 @@ static void chain_test(wait_fn *how, bool stops) {
         CHECK(strcmp(all + (size_t)rank * sizeof mine, mine) == 0, "rank %d: %s", rank,
               all + (size_t)rank * sizeof mine);
     free(all);
+}
+
+/* The last rank waits for its device, and so does the first; those between wait for the last.
+ * All end with the same line, which names what the others wait for. */
+static void device_test(void) {
+    transport_open("mpi");
+    int last = net->size - 1;
+    const struct timespec moment = {0, 10000000};
+    char mine[512], due[512];
+    hf_status status = HF_OK;
+    net->deadline = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    while (status == HF_OK && (net->rank == last || (net->rank == 0 && last > 1))) {
+        nanosleep(&moment, NULL);
+        status = net->ops->busy(net, net->rank ? "kernel \"a\"" : "kernel \"b\"");
+    }
+    if (status == HF_OK)
+        status = wait_in_message(last);
+    CHECK(status == HF_ECOMM);
+    snprintf(mine, sizeof mine, "%s", hf_error());
+    CHECK(strstr(mine, "waits for kernel \"a\"; the deadline"), "rank %d: %s",
+          net->rank, mine);
+    memcpy(due, mine, sizeof due);
+    MPI_Bcast(due, sizeof due, MPI_BYTE, last, MPI_COMM_WORLD);
+    CHECK(strcmp(mine, due) == 0, "rank %d: %s; rank %d: %s", net->rank, mine, last,
+          due);
 }
 
 /* A rank leaves while the others do something else: both know at once. */
@@ -545,6 +571,7 @@ int main(int argc, char **argv) {
         chain_test(wait_in_meeting, false);
         if (world > 2)
             chain_test(wait_elsewhere, true);
+        device_test();
         transport_open("mpi");
         for (int kind = RECV_NOTHING; kind < KINDS; kind++)
             for (int call = 0; call < CALLS; call++)
