@@ -121,28 +121,9 @@ static hf_status messages_end(host_plan *plan, bool wait, bool *ended) {
     return HF_OK;
 }
 
-/* A single message of equal lengths, which its caller waits for. */
-static hf_status message_move(hf_plan *base, bool *done) {
-    hf_device *device = base->exchange->device;
-    hf_transport *net = base->exchange->net;
-    const hf_message *m = base->messages;
-    HF_TRY(device->ops->mark(device, ((host_plan *)base)->order, NULL));
-    HF_TRY(net->ops->sendrecv(net, (const char *)base->send->host + m->send_at, m->to,
-                              (char *)base->recv->host + m->recv_at, m->from,
-                              m->send_bytes));
-    hf_lap(base->exchange->laps, HF_LAP_EXCHANGE);
-    ((host_exchange *)base->exchange)->moving = NULL;
-    *done = true;
-    return HF_OK;
-}
-
 static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
     host_plan *plan = (host_plan *)base;
-    const hf_message *first = base->messages;
     bool ended = base->n == 0;
-    if (plan->stage == BEGINS && wait && base->n == 1 && first->send_bytes > 0 &&
-        first->send_bytes == first->recv_bytes)
-        return message_move(base, done);
     *done = false;
     if (!ended && plan->stage == BEGINS)
         HF_TRY(mark_begin(plan, wait));
@@ -162,11 +143,26 @@ static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
     return HF_OK;
 }
 
+/* A single message of equal lengths needs no transfers of its own. */
+static hf_status host_run(hf_plan *base) {
+    const hf_exchange *exchange = base->exchange;
+    const hf_message *m = base->messages;
+    if (base->n != 1 || m->send_bytes == 0 || m->send_bytes != m->recv_bytes)
+        return hf_plan_follow(base);
+    HF_TRY(exchange->device->ops->mark(exchange->device, NULL, NULL));
+    HF_TRY(exchange->net->ops->sendrecv(
+        exchange->net, (const char *)base->send->host + m->send_at, m->to,
+        (char *)base->recv->host + m->recv_at, m->from, m->send_bytes));
+    hf_lap(exchange->laps, HF_LAP_EXCHANGE);
+    return HF_OK;
+}
+
 static const hf_block_ops blocks = {
     .plan_bytes = sizeof(host_plan),
     .plan = host_plan_take,
     .start = host_start,
     .progress = host_progress,
+    .run = host_run,
     .free = host_plan_free,
 };
 

@@ -194,13 +194,18 @@ hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, boo
     return device->ops->wait(device, waited); /* which tells what is late */
 }
 
-hf_status hf_plan_run(hf_plan *plan) {
+hf_status hf_plan_follow(hf_plan *plan) {
     const hf_block_ops *ops = plan->exchange->ops->blocks;
     bool done = false;
     HF_TRY(ops->start(plan, NULL));
     while (!done)
         HF_TRY(ops->progress(plan, true, &done));
     return HF_OK;
+}
+
+hf_status hf_plan_run(hf_plan *plan) {
+    const hf_block_ops *ops = plan->exchange->ops->blocks;
+    return ops->run ? ops->run(plan) : hf_plan_follow(plan);
 }
 
 hf_status hf_move(hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,

@@ -48,6 +48,9 @@ typedef struct hf_block_ops {
      *  have. Who never waits calls it many times in a second. */
     hf_status (*progress)(hf_plan *plan, bool wait, bool *done);
 
+    /** Both at once, for a caller that waits; NULL: `start`, then `progress`. */
+    hf_status (*run)(hf_plan *plan);
+
     /** Give up what is under way, and release what `plan` took. */
     void (*free)(hf_plan *plan);
 } hf_block_ops;
@@ -65,7 +68,10 @@ void hf_plan_free(hf_plan *plan);
 hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
                         bool *ended);
 
-/** Start a plan after what is in queue 0, and wait until it is done. */
+/** For schemes: start a plan after what is in queue 0, and go on with it until it is done. */
+hf_status hf_plan_follow(hf_plan *plan);
+
+/** Run a plan after what is in queue 0, and wait until it is done. */
 hf_status hf_plan_run(hf_plan *plan);
 
 /** Plan messages, run the plan and forget it. Collective. */

@@ -224,15 +224,15 @@ static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void
         size_t left = bytes - at;
         int count = (int)(left < chunk_bytes ? left : chunk_bytes);
         MPI_Request requests[2];
-        TRY_MPI(MPI_Irecv((char *)recv + at, count, MPI_BYTE, from, tag_of(net),
-                          net->world->data, &requests[0]));
-        hf_status sent =
-            hf_mpi_check(MPI_Isend((const char *)send + at, count, MPI_BYTE, to,
-                                   tag_of(net), net->world->data, &requests[1]),
-                         "MPI_Isend");
-        if (sent != HF_OK) {
-            hf_mpi_abandon(net, &requests[0], false);
-            return sent;
+        TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, tag_of(net),
+                          net->world->data, &requests[1]));
+        hf_status status =
+            hf_mpi_check(MPI_Irecv((char *)recv + at, count, MPI_BYTE, from,
+                                   tag_of(net), net->world->data, &requests[0]),
+                         "MPI_Irecv");
+        if (status != HF_OK) {
+            hf_mpi_abandon(net, &requests[1], true);
+            return status;
         }
         HF_TRY(hf_mpi_wait_messages(net, requests, from));
         at += (size_t)count;

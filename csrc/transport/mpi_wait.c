@@ -32,9 +32,7 @@ static const double LOOKS = 1e-3;
 static const double PATIENCE = 5e-3;
 static const struct timespec nap = {0, 100000};
 
-hf_status hf_mpi_check(int code, const char *what) {
-    if (code == MPI_SUCCESS)
-        return HF_OK;
+hf_status hf_mpi_fail(int code, const char *what) {
     char text[MPI_MAX_ERROR_STRING];
     int length;
     MPI_Error_string(code, text, &length);
@@ -181,14 +179,6 @@ hf_status hf_mpi_break(mpi *net, hf_status status) {
     return give_up(net, NOBODY, text);
 }
 
-hf_status hf_mpi_intact(const mpi *net) {
-    return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken) : HF_OK;
-}
-
-int hf_mpi_world_rank(const mpi *net, int rank) {
-    return net->ranks ? net->ranks[rank] : rank;
-}
-
 hf_status hf_mpi_heed(mpi *net) {
     HF_TRY(alarm_check(net));
     return hf_mpi_notices(net, EVERYBODY, "");
@@ -278,6 +268,12 @@ static hf_status requests_look(void *what, bool *done) {
 
 hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind) {
     pending r = {.n = n, .all = requests};
+    bool done = false;
+    for (int spin = 0; spin < SPINS; spin++) { /* a short message comes at once */
+        HF_TRY(requests_look(&r, &done));
+        if (done)
+            return HF_OK;
+    }
     return hf_mpi_wait_until(net, requests_look, &r, from, kind);
 }
 

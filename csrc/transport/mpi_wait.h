@@ -57,8 +57,12 @@ typedef struct mpi {
     size_t room;  /* of both [B] */
 } mpi;
 
-/** HF_OK, or a failure that names the call and tells MPI's words. */
-hf_status hf_mpi_check(int code, const char *what);
+/** A failure that names the call and tells MPI's words. */
+hf_status hf_mpi_fail(int code, const char *what);
+
+static inline hf_status hf_mpi_check(int code, const char *what) {
+    return code == MPI_SUCCESS ? HF_OK : hf_mpi_fail(code, what);
+}
 #define TRY_MPI(call) HF_TRY(hf_mpi_check((call), #call))
 
 /** The ranks no longer do the same, for a reason that is told to all: no call after this
@@ -66,10 +70,14 @@ hf_status hf_mpi_check(int code, const char *what);
 hf_status hf_mpi_break(mpi *net, hf_status status);
 
 /** The failure of a transport that is broken. */
-hf_status hf_mpi_intact(const mpi *net);
+static inline hf_status hf_mpi_intact(const mpi *net) {
+    return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken) : HF_OK;
+}
 
 /** The rank in the world of a rank of the transport. */
-int hf_mpi_world_rank(const mpi *net, int rank);
+static inline int hf_mpi_world_rank(const mpi *net, int rank) {
+    return net->ranks ? net->ranks[rank] : rank;
+}
 
 /** Can any rank no longer go on? Then nor can we, for the same reason. `waits_for` and `text`
  *  are what this rank has to tell. */
