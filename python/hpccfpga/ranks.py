@@ -172,7 +172,9 @@ def world(deadline: float) -> Comm | None:
         return None
     import mpi4py
 
-    mpi4py.rc.thread_level = "funneled"  # no other thread calls MPI: no locks in it
+    # No other thread calls MPI. At any other level Open MPI takes locks, which cost as
+    # much as a short message.
+    mpi4py.rc.thread_level = "single"
     with _waiting():
         from mpi4py import MPI
 
