@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
         size_t bytes = n * n * sizeof(float) * (i < B ? 1 : (size_t)adds);
         blocks[i] = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
         if (!blocks[i] || (size != 2 && size != 4) || n % BLOCK ||
-            threads > MOST_THREADS)
+            threads > MAX_THREADS)
             MPI_Abort(MPI_COMM_WORLD, 1);
         memset(blocks[i], 0, bytes);
     }

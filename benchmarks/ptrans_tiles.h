@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum { BLOCK = 512, TILE = 8, MOST_THREADS = 256 };
+enum { BLOCK = 512, TILE = 8, MAX_THREADS = 256 };
 
 typedef struct part {
     size_t width, first, last; /* in blocks: a row, and what this thread writes */
@@ -38,10 +38,10 @@ static void *part_run(void *context) {
     return NULL;
 }
 
-/** C = B + A^T of n x n floats, n a multiple of BLOCK, on at most MOST_THREADS threads. */
+/** C = B + A^T of n x n floats, n a multiple of BLOCK, on at most MAX_THREADS threads. */
 static void tiles_add(size_t n, const float *a, const float *b, float *c,
                       size_t threads) {
-    part parts[MOST_THREADS];
+    part parts[MAX_THREADS];
     size_t width = n / BLOCK, all = width * width;
     for (size_t t = 0; t < threads; t++) {
         parts[t] =

@@ -26,9 +26,9 @@ int main(int argc, char **argv) {
         return fprintf(stderr, "usage: %s SIZE REPETITIONS THREADS\n", argv[0]), 1;
     size_t n = strtoul(argv[1], NULL, 10), threads = strtoul(argv[3], NULL, 10);
     long reps = strtol(argv[2], NULL, 10);
-    if (n % BLOCK != 0 || threads > MOST_THREADS)
+    if (n % BLOCK != 0 || threads > MAX_THREADS)
         return fprintf(stderr, "%zu: no multiple of %d, or over %d threads\n", n, BLOCK,
-                       MOST_THREADS),
+                       MAX_THREADS),
                1;
     float *a = aligned_alloc(4096, (n * n * sizeof *a + 4095) / 4096 * 4096);
     float *b = aligned_alloc(4096, (n * n * sizeof *b + 4095) / 4096 * 4096);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_ARGS = 9, GENERATORS = 32 };
+enum { MAX_ARGS = 9, GENERATORS = 32 };
 
 static cl_device_id device;
 static cl_context context;
@@ -190,7 +190,7 @@ static double gemm(const char *folder, size_t n, int reps) {
         {sizeof out, &out},       {sizeof half, &half}, {sizeof half, &half},
         {sizeof blocks, &blocks}, {sizeof zero, &zero}, {sizeof blocks, &blocks},
     };
-    double seconds = best_of(kernel, args, MOST_ARGS, reps);
+    double seconds = best_of(kernel, args, MAX_ARGS, reps);
     float *c = memory(n * n * sizeof *c);
     result_read(out, c, n * n * sizeof *c);
     for (size_t i = 0; i < n; i++) {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 256, MOST_GENERATORS = 256, MOST_SLOTS = 16384 };
+enum { MAX_THREADS = 256, MAX_GENERATORS = 256, MAX_SLOTS = 16384 };
 
 static uint64_t words, updates; /* of the table, of a thread */
 static uint64_t *table;
@@ -47,7 +47,7 @@ static void *share(void *context) {
 
 /* A number that finds its slot taken waits; 0 is an empty slot. */
 static void shifted(size_t n, size_t distance) {
-    uint64_t numbers[MOST_GENERATORS], left[MOST_GENERATORS], slots[MOST_SLOTS] = {0};
+    uint64_t numbers[MAX_GENERATORS], left[MAX_GENERATORS], slots[MAX_SLOTS] = {0};
     size_t n_slots = (n - 1) * distance + 1;
     for (size_t r = 0; r < n; r++) {
         left[r] = 4 * words / n;
@@ -76,15 +76,15 @@ static double now(void) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t starts[MOST_THREADS];
-    pthread_t threads[MOST_THREADS];
+    uint64_t starts[MAX_THREADS];
+    pthread_t threads[MAX_THREADS];
     int reps = argc > 3 ? atoi(argv[2]) : 0, n = argc > 3 ? atoi(argv[3]) : 0;
     size_t generators = argc > 5 ? strtoull(argv[4], NULL, 10) : 0;
     size_t distance = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
     words = argc > 3 ? strtoull(argv[1], NULL, 10) : 0;
     table = malloc(words * sizeof *table);
-    if (words < 2 || words & (words - 1) || reps < 1 || n < 1 || n > MOST_THREADS ||
-        generators > MOST_GENERATORS || distance < 1 || distance > 64 || !table) {
+    if (words < 2 || words & (words - 1) || reps < 1 || n < 1 || n > MAX_THREADS ||
+        generators > MAX_GENERATORS || distance < 1 || distance > 64 || !table) {
         fprintf(stderr,
                 "usage: %s WORDS REPETITIONS THREADS [GENERATORS DISTANCE], a power of "
                 "two first\n",

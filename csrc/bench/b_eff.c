@@ -24,7 +24,7 @@ enum {
     N_FILL_ARGS = 5,
     N_CHECK_ARGS = 9,
     SLIDE_LOG_SHORT = 3,
-    MOST_PAGES = 1024
+    MAX_PAGES = 1024
 };
 
 /* The state over host-routed schemes. */
@@ -122,7 +122,7 @@ uint32_t b_eff_key(const b_eff *s, size_t point) {
 static uint32_t slide_of(const b_eff *s, size_t message) {
     if (!s->env.exchange->ops->host_memory)
         return HF_SLIDE_LOG;
-    bool pages = message >= HF_PAGE && hf_sweep_steps(&s->sweep, message) <= MOST_PAGES;
+    bool pages = message >= HF_PAGE && hf_sweep_steps(&s->sweep, message) <= MAX_PAGES;
     return pages ? HF_PAGE_LOG : SLIDE_LOG_SHORT;
 }
 

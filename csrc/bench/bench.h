@@ -44,7 +44,7 @@ enum {
      "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
 /* clang-format on */
 
-enum { HF_MOST_LABELS = 4, HF_MOST_METRICS = 4 };
+enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4 };
 
 /** What `setup` says of a run; all-zero at first. */
 typedef struct hf_outline {
@@ -54,10 +54,10 @@ typedef struct hf_outline {
 
 /** A point of a run; a plain value, all-zero at first. */
 typedef struct hf_setting {
-    double labels[HF_MOST_LABELS]; /**< integers up to 2^53 pass through a double */
-    double work
-        [HF_MOST_METRICS]; /**< of a step, of all ranks: metrics are it per second */
-    const double *shares;  /**< of the work, [ranks], 1 together; NULL: equal */
+    double labels[HF_MAX_LABELS]; /**< integers up to 2^53 pass through a double */
+    double
+        work[HF_MAX_METRICS]; /**< of a step, of all ranks: metrics are it per second */
+    const double *shares;     /**< of the work, [ranks], 1 together; NULL: equal */
     size_t fewest,
         most;         /**< steps of a sample: what the clock needs within these; 0: 1 */
     double tolerance; /**< largest error of right data */

@@ -14,10 +14,10 @@
 #include "core/random.h"
 
 enum {
-    MOST_REPLICATIONS = HF_MAX_QUEUES,
+    MAX_REPLICATIONS = HF_MAX_QUEUES,
     N_MULTIPLY_ARGS = 9,
     N_PACK_ARGS = 3,
-    MOST_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
+    MAX_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
 };
 
 enum { LAP_VERIFY };
@@ -43,7 +43,7 @@ static const hf_param params[] = {
     {"alpha", "factor of A B", "0.5", NULL, NULL, -1e3, 1e3, HF_REAL},
     {"beta", "factor of C0", "2", NULL, NULL, -1e3, 1e3, HF_REAL},
     {"replications", "kernels that share a product; 1 for shape ndrange", "1", NULL,
-     "HF_REPLICATIONS", 1, MOST_REPLICATIONS, HF_INT},
+     "HF_REPLICATIONS", 1, MAX_REPLICATIONS, HF_INT},
     {"block_size", "width of a block in local memory; pipeline only", "256", NULL,
      "HF_BLOCK", 1, 4096, HF_INT},
     {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
@@ -66,7 +66,7 @@ static size_t matrix_bytes(const gemm *s, size_t n) {
 
 /* Room for whole blocks. */
 static size_t panels_bytes(const gemm *s, size_t n) {
-    return s->env.ndrange ? (n + MOST_BLOCK) * HF_GEMM_ROW(n) * s->type->sum_bytes : 0;
+    return s->env.ndrange ? (n + MAX_BLOCK) * HF_GEMM_ROW(n) * s->type->sum_bytes : 0;
 }
 
 static bool size_fits(const gemm *s, size_t n) {
@@ -108,13 +108,13 @@ static hf_status panels_take(gemm *s, size_t largest) {
     HF_TRY(ops->read(device, s->a_panels, 0, s->shape, sizeof s->shape, NULL, NULL));
     bool sound = s->shape[2] > 0;
     for (int i = 0; i < 2; i++)
-        sound = sound && s->shape[i] > 0 && s->shape[i] <= MOST_BLOCK;
+        sound = sound && s->shape[i] > 0 && s->shape[i] <= MAX_BLOCK;
     return sound
                ? HF_OK
                : hf_fail(HF_EDEVICE,
                          "gemm_shape says blocks of %u x %u elements, not 1 to %d, and "
                          "%u work-items",
-                         s->shape[0], s->shape[1], MOST_BLOCK, s->shape[2]);
+                         s->shape[0], s->shape[1], MAX_BLOCK, s->shape[2]);
 }
 
 static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,

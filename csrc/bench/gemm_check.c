@@ -47,7 +47,7 @@
 #include "gemm.h"
 
 enum { V = HF_GEMM_VECTORS, ENTRIES = 16, PART = 256, ROWS = 4 };
-static const double MOST_DEVIATIONS = 8, MOST_SQUARES = 2.6 * 2.6;
+static const double MAX_DEVIATIONS = 8, MAX_SQUARES = 2.6 * 2.6;
 static const double LEAST_HALF = 0x1p-14; /* normal number */
 static const double TINY = 1e-150;        /* where alpha and beta are 0 */
 
@@ -69,7 +69,7 @@ typedef struct trial {
     double shortened, least;       /* v, or 0 where it is that of sums, and m */
     uint64_t stream;               /* of random numbers */
     size_t parts;                  /* of the rows */
-    double worst[HF_MOST_CORES];
+    double worst[HF_MAX_CORES];
 } trial;
 
 /* Rows `first` to `end` - 1 of y += scale M x for all vectors, part after part of x, which
@@ -132,7 +132,7 @@ static double entry_error(const trial *t, size_t i, size_t j) {
     double right = t->alpha * sum + t->beta * entry(d, gemm_data_rows(d, 2), i, j);
     double is = entry(d, t->product, i, j);
     return fabs(is - right) /
-           (MOST_DEVIATIONS * t->deviation + t->shortened * fmax(fabs(is), t->least));
+           (MAX_DEVIATIONS * t->deviation + t->shortened * fmax(fabs(is), t->least));
 }
 
 /* The part's rows of B x. */
@@ -155,8 +155,8 @@ static double row_bound(const trial *t, size_t i) {
         for (size_t j = 0; j < part; j++)
             squares += row[j] * row[j];
     }
-    return MOST_SQUARES * (n * t->deviation * t->deviation +
-                           t->shortened * t->shortened / 3 * squares);
+    return MAX_SQUARES * (n * t->deviation * t->deviation +
+                          t->shortened * t->shortened / 3 * squares);
 }
 
 /* The residuals of row i over what rounding explains. */

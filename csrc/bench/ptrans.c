@@ -83,8 +83,7 @@ static size_t width_of(const ptrans *s, double size) {
 
 static bool width_fits(const ptrans *s, size_t width) {
     const hf_device_info *info = &s->env.device->info;
-    size_t bytes =
-        ptrans_most_blocks(&s->grid, width, s->replications) * block_bytes(s);
+    size_t bytes = ptrans_max_blocks(&s->grid, width, s->replications) * block_bytes(s);
     return bytes <= hf_device_room(info, s->n_buffers * s->replications);
 }
 
@@ -116,7 +115,7 @@ static hf_status spot_of(hf_spot *spot, const hf_args *args, const char *name,
 }
 
 /* Most blocks that replica `r` holds, receives, at any point; at least one. */
-static void most_of(const ptrans *s, size_t r, size_t *blocks, size_t *received) {
+static void max_of(const ptrans *s, size_t r, size_t *blocks, size_t *received) {
     *blocks = *received = 1;
     for (size_t i = 0; i < s->n_layouts; i++) {
         const ptrans_part *part = &s->layouts[i].parts[r];
@@ -143,7 +142,7 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
     const hf_device_ops *ops = device->ops;
     size_t blocks, received, bytes = block_bytes(s);
     hf_spot spots[3] = {{0}};
-    most_of(s, r, &blocks, &received);
+    max_of(s, r, &blocks, &received);
     HF_TRY(spot_of(&spots[0], args, "bank_a", r));
     HF_TRY(spot_of(&spots[1], args, "bank_b", r));
     HF_TRY(spot_of(&spots[2], args, "bank_c", r));

@@ -61,7 +61,7 @@ static size_t divide_up(size_t a, size_t b) {
     return (a + b - 1) / b;
 }
 
-size_t ptrans_most_blocks(const ptrans_grid *grid, size_t width, size_t replications) {
+size_t ptrans_max_blocks(const ptrans_grid *grid, size_t width, size_t replications) {
     size_t p = (size_t)grid->p, q = (size_t)grid->q;
     size_t rank = grid->diagonal ? width * width / (p * q) + 2
                                  : divide_up(width, p) * divide_up(width, q);

@@ -46,7 +46,7 @@ int ptrans_owner(const ptrans_grid *grid, size_t width, size_t row, size_t colum
 int ptrans_partner(const ptrans_grid *grid, int rank);
 
 /** No rank and replication holds more blocks. */
-size_t ptrans_most_blocks(const ptrans_grid *grid, size_t width, size_t replications);
+size_t ptrans_max_blocks(const ptrans_grid *grid, size_t width, size_t replications);
 
 /** Part of the values of n x n matrices that each rank holds: [ranks]; padding is none. */
 void ptrans_shares(double *out, const ptrans_grid *grid, size_t n, size_t block);

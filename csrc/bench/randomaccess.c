@@ -22,10 +22,10 @@ typedef struct randomaccess {
     hf_env env;
     const double *sizes; /* [n_sizes] words of the whole table */
     size_t n_sizes, n_tables;
-    hf_buffer *tables[MOST_TABLES], *starts;
-    hf_kernel *kernels[MOST_TABLES];
+    hf_buffer *tables[MAX_TABLES], *starts;
+    hf_kernel *kernels[MAX_TABLES];
     uint64_t *numbers;      /* what `starts` gets */
-    size_t most_generators; /* elements of both */
+    size_t max_generators;  /* elements of both */
     bool shared;            /* one generator for each work-item */
     bool lossy;             /* updates of a word that are close together may get lost */
     randomaccess_part part; /* at the point of the last `prepare` */
@@ -41,7 +41,7 @@ static const hf_param params[] = {
     {"replications",
      "kernels of a device, each with a part of the table in a memory bank of its own; "
      "a power of two, 1 for shape ndrange",
-     "1", NULL, "HF_REPLICATIONS", 1, MOST_TABLES, HF_INT},
+     "1", NULL, "HF_REPLICATIONS", 1, MAX_TABLES, HF_INT},
     {"rng_count_log", "log2 of the generators of a kernel", "5", NULL,
      "HF_RNG_COUNT_LOG", 0, 8, HF_INT},
     {"rng_distance", "slots of the shift register from one generator to the next", "5",
@@ -66,7 +66,7 @@ static bool is_power_of_two(uint64_t n) {
 /* ---- set-up ---- */
 
 /* The largest table of which the rank's parts fit the device. */
-static uint64_t most_words(const randomaccess *s) {
+static uint64_t max_words(const randomaccess *s) {
     uint64_t each = 1; /* words of a kernel's part */
     size_t room = hf_device_room(&s->env.device->info, s->n_tables) / sizeof each;
     while (2 * each <= room)
@@ -75,7 +75,7 @@ static uint64_t most_words(const randomaccess *s) {
 }
 
 static hf_status sizes_check(const randomaccess *s) {
-    uint64_t most = most_words(s), tables = (uint64_t)s->env.size * s->n_tables;
+    uint64_t most = max_words(s), tables = (uint64_t)s->env.size * s->n_tables;
     for (size_t i = 0; i < s->n_sizes; i++) {
         uint64_t words = (uint64_t)s->sizes[i];
         if (!is_power_of_two(words))
@@ -103,9 +103,9 @@ static hf_status params_take(randomaccess *s, const hf_args *args) {
     bool overlapped = info->type == HF_ACCELERATOR && !info->emulated;
     s->lossy = !s->env.ndrange && (buffered || overlapped);
     s->items = s->env.ndrange ? info->workers : 1;
-    s->most_generators = (size_t)1 << (size_t)hf_args_number(args, "rng_count_log");
-    while (s->shared && s->most_generators < GENERATORS_PER_GPU_ITEM * info->items)
-        s->most_generators *= 2;
+    s->max_generators = (size_t)1 << (size_t)hf_args_number(args, "rng_count_log");
+    while (s->shared && s->max_generators < GENERATORS_PER_GPU_ITEM * info->items)
+        s->max_generators *= 2;
     if (!is_power_of_two((uint64_t)s->env.size))
         return hf_fail(HF_EARG,
                        "ranks: %d ranks are not a power of two, and share one table",
@@ -139,11 +139,11 @@ static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_e
                                   (size_t)(words / s->n_tables * sizeof(uint64_t)),
                                   &spot));
     }
-    size_t bytes = s->most_generators * sizeof(uint64_t);
+    size_t bytes = s->max_generators * sizeof(uint64_t);
     HF_TRY(device->ops->alloc(&s->starts, device, bytes, NULL));
     s->numbers = malloc(bytes);
     if (!s->numbers)
-        return hf_fail(HF_ENOMEM, "no memory for %zu generators", s->most_generators);
+        return hf_fail(HF_ENOMEM, "no memory for %zu generators", s->max_generators);
     return randomaccess_check_new(&s->check, words);
 }
 
@@ -152,7 +152,7 @@ static void randomaccess_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    for (size_t i = 0; i < MOST_TABLES; i++) {
+    for (size_t i = 0; i < MAX_TABLES; i++) {
         ops->free(s->tables[i]);
         ops->kernel_free(s->kernels[i]);
     }
@@ -166,7 +166,7 @@ static void randomaccess_teardown(void *state) {
 /* The generators split the sequence into equal runs. */
 static hf_status generators_start(randomaccess *s, size_t point) {
     uint64_t updates = UPDATES_PER_WORD * s->part.words;
-    s->generators = s->most_generators < updates ? s->most_generators : updates;
+    s->generators = s->max_generators < updates ? s->max_generators : updates;
     if (s->shared)
         s->items = s->generators;
     for (uint64_t i = 0; i < s->generators; i++)

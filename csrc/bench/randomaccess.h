@@ -4,11 +4,11 @@
 
 #include "hf.h"
 
-enum { MOST_TABLES = 4, UPDATES_PER_WORD = 4 };
+enum { MAX_TABLES = 4, UPDATES_PER_WORD = 4 };
 
 /** A rank's part of the table; a plain value. Sizes are powers of two. */
 typedef struct randomaccess_part {
-    uint64_t *tables[MOST_TABLES]; /**< one after the other, of equal size */
+    uint64_t *tables[MAX_TABLES]; /**< one after the other, of equal size */
     size_t n_tables;
     uint64_t words; /**< of the whole table, over all ranks */
     uint64_t first; /**< the whole table's number of tables[0][0] */

@@ -16,22 +16,22 @@
 enum {
     LINE = 8,  /* words of a cache line */
     LANES = 8, /* generators of a thread, side by side */
-    MOST_BLOCKS = 512,
+    MAX_BLOCKS = 512,
     PAGE = 512, /* updates */
-    FEWEST_PAGES = 4 * MOST_BLOCKS,
-    MOST_PAGES = (1 << 27) / PAGE /* of all threads */
+    FEWEST_PAGES = 4 * MAX_BLOCKS,
+    MAX_PAGES = (1 << 27) / PAGE /* of all threads */
 };
 
 typedef struct worker {
     randomaccess_check *check;
     uint64_t numbers[LANES];
-    uint64_t left;            /* numbers of each lane still to come */
-    uint64_t wrong;           /* words */
-    uint64_t *pages;          /* [n_pages, PAGE] updates */
-    size_t *before;           /* [n_pages] the page that was filled before */
-    size_t end[MOST_BLOCKS];  /* of each bin: where the next update goes in `pages` */
-    size_t full[MOST_BLOCKS]; /* of each bin: its full pages */
-    size_t used;              /* pages */
+    uint64_t left;           /* numbers of each lane still to come */
+    uint64_t wrong;          /* words */
+    uint64_t *pages;         /* [n_pages, PAGE] updates */
+    size_t *before;          /* [n_pages] the page that was filled before */
+    size_t end[MAX_BLOCKS];  /* of each bin: where the next update goes in `pages` */
+    size_t full[MAX_BLOCKS]; /* of each bin: its full pages */
+    size_t used;             /* pages */
 } worker;
 
 struct randomaccess_check {
@@ -39,7 +39,7 @@ struct randomaccess_check {
     uint64_t stamp;
     size_t n_workers, n_blocks, n_pages;
     unsigned block_shift; /* log2 of the words of a block */
-    worker workers[HF_MOST_CORES];
+    worker workers[HF_MAX_CORES];
 };
 
 /* The bits of k one by one: the number doubles its place when it is squared, and moves on by
@@ -159,7 +159,7 @@ uint64_t randomaccess_check_run(randomaccess_check *c, const randomaccess_part *
                                 uint64_t stamp) {
     c->part = part;
     c->stamp = stamp;
-    c->n_blocks = part->count < MOST_BLOCKS ? (size_t)part->count : MOST_BLOCKS;
+    c->n_blocks = part->count < MAX_BLOCKS ? (size_t)part->count : MAX_BLOCKS;
     c->block_shift = 0;
     while (part->count >> c->block_shift > c->n_blocks)
         c->block_shift++;
@@ -193,7 +193,7 @@ hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count) {
     c->n_workers = 1;
     while (2 * c->n_workers <= hf_cores())
         c->n_workers *= 2;
-    uint64_t pages = 2 * count / PAGE < MOST_PAGES ? 2 * count / PAGE : MOST_PAGES;
+    uint64_t pages = 2 * count / PAGE < MAX_PAGES ? 2 * count / PAGE : MAX_PAGES;
     c->n_pages = (size_t)pages / c->n_workers;
     c->n_pages = c->n_pages < FEWEST_PAGES ? FEWEST_PAGES : c->n_pages;
     for (size_t i = 0; i < c->n_workers; i++) {

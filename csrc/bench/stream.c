@@ -30,7 +30,7 @@ enum {
     N_ARRAYS = 3,
     N_OPERATIONS = 4,
     N_ARGS = 6,
-    MOST_BANKS = HF_MAX_QUEUES,
+    MAX_BANKS = HF_MAX_QUEUES,
     GPU_GROUP = 256, /* work-items */
     GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
     PERIOD = 16381,  /* prime: no block of a round size looks like another */
@@ -47,7 +47,7 @@ static const hf_param params[] = {
     {"replications",
      "kernels at the same time, each with its share of the arrays in its "
      "own memory bank",
-     "1", NULL, "HF_REPLICATIONS", 1, MOST_BANKS, HF_INT},
+     "1", NULL, "HF_REPLICATIONS", 1, MAX_BANKS, HF_INT},
     {"vector", "elements of a vector, a power of two", "16", NULL, "HF_VECTOR", 1, 64,
      HF_INT},
     {"unroll", "vectors that a kernel takes at the same time", "1", NULL,
@@ -95,8 +95,8 @@ struct stream {
     size_t n, width;       /* elements of an array, bytes of an element */
     size_t n_banks, steps; /* replications */
     size_t items, group;   /* work-items of a kernel, of its work-groups */
-    hf_kernel *kernels[MOST_BANKS];
-    hf_buffer *arrays[MOST_BANKS][N_ARRAYS];
+    hf_kernel *kernels[MAX_BANKS];
+    hf_buffer *arrays[MAX_BANKS][N_ARRAYS];
     unsigned char *host;     /* [n] one array */
     unsigned char *pattern;  /* [2 PERIOD] input, twice */
     unsigned char *expected; /* [2 PERIOD] outcome of a step, twice */
@@ -241,7 +241,7 @@ static void stream_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    for (size_t bank = 0; bank < MOST_BANKS; bank++) {
+    for (size_t bank = 0; bank < MAX_BANKS; bank++) {
         for (size_t i = 0; i < N_ARRAYS; i++)
             ops->free(s->arrays[bank][i]);
         ops->kernel_free(s->kernels[bank]);

@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-enum { HF_MOST_PARTS = 6 };
+enum { HF_MAX_PARTS = 6 };
 
 /** Seconds of each part so far; the session reads and restarts it. */
 typedef struct hf_laps {
-    double seconds[HF_MOST_PARTS], since;
+    double seconds[HF_MAX_PARTS], since;
 } hf_laps;
 
 /** Give the time since the last lap to part `part`; nothing where `laps` is NULL. */

@@ -16,7 +16,7 @@ size_t hf_cores(void) {
     cpu_set_t set;
     CPU_ZERO(&set);
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n < HF_MOST_CORES ? (size_t)n : HF_MOST_CORES;
+    return n < HF_MAX_CORES ? (size_t)n : HF_MAX_CORES;
 }
 
 static void *task_run(void *context) {
@@ -26,9 +26,9 @@ static void *task_run(void *context) {
 }
 
 void hf_parallel(size_t n, void (*work)(void *context, size_t i), void *context) {
-    task tasks[HF_MOST_CORES];
+    task tasks[HF_MAX_CORES];
     size_t threads = 1;
-    assert(n > 0 && n <= HF_MOST_CORES);
+    assert(n > 0 && n <= HF_MAX_CORES);
     for (size_t i = 0; i < n; i++)
         tasks[i] = (task){.work = work, .context = context, .i = i};
     while (threads < n &&

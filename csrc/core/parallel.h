@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-enum { HF_MOST_CORES = 16 };
+enum { HF_MAX_CORES = 16 };
 
-/** Cores that this process may use, at most HF_MOST_CORES. */
+/** Cores that this process may use, at most HF_MAX_CORES. */
 size_t hf_cores(void);
 /** Call work(context, i) for i = 0 .. n - 1, each in a thread of its own as long as there
- *  are threads, and wait; n is at most HF_MOST_CORES. */
+ *  are threads, and wait; n is at most HF_MAX_CORES. */
 void hf_parallel(size_t n, void (*work)(void *context, size_t i), void *context);
 
 #endif

@@ -53,7 +53,7 @@ static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
 
 /* Take what `laps` counted, and start it anew. */
 static void parts_add(double *parts, hf_laps *laps, size_t inner) {
-    for (size_t i = 0; i < HF_MOST_PARTS; i++)
+    for (size_t i = 0; i < HF_MAX_PARTS; i++)
         parts[i] += laps->seconds[i] / (double)inner;
     *laps = (hf_laps){.since = hf_clock_now()};
 }
@@ -202,11 +202,11 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
     if (!l->run->tick)
         return HF_OK;
     const hf_point *p = &l->points[index];
-    hf_quantity quantities[HF_MOST_VALUES];
-    double values[HF_MOST_VALUES];
+    hf_quantity quantities[HF_MAX_VALUES];
+    double values[HF_MAX_VALUES];
     size_t n = 0, n_labels = hf_quantity_count(l->bench->labels),
            n_metrics = hf_quantity_count(l->bench->metrics);
-    assert(n_labels + n_metrics + 3 <= HF_MOST_VALUES);
+    assert(n_labels + n_metrics + 3 <= HF_MAX_VALUES);
     memcpy(values, p->setting.labels, n_labels * sizeof *values);
     for (size_t i = 0; i < n_labels; i++)
         quantities[n++] = l->bench->labels[i];

@@ -161,7 +161,7 @@ static void rates_fill(const hf_loop *l, hf_result *result, const char *name,
 
 static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
     const hf_stats *stats = &l->points[index].stats;
-    double best[HF_MOST_VALUES], median[HF_MOST_VALUES];
+    double best[HF_MAX_VALUES], median[HF_MAX_VALUES];
     hf_loop_metrics(l, index, stats->best, best);
     hf_loop_metrics(l, index, stats->median, median);
     for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++) {
@@ -208,7 +208,7 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
 static double figure_value(const hf_loop *l, const hf_figure *f, size_t index,
                            bool median) {
     const hf_point *p = &l->points[index];
-    double values[HF_MOST_VALUES], time = median ? p->stats.median : p->stats.best;
+    double values[HF_MAX_VALUES], time = median ? p->stats.median : p->stats.best;
     hf_loop_metrics(l, index, time, values);
     for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++)
         if (strcmp(l->bench->metrics[i].name, f->of) == 0)

@@ -18,10 +18,10 @@
 
 #define FOLDER "/dev/shm"
 
-enum { MOST_FILES = 256, NAME_ROOM = 128, PATH_ROOM = 320, MAKING_SECONDS = 5 };
+enum { MAX_FILES = 256, NAME_ROOM = 128, PATH_ROOM = 320, MAKING_SECONDS = 5 };
 
 typedef struct files {
-    char names[MOST_FILES][NAME_ROOM]; /* "" : in use */
+    char names[MAX_FILES][NAME_ROOM]; /* "" : in use */
     size_t n;
 } files;
 
@@ -39,7 +39,7 @@ static bool file_candidate(int folder, const char *name) {
 }
 
 static void files_list(files *f, DIR *folder) {
-    for (struct dirent *entry; f->n < MOST_FILES && (entry = readdir(folder));)
+    for (struct dirent *entry; f->n < MAX_FILES && (entry = readdir(folder));)
         if (file_candidate(dirfd(folder), entry->d_name))
             snprintf(f->names[f->n++], NAME_ROOM, "%s", entry->d_name);
 }

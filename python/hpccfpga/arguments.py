@@ -10,7 +10,7 @@ from typing import Any
 
 from hpccfpga.text import brief, printable
 
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 """Largest number of ranks, ports and the like."""
 
 
@@ -24,7 +24,7 @@ def count(name: str, value: Any) -> int:
     """
     try:
         found = 0 if isinstance(value, bool | str) else int(value)
-        fits = 1 <= found <= MOST and bool(found == value)
+        fits = 1 <= found <= MAX_COUNT and bool(found == value)
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:

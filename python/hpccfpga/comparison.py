@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from hpccfpga.arguments import MOST, known
+from hpccfpga.arguments import MAX_COUNT, known
 from hpccfpga.result import Result
 from hpccfpga.tables import digits, html_table, lines, readable
 
@@ -230,7 +230,7 @@ class Comparison:
 
 def _replications(result: Result) -> int:
     found = result.parameters.get("replications")
-    return found if type(found) is int and 0 < found <= MOST else 1
+    return found if type(found) is int and 0 < found <= MAX_COUNT else 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)

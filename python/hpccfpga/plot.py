@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
-_MOST_TICKS = 8
-_MOST_LETTERS = 200
+_MAX_TICKS = 8
+_MAX_LETTERS = 200
 
 
 @np.errstate(all="ignore")  # what is not finite is not drawn
@@ -162,7 +162,7 @@ def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
         _ticks(axis, unit)
         if places:
             axis.set_xticks(range(len(places)), map(_plain, places))
-        elif unit != "B" and len(points) <= _MOST_TICKS:
+        elif unit != "B" and len(points) <= _MAX_TICKS:
             told = _bytes if points.max() >= 1 << 20 else str
             axis.set_xticks(points, map(told, points))
             axis.xaxis.set_minor_locator(NullLocator())
@@ -177,7 +177,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 def _plain(text: str) -> str:
     """Text in which no formula of matplotlib's is, and that it can draw in time."""
-    text = text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 3]}..."
+    text = text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 3]}..."
     return text.replace("$", r"\$")
 
 

@@ -54,7 +54,7 @@ _COLOURS = {
 _OTHER = "#555555"
 _STEPS = 4
 _FEW = 60
-_MOST_LABELS = 400
+_MAX_LABELS = 400
 
 
 class Trace:
@@ -436,7 +436,7 @@ def _write(
     rows = {lane: row for row, lane in enumerate(lanes)}
     letters = 170 * width / length  # that fit, at this size and a width of 11 inches
     order = np.argsort(-width, kind="stable")
-    left = _MOST_LABELS
+    left = _MAX_LABELS
     for i in order.tolist():
         lane = rows.get((int(trace["rank"][i]), int(trace["queue"][i])))
         text = str(trace["label"][i]) or str(trace["kind"][i])

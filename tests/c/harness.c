@@ -25,13 +25,13 @@
 #include "harmless.h"
 #include "verbs.h"
 
-enum { MOST_REASONS = 16 };
+enum { MAX_REASONS = 16 };
 
 static score all;
 static struct {
     const char *reason;
     size_t n;
-} reasons[MOST_REASONS];
+} reasons[MAX_REASONS];
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...) {
@@ -75,7 +75,7 @@ static void fault_print(const plant_fault *f, const char *end, const outcome *o)
 
 static void reason_count(const char *reason) {
     size_t i = 0;
-    while (i < MOST_REASONS - 1 && reasons[i].reason && reasons[i].reason != reason)
+    while (i < MAX_REASONS - 1 && reasons[i].reason && reasons[i].reason != reason)
         i++;
     reasons[i].reason = reason;
     reasons[i].n++;
@@ -446,7 +446,7 @@ int main(int argc, char **argv) {
         "harmless, %zu missed; %.1f s\n",
         size, all.planted, all.acted, all.unverified, all.errors, all.harmless,
         all.misses, hf_clock_now() - start);
-    for (size_t i = 0; i < MOST_REASONS && reasons[i].reason; i++)
+    for (size_t i = 0; i < MAX_REASONS && reasons[i].reason; i++)
         say("%6zu harmless: %s\n", reasons[i].n, reasons[i].reason);
     CHECK(all.acted > 0 || (size < 3 && asked.broken), "nothing was tried");
     MPI_Finalize();

@@ -6,7 +6,7 @@
 #include "core/registry.h"
 #include "plant_state.h"
 
-enum { MOST_DIGESTS = 4096 };
+enum { MAX_DIGESTS = 4096 };
 
 const char *const plant_calls[] = {
     "launch", "write",  "read",      "map",    "unmap", "finish",  "mark", "sendrecv",
@@ -31,7 +31,7 @@ static hf_stream_ops stream_ops;
 static hf_bench_path path;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
-static uint64_t digests[MOST_DIGESTS], reference[MOST_DIGESTS];
+static uint64_t digests[MAX_DIGESTS], reference[MAX_DIGESTS];
 static size_t n_digests, n_reference;
 static struct {
     unsigned char *data;
@@ -167,7 +167,7 @@ static hf_status marked_setup(void *state, const hf_args *args, const hf_env *en
 }
 
 static void digest_take(void) {
-    if (n_digests < MOST_DIGESTS)
+    if (n_digests < MAX_DIGESTS)
         digests[n_digests++] = plant_digest();
 }
 

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "plant_state.h"
 
-enum { MOST_KERNELS = 64, MOST_ARGS = 16 };
+enum { MAX_KERNELS = 64, MAX_ARGS = 16 };
 
 static const hf_device_ops *table; /* the device's own */
 
@@ -21,9 +21,9 @@ static size_t n_kept;
 /* The launch before, of each kernel. */
 static struct {
     hf_kernel *kernel;
-    hf_arg args[MOST_ARGS];
-    uint64_t values[MOST_ARGS][2];
-} last_launches[MOST_KERNELS];
+    hf_arg args[MAX_ARGS];
+    uint64_t values[MAX_ARGS][2];
+} last_launches[MAX_KERNELS];
 
 /* Contents of buffers before a launch or in a map; `event` is that of a launch that still
  * runs. */
@@ -293,7 +293,7 @@ size_t plant_memory_spoil(int how) {
 
 static size_t kernel_slot(hf_kernel *kernel) {
     size_t i = 0;
-    while (i < MOST_KERNELS - 1 && last_launches[i].kernel &&
+    while (i < MAX_KERNELS - 1 && last_launches[i].kernel &&
            last_launches[i].kernel != kernel)
         i++;
     return i;
@@ -313,7 +313,7 @@ static void launch_keep(const hf_launch *launch) {
 }
 
 /* The launch with the numbers and buffers of the one before; false where they are equal. */
-static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MOST_ARGS][2]) {
+static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MAX_ARGS][2]) {
     size_t slot = kernel_slot(launch->kernel);
     bool differs = false;
     if (last_launches[slot].kernel != launch->kernel)
@@ -334,8 +334,8 @@ static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MOST_ARG
 
 /* Half of one number, before any ring: what follows those is the scheme's own. */
 static bool launch_shorten(hf_launch *launch, hf_arg *args,
-                           uint64_t values[MOST_ARGS][2]) {
-    size_t numbers[MOST_ARGS], n = 0;
+                           uint64_t values[MAX_ARGS][2]) {
+    size_t numbers[MAX_ARGS], n = 0;
     memcpy(args, launch->args, launch->n_args * sizeof *args);
     launch->args = args;
     for (size_t a = 0; a < launch->n_args; a++) {
@@ -365,10 +365,10 @@ static hf_status planted_launch(hf_device *device, const hf_launch *what,
     bool beside =
         streams && order && order->queue > 0; /* it ends when others have run */
     hf_launch launch = *what;
-    hf_arg args[MOST_ARGS];
-    uint64_t values[MOST_ARGS][2];
+    hf_arg args[MAX_ARGS];
+    uint64_t values[MAX_ARGS][2];
     int times = 1;
-    plant_must(what->n_args <= MOST_ARGS);
+    plant_must(what->n_args <= MAX_ARGS);
     if (now && plant.fault->kind == PLANT_SHORTEN)
         now = launch_shorten(&launch, args, values);
     else if (now && plant.fault->kind == PLANT_STALE)

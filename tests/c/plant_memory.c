@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "plant_state.h"
 
-enum { PAGE = 4096, MOST_STRAYS = 1 << 16 };
+enum { PAGE = 4096, MAX_STRAYS = 1 << 16 };
 
 static const size_t guard = (size_t)1 << 34; /* on either side of a buffer */
 static char *const low =
@@ -23,7 +23,7 @@ static volatile sig_atomic_t strays;
 static void stray(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     char *page = (char *)((uintptr_t)info->si_addr / PAGE * PAGE);
-    void *got = page && strays < MOST_STRAYS
+    void *got = page && strays < MAX_STRAYS
                     ? mmap(page, PAGE, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
                     : MAP_FAILED;

@@ -6,13 +6,13 @@
 
 #include "check.h"
 
-enum { BYTES = 12, MOST_RANKS = 25 };
+enum { BYTES = 12, MAX_RANKS = 25 };
 
 typedef struct run {
     ptrans_grid grid;
     size_t width, replications;
     int ranks;
-    ptrans_layout layouts[MOST_RANKS];
+    ptrans_layout layouts[MAX_RANKS];
 } run;
 
 /** Every block of the matrix is in one place, and in no other. */
@@ -71,7 +71,7 @@ static void mirrors_check(const run *t) {
         for (size_t r = 0; r < t->replications; r++) {
             const ptrans_layout *l = &t->layouts[rank];
             const ptrans_part *part = &l->parts[r];
-            CHECK(part->n <= ptrans_most_blocks(&t->grid, t->width, t->replications));
+            CHECK(part->n <= ptrans_max_blocks(&t->grid, t->width, t->replications));
             for (size_t i = 0; i < part->n; i++) {
                 const uint32_t *place = &l->places[2 * (part->first + i)];
                 const uint32_t *mirror = source_place(t, rank, r, i);
@@ -82,7 +82,7 @@ static void mirrors_check(const run *t) {
 
 /** Messages as calls that end when both ends have come: all ranks reach their end. */
 static void schedule_check(const run *t) {
-    size_t at[MOST_RANKS] = {0}, left = 0, met = 1;
+    size_t at[MAX_RANKS] = {0}, left = 0, met = 1;
     for (int rank = 0; rank < t->ranks; rank++)
         left += t->layouts[rank].n_messages;
     while (left > 0 && met > 0) {

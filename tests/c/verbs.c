@@ -15,7 +15,7 @@
 #include "core/random.h"
 #include "plant_state.h"
 
-enum { ROUNDS = 4, WORDS = 300, MOST_RANKS = 64 };
+enum { ROUNDS = 4, WORDS = 300, MAX_RANKS = 64 };
 
 /* ---- the calls ---- */
 
@@ -75,7 +75,7 @@ static hf_status start_make(hf_transport *net, uint64_t round, size_t *wrong) {
 }
 
 static hf_status gather_make(hf_transport *net, uint64_t round, size_t *wrong) {
-    uint64_t all[MOST_RANKS] = {0}, mine = word_of(net->rank, round, 0);
+    uint64_t all[MAX_RANKS] = {0}, mine = word_of(net->rank, round, 0);
     HF_TRY(net->ops->gather(net, all, &mine, sizeof mine));
     for (int rank = 0; rank < net->size; rank++)
         *wrong += all[rank] != word_of(rank, round, 0);
@@ -125,7 +125,7 @@ static hf_status barrier_make(hf_transport *net, uint64_t round, size_t *wrong) 
 /* The members of a group are those that gave the same color, in their order. */
 static hf_status group_make(hf_transport *net, uint64_t round, size_t *wrong) {
     hf_transport *group;
-    int color = (int)(word_of(net->rank, round, 0) % 2), members[MOST_RANKS], n = 0;
+    int color = (int)(word_of(net->rank, round, 0) % 2), members[MAX_RANKS], n = 0;
     HF_TRY(net->ops->group(&group, net, color));
     hf_status status = group->ops->gather(group, members, &net->rank, sizeof *members);
     for (int rank = 0; status == HF_OK && rank < net->size; rank++)

@@ -12,7 +12,7 @@
 #include "b_eff_byte.h"
 #include "check_kernel.h"
 
-enum { N_CHAINS = 2, MOST_RANKS = 4 };
+enum { N_CHAINS = 2, MAX_RANKS = 4 };
 
 static const uint32_t a_key = 0x12345;
 
@@ -208,12 +208,12 @@ static void comparisons(const runner *run) {
         comparison_of_others(run, slides[l]);
     }
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (int ranks = 1; ranks <= MOST_RANKS; ranks++) {
+        for (int ranks = 1; ranks <= MAX_RANKS; ranks++) {
             comparison(run, ranks, 6, sizes[s], 1 + s, 1 + s % 3);
             comparison(run, ranks, 6, sizes[s], 8, 7);
             comparison(run, ranks, 3, sizes[s], 8, 7);
         }
-    for (int ranks = 1; ranks <= MOST_RANKS; ranks++)
+    for (int ranks = 1; ranks <= MAX_RANKS; ranks++)
         for (size_t message = 4096; message < 10000; message += 2500)
             comparison(run, ranks, 12, message, 5, 3);
 }

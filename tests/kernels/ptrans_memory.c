@@ -19,7 +19,7 @@ enum {
     WIDTH = 3,
     BLOCKS = WIDTH * WIDTH,
     SIZE = BLOCK * BLOCK,
-    MOST_ITEMS = 7
+    MAX_ITEMS = 7
 };
 
 static HF_REAL a[BLOCKS * SIZE], b[BLOCKS * SIZE], c[BLOCKS * SIZE];
@@ -58,7 +58,7 @@ static void fill(size_t items) {
 }
 
 static double worst(size_t items) {
-    hf_finding findings[MOST_ITEMS], *pf = findings;
+    hf_finding findings[MAX_ITEMS], *pf = findings;
     float most = 0;
     uint seal = 0xBEEF;
     ulong seen = 0;
@@ -155,10 +155,10 @@ static void mixtures_check(void) {
 
 int main(void) {
     places_make();
-    for (size_t items = 1; items <= MOST_ITEMS; items += 3)
+    for (size_t items = 1; items <= MAX_ITEMS; items += 3)
         values_check(items);
     sums_check();
-    for (size_t items = 1; items <= MOST_ITEMS; items += 3)
+    for (size_t items = 1; items <= MAX_ITEMS; items += 3)
         damage_check(items);
     mixtures_check();
     return 0;

@@ -10,19 +10,19 @@
 #define HF_BLOCK 32
 #include "../../kernels/ptrans_stream.cl"
 
-enum { BLOCK = 32, SIZE = BLOCK * BLOCK, MOST_BLOCKS = 5, BOARDS = 2 };
+enum { BLOCK = 32, SIZE = BLOCK * BLOCK, MAX_BLOCKS = 5, BOARDS = 2 };
 
 /** What a board holds. */
 typedef struct board {
-    HF_REAL a[MOST_BLOCKS * SIZE], b[MOST_BLOCKS * SIZE], c[MOST_BLOCKS * SIZE];
-    uint sources[MOST_BLOCKS];
+    HF_REAL a[MAX_BLOCKS * SIZE], b[MAX_BLOCKS * SIZE], c[MAX_BLOCKS * SIZE];
+    uint sources[MAX_BLOCKS];
 } board;
 
 static board boards[BOARDS];
 
 static void boards_fill(void) {
     for (int k = 0; k < BOARDS; k++)
-        for (uint i = 0; i < MOST_BLOCKS * SIZE; i++) {
+        for (uint i = 0; i < MAX_BLOCKS * SIZE; i++) {
             boards[k].a[i] = (HF_REAL)(i * 7 % 1009 + (uint)k * 2000);
             boards[k].b[i] = (HF_REAL)(i * 3 % 503);
             boards[k].c[i] = -1;
@@ -65,7 +65,7 @@ static void pair_check(uint own, uint far, size_t depth, bool self) {
     for (int k = 0; k < BOARDS; k++) {
         int other = self ? k : 1 - k;
         const board *mine = &boards[k];
-        for (uint n = 0; n < MOST_BLOCKS; n++) {
+        for (uint n = 0; n < MAX_BLOCKS; n++) {
             bool stays = n < near[k], comes = n < blocks[k];
             const board *theirs = &boards[stays ? k : other];
             uint sent = stays ? n : n - near[k] + near[other];
@@ -92,10 +92,10 @@ static void pair_check(uint own, uint far, size_t depth, bool self) {
 
 int main(void) {
     static const size_t depths[] = {3, 100, 8192};
-    for (uint far = 0; far <= MOST_BLOCKS; far++)
+    for (uint far = 0; far <= MAX_BLOCKS; far++)
         for (int d = far > 2; d < 3; d++) /* depth 3 is slow */
             for (int self = 0; self < 2; self++)
-                for (uint own = 0; own == 0 || own + 1 + far <= MOST_BLOCKS; own++)
+                for (uint own = 0; own == 0 || own + 1 + far <= MAX_BLOCKS; own++)
                     pair_check(own, far, depths[d], self);
     return 0;
 }

@@ -20,9 +20,9 @@
 
 #include "check_kernel.h"
 
-enum { MOST_WORDS = 1 << 14, GUARD = 8, MOST_GENERATORS = 256 };
+enum { MAX_WORDS = 1 << 14, GUARD = 8, MAX_GENERATORS = 256 };
 
-static uint64_t expected[MOST_WORDS];
+static uint64_t expected[MAX_WORDS];
 
 /** Number k of the sequence by k steps, as HPC Challenge defines them. */
 static uint64_t step(uint64_t x) {
@@ -50,7 +50,7 @@ static void starts_fill(uint64_t *starts, uint64_t generators, uint64_t steps) {
 static uint64_t wrong_words(const hf_kernel_info *kernel, uint64_t words,
                             uint64_t parts, uint64_t generators, size_t items) {
     uint64_t wrong = 0, count = words / parts, steps = 4 * words / generators;
-    uint64_t starts[MOST_GENERATORS], *from = starts;
+    uint64_t starts[MAX_GENERATORS], *from = starts;
     uint64_t *memory = malloc((count + 2 * GUARD) * sizeof *memory), *table;
     CHECK(memory, "no memory");
     table = memory + GUARD;
@@ -81,7 +81,7 @@ static void comparison(const hf_kernel_info *kernel, uint64_t words, uint64_t pa
 }
 
 int main(void) {
-    for (uint64_t words = 64; words <= MOST_WORDS; words *= 16)
+    for (uint64_t words = 64; words <= MAX_WORDS; words *= 16)
         for (uint64_t parts = 1; parts <= 16; parts *= 4) {
             reference(words);
             comparison(&KERNELS[0], words, parts, HF_RNG_COUNT, 1);
