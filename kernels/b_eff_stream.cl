@@ -17,28 +17,28 @@
 
 static inline hf_packet packet_make(uint key, ulong stamp) {
     hf_packet packet;
-    HF_UNROLL(HF_LANES)
-    for (uint l = 0; l < HF_LANES; l++) {
-        packet.lane[l] = 0;
+    HF_UNROLL(HF_PACKET_WORDS)
+    for (uint l = 0; l < HF_PACKET_WORDS; l++) {
+        packet.word[l] = 0;
         for (uint i = 0; i < 8; i++)
-            packet.lane[l] |= (ulong)b_eff_payload(8 * l + i, HF_SLIDE_LOG, key, stamp)
+            packet.word[l] |= (ulong)b_eff_payload(8 * l + i, HF_SLIDE_LOG, key, stamp)
                               << (8 * i);
     }
     return packet;
 }
 
 static inline hf_packet packet_mark(hf_packet packet, ulong mark) {
-    HF_UNROLL(HF_LANES)
-    for (uint l = 0; l < HF_LANES; l++)
-        packet.lane[l] ^= mark;
+    HF_UNROLL(HF_PACKET_WORDS)
+    for (uint l = 0; l < HF_PACKET_WORDS; l++)
+        packet.word[l] ^= mark;
     return packet;
 }
 
 /** Bits of `wrong`, and those in which two packets differ. */
 static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b) {
-    HF_UNROLL(HF_LANES)
-    for (uint l = 0; l < HF_LANES; l++)
-        wrong.lane[l] |= a.lane[l] ^ b.lane[l];
+    HF_UNROLL(HF_PACKET_WORDS)
+    for (uint l = 0; l < HF_PACKET_WORDS; l++)
+        wrong.word[l] |= a.word[l] ^ b.word[l];
     return wrong;
 }
 

@@ -6,17 +6,17 @@
 HF_KERNEL(fft_transform, HF_READ(hf_packet, in), HF_WRITE(hf_packet, out),
           HF_READ(fft_complex, twiddles), HF_VALUE(uint, batch),
           HF_VALUE(float, sign)) {
-    const ulong words = (ulong)batch * FFT_CYCLES, late = 3 * FFT_CYCLES - 1;
+    const ulong packets = (ulong)batch * FFT_CYCLES, late = 3 * FFT_CYCLES - 1;
     fft_fetch fetch;
     fft_store store;
     FFT_DECLARE(twiddles)
-    hf_packet word = in[0];
-    for (ulong at = 0; at < words + late; at++) {
+    hf_packet packet = in[0];
+    for (ulong at = 0; at < packets + late; at++) {
         HF_PIPELINE
         const uint cycle = (uint)at;
-        if (at < words)
-            word = in[at];
-        fft_points x = fft_unpack(fft_fetched(fetch, word, cycle), sign);
+        if (at < packets)
+            packet = in[at];
+        fft_points x = fft_unpack(fft_fetched(fetch, packet, cycle), sign);
         FFT_TRANSFORM(x, cycle)
         const hf_packet done = fft_stored(store, fft_pack(x, sign), cycle + 1);
         if (at >= late)

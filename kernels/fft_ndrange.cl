@@ -81,7 +81,7 @@ typedef struct points {
 
 /* ---- butterflies ---- */
 
-static inline points turned(points x, fft_complex w) {
+static inline points twiddled(points x, fft_complex w) {
     const points y = {x.re * w.re - x.im * w.im, x.re * w.im + x.im * w.re};
     return y;
 }
@@ -272,7 +272,7 @@ static inline void middle_pass(NEAR points *tile, HF_GLOBAL const fft_complex *r
         const uint q = t / TILE % 8;
         NEAR points *at = tile + (t / TILE / 8 * 64 + q) * TILE + t % TILE;
 #define TAKE(p)   at[8 * p * TILE]
-#define PUT(p, x) at[8 * p * TILE] = turned(x, roots[p * q * (N2 / 64)])
+#define PUT(p, x) at[8 * p * TILE] = twiddled(x, roots[p * q * (N2 / 64)])
         PASS_8(TAKE, PUT)
 #undef TAKE
 #undef PUT
@@ -288,7 +288,7 @@ static inline void columns_transform(NEAR points *tile, HF_GLOBAL const float *x
         HF_GLOBAL const float *from = x + 2 * (q * N2 + t % TILE);
         NEAR points *to = tile + t;
 #define TAKE(p)   numbers_load(from + 2 * N2 * REST1 * p, sign)
-#define PUT(p, x) to[REST1 * p * TILE] = turned(x, roots[p * q * (N2 / N1)])
+#define PUT(p, x) to[REST1 * p * TILE] = twiddled(x, roots[p * q * (N2 / N1)])
         PASS(FIRST1, TAKE, PUT)
 #undef TAKE
 #undef PUT
@@ -320,7 +320,7 @@ static inline void rows_transform(NEAR points *tile, HF_GLOBAL float *y,
         NEAR points *to = tile + t;
 #define TAKE(p) \
     lanes_load(y + at + 2 * N1 * REST2 * p, twiddles + at + 2 * N1 * REST2 * p)
-#define PUT(p, x) to[REST2 * p * TILE] = turned(x, roots[p * q])
+#define PUT(p, x) to[REST2 * p * TILE] = twiddled(x, roots[p * q])
         PASS(FIRST2, TAKE, PUT)
 #undef TAKE
 #undef PUT

@@ -1,13 +1,13 @@
 /* fft_pipeline.h - a transform as a pipeline that takes 8 points per clock cycle.
  *
- * A transform passes in FFT_CYCLES cycles. Point j of the input is in lane
+ * A transform passes in FFT_CYCLES cycles. Point j of the input is in word
  * j / FFT_CYCLES at cycle j % FFT_CYCLES: `fft_fetched` brings it there. An 8-point
- * transform across the lanes comes first, then each lane transforms over time what it
+ * transform across the words comes first, then each word transforms over time what it
  * holds: butterflies of radix 2 whose first operand waits in a delay, two of them with
  * one multiplication, so that each pair is one of radix 4. Frequencies leave in
  * bit-reversed order, 8 neighbours at a time, and `fft_stored` puts them right.
  *
- * Each part takes a word and gives one in the same cycle, some cycles later than it came:
+ * Each part takes a packet and gives one in the same cycle, some cycles later than it came:
  * FFT_CYCLES for the first and the last, FFT_CYCLES - 1 for the transform.
  */
 #ifndef FFT_PIPELINE_H
@@ -34,20 +34,20 @@ typedef hf_packet fft_fetch[2][8][FFT_CYCLES / 8];
 typedef hf_packet fft_store[2][FFT_CYCLES];
 
 /** Word `cycle` goes in as it is in memory; one comes out for the transform. */
-static inline hf_packet fft_fetched(fft_fetch buffer, hf_packet word, uint cycle) {
+static inline hf_packet fft_fetched(fft_fetch buffer, hf_packet packet, uint cycle) {
     const uint t = cycle % FFT_CYCLES, turn = cycle / FFT_CYCLES % 2;
     hf_packet out;
     HF_UNROLL(8)
     for (int l = 0; l < 8; l++)
-        out.lane[l] = buffer[1 - turn][l][t / 8].lane[t % 8];
-    buffer[turn][t / (FFT_CYCLES / 8)][t % (FFT_CYCLES / 8)] = word;
+        out.word[l] = buffer[1 - turn][l][t / 8].word[t % 8];
+    buffer[turn][t / (FFT_CYCLES / 8)][t % (FFT_CYCLES / 8)] = packet;
     return out;
 }
 
 /** Word `cycle` goes in as the transform gives it; one comes out as memory takes it. */
-static inline hf_packet fft_stored(fft_store buffer, hf_packet word, uint cycle) {
+static inline hf_packet fft_stored(fft_store buffer, hf_packet packet, uint cycle) {
     const uint t = cycle % FFT_CYCLES, turn = cycle / FFT_CYCLES % 2;
-    buffer[turn][fft_reversed(t)] = word;
+    buffer[turn][fft_reversed(t)] = packet;
     return buffer[1 - turn][t];
 }
 
@@ -57,12 +57,12 @@ static inline hf_packet fft_stored(fft_store buffer, hf_packet word, uint cycle)
  * not the last of all, is followed by a multiplication. */
 #define FFT_EACH(X) \
     X(13) X(12) X(11) X(10) X(9) X(8) X(7) X(6) X(5) X(4) X(3) X(2) X(1) X(0)
-#define FFT_EXISTS(d) ((d) < FFT_STAGES)
-#define FFT_SECOND(d) ((FFT_STAGES - (d)) % 2 == 0)
-#define FFT_TURNS(d)  (FFT_EXISTS(d) && FFT_SECOND(d) && (d) > 0)
+#define FFT_EXISTS(d)   ((d) < FFT_STAGES)
+#define FFT_SECOND(d)   ((FFT_STAGES - (d)) % 2 == 0)
+#define FFT_TWIDDLES(d) (FFT_EXISTS(d) && FFT_SECOND(d) && (d) > 0)
 
 /** Butterflies of radix 2 between points 2^d cycles apart: sums leave at once, differences
- *  when the sums have left, those of a pair's first stage with its quarter turns. */
+ *  when the sums have left, those of a pair's first stage with its quarter twiddles. */
 static inline fft_points fft_stage(fft_points *delay, fft_points x, uint cycle, int d) {
     const uint i = cycle % (1u << d);
     const int sums = cycle >> d & 1;
@@ -85,42 +85,42 @@ static inline fft_points fft_stage(fft_points *delay, fft_points x, uint cycle, 
 /* Delays, which start with any numbers, and roots of unity, in memories of their own. */
 #define FFT_DECLARE_STAGE(d)                          \
     fft_points delay_##d[FFT_EXISTS(d) ? 1 << d : 1]; \
-    fft_complex turns_##d[FFT_TURNS(d) ? 4 << d : 1];
-#define FFT_LOAD_STAGE(d)                                 \
-    for (uint i = 0; FFT_EXISTS(d) && i < 1u << d; i++) { \
-        HF_PIPELINE                                       \
-        delay_##d[i] = turns[0];                          \
-    }                                                     \
-    for (uint i = 0; FFT_TURNS(d) && i < 4u << d; i++) {  \
-        HF_PIPELINE                                       \
-        turns_##d[i] = *next++;                           \
+    fft_complex factors_##d[FFT_TWIDDLES(d) ? 4 << d : 1];
+#define FFT_LOAD_STAGE(d)                                   \
+    for (uint i = 0; FFT_EXISTS(d) && i < 1u << d; i++) {   \
+        HF_PIPELINE                                         \
+        delay_##d[i] = factors[0];                          \
+    }                                                       \
+    for (uint i = 0; FFT_TWIDDLES(d) && i < 4u << d; i++) { \
+        HF_PIPELINE                                         \
+        factors_##d[i] = *next++;                           \
     }
 #define FFT_STAGE(d)                           \
     if (FFT_EXISTS(d))                         \
         x = fft_stage(delay_##d, x, cycle, d); \
-    if (FFT_TURNS(d))                          \
-        x = fft_turned_alike(x, turns_##d[(cycle + (1u << d)) % (4u << d)]);
+    if (FFT_TWIDDLES(d))                       \
+        x = fft_twiddled_alike(x, factors_##d[(cycle + (1u << d)) % (4u << d)]);
 
 /** What the transform remembers, and its roots of unity from `twiddles`. */
 #define FFT_DECLARE(twiddles)                     \
     HF_GLOBAL const fft_complex *next = twiddles; \
-    fft_points turns[FFT_CYCLES];                 \
+    fft_points factors[FFT_CYCLES];               \
     FFT_EACH(FFT_DECLARE_STAGE)                   \
     for (uint t = 0; t < FFT_CYCLES; t++)         \
         for (int l = 0; l < 8; l++) {             \
             HF_PIPELINE                           \
-            turns[t].re[l] = next->re;            \
-            turns[t].im[l] = next++->im;          \
+            factors[t].re[l] = next->re;          \
+            factors[t].im[l] = next++->im;        \
         }                                         \
     FFT_EACH(FFT_LOAD_STAGE)
 
 /** The points `x` of a cycle become those that leave the pipeline. */
-#define FFT_TRANSFORM(x, cycle)                               \
-    x = fft_turned(fft_across(x), turns[cycle % FFT_CYCLES]); \
+#define FFT_TRANSFORM(x, cycle)                                   \
+    x = fft_twiddled(fft_across(x), factors[cycle % FFT_CYCLES]); \
     FFT_EACH(FFT_STAGE)
 
 /** Put the roots exp(-2 pi i k / size) in the order in which FFT_DECLARE takes them: for
- *  cycle t and lane l the power t l; for each multiplication the four quarters of a
+ *  cycle t and word l the power t l; for each multiplication the four quarters of a
  *  block, frequencies 0, 2, 1 and 3 modulo 4. */
 HF_KERNEL(fft_twiddles, HF_READ(fft_complex, roots), HF_WRITE(fft_complex, twiddles)) {
     uint at = 0;

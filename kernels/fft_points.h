@@ -2,11 +2,11 @@
 #ifndef FFT_POINTS_H
 #define FFT_POINTS_H
 
-#define HF_CHANNEL_WIDTH 64 /* a word: 8 points */
+#define HF_CHANNEL_WIDTH 64 /* a packet: 8 points */
 #include "fft_input.h"
 #include "hf_channel.h"
 
-/** 8 points, one per lane. */
+/** 8 points, one for each word of a packet. */
 typedef struct fft_points {
     float re[8], im[8];
 } fft_points;
@@ -16,12 +16,12 @@ typedef union fft_bits {
     ulong bits;
 } fft_bits;
 
-static inline fft_points fft_unpack(hf_packet word, float sign) {
+static inline fft_points fft_unpack(hf_packet packet, float sign) {
     fft_points x;
     HF_UNROLL(8)
     for (int l = 0; l < 8; l++) {
         fft_bits u;
-        u.bits = word.lane[l];
+        u.bits = packet.word[l];
         x.re[l] = u.point.re;
         x.im[l] = u.point.im * sign;
     }
@@ -29,18 +29,18 @@ static inline fft_points fft_unpack(hf_packet word, float sign) {
 }
 
 static inline hf_packet fft_pack(fft_points x, float sign) {
-    hf_packet word;
+    hf_packet packet;
     HF_UNROLL(8)
     for (int l = 0; l < 8; l++) {
         fft_bits u;
         u.point.re = x.re[l];
         u.point.im = x.im[l] * sign;
-        word.lane[l] = u.bits;
+        packet.word[l] = u.bits;
     }
-    return word;
+    return packet;
 }
 
-static inline void fft_cross(fft_points *x, int a, int b) {
+static inline void fft_butterfly(fft_points *x, int a, int b) {
     const float re = x->re[a] - x->re[b], im = x->im[a] - x->im[b];
     x->re[a] += x->re[b];
     x->im[a] += x->im[b];
@@ -62,21 +62,21 @@ static inline void fft_quarter(fft_points *x, int l) {
     x->im[l] = -re;
 }
 
-/** The 8-point transform; frequency k is left in lane k. */
+/** The 8-point transform; frequency k is left in word k. */
 static inline fft_points fft_across(fft_points x) {
     const float c = 0.70710678118654752440f;
     for (int l = 0; l < 4; l++)
-        fft_cross(&x, l, l + 4);
+        fft_butterfly(&x, l, l + 4);
     fft_eighth(&x, 5, c);
     fft_quarter(&x, 6);
     fft_quarter(&x, 7);
     fft_eighth(&x, 7, c);
     for (int l = 0; l < 8; l += 4) {
-        fft_cross(&x, l, l + 2);
-        fft_cross(&x, l + 1, l + 3);
+        fft_butterfly(&x, l, l + 2);
+        fft_butterfly(&x, l + 1, l + 3);
         fft_quarter(&x, l + 3);
-        fft_cross(&x, l, l + 1);
-        fft_cross(&x, l + 2, l + 3);
+        fft_butterfly(&x, l, l + 1);
+        fft_butterfly(&x, l + 2, l + 3);
     }
     const fft_points y = {
         {x.re[0], x.re[4], x.re[2], x.re[6], x.re[1], x.re[5], x.re[3], x.re[7]},
@@ -85,7 +85,7 @@ static inline fft_points fft_across(fft_points x) {
 }
 
 /** Each point times a number of its own. */
-static inline fft_points fft_turned(fft_points x, fft_points w) {
+static inline fft_points fft_twiddled(fft_points x, fft_points w) {
     fft_points y;
     HF_UNROLL(8)
     for (int l = 0; l < 8; l++) {
@@ -96,7 +96,7 @@ static inline fft_points fft_turned(fft_points x, fft_points w) {
 }
 
 /** Each point times the same number. */
-static inline fft_points fft_turned_alike(fft_points x, fft_complex w) {
+static inline fft_points fft_twiddled_alike(fft_points x, fft_complex w) {
     fft_points y;
     HF_UNROLL(8)
     for (int l = 0; l < 8; l++) {

@@ -8,14 +8,14 @@ HF_CHANNEL(transformed, 64)
 HF_STREAM(fft_fetch_points, HF_ARGUMENTS(HF_READ(hf_packet, in), HF_VALUE(uint, batch)),
           HF_ENDS(HF_OUT(fetched))) {
     HF_OPEN(fetched)
-    const ulong words = (ulong)batch * FFT_CYCLES;
+    const ulong packets = (ulong)batch * FFT_CYCLES;
     fft_fetch fetch;
-    hf_packet word = in[0];
-    for (ulong at = 0; at < words + FFT_CYCLES; at++) {
+    hf_packet packet = in[0];
+    for (ulong at = 0; at < packets + FFT_CYCLES; at++) {
         HF_PIPELINE
-        if (at < words)
-            word = in[at];
-        const hf_packet out = fft_fetched(fetch, word, (uint)at);
+        if (at < packets)
+            packet = in[at];
+        const hf_packet out = fft_fetched(fetch, packet, (uint)at);
         if (at >= FFT_CYCLES)
             HF_SEND(fetched, out);
     }
@@ -30,15 +30,15 @@ HF_STREAM(fft_transform,
           HF_ENDS(HF_IN(fetched), HF_OUT(transformed))) {
     HF_OPEN(fetched)
     HF_OPEN(transformed)
-    const ulong words = (ulong)batch * FFT_CYCLES, late = FFT_CYCLES - 1;
+    const ulong packets = (ulong)batch * FFT_CYCLES, late = FFT_CYCLES - 1;
     FFT_DECLARE(twiddles)
-    hf_packet word = {{0}};
-    for (ulong at = 0; at < words + late; at++) {
+    hf_packet packet = {{0}};
+    for (ulong at = 0; at < packets + late; at++) {
         HF_PIPELINE
         const uint cycle = (uint)at;
-        if (at < words)
-            HF_RECV(fetched, word);
-        fft_points x = fft_unpack(word, sign);
+        if (at < packets)
+            HF_RECV(fetched, packet);
+        fft_points x = fft_unpack(packet, sign);
         FFT_TRANSFORM(x, cycle)
         if (at >= late)
             HF_SEND(transformed, fft_pack(x, sign));
@@ -51,14 +51,14 @@ HF_STREAM(fft_store_points,
           HF_ARGUMENTS(HF_WRITE(hf_packet, out), HF_VALUE(uint, batch)),
           HF_ENDS(HF_IN(transformed))) {
     HF_OPEN(transformed)
-    const ulong words = (ulong)batch * FFT_CYCLES;
+    const ulong packets = (ulong)batch * FFT_CYCLES;
     fft_store store;
-    hf_packet word = {{0}};
-    for (ulong at = 0; at < words + FFT_CYCLES; at++) {
+    hf_packet packet = {{0}};
+    for (ulong at = 0; at < packets + FFT_CYCLES; at++) {
         HF_PIPELINE
-        if (at < words)
-            HF_RECV(transformed, word);
-        const hf_packet done = fft_stored(store, word, (uint)at);
+        if (at < packets)
+            HF_RECV(transformed, packet);
+        const hf_packet done = fft_stored(store, packet, (uint)at);
         if (at >= FFT_CYCLES)
             out[at - FFT_CYCLES] = done;
     }

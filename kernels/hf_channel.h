@@ -22,10 +22,10 @@
 #include "hf_kernel.h"
 #include "hf_width.h"
 
-#define HF_LANES (HF_CHANNEL_WIDTH / 8)
+#define HF_PACKET_WORDS (HF_CHANNEL_WIDTH / 8)
 
 typedef struct hf_packet {
-    ulong lane[HF_LANES];
+    ulong word[HF_PACKET_WORDS];
 } __attribute__((aligned(HF_CHANNEL_WIDTH))) hf_packet;
 
 #define HF_ARGUMENTS(...) (__VA_ARGS__)

@@ -88,11 +88,11 @@ static int neighbour(const b_eff *s, int rank, int distance) {
  * partner is in it too. */
 uint64_t b_eff_stamp(uint64_t sample, int origin, int partner) {
     uint64_t stamp = 0;
-    for (unsigned lane = 0; lane < 8; lane++) {
-        uint64_t byte = (31 + 2 * lane) * sample + (97 + 6 * lane) * (uint64_t)origin;
-        if (lane >= 4)
-            byte += (8 + 10 * lane) * (uint64_t)partner;
-        stamp |= (byte & 0xFF) << (8 * lane);
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t byte = (31 + 2 * i) * sample + (97 + 6 * i) * (uint64_t)origin;
+        if (i >= 4)
+            byte += (8 + 10 * i) * (uint64_t)partner;
+        stamp |= (byte & 0xFF) << (8 * i);
     }
     return stamp;
 }

@@ -136,15 +136,14 @@ static void payload_test(void) {
             for (int b = 0; b < a; b++) {
                 uint64_t differ = b_eff_stamp(7, a, (a + 1) % ranks) ^
                                   b_eff_stamp(7, b, (b + 1) % ranks);
-                for (int lane = 0; lane < 4; lane++)
-                    CHECK(differ >> (8 * lane) & 0xFF, "%d ranks: %d and %d", ranks, a,
-                          b);
+                for (int i = 0; i < 4; i++)
+                    CHECK(differ >> (8 * i) & 0xFF, "%d ranks: %d and %d", ranks, a, b);
                 CHECK(differ >> 32, "%d ranks: %d and %d", ranks, a, b);
             }
     for (uint64_t sample = 0; sample < 300; sample++) {
         uint64_t differ = b_eff_stamp(sample, 3, 4) ^ b_eff_stamp(sample + 1, 3, 4);
-        for (int lane = 0; lane < 8; lane++)
-            CHECK(differ >> (8 * lane) & 0xFF, "sample %d", (int)sample);
+        for (int i = 0; i < 8; i++)
+            CHECK(differ >> (8 * i) & 0xFF, "sample %d", (int)sample);
     }
     CHECK(b_eff_stamp(7, 3, 4) != b_eff_stamp(7, 3, 2), "the partner is not in it");
 }

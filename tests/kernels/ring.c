@@ -129,7 +129,7 @@ HF_STREAM(lopsided_reader, HF_ARGUMENTS(HF_VALUE(uint, packets)),
     for (uint i = 0; i < packets; i++)
         HF_RECV(wide, packet);
     HF_RECV(rare, packet);
-    CHECK(packet.lane[0] == 7, "another packet");
+    CHECK(packet.word[0] == 7, "another packet");
 }
 
 /** Who waits at one ring withholds nothing at another. */
