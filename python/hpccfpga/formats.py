@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga.arguments import MOST, known
+from hpccfpga.arguments import MAX_COUNT, known
 from hpccfpga.files import replacing
 from hpccfpga.text import DEEPEST, brief, printable_in
 
@@ -100,9 +100,9 @@ def fields(
         if not isinstance(document[key], types):
             names = " or ".join(_JSON_NAMES[known] for known in types)
             raise ValueError(f"{key} is {brief(document[key])}, no {names}")
-    if not 1 <= document["ranks"] <= MOST:
+    if not 1 <= document["ranks"] <= MAX_COUNT:
         ranks = brief(document["ranks"])
-        raise ValueError(f"ranks is {ranks}, must be within 1 .. {MOST}")
+        raise ValueError(f"ranks is {ranks}, must be within 1 .. {MAX_COUNT}")
     _check_provenance(document["provenance"])
     traced = document.get("trace", {})
     if not isinstance(traced, dict):
