@@ -140,10 +140,10 @@ def test_a_binary_whose_knobs_contradict_the_request(tmp_path, monkeypatch):
     ("old", "new"),
     [
         ("out[at - late] = done", "if (at % 31) out[at - late] = done"),
-        ("cycle + 1)", "cycle + (at != words))"),
-        ("fft_fetched(fetch, word, cycle)", "fft_fetched(fetch, word, cycle ^ 1)"),
+        ("cycle + 1)", "cycle + (at != packets))"),
+        ("fft_fetched(fetch, packet, cycle)", "fft_fetched(fetch, packet, cycle ^ 1)"),
     ],
-    ids=["word lost", "word misplaced", "words swapped"],
+    ids=["packet lost", "packet misplaced", "packets swapped"],
 )
 def test_each_fault_of_the_pipeline_is_seen(tmp_path, old, new):
     path = broken(tmp_path, "fft_memory", old, new)
