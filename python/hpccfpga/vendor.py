@@ -67,7 +67,7 @@ class Job:
         platform: str | None = None,
     ) -> None:
         if target not in TARGETS:
-            raise ValueError(f"target: {target!r} is not one of {', '.join(TARGETS)}")
+            raise ValueError(f"no target {target!r}; {known(target, TARGETS)}")
         board = find_board(board).key
         found = platform or _PLATFORMS.get((target, board))
         if found is None:
