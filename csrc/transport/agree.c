@@ -53,9 +53,13 @@ hf_status hf_agree(hf_transport *net, hf_status status) {
     if (status != HF_OK)
         snprintf(mine.text, sizeof mine.text, "%s", hf_error());
     bool failed = status != HF_OK;
+    /* Who hears of others, or has waited for them in vain, is not the cause. */
+    if (failed && status != HF_ECOMM && net->since == 0)
+        net->why = mine.text;
     hf_status agreed = net->ops->any(net, &failed);
     if (agreed == HF_OK && failed)
         agreed = cause_tell(net, &mine);
+    net->why = NULL;
     if (agreed == HF_ECOMM && status != HF_OK) /* what we know ourselves tells more */
         agreed = hf_fail(status, "%s", mine.text);
     return agreed;

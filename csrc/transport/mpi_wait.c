@@ -149,8 +149,12 @@ static void cause_write(const mpi *net, char *text, size_t room) {
 static hf_status give_up(mpi *net, int waits_for, const char *text) {
     double start = hf_clock_now();
     notice *mine = &net->world->heard[net->world->rank];
-    *mine = (notice){.heard = true, .waits_for = waits_for};
-    snprintf(mine->text, sizeof mine->text, "%s", text);
+    *mine = (notice){.heard = true, .waits_for = net->base.why ? NOBODY : waits_for};
+    if (net->base.why)
+        snprintf(mine->text, sizeof mine->text, "rank %d: %s", net->world->rank,
+                 net->base.why);
+    else
+        snprintf(mine->text, sizeof mine->text, "%s", text);
     notice_send(net, mine);
     while (notices_take(net) < net->world->size && !*net->world->broken &&
            hf_clock_now() - start < ANSWERS)

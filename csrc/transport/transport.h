@@ -21,6 +21,7 @@ typedef struct hf_transport {
     int rank, size;             /**< 0 <= rank < size */
     int local_rank, local_size; /**< the same among the ranks of this node */
     double deadline;            /**< longest wait for other ranks [s] */
+    const char *why; /**< NULL, or this rank's own failure: ranks that ask hear it */
     double since; /**< 0, or when this rank began to wait for others by other means, in
                           vain: its next meeting with all counts from then [s] */
 } hf_transport;
@@ -104,8 +105,7 @@ struct hf_transport_ops {
     /** As `heed`, while this rank waits for its device; ranks that ask hear `what`. */
     hf_status (*busy)(hf_transport *net, const char *what);
 
-    /** Release what `open` took; where a rank does not come, it stays. Accepts NULL, never
-     *  fails. */
+    /** Release what `open` took if all ranks come. Accepts NULL, never fails. */
     void (*close)(hf_transport *net);
 };
 

@@ -10,6 +10,7 @@
 
 #include "agree.h"
 #include "check.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "mpi_near.h"
@@ -492,6 +493,46 @@ static void device_test(void) {
           due);
 }
 
+/* The last rank fails by itself just when the deadline of those that wait for it has passed:
+ * they end with its failure. */
+static void failure_test(void) {
+    transport_open("mpi");
+    int last = net->size - 1;
+    const struct timespec late = {1, 300000000};
+    char line[80];
+    net->deadline = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (net->rank == last) {
+        nanosleep(&late, NULL);
+        CHECK(hf_agree(net, hf_fail(HF_EDEVICE, "no memory")) == HF_EDEVICE);
+    } else {
+        CHECK(wait_in_message(last) == HF_ECOMM);
+        snprintf(line, sizeof line, "rank %d: no memory", last);
+        CHECK(strcmp(hf_error(), line) == 0, "%s", hf_error());
+    }
+}
+
+/* The last rank is silent. The first has waited for it in vain by other means, or heard of a
+ * failure, and tells so: the others' line names the silent one. */
+static void echo_test(hf_status echo) {
+    transport_open("mpi");
+    int last = net->size - 1;
+    const struct timespec late = {4, 0};
+    char line[80];
+    net->deadline = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (net->rank == last) {
+        nanosleep(&late, NULL);
+    } else if (net->rank == 0) {
+        net->since = echo == HF_ECOMM ? 0 : hf_clock_now();
+        CHECK(hf_agree(net, hf_fail(echo, "others")) == echo);
+    } else {
+        CHECK(wait_in_message(last) == HF_ECOMM);
+        snprintf(line, sizeof line, "rank %d, which does not answer", last);
+        CHECK(strstr(hf_error(), line), "%s", hf_error());
+    }
+}
+
 /* A rank leaves while the others do something else: both know at once. */
 static void leave_test(void) {
     transport_open("mpi");
@@ -572,6 +613,11 @@ int main(int argc, char **argv) {
         if (world > 2)
             chain_test(wait_elsewhere, true);
         device_test();
+        failure_test();
+        if (world > 2) {
+            echo_test(HF_EDEVICE);
+            echo_test(HF_ECOMM);
+        }
         transport_open("mpi");
         for (int kind = RECV_NOTHING; kind < KINDS; kind++)
             for (int call = 0; call < CALLS; call++)
