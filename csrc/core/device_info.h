@@ -44,9 +44,8 @@ typedef struct hf_vendors {
     void *context;
 } hf_vendors;
 
-/** Device number `index` over all runtimes; *found is false past the end. A runtime that
- *  finds none is passed over. */
-hf_status hf_device_list(hf_device_info *out, size_t index, bool *found,
-                         const hf_vendors *vendors);
+/** Device number `index` of a runtime; *found is false past the end. */
+hf_status hf_device_list(hf_device_info *out, const char *runtime, size_t index,
+                         bool *found, const hf_vendors *vendors);
 
 #endif

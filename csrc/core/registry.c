@@ -107,20 +107,11 @@ hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
     return HF_OK;
 }
 
-hf_status hf_device_list(hf_device_info *out, size_t index, bool *found,
-                         const hf_vendors *vendors) {
-    *found = false;
-    for (size_t i = 0; i < n_components && !*found; i++) {
-        if (strcmp(components[i].kind, "device") != 0)
-            continue;
-        const hf_device_ops *ops = components[i].ops;
-        for (size_t at = 0;; at++) {
-            HF_TRY(ops->list(out, at, found, vendors));
-            if (!*found || index-- == 0)
-                break;
-        }
-    }
-    return HF_OK;
+hf_status hf_device_list(hf_device_info *out, const char *runtime, size_t index,
+                         bool *found, const hf_vendors *vendors) {
+    const hf_device_ops *ops;
+    HF_TRY(hf_device_find(&ops, runtime));
+    return ops->list(out, index, found, vendors);
 }
 
 void hf_mpi_library(char *text, size_t room) {

@@ -280,8 +280,8 @@ static PyMethodDef core_methods[] = {
     {"value_bytes", core_value_bytes, METH_O,
      "value_bytes(data_type, /)\n--\n\nLength of an element of this type [B]."},
     {"devices", (PyCFunction)(void (*)(void))core_devices, METH_VARARGS | METH_KEYWORDS,
-     "devices(libraries=(), quiet=False)\n--\n\n"
-     "Every device of every runtime as a dict, also of further libraries of OpenCL\n"
+     "devices(runtime, libraries=(), quiet=False)\n--\n\n"
+     "Every device of a runtime as a dict, also of further libraries of OpenCL\n"
      "runtimes; quiet: what they print when they are loaded is dropped."},
     {"mpi_library", core_mpi_library, METH_NOARGS,
      "mpi_library()\n--\n\nVersion of the MPI library that the extension uses."},

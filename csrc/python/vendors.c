@@ -134,15 +134,15 @@ void loading_end(loading *load) {
     Py_XDECREF(load->owner);
 }
 
-/* ---- all devices, for which all libraries are loaded ---- */
+/* ---- all devices of a runtime, for which all libraries are loaded ---- */
 
-static PyObject *devices_list(PyObject *module, loading *load) {
+static PyObject *devices_list(PyObject *module, const char *runtime, loading *load) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list; i++) {
         hf_device_info info;
         bool found;
         loading_release(load);
-        hf_status status = hf_device_list(&info, i, &found, &load->vendors);
+        hf_status status = hf_device_list(&info, runtime, i, &found, &load->vendors);
         loading_acquire(load);
         if (status != HF_OK) {
             Py_DECREF(list);
@@ -159,15 +159,16 @@ static PyObject *devices_list(PyObject *module, loading *load) {
 }
 
 PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"libraries", "quiet", NULL};
+    static char *keywords[] = {"runtime", "libraries", "quiet", NULL};
+    const char *runtime;
     PyObject *libraries = NULL;
     int quiet = 0;
     loading load;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:devices", keywords, &libraries,
-                                     &quiet) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|Op:devices", keywords, &runtime,
+                                     &libraries, &quiet) ||
         loading_begin(&load, libraries, quiet) < 0)
         return NULL;
-    PyObject *list = devices_list(module, &load);
+    PyObject *list = devices_list(module, runtime, &load);
     loading_end(&load);
     return list;
 }

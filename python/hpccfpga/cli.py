@@ -65,7 +65,10 @@ def _doctor(options: Options) -> int:
 
 
 def _devices(options: Options) -> int:
-    _show_records(components.devices())
+    found, failures = components.survey()
+    for line in failures:
+        print(f"hpccfpga: {line}", file=sys.stderr)
+    _show_records(found)
     return OK
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -62,14 +63,34 @@ def devices() -> Records:
         `platform`, `name`, `version`, `driver`, `type` ("cpu", "gpu" or "accelerator"),
         `emulated`, `memory` and `max_alloc`, the largest buffer [B], and whether the
         device computes in `half` and `fp64`. Tables show some of them.
+
+    Warns
+    -----
+    UserWarning
+        A runtime cannot say which devices it has; it is left out.
     """
-    found = _core.devices(**emulation.vendors())
-    return Records(
+    found, failures = survey()
+    for line in failures:
+        warnings.warn(line, stacklevel=2)
+    return found
+
+
+def survey() -> tuple[Records, list[str]]:
+    """Every device, and a line for each runtime that cannot say which it has."""
+    found: list[Mapping[str, Any]] = []
+    failures = []
+    for runtime, _ in _core.components("device"):
+        try:
+            found += _core.devices(runtime, **emulation.vendors())
+        except (MemoryError, _core.Error) as error:
+            failures.append(f"no device of {runtime}: {error}")
+    records = Records(
         "device",
         ({"device": f"{each['runtime']}:{each['index']}", **each} for each in found),
         {"memory": "B", "max_alloc": "B"},
         ("device", "name", "platform", "type", "emulated", "memory"),
     )
+    return records, failures
 
 
 def parameters(benchmark: str) -> Records:

@@ -64,22 +64,20 @@ def examine() -> bool:
 
 
 def _examine_devices(found: _Findings) -> None:
-    from hpccfpga import _core
-    from hpccfpga.components import devices
+    from hpccfpga.components import survey
     from hpccfpga.emulation import VENDORS, limits
 
     ways = [f"{name}={os.environ[name]}" for name in VENDORS if name in os.environ]
     hint = f"; is a working driver in {' and '.join(ways)}?" if ways else ""
-    try:
-        there = [d for d in devices() if d["runtime"] != "host"]
-    except _core.Error as error:
-        found.bad("devices", f"{error}{hint}{limits()}")
-        return
+    known, failures = survey()
+    there = [d for d in known if d["runtime"] != "host"]
+    for line in failures:
+        found.bad("devices", line)
     for device in there:
         where = f"{device['platform']}, {device['version']}"
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         print(f"         {where}, driver {device['driver']}")
-    if not there:
+    if not there and not failures:
         found.bad(
             "OpenCL device",
             f"none; for the CPU: apt install pocl-opencl-icd{hint}{limits()}",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, ours, python, start
 
+import hpccfpga as hf
 from hpccfpga import emulation
 
 SMALL = ["--sizes=1", "--reps=2", "--loop-upper=4"]
@@ -120,7 +121,7 @@ def test_a_library_is_loaded_when_its_device_is_wanted(loud):
 )
 def test_devices_are_chosen_as_they_are_listed(loud, selector, found):
     """Also where nothing was listed or opened before."""
-    here = [d for d in emulation._core.devices() if d["runtime"] == "opencl"]
+    here = emulation._core.devices("opencl")
     words = [text.format(last=len(here)) for text in (selector, found)]
     script = f"cli.main(['run', 'b_eff', '--device', {words[0]!r}])"
     answer = python(ALSO.format(loud=[loud]) + script)
@@ -234,3 +235,51 @@ def test_nothing_of_the_folder_for_temporary_files_is_used(command, tmp_path):
     answer = command("devices", TMPDIR=str(tmp_path))
     assert answer.returncode == 0, answer.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+LOW = """
+import resource
+from hpccfpga import cli
+_, most = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, ((2 << 30) - 1, most))
+raise SystemExit(cli.main({words!r}))
+"""
+TOO_LOW = "the limit of 2047 MiB of addresses (ulimit -v) is too low for OpenCL"
+
+
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_few_addresses_are_refused_before_opencl_starts(ranks):
+    """Its runtimes end the process where they get no memory; `host` needs none."""
+    words = ["run", "stream", "--size=1024", "--reps=2", "--quiet", *ranks]
+    answer = python(LOW.format(words=words))
+    (line,) = ours(answer.stderr).splitlines()
+    assert line.startswith(f"hpccfpga: {TOO_LOW}")
+    assert 'set "ulimit -v unlimited"' in line
+    assert answer.returncode == 3
+    answer = python(LOW.format(words=[*words, "--device=host"]))
+    assert (answer.returncode, ours(answer.stderr)) == (0, "")
+
+
+def test_few_addresses_are_why_opencl_is_not_listed():
+    answer = python(LOW.format(words=["devices"]))
+    (line,) = ours(answer.stderr).splitlines()
+    assert line.startswith(f"hpccfpga: no device of opencl: {TOO_LOW}")
+    assert answer.returncode == 0
+    assert "host:0" in answer.stdout
+    assert "opencl:" not in answer.stdout
+    answer = python(LOW.format(words=["doctor"]))
+    assert f"MISSING  devices: no device of opencl: {TOO_LOW}" in answer.stdout
+    assert "no run is possible, but with --device host" in answer.stdout
+    assert answer.returncode == 3
+
+
+def test_devices_warns_of_a_runtime_that_it_leaves_out(monkeypatch):
+    def few(runtime, **vendors):
+        if runtime == "opencl":
+            raise MemoryError("few addresses")
+        return _core_devices(runtime, **vendors)
+
+    _core_devices = emulation._core.devices
+    monkeypatch.setattr(emulation._core, "devices", few)
+    with pytest.warns(UserWarning, match="no device of opencl: few addresses"):
+        assert hf.devices().names == ["host:0"]
