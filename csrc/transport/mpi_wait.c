@@ -25,6 +25,9 @@ static const double GRACE = 0.5;
  * come to a meeting: its process may not run for a second [s]. */
 static const double ANSWERS = 2;
 
+/* The same after a meeting, which was waited for that much longer already [s]. */
+static const double LATE_ANSWERS = 1;
+
 /* Time between two looks for alarms and notices [s]: they take as long as several tests. */
 static const double LOOKS = 1e-3;
 
@@ -146,7 +149,7 @@ static void cause_write(const mpi *net, char *text, size_t room) {
 }
 
 /* This rank cannot go on: find the cause with all that answer, and end. */
-static hf_status give_up(mpi *net, int waits_for, const char *text) {
+static hf_status give_up(mpi *net, int waits_for, const char *text, double answers) {
     double start = hf_clock_now();
     notice *mine = &net->world->heard[net->world->rank];
     *mine = (notice){.heard = true, .waits_for = net->base.why ? NOBODY : waits_for};
@@ -157,7 +160,7 @@ static hf_status give_up(mpi *net, int waits_for, const char *text) {
         snprintf(mine->text, sizeof mine->text, "%s", text);
     notice_send(net, mine);
     while (notices_take(net) < net->world->size && !*net->world->broken &&
-           hf_clock_now() - start < ANSWERS)
+           hf_clock_now() - start < answers)
         nanosleep(&nap, NULL);
     if (!*net->world->broken) {
         net->world->settled = (notice){.heard = true, .settled = true};
@@ -172,7 +175,7 @@ hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text) {
     if (notices_take(net) == 0)
         return HF_OK;
     return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken)
-                               : give_up(net, waits_for, text);
+                               : give_up(net, waits_for, text, ANSWERS);
 }
 
 hf_status hf_mpi_break(mpi *net, hf_status status) {
@@ -180,7 +183,7 @@ hf_status hf_mpi_break(mpi *net, hf_status status) {
         return status;
     char text[sizeof net->world->broken];
     snprintf(text, sizeof text, "%s", hf_error());
-    return give_up(net, NOBODY, text);
+    return give_up(net, NOBODY, text, ANSWERS);
 }
 
 hf_status hf_mpi_heed(mpi *net) {
@@ -189,9 +192,9 @@ hf_status hf_mpi_heed(mpi *net) {
 }
 
 /* Break the transport: an answer that comes now comes too late. */
-static hf_status deadline_pass(mpi *net, int from) {
+static hf_status deadline_pass(mpi *net, int from, int kind) {
     if (net->world->heard)
-        return give_up(net, from, "");
+        return give_up(net, from, "", kind == FOR_MESSAGE ? ANSWERS : LATE_ANSWERS);
     snprintf(net->world->broken, sizeof net->world->broken,
              "rank %d waits for the other ranks; the deadline of %g s has passed",
              net->world->rank, net->base.deadline);
@@ -248,7 +251,7 @@ hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
             looked = now;
         }
         if (now > end)
-            return deadline_pass(net, from);
+            return deadline_pass(net, from, kind);
         if (kind == FOR_ALL && now - start > PATIENCE)
             nanosleep(&nap, NULL);
     }
@@ -291,6 +294,7 @@ hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from) {
 hf_status hf_mpi_look(mpi *net, int from, double since) {
     HF_TRY(alarm_check(net));
     HF_TRY(hf_mpi_notices(net, from, ""));
-    return hf_clock_now() - since > net->base.deadline ? deadline_pass(net, from)
-                                                       : HF_OK;
+    return hf_clock_now() - since > net->base.deadline
+               ? deadline_pass(net, from, FOR_MESSAGE)
+               : HF_OK;
 }
