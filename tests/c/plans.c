@@ -246,6 +246,30 @@ static void after_test(bool same_queue) {
     hf_plan_free(made);
 }
 
+static void *gate_open(void *unused) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+
+/* A plan that its caller waits for comes after what is in queue 0. */
+static void run_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
+    pthread_t opens;
+    hf_plan *made;
+    buffers_fill();
+    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
+    hf_event *event = gate_launch(0);
+    CHECK(pthread_create(&opens, NULL, gate_open, NULL) == 0);
+    OK(hf_plan_run(made));
+    pthread_join(opens, NULL);
+    OK(device->ops->wait(device, event));
+    CHECK(memory_of(recv)[0] == 77, "it did not wait for the kernel");
+    CHECK(wrong_bytes(left, 1, 1, BLOCK - 1) == 0);
+    hf_plan_free(made);
+}
+
 /* Started by who looks at it, ended by who waits. */
 static void change_test(void) {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
@@ -349,6 +373,7 @@ int main(int argc, char **argv) {
     }
     after_test(false);
     after_test(true);
+    run_test();
     change_test();
     endless_test();
     close_session();
