@@ -1,7 +1,8 @@
-/* leftovers.c - shared memory that Open MPI made for jobs that were killed with their mpirun.
+/* leftovers.c - shared memory of jobs that were killed with their mpirun.
  *
- * Its files in /dev/shm outlive such a job and take memory until somebody removes them. A
- * file of ours that no process has mapped, and that is not being made just now, is one.
+ * Open MPI's files in /dev/shm outlive such a job and take memory until somebody removes
+ * them. So does ours where its rank is killed before it has lost its name (node.c). A file of
+ * this user that no process has mapped, and that is not being made just now, is one.
  */
 #include "leftovers.h"
 
@@ -25,9 +26,10 @@ typedef struct files {
     size_t n;
 } files;
 
-/* Of a name that Open MPI gives (4 or 5), ours, and not of this moment. */
+/* Of a name that Open MPI (4 or 5) or node.c gives, this user's, and not of this moment. */
 static bool file_candidate(int folder, const char *name) {
-    static const char *const prefixes[] = {"vader_segment.", "sm_segment."};
+    static const char *const prefixes[] = {"vader_segment.", "sm_segment.",
+                                           "hpccfpga-"};
     struct stat state;
     bool named = false;
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)

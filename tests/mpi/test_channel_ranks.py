@@ -242,6 +242,9 @@ def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
     assert left
     used = Path(f"/dev/shm/vader_segment.of-test.{os.getpid()}")
     used.write_bytes(bytes(4096))
+    named = Path(f"/dev/shm/hpccfpga-of-test.{os.getpid()}")  # killed before unlink
+    named.touch()
+    left.add(named)
     try:
         with used.open("r+b") as file, mmap(file.fileno(), 0):
             for path in (used, *left):
@@ -252,6 +255,7 @@ def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
             assert not any(path.exists() for path in left)
     finally:
         used.unlink()
+        named.unlink(missing_ok=True)
 
 
 def test_no_memory_for_the_rings_is_one_line(mpirun):
