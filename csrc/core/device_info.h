@@ -9,6 +9,11 @@
 
 typedef enum hf_device_type { HF_CPU, HF_GPU, HF_ACCELERATOR } hf_device_type;
 
+/** The word for each type, e.g. "gpu", ended by NULL. */
+extern const char *const hf_device_types[];
+/** The type that `word` names, in upper or lower case; false where it names none. */
+bool hf_device_type_named(hf_device_type *out, const char *word);
+
 /** How a device's kernels reach kernels of other devices. */
 typedef enum hf_ports {
     HF_PORTS_NONE,

@@ -47,9 +47,9 @@ struct hf_device_ops {
     hf_status (*list)(hf_device_info *out, size_t index, bool *found,
                       const hf_vendors *vendors);
 
-    /** Open a device. `selector` is an index, a part of a platform's or a device's
-     *  name or of a device's version, or "" for the runtime's choice; where several
-     *  match, the node-local rank modulo their number picks one. */
+    /** Open a device. `selector` is an index, the word for a type, a part of a platform's
+     *  or a device's name or of a device's version, or "" for the runtime's choice; where
+     *  several match, the node-local rank modulo their number picks one. */
     hf_status (*open)(hf_device **out, const char *selector, int local_rank,
                       const hf_vendors *vendors);
     void (*close)(hf_device *device);

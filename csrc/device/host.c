@@ -65,7 +65,9 @@ static hf_status host_open(hf_device **out, const char *selector, int local_rank
     (void)local_rank;
     (void)vendors;
     hf_device_info info = host_info();
-    if (!strstr(info.platform, selector) && !strstr(info.name, selector) &&
+    hf_device_type type;
+    bool cpu = hf_device_type_named(&type, selector) && type == info.type;
+    if (!cpu && !strstr(info.platform, selector) && !strstr(info.name, selector) &&
         strcmp(selector, "0") != 0)
         return hf_fail(HF_ENOENT, "no host device \"%s\"; known: 0: %s", selector,
                        info.name);

@@ -241,16 +241,27 @@ static hf_status entries_fail(const opencl_entries *found, const char *selector)
                    found->broken);
 }
 
-/** A device of the default platform, its type the default type: hardware, else a CPU that
- *  stands in for it, and an emulator only where there is nothing else. */
-static size_t entries_default(const hf_opencl_entry *all, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!all[i].info.emulated)
-            return i;
-    for (size_t i = 0; i < n; i++)
-        if (all[i].info.type == HF_CPU)
-            return i;
-    return 0;
+/** The first of the devices of this type (NULL: of any) to take: hardware, else a CPU that
+ *  stands in for it, and an emulator only where there is nothing else. NULL: none. */
+static const hf_opencl_entry *entries_best(const opencl_entries *found,
+                                           const hf_device_type *type) {
+    const hf_opencl_entry *best = NULL;
+    int best_worth = -1;
+    for (size_t i = 0; i < found->n; i++) {
+        const hf_device_info *info = &found->all[i].info;
+        int worth = !info->emulated ? 2 : info->type == HF_CPU;
+        if ((!type || info->type == *type) && worth > best_worth) {
+            best = &found->all[i];
+            best_worth = worth;
+        }
+    }
+    return best;
+}
+
+/** Whether two devices are of one platform and one kind. */
+static bool entries_alike(const hf_opencl_entry *a, const hf_opencl_entry *b) {
+    return a->platform == b->platform && a->info.type == b->info.type &&
+           a->info.emulated == b->info.emulated;
 }
 
 /** The devices that `selector` means; their number. */
@@ -259,13 +270,14 @@ static size_t entries_match(size_t matches[MAX_DEVICES], const opencl_entries *f
     const hf_opencl_entry *all = found->all;
     bool number = selector[strspn(selector, "0123456789")] == '\0';
     unsigned long index = strtoul(selector, NULL, 10);
-    size_t first = entries_default(all, found->n), n = 0;
-    bool cpu = all[first].info.type == HF_CPU;
+    hf_device_type type;
+    bool typed = hf_device_type_named(&type, selector);
+    const hf_opencl_entry *best = entries_best(found, typed ? &type : NULL);
+    size_t n = 0;
     for (size_t i = 0; i < found->n; i++) {
         bool match;
-        if (selector[0] == '\0')
-            match = all[i].platform == all[first].platform &&
-                    (all[i].info.type == HF_CPU) == cpu;
+        if (typed || selector[0] == '\0')
+            match = best && entries_alike(&all[i], best);
         else if (number)
             match = i == index;
         else

@@ -9,14 +9,13 @@
 #include "core/error.h"
 
 PyObject *device_dict(const hf_device_info *info) {
-    static const char *const types[] = {"cpu", "gpu", "accelerator"};
     return Py_BuildValue(
         "{s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:N,s:n,s:n,s:N,s:N}", "runtime", info->runtime,
         "platform", info->platform, "name", info->name, "version", info->version,
-        "driver", info->driver, "index", info->index, "type", types[info->type],
-        "emulated", PyBool_FromLong(info->emulated), "memory", (Py_ssize_t)info->memory,
-        "max_alloc", (Py_ssize_t)info->max_alloc, "half", PyBool_FromLong(info->half),
-        "fp64", PyBool_FromLong(info->fp64));
+        "driver", info->driver, "index", info->index, "type",
+        hf_device_types[info->type], "emulated", PyBool_FromLong(info->emulated),
+        "memory", (Py_ssize_t)info->memory, "max_alloc", (Py_ssize_t)info->max_alloc,
+        "half", PyBool_FromLong(info->half), "fp64", PyBool_FromLong(info->fp64));
 }
 
 /* A kernel's arguments, in order. */

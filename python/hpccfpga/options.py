@@ -296,7 +296,7 @@ def _build(command: _Parser, benchmark: str | None) -> None:
         "benchmarks", nargs="*", metavar="BENCHMARK", help="default: all"
     )
     _add_exchange(command, "default: pcie", "pcie")
-    command.add_argument("--device", help="index or part of the name; see devices")
+    command.add_argument("--device", help="index, type or part of a name; see devices")
     command.add_argument(
         "--output",
         "-o",
@@ -378,7 +378,7 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
             metavar="N",
             help="ranks to start; default: those of mpirun, or 1",
         )
-    command.add_argument("--device", help="index or part of the name; see devices")
+    command.add_argument("--device", help="index, type or part of a name; see devices")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(
         "--timeout",

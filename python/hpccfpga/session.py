@@ -35,9 +35,10 @@ class Session:
     Parameters
     ----------
     device : str or int, optional
-        "host", "opencl", "opencl:SELECTOR" or SELECTOR, which is an index or a part of
-        a platform's or device's name or of a device's version; where several devices
-        fit, each node-local rank takes its own. Default: what the scheme needs.
+        "host", "opencl", "opencl:SELECTOR" or SELECTOR, which is an index, a type
+        ("cpu", "gpu", "accelerator"), or a part of a platform's or device's name or of
+        a device's version; where several devices fit, each node-local rank takes its
+        own. Default: what the scheme needs.
     exchange : str
         Name of the exchange scheme.
     comm : mpi4py.MPI.Comm, optional

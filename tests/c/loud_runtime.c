@@ -1,10 +1,11 @@
 /* loud_runtime.c - an OpenCL runtime that prints when it is loaded and asked.
  *
- * cc -shared -fPIC [-DEND='abort()'] [-DWAIT=ms] [-DLINES=n] loud_runtime.c -o libloud.so
+ * cc -shared -fPIC [-DEND='abort()'] [-DWAIT=ms] [-DLINES=n] [-DDEVICES=...]
+ *   loud_runtime.c -o libloud.so
  *
- * It has one device, "Loud Emulator", on which nothing can be opened. With END it ends the
- * process when it is loaded, with WAIT it takes so long for it, with
- * LINES it prints so many further ones, of 1 KB.
+ * It has one device, "Loud Emulator", or those of DEVICES. None can be opened. With END it
+ * ends the process when it is loaded, with WAIT it takes so long for it, with LINES it
+ * prints so many further ones, of 1 KB.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -23,10 +24,21 @@
 #ifndef WAIT
 #define WAIT 0
 #endif
+#ifndef DEVICES /* DEVICE(name, type, code of an error), ... */
+#define DEVICES \
+    DEVICE("Loud Emulator", CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_NOT_AVAILABLE)
+#endif
 
 typedef struct object {
     const cl_icd_dispatch *dispatch;
 } object;
+
+typedef struct device {
+    object base;
+    const char *name;
+    cl_device_type type;
+    cl_int code; /* of an attempt to open it */
+} device;
 
 static cl_int answer(const void *value, size_t bytes, size_t room, void *to,
                      size_t *length) {
@@ -60,20 +72,19 @@ static cl_int platform_info(cl_platform_id platform, cl_platform_info what, size
 
 static cl_int device_info(cl_device_id id, cl_device_info what, size_t room, void *to,
                           size_t *length) {
-    cl_device_type type = CL_DEVICE_TYPE_ACCELERATOR;
+    const device *self = (const device *)id;
     cl_ulong memory = 1 << 30;
     cl_uint units = 1;
-    (void)id;
     switch (what) {
     case CL_DEVICE_TYPE:
-        return answer(&type, sizeof type, room, to, length);
+        return answer(&self->type, sizeof self->type, room, to, length);
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
         return answer(&memory, sizeof memory, room, to, length);
     case CL_DEVICE_MAX_COMPUTE_UNITS:
         return answer(&units, sizeof units, room, to, length);
     default:
-        return text("Loud Emulator", room, to, length);
+        return text(self->name, room, to, length);
     }
 }
 
@@ -85,8 +96,8 @@ static cl_context context_create(const cl_context_properties *properties, cl_uin
                                  void(CL_CALLBACK *notify)(const char *, const void *,
                                                            size_t, void *),
                                  void *data, cl_int *code) {
-    (void)properties, (void)n, (void)ids, (void)notify, (void)data;
-    *code = CL_DEVICE_NOT_AVAILABLE;
+    (void)properties, (void)n, (void)notify, (void)data;
+    *code = ((const device *)ids[0])->code;
     return NULL;
 }
 
@@ -96,15 +107,19 @@ static const cl_icd_dispatch dispatch = {
     .clGetDeviceInfo = device_info,
     .clCreateContext = context_create,
 };
-static object the_platform = {&dispatch}, the_device = {&dispatch};
+static object the_platform = {&dispatch};
+#define DEVICE(...) \
+    { {&dispatch}, __VA_ARGS__ }
+static device the_devices[] = {DEVICES};
 
 static cl_int device_ids(cl_platform_id platform, cl_device_type type, cl_uint room,
                          cl_device_id *ids, cl_uint *n) {
     (void)platform, (void)type;
-    if (ids && room > 0)
-        *ids = (cl_device_id)&the_device;
+    cl_uint all = sizeof the_devices / sizeof the_devices[0];
+    for (cl_uint i = 0; ids && i < all && i < room; i++)
+        ids[i] = (cl_device_id)&the_devices[i];
     if (n)
-        *n = 1;
+        *n = all;
     return CL_SUCCESS;
 }
 

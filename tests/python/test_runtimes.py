@@ -129,6 +129,43 @@ def test_devices_are_chosen_as_they_are_listed(loud, selector, found):
     assert "LOUD" not in answer.stderr
 
 
+# Names that have the words for types of other devices, and what opening each gives.
+DEVICES = [
+    'DEVICE("Emulated GPU", CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_NOT_AVAILABLE)',
+    'DEVICE("Board beside a CPU", CL_DEVICE_TYPE_ACCELERATOR, CL_OUT_OF_RESOURCES)',
+    'DEVICE("for an accelerator", CL_DEVICE_TYPE_CPU, CL_INVALID_VALUE)',
+]
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("accelerator", "clCreateContext: CL_OUT_OF_RESOURCES"),
+        ("opencl:Accelerator", "clCreateContext: CL_OUT_OF_RESOURCES"),
+        ("cpu", "clCreateContext: CL_INVALID_VALUE"),
+        ("opencl:gpu", 'no OpenCL device "gpu"; known: 0: Emulated GPU, '),
+        ("emulated gpu", "clCreateContext: CL_DEVICE_NOT_AVAILABLE"),
+    ],
+)
+def test_devices_of_a_type(build, tmp_path, word, line):
+    """A word for a type is no part of a name; a board comes before its emulator."""
+    library = build(f"-DDEVICES={','.join(DEVICES)}")
+    (tmp_path / "loud.icd").write_text(f"{library}\n")
+    script = f"cli.main(['run', 'b_eff', '--device', {word!r}])"
+    alone = dict.fromkeys(emulation.VENDORS, str(tmp_path))
+    answer = python(ALSO.format(loud=[]) + script, **alone)
+    assert line in ours(answer.stderr), answer.stderr
+
+
+def test_the_type_of_each_runtime_here():
+    for runtime in "host", "opencl":
+        with hf.open(device=f"{runtime}:cpu") as session:
+            found = session.device["runtime"], session.device["type"]
+            assert found == (runtime, "cpu")
+    with pytest.raises(LookupError, match='no host device "gpu"; known: 0: '):
+        hf.open(device="host:gpu")
+
+
 def test_no_runtime_takes_the_place_of_one_that_has_no_device(loud):
     """PoCL has none where it cannot write; the loud one is not taken unasked."""
     script = "for words in [], ['--device=Loud']: cli.main(['run', 'b_eff', *words])"
