@@ -45,7 +45,8 @@ def run(options: Options) -> int:
         if calibrates:
             models.check(benchmark, exchange, calibrated=True)
         if options.board:  # its errors come before the run
-            models.beside(benchmark, exchange, options.board, todo.tasks[0].parameters)
+            known = todo.tasks[0].parameters
+            models.for_run(benchmark, exchange, options.board, known)
         return _measure(options, todo, outputs)
 
 
@@ -88,8 +89,7 @@ def scaling(options: Options) -> int:
 
 def suite_code(suite: Suite) -> int:
     """Code of the first error, but for what does not go together, else by the data."""
-    fits = (e for e in suite.errors.values() if not isinstance(e, NotImplementedError))
-    for error in fits:
+    for error in suite.failures.values():
         return exit_code(error)
     if not suite.results:
         return BAD_INPUT
@@ -257,11 +257,8 @@ def _finish(
             )
         )
     if getattr(options, "board", None):
-        beside = (measured.exchange, options.board, todo.tasks[0].parameters)
-        points = measured[measured.labels[0]]
-        modelled.append(
-            models.beside(measured.benchmark, *beside, points, measured.ranks)
-        )
+        known = todo.tasks[0].parameters
+        modelled.append(models.beside(measured, options.board, known))
     print()
     for model in modelled:
         print(compare(measured, model).table(), end="\n\n")

@@ -142,6 +142,35 @@ def model(
 
 
 def beside(
+    result: Result, board: str | Mapping[str, Any], given: Iterable[str]
+) -> Result:
+    """Return the model of a run that was measured, to stand beside its result.
+
+    Parameters
+    ----------
+    result : Result
+        Of the run: its points, its ranks, and the values of its parameters.
+    board : str or mapping
+        Board whose data feed the model, or the model's inputs by name.
+    given : iterable of str
+        Parameters that were given: in place of what the board says.
+
+    Raises
+    ------
+    LookupError, ValueError
+        As `model`.
+    """
+    return for_run(
+        result.benchmark,
+        result.exchange,
+        board,
+        {name: result.parameters[name] for name in given},
+        result[result.labels[0]],
+        result.ranks,
+    )
+
+
+def for_run(
     benchmark: str,
     exchange: str | None,
     board: str | Mapping[str, Any],
@@ -149,7 +178,7 @@ def beside(
     sizes: Iterable[Any] | None = None,
     ranks: int = 1,
 ) -> Result:
-    """Return the model of a run with parameters `params`, to stand beside it.
+    """Return the model of a run with parameters `params`, before or after it.
 
     Those which the formula has as inputs are its inputs; `board` may be a mapping of
     the others. `sizes` is a run's first label; words stand for themselves.

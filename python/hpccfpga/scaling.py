@@ -11,6 +11,7 @@ import numpy as np
 
 from hpccfpga import _core, models
 from hpccfpga.arguments import count, entries, known, word
+from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run as measure
 from hpccfpga.progress import Callback
@@ -77,9 +78,10 @@ def scaling(
     modelled = []
     if not isinstance(board, str | Mapping | None):
         raise TypeError(f"board: {brief(board)} is neither a name nor a mapping")
-    if board is not None:  # its errors come before the runs
-        models.beside(benchmark, exchange, board, params | work.share(counts[0]))
     shares = [params | work.share(count) for count in counts]
+    todo = job(exchange, device, *(run_task(benchmark, kernel, s) for s in shares))
+    if board is not None:  # its errors come before the runs
+        models.for_run(benchmark, exchange, board, todo.tasks[0].parameters)
     runs = [
         measure(
             benchmark,
@@ -95,10 +97,7 @@ def scaling(
     ]
     for run, share in zip(runs, shares, strict=True):
         if board is not None:
-            label = run[run.labels[0]][-1:]
-            modelled.append(
-                models.beside(benchmark, exchange, board, share, label, run.ranks)
-            )
+            modelled.append(models.beside(run, board, share))
     notes = [work.kept, *(n for run in runs for n in run.provenance["notes"])]
     return Result(
         kind="measured",

@@ -16,6 +16,7 @@ from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
 from hpccfpga.components import common
 from hpccfpga.errors import about, again
+from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run
 from hpccfpga.progress import Callback as Watch
@@ -74,8 +75,18 @@ class Suite:
 
     @property
     def verified(self) -> bool:
-        """All data of all results was right."""
-        return all(result.verified for result in self.results.values())
+        """There are results, all their data was right, and nothing failed."""
+        right = all(result.verified for result in self.results.values())
+        return bool(self.results) and right and not self.failures
+
+    @property
+    def failures(self) -> dict[str, BaseException]:
+        """Errors but those that say that a benchmark does not go with the rest."""
+        return {
+            name: error
+            for name, error in self.errors.items()
+            if not isinstance(error, NotImplementedError)
+        }
 
     @property
     def figures(self) -> list[Figure]:
@@ -101,8 +112,14 @@ class Suite:
 
     def __repr__(self) -> str:
         """One line."""
-        names = ", ".join([*self.results, *self.errors])
-        return f"<Suite {names}{', verified' if self.verified else ''}>"
+        names = ", ".join([*self.results, *self.errors]) or "nothing"
+        return ", ".join([f"<Suite {names}", *self._verdict()]) + ">"
+
+    def _verdict(self) -> list[str]:
+        """Words for whether the data was right, and for what failed."""
+        if self.failures:
+            return [f"FAILED: {', '.join(self.failures)}"]
+        return ["verified"] if self.verified else []
 
     def __str__(self) -> str:
         """Return the table."""
@@ -153,11 +170,11 @@ class Suite:
         results = self.results.values()
         if not results:
             return ["suite, measured: nothing could run"]
-        first, right = next(iter(results)), "verified" if self.verified else ""
-        words = [f"suite, measured, exchange {first.exchange}", first.device]
-        words += [f"{first.ranks} rank{'s' * (first.ranks != 1)}", right]
+        first = next(iter(results))
+        words = [f"suite, measured, exchange {first.exchange}", str(first.device)]
+        words += [f"{first.ranks} rank{'s' * (first.ranks != 1)}", *self._verdict()]
         warnings = dict.fromkeys(text for result in results for text in result.warnings)
-        return [", ".join(filter(None, words)), *warnings]
+        return [", ".join(words), *warnings]
 
     def _notes(self) -> list[str]:
         """Remarks on the results and on what the models took for granted."""
@@ -182,8 +199,8 @@ class Suite:
             remarks.append("" if right else "NOT VERIFIED")
         for name, error in self.errors.items():
             rows.append([name, *[""] * 6])
-            fits = isinstance(error, NotImplementedError)
-            remarks.append(f"{'left out' if fits else 'FAILED'}: {error}")
+            what = "FAILED" if name in self.failures else "left out"
+            remarks.append(f"{what}: {error}")
         heads = ["benchmark", "figure", "per device", "total"]
         heads += ["model", "measured / model", "unit"]
         columns = zip(*rows, strict=True) if rows else [()] * len(heads)
@@ -206,7 +223,8 @@ def run_all(
 ) -> Suite:
     """Measure every benchmark that fits the exchange scheme, one after the other.
 
-    What one benchmark cannot do does not keep the others from running.
+    Parameters are checked before the first one starts. What one benchmark cannot do
+    after that does not keep the others from running.
 
     Parameters
     ----------
@@ -232,7 +250,7 @@ def run_all(
     LookupError
         Unknown exchange, device or board; the message lists the known ones.
     ValueError
-        Unknown parameters; `ranks` together with `comm`.
+        Unknown or impossible parameters; `ranks` together with `comm`.
     TypeError, ValueError, Error
         As `Session` raises them, where `ranks` is not given.
     """
@@ -240,32 +258,34 @@ def run_all(
         raise ValueError("ranks: those of comm are there already")
     if ranks is not None:
         ranks = count("ranks", ranks)
-    own = _parameters(params)
+    given = _parameters(params)
+    tasks = [run_task(name, None, own) for name, own in given.items()]
+    todo = job(exchange, device, *tasks)
     if board is not None:
         find_board(board)
     suite = Suite({})
     with ExitStack() as stack:
         measure: Callable[..., Result]
         if ranks is None:
-            session = Session(device, exchange, comm, params.get("deadline"))
+            session = Session(device, exchange, comm, todo.deadline)
             measure = stack.enter_context(session).run
         else:
             measure = partial(
                 run, ranks=ranks, exchange=exchange, device=device, timeout=timeout
             )
-        for name, given in own.items():
+        for task in todo.tasks:
+            name = task.name
             try:
-                suite.results[name] = measure(name, progress=progress, **given)
+                suite.results[name] = measure(
+                    name, progress=progress, **task.parameters
+                )
             except LookupError:  # what it names, no benchmark can have
                 raise
             except (ValueError, NotImplementedError, MemoryError, _core.Error) as error:
                 suite.errors[name] = error
     for name, result in suite.results.items() if board is not None else ():
-        points = result[result.labels[0]]
         try:
-            suite.models[name] = models.beside(
-                name, exchange, str(board), own[name], points, result.ranks
-            )
+            suite.models[name] = models.beside(result, str(board), given[name])
         except (LookupError, ValueError) as error:
             result.provenance["notes"].append(f"no model: {error}")
     return suite

@@ -4,7 +4,7 @@ import pytest
 from example_result import measured
 from hpccfpga import _core
 from hpccfpga.comparison import compare
-from hpccfpga.models import beside, model
+from hpccfpga.models import for_run, model
 from hpccfpga.published import published
 from hpccfpga.result import Column, Result
 
@@ -285,7 +285,7 @@ def test_other_bad_input_is_refused():
 def test_a_model_beside_a_run_knows_its_elements(benchmark, exchange):
     """Numbers twice as long take twice the time."""
     single, double = (
-        beside(benchmark, exchange, "520n", {"data_type": name})
+        for_run(benchmark, exchange, "520n", {"data_type": name})
         for name in ("float", "double")
     )
     assert double["time"] == pytest.approx(2 * single["time"])

@@ -9,7 +9,7 @@ import pytest
 
 import hpccfpga
 from hpccfpga import kernels
-from hpccfpga.models import beside, model
+from hpccfpga.models import for_run, model
 from hpccfpga.published import published, published_list
 
 SMALL = {"sizes": [200, 64], "block_size": 64, "reps": 2}
@@ -247,7 +247,7 @@ def test_the_model_beside_a_run_moves_what_its_grid_does(ranks, params, share):
         ("pcie", {"write_bandwidth": 2e9, "read_bandwidth": 4e9, "clock": 3e8}),
     ):
         size = 512 * 24
-        r = beside("ptrans", exchange, given | more, params, [size], ranks)
+        r = for_run("ptrans", exchange, given | more, params, [size], ranks)
         moved = share * 4 * size**2 / ranks
         assert r["exchange_time"][0] == pytest.approx(moved / 1e9)
         passes = (1 / 2e9 + 1 / 4e9) * (exchange == "pcie")

@@ -132,6 +132,55 @@ def test_all_run_here(tmp_path):
         assert np.isfinite(figure.total), figure
 
 
+def test_models_are_of_the_parameters_that_were_measured(call):
+    own = {
+        "fft": {"batch": 16},
+        "stream": {"size": 65536},
+        "gemm": {"sizes": [64], "block_size": 64},
+        "ptrans": {"sizes": [64], "block_size": 32},
+    }
+    words = [
+        f"--{name}.{key.replace('_', '-')}=" + ",".join(map(str, np.atleast_1d(value)))
+        for name, params in (tiny() | own).items()
+        for key, value in params.items()
+    ]
+    given = ["--reps=1", "--quiet", "--board=520n", "--json=s.json"]
+    assert call("run", "all", *given, *words)[0] == 0
+    found = {
+        "command": Suite.from_json("s.json"),
+        "call": hf.run_all(reps=1, board="520n", **(tiny() | own)),
+    }
+    for way, measured_and_modelled in found.items():
+        for name, params in own.items():
+            model = measured_and_modelled.models[name].parameters
+            for key in {*params} & {*model} - {"sizes"}:
+                assert model[key] == params[key], (way, name, key)
+        assert measured_and_modelled.models["fft"].parameters["batch"] == 16
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"gemm": {"size": 3}}, "size"),
+        ({"reps": 1, "warmup": 0}, "warmup: 0 is not within 1 .. "),
+        ({"gemm": {"sizes": [0]}}, "sizes: 0 is not within 1 .. "),
+    ],
+)
+def test_bad_parameters_are_refused_before_anything_starts(monkeypatch, given, line):
+    monkeypatch.setattr(suite, "Session", None)
+    with pytest.raises(ValueError, match=line):
+        hf.run_all(**given)
+
+
+def test_nothing_is_not_verified():
+    assert not Suite({}).verified
+    failed = Suite({}, {}, {"fft": MemoryError("small"), "gemm": hf.Error("gone")})
+    assert repr(failed) == "<Suite fft, gemm, FAILED: fft, gemm>"
+    assert not failed.verified
+    skipped = Suite({"b_eff": measured()}, {}, {"fft": NotImplementedError("no")})
+    assert repr(skipped) == "<Suite b_eff, fft, verified>"
+
+
 def test_what_one_cannot_do_keeps_no_other_from_running(monkeypatch):
     true = hf.Session.run
 
@@ -145,7 +194,9 @@ def test_what_one_cannot_do_keeps_no_other_from_running(monkeypatch):
     found = hf.run_all(reps=1, **own)
     assert str(found.errors["b_eff"]) == "the device is gone"
     assert {*found.results} == {*suite.benchmarks()} - {"b_eff"}
-    assert found.verified
+    assert not found.verified
+    assert repr(found).endswith("FAILED: b_eff>")
+    assert "FAILED: b_eff" in str(found).splitlines()[0]
 
 
 @pytest.mark.parametrize(
