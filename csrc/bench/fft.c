@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stats.h"
+#include "core/work.h"
 #include "fft_input.h"
 #include "verdict.h"
 
@@ -371,12 +372,12 @@ static hf_status stream_verify(void *state, size_t point, double *error) {
 
 /* ---- numbers ---- */
 
-/* 5 n log2(n) operations per transform, of all ranks; errors are in units of `bound`. */
+/* Transforms of all ranks; errors are in units of `bound`. */
 static hf_status stream_plan(void *state, size_t point, hf_setting *out) {
     const fft *s = state;
     (void)point;
     out->labels[0] = (double)s->size;
-    out->work[0] = 5 * (double)s->size * s->log_size * s->batch * s->env.size;
+    out->work[0] = hf_fft_operations((double)s->size) * s->batch * s->env.size;
     out->tolerance = 1;
     return HF_OK;
 }

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/work.h"
 
 enum {
     MAX_REPLICATIONS = HF_MAX_QUEUES,
@@ -256,11 +257,11 @@ static hf_status gemm_verify(void *state, size_t point, double *error) {
     return HF_OK;
 }
 
-/* 2 n^3 operations on every rank. */
+/* A product on every rank. */
 static hf_status gemm_plan(void *state, size_t point, hf_setting *out) {
     const gemm *s = state;
     out->labels[0] = s->sizes[point];
-    out->work[0] = s->env.size * 2 * pow(s->sizes[point], 3);
+    out->work[0] = s->env.size * hf_gemm_operations(s->sizes[point]);
     out->tolerance = 1;
     return HF_OK;
 }

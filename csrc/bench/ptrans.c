@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stats.h"
+#include "core/work.h"
 #include "ptrans.h"
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 4, N_ADD_ARGS = 6 };
@@ -240,12 +241,11 @@ void ptrans_teardown(void *state) {
 
 /* ---- a sample ---- */
 
-/* n^2 additions; A and B read, C written once. */
 hf_status ptrans_plan(void *state, size_t point, hf_setting *out) {
     const ptrans *s = state;
     out->labels[0] = s->sizes[point];
-    out->work[0] = s->sizes[point] * s->sizes[point];
-    out->work[1] = 3 * (double)s->real * out->work[0];
+    out->work[0] = hf_ptrans_operations(s->sizes[point]);
+    out->work[1] = HF_PTRANS_ARRAYS * (double)s->real * out->work[0];
     out->shares = s->shares + point * (size_t)s->env.size;
     return HF_OK;
 }

@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/work.h"
 
 enum { N_ARGS = 6, GENERATORS_PER_GPU_ITEM = 8 };
 enum { LAP_VERIFY };
@@ -165,7 +166,7 @@ static void randomaccess_teardown(void *state) {
 
 /* The generators split the sequence into equal runs. */
 static hf_status generators_start(randomaccess *s, size_t point) {
-    uint64_t updates = UPDATES_PER_WORD * s->part.words;
+    uint64_t updates = HF_RANDOMACCESS_UPDATES * s->part.words;
     s->generators = s->max_generators < updates ? s->max_generators : updates;
     if (s->shared)
         s->items = s->generators;
@@ -211,7 +212,7 @@ static hf_status randomaccess_prepare(void *state, size_t point, uint64_t sample
 
 static void table_add(hf_launches *l, const randomaccess *s, size_t table) {
     uint64_t count = s->part.count / s->n_tables, first = s->part.first + table * count,
-             steps = UPDATES_PER_WORD * s->part.words / s->generators;
+             steps = HF_RANDOMACCESS_UPDATES * s->part.words / s->generators;
     const hf_arg args[N_ARGS] = {
         {.buffer = s->tables[table]},
         {.buffer = s->starts},
@@ -250,7 +251,7 @@ static hf_status randomaccess_verify(void *state, size_t point, double *error) {
 static hf_status randomaccess_plan(void *state, size_t point, hf_setting *out) {
     const randomaccess *s = state;
     out->labels[0] = s->sizes[point];
-    out->work[0] = UPDATES_PER_WORD * s->sizes[point];
+    out->work[0] = HF_RANDOMACCESS_UPDATES * s->sizes[point];
     out->tolerance = s->lossy ? ALLOWED : 0;
     return HF_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "hf.h"
 
-enum { MAX_TABLES = 4, UPDATES_PER_WORD = 4 };
+enum { MAX_TABLES = 4 };
 
 /** A rank's part of the table; a plain value. Sizes are powers of two. */
 typedef struct randomaccess_part {
@@ -24,8 +24,8 @@ typedef struct randomaccess_check randomaccess_check;
 /** For parts of up to `count` words. */
 hf_status randomaccess_check_new(randomaccess_check **out, uint64_t count);
 void randomaccess_check_free(randomaccess_check *check);
-/** Apply numbers 1 .. UPDATES_PER_WORD `words` of the sequence to the part, in place, and
- *  return how many words are not what `randomaccess_fill` wrote: those that lost an update,
+/** Apply numbers 1 .. HF_RANDOMACCESS_UPDATES `words` of the sequence to the part, in place,
+ *  and return how many words are not what `randomaccess_fill` wrote: those that lost an update,
  *  or have one too many. */
 uint64_t randomaccess_check_run(randomaccess_check *check,
                                 const randomaccess_part *part, uint64_t stamp);

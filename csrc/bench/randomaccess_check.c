@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "core/work.h"
 #include "randomaccess.h"
 #include "randomaccess_sequence.h"
 
@@ -163,7 +164,8 @@ uint64_t randomaccess_check_run(randomaccess_check *c, const randomaccess_part *
     c->block_shift = 0;
     while (part->count >> c->block_shift > c->n_blocks)
         c->block_shift++;
-    uint64_t each = UPDATES_PER_WORD * part->words / (c->n_workers * LANES), at = 1;
+    uint64_t each = HF_RANDOMACCESS_UPDATES * part->words / (c->n_workers * LANES),
+             at = 1;
     for (size_t i = 0; i < c->n_workers; i++) {
         worker *w = &c->workers[i];
         w->left = each;

@@ -25,6 +25,7 @@
 #include "core/error.h"
 #include "core/pages.h"
 #include "core/random.h"
+#include "core/work.h"
 
 enum {
     N_ARRAYS = 3,
@@ -364,7 +365,7 @@ static hf_status stream_plan(void *state, size_t point, hf_setting *out) {
     out->labels[0] = (double)point;
     out->fewest = out->most = s->steps;
     out->work[0] =
-        s->env.size * (2.0 + operations[point].sum) * (double)s->n * (double)s->width;
+        s->env.size * hf_stream_arrays(point) * (double)s->n * (double)s->width;
     return HF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/device_info.h"
+#include "core/figure.h"
 #include "core/status.h"
 
 /** Component number `index` of a kind of the registry, which are "bench", "exchange",
@@ -32,22 +33,6 @@ enum { HF_NAME_LETTERS = 32 };
 
 /** Choice number `index` of an HF_NAME, cut to HF_NAME_LETTERS; its length. */
 size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char **text);
-
-/** How a figure follows from the values of all points. Sizes are the first label's. */
-typedef enum hf_figure_kind {
-    HF_FIGURE_MEAN,
-    HF_FIGURE_MAX,
-    HF_FIGURE_SMALLEST,
-    HF_FIGURE_LARGEST,
-    HF_FIGURE_POINT /**< the first point; + k: point k */
-} hf_figure_kind;
-
-/** A figure of a run; a table of them ends with name == NULL. */
-typedef struct hf_figure {
-    const char *name, *unit;
-    const char *of; /**< a metric, or "time" */
-    int reduction;
-} hf_figure;
 
 /** The parameter that says how much work a run is. */
 typedef struct hf_problem {

@@ -216,32 +216,6 @@ static double figure_value(const hf_loop *l, const hf_figure *f, size_t index,
     return hf_point_verified(p) ? time : NAN;
 }
 
-/* The point whose first label is the largest, or the smallest. */
-static size_t point_at(const hf_loop *l, bool largest) {
-    size_t at = 0;
-    for (size_t i = 1; i < l->n_points; i++) {
-        double is = l->points[i].setting.labels[0],
-               was = l->points[at].setting.labels[0];
-        at = (largest ? is > was : is < was) ? i : at;
-    }
-    return at;
-}
-
-static double figure_make(const hf_loop *l, const hf_figure *f, bool median) {
-    double sum = 0, most = NAN;
-    if (f->reduction >= HF_FIGURE_POINT)
-        return figure_value(l, f, (size_t)(f->reduction - HF_FIGURE_POINT), median);
-    if (f->reduction == HF_FIGURE_SMALLEST || f->reduction == HF_FIGURE_LARGEST)
-        return figure_value(l, f, point_at(l, f->reduction == HF_FIGURE_LARGEST),
-                            median);
-    for (size_t i = 0; i < l->n_points; i++) {
-        double value = figure_value(l, f, i, median);
-        sum += value;
-        most = fmax(most, value); /* of those that verified */
-    }
-    return f->reduction == HF_FIGURE_MEAN ? sum / (double)l->n_points : most;
-}
-
 static size_t figure_count(const hf_loop *l) {
     size_t n = 0;
     while (l->bench->figures && l->bench->figures[n].name)
@@ -249,15 +223,23 @@ static size_t figure_count(const hf_loop *l) {
     return n;
 }
 
-/* Figures over all points: from the best repetitions and from the medians. */
-static void figures_fill(const hf_loop *l, hf_result *result) {
+/* Figures over all points: from the best repetitions and from the medians. `scratch` has
+ * room for two numbers of each point. */
+static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
     size_t n = figure_count(l);
+    assert(scratch);
+    double *values = scratch + l->n_points;
+    for (size_t k = 0; k < l->n_points; k++)
+        scratch[k] = l->points[k].setting.labels[0];
     for (size_t i = 0; i < 2 * n; i++) {
         const hf_figure *f = &l->bench->figures[i / 2];
         bool median = i % 2;
         char name[32];
         snprintf(name, sizeof name, "%s%s", f->name, median ? "_median" : "");
-        hf_result_set_summary(result, i, name, f->unit, figure_make(l, f, median));
+        for (size_t k = 0; k < l->n_points; k++)
+            values[k] = figure_value(l, f, k, median);
+        hf_result_set_summary(result, i, name, f->unit,
+                              hf_figure_of(f, l->n_points, scratch, values));
     }
     if (l->bench->error) { /* it has a name: that of a figure */
         double worst = 0;
@@ -275,9 +257,11 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     const hf_trace *trace = l->session->trace;
     size_t n_summary = 2 * figure_count(l) + (l->bench->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);
+    double *scratch = calloc(2 * l->n_points, sizeof *scratch);
     hf_result *result = NULL;
-    hf_status status =
-        columns ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
+    hf_status status = columns && scratch
+                           ? HF_OK
+                           : hf_fail(HF_ENOMEM, "no memory for %zu columns", room);
     if (status == HF_OK) {
         size_t n = columns_list(l, columns);
         status = hf_result_new(&result, n, hf_trace_columns(trace, columns + n),
@@ -289,13 +273,14 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
             point_fill(l, result, i);
             verified = verified && hf_point_verified(&l->points[i]);
         }
-        figures_fill(l, result);
+        figures_fill(l, result, scratch);
         hf_result_set_verified(result, verified);
         if (l->note)
             hf_result_add_note(result, l->note);
         hf_trace_fill(trace, result, n_summary);
         *out = result;
     }
+    free(scratch);
     free(columns);
     return status;
 }

@@ -185,30 +185,6 @@ static void bound_eval(size_t n, const double *const *in, double *const *out) {
     out[0][0] = 2 / (1 / in[0][0] + 2 / in[1][0]);
 }
 
-/* Eq. 1. */
-static const hf_term summary_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("time", "s", "at each message size"),
-    HF_TERM("bandwidth", "B/s", "at each message size"),
-    {0},
-};
-static const hf_term summary_outputs[] = {
-    HF_TERM("b_eff", "B/s", "mean over the message sizes"),
-    HF_TERM("latency", "s", "time of the smallest message"),
-    {0},
-};
-
-static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    size_t smallest = 0;
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += in[2][i];
-        smallest = in[0][i] < in[0][smallest] ? i : smallest;
-    }
-    out[0][0] = sum / (double)n;
-    out[1][0] = in[1][smallest];
-}
-
 static const hf_formula formulas[] = {
     {HF_EXPECTED, "channel",
      "Eq. 3 and 4: external channels; counts what all kernel pairs of all boards send, "
@@ -232,8 +208,6 @@ static const hf_formula formulas[] = {
     {HF_CALIBRATED, "host",
      "Eq. 2 without a device: MPI alone; counts one message per rank",
      host_calibrated_inputs, time_and_bandwidth, host_calibrated_eval},
-    {HF_SUMMARY, NULL, "Eq. 1: effective bandwidth, the mean over the message sizes",
-     summary_inputs, summary_outputs, summary_eval},
     {0},
 };
 

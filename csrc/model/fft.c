@@ -3,6 +3,7 @@
  * Meyer, Kenter and Plessl's documentation of their suite: 5 LOG r 8 min(f_k, f_m) FLOP/s
  * for r pipelines, and t = (N / 8) / f for a transform of N points.
  */
+#include "core/work.h"
 #include "model.h"
 
 static const hf_term inputs[] = {
@@ -29,17 +30,8 @@ static void device_eval(size_t n, const double *const *in, double *const *out) {
         double size = in[0][i], ranks = in[1][i], batch = in[4][i];
         double points = in[2][i] * in[3][i] * fmin(in[5][i], in[6][i]);
         out[0][i] = batch * size / points;
-        out[1][i] = 5 * log2(size) * points * ranks;
+        out[1][i] = ranks * batch * hf_fft_operations(size) / out[0][i];
     }
-}
-
-static const hf_term summary_inputs[] = {
-    HF_TERM("flops", "FLOP/s", "of the transforms of a size"), {0}};
-static const hf_term summary_outputs[] = {
-    HF_TERM("flops", "FLOP/s", "of the largest rate"), {0}};
-
-static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    out[0][0] = hf_model_largest(n, in[0]);
 }
 
 static const hf_formula formulas[] = {
@@ -47,8 +39,6 @@ static const hf_formula formulas[] = {
      "5 LOG r 8 min(f_k, f_m): a transform's points pass a pipeline 8 per cycle; "
      "counts 5 N log2(N) operations of every transform of all boards",
      inputs, outputs, device_eval},
-    {HF_SUMMARY, NULL, "the largest rate of all sizes", summary_inputs, summary_outputs,
-     summary_eval},
     {0},
 };
 

@@ -6,6 +6,7 @@
  * loads behind the products (`hidden` is 1), and adds to a store the opening of another page
  * of the memory for every 256 elements (`activation`, there 21.6 ns).
  */
+#include "core/work.h"
 #include "model.h"
 
 enum { PAGE = 256 }; /* elements of a memory page of 1 KiB */
@@ -46,17 +47,8 @@ static void device_eval(size_t n, const double *const *in, double *const *out) {
         double blocks = ceil(size / b);
         double time = pow(blocks, 3) * (load + product) + pow(blocks, 2) * store;
         out[0][i] = time / replications;
-        out[1][i] = ranks * 2 * pow(size, 3) / out[0][i];
+        out[1][i] = ranks * hf_gemm_operations(size) / out[0][i];
     }
-}
-
-static const hf_term summary_inputs[] = {HF_TERM("flops", "FLOP/s", "of each size"),
-                                         {0}};
-static const hf_term summary_outputs[] = {
-    HF_TERM("flops", "FLOP/s", "largest of all sizes"), {0}};
-
-static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    out[0][0] = hf_model_largest(n, in[0]);
 }
 
 static const hf_formula formulas[] = {
@@ -64,8 +56,6 @@ static const hf_formula formulas[] = {
      "loads, products and stores of blocks, shared by the replications; counts 2 n^3 "
      "operations of every board",
      inputs, outputs, device_eval},
-    {HF_SUMMARY, NULL, "the largest rate of all sizes", summary_inputs, summary_outputs,
-     summary_eval},
     {0},
 };
 

@@ -29,7 +29,7 @@ typedef enum hf_role {
     HF_EXPECTED,   /**< a run's points, from a board's data */
     HF_CALIBRATED, /**< the same, from curves that a calibration measured */
     HF_FITTED,     /**< an equation's constants, from measured times */
-    HF_SUMMARY,    /**< figures that follow from all points: one value per output */
+    HF_SUMMARY,    /**< figures beside the benchmark's own: one value per output */
 } hf_role;
 
 /** One equation; a table of them ends with summary == NULL. Inputs come as arrays of length
@@ -46,14 +46,6 @@ typedef struct hf_model_ops {
     const char *name, *summary;
     const hf_formula *formulas; /**< ends with summary == NULL */
 } hf_model_ops;
-
-/** The largest of `n` values: of all points, for a summary. */
-static inline double hf_model_largest(size_t n, const double *values) {
-    double largest = values[0];
-    for (size_t i = 1; i < n; i++)
-        largest = fmax(largest, values[i]);
-    return largest;
-}
 
 /** Model `name`; on HF_ENOENT the message lists the known ones. */
 hf_status hf_model_find(const hf_model_ops **out, const char *name);

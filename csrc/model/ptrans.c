@@ -5,13 +5,13 @@
  * Eq. 5 is printed with a product where the clock divides, and the bound without the bytes
  * of a value.
  */
+#include "core/work.h"
 #include "model.h"
 
-/* What n^2 additions in `time` are, A and B read, C written once. */
 static void rates_fill(double size, double value_bytes, double time, double *flops,
                        double *bandwidth) {
-    *flops = size * size / time;
-    *bandwidth = 3 * value_bytes * *flops;
+    *flops = hf_ptrans_operations(size) / time;
+    *bandwidth = HF_PTRANS_ARRAYS * value_bytes * *flops;
 }
 
 /* Eq. 6 and the network bound. */
@@ -143,17 +143,6 @@ static void host_eval(size_t n, const double *const *in, double *const *out) {
     }
 }
 
-static const hf_term rates[] = {
-    HF_TERM("flops", "FLOP/s", "additions of all ranks per second"),
-    HF_TERM("bandwidth", "B/s", "bytes of A, B and C per second, of all ranks"),
-    {0},
-};
-
-static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    for (size_t rate = 0; rate < 2; rate++)
-        out[rate][0] = hf_model_largest(n, in[rate]);
-}
-
 static const hf_formula formulas[] = {
     {HF_EXPECTED, "channel",
      "Eq. 6 and the network bound: every block crosses a channel, and three pass the "
@@ -166,7 +155,6 @@ static const hf_formula formulas[] = {
     {HF_EXPECTED, "host",
      "MPI, then three passes through the memory; counts n^2 additions", host_inputs,
      parted_outputs, host_eval},
-    {HF_SUMMARY, NULL, "the best of the points", rates, rates, summary_eval},
     {0},
 };
 

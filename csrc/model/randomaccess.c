@@ -4,6 +4,7 @@
  * benchmarks via MPI and circuit-switched inter-FPGA networks": an update is a read and a
  * write of a memory bank, each a clock cycle of its kernel.
  */
+#include "core/work.h"
 #include "model.h"
 
 static const hf_term inputs[] = {
@@ -24,30 +25,13 @@ static const hf_term outputs[] = {
 static void device_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
         out[1][i] = in[1][i] * in[2][i] * in[3][i] / 2;
-        out[0][i] = 4 * in[0][i] / out[1][i];
+        out[0][i] = HF_RANDOMACCESS_UPDATES * in[0][i] / out[1][i];
     }
-}
-
-static const hf_term summary_inputs[] = {
-    HF_TERM("words", "1", "words of the whole table"),
-    HF_TERM("updates", "1/s", "at each size of the table"),
-    {0},
-};
-static const hf_term summary_outputs[] = {
-    HF_TERM("updates", "1/s", "at the largest table"), {0}};
-
-static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    size_t largest = 0;
-    for (size_t i = 1; i < n; i++)
-        largest = in[0][i] > in[0][largest] ? i : largest;
-    out[0][0] = in[1][largest];
 }
 
 static const hf_formula formulas[] = {
     {HF_EXPECTED, NULL, "ranks x banks x clock / 2: a read and a write per update",
      inputs, outputs, device_eval},
-    {HF_SUMMARY, NULL, "the rate at the largest table", summary_inputs, summary_outputs,
-     summary_eval},
     {0},
 };
 

@@ -3,9 +3,8 @@
  * The published suite's model: each replication moves one word per clock cycle to or from a
  * bank of its own, and no bank gives more than its bandwidth.
  */
+#include "core/work.h"
 #include "model.h"
-
-enum { COPY, SCALE, ADD, TRIAD, N_OPERATIONS };
 
 static const hf_term inputs[] = {
     HF_TERM("operation", "1", "copy, scale, add or triad"),
@@ -29,25 +28,11 @@ static const hf_term outputs[] = {
 
 static void device_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        double arrays = in[0][i] >= ADD ? 3 : 2;
+        double arrays = hf_stream_arrays((size_t)in[0][i]);
         double bytes = in[1][i] * arrays * in[2][i] * in[3][i];
         out[1][i] = in[1][i] * in[4][i] * fmin(in[5][i], in[6][i] * in[7][i]);
         out[0][i] = bytes / out[1][i];
     }
-}
-
-static const hf_term summary_inputs[] = {
-    HF_TERM("bandwidth", "B/s", "of each operation"), {0}};
-static const hf_term summary_outputs[] = {
-    HF_TERM("copy", "B/s", "c = s b, s is 1 or -1"),
-    HF_TERM("scale", "B/s", "c = s b"),
-    HF_TERM("add", "B/s", "c = b + s a, s is 1 or -1"),
-    HF_TERM("triad", "B/s", "c = b + s a"),
-    {0}};
-
-static void summary_eval(size_t n, const double *const *in, double *const *out) {
-    for (size_t i = 0; i < N_OPERATIONS; i++)
-        out[i][0] = i < n ? in[0][i] : NAN;
 }
 
 static const hf_formula formulas[] = {
@@ -55,8 +40,6 @@ static const hf_formula formulas[] = {
      "banks x min(bank bandwidth, clock x word), of all boards; counts bytes read and "
      "written",
      inputs, outputs, device_eval},
-    {HF_SUMMARY, NULL, "the bandwidth of each operation", summary_inputs,
-     summary_outputs, summary_eval},
     {0},
 };
 

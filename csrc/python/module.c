@@ -183,6 +183,52 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
         found.error);
 }
 
+/* A column of numbers. */
+static PyArrayObject *numbers_of(PyObject *values) {
+    return (PyArrayObject *)PyArray_FROMANY(values, NPY_FLOAT64, 1, 1,
+                                            NPY_ARRAY_CARRAY);
+}
+
+/* The figure as (unit, value). */
+static PyObject *figure_pair(const hf_figure *figure, PyArrayObject *sizes,
+                             PyObject *column) {
+    PyArrayObject *values = numbers_of(column);
+    PyObject *pair = NULL;
+    if (values && PyArray_SIZE(values) != PyArray_SIZE(sizes))
+        PyErr_Format(PyExc_ValueError, "%s: %zd values of %zd points", figure->of,
+                     PyArray_SIZE(values), PyArray_SIZE(sizes));
+    else if (values)
+        pair = Py_BuildValue("(sd)", figure->unit,
+                             hf_figure_of(figure, (size_t)PyArray_SIZE(sizes),
+                                          PyArray_DATA(sizes), PyArray_DATA(values)));
+    Py_XDECREF(values);
+    return pair;
+}
+
+static PyObject *core_figures(PyObject *module, PyObject *args) {
+    const char *bench;
+    PyObject *points, *columns, *column;
+    hf_quantities found;
+    if (!PyArg_ParseTuple(args, "sOO!:figures", &bench, &points, &PyDict_Type,
+                          &columns))
+        return NULL;
+    hf_status status = hf_bench_quantities(&found, bench);
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    PyArrayObject *sizes = numbers_of(points);
+    PyObject *dict = sizes ? PyDict_New() : NULL;
+    for (const hf_figure *f = found.figures; dict && f && f->name; f++) {
+        if (!(column = PyDict_GetItemString(columns, f->of)))
+            continue;
+        PyObject *pair = figure_pair(f, sizes, column);
+        if (!pair || PyDict_SetItemString(dict, f->name, pair) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(pair);
+    }
+    Py_XDECREF(sizes);
+    return dict;
+}
+
 static PyObject *core_kernels(PyObject *module, PyObject *stem) {
     const char *name = PyUnicode_AsUTF8(stem);
     if (!name)
@@ -274,6 +320,10 @@ static PyMethodDef core_methods[] = {
      "Labels, metrics, parts and figures of a benchmark: unit and choices of each;\n"
      "its problem: the parameter that says how much work a run is; and whether it is\n"
      "banked: each replication has buffers in a memory bank of its own."},
+    {"figures", core_figures, METH_VARARGS,
+     "figures(benchmark, sizes, columns, /)\n--\n\n"
+     "Figures of a benchmark as (unit, value), as far as there are columns for them,\n"
+     "from all points with these sizes."},
     {"kernels", core_kernels, METH_O,
      "kernels(stem, /)\n--\n\n"
      "Kernels of a file as dicts: name, whether FPGAs replicate it, arguments."},

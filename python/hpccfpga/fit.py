@@ -61,6 +61,7 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
         {"message_size": size, "measured": time, "channels": _CHANNELS, "width": width},
     )
     fitted = rate * time / found["time"]
+    figures = _core.figures("b_eff", size, {"bandwidth": fitted})
     return Result(
         kind="modelled",
         benchmark="b_eff",
@@ -77,7 +78,7 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
             "residual": Column("1", found["residual"]),
         },
         summary={
-            "b_eff": Quantity("B/s", float(fitted.mean())),
+            **{name: Quantity(*pair) for name, pair in figures.items()},
             "latency": Quantity("s", float(found["latency"][0])),
             "chunk_time": Quantity("s", float(found["chunk_time"][0])),
         },

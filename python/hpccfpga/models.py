@@ -136,7 +136,7 @@ def model(
             },
             **curves,
         },
-        summary=_summary(benchmark, formula, feed),
+        summary=_summary(benchmark, formula, label, feed),
         provenance=provenance,
     )
 
@@ -325,16 +325,18 @@ def _evaluate(
 
 
 def _summaries(benchmark: str, formula: _core._Formula) -> list[_core._Formula]:
-    """Formulas for figures that follow from all points: of all schemes, of this one."""
+    """Formulas for figures beside the benchmark's own: of all schemes, of this one."""
     ours = (None, formula["exchange"])
     return [f for f in _formulas(benchmark, "summary") if f["exchange"] in ours]
 
 
 def _summary(
-    benchmark: str, formula: _core._Formula, given: Mapping[str, Any]
+    benchmark: str, formula: _core._Formula, label: str, given: Mapping[str, Any]
 ) -> dict[str, Quantity]:
-    """Figures that follow from all points, as far as their inputs are given."""
-    return {
+    """Return a run's figures, and others, as far as their inputs are given."""
+    made = {name: given[name] for name in formula["outputs"]}
+    own = _core.figures(benchmark, given[label], made)
+    return {name: Quantity(*pair) for name, pair in own.items()} | {
         output: Quantity(unit, value.item())
         for figures in _summaries(benchmark, formula)
         if all(name in given for name in figures["inputs"])

@@ -4,7 +4,8 @@ import pytest
 from example_result import measured
 from hpccfpga import _core
 from hpccfpga.comparison import compare
-from hpccfpga.models import for_run, model
+from hpccfpga.measure import run
+from hpccfpga.models import check, for_run, model
 from hpccfpga.published import published
 from hpccfpga.result import Column, Result
 
@@ -289,3 +290,29 @@ def test_a_model_beside_a_run_knows_its_elements(benchmark, exchange):
         for name in ("float", "double")
     )
     assert double["time"] == pytest.approx(2 * single["time"])
+
+
+@pytest.mark.parametrize("benchmark", [name for name, _ in _core.components("model")])
+def test_a_model_counts_what_its_benchmark_counts(benchmark):
+    sizes = {} if benchmark in ("fft", "stream") else {"sizes": [64, 128]}
+    measured = run(benchmark, exchange="host", reps=1, **sizes)
+    (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
+    terms = check(benchmark, "host")["inputs"]
+    needed = terms.keys() - {label, "ranks"} - measured.parameters.keys()
+    anything = {name: 1e9 for name in needed if np.isnan(terms[name]["fallback"])}
+    points = None if choices else measured[label]
+    expected = for_run(benchmark, "host", anything, measured.parameters, points)
+    for metric in _core.quantities(benchmark)["metrics"]:
+        counted, wanted = (r[metric] * r["time"] for r in (measured, expected))
+        assert counted == pytest.approx(wanted), metric
+    figures = _core.quantities(benchmark)["figures"]
+    assert set(figures) <= set(expected.summary)
+
+
+def test_figures_take_a_value_of_each_point():
+    sizes, columns = np.array([4, 1, 2]), {"bandwidth": np.array([1.0, 5.0, 3.0])}
+    assert _core.figures("b_eff", sizes, columns) == {"b_eff": ("B/s", 3.0)}
+    columns["time"] = np.array([3.0, 9.0, 6.0])
+    assert _core.figures("b_eff", sizes, columns)["latency"] == ("s", 9.0)
+    with pytest.raises(ValueError, match="bandwidth: 3 values of 2 points"):
+        _core.figures("b_eff", sizes[1:], columns)

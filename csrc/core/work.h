@@ -1,0 +1,33 @@
+/* work.h - what HPC Challenge counts: benchmarks measure it, and their models expect it. */
+#ifndef HF_WORK_H
+#define HF_WORK_H
+
+#include <math.h>
+#include <stddef.h>
+
+/** Operations of a complex transform of so many points. */
+static inline double hf_fft_operations(double points) {
+    return 5 * points * log2(points);
+}
+
+/** Operations of a product of two n x n matrices. */
+static inline double hf_gemm_operations(double n) {
+    return 2 * pow(n, 3);
+}
+
+/** Additions of n x n matrices C = B + A^T. */
+static inline double hf_ptrans_operations(double n) {
+    return n * n;
+}
+
+enum {
+    HF_PTRANS_ARRAYS = 3,        /**< A and B are read, C written, once */
+    HF_RANDOMACCESS_UPDATES = 4, /**< of a sample, for each word of the table */
+};
+
+/** Arrays that an operation of STREAM reads and writes: copy, scale, add or triad. */
+static inline double hf_stream_arrays(size_t operation) {
+    return operation < 2 ? 2 : 3;
+}
+
+#endif
