@@ -4,7 +4,8 @@ Runs as a program beside mpirun, `keeper.py MARK PARENT...`, which `Keeper` star
 makes a folder in each parent and writes their paths, with a null character behind each.
 Its standard input is a pipe from its own parent: a word means that all is well, the
 pipe's end without one that the parent is gone; then it ends the processes of the job.
-It holds a lock on each folder, so that a later one may remove what a killed one left.
+It claims each folder by a file in it, on which it and its parent hold a lock, so that a
+later keeper may remove what a killed one left.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 GRACE = 1.0
 """Time from a polite end to a forced one [s]."""
 
 STARTING = 60.0
 """Longest wait for the folders [s]."""
+
+CLAIM = ".hpccfpga-job"
+"""File in a folder that says which job made it; without it no folder is removed."""
 
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -59,29 +64,53 @@ def end(mark: str) -> None:
         time.sleep(0.01)
 
 
-def held(folder: str) -> bool:
-    """Lock a folder until this process ends; False if another keeper has."""
-    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(file)
-        return False
-    return True
+def claim(folder: str, mark: str) -> None:
+    """Say in a new folder whose it is, once a lock on that says that we live."""
+    file = os.open(f"{folder}/{CLAIM}", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    with suppress(OSError):  # no locks or no room: nobody else will remove it
+        fcntl.flock(file, fcntl.LOCK_SH)
+        os.write(file, _claim(folder, mark))
 
 
 def remove_leftovers(parent: str) -> None:
-    """Remove the folders of keepers that were killed: ours, old enough to be locked."""
+    """Remove the folders of jobs of which no process lives any more."""
     names: list[str] = []
     with suppress(OSError):  # of a parent that nobody may list
         names = os.listdir(parent)
     for name in filter(re.compile(r"hpccfpga-\d+-\w{8}").fullmatch, names):
         folder = os.path.join(parent, name)
         with suppress(OSError):
-            state = os.lstat(folder)
-            old = state.st_mtime + LONGEST < time.time()
-            if old and state.st_uid == os.geteuid() and held(folder):
+            if os.lstat(folder).st_uid == os.geteuid() and _left(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(folder: str, mark: str) -> bytes:
+    """Name the folder, its number on the disk and its job: true of no copy of it."""
+    number = os.stat(folder, follow_symlinks=False).st_ino
+    return f"{os.path.basename(folder)} {number} {mark}\n".encode()
+
+
+def _left(folder: str) -> bool:
+    """Whether a job has claimed a folder and has ended."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+    with open(os.open(f"{folder}/{CLAIM}", flags), "r+b", 0) as file:
+        said = file.read(1024)
+        mark = os.fsdecode(said[said.rfind(b" ") + 1 : -1])
+        if said != _claim(folder, mark) or any(marked(mark)):
+            return False
+        with suppress(BlockingIOError):  # keeper or launcher hold it
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    return False
+
+
+def _locked(folder: Path) -> IO[bytes] | None:
+    """Hold a folder as a keeper does, which may be killed."""
+    with suppress(OSError):
+        file = (folder / CLAIM).open("rb")
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return file
+    return None
 
 
 class Keeper:
@@ -111,6 +140,7 @@ class Keeper:
             process_group=0,
         )
         self.folders = [Path(os.fsdecode(path)) for path in self._told()]
+        self._locks = [_locked(folder) for folder in self.folders]
         if len(self.folders) == len(parents):
             return self
         self.__exit__()
@@ -131,6 +161,7 @@ class Keeper:
             pass
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
+        self._locks.clear()
 
     def _told(self) -> list[bytes]:
         """Paths of the folders, as far as they come in time."""
@@ -160,7 +191,7 @@ def main() -> None:
         for parent in parents:
             name = f"hpccfpga-{os.getppid()}-"
             folders.append(tempfile.mkdtemp(prefix=name, dir=parent))
-            held(folders[-1])
+            claim(folders[-1], mark)
         with suppress(OSError):  # the parent is gone already
             os.write(1, b"".join(os.fsencode(folder) + b"\0" for folder in folders))
             os.close(1)

@@ -1,9 +1,9 @@
 """Ranks that mpirun starts for us: results, errors, kills, deadlines, no leftovers."""
 
-import fcntl
 import os
 import resource
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -213,24 +213,69 @@ def test_all_ends_at_once_when_the_launcher_is_killed(tmp_path):
     assert comes(lambda: left(tmp_path, process.pid) == [])
 
 
+def keeper_of(parent, mark):
+    """A keeper, once it has made its folder, and the folder."""
+    words = [sys.executable, "-I", "-S", keeper.__file__, mark, str(parent)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return process, Path(os.fsdecode(process.stdout.read()).rstrip("\0"))
+
+
+def killed_keeper(parent, mark):
+    """Folder of a keeper that was killed."""
+    process, folder = keeper_of(parent, mark)
+    process.kill()
+    process.communicate()
+    return folder
+
+
+def next_keeper(parent):
+    """Names that a keeper leaves in the parent."""
+    process, folder = keeper_of(parent, new_mark())
+    process.communicate(b"done", timeout=GUARD)
+    assert process.returncode == 0
+    assert not folder.exists(), "its own"
+    return {path.name for path in parent.iterdir()}
+
+
 def test_what_a_killed_keeper_left_goes_with_the_next(tmp_path):
-    """Not what another one holds, what is new, and what only looks like a folder."""
-    names = [f"hpccfpga-{pid}-abcdefg_" for pid in (1, 22, 333)]
-    for name in names:
-        (tmp_path / name / "of").mkdir(parents=True)
-    for name in names[:2]:
-        os.utime(tmp_path / name, (0, 0))
-    (tmp_path / "hpccfpga-4-abcdefgh").symlink_to(tmp_path.parent)
-    os.utime(tmp_path / "hpccfpga-4-abcdefgh", (0, 0), follow_symlinks=False)
-    other = os.open(tmp_path / names[1], os.O_RDONLY)
-    fcntl.flock(other, fcntl.LOCK_EX)
-    words = [sys.executable, "-I", "-S", keeper.__file__, "MARK", str(tmp_path)]
-    done = subprocess.run(words, input=b"done", capture_output=True, timeout=GUARD)
-    assert done.stderr == b""
-    assert not Path(os.fsdecode(done.stdout).rstrip("\0")).exists(), "its own"
-    kept = {path.name for path in tmp_path.iterdir()}
-    assert kept == {*names[1:], "hpccfpga-4-abcdefgh"}
-    os.close(other)
+    folder = killed_keeper(tmp_path, new_mark())
+    (folder / "of").mkdir()
+    assert next_keeper(tmp_path) == set()
+
+
+def test_what_looks_like_the_folder_of_a_keeper_stays(tmp_path):
+    """A user's, a link, a copy of one of ours, one that was renamed, one cut short."""
+    ours = killed_keeper(tmp_path, new_mark())
+    copy, renamed, users = (tmp_path / f"hpccfpga-2026-{n}bcdefgh" for n in "acu")
+    shutil.copytree(ours, copy)
+    ours.rename(renamed)
+    short = killed_keeper(tmp_path, new_mark())
+    os.truncate(short / keeper.CLAIM, 40)
+    users.mkdir()
+    (users / "results.json").write_text("a year of work")
+    (tmp_path / "hpccfpga-4-abcdefgh").symlink_to(short)
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0), follow_symlinks=False)
+    before = {path.name for path in tmp_path.iterdir()}
+    assert len(before) == 5
+    assert next_keeper(tmp_path) == before
+
+
+def test_the_folder_of_a_job_that_lives_stays(monkeypatch, tmp_path):
+    """Of its keeper, its launcher and its ranks, any may have been killed."""
+    process, kept = keeper_of(tmp_path, new_mark())
+    monkeypatch.setattr(keeper.tempfile, "gettempdir", lambda: str(tmp_path))
+    with keeper.Keeper() as launched:
+        launched.process.kill()
+        launched.process.wait()
+        running = killed_keeper(tmp_path, mark := new_mark())
+        rank = subprocess.Popen(["sleep", "600"], env={mark: ""})
+        found = next_keeper(tmp_path)
+        rank.kill()
+        rank.wait()
+    assert found == {kept.name, running.name, launched.folders[0].name}
+    process.communicate(b"done", timeout=GUARD)
+    assert next_keeper(tmp_path) == set()
 
 
 def left(folder, launcher):
