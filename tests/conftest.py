@@ -38,8 +38,13 @@ GUARD = 400
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Schemes take turns in this process, and PoCL counts its workers once. What a user has
-# set for it is kept by runs, not by tests.
-for name in ("POCL_DEVICES", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"):
+# set for it, or to load runtimes, is kept by runs, not by tests.
+for name in (
+    "OCL_ICD_FILENAMES",
+    "POCL_DEVICES",
+    "POCL_MAX_PTHREAD_COUNT",
+    "POCL_CPU_MAX_CU_COUNT",
+):
     os.environ.pop(name, None)
 emulation.prepare("channel")
 

@@ -137,7 +137,7 @@ def test_ranks_that_open_different_sessions(mpirun):
 @pytest.mark.parametrize("told", [{}, {"source_hash": "the same"}])
 def test_ranks_with_different_binaries(mpirun, tmp_path, told):
     """What their manifests say, or do not say, makes them no more the same."""
-    with hf.open() as session:
+    with hf.open(device="opencl:cpu") as session:
         text = kernels.read_source(kernels.kernel_dir() / "b_eff_memory.cl")
         for rank in range(2):
             own = "kernel void own(global int *a) { *a = 1; }\n" * rank

@@ -32,9 +32,8 @@ def test_sizes_of_the_many_work_items(log_size):
 
 @pytest.mark.parametrize("log_size", [6, 7, 8, 12, 17])
 def test_sizes_of_the_pipeline(log_size):
-    r = hf.run(
-        "fft", exchange="pcie", shape="pipeline", log_size=log_size, batch=2, reps=1
-    )
+    words = {"exchange": "pcie", "device": "opencl:cpu", "shape": "pipeline"}
+    r = hf.run("fft", log_size=log_size, batch=2, reps=1, **words)
     assert r.verified, r["error"]
 
 
@@ -50,7 +49,8 @@ def test_the_kernels_for_gpus(tmp_path, log_size):
 
 @pytest.mark.parametrize("log_size", [6, 9])
 def test_kernels_joined_by_channels(log_size):
-    r = hf.run("fft", exchange="channel", log_size=log_size, batch=2, reps=1)
+    words = {"exchange": "channel", "device": "opencl:cpu"}
+    r = hf.run("fft", log_size=log_size, batch=2, reps=1, **words)
     assert r.verified, r["error"]
 
 
@@ -91,7 +91,7 @@ def faulty(tmp_path_factory):
 
 def fault_check(path, **params):
     with pytest.warns(UserWarning, match="wrong data"):
-        r = hf.run("fft", exchange="pcie", shape="ndrange", kernel=path, **params)
+        r = hf.run("fft", device="opencl:cpu", shape="ndrange", kernel=path, **params)
     assert r.verified is False
     assert not r["error"][0] <= 1
     assert np.isnan(r["flops"]).all(), "no rate for wrong data"

@@ -522,12 +522,18 @@ def test_the_binary_of_a_run_on_several_ranks_is_tried(opened, benchmark):
 
 
 def test_a_trial_that_does_not_end(tmp_path, command, monkeypatch):
-    answer = command("kernels", "build", "b_eff", "-o", tmp_path)
+    answer = command("kernels", "build", "b_eff", "-o", tmp_path, "--device=opencl:cpu")
     assert answer.returncode == 0, answer.stderr
     monkeypatch.setattr(trial, "LONGEST", 1e-3)
     line = "has not done one repetition within 0.001 s"
     with pytest.raises(ValueError, match=rf"b_eff_memory\.bin is a program .* {line}"):
-        hf.run("b_eff", kernel=tmp_path / "b_eff_memory.bin", sizes=[64], reps=1)
+        hf.run(
+            "b_eff",
+            device="opencl:cpu",
+            kernel=tmp_path / "b_eff_memory.bin",
+            sizes=[64],
+            reps=1,
+        )
 
 
 def test_a_source_of_ones_own(tmp_path):

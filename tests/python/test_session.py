@@ -243,7 +243,7 @@ def test_a_kernel_with_other_arguments(tmp_path, exchange, file, after, more, li
     text = (kernels.kernel_dir() / file).read_text()
     path = tmp_path / file
     path.write_text(text.replace(after, after + more, 1))
-    with hf.open(exchange=exchange) as session:
+    with hf.open(exchange=exchange, device="opencl:cpu") as session:
         with pytest.raises(ValueError, match=line):
             session.run("b_eff", kernel=path, **SMALL)
         assert session.run("b_eff", **SMALL).verified

@@ -44,7 +44,7 @@ HARMS = {
 
 @pytest.fixture(scope="module")
 def session():
-    with hf.open(device="opencl") as session:
+    with hf.open(device="opencl:cpu") as session:
         yield session
 
 
