@@ -47,8 +47,8 @@ static const hf_param params[] = {
      NULL, 1, 1 << 30, HF_INT},
     {"bank_a",
      "memory bank of A, one number or one for each replication; -1: the runtime's "
-     "choice. Default where a bitstream's manifest tells the banks of its board: a "
-     "bank for each replication",
+     "choice. Where none is given and a bitstream's manifest tells the banks of its "
+     "board, each replication has its own",
      "-1", NULL, NULL, -1, 255, HF_INTS},
     {"bank_b", "memory bank of B", "-1", NULL, NULL, -1, 255, HF_INTS},
     {"bank_c", "memory bank of C", "-1", NULL, NULL, -1, 255, HF_INTS},

@@ -102,14 +102,14 @@ static hf_status value_set_numbers(value *v, size_t n, const double *numbers) {
 }
 
 /* "1,64,1024" -> numbers; *out is malloc'ed. */
-static hf_status numbers_parse(double **out, size_t *n, const char *name,
+static hf_status numbers_parse(double **out, size_t *n, const hf_param *p,
                                const char *text) {
     size_t room = 1;
     for (const char *c = text; *c; c++)
         room += *c == ',';
     double *numbers = malloc(room * sizeof *numbers);
     if (!numbers)
-        return hf_fail(HF_ENOMEM, "no memory for %zu values of %s", room, name);
+        return hf_fail(HF_ENOMEM, "no memory for %zu values of %s", room, p->name);
     const char *at = text;
     for (*n = 0; *n < room; (*n)++) {
         char *end;
@@ -118,7 +118,8 @@ static hf_status numbers_parse(double **out, size_t *n, const char *name,
         if (end == at || (*end != ',' && *end != '\0')) {
             int length = (int)strcspn(at, ",");
             free(numbers);
-            return hf_fail(HF_EARG, "%s: \"%.*s\" is not a number", name, length, at);
+            return hf_fail(HF_EARG, "%s: \"%.*s\" is not a number such as %s", p->name,
+                           length, at, p->kind == HF_REAL ? "0.5" : "1024");
         }
         at = *end ? end + 1 : end;
     }
@@ -137,7 +138,7 @@ static hf_status value_set(value *v, size_t n, const double *numbers,
     if (!text)
         return value_set_numbers(v, n, numbers);
     double *parsed = NULL;
-    HF_TRY(numbers_parse(&parsed, &n, p->name, text));
+    HF_TRY(numbers_parse(&parsed, &n, p, text));
     hf_status status = value_set_numbers(v, n, parsed);
     free(parsed);
     return status;

@@ -10,6 +10,7 @@
 #include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/known.h"
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
@@ -221,14 +222,29 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
     return HF_OK;
 }
 
+static const hf_bench_path *path_over(const hf_bench *bench,
+                                      const hf_exchange_ops *scheme) {
+    return scheme->streams ? bench->streams : bench->blocks;
+}
+
+static hf_status path_refuse(const hf_bench *bench, const hf_exchange_ops *scheme) {
+    hf_known known = {.wanted = ""};
+    const char *name, *summary;
+    for (size_t i = 0; hf_component("exchange", i, &name, &summary); i++) {
+        const hf_exchange_ops *other;
+        HF_TRY(hf_exchange_find(&other, name));
+        if (path_over(bench, other))
+            hf_known_add(&known, name);
+    }
+    return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"; %s",
+                   bench->name, scheme->name, hf_known_text(&known));
+}
+
 hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
                           const hf_bench *bench) {
     const hf_exchange_ops *scheme = session->exchange->ops;
-    *out = scheme->streams ? bench->streams : bench->blocks;
-    return *out ? HF_OK
-                : hf_fail(HF_ENOTSUP,
-                          "benchmark \"%s\" does not run over exchange \"%s\"",
-                          bench->name, scheme->name);
+    *out = path_over(bench, scheme);
+    return *out ? HF_OK : path_refuse(bench, scheme);
 }
 
 /* Many work-items suit CPUs and GPUs; the device `host` calls C functions. */

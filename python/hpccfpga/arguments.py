@@ -13,6 +13,9 @@ from hpccfpga.text import brief, printable
 MAX_COUNT = 2**31 - 1
 """Largest number of ranks, ports and the like."""
 
+INSTALL_DATA = "pip install 'hpccfpga[data]'"
+"""What installs the packages of `need`."""
+
 
 def count(name: str, value: Any) -> int:
     """Whole number from 1 up.
@@ -121,6 +124,4 @@ def need(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise ImportError(
-            f"to_{package} needs {package}: pip install 'hpccfpga[data]'"
-        ) from None
+        raise ImportError(f"to_{package} needs {package}: {INSTALL_DATA}") from None

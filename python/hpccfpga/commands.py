@@ -14,7 +14,7 @@ from hpccfpga.comparison import compare
 from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import start
-from hpccfpga.options import Options, given, numbers, option
+from hpccfpga.options import Options, given, numbers
 from hpccfpga.outputs import Outputs
 from hpccfpga.perform import get_ready, perform
 from hpccfpga.progress import Watch
@@ -106,9 +106,6 @@ def refuse(options: Options, error: ValueError) -> None:
 
 
 def _run_all(options: Options) -> int:
-    for name in ("kernel", "calibrate", "save_calibration", "npz", "plot", "trace"):
-        if getattr(options, name):
-            raise ValueError(f"run all takes no {option(name)}")
     get_ready()
     params: dict[str, Any] = {}
     for name, value in given(options).items():
@@ -167,6 +164,7 @@ def _outputs(
     except BaseException as error:
         if not under_mpi():  # of all ranks, 0 writes
             outputs.fail(error)
+            outputs.tell_of_failure()
         raise
 
 

@@ -23,8 +23,8 @@ def benchmarks() -> Records:
         With `name`, `summary` and `parameters`, which are `Records`, too: of each its
         `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
         text, `summary`, `kind` ("int", "real", "text" or "ints"), `choices` or None,
-        the bounds `low` and `high` of numbers, and `macro`, the name of the build
-        option if it is built into the kernels.
+        the bounds `low` and `high` of numbers, also as the text `bounds`, and `macro`,
+        the name of the build option if it is built into the kernels.
     """
     return Records(
         "benchmark",
@@ -50,6 +50,7 @@ def exchanges() -> Records:
             {"name": name, **_core.scheme(name), "summary": summary}
             for name, summary in _core.components("exchange")
         ),
+        shown=("name", "summary"),
     )
 
 
@@ -101,9 +102,13 @@ def parameters(benchmark: str) -> Records:
     LookupError
         Unknown benchmark; the message lists the known ones.
     """
-    shown = ("name", "unit", "default", "summary")
+    shown = ("name", "unit", "default", "bounds", "summary")
     found = map(_described, _core.parameters(benchmark))
     return Records(f"parameter of {benchmark}", found, shown=shown)
+
+
+def _bound(number: float) -> str:
+    return str(int(number)) if number.is_integer() else f"{number:g}"
 
 
 def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,6 +125,9 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
         "choices": entry["choices"],
         "low": entry["low"] if number else None,
         "high": entry["high"] if number else None,
+        "bounds": " .. ".join(map(_bound, (entry["low"], entry["high"])))
+        if number
+        else None,
         "macro": entry["macro"],
     }
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from hpccfpga.arguments import INSTALL_DATA
 from hpccfpga.provenance import own_version
 
 _ASK_MPI = """
@@ -30,14 +31,18 @@ class _Findings:
         """Something works less well."""
         print(f"lacking  {what}: {text}")
 
+    def optional(self, what: str, text: str) -> None:
+        """All works without it but what the text says."""
+        print(f"optional {what}: {text}")
+
     def bad(self, what: str, text: str) -> None:
-        """Nothing runs."""
+        """Name what a run needs unless it is told otherwise."""
         print(f"MISSING  {what}: {text}")
         self.missing.append(what)
 
 
 def examine() -> bool:
-    """Print what is found and what is missing; True if a run is possible."""
+    """Print what is found and what is missing; True if nothing is that a run needs."""
     found = _Findings()
     found.good("Python", f"{platform.python_version()} ({sys.executable})")
     try:
@@ -49,17 +54,15 @@ def examine() -> bool:
     _examine_devices(found)
     _examine_kernels(found)
     _examine_mpi(found, _core.mpi_library().strip("\0 \n").partition("\n")[0])
-    for package, use in (
-        ("matplotlib", "plots"),
-        ("pandas", "to_pandas"),
-        ("xarray", "to_xarray"),
-    ):
+    for package, use in (("pandas", "to_pandas"), ("xarray", "to_xarray")):
         if importlib.util.find_spec(package):
             found.good(package, use)
         else:
-            found.poor(package, f"{use}: pip install {package}")
-    but = ", but with --device host" if found.missing == ["devices"] else ""
-    print(f"no run is possible{but}" if found.missing else "a run is possible")
+            found.optional(package, f"for {use}: {INSTALL_DATA}")
+    if found.missing:
+        print("what runs: only --device host and --exchange host, on plain memory")
+    else:
+        print("a run is possible")
     return not found.missing
 
 

@@ -22,6 +22,17 @@ _PARAMETER = "parameter "
 _FORMER = {"--model": "--board"}
 """Options that have another name now."""
 
+_ONE = "run the benchmark by itself"
+_OF_ONE = {
+    "--plot": "save --json PATH, then: hpccfpga plot PATH -o PICTURE",
+    "--npz": "save --json PATH; its results have to_npz",
+    "--kernel": _ONE,
+    "--calibrate": _ONE,
+    "--save-calibration": _ONE,
+    "--trace": _ONE,
+}
+"""What `run` takes of one benchmark, and what to do instead of all."""
+
 _METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
 _ELSEWHERE = "see list BENCHMARK"
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
@@ -50,7 +61,8 @@ class _Parser(argparse.ArgumentParser):
         self.set_defaults(command=name)
 
     def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message}; see {self.prog} --help")
+        said = message.removeprefix("argument ")
+        raise ValueError(f"{said}; see {self.prog} --help")
 
     @property
     def actions(self) -> dict[str, argparse.Action]:
@@ -113,6 +125,24 @@ def _word(text: str) -> str:
     return text
 
 
+def _count(text: str) -> int:
+    try:
+        return _whole(text)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is not a number such as 2'
+        ) from None
+
+
+def _real(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is not a number such as 0.5'
+        ) from None
+
+
 def parse(words: list[str]) -> Options:
     """Options of a command line; `command` names the command.
 
@@ -126,6 +156,13 @@ def parse(words: list[str]) -> Options:
     if name in ("-h", "--help", "--version"):
         print(f"hpccfpga {own_version()}" if name == "--version" else _overview())
         raise SystemExit(0)
+    of_group = [n for n in COMMANDS if n.startswith(f"{words[0]} ")] if words else []
+    if of_group and {*words[1:2]} & {"-h", "--help"}:
+        print(_overview(of_group))
+        raise SystemExit(0)
+    if name in GROUPS:
+        more = known("", (n.partition(" ")[2] for n in of_group))
+        raise ValueError(f"{name} is no command alone; {more}; see {name} --help")
     if name not in COMMANDS:
         what = f"no command {name!r}" if words else "no command given"
         raise ValueError(f"{what}; {known(name, COMMANDS)}; see hpccfpga --help")
@@ -161,16 +198,20 @@ def _refuse_unknown(read: _Words, parser: _Parser) -> None:
     for name, _ in read.unknown:
         if _FORMER.get(name) in names:
             raise ValueError(f"{name} is called {_FORMER[name]} now")
+        if command == "run" and benchmark == "all" and name in _OF_ONE:
+            raise ValueError(f"run all takes no {name}: {_OF_ONE[name]}")
         what = f"{whose.get(command, command)} has no"
         noun = "parameter" if own else "option"
         raise ValueError(f"{what} {noun} {name}; {known(name, names)}")
 
 
-def _overview() -> str:
+def _overview(names: Iterable[str] | None = None) -> str:
+    """Text about commands; default: all."""
     lines = ["usage: hpccfpga COMMAND ...", ""]
     lines += ["HPC Challenge benchmarks on many accelerators.", ""]
-    width = max(map(len, COMMANDS))
-    lines += [f"  {name:{width}}  {entry[0]}" for name, entry in COMMANDS.items()]
+    names = [*(names or COMMANDS)]
+    width = max(map(len, names))
+    lines += [f"  {name:{width}}  {COMMANDS[name][0]}" for name in names]
     lines += ["", "`hpccfpga COMMAND --help` says the rest; --version the version."]
     return "\n".join(lines)
 
@@ -196,18 +237,23 @@ def _boards(command: _Parser, benchmark: str | None) -> None:
 
 def _run(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name, or all; see list")
-    _add_run(command)
-    command.add_argument(
-        "--calibrate",
-        action="store_true",
-        help="also measure the parts; show the model",
-    )
-    command.add_argument(
-        "--save-calibration", metavar="PATH", help="with --calibrate: save the parts"
-    )
-    command.add_argument(
-        "--trace", action="store_true", help="record what each rank does, and when"
-    )
+    if benchmark == "all":
+        _add_exchange(command, "default: pcie", "pcie")
+        _add_board(command)
+        _add_json(command)
+    else:
+        _add_run(command)
+        command.add_argument(
+            "--calibrate",
+            action="store_true",
+            help="also measure the parts; show the model",
+        )
+        command.add_argument(
+            "--save-calibration", metavar="PATH", help="calibrate, and save the parts"
+        )
+        command.add_argument(
+            "--trace", action="store_true", help="record what each rank does, and when"
+        )
     _add_ranks(command)
     if benchmark in (None, "all"):
         _add_parameters_of_all(command)
@@ -239,7 +285,9 @@ def _model(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("--board", help="data sheet that feeds the model; see boards")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
     command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
-    command.add_argument("--ranks", type=int, help="default: that of the calibration")
+    command.add_argument(
+        "--ranks", type=_count, help="default: that of the calibration"
+    )
     _add_files(command)
 
 
@@ -247,7 +295,7 @@ def _published(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument("--board", help="its name; see boards")
     _add_exchange(command, "exchange scheme")
-    command.add_argument("--ranks", type=int, help="number of ranks")
+    command.add_argument("--ranks", type=_count, help="number of ranks")
     command.add_argument("--source", help="words of the source")
     _add_files(command)
 
@@ -259,8 +307,10 @@ def _topology(command: _Parser, benchmark: str | None) -> None:
         default="published",
         help="published, ring, pairs, torus:PxQ, RANK:PORT-RANK:PORT,..., or a file",
     )
-    command.add_argument("--ranks", type=int, default=2, help="default: 2")
-    command.add_argument("--ports", type=int, default=4, help="of each rank; default 4")
+    command.add_argument("--ranks", type=_count, default=2, help="default: 2")
+    command.add_argument(
+        "--ports", type=_count, default=4, help="of each rank; default 4"
+    )
     command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
 
 
@@ -279,10 +329,13 @@ def _plot(command: _Parser, benchmark: str | None) -> None:
         help="draw the trace of one result; with a .json as PATH, for Perfetto",
     )
     command.add_argument(
-        "--point", type=int, default=-1, help="with --timeline; default: the last one"
+        "--point",
+        type=_count,
+        default=-1,
+        help="with --timeline; default: the last one",
     )
     command.add_argument(
-        "--steps", type=int, help="with --timeline: how many; default: 4"
+        "--steps", type=_count, help="with --timeline: how many; default: 4"
     )
 
 
@@ -351,14 +404,25 @@ COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
 }
 """Summary of each command, what it takes, and what its help says at the end."""
 
+GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
+"""First words of commands of two."""
+
 
 def _add_run(command: _Parser) -> None:
     _add_exchange(command, "default: pcie", "pcie")
     command.add_argument(
         "--kernel", metavar="PATH", help=".cl source or program binary"
     )
-    command.add_argument("--board", help="show its model beside; see boards")
+    _add_board(command)
     _add_files(command)
+
+
+def _add_board(command: _Parser) -> None:
+    command.add_argument("--board", help="show its model beside; see boards")
+
+
+def _add_json(command: _Parser) -> None:
+    command.add_argument("--json", metavar="PATH", help="save the result as JSON")
 
 
 def _add_exchange(command: _Parser, text: str, default: str | None = None) -> None:
@@ -374,7 +438,7 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
     else:
         command.add_argument(
             "--ranks",
-            type=int,
+            type=_count,
             metavar="N",
             help="ranks to start; default: those of mpirun, or 1",
         )
@@ -382,7 +446,7 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(
         "--timeout",
-        type=float,
+        type=_real,
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"longest time of the ranks it starts [s]; default: {TIMEOUT:g}",
@@ -390,7 +454,7 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
 
 
 def _add_files(command: _Parser, plot: bool = True) -> None:
-    command.add_argument("--json", metavar="PATH", help="save the result as JSON")
+    _add_json(command)
     command.add_argument("--npz", metavar="PATH", help="save the result as NPZ")
     if plot:
         command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
@@ -439,18 +503,21 @@ def _add_knobs(command: _Parser) -> None:
     group = command.add_argument_group("what is built into the kernels")
     for owners in knobs.values():
         first, *_ = owners.values()
-        told = {(e["summary"], e["default"]) for e in owners.values()}
-        summary, default = (
-            told.pop() if len(told) == 1 else ("see list BENCHMARK", "its own")
+        told = {(e["summary"], e["bounds"], e["default"]) for e in owners.values()}
+        summary, bounds, default = (
+            told.pop() if len(told) == 1 else (_ELSEWHERE, None, "its own")
         )
         text = f"{', '.join(owners)}: {summary}"
-        _add_parameter(group, {**first, "summary": text, "default": default})
+        own = {"summary": text, "bounds": bounds, "default": default}
+        _add_parameter(group, {**first, **own})
 
 
 def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
-    summary, unit = entry["summary"], entry["unit"]
+    summary, unit, bounds = entry["summary"], entry["unit"], entry["bounds"]
     if unit not in (None, "1") and not summary.endswith(_ELSEWHERE):
         summary += f" [{unit}]"
+    if bounds:
+        summary += f"; {bounds}"
     metavar = "|".join(entry["choices"] or []) or _METAVARS.get(unit, "TEXT")
     if (entry["kind"], unit) == ("real", "1"):
         metavar = "NUMBER"
@@ -490,7 +557,7 @@ def _override(given: tuple[str, str]) -> tuple[str, float | str]:
     try:
         return name, value if name == "memory" else float(value)
     except ValueError:
-        raise ValueError(f"{option}: {value!r} is not a number") from None
+        raise ValueError(f'{option}: "{value}" is not a number such as 0.5') from None
 
 
 def _whole(text: str) -> int:
@@ -502,7 +569,10 @@ def _whole(text: str) -> int:
 
 def numbers(name: str, text: str) -> list[int]:
     """Numbers out of text like 1,64,1e3, as a run reads it."""
-    try:
-        return [_whole(number) for number in text.split(",")]
-    except (ValueError, OverflowError):
-        raise ValueError(f"{name}: {text!r} is not like 1,64,1024") from None
+    found = []
+    for word in text.split(","):
+        try:
+            found.append(_whole(word))
+        except (ValueError, OverflowError):
+            raise ValueError(f'{name}: "{word}" is not a number such as 1024') from None
+    return found

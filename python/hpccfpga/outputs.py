@@ -69,6 +69,12 @@ class Outputs:
             with suppress(ValueError):
                 self.blank.to_json(self._failed)
 
+    def tell_of_failure(self) -> None:
+        """Say where the result of a failed run lies."""
+        if self.json and self.blank and Path(self._failed).is_file():
+            with suppress(OSError):
+                print(f"wrote {self._failed}", flush=True)
+
     def save(
         self, first: Result | Document, *more: Result, calibration: Result | None = None
     ) -> None:

@@ -133,6 +133,42 @@ def test_list_alone_has_a_line_for_each_benchmark(call):
         assert len([line for line in lines if line.startswith(f"{name} ")]) == 1
 
 
+def words_of_help(capfd, *words):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*words, "--help"])
+    assert stopped.value.code == 0
+    return " ".join(capfd.readouterr().out.split())
+
+
+def test_help_of_a_group_and_of_all(capfd):
+    assert "kernels build compile kernels" in words_of_help(capfd, "kernels")
+    text = words_of_help(capfd, "run", "all")
+    assert "--json" in text
+    for name in ("plot", "npz", "trace", "calibrate", "save-calibration", "kernel"):
+        assert f"--{name} " not in text, name
+
+
+def test_help_says_the_bounds(capfd, call):
+    assert "external channel [B]; 8 .. 4096; default: 32" in words_of_help(
+        capfd, "run", "b_eff"
+    )
+    assert "8 .. 4096 " in call("list", "b_eff")[1]
+
+
+def test_the_last_line_of_a_failed_run_names_its_file(call):
+    for name in ("r.json", "r.failed.json"):
+        code, out, err = call("run", "b_eff", "--device=abacus", "--json=r.json")
+        assert (code, out) == (2, f"wrote {name}\n")
+        assert err.count("\n") == 1
+        measured().to_json("r.json")
+
+
+def test_a_calibration_that_is_saved_is_made(call):
+    words = ["--sizes=1024", "--reps=1", "--quiet", "--save-calibration=c.json"]
+    assert call("run", "b_eff", *words)[0] == 0
+    assert hf.Result.from_json("c.json").benchmark == "calibration"
+
+
 def test_help_lists_the_parameters(capfd):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["run", "b_eff", "--help"])
@@ -218,7 +254,11 @@ BAD = [
     ([], "no command given; known: doctor, devices"),
     (["nonsense"], "no command 'nonsense'; known: doctor"),
     (["calibrat"], "no command 'calibrat'; did you mean \"calibrate\"? known: doctor"),
-    (["kernels"], "no command 'kernels'; known: doctor"),
+    (["kernels"], "kernels is no command alone; known: build; see kernels --help"),
+    (
+        ["kernels", "builds"],
+        "no command 'kernels builds'; did you mean \"kernels build\"?",
+    ),
     (["show", "--loud", "r.json"], "show has no option --loud; known: --help"),
     (["run", "b_eff", "--model=520n"], "--model is called --board now"),
     (["run", "b_eff", "--exchang=host"], 'did you mean "--exchange"? known: --sizes'),
@@ -234,9 +274,11 @@ BAD = [
     (["run", "b_eff", "--colour=1"], "b_eff has no parameter --colour; known: --s"),
     (["run", "b_eff", "--sizes=0"], "sizes: 0 is not within 1 .. "),
     (["run", "b_eff", "--sizes", "-4"], "sizes: -4 is not within 1 .. "),
-    (["run", "b_eff", "--sizes=1,x"], 'sizes: "x" is not a number'),
+    (["run", "b_eff", "--sizes=1,1K"], 'sizes: "1K" is not a number such as 1024'),
+    (["run", "b_eff", "--deadline=x"], 'deadline: "x" is not a number such as 0.5'),
+    (["run", "gemm", "--exchange=channel"], '"channel"; known: host, pcie'),
     (["run", "b_eff", "--sizes="], "sizes: "),
-    (["run", "b_eff", "--ranks=x"], "argument --ranks: invalid int value: 'x'"),
+    (["run", "b_eff", "--ranks=x"], '--ranks: "x" is not a number such as 2; see'),
     (["run", "b_eff", "--ranks=0"], "ranks: 0 is not a number from 1 up"),
     (["run", "b_eff", "--ranks=-1"], "ranks: -1 is not a number from 1 up"),
     (
@@ -259,10 +301,10 @@ BAD = [
     (["calibrate", "--colour=1"], "calibration has no parameter --colour; known: "),
     (["model", "linpack"], "no model of 'linpack'; known: b_eff"),
     (["model", "b_eff", "--exchange=wifi"], "no model of b_eff over exchange 'wifi"),
-    (["model", "b_eff", "--width=wide"], "--width: 'wide' is not a number"),
+    (["model", "b_eff", "--width=wide"], '--width: "wide" is not a number such as 0.5'),
     (
         ["model", "b_eff", "--board=520n", "--sizes=1,x"],
-        "--sizes: '1,x' is not like 1,64,1024",
+        '--sizes: "x" is not a number such as 1024',
     ),
     (["published", "b_eff", "--ranks=77"], "no published b_eff fits; known: "),
     (["boards", "cardboard"], "no board 'cardboard'; known: 520n"),
@@ -499,6 +541,9 @@ def test_doctor_asks_for_the_driver_of_a_named_folder(command, tmp_path):
     names = {"OCL_ICD_VENDORS": folder, "OPENCL_VENDOR_PATH": folder}
     out = command("doctor", **names).stdout
     assert f"is a working driver in OCL_ICD_VENDORS={folder}" in out
+    assert out.endswith("only --device host and --exchange host, on plain memory\n")
+    for words in ("--device=host", "--exchange=host"):
+        assert command("run", "b_eff", words, "--sizes=1", **names).returncode == 0
 
 
 def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
@@ -516,7 +561,7 @@ def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
     out = capfd.readouterr().out
     assert f"MISSING  kernel cache: {tmp_path} has mode 0777: other users may" in out
     assert "set HPCCFPGA_CACHE" in out
-    assert "no run is possible" in out
+    assert "what runs: only --device host and --exchange host" in out
 
 
 def test_a_failed_run_keeps_an_earlier_result(command, tmp_path):

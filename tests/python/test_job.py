@@ -174,7 +174,9 @@ def test_help_names_units_and_defaults(capsys, command):
         options.parse(words)
     assert stopped.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "--sizes BYTES,... message sizes [B]; default: 1,2,...,1048576" in text
+    assert (
+        "--sizes BYTES,... message sizes [B]; 1 .. 2147483648; default: 1,2,..." in text
+    )
     assert "--deadline SECONDS longest wait for another rank" in text
     assert "[s]; default: 60" in text
     assert (

@@ -3,6 +3,7 @@
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from conftest import ours
 
 import hpccfpga as hf
 from example_result import measured
-from hpccfpga import _core, commands, suite
+from hpccfpga import _core, commands, formats, suite
 from hpccfpga.result import Quantity
 from hpccfpga.suite import Suite
 
@@ -266,10 +267,10 @@ def test_exit_codes(errors, code):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--npz=a.npz"], "run all takes no --npz"),
+        (["--npz=a.npz"], "run all takes no --npz: save --json PATH"),
         (["--calibrate"], "run all takes no --calibrate"),
         (["--save-calibration=c"], "run all takes no --save-calibration"),
-        (["--plot=a.png"], "run all takes no --plot"),
+        (["--plot=a.png"], "takes no --plot: save --json PATH, then: hpccfpga plot"),
         (["--sizes=1"], "all has no parameter --sizes; known: --reps, "),
         (["--b_eff.colour=1"], "all has no parameter --b_eff.colour; "),
         (["--json=gone/s.json"], "cannot write gone/s.json"),
@@ -327,3 +328,9 @@ def test_what_fails_as_a_whole_leaves_a_result(call):
     result = hf.Result.from_json("s.json")
     assert (result.benchmark, result.parameters) == ("all", {"reps": 3})
     assert "abacus" in result.provenance["error"]
+
+
+def test_the_page_on_files_names_the_formats():
+    page = Path(__file__).parents[2].joinpath("docs/running.md").read_text()
+    assert f"A result is `{formats.SCHEMA}`" in page
+    assert f"`{suite.SCHEMA}`" in page
