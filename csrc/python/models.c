@@ -87,6 +87,9 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
 static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *inputs) {
     size_t n_in = hf_terms_count(f->inputs), n_out = hf_terms_count(f->outputs);
     size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
+    if (f->role == HF_SUMMARY && n == 0)
+        return PyErr_Format(PyExc_ValueError, "formula \"%s\" needs at least one point",
+                            f->summary);
     double *in[HF_MAX_TERMS], *out[HF_MAX_TERMS];
     double *block = PyMem_New(double, n_in *n + 1);
     PyObject *arrays = block ? PyTuple_New((Py_ssize_t)n_out) : PyErr_NoMemory();

@@ -80,9 +80,18 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return none;
 }
 
+/* It waits for the other ranks. */
+static void session_end(session_object *object) {
+    hf_session *session = object->session;
+    object->session = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    hf_session_close(session);
+    Py_END_ALLOW_THREADS
+}
+
 static void session_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    hf_session_close(((session_object *)self)->session);
+    session_end((session_object *)self);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -94,11 +103,7 @@ static PyObject *session_close(PyObject *self, PyObject *unused) {
         PyErr_SetString(PyExc_ValueError, "the session is busy in another call");
         return NULL;
     }
-    hf_session *session = object->session;
-    object->session = NULL;
-    Py_BEGIN_ALLOW_THREADS
-    hf_session_close(session);
-    Py_END_ALLOW_THREADS
+    session_end(object);
     Py_RETURN_NONE;
 }
 

@@ -64,6 +64,19 @@ def test_a_formula_that_is_not_there():
         _core.evaluate("b_eff", 99, {})
 
 
+@pytest.mark.parametrize("benchmark", dict(_core.components("model")))
+def test_a_summary_of_no_points(benchmark):
+    """It has no largest one; an array of no points is one of no values."""
+    for f in _core.models(benchmark):
+        nothing = {name: [] for name in f["inputs"]}
+        if f["role"] == "summary":
+            with pytest.raises(ValueError, match=f'"{f["summary"]}" needs at least'):
+                _core.evaluate(benchmark, f["index"], nothing)
+        else:
+            found = _core.evaluate(benchmark, f["index"], nothing)
+            assert all(values.shape == (0,) for values in found.values())
+
+
 def test_inputs_say_which_parameter_tells_them_and_whether_they_may_be_0():
     inputs = {
         name: term
