@@ -16,6 +16,7 @@
  * All elements are whole numbers from 1 to 255, in half to 15, and steps are no more than the
  * type has room for, so that results are exact and compared bit by bit.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +76,6 @@ static const hf_figure figures[] = {{"copy", "B/s", "bandwidth", HF_FIGURE_POINT
 /* out = s * one, and + two where `sum`; level(k) is what `steps` steps make. */
 typedef struct stream stream;
 
-/* What a type holds exactly: 2^steps times the largest element. */
-typedef struct limits {
-    int digits; /* of the type */
-    unsigned largest;
-    size_t steps;
-} limits;
-
-static const limits limits_of[] = {{11, 15, 12}, {24, 255, 120}, {53, 255, 1016}};
-
 typedef struct operation {
     uint32_t sum;
     double (*level)(size_t step);
@@ -92,7 +84,7 @@ typedef struct operation {
 struct stream {
     hf_env env;
     const hf_element *type;
-    const limits *limits;
+    int bits;              /* of an input: a type holds 2^steps times it exactly */
     size_t n, width;       /* elements of an array, bytes of an element */
     size_t n_banks, steps; /* replications */
     size_t items, group;   /* work-items of a kernel, of its work-groups */
@@ -108,7 +100,7 @@ struct stream {
 /* ---- the elements, known to every rank ---- */
 
 static unsigned element(const stream *s, size_t i) {
-    return 1 + (unsigned)(hf_random(s->env.seed, i % PERIOD) % s->limits->largest);
+    return 1 + (unsigned)(hf_random(s->env.seed, i % PERIOD) % ((1U << s->bits) - 1));
 }
 
 /* Element i of an array is number (i + turn) modulo PERIOD of the pattern, and `turn` is
@@ -171,15 +163,14 @@ static void expected_fill(const stream *s, const operation *o, size_t step) {
 /* ---- set-up ---- */
 
 static hf_status steps_check(stream *s) {
-    s->limits = limits_of;
-    while (s->limits->digits != s->type->digits)
-        s->limits++;
-    if (s->steps <= s->limits->steps)
+    s->bits = s->type->digits < FLT_MANT_DIG ? 4 : 8; /* sums are exact, too */
+    size_t most = (size_t)(s->type->exponent - s->bits);
+    if (s->steps <= most)
         return HF_OK;
     return hf_fail(
         HF_EARG,
         "steps: the results of %zu steps are too large for %s; the most is %zu",
-        s->steps, s->type->name, s->limits->steps);
+        s->steps, s->type->name, most);
 }
 
 /* Whole words for each replication, and room for them. */

@@ -1,11 +1,15 @@
 /* element.c - types of the elements of matrices and arrays. */
 #include "core/element.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 static const hf_element types[] = {
-    {"float", 4, 4, 24, 24}, {"double", 8, 8, 53, 53}, {"half", 2, 4, 11, 24}};
+    {"float", 4, 4, 24, 24, FLT_MAX_EXP},
+    {"double", 8, 8, 53, 53, DBL_MAX_EXP},
+    {"half", 2, 4, 11, 24, 16},
+};
 
 size_t hf_element_bytes(const char *name) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)

@@ -9,6 +9,7 @@ typedef struct hf_element {
     const char *name;
     size_t bytes, sum_bytes; /**< of an element; of what kernels sum up */
     int digits, sum_digits;  /**< of their binary significands */
+    int exponent;            /**< elements are below 2^exponent */
 } hf_element;
 
 /** The entry for it in a benchmark's table of parameters. */

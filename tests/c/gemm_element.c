@@ -16,7 +16,7 @@ static void (*harm)(const hf_element *type, uint16_t *element);
 
 static hf_status map(hf_device *device, hf_buffer *buffer, void **address) {
     hf_status status = device_map(device, buffer, address);
-    const hf_element half = {"half", 2, 4, 11, 24};
+    const hf_element half = {"half", 2, 4, 11, 24, 16};
     uint16_t *row = status == HF_OK ? (uint16_t *)*address + ROW * N : NULL;
     for (size_t j = 0; row && harm && j < N; j++) {
         double is;
