@@ -1,4 +1,4 @@
-/* session.h - an open session, as its three files share it. */
+/* session.h - an open session, as the files of session and run share it. */
 #ifndef HF_SESSION_H
 #define HF_SESSION_H
 

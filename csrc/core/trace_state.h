@@ -43,9 +43,9 @@ typedef struct hf_named {
 } hf_named;
 
 struct hf_trace {
-    hf_device_ops device_ops; /**< the tables in place of */
+    hf_device_ops device_ops; /**< the tables that record */
     hf_transport_ops net_ops;
-    const hf_device_ops *device_own; /**< these */
+    const hf_device_ops *device_own; /**< those that they call and stand for */
     const hf_transport_ops *net_own;
     hf_device *device;
     hf_transport *net;

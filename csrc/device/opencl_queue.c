@@ -58,7 +58,7 @@ static void event_enter(hf_opencl_device *device, hf_opencl_event *event) {
     device->lasts[event->queue] = event;
 }
 
-/** Take a command out that has ended, and with it those before it in its queue. */
+/** Take a command out that has ended. */
 static void event_leave(hf_opencl_device *device, hf_opencl_event *event) {
     *(event->older ? &event->older->newer : &device->oldest) = event->newer;
     *(event->newer ? &event->newer->older : &device->newest) = event->older;

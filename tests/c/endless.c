@@ -14,7 +14,9 @@
 
 extern const hf_device_ops hf_device_host;
 
-enum { CHECK_KERNEL = 4 }; /* in the first sample, after the fills of three chains */
+enum {
+    CHECK_KERNEL = 4
+}; /* of the first sample: it fills two chains and checks both */
 
 static const hf_device_ops *table;
 static int launches, endless; /* number of the launch that never ends, */

@@ -279,7 +279,7 @@ static void many_test(void) {
     for (uint32_t round = 0; round < ROUNDS; round++) {
         for (unsigned i = 0; i < 8; i++) {
             const hf_order order = {
-                .queue = i, .n_after = i ? 1 : 0, .after = done + i - 1};
+                .queue = i, .n_after = i ? 1 : 0, .after = i ? &done[i - 1] : NULL};
             OK(launch(i % 2 ? gate : set, round + i, i ? &order : NULL, &done[i]));
         }
         for (unsigned i = 0; i < 8; i++)
