@@ -14,6 +14,7 @@
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
+#include "node.h"
 
 const hf_param hf_session_params[] = {
     {"reps",
@@ -110,36 +111,49 @@ static hf_status session_agree(hf_session *session, const hf_options *options) {
                           : HF_OK;
 }
 
-static hf_status places_gather(hf_session *session) {
-    const hf_device_info *info = &session->device->info;
-    hf_place mine = {.emulated = info->emulated};
-    gethostname(mine.host, sizeof mine.host - 1);
-    snprintf(mine.device, sizeof mine.device, "%s:%d %s", info->runtime, info->index,
-             info->name);
-    session->places = malloc((size_t)session->net->size * sizeof mine);
-    hf_status status = session->places ? HF_OK
-                                       : hf_fail(HF_ENOMEM, "no memory for %d places",
-                                                 session->net->size);
-    HF_TRY(hf_agree(session->net, status));
-    return session->net->ops->gather(session->net, session->places, &mine, sizeof mine);
-}
-
 /* Ranks with one device share its memory; of a CPU's, half is for what the host keeps. */
-static void memory_share(hf_session *session) {
-    hf_device_info *info = &session->device->info;
-    const hf_place *mine = &session->places[session->net->rank];
-    size_t shares = 1;
-    assert(session->places); /* else the ranks would have agreed on that */
-    for (int rank = 0; rank < session->net->size; rank++)
-        shares += rank != session->net->rank &&
-                  strcmp(session->places[rank].host, mine->host) == 0 &&
-                  strcmp(session->places[rank].device, mine->device) == 0;
+static void memory_share(hf_device_info *info, size_t shares) {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (info->type == HF_CPU && pages > 0 && page > 0) {
         size_t half = (size_t)pages * (size_t)page / 2;
         info->memory = info->memory < half ? info->memory : half;
     }
     info->memory /= shares;
+}
+
+/* What a rank tells of where it runs. */
+typedef struct whereabouts {
+    hf_place place;
+    char node[HF_NODE_ROOM];
+} whereabouts;
+
+static hf_status places_gather(hf_session *session) {
+    hf_transport *net = session->net;
+    hf_device_info *info = &session->device->info;
+    size_t size = (size_t)net->size, own = (size_t)net->rank, shares = 1;
+    whereabouts mine = {.place.emulated = info->emulated};
+    gethostname(mine.place.host, sizeof mine.place.host - 1);
+    snprintf(mine.place.device, sizeof mine.place.device, "%s:%d %s", info->runtime,
+             info->index, info->name);
+    hf_node_name(mine.node);
+    whereabouts *all = malloc(size * sizeof *all);
+    session->places = malloc(size * sizeof *session->places);
+    hf_status status = all && session->places
+                           ? HF_OK
+                           : hf_fail(HF_ENOMEM, "no memory for %zu places", size);
+    status = hf_agree(net, status);
+    assert(status != HF_OK || (all && session->places));
+    if (status == HF_OK)
+        status = net->ops->gather(net, all, &mine, sizeof mine);
+    for (size_t rank = 0; status == HF_OK && rank < size; rank++) {
+        session->places[rank] = all[rank].place;
+        shares += rank != own && strcmp(all[rank].node, mine.node) == 0 &&
+                  strcmp(all[rank].place.device, mine.place.device) == 0;
+    }
+    free(all);
+    if (status == HF_OK)
+        memory_share(info, shares);
+    return status;
 }
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {
@@ -168,7 +182,6 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
         hf_session_close(session);
         return status;
     }
-    memory_share(session);
     *out = session;
     return HF_OK;
 }

@@ -422,6 +422,20 @@ static void ranks_test(void) {
     apart = false;
 }
 
+/* Ranks share the memory of a device with those of their node, whatever its name. */
+static void memory_test(const hf_options *options) {
+    size_t memory[2];
+    for (int nodes = 0; nodes < 2; nodes++) {
+        hf_session *session;
+        apart = nodes;
+        CHECK(hf_session_open(&session, options) == HF_OK, "%s", hf_error());
+        memory[nodes] = hf_session_facts(session).device->memory;
+        hf_session_close(session);
+        apart = false;
+    }
+    CHECK(memory[0] == memory[1] / 2, "%zu B, %zu B apart", memory[0], memory[1]);
+}
+
 int main(int argc, char **argv) {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length, size;
@@ -436,6 +450,11 @@ int main(int argc, char **argv) {
     if (size == 2) {
         transfers_test();
         ranks_test();
+        memory_test(&(hf_options){.device = "host",
+                                  .exchange = "host",
+                                  .library = library,
+                                  .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
+                                  .has_comm = true});
     } else {
         place_test();
         fault_test();
