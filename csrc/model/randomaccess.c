@@ -10,10 +10,11 @@
 static const hf_term inputs[] = {
     HF_TERM("words", "1", "words of the whole table"),
     HF_TERM("ranks", "1", "devices that share the table"),
-    {"banks", "1", "memory banks of a device, each with a kernel", "memory.banks", NAN,
-     NULL, false},
+    {"banks", "1", "memory banks of a device", "memory.banks", NAN, NULL, false},
     {"clock", "Hz", "clock of the kernels", "kernel_clock.random_access", NAN, NULL,
      false},
+    {"replications", "1", "kernels of a device; 0: one for each bank", NULL, 0, NULL,
+     true},
     {0},
 };
 static const hf_term outputs[] = {
@@ -24,14 +25,16 @@ static const hf_term outputs[] = {
 
 static void device_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        out[1][i] = in[1][i] * in[2][i] * in[3][i] / 2;
+        double banks = in[2][i], kernels = in[4][i] > 0 ? in[4][i] : banks;
+        out[1][i] = in[1][i] * fmin(kernels, banks) * in[3][i] / 2;
         out[0][i] = HF_RANDOMACCESS_UPDATES * in[0][i] / out[1][i];
     }
 }
 
 static const hf_formula formulas[] = {
-    {HF_EXPECTED, NULL, "ranks x banks x clock / 2: a read and a write per update",
-     inputs, outputs, device_eval},
+    {HF_EXPECTED, NULL,
+     "ranks x banks in use x clock / 2: a read and a write per update", inputs, outputs,
+     device_eval},
     {0},
 };
 

@@ -5,6 +5,7 @@ import pytest
 
 import hpccfpga
 from hpccfpga import kernels
+from hpccfpga.models import for_run
 from hpccfpga.published import published, published_list
 
 MILLION = 1 << 18  # words, of which each is updated 4 times
@@ -184,6 +185,15 @@ def test_model_of_the_boards():
     assert half["updates"][0] == 325e6
     with pytest.raises(ValueError, match="clock"):
         hpccfpga.model("randomaccess", sizes=[64], banks=1)
+
+
+@pytest.mark.parametrize(("replications", "banks"), [(1, 1), (2, 2), (4, 4), (8, 4)])
+def test_model_of_a_run_has_its_replications(replications, banks):
+    """Each has a bank of its own, until there are more of them."""
+    model = for_run(
+        "randomaccess", None, "520n", {"replications": replications}, sizes=[1 << 16]
+    )
+    assert model["updates"][0] == banks * 325e6 / 2
 
 
 PUBLISHED = published_list("randomaccess")

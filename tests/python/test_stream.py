@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hpccfpga as hf
+from hpccfpga.models import for_run
 
 SMALL = {"size": 65536, "steps": 2, "reps": 2}
 OPERATIONS = ["copy", "scale", "add", "triad"]
@@ -183,6 +184,23 @@ def test_model_is_banks_times_what_a_bank_or_the_clock_gives():
     assert (hf.model("stream", board="u280")["bandwidth"] == 38.4e9).all()
     hbm = hf.model("stream", board="u280", memory="hbm2")
     assert (hbm["bandwidth"] == 32 * 14.375e9).all()
+
+
+@pytest.mark.parametrize(
+    ("replications", "clock", "rate"),
+    [(1, 341.67e6, 19.2e9), (3, 341.67e6, 57.6e9), (4, 341.67e6, 76.8e9),
+     (8, 341.67e6, 76.8e9), (1, 100e6, 6.4e9), (8, 100e6, 51.2e9)],
+)  # fmt: skip
+def test_model_of_a_run_has_its_replications(replications, clock, rate):
+    """Each has a bank of its own, until there are more of them."""
+    given = {"replications": replications}
+    board = {"banks": 4, "bank_bandwidth": 19.2e9, "clock": clock}
+    for model in (
+        hf.model("stream", board="520n", clock=clock, **given),
+        for_run("stream", None, board, given),
+    ):
+        assert model["bandwidth"][0] == pytest.approx(rate)
+        assert model.parameters["replications"] == replications
 
 
 def test_published_triad_is_88_percent_of_the_model():
