@@ -35,10 +35,22 @@ def _names_a_file(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.filename is not None
 
 
+_RANKS = {
+    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
+    "PMIX_RANK": "PMIX_NAMESPACE",
+    "PMI_RANK": "PMI_SIZE",
+}
+"""What process managers call a rank, and what each of them says of the job with it."""
+
+
 def under_mpi() -> int | None:
-    """Rank that a process manager gave this process, or None without one."""
-    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
-        if os.environ.get(name, "").isdigit():
+    """Rank that a process manager gave this process, or None without one.
+
+    A rank without its job may be left in a user's environment. Who took it for one
+    would leave all words to a rank 0 that is not there.
+    """
+    for name, job in _RANKS.items():
+        if os.environ.get(name, "").isdigit() and os.environ.get(job):
             return int(os.environ[name])
     return None
 

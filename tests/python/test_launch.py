@@ -1,6 +1,7 @@
 """Ranks that mpirun starts for us: results, errors, kills, deadlines, no leftovers."""
 
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -558,12 +559,39 @@ def test_tags(text, bare):
     assert TAG.sub("", text) == bare
 
 
-def test_under_mpi(monkeypatch):
-    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture
+def no_rank(monkeypatch):
+    """Environment of a process that no process manager started."""
+    for name in list(os.environ):
+        if re.match("PMI|OMPI_COMM", name):
+            monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "job"),
+    [
+        ("OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE": "4"}),
+        ("PMIX_RANK", {"PMIX_NAMESPACE": "slurm.pmix.7.0"}),
+        ("PMI_RANK", {"PMI_SIZE": "4"}),
+    ],
+)
+def test_under_mpi(monkeypatch, no_rank, name, job):
     assert under_mpi() is None
-    monkeypatch.setenv("PMI_RANK", "3")
+    monkeypatch.setenv(name, "3")
+    assert under_mpi() is None, "a rank of which job?"
+    for of, value in job.items():
+        monkeypatch.setenv(of, value)
     assert under_mpi() == 3
+
+
+@pytest.mark.parametrize("name", ["PMI_RANK", "PMIX_RANK"])
+def test_a_rank_in_the_environment_of_an_ordinary_process(command, no_rank, name):
+    answer = command("run", "b_eff", "--sizes=0", **{name: "1"})
+    assert answer.returncode == 2
+    assert "hpccfpga: sizes: 0 is not within" in answer.stderr
+    small = ["--sizes=64", "--reps=2", "--loop-upper=64", "--exchange=host"]
+    answer = command("run", "b_eff", *small, "--ranks=2", **{name: "7"})
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_ranks_of_one_machine_stay_off_its_network(monkeypatch):

@@ -20,6 +20,7 @@ def pipe(monkeypatch, tmp_path):
     os.mkfifo(path)
     monkeypatch.setattr(ranks, "_pipe_path", str(path))
     monkeypatch.setenv("PMI_RANK", "0")
+    monkeypatch.setenv("PMI_SIZE", "2")
     end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     yield end
     os.close(end)
