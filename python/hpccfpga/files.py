@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and folders that nobody else can write.
+"""Files: read within bounds, written whole or not at all; folders of this user alone.
 
 What is trusted is opened first and judged by its descriptor: between a look at a path
 and the use of it, another user may put something else there.
@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+LARGEST = 2**30
+"""Most that is read of a file, and that one may unpack to [B]."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _FOREIGN_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -77,6 +80,45 @@ class PrivateFolder:
         """
         with _replacing(self.path / name, self._fd, 0o600) as file:
             file.write(data)
+
+
+def opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file that a user names, to read it: it must be a file, and have an end.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        There is none, or it cannot be opened.
+    ValueError
+        It is a folder, a device or a pipe, or too large.
+    """
+    text = os.fspath(path)  # a number would be taken for a descriptor
+    # O_NONBLOCK: a named pipe would wait for a writer.
+    fd = os.open(text, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        found = os.fstat(fd)
+        if stat.S_ISDIR(found.st_mode):
+            raise ValueError(f"{text} is a folder, not a file")
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{text} is no regular file")
+        if found.st_size > LARGEST:
+            raise ValueError(f"{text} has {found.st_size} B, more than {LARGEST} B")
+    except ValueError:
+        os.close(fd)
+        raise
+    return os.fdopen(fd, "rb")
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """Bytes of a file that a user names.
+
+    Raises
+    ------
+    FileNotFoundError, OSError, ValueError
+        As `opened`.
+    """
+    with opened(path) as file:
+        return file.read(LARGEST)
 
 
 @contextmanager

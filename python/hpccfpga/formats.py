@@ -6,12 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpccfpga import files
 from hpccfpga.arguments import MAX_COUNT, known
 from hpccfpga.files import replacing
 from hpccfpga.text import DEEPEST, brief, printable_in
@@ -173,13 +173,13 @@ def read(path_or_text: str | os.PathLike[str]) -> Iterator[Any]:
     FileNotFoundError
         There is no such file.
     ValueError
-        It is not JSON.
+        It is no file, or not JSON.
     """
     data: str | bytes
     if isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{"):
         where, data = "text", path_or_text
     else:
-        where, data = os.fspath(path_or_text), Path(path_or_text).read_bytes()
+        where, data = os.fspath(path_or_text), files.read(path_or_text)
     try:
         yield parse(data)
     except ValueError as error:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from hpccfpga import _core
 from hpccfpga.errors import debugging
-from hpccfpga.files import PrivateFolder, replacing
+from hpccfpga.files import PrivateFolder, opened, read, replacing
 from hpccfpga.formats import parse
 from hpccfpga.text import brief
 
@@ -285,7 +285,7 @@ def _beside(path: Path, name: str) -> Path | None:
 
 def _text(path: Path) -> str:
     try:
-        text = path.read_text("utf-8")
+        text = read(path).decode()
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -298,12 +298,17 @@ def _text(path: Path) -> str:
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
-    found = Path(path)
-    if found.is_dir():
-        raise ValueError(f"kernel: {found} is a folder, not a file")
-    if not found.exists():
-        raise ValueError(f"kernel: {found} does not exist")
-    return found
+    try:
+        opened(path).close()
+    except FileNotFoundError:
+        raise ValueError(f"kernel: {os.fspath(path)} does not exist") from None
+    except OSError as error:
+        raise ValueError(
+            f"kernel: cannot read {os.fspath(path)}: {error.strerror}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"kernel: {error}") from None
+    return Path(path)
 
 
 def _computed(core: _core.Session, data_type: Any) -> None:
@@ -441,8 +446,8 @@ def _loaded(
     """Kernels from a program binary, held against its manifest."""
     beside = Path(f"{path}.json")
     try:
-        binary = path.read_bytes()
-        text = beside.read_bytes() if beside.is_file() else None
+        binary = read(path)
+        text = read(beside) if beside.is_file() else None
     except OSError as error:
         raise ValueError(f"cannot read {error.filename}: {error.strerror}") from None
     if not binary:

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from hpccfpga import formats
+from hpccfpga.files import LARGEST
 
 HEADER = "header.json"
 """Name of the entry that is no column."""
-
-LARGEST = 2**30
-"""Most that a file may unpack to [B]: a small file can declare any size."""
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -56,7 +54,7 @@ def read(file: IO[bytes]) -> tuple[Any, dict[str, np.ndarray]]:
         archive = zipfile.ZipFile(file)
         entries = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
     total = sum(info.file_size for info in entries.values())
-    if total > LARGEST:
+    if total > LARGEST:  # a small file can declare any size
         raise ValueError(f"unpacks to {total} B, more than {LARGEST} B")
     with _undamaged():
         header = _array(archive, entries[HEADER], "str", ())

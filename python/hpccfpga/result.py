@@ -11,7 +11,7 @@ import numpy as np
 
 from hpccfpga import formats, npz, timeline
 from hpccfpga.arguments import known, need
-from hpccfpga.files import replacing
+from hpccfpga.files import opened, replacing
 from hpccfpga.tables import digits, html_table, human, lines, readable
 from hpccfpga.text import printable, printable_in
 
@@ -317,12 +317,11 @@ class Result:
         ValueError
             No such archive, no result, a newer schema, or contradicting columns.
         """
-        text = os.fspath(path)  # a number would be taken for a descriptor
-        with open(text, "rb") as file:
+        with opened(path) as file:
             try:
                 return cls.of(*npz.read(file))
             except ValueError as error:
-                raise ValueError(f"{text}: {error}") from None
+                raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def of(cls, document: Any, arrays: dict[str, np.ndarray] | None = None) -> Result:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hpccfpga import _core
 from hpccfpga.arguments import count, path, word
+from hpccfpga.files import read
 from hpccfpga.formats import parse
 
 if TYPE_CHECKING:
@@ -56,9 +56,13 @@ def text(topology: str | os.PathLike[str]) -> str:
     if not name.endswith(".json"):
         return name
     try:
-        cables = parse(Path(name).read_bytes())["links"]
+        data = read(name)
     except OSError as error:
         raise ValueError(f"topology: cannot read {name}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"topology: {error}") from None
+    try:
+        cables = parse(data)["links"]
     except ValueError as error:
         raise ValueError(f"topology: {name}: {error}") from None
     except (KeyError, TypeError):

@@ -134,6 +134,41 @@ def test_a_folder_behind_a_link(tmp_path):
         PrivateFolder(tmp_path / "link")
 
 
+def long(path):
+    with path.open("wb") as file:
+        file.truncate(2**31)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["show", "{}"], "{} is {}"),
+        (["show", "{}.npz"], "{}.npz is {}"),
+        (["compare", "{}", "{}"], "{} is {}"),
+        (["plot", "{}", "-o", "x.png"], "{} is {}"),
+        (["model", "b_eff", "--calibration={}"], "{} is {}"),
+        (["run", "b_eff", "--kernel={}"], "kernel: {} is {}"),
+        (["run", "b_eff", "--kernel={}.cl"], "kernel: {}.cl is {}"),
+        (["topology", "{}.json", "--ranks=2"], "topology: {}.json is {}"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda path: os.symlink("/dev/zero", path), "no regular file"),
+        (os.mkfifo, "no regular file"),
+        (os.mkdir, "a folder, not a file"),
+        (long, f"has {2**31} B, more than"),
+    ],
+)
+def test_a_file_without_an_end(refused, tmp_path, words, line, make, kind):
+    """All readers of files say at once that it is none."""
+    name = next(word.partition("=")[2] or word for word in words if "{}" in word)
+    make(tmp_path / name.format("file"))
+    line = line if kind.startswith(("a", "no")) else line.replace(" is ", " ")
+    refused([word.format("file") for word in words], line.format("file", kind))
+
+
 @as_root
 def test_a_folder_of_another_user(tmp_path):
     os.chown(tmp_path, 4711, -1)
