@@ -94,10 +94,11 @@ typedef struct hf_bench {
 
     const hf_quantity *labels;  /**< what a point is: known before it runs */
     const hf_quantity *metrics; /**< rates: work per second; doubles */
-    const hf_quantity *parts;   /**< seconds that hf_lap counted, of the best sample's
-                                     slowest rank and, as <part>_ranks, of each; those of
-                                     `step` are per step, and those of a plan first */
-    const hf_figure *figures;   /**< what follows from all points */
+    /** What hf_lap counted [s], at most HF_MAX_PARTS: in the best sample, of its slowest rank
+     *  and, as <part>_ranks, of each. What `step` counts is per step. Parts that an exchange
+     *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */
+    const hf_quantity *parts;
+    const hf_figure *figures; /**< what follows from all points */
 
     const hf_bench_path *blocks;  /**< over host-routed schemes; NULL: not there */
     const hf_bench_path *streams; /**< over kernel-routed schemes; NULL: not there */

@@ -30,8 +30,6 @@ enum {
     LANE_BYTES = 64,      /* of a packet between kernels: 8 points */
 };
 
-enum { LAP_VERIFY };
-
 typedef struct fft {
     hf_env env;
     size_t size, items, group;
@@ -57,7 +55,6 @@ static const hf_param params[] = {
 };
 
 static const hf_quantity labels[] = {{"transform_size", "1", HF_I64, NULL}, {0}};
-static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
 
@@ -352,7 +349,6 @@ static hf_status both_check(fft *s, double *error) {
     HF_TRY(forward_check(s, &most));
     HF_TRY(back_check(s, &most));
     *error = most;
-    hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;
 }
 
@@ -417,7 +413,6 @@ const hf_bench hf_bench_fft = {
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .labels = labels,
     .metrics = metrics,
-    .parts = parts,
     .figures = figures,
     .blocks = &blocks,
     .streams = &streams,

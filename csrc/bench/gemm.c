@@ -21,8 +21,6 @@ enum {
     MAX_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
 };
 
-enum { LAP_VERIFY };
-
 typedef struct gemm {
     hf_env env;
     gemm_data data;
@@ -57,7 +55,6 @@ static const hf_param params[] = {
 static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
-static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 
 /* ---- set-up ---- */
 
@@ -253,7 +250,6 @@ static hf_status gemm_verify(void *state, size_t point, double *error) {
     HF_TRY(device->ops->map(device, s->c, &product));
     *error = gemm_data_error(&s->data, product, s->alpha, s->beta, s->sample);
     HF_TRY(device->ops->unmap(device, s->c, product));
-    hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;
 }
 
@@ -283,7 +279,6 @@ const hf_bench hf_bench_gemm = {
     .problem = {"sizes", 3, false},
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .labels = labels,
-    .parts = parts,
     .metrics = metrics,
     .figures = figures,
     .blocks = &blocks_path,

@@ -61,7 +61,6 @@ static const hf_quantity parts[] = {
     {"transfer_time", "s", HF_F64, NULL},
     {"exchange_time", "s", HF_F64, NULL},
     {"kernel_time", "s", HF_F64, NULL},
-    {"verify_time", "s", HF_F64, NULL},
     {0},
 };
 static const hf_quantity metrics[] = {
@@ -388,7 +387,6 @@ hf_status ptrans_verify(void *state, size_t point, double *error) {
         if (s->replicas[r].blocks > 0)
             HF_TRY(replica_verify(s, point, r, &worst));
     *error = worst;
-    hf_lap(s->env.laps, PTRANS_LAP_VERIFY);
     return HF_OK;
 }
 

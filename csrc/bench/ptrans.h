@@ -43,7 +43,7 @@ typedef struct ptrans {
     size_t width, depth;
 } ptrans;
 
-enum { PTRANS_LAP_KERNEL = HF_LAP_EXCHANGE + 1, PTRANS_LAP_VERIFY };
+enum { PTRANS_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
 
 /* What both paths share: of `setup`, parameters and then memory; the rest as it is. */
 hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,

@@ -16,7 +16,6 @@
 #include "core/work.h"
 
 enum { N_ARGS = 6, GENERATORS_PER_GPU_ITEM = 8 };
-enum { LAP_VERIFY };
 static const double ALLOWED = 0.01; /* wrong words, by the rules of HPC Challenge */
 
 typedef struct randomaccess {
@@ -58,7 +57,6 @@ static const hf_quantity metrics[] = {{"updates", "1/s", HF_F64, NULL}, {0}};
 /* HPC Challenge's figure: the rate at the largest table. */
 static const hf_figure figures[] = {{"updates", "1/s", "updates", HF_FIGURE_LARGEST},
                                     {0}};
-static const hf_quantity parts[] = {{"verify_time", "s", HF_F64, NULL}, {0}};
 
 static bool is_power_of_two(uint64_t n) {
     return n > 0 && (n & (n - 1)) == 0;
@@ -243,7 +241,6 @@ static hf_status randomaccess_verify(void *state, size_t point, double *error) {
     uint64_t wrong = randomaccess_check_run(s->check, &s->part, s->stamp);
     HF_TRY(tables_unmap(s));
     *error = (double)wrong / (double)s->part.count;
-    hf_lap(s->env.laps, LAP_VERIFY);
     return HF_OK;
 }
 
@@ -275,7 +272,6 @@ const hf_bench hf_bench_randomaccess = {
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .error = "error_rate",
     .labels = labels,
-    .parts = parts,
     .metrics = metrics,
     .figures = figures,
     .blocks = &blocks,

@@ -4,11 +4,12 @@
 
 #include <stddef.h>
 
-enum { HF_MAX_PARTS = 6 };
+/* The last part is what `verify` took beside the benchmark's own parts. */
+enum { HF_MAX_PARTS = 6, HF_LAP_VERIFY = HF_MAX_PARTS, HF_N_LAPS };
 
 /** Seconds of each part so far; the session reads and restarts it. */
 typedef struct hf_laps {
-    double seconds[HF_MAX_PARTS], since;
+    double seconds[HF_N_LAPS], since;
 } hf_laps;
 
 /** Give the time since the last lap to part `part`; nothing where `laps` is NULL. */

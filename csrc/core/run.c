@@ -53,7 +53,7 @@ static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
 
 /* Take what `laps` counted, and start it anew. */
 static void parts_add(double *parts, hf_laps *laps, size_t inner) {
-    for (size_t i = 0; i < HF_MAX_PARTS; i++)
+    for (size_t i = 0; i < HF_N_LAPS; i++)
         parts[i] += laps->seconds[i] / (double)inner;
     *laps = (hf_laps){.since = hf_clock_now()};
 }
@@ -93,6 +93,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     l->laps.since = hf_clock_now();
     if (status == HF_OK)
         status = l->path->verify(l->state, index, &mine.error);
+    hf_lap(&l->laps, HF_LAP_VERIFY);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;
     if (exchange->ops->streams)

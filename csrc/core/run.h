@@ -11,7 +11,7 @@ enum { HF_MAX_VALUES = 32 };
 
 /* What a rank tells the others after a sample. */
 typedef struct hf_sample {
-    double seconds, error, elapsed, clock_cost, parts[HF_MAX_PARTS];
+    double seconds, error, elapsed, clock_cost, parts[HF_N_LAPS];
     hf_traffic traffic;
     uint64_t number; /* of the sample: a report of another one is none of this */
     int status;
@@ -32,9 +32,9 @@ typedef struct hf_point {
     double best; /* sample of the series that is being taken */
     int slowest; /* its slowest rank */
     struct hf_share {
-        double error;               /* the largest so far */
-        double parts[HF_MAX_PARTS]; /* of the best sample */
-    } * shares;                     /* [ranks] */
+        double error;            /* the largest so far */
+        double parts[HF_N_LAPS]; /* of the best sample */
+    } * shares;                  /* [ranks] */
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 

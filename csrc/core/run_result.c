@@ -41,7 +41,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 7 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 9 };
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -79,12 +79,21 @@ static void shares_fill(const hf_loop *l, hf_result *result, const char *name,
                sizeof *values);
 }
 
+/* Part `i` of a sample: the benchmark's, then what all have; NULL past them. `at` is its
+ * place among the laps. */
+static const hf_quantity *part_of(const hf_bench *bench, size_t i, size_t *at) {
+    static const hf_quantity verify = {"verify_time", "s", HF_F64, NULL};
+    size_t n = hf_quantity_count(bench->parts);
+    *at = i < n ? i : HF_LAP_VERIFY;
+    return i < n ? &bench->parts[i] : i == n ? &verify : NULL;
+}
+
 static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->streams != NULL;
 }
 
 static size_t columns_list(const hf_loop *l, hf_column *columns) {
-    size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0;
+    size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0, at;
     for (size_t i = 0; i < l->n_points; i++)
         longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
     assert(columns);
@@ -97,10 +106,11 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
         columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
         columns[n++] = ranks_column(l, q->name, q->unit);
     }
-    for (const hf_quantity *q = l->bench->parts; q && q->name; q++)
-        columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
-    for (const hf_quantity *q = l->bench->parts; q && q->name; q++)
-        columns[n++] = ranks_column(l, q->name, q->unit);
+    const hf_quantity *part;
+    for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
+        columns[n++] = column_make(part->name, "", part->unit, HF_F64, l->n_points);
+    for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
+        columns[n++] = ranks_column(l, part->name, part->unit);
     columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
     columns[n++] = column_make(hf_error_column(l->bench), "", "1", HF_F64, l->n_points);
     columns[n++] = ranks_column(l, hf_error_column(l->bench), "1");
@@ -185,11 +195,11 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
     hf_result_doubles(result, hf_error_column(l->bench))[index] = p->error;
     shares_fill(l, result, hf_error_column(l->bench), index,
                 offsetof(struct hf_share, error));
-    for (size_t i = 0; i < hf_quantity_count(l->bench->parts); i++) {
-        const char *name = l->bench->parts[i].name;
-        hf_result_doubles(result, name)[index] = p->shares[p->slowest].parts[i];
-        shares_fill(l, result, name, index,
-                    offsetof(struct hf_share, parts) + i * sizeof(double));
+    const hf_quantity *part;
+    for (size_t i = 0, at; (part = part_of(l->bench, i, &at)); i++) {
+        hf_result_doubles(result, part->name)[index] = p->shares[p->slowest].parts[at];
+        shares_fill(l, result, part->name, index,
+                    offsetof(struct hf_share, parts) + at * sizeof(double));
     }
     hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
     hf_result_integers(result, "inner")[index] = (int64_t)p->inner;

@@ -18,6 +18,7 @@ STATISTICS = ("median", "low", "high", "q1", "q3", "p95", "p99")
 COMMON = {
     "time": ("s", "f"),
     **{f"time_{name}": ("s", "f") for name in STATISTICS},
+    "verify_time": ("s", "f"),
     "verified": ("1", "b"),
     "error": ("1", "f"),
     "reps": ("1", "i"),
@@ -127,6 +128,7 @@ def declared(benchmark, points, reps, warmup):
     for name, (unit, _) in told["parts"].items():
         columns[name] = (unit, "f", (points,))
         columns[f"{name}_ranks"] = (unit, "f", (points, 1))
+    columns["verify_time_ranks"] = ("s", "f", (points, 1))
     columns["samples"] = ("s", "f", (points, reps, 1))
     columns["warmup"] = ("s", "f", (points, warmup, 1))
     return columns
@@ -148,6 +150,7 @@ def test_runs_verified_with_the_declared_columns(session, benchmark):
     columns = declared(benchmark, len(result["time"]), 3, 2)
     columns_check(result.columns, columns)
     assert (result["samples"] > 0).all()
+    assert (result["verify_time"] > 0).all()
     assert np.array_equal(result["time"], result["samples"].max(axis=2).min(axis=1))
     assert np.allclose(
         result["time_median"], np.median(result["samples"].max(axis=2), axis=1)
