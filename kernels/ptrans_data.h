@@ -27,10 +27,7 @@
 /** Values of a block. */
 #define PTRANS_SIZE ((ulong)HF_BLOCK * HF_BLOCK)
 
-enum {
-    PTRANS_WIDE = 16,  /* values of a row that are made or checked at a time */
-    PTRANS_STRIP = 32, /* rows of a block that a work-group writes */
-};
+enum { PTRANS_WIDE = 16 }; /* values of a row that are made or checked at a time */
 
 /** Another key for B than for A. */
 #define PTRANS_B 0x5BD1E995u

@@ -4,6 +4,7 @@
  * is one work-item, which transposes in registers; on GPUs any number, through local memory.
  */
 #include "ptrans_data.h"
+#include "ptrans_strip.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
 

@@ -12,12 +12,13 @@
  * may get lost there, too, but not where loops are no pipelines.
  */
 #include "hf_kernel.h"
+#include "hf_numbered.h"
 #include "randomaccess_sequence.h"
 
 #ifndef HF_REPLICATIONS
 #define HF_REPLICATIONS 1
 #endif
-#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > 4
+#if HF_REPLICATIONS < 1 || HF_REPLICATIONS > HF_MAX_NUMBERED
 #error "HF_REPLICATIONS, the kernels with a memory bank each, must be 1 to 4"
 #endif
 #ifndef HF_RNG_DISTANCE

@@ -45,13 +45,9 @@ static const hf_param params[] = {
     {"replications",
      "pairs of kernels on a device, each with its own messages; kernel-routed schemes "
      "only",
-     "2", NULL, NULL, 1, B_EFF_MOST_PAIRS, HF_INT},
-    {"topology",
-     "wiring of the external channels: published, ring, pairs, torus:PxQ, or a list of "
-     "cables RANK:PORT-RANK:PORT; kernel-routed schemes only",
-     "published", NULL, NULL, 0, 0, HF_TEXT},
-    {"channel_depth", "packets that an emulated external channel holds", "16384", NULL,
-     NULL, 1, 1 << 30, HF_INT},
+     "2", NULL, NULL, 1, HF_MAX_NUMBERED, HF_INT},
+    HF_TOPOLOGY_PARAM,
+    HF_DEPTH_PARAM,
     {0},
 };
 

@@ -22,7 +22,6 @@ uint32_t b_eff_key(const b_eff *s, size_t point);
 /* Do `n` messages of up to `largest` bytes fit the device, where those of `most` do? */
 hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t most);
 
-enum { B_EFF_MOST_PAIRS = 4 };
 extern const hf_bench_path b_eff_streams;
 
 #endif

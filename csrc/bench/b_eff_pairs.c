@@ -25,8 +25,8 @@ typedef struct pair {
 typedef struct pairs {
     b_eff base;
     size_t n_pairs;
-    pair pairs[B_EFF_MOST_PAIRS];
-    hf_stream streams[2 * B_EFF_MOST_PAIRS];
+    pair pairs[HF_MAX_NUMBERED];
+    hf_stream streams[2 * HF_MAX_NUMBERED];
     hf_link *links;
     size_t n_links, depth;
     unsigned char *got;     /* a `last` on the host */

@@ -10,6 +10,7 @@
 #include "core/param.h"
 #include "device.h"
 #include "exchange.h"
+#include "hf_numbered.h"
 #include "launches.h"
 
 /** Numbers that seal the findings of check kernels: each is drawn once, and those of other

@@ -22,12 +22,11 @@
 
 enum {
     N_BLOCKS = 3,
-    N_PROBES = 4,    /* frequencies per sample */
-    N_STREAMS = 3,   /* kernels: fetch, transform, store */
-    GPU_GROUP = 256, /* work-items of a work-group */
+    N_PROBES = 4,  /* frequencies per sample */
+    N_STREAMS = 3, /* kernels: fetch, transform, store */
     N_CHECK_ARGS = 4,
-    GROUPS_PER_CORE = 16, /* work-groups */
-    LANE_BYTES = 64,      /* of a packet between kernels: 8 points */
+    GROUPS_PER_CORE = 16,
+    LANE_BYTES = 64, /* of a packet between kernels: 8 points */
 };
 
 typedef struct fft {
@@ -81,11 +80,9 @@ static hf_status memory_check(const fft *s) {
 static void items_choose(fft *s) {
     const hf_device_info *info = &s->env.device->info;
     s->items = s->group = 1;
-    if (s->env.ndrange && info->type == HF_GPU) {
-        s->group = GPU_GROUP;
-        s->items = (info->items + GPU_GROUP - 1) / GPU_GROUP * GPU_GROUP;
-    } else if (s->env.ndrange) {
-        s->items = info->workers * GROUPS_PER_CORE;
+    if (s->env.ndrange) {
+        s->group = hf_device_group(info);
+        s->items = hf_device_fill(info) * (s->group > 1 ? 1 : GROUPS_PER_CORE);
     }
 }
 

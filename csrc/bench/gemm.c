@@ -216,7 +216,7 @@ static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer 
 /* Rows of blocks in equal parts, side by side. */
 static void multiply_shared(hf_launches *l, const gemm *s, uint32_t n) {
     size_t rows = blocks(n, s->block_size), parts = s->replications;
-    for (size_t i = parts; i-- > 0;) {
+    for (size_t i = 0; i < parts; i++) {
         size_t first = rows * i / parts * s->block_size,
                end = rows * (i + 1) / parts * s->block_size;
         if (end > first)

@@ -13,6 +13,11 @@ typedef struct hf_launches {
     size_t items;     /**< work-items of each */
 } hf_launches;
 
+/** Compute unit and memory bank of replication `i` of `n`; of one, any. */
+static inline unsigned hf_replica_unit(size_t i, size_t n) {
+    return n > 1 ? (unsigned)i + 1 : 0;
+}
+
 /** Start a kernel in queue `queue`, unless one before it failed. All have as many
  *  work-items: PoCL up to 5.0 takes binaries of a kernel for other numbers for one another,
  *  and aborts. */

@@ -19,13 +19,10 @@
 #include "core/stats.h"
 #include "core/work.h"
 #include "ptrans.h"
+#include "ptrans_strip.h"
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 4, N_ADD_ARGS = 6 };
-enum {
-    STRIP = 32,         /* rows that a work-group of ptrans_ndrange.cl writes */
-    GPU_GROUP = 256,    /* its work-items */
-    LEAST_ITEMS = 1024, /* that fill and check where loops are no pipelines */
-};
+enum { MIN_ITEMS = 1024 }; /* that fill and check where loops are no pipelines */
 
 static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
@@ -40,11 +37,10 @@ static const hf_param params[] = {
      "has one partner",
      "pq", "pq|diagonal", NULL, 0, 0, HF_TEXT},
     {"replications", "kernels, or pairs of kernels, that share a device's blocks", "1",
-     NULL, NULL, 1, PTRANS_MOST, HF_INT},
+     NULL, NULL, 1, HF_MAX_NUMBERED, HF_INT},
     {"channel_width", "what a pipeline or an external channel takes at a time [B]",
      "32", NULL, "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
-    {"channel_depth", "packets that an emulated external channel holds", "16384", NULL,
-     NULL, 1, 1 << 30, HF_INT},
+    HF_DEPTH_PARAM,
     {"bank_a",
      "memory bank of A, one number or one for each replication; -1: the runtime's "
      "choice. Where none is given and a bitstream's manifest tells the banks of its "
@@ -192,7 +188,7 @@ hf_status ptrans_memory_take(ptrans *s, const hf_args *args, size_t n_buffers) {
     HF_TRY(memory_check(s, hf_args_largest(args, "sizes")));
     HF_TRY(layouts_take(s));
     size_t items = device->info.items;
-    s->items = !s->env.ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
+    s->items = !s->env.ndrange ? 1 : items > MIN_ITEMS ? items : MIN_ITEMS;
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(replica_take(s, r, args));
     HF_TRY(device->ops->kernel(&s->fill, device, "ptrans_fill", 0));
@@ -209,7 +205,7 @@ static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *en
     HF_TRY(ptrans_memory_take(s, args, env->size > 1 ? 4 : 3));
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(device->ops->kernel(&s->replicas[r].add, device, "ptrans_add",
-                                   s->replications > 1 ? (unsigned)r + 1 : 0));
+                                   hf_replica_unit(r, s->replications)));
     return HF_OK;
 }
 
@@ -328,12 +324,12 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
         {.value = &from, .bytes = sizeof from},
         {.value = &blocks, .bytes = sizeof blocks},
     };
-    size_t group = s->env.device->info.type == HF_GPU ? GPU_GROUP : 1;
+    size_t group = hf_device_group(&s->env.device->info);
     const hf_launch launch = {
         .kernel = p->add,
         .args = args,
         .n_args = N_ADD_ARGS,
-        .items = s->env.ndrange ? most * (s->block / STRIP) * group : 1,
+        .items = s->env.ndrange ? most * (s->block / PTRANS_STRIP) * group : 1,
         .group = s->env.ndrange ? group : 0};
     if (count > 0)
         hf_launches_add(l, &launch, (unsigned)r);
@@ -344,7 +340,7 @@ static hf_status layout_add(const ptrans *s, const ptrans_layout *layout) {
     size_t most = 0;
     for (size_t r = 0; r < s->replications; r++)
         most = most > layout->parts[r].n ? most : layout->parts[r].n;
-    for (size_t r = s->replications; r-- > 0;) {
+    for (size_t r = 0; r < s->replications; r++) {
         const ptrans_part *part = &layout->parts[r];
         blocks_add(&all, s, r, s->replicas[r].a, 0, part->own, most);
         blocks_add(&all, s, r, s->replicas[r].got, part->own, part->n - part->own,

@@ -2,7 +2,6 @@
 #ifndef HF_PTRANS_H
 #define HF_PTRANS_H
 
-#include "bench.h"
 #include "ptrans_grid.h"
 #include "verdict.h"
 
@@ -34,11 +33,11 @@ typedef struct ptrans {
     ptrans_layout *layouts; /* of the points */
     double *shares;         /* of the ranks, [n_layouts, ranks] */
     hf_kernel *fill, *check;
-    replica replicas[PTRANS_MOST];
+    replica replicas[HF_MAX_NUMBERED];
     size_t items; /* of fill and check */
     uint32_t key; /* of the current sample */
     /* kernel-routed */
-    hf_stream streams[2 * PTRANS_MOST];
+    hf_stream streams[2 * HF_MAX_NUMBERED];
     hf_link *links;
     size_t width, depth;
 } ptrans;

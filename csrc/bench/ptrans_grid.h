@@ -2,9 +2,7 @@
 #ifndef HF_PTRANS_GRID_H
 #define HF_PTRANS_GRID_H
 
-#include "exchange.h"
-
-enum { PTRANS_MOST = 4 }; /* replications */
+#include "bench.h"
 
 /** Matrices of width x width blocks on P x Q ranks. Blocks (i, j) and (j, i) are each
  *  other's mirror. Rank p Q + q holds the blocks with i = p mod P and j = q mod Q; or, where
@@ -32,7 +30,7 @@ typedef struct ptrans_layout {
     uint32_t *places;  /**< [n, 2] row and column of each block, in blocks */
     uint32_t *sources; /**< [n] the block of A, or of what came, that is its mirror */
     hf_message *messages;
-    ptrans_part parts[PTRANS_MOST];
+    ptrans_part parts[HF_MAX_NUMBERED];
 } ptrans_layout;
 
 /** Grid "PxQ" of `ranks` ranks, or "auto": as square as can be, P <= Q. */

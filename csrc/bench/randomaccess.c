@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/work.h"
@@ -22,8 +21,8 @@ typedef struct randomaccess {
     hf_env env;
     const double *sizes; /* [n_sizes] words of the whole table */
     size_t n_sizes, n_tables;
-    hf_buffer *tables[MAX_TABLES], *starts;
-    hf_kernel *kernels[MAX_TABLES];
+    hf_buffer *tables[HF_MAX_NUMBERED], *starts;
+    hf_kernel *kernels[HF_MAX_NUMBERED];
     uint64_t *numbers;      /* what `starts` gets */
     size_t max_generators;  /* elements of both */
     bool shared;            /* one generator for each work-item */
@@ -41,7 +40,7 @@ static const hf_param params[] = {
     {"replications",
      "kernels of a device, each with a part of the table in a memory bank of its own; "
      "a power of two, 1 for shape ndrange",
-     "1", NULL, "HF_REPLICATIONS", 1, MAX_TABLES, HF_INT},
+     "1", NULL, "HF_REPLICATIONS", 1, HF_MAX_NUMBERED, HF_INT},
     {"rng_count_log", "log2 of the generators of a kernel", "5", NULL,
      "HF_RNG_COUNT_LOG", 0, 8, HF_INT},
     {"rng_distance", "slots of the shift register from one generator to the next", "5",
@@ -133,7 +132,7 @@ static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_e
             snprintf(name, sizeof name, "randomaccess_update_%zu", i);
         HF_TRY(device->ops->kernel(&s->kernels[i], device, name, 0));
         const hf_spot spot = {.kernel = s->kernels[i],
-                              .bank = s->n_tables > 1 ? (unsigned)i + 1 : 0};
+                              .bank = hf_replica_unit(i, s->n_tables)};
         HF_TRY(device->ops->alloc(&s->tables[i], device,
                                   (size_t)(words / s->n_tables * sizeof(uint64_t)),
                                   &spot));
@@ -151,7 +150,7 @@ static void randomaccess_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    for (size_t i = 0; i < MAX_TABLES; i++) {
+    for (size_t i = 0; i < HF_MAX_NUMBERED; i++) {
         ops->free(s->tables[i]);
         ops->kernel_free(s->kernels[i]);
     }
@@ -229,7 +228,7 @@ static hf_status randomaccess_step(void *state, size_t point, size_t inner) {
     const randomaccess *s = state;
     hf_launches all = {.device = s->env.device};
     (void)point, (void)inner;
-    for (size_t table = s->n_tables; table-- > 0;)
+    for (size_t table = 0; table < s->n_tables; table++)
         table_add(&all, s, table);
     return hf_launches_wait(&all);
 }

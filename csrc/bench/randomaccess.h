@@ -2,13 +2,11 @@
 #ifndef HF_RANDOMACCESS_H
 #define HF_RANDOMACCESS_H
 
-#include "hf.h"
-
-enum { MAX_TABLES = 4 };
+#include "bench.h"
 
 /** A rank's part of the table; a plain value. Sizes are powers of two. */
 typedef struct randomaccess_part {
-    uint64_t *tables[MAX_TABLES]; /**< one after the other, of equal size */
+    uint64_t *tables[HF_MAX_NUMBERED]; /**< one after the other, of equal size */
     size_t n_tables;
     uint64_t words; /**< of the whole table, over all ranks */
     uint64_t first; /**< the whole table's number of tables[0][0] */

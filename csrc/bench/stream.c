@@ -33,9 +33,8 @@ enum {
     N_OPERATIONS = 4,
     N_ARGS = 6,
     MAX_BANKS = HF_MAX_QUEUES,
-    GPU_GROUP = 256, /* work-items */
-    GPU_FILL = 8,    /* groups for each 256 work-items that the device says fill it */
-    PERIOD = 16381,  /* prime: no block of a round size looks like another */
+    GPU_FILL = 8,   /* times the work-items that fill a GPU */
+    PERIOD = 16381, /* prime: no block of a round size looks like another */
 };
 
 /* Parts of a sample; the last is in no column. */
@@ -203,12 +202,14 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     HF_TRY(steps_check(s));
     HF_TRY(size_check(
         s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
-    bool gpu = info->type == HF_GPU; /* a core is content with one work-item */
-    s->group = env->ndrange && gpu ? GPU_GROUP : 1;
-    s->items = !env->ndrange ? 1 : gpu ? info->items * GPU_FILL : info->workers;
+    s->items = s->group = 1;
+    if (env->ndrange) {
+        s->group = hf_device_group(info);
+        s->items = hf_device_fill(info) * (s->group > 1 ? GPU_FILL : 1);
+    }
     const hf_device_ops *ops = env->device->ops;
     for (size_t bank = 0; bank < s->n_banks; bank++) {
-        unsigned unit = s->n_banks > 1 ? (unsigned)bank + 1 : 0;
+        unsigned unit = hf_replica_unit(bank, s->n_banks);
         HF_TRY(ops->kernel(&s->kernels[bank], env->device, "stream_apply", unit));
         const hf_spot spot = {.kernel = s->kernels[bank], .bank = unit};
         for (size_t i = 0; i < N_ARRAYS; i++)
@@ -298,7 +299,7 @@ static hf_status stream_step(void *state, size_t point, size_t inner) {
     for (size_t step = 0; step < inner; step++) {
         hf_launches all = {.device = s->env.device};
         s->taken++;
-        for (size_t bank = s->n_banks; bank-- > 0;)
+        for (size_t bank = 0; bank < s->n_banks; bank++)
             share_add(&all, s, &operations[point], bank);
         HF_TRY(hf_launches_wait(&all));
     }

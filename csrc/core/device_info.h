@@ -38,6 +38,17 @@ typedef struct hf_device_info {
     const char *more_kernels; /**< how to get more, behind "runs 3"; static */
 } hf_device_info;
 
+/** Work-items of a work-group where a kernel is for many: a core is content with one. */
+static inline size_t hf_device_group(const hf_device_info *info) {
+    return info->type == HF_GPU ? 256 : 1;
+}
+/** Work-items that fill the device, in whole groups. */
+static inline size_t hf_device_fill(const hf_device_info *info) {
+    size_t group = hf_device_group(info);
+    size_t items = info->type == HF_GPU ? info->items : info->workers;
+    return (items + group - 1) / group * group;
+}
+
 /** How libraries of devices' vendors are loaded. NULL or all-zero: those that the system
  *  knows. */
 typedef struct hf_vendors {

@@ -7,6 +7,18 @@
 
 struct hf_exchange;
 
+/** The entries for channels in a benchmark's table of parameters: what their errors name. The
+ *  width is a knob of its kernels. */
+/* clang-format off */
+#define HF_TOPOLOGY_PARAM                                                              \
+    {"topology", "wiring of the external channels: published, ring, pairs, "           \
+     "torus:PxQ, or a list of cables RANK:PORT-RANK:PORT; kernel-routed schemes only", \
+     "published", NULL, NULL, 0, 0, HF_TEXT}
+#define HF_DEPTH_PARAM                                                                 \
+    {"channel_depth", "packets that an emulated external channel holds", "16384",      \
+     NULL, NULL, 1, 1 << 30, HF_INT}
+/* clang-format on */
+
 /** Channels of a kernel file and how its ports are wired; the same on every rank. */
 typedef struct hf_wiring {
     const hf_link *links; /**< of all ranks, checked */

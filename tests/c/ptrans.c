@@ -142,7 +142,7 @@ static void layouts_check(void) {
     run *t = malloc(sizeof *t);
     for (size_t g = 0; t && g < sizeof grids / sizeof *grids; g++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-            for (size_t r = 1; r <= PTRANS_MOST; r++)
+            for (size_t r = 1; r <= HF_MAX_NUMBERED; r++)
                 for (int diagonal = 0; diagonal < 2; diagonal++) {
                     *t = (run){.grid = {grids[g][0], grids[g][1], diagonal},
                                .width = widths[w],

@@ -34,6 +34,7 @@ BINDERS = {
 }
 # Kernels' headers that others than a benchmark of the same name may include, and why.
 SHARED_WITH_KERNELS = {
+    "bench/bench.h": {"hf_numbered.h"},  # how many replications there may be
     "bench/verdict.h": {"hf_finding.h"},  # what check kernels write
     "bench/sweep.h": {"hf_slide.h"},  # how far messages of a sweep slide
     "exchange/rings.c": {"hf_ring.h"},  # the memory of channels
