@@ -3,6 +3,7 @@
  * MPI_Init and MPI_Finalize wait for all ranks for ever, and hold Python's lock. A thread
  * that needs no lock waits for a moment that it is given, and for signals, of which
  * Python's handler writes a byte into a pipe. Then it tells one line and ends the process.
+ * If nobody is left to read what a rank tells, it sends the signal itself.
  */
 #include "module.h"
 
@@ -31,6 +32,7 @@ static struct {
     int poke[2];   /* wakes the thread */
     int heard;     /* end of the pipe of signals; -1: not listened to */
     int out;       /* where a line goes to */
+    bool left;     /* nobody reads it any more; of the thread alone */
     double delay;  /* from a signal to the end [s] */
     parting time;  /* what happens at a given moment */
     parting after; /* what happens after a signal */
@@ -46,6 +48,12 @@ static void part_if_due(const parting *p, double now) {
     _exit(p->code);
 }
 
+/* Where lines go to, if somebody started us to read them: standard error is no such pipe.
+ * It is looked at until it is seen that he has left. */
+static int reader_watched(void) {
+    return guard.heard < 0 || guard.left || guard.out == STDERR_FILENO ? -1 : guard.out;
+}
+
 static double sooner(double a, double b) {
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
@@ -57,13 +65,18 @@ static void *guard_watch(void *unused) {
         double now = hf_clock_now(), next = sooner(guard.time.at, guard.after.at);
         part_if_due(&guard.after, now);
         part_if_due(&guard.time, now);
-        struct pollfd ends[2] = {{.fd = guard.poke[0], .events = POLLIN},
-                                 {.fd = guard.heard, .events = POLLIN}};
+        struct pollfd ends[3] = {{.fd = guard.poke[0], .events = POLLIN},
+                                 {.fd = guard.heard, .events = POLLIN},
+                                 {.fd = reader_watched()}};
         pthread_mutex_unlock(&guard.lock);
         int wait = next == 0 ? -1 : (int)(1e3 * (next - now)) + 1;
         char bytes[64];
-        if (poll(ends, 2, wait) <= 0)
+        if (poll(ends, 3, wait) <= 0)
             continue;
+        if (ends[2].revents & POLLERR) {
+            guard.left = true;
+            kill(getpid(), SIGTERM);
+        }
         if (ends[0].revents && read(guard.poke[0], bytes, sizeof bytes) < 0)
             continue;
         if (!ends[1].revents || read(guard.heard, bytes, sizeof bytes) <= 0)

@@ -214,6 +214,27 @@ def test_all_ends_at_once_when_the_launcher_is_killed(tmp_path):
     assert comes(lambda: left(tmp_path, process.pid) == [])
 
 
+def test_ranks_end_when_launcher_and_keeper_are_killed(tmp_path):
+    """They see that nobody reads what they tell; the next keeper removes the rest."""
+    words = ["run", "b_eff", "--ranks=2", "--sizes=1", "--reps=999953"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hpccfpga", *words],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(tmp_path), (mark := new_mark()): ""},
+    )
+    assert process.stdout.readline().startswith(b"b_eff"), "its only point has begun"
+    for pid in marked(mark):
+        if b"keeper.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert gone(mark)
+    assert left(tmp_path, process.pid)
+    next_keeper(tmp_path)
+    next_keeper(SHARED_MEMORY)
+    assert left(tmp_path, process.pid) == []
+
+
 def keeper_of(parent, mark):
     """A keeper, once it has made its folder, and the folder."""
     words = [sys.executable, "-I", "-S", keeper.__file__, mark, str(parent)]
