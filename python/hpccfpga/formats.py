@@ -120,6 +120,9 @@ def fields(
         for name, entry in document["summary"].items()
     }
     rest = {key: document[key] for key in _TYPES}
+    check_columns(columns)
+    _check_points(columns)
+    _check_verdict(rest["verified"], columns)
     return rest | {"columns": columns, "summary": summary, "trace": trace}
 
 
@@ -224,6 +227,34 @@ def check_columns(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
                 f"column {name!r} [{unit}] is {found} in {dimensions} dimensions, "
                 f"not {needed[0]} in {needed[1]}"
             )
+
+
+def _check_points(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
+    """Raise ValueError for sizes below 1: columns of bytes before those of times."""
+    for name, (unit, values) in columns.items():
+        if unit == "s" or unit.endswith("/s"):
+            return
+        numbers = values if values.dtype.kind != "U" else values[:0].astype(int)
+        if unit == "B" and (low := numbers[numbers < 1]).size:
+            raise ValueError(f"column {brief(name)} holds {low[0]} B, no size")
+
+
+def _check_verdict(
+    verified: bool | None, columns: Mapping[str, tuple[str, np.ndarray]]
+) -> None:
+    """Raise ValueError for a verdict that is not that of the points, or on no time."""
+    if "verified" not in columns:
+        return
+    _, right = columns["verified"]
+    if verified is not bool(right.all()):
+        raise ValueError(
+            f"verified is {json.dumps(verified)}, but {np.count_nonzero(right)} of "
+            f"{len(right)} points are"
+        )
+    for name in ("time", "time_median"):
+        _, times = columns.get(name, ("s", np.empty(0)))
+        if (bad := ~(np.isfinite(times) & (times > 0)) & right[: len(times)]).any():
+            raise ValueError(f"column {name!r} holds {times[bad][0]:g} s, verified")
 
 
 def printable_array(values: np.ndarray) -> np.ndarray:

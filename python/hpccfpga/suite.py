@@ -159,7 +159,11 @@ class Suite:
             for name, entry in document["benchmarks"].items():
                 for key, to in (("result", suite.results), ("model", suite.models)):
                     if entry[key] is not None:
-                        to[name] = Result.of(entry[key])
+                        to[name] = found = Result.of(entry[key])
+                        if found.benchmark != name:
+                            raise ValueError(
+                                f"{name} has the {key} of {found.benchmark}"
+                            )
                 if "error" in entry:
                     suite.errors[name] = again(entry)
         except (KeyError, TypeError, AttributeError):

@@ -44,6 +44,14 @@ BAD = {
     "a time in words": with_column("time", dtype="str", values=["a", "b", "c"]),
     "samples of one dimension": with_column("samples", shape=[3], values=[1.0] * 3),
     "a verdict in numbers": with_column("verified", dtype="int64", values=[1] * 3),
+    "verified, but a point is not": with_column("verified", values=[False, True, True]),
+    "not verified, but all points are": document(verified=False),
+    "nobody verified, but all points are": document(verified=None),
+    "a time of nothing": with_column("time", values=[0.0, 1.0, 1.0]),
+    "a time before": with_column("time", values=[1.0, -1.0, 1.0]),
+    "no time": with_column("time_median", values=[1.0, 1.0, None]),
+    "a size of nothing": with_column("message_size", values=[1, 0, 4096]),
+    "a size below": with_column("message_size", values=[1, -64, 4096]),
     "nested deep": document(parameters={"x": json.loads("[" * 90 + "]" * 90)}),
 }
 
@@ -52,6 +60,22 @@ BAD = {
 def test_json_that_is_no_result(refused, tmp_path, bad):
     (tmp_path / "r.json").write_text(json.dumps(bad))
     refused(["show", "r.json"], "hpccfpga: r.json: ")
+
+
+def test_points_that_failed_need_no_time(call, tmp_path):
+    wrong = measured(failed=1)
+    wrong["time"][1] = np.nan
+    wrong.to_json(tmp_path / "r.json")
+    assert call("show", "r.json")[0] == 1
+
+
+@pytest.mark.parametrize("key", ["result", "model"])
+def test_a_suite_with_the_result_of_another_benchmark(refused, tmp_path, key):
+    entry = {"result": document(), "model": document()}
+    entry[key] |= {"benchmark": "fft"}
+    suite = {"schema": "hpccfpga-suite/1", "benchmarks": {"b_eff": entry}}
+    (tmp_path / "r.json").write_text(json.dumps(suite))
+    refused(["show", "r.json"], f"hpccfpga: r.json: b_eff has the {key} of fft")
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 200_000, "[" * 10**6])
@@ -200,7 +224,7 @@ def test_no_text_of_a_suite_or_an_error_steers_a_terminal(call, tmp_path):
     none = {"result": None, "model": None}
     suite = {"schema": "hpccfpga-suite/1", "benchmarks": {
         f"x{STEERS}": none | {"error": STEERS, "error_type": "?"},
-        "y": none | {"result": steering()},
+        f"b_eff{STEERS}": none | {"result": steering()},
     }}  # fmt: skip
     (tmp_path / "s.json").write_text(json.dumps(suite))
     code, out, err = call("show", "s.json")
