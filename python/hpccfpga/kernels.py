@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hpccfpga import _core
+from hpccfpga.arguments import known
 from hpccfpga.errors import debugging
 from hpccfpga.files import PrivateFolder, opened, read, replacing
 from hpccfpga.formats import parse
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-kernel/1"
+TARGETS = ("hardware", "emulation")
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
 
@@ -358,7 +360,7 @@ def _cached(
         "data_type": knobs.get("data_type"),
         "knobs": knobs,
         "replications": knobs.get("replications", 1),
-        "target": "emulation" if device["emulated"] else "hardware",
+        "target": TARGETS[device["emulated"]],
         "device": device["name"],
         "platform": device["platform"],
         "version": device["version"],
@@ -471,7 +473,11 @@ def _loaded(
         _same(beside, field, manifest.get(field, value), value)
     names = [e["name"] for e in _core.parameters(benchmark) if e["macro"] is not None]
     _complete(beside, "knobs.", manifest["knobs"], names)
-    knobs, _ = knobs_of(benchmark, manifest["knobs"])
+    try:
+        knobs, _ = knobs_of(benchmark, manifest["knobs"])
+    except ValueError as error:
+        raise ValueError(f"{beside}: knobs: {error}") from None
+    _possible(beside, benchmark, manifest, knobs)
     asked, _ = knobs_of(benchmark, {**knobs, **params})
     for name, value in asked.items():
         _same(beside, f"knobs.{name}", knobs[name], value)
@@ -503,6 +509,30 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     return manifest
 
 
+def _possible(
+    path: Path, benchmark: str, manifest: Mapping[str, Any], knobs: Mapping[str, Any]
+) -> None:
+    """Raise ValueError for what is recorded of a binary that no build can have made."""
+    table = {entry["name"] for entry in _core.parameters(benchmark)}
+    for field in ("replications", "data_type"):
+        found = manifest.get(field)
+        if found is None:
+            continue
+        needed = knobs.get(field, 1 if field == "replications" else None)
+        if field in table and field not in knobs:
+            try:
+                needed = _core.values(benchmark, {field: found})[field]
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{path}: {error}") from None
+        _same(path, field, found, needed)
+    target = manifest.get("target", TARGETS[0])
+    if target not in TARGETS:
+        raise ValueError(f"{path}: target is {brief(target)}; {known(target, TARGETS)}")
+    for field in ("source_hash", "request_hash", "options", "version", "driver"):
+        if not isinstance(manifest.get(field, ""), str):
+            raise ValueError(f"{path}: {field} is {brief(manifest[field])}, no text")
+
+
 def _complete(
     path: Path, prefix: str, entries: Mapping[str, Any], names: Iterable[str]
 ) -> None:
@@ -512,4 +542,4 @@ def _complete(
 
 def _same(path: Path, field: str, found: Any, needed: Any) -> None:
     if found != needed:
-        raise ValueError(f"{path}: {field} is {found!r}, {needed!r} is needed")
+        raise ValueError(f"{path}: {field} is {brief(found)}, {needed!r} is needed")

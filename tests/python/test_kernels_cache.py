@@ -427,12 +427,31 @@ def test_a_binary_brings_its_knobs(tmp_path):
         ({"banks": [0, "1"]}, r"banks is \[0, '1'\], no list of numbers"),
         ({"knobs": {"channel_width": 32}}, r"knobs\.channel_width is 32, 64 is needed"),
         ({"knobs": {"channel_width": "wide"}}, 'channel_width: "wide" is not a number'),
+        ({"replications": -1}, r"json: replications: -1 is not within 1 \.\. "),
+        ({"replications": 10**30}, r"json: replications: 1.*0 is not within 1 \.\. "),
+        ({"replications": "2"}, "json: replications is '2', 2 is needed"),
+        ({"replications": {}}, "json: replications"),
+        ({"data_type": "floaty"}, "json: data_type is 'floaty', None is needed"),
+        ({"target": {}}, r"json: target is \{\}; known: hardware, emulation"),
+        ({"target": "fpga"}, "json: target is 'fpga'; known: hardware, emulation"),
+        ({"options": 5}, "json: options is 5, no text"),
     ],
 )
 def test_a_manifest_that_contradicts(tmp_path, changes, line):
     path = pair(tmp_path, **changes)
     with pytest.raises(ValueError, match=line):
         kernels.load(Core(), "b_eff", {"channel_width": 64}, path)
+
+
+def test_a_manifest_of_another_data_type(tmp_path):
+    knobs = kernels.knobs_of("stream", {"replications": 2})[0]
+    for changes, line in (
+        ({"data_type": "double"}, "data_type is 'double', 'float' is needed"),
+        ({"replications": 3}, "replications is 3, 2 is needed"),
+    ):
+        path = pair(tmp_path, benchmark="stream", knobs=knobs, **changes)
+        with pytest.raises(ValueError, match=line):
+            kernels.load(Core(), "stream", {}, path)
 
 
 def test_a_binary_without_a_manifest(tmp_path):
