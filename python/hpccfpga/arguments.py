@@ -125,3 +125,19 @@ def need(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         raise ImportError(f"to_{package} needs {package}: {INSTALL_DATA}") from None
+
+
+def need_matplotlib() -> Any:
+    """Import matplotlib, which asks the environment which backend it is to use.
+
+    Raises
+    ------
+    ValueError
+        There is no such backend.
+    """
+    try:
+        return importlib.import_module("matplotlib")
+    except ValueError as error:
+        raise ValueError(
+            f"MPLBACKEND: {brief(os.environ.get('MPLBACKEND'))}: {error}"
+        ) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
-from hpccfpga.progress import Callback, Watch
+from hpccfpga.progress import Callback, Watch, check
 from hpccfpga.result import Result
 from hpccfpga.session import Session, warn
 
@@ -132,6 +132,7 @@ def _started(
     progress: bool | Callback | None,
 ) -> Result:
     """Do a job of one task on ranks that mpirun starts."""
+    check(progress)
     shown = Watch() if progress is True else nullcontext(progress or None)
     with shown as watch:
         (result,) = start(todo, ranks, timeout, watch)

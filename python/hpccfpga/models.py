@@ -417,7 +417,7 @@ def _checked(sizes: Iterable[Any], what: str, unit: str) -> np.ndarray:
             raise ValueError(f"{what} {brief(size)} is not a {noun} from 1 up")
         checked.append(whole)
     if not checked:
-        raise ValueError(f"no {what}s given")
+        raise ValueError("sizes: none given")
     return np.array(checked, np.int64)
 
 

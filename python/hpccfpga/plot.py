@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga.arguments import known
+from hpccfpga.arguments import known, need_matplotlib
 from hpccfpga.files import replacing
 from hpccfpga.tables import readable
 
@@ -212,8 +212,7 @@ def _figure(
 
 def new_figure(path: Any, size: tuple[float, float]) -> Figure:
     """Return an empty figure, of pyplot unless it goes to a file: no display needed."""
-    import matplotlib
-
+    matplotlib = need_matplotlib()
     if path is not None:
         from matplotlib.figure import Figure as New
 
@@ -297,7 +296,7 @@ def _draw(
                 alpha=0.25,
                 zorder=1,
             )
-    if "time_median" in result.columns:
+    if {"time_median", "time_low", "time_high"} <= result.columns.keys():
         middle = as_shown(result["time_median"])
         ends = np.sort(
             [as_shown(result[f"time_{end}"]) for end in ("low", "high")], axis=0
@@ -480,6 +479,7 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     ValueError
         There is no such format; the message lists the known ones.
     """
+    need_matplotlib()
     from matplotlib.backend_bases import FigureCanvasBase
 
     ending = Path(path).suffix.removeprefix(".").lower() or "png"

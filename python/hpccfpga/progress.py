@@ -11,7 +11,7 @@ from typing import Any
 
 from hpccfpga.errors import under_mpi
 from hpccfpga.tables import digits, readable
-from hpccfpga.text import printable
+from hpccfpga.text import brief, printable
 
 Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
@@ -181,6 +181,14 @@ class Watch:
     def __call__(self, point: int, n_points: int, row: dict[str, Any]) -> None:
         """Show that a point is done."""
         self._now(point, n_points, row)
+
+
+def check(progress: Any) -> None:
+    """Raise TypeError for what is no one to tell of the progress."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(
+            f"progress: {brief(progress)} is no function; True shows it here"
+        )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from hpccfpga.arguments import number, path, word
 from hpccfpga.components import benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.progress import Callback, follow
+from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
 from hpccfpga.result import Column, Quantity, Result
 
@@ -202,6 +203,7 @@ class Session:
         start = datetime.now(UTC)
         program, error = None, None
         try:
+            check_progress(progress)
             word("benchmark", benchmark, benchmarks().names)
             if kernel is not None:
                 kernel = path("kernel", kernel)
@@ -275,7 +277,12 @@ class Session:
         LookupError, ValueError, TypeError, MemoryError, Error
             As `Session` and `run`.
         """
-        parts = {}
+        parts, error = {}, None
+        try:
+            check_progress(progress)
+        except TypeError as raised:
+            error = raised
+        self.agree(error)
         with ExitStack() as stack:
             near = self._over(stack, self._chosen, "pcie")
             far = self._over(stack, None, "host")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hpccfpga import _core
-from hpccfpga.arguments import count, path, word
+from hpccfpga.arguments import count, need_matplotlib, path, word
 from hpccfpga.files import read
 from hpccfpga.formats import parse
 
@@ -141,7 +141,7 @@ def plot_topology(
         As for `links`, or `path` has an unknown ending.
     """
     wiring = links(topology, ranks=ranks, ports=ports)
-
+    need_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 6), layout="constrained")

@@ -286,7 +286,7 @@ def test_bad_inputs_are_refused(value):
 
 
 def test_other_bad_input_is_refused():
-    with pytest.raises(ValueError, match="no message sizes"):
+    with pytest.raises(ValueError, match="sizes: none given"):
         model("b_eff", exchange="channel", board="520n", sizes=[])
     with pytest.raises(ValueError, match="ranks: 0 is not"):
         model("b_eff", exchange="channel", board="520n", ranks=0)

@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import ours
 
 from example_result import measured
 from hpccfpga.plot import plot
@@ -210,6 +211,33 @@ def test_scaling_is_drawn_with_its_ideal_and_its_model(path):
         "ideal",
         "model",
     ]
+
+
+def test_a_median_without_its_interval(path):
+    """A result that somebody else has written need not have both ends."""
+    for gone in ("time_low", "time_high"):
+        result = measured()
+        del result.columns[gone]
+        result.plot(path)
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["model", "b_eff", "--board=520n", "--exchange=channel", "--plot=p.png"],
+        ["run", "b_eff", "--plot=p.png"],
+        ["topology", "ring", "--ranks=2", "--plot=p.png"],
+    ],
+)
+def test_a_backend_that_there_is_not(command, tmp_path, words):
+    answer = command(
+        *(word.replace("p.png", f"{tmp_path}/p.png") for word in words),
+        MPLBACKEND="foo",
+    )
+    assert answer.returncode == 2
+    line = "hpccfpga: MPLBACKEND: 'foo': Key backend: 'foo' is not a valid value"
+    assert ours(answer.stderr).startswith(line)
 
 
 def test_bad_paths_are_one_clear_line(tmp_path):

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -100,6 +101,14 @@ def test_progress_is_told_point_by_point(capsys):
     assert lines[0] == "b_eff pcie, 1 rank ..."
     assert "message size [B]" in lines[1]
     assert lines[4].split()[0] == "1000"
+
+
+@pytest.mark.parametrize("ranks", [None, 1])
+@pytest.mark.parametrize("progress", [3, "yes"])
+def test_progress_that_is_no_function(ranks, progress):
+    for measure in (partial(hf.run, "b_eff"), hf.calibrate):
+        with pytest.raises(TypeError, match=f"^progress: {progress!r} is no function"):
+            measure(sizes=[64], reps=1, ranks=ranks, progress=progress)
 
 
 def test_an_error_in_progress_leaves_a_usable_session():
