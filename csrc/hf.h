@@ -16,7 +16,7 @@ typedef struct hf_result hf_result; /* core/result.h */
 /** All-zero is a valid default: the scheme's own device, one rank, no MPI. */
 typedef struct hf_options {
     const char *device;   /**< "host", "opencl", "opencl:SELECTOR" or SELECTOR */
-    const char *exchange; /**< scheme; "" means pcie */
+    const char *exchange; /**< scheme; "" means HF_SCHEME */
     const char *library;  /**< MPI library of the communicator's maker */
     const char *version;  /**< of hpccfpga, the same on every rank; NULL: not told */
     double
@@ -52,7 +52,8 @@ typedef struct hf_progress {
 } hf_progress;
 
 #define HF_HEARING  0.1  /**< between two looks for Ctrl-C [s] */
-#define HF_DEADLINE 60.0 /**< longest wait, unless told otherwise [s] */
+#define HF_SCHEME   "pcie" /**< exchange scheme, unless told otherwise */
+#define HF_DEADLINE 60     /**< longest wait, unless told otherwise [s] */
 
 typedef struct hf_run {
     const char *bench;

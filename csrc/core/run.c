@@ -12,7 +12,7 @@
 #include "core/registry.h"
 #include "core/run.h"
 
-enum { CLOCK_READS = 20, CONVERGED_REPS = 6 };
+enum { CLOCK_READS = 20 };
 
 static hf_status series_grow(hf_series *s, size_t ranks) {
     if (s->n < s->room)
@@ -166,7 +166,7 @@ static bool point_done(const hf_loop *l, const hf_point *p, double *scratch) {
         return p->timed.n == l->reps;
     if (p->timed.n == l->max_reps || report_max(l).elapsed > l->time_limit)
         return true;
-    if (p->timed.n < CONVERGED_REPS)
+    if (p->timed.n < HF_INTERVAL_SAMPLES)
         return false;
     memcpy(scratch, p->timed.slowest, p->timed.n * sizeof *scratch);
     hf_stats stats = hf_stats_of(p->timed.n, scratch);

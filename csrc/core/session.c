@@ -14,21 +14,29 @@
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
+#include "core/stats.h"
 #include "node.h"
+
+/* Bounds of every deadline [s]. */
+#define MIN_DEADLINE 0.01
+#define MAX_DEADLINE 1e6
+
+#define TEXT_OF(number) #number
+#define AS_TEXT(macro)  TEXT_OF(macro)
 
 const hf_param hf_session_params[] = {
     {"reps",
      "timed repetitions per point; 0: until the median's interval is within 5 %", "10",
      NULL, NULL, 0, 1e6, HF_INT},
-    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL, 6, 1e6,
-     HF_INT},
+    {"max_reps", "most repetitions where reps is 0", "1000", NULL, NULL,
+     HF_INTERVAL_SAMPLES, 1e6, HF_INT},
     {"time_limit", "longest time at one point where reps is 0 [s]", "5", NULL, NULL, 0,
      1e6, HF_REAL},
     {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
      HF_INT},
     {"seed", "seed of the input data", "1", NULL, NULL, 0, 9007199254740992, HF_INT},
-    {"deadline", "longest wait for another rank, or for the device [s]", "60", NULL,
-     NULL, 0.01, 1e6, HF_REAL},
+    {"deadline", "longest wait for another rank, or for the device [s]",
+     AS_TEXT(HF_DEADLINE), NULL, NULL, MIN_DEADLINE, MAX_DEADLINE, HF_REAL},
     {0},
 };
 
@@ -62,7 +70,7 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
 }
 
 static const char *scheme_name(const hf_options *options) {
-    return options->exchange && *options->exchange ? options->exchange : "pcie";
+    return options->exchange && *options->exchange ? options->exchange : HF_SCHEME;
 }
 
 /* The other ranks may ask whom they wait for while this one waits for its device. */
@@ -160,8 +168,9 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
     const hf_transport_ops *transport;
     double deadline = options->deadline != 0 ? options->deadline : HF_DEADLINE;
     HF_TRY(hf_transport_find(&transport, options->has_comm ? "mpi" : "self"));
-    if (!(deadline >= 0.01 && deadline <= 1e6))
-        return hf_fail(HF_EARG, "deadline: %g is not within 0.01 .. 1e+06", deadline);
+    if (!(deadline >= MIN_DEADLINE && deadline <= MAX_DEADLINE))
+        return hf_fail(HF_EARG, "deadline: %g is not within %g .. %g", deadline,
+                       MIN_DEADLINE, MAX_DEADLINE);
     hf_session *session = calloc(1, sizeof *session);
     if (!session)
         return hf_fail(HF_ENOMEM, "no memory for a session");

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/** Samples that the interval of the median needs. */
+enum { HF_INTERVAL_SAMPLES = 6 };
+
 /** NaN where there are too few samples: quartiles need 4, the interval 6, p95 20, p99
  *  100. All in the unit of the samples. */
 typedef struct hf_stats {

@@ -364,7 +364,7 @@ static PyType_Slot session_slots[] = {
     {Py_tp_methods, session_methods},
     {Py_tp_getset, session_facts},
     {Py_tp_doc,
-     "Session(device='', exchange='', comm=None, mpi_library='', deadline=60, "
+     "Session(device='', exchange='', comm=None, mpi_library='', deadline=0, "
      "version='', libraries=(), quiet=False, trace=0)\n--\n\n"
      "A device, an exchange scheme and a communicator, held open."},
     {0, NULL},

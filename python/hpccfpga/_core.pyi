@@ -4,6 +4,8 @@ from typing import Any, Literal, TypedDict, final
 from numpy import bool_, float64, int64, str_
 from numpy.typing import NDArray
 
+SCHEME: str
+
 class Error(RuntimeError): ...
 
 class _Device(TypedDict):
@@ -91,7 +93,7 @@ class Session:
         exchange: str = "",
         comm: int | None = None,
         mpi_library: str = "",
-        deadline: float = 60,
+        deadline: float = 0,
         version: str = "",
         libraries: Sequence[str] = (),
         quiet: bool = False,

@@ -53,9 +53,10 @@ def run(options: Options) -> int:
 def calibrate(options: Options) -> int:
     """Measure the parts of scheme `pcie`; return the exit code."""
     params = given(options)
+    first = components.CALIBRATION[0]
     with _outputs(options, "calibration", None) as outputs:
-        todo = job("pcie", options.device, calibrate_task(params))
-        _fill(outputs, "transfer", params)
+        todo = job(first.exchange, options.device, calibrate_task(params))
+        _fill(outputs, first.benchmark, params)
         return _measure(options, todo, outputs)
 
 
@@ -118,7 +119,7 @@ def _run_all(options: Options) -> int:
             board(options.board)
         if not rank:
             outputs.begin()
-        deadline = components.typed("transfer", params).get("deadline")
+        deadline = components.typed(None, params).get("deadline")
         suite = suites.run_all(
             ranks=None if rank is not None or options.ranks == 1 else options.ranks,
             exchange=options.exchange,
@@ -171,11 +172,11 @@ def _outputs(
 def _typed(benchmark: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of a benchmark, or of all, as a result holds them."""
     if benchmark == "calibration":
-        return components.typed("transfer", params)
+        return components.typed(components.CALIBRATION[0].benchmark, params)
     found: dict[str, Any] = {}
     for name, value in params.items():
         of, _, own = name.rpartition(".")
-        whose = of or ("transfer" if benchmark == "all" else benchmark)
+        whose = of or (None if benchmark == "all" else benchmark)
         typed = components.typed(whose, {own: value})
         (found.setdefault(of, {}) if of else found).update(typed)
     return found

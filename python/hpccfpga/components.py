@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from hpccfpga import _core, emulation
 from hpccfpga.records import Records
+
+
+class Part(NamedTuple):
+    """A part of a calibration: what `name`_time is of its result."""
+
+    name: str
+    exchange: str
+    benchmark: str
+    parameters: Mapping[str, Any]
+
+
+CALIBRATION = (
+    Part("write", "pcie", "transfer", {"part": "write"}),
+    Part("exchange", "host", "b_eff", {}),
+    Part("read", "pcie", "transfer", {"part": "read"}),
+)
+"""What a calibration measures; its parameters are checked as those of the first."""
 
 _UNIT = re.compile(r"(.*) \[([^][]+)\]")
 
@@ -135,22 +152,22 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def common() -> tuple[str, ...]:
     """Names of the parameters that every benchmark has for the same purpose."""
-    tables = [
+    return _shared(name for name, _ in _core.components("bench"))
+
+
+def _shared(benchmarks: Iterable[str]) -> tuple[str, ...]:
+    """Names of the parameters that these benchmarks have for the same purpose."""
+    first, *others = (
         {entry["name"]: entry["summary"] for entry in _core.parameters(name)}
-        for name, _ in _core.components("bench")
-    ]
-    first, *others = tables
+        for name in benchmarks
+    )
     return tuple(n for n, s in first.items() if all(t.get(n) == s for t in others))
 
 
 @cache
 def calibrated() -> tuple[str, ...]:
     """Names of the parameters that all parts of a calibration have."""
-    parts = [
-        {entry["name"]: entry["summary"] for entry in _core.parameters(name)}
-        for name in ("transfer", "b_eff")
-    ]
-    return tuple(n for n, s in parts[0].items() if parts[1].get(n) == s)
+    return _shared(part.benchmark for part in CALIBRATION)
 
 
 @cache
@@ -160,9 +177,13 @@ def deadline() -> float:
     return float(_core.values(name, {})["deadline"])
 
 
-def typed(benchmark: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as a result holds them; what makes no sense stays what it is."""
-    known = {name for name, _ in _core.components("bench")}
+def typed(benchmark: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a result holds them; what makes no sense stays what it is.
+
+    Of no benchmark: those that all have.
+    """
+    known = [name for name, _ in _core.components("bench")]
+    benchmark = benchmark or known[0]
     kinds = {
         entry["name"]: entry["kind"]
         for entry in (_core.parameters(benchmark) if benchmark in known else ())

@@ -185,7 +185,7 @@ def _task(document: Any) -> Task:
             raise ValueError(
                 f'calibration has no parameter "{name}"; {known(name, shared)}'
             )
-        values = _core.values("transfer", params)
+        values = _core.values(components.CALIBRATION[0].benchmark, params)
     typed = {name: values[name] for name in params}
     return Task(kind, benchmark, document["kernel"], typed)
 

@@ -7,6 +7,8 @@ import warnings
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from hpccfpga import _core
+from hpccfpga.components import CALIBRATION
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
 from hpccfpga.progress import Callback, Watch, check
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 def run(
     benchmark: str,
     *,
-    exchange: str = "pcie",
+    exchange: str = _core.SCHEME,
     device: str | int | None = None,
     ranks: int | None = None,
     comm: Comm | None = None,
@@ -99,10 +101,11 @@ def calibrate(
     LookupError, ValueError, TypeError, MemoryError, Error
         As `hpccfpga.run`.
     """
+    exchange = CALIBRATION[0].exchange
     if _start(ranks, comm):
-        todo = job("pcie", device, calibrate_task(params))
+        todo = job(exchange, device, calibrate_task(params))
         return _started(todo, ranks, timeout, progress)
-    with Session(device, "pcie", comm, params.get("deadline")) as session:
+    with Session(device, exchange, comm, params.get("deadline")) as session:
         return session.calibrate(progress=progress, **params)
 
 

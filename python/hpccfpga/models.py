@@ -16,8 +16,6 @@ from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.tables import digits
 from hpccfpga.text import brief
 
-_DEFAULT_EXCHANGE = "pcie"  # of a run that names none
-
 
 def model(
     benchmark: str,
@@ -247,7 +245,7 @@ def check(
             f"no model of {benchmark} takes a calibration; {known(benchmark, takers)}"
         )
     schemes = [name for name in formulas if name is not None]
-    wanted = _DEFAULT_EXCHANGE
+    wanted = _core.SCHEME
     if exchange is not None:
         wanted = word("exchange", exchange, schemes)
     if wanted not in formulas:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from hpccfpga import _core, suite
 from hpccfpga.arguments import known
-from hpccfpga.components import calibrated, common, parameters
+from hpccfpga.components import CALIBRATION, calibrated, common, parameters
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.provenance import own_version
 from hpccfpga.records import brief_list
@@ -276,12 +276,13 @@ def _scaling(command: _Parser, benchmark: str | None) -> None:
 def _calibrate(command: _Parser, benchmark: str | None) -> None:
     _add_ranks(command)
     _add_files(command, plot=False)
-    _add_parameters(command, "transfer", calibrated(), "the calibration")
+    first = CALIBRATION[0].benchmark
+    _add_parameters(command, first, calibrated(), "the calibration")
 
 
 def _model(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
-    _add_exchange(command, "default: pcie, where it matters")
+    _add_exchange(command, f"default: {_core.SCHEME}, where it matters")
     command.add_argument("--board", help="data sheet that feeds the model; see boards")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
     command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
@@ -348,7 +349,7 @@ def _build(command: _Parser, benchmark: str | None) -> None:
     command.add_argument(
         "benchmarks", nargs="*", metavar="BENCHMARK", help="default: all"
     )
-    _add_exchange(command, "default: pcie", "pcie")
+    _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
     command.add_argument("--device", help="index, type or part of a name; see devices")
     command.add_argument(
         "--output",
@@ -409,7 +410,7 @@ GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
 def _add_run(command: _Parser) -> None:
-    _add_exchange(command, "default: pcie", "pcie")
+    _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
     command.add_argument(
         "--kernel", metavar="PATH", help=".cl source or program binary"
     )

@@ -27,7 +27,7 @@ def scaling(
     *,
     ranks: Iterable[int],
     mode: str = "weak",
-    exchange: str = "pcie",
+    exchange: str = _core.SCHEME,
     device: str | int | None = None,
     kernel: str | os.PathLike[str] | None = None,
     board: str | Mapping[str, float] | None = None,

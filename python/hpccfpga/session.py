@@ -13,7 +13,7 @@ import numpy as np
 
 from hpccfpga import _core, emulation, kernels, timeline, topology
 from hpccfpga.arguments import number, path, word
-from hpccfpga.components import benchmarks, exchanges
+from hpccfpga.components import CALIBRATION, benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.progress import Callback, follow
 from hpccfpga.progress import check as check_progress
@@ -69,7 +69,7 @@ class Session:
     def __init__(
         self,
         device: str | int | None = None,
-        exchange: str = "pcie",
+        exchange: str = _core.SCHEME,
         comm: Comm | None = None,
         deadline: float | None = None,
         trace: bool | int = False,
@@ -284,19 +284,17 @@ class Session:
             error = raised
         self.agree(error)
         with ExitStack() as stack:
-            near = self._over(stack, self._chosen, "pcie")
-            far = self._over(stack, None, "host")
+            sessions = {  # in the same order on all ranks
+                scheme: self._over(stack, scheme)
+                for scheme in dict.fromkeys(part.exchange for part in CALIBRATION)
+            }
             title = f"calibration, {self._ranks}"
             watch = stack.enter_context(self._following(progress, title))
-            for number, (part, session, benchmark, extra) in enumerate(
-                (
-                    ("write", near, "transfer", {"part": "write"}),
-                    ("exchange", far, "b_eff", {}),
-                    ("read", near, "transfer", {"part": "read"}),
+            for number, part in enumerate(CALIBRATION):
+                told = watch and _shifted(watch, number, len(CALIBRATION))
+                parts[part.name] = sessions[part.exchange].run(
+                    part.benchmark, progress=told, **part.parameters, **params
                 )
-            ):
-                told = watch and _shifted(watch, number, 3)
-                parts[part] = session.run(benchmark, progress=told, **extra, **params)
         return _calibration(parts)
 
     @property
@@ -311,12 +309,11 @@ class Session:
             progress = None
         return follow(progress, title, benchmark)
 
-    def _over(
-        self, stack: ExitStack, device: str | int | None, exchange: str
-    ) -> Session:
+    def _over(self, stack: ExitStack, exchange: str) -> Session:
         """Give this session if it is over `exchange`, else one that `stack` closes."""
         if self.exchange == exchange:
             return self
+        device = None if _core.scheme(exchange)["host_memory"] else self._chosen
         return stack.enter_context(
             Session(device, exchange, self._comm, self._deadline)
         )
@@ -324,7 +321,7 @@ class Session:
 
 def open(
     device: str | int | None = None,
-    exchange: str = "pcie",
+    exchange: str = _core.SCHEME,
     comm: Comm | None = None,
     deadline: float | None = None,
     trace: bool | int = False,
@@ -394,8 +391,8 @@ def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:
 
 
 def _calibration(parts: dict[str, Result]) -> Result:
-    """One result of three: of write, exchange and read."""
-    first = parts["write"]
+    """One result of those of all parts."""
+    first, own = parts[CALIBRATION[0].name], CALIBRATION[0].parameters
     columns = {"message_size": first.columns["message_size"]}
     for part, result in parts.items():
         columns[f"{part}_time"] = result.columns["time"]
@@ -412,7 +409,7 @@ def _calibration(parts: dict[str, Result]) -> Result:
         emulated=first.emulated,
         ranks=first.ranks,
         verified=bool(right.all()),
-        parameters={k: v for k, v in first.parameters.items() if k != "part"},
+        parameters={k: first.parameters[k] for k in first.parameters if k not in own},
         columns=columns,
         summary={},
         provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},

@@ -217,7 +217,7 @@ class Suite:
 def run_all(
     *,
     ranks: int | None = None,
-    exchange: str = "pcie",
+    exchange: str = _core.SCHEME,
     device: str | int | None = None,
     comm: Comm | None = None,
     board: str | None = None,
