@@ -51,7 +51,7 @@ typedef struct hf_progress {
     const double *values;
 } hf_progress;
 
-#define HF_HEARING  0.1  /**< between two looks for Ctrl-C [s] */
+#define HF_HEARING  0.1    /**< between two looks for Ctrl-C [s] */
 #define HF_SCHEME   "pcie" /**< exchange scheme, unless told otherwise */
 #define HF_DEADLINE 60     /**< longest wait, unless told otherwise [s] */
 

@@ -28,10 +28,10 @@ enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 }; /* values of `abort` */
 typedef struct hf_ring_side {
     hf_word at; /* packets published, written or read */
     hf_word unused[15];
-    hf_word moved;  /* packets written or read */
-    hf_word stalls; /* waits for the other side */
-    hf_word most;   /* reader: most packets seen waiting */
-    hf_word waits;  /* 1 while it waits */
+    hf_word moved;      /* packets written or read */
+    hf_word stalls;     /* waits for the other side */
+    hf_word high_water; /* reader: most packets seen waiting */
+    hf_word waits;      /* 1 while it waits */
     hf_word host; /* address of the hf_ring_host of its kernel, in that one's process */
     hf_word unused2[11];
 } hf_ring_side;
@@ -89,8 +89,8 @@ static inline hf_word hf_ring_more(HF_RING_MEMORY hf_ring *ring, hf_word at) {
     if (written <= at)
         written = hf_ring_wait(ring, &ring->reader, &ring->writer, at);
     hf_word more = written - at;
-    if (more > ring->reader.most)
-        HF_RING_STORE(&ring->reader.most, more);
+    if (more > ring->reader.high_water)
+        HF_RING_STORE(&ring->reader.high_water, more);
     return at + (more < HF_PUBLISH ? more : HF_PUBLISH);
 }
 

@@ -26,7 +26,7 @@ enum {
     N_STREAMS = 3, /* kernels: fetch, transform, store */
     N_CHECK_ARGS = 4,
     GROUPS_PER_CORE = 16,
-    LANE_BYTES = 64, /* of a packet between kernels: 8 points */
+    PACKET_BYTES = 64, /* of a packet between kernels: 8 points */
 };
 
 typedef struct fft {
@@ -193,7 +193,8 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
 static hf_status stream_connect(void *state) {
     fft *s = state;
     hf_exchange *exchange = s->env.exchange;
-    const hf_wiring wiring = {.inner = N_STREAMS - 1, .width = LANE_BYTES, .depth = 1};
+    const hf_wiring wiring = {
+        .inner = N_STREAMS - 1, .width = PACKET_BYTES, .depth = 1};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 

@@ -15,8 +15,8 @@
 #include "randomaccess_sequence.h"
 
 enum {
-    LINE = 8,  /* words of a cache line */
-    LANES = 8, /* generators of a thread, side by side */
+    LINE = 8,       /* words of a cache line */
+    GENERATORS = 8, /* of a thread, side by side */
     MAX_BLOCKS = 512,
     PAGE = 512, /* updates */
     FEWEST_PAGES = 4 * MAX_BLOCKS,
@@ -25,8 +25,8 @@ enum {
 
 typedef struct worker {
     randomaccess_check *check;
-    uint64_t numbers[LANES];
-    uint64_t left;           /* numbers of each lane still to come */
+    uint64_t numbers[GENERATORS];
+    uint64_t left;           /* numbers of each generator still to come */
     uint64_t wrong;          /* words */
     uint64_t *pages;         /* [n_pages, PAGE] updates */
     size_t *before;          /* [n_pages] the page that was filled before */
@@ -72,7 +72,7 @@ static uint64_t *block_of(const randomaccess_check *c, size_t block) {
 
 /* ---- what threads do ---- */
 
-/* Sort `rounds` numbers of each lane into the bins. An update that is not for this part
+/* Sort `rounds` numbers of each generator into the bins. An update that is not for this part
  * goes to any bin and is overwritten: that takes no branch. */
 static void rounds_sort(worker *w, uint64_t rounds) {
     const randomaccess_check *c = w->check;
@@ -81,8 +81,8 @@ static void rounds_sort(worker *w, uint64_t rounds) {
     const unsigned shift = c->block_shift;
     const size_t bins = c->n_blocks - 1;
     for (uint64_t round = 0; round < rounds; round++) {
-        for (int lane = 0; lane < LANES; lane++) {
-            uint64_t x = w->numbers[lane], at = (x & mask) - first;
+        for (int generator = 0; generator < GENERATORS; generator++) {
+            uint64_t x = w->numbers[generator], at = (x & mask) - first;
             size_t bin = (at >> shift) & bins, mine = at < count, end = w->end[bin];
             w->pages[end] = x;
             end += mine;
@@ -93,8 +93,8 @@ static void rounds_sort(worker *w, uint64_t rounds) {
             }
             w->end[bin] = end;
         }
-        for (int lane = 0; lane < LANES; lane++)
-            w->numbers[lane] = randomaccess_next(w->numbers[lane]);
+        for (int generator = 0; generator < GENERATORS; generator++)
+            w->numbers[generator] = randomaccess_next(w->numbers[generator]);
     }
 }
 
@@ -108,7 +108,7 @@ static void numbers_sort(void *context, size_t me) {
     }
     w->used = c->n_blocks;
     while (w->left > 0 && c->n_pages > w->used + c->n_blocks) {
-        uint64_t rounds = (c->n_pages - w->used - c->n_blocks) * (PAGE / LANES);
+        uint64_t rounds = (c->n_pages - w->used - c->n_blocks) * (PAGE / GENERATORS);
         rounds = rounds < w->left ? rounds : w->left;
         w->left -= rounds;
         rounds_sort(w, rounds);
@@ -164,13 +164,13 @@ uint64_t randomaccess_check_run(randomaccess_check *c, const randomaccess_part *
     c->block_shift = 0;
     while (part->count >> c->block_shift > c->n_blocks)
         c->block_shift++;
-    uint64_t each = HF_RANDOMACCESS_UPDATES * part->words / (c->n_workers * LANES),
+    uint64_t each = HF_RANDOMACCESS_UPDATES * part->words / (c->n_workers * GENERATORS),
              at = 1;
     for (size_t i = 0; i < c->n_workers; i++) {
         worker *w = &c->workers[i];
         w->left = each;
-        for (int lane = 0; lane < LANES; lane++, at += each)
-            w->numbers[lane] = randomaccess_number(at);
+        for (int generator = 0; generator < GENERATORS; generator++, at += each)
+            w->numbers[generator] = randomaccess_number(at);
     }
     for (bool more = true; more;) {
         hf_parallel(c->n_workers, numbers_sort, c);

@@ -8,6 +8,7 @@
 
 #include "core/device_info.h"
 #include "core/figure.h"
+#include "core/links.h"
 #include "core/status.h"
 
 /** Component number `index` of a kind of the registry, which are "bench", "exchange",
@@ -63,22 +64,5 @@ typedef struct hf_scheme {
 
 /** Scheme `name`; on HF_ENOENT the message lists the known ones. */
 hf_status hf_exchange_scheme(hf_scheme *out, const char *name);
-
-/** Port `out` of rank `from` sends to port `in` of rank `to`; a plain value. A cable is
- *  two links, one for each direction. */
-typedef struct hf_link {
-    int from, out;
-    int to, in;
-} hf_link;
-
-/** The links of a topology, checked; *links is malloc'ed, the caller's. `topology` is
- *    published     pairs of ports, two by two: of a board to those of the next board
- *    ring          even ports to the odd ones of the next rank
- *    pairs         each port to the same one of ranks 0 and 1, 2 and 3, ...
- *    torus:PxQ     of four ports, two along rows of Q ranks, two along columns of P
- *    0:0-1:2,...   cables, RANK:PORT to RANK:PORT; with `>` for `-`, one direction
- *  What finds no partner is wired to itself. */
-hf_status hf_links_make(hf_link **links, size_t *n, const char *topology, int ranks,
-                        int ports);
 
 #endif

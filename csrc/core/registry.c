@@ -78,26 +78,13 @@ FINDER(device, hf_device_ops, "device runtime")
 FINDER(transport, hf_transport_ops, "transport")
 FINDER(model, hf_model_ops, "model")
 
-hf_status hf_formula_check(const hf_formula *formula) {
-    size_t n_in = hf_terms_count(formula->inputs),
-           n_out = hf_terms_count(formula->outputs);
-    if (n_in <= HF_MAX_TERMS && n_out <= HF_MAX_TERMS)
-        return HF_OK;
-    return hf_fail(HF_ENOTSUP,
-                   "formula \"%s\" has %zu inputs and %zu outputs; at most %d of each "
-                   "are possible",
-                   formula->summary, n_in, n_out, HF_MAX_TERMS);
-}
-
-hf_status hf_formula_find(const hf_formula **out, const char *model, size_t index) {
-    const hf_model_ops *ops;
-    HF_TRY(hf_model_find(&ops, model));
-    for (size_t i = 0; ops->formulas[i].summary; i++)
-        if (i == index) {
-            *out = &ops->formulas[i];
-            return hf_formula_check(*out);
-        }
-    return hf_fail(HF_ENOENT, "model \"%s\" has no formula %zu", model, index);
+hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
+    const hf_bench *found;
+    HF_TRY(hf_bench_find(&found, bench));
+    *out = (hf_quantities){found->labels,         found->metrics, found->parts,
+                           found->figures,        found->problem, found->banked,
+                           hf_error_column(found)};
+    return HF_OK;
 }
 
 hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {

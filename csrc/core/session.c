@@ -235,15 +235,6 @@ hf_facts hf_session_facts(const hf_session *session) {
     };
 }
 
-hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
-    const hf_bench *found;
-    HF_TRY(hf_bench_find(&found, bench));
-    *out = (hf_quantities){found->labels,         found->metrics, found->parts,
-                           found->figures,        found->problem, found->banked,
-                           hf_error_column(found)};
-    return HF_OK;
-}
-
 static const hf_bench_path *path_over(const hf_bench *bench,
                                       const hf_exchange_ops *scheme) {
     return scheme->streams ? bench->streams : bench->blocks;

@@ -207,12 +207,3 @@ hf_status hf_plan_run(hf_plan *plan) {
     const hf_block_ops *ops = plan->exchange->ops->blocks;
     return ops->run ? ops->run(plan) : hf_plan_follow(plan);
 }
-
-hf_status hf_move(hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,
-                  size_t n, const hf_message *messages) {
-    hf_plan *plan;
-    HF_TRY(hf_plan_new(&plan, exchange, recv, send, n, messages));
-    hf_status status = hf_plan_run(plan);
-    hf_plan_free(plan);
-    return status;
-}

@@ -74,8 +74,4 @@ hf_status hf_plan_follow(hf_plan *plan);
 /** Run a plan after what is in queue 0, and wait until it is done. */
 hf_status hf_plan_run(hf_plan *plan);
 
-/** Plan messages, run the plan and forget it. Collective. */
-hf_status hf_move(struct hf_exchange *exchange, hf_buffer *recv, const hf_buffer *send,
-                  size_t n, const hf_message *messages);
-
 #endif

@@ -270,7 +270,7 @@ static void rings_traffic(const hf_medium *base, hf_traffic *out) {
     *out = (hf_traffic){0};
     for (int port = 0; port < base->wiring.ports; port++) {
         const hf_ring *in = r->in[port].ring, *sent = r->out[port].ring;
-        double most = (double)HF_RING_LOAD(&in->reader.most);
+        double most = (double)HF_RING_LOAD(&in->reader.high_water);
         out->packets += (double)HF_RING_LOAD(&in->reader.moved);
         out->stalls += (double)HF_RING_LOAD(&in->reader.stalls);
         out->stalls += (double)HF_RING_LOAD(&sent->writer.stalls);

@@ -3,7 +3,6 @@
 #define HF_STREAM_H
 
 #include "device.h"
-#include "links.h"
 
 struct hf_exchange;
 

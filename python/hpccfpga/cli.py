@@ -16,7 +16,7 @@ from pathlib import Path
 from hpccfpga import commands, components, models, ranks, suite
 from hpccfpga.boards import board, boards
 from hpccfpga.comparison import compare
-from hpccfpga.errors import FAILED, OK, WRONG_DATA, again, exit_code
+from hpccfpga.errors import FAILED, OK, WRONG_DATA, decode, exit_code
 from hpccfpga.options import Options, Unreadable, given, numbers, option, parse
 from hpccfpga.outputs import Outputs
 from hpccfpga.plot import plot
@@ -159,7 +159,7 @@ def _show(options: Options) -> int:
     if isinstance(found, Suite):
         return commands.suite_code(found)
     if "error" in found.provenance:
-        return exit_code(again(found.provenance))
+        return exit_code(decode(found.provenance))
     return WRONG_DATA if found.verified is False else OK
 
 
@@ -225,14 +225,16 @@ def _build_for_board(options: Options) -> int:
                 f"{name} has no kernels for a board here; {known(name, built)}"
             )
         target, stem = options.target, f"{name}_{kind}"
-        job = vendor.Job(target, options.board, stem, params, options.platform)
-        for path in job.write(folder):
+        bitstream = vendor.Bitstream(
+            target, options.board, stem, params, options.platform
+        )
+        for path in bitstream.write(folder):
             print(f"wrote {path}")
         if options.print:
-            for line in job.commands(folder):
+            for line in bitstream.commands(folder):
                 print(shlex.join(line))
         else:
-            print(job.advice(folder))
+            print(bitstream.advice(folder))
     return OK
 
 

@@ -72,15 +72,15 @@ def line(error: BaseException) -> str:
     return printable(" ".join(str(said).split())) or type(error).__name__
 
 
-def about(error: BaseException) -> dict[str, str]:
+def encode(error: BaseException) -> dict[str, str]:
     """Error in terms of JSON, as the provenance of a failed run holds it."""
     kinds = [kind.__name__ for kind in KINDS if isinstance(error, kind)]
     kinds += ["ValueError"] * _names_a_file(error)
     return {"error": line(error), "error_type": next(iter(kinds), "Error")}
 
 
-def again(told: Mapping[str, str]) -> BaseException:
-    """Make an error of what `about` said."""
+def decode(told: Mapping[str, str]) -> BaseException:
+    """Make an error of what `encode` said."""
     from hpccfpga._core import Error
 
     kinds = {kind.__name__: kind for kind in KINDS}

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from hpccfpga import _core, emulation, mpirun
 from hpccfpga.arguments import count, number
-from hpccfpga.errors import again, debugging
+from hpccfpga.errors import debugging, decode
 from hpccfpga.job import Job
 from hpccfpga.keeper import GRACE, Keeper, marked
 from hpccfpga.perform import JOB, result_path
@@ -212,7 +212,7 @@ class _Ranks:
         if killed := self.words.killed():
             raise _core.Error(killed)
         if self.errors:
-            raise again(self.errors[min(self.errors)])
+            raise decode(self.errors[min(self.errors)])
         code = self.process.returncode
         if code is not None and code < 0:
             name = signal.Signals(-code).name

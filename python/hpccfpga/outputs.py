@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from hpccfpga.errors import about
+from hpccfpga.errors import encode
 from hpccfpga.files import check_writable
 from hpccfpga.formats import read
 from hpccfpga.plot import picture_format, plot
@@ -65,7 +65,7 @@ class Outputs:
     def fail(self, error: BaseException) -> None:
         """Write a result that has nothing but an error."""
         if self.json and self.blank:
-            self.blank.provenance |= about(error)
+            self.blank.provenance |= encode(error)
             with suppress(ValueError):
                 self.blank.to_json(self._failed)
 

@@ -24,8 +24,8 @@ from hpccfpga.errors import (
     OK,
     UNREAD,
     WRONG_DATA,
-    about,
     debugging,
+    encode,
     exit_code,
     line,
     under_mpi,
@@ -289,7 +289,7 @@ def _event(*event: object) -> bytes:
 
 def _failure(error: BaseException) -> tuple[str, int | None, dict[str, str]]:
     """Event of an error, its text cut to what a pipe takes whole."""
-    rank, told = under_mpi(), about(error)
+    rank, told = under_mpi(), encode(error)
     while len(_event("error", rank, told)) > select.PIPE_BUF:
         told["error"] = f"{told['error'][: len(told['error']) * 3 // 4]}..."
     return "error", rank, told

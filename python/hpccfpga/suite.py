@@ -15,11 +15,11 @@ from hpccfpga import _core, formats, models
 from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
 from hpccfpga.components import common
-from hpccfpga.errors import about, again
+from hpccfpga.errors import decode, encode
 from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run
-from hpccfpga.progress import Callback as Watch
+from hpccfpga.progress import Callback
 from hpccfpga.result import Result
 from hpccfpga.session import Session
 from hpccfpga.tables import digits, html_table, lines, readable
@@ -138,7 +138,7 @@ class Suite:
             name: {
                 "result": _document(self.results.get(name)),
                 "model": _document(self.models.get(name)),
-                **(about(self.errors[name]) if name in self.errors else {}),
+                **(encode(self.errors[name]) if name in self.errors else {}),
             }
             for name in [*self.results, *self.errors]
         }
@@ -165,7 +165,7 @@ class Suite:
                                 f"{name} has the {key} of {found.benchmark}"
                             )
                 if "error" in entry:
-                    suite.errors[name] = again(entry)
+                    suite.errors[name] = decode(entry)
         except (KeyError, TypeError, AttributeError):
             raise ValueError("the benchmarks are not those of a suite") from None
         return suite
@@ -222,7 +222,7 @@ def run_all(
     comm: Comm | None = None,
     board: str | None = None,
     timeout: float = TIMEOUT,
-    progress: bool | Watch | None = None,
+    progress: bool | Callback | None = None,
     **params: Any,
 ) -> Suite:
     """Measure every benchmark that fits the exchange scheme, one after the other.

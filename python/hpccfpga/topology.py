@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 KNOWN = ("published", "ring", "pairs", "torus:PxQ", "RANK:PORT-RANK:PORT,...", "a file")
-MOST_LINKS = 2**20
+MAX_LINKS = 2**20
 """Most links that are listed or drawn."""
 
 
@@ -98,9 +98,9 @@ def links(
         one direction.
     """
     ranks, ports = count("ranks", ranks), count("ports", ports)
-    if ranks * ports > MOST_LINKS:
+    if ranks * ports > MAX_LINKS:
         raise ValueError(
-            f"ranks: {ranks} with {ports} ports each have more than {MOST_LINKS} links"
+            f"ranks: {ranks} with {ports} ports each have more than {MAX_LINKS} links"
         )
     return [Link(*link) for link in _core.links(text(topology), ranks, ports)]
 

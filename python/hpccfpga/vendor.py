@@ -36,7 +36,7 @@ _PLATFORMS = {
 _BANKS = re.compile(r"memory\.([a-z]+)\d*\.banks")
 
 
-class Job:
+class Bitstream:
     """A bitstream to be built.
 
     Parameters

@@ -132,11 +132,19 @@ static void large_test(void) {
 
 /* ---- what moves ---- */
 
+static hf_status messages_move(size_t n, const hf_message *messages) {
+    hf_plan *plan;
+    HF_TRY(hf_plan_new(&plan, exchange, recv, send, n, messages));
+    hf_status status = hf_plan_run(plan);
+    hf_plan_free(plan);
+    return status;
+}
+
 static void all_to_all_test(bool rounds, size_t bytes) {
     size_t n;
     hf_message *m = all_to_all(&n, rounds, bytes);
     buffers_fill();
-    OK(hf_move(exchange, recv, send, n, m));
+    OK(messages_move(n, m));
     for (size_t i = 0; i < n; i++)
         CHECK(wrong_bytes(m[i].from, (3 * (size_t)rank + i % 3) * BLOCK, m[i].recv_at,
                           bytes < BLOCK ? m[i].recv_bytes : 0) == 0,
@@ -153,7 +161,7 @@ static void one_sided_test(void) {
         m[n++] = (hf_message){to, HF_NOBODY, (size_t)to * 10, 0, BLOCK, 0};
     if (rank > 0)
         m[n++] = (hf_message){HF_NOBODY, 0, 0, 70, 0, BLOCK};
-    OK(hf_move(exchange, recv, send, n, m));
+    OK(messages_move(n, m));
     if (rank > 0)
         CHECK(wrong_bytes(0, (size_t)rank * 10, 70, BLOCK) == 0);
     CHECK(touched_bytes(0, 70) == 0 && touched_bytes(70 + BLOCK, 100) == 0);
@@ -162,7 +170,7 @@ static void one_sided_test(void) {
     const hf_message uneven = {
         right, left, 0, 0, BLOCK + 100 * (size_t)rank, BLOCK + 100 * (size_t)left};
     buffers_fill();
-    OK(hf_move(exchange, recv, send, 1, &uneven));
+    OK(messages_move(1, &uneven));
     CHECK(wrong_bytes(left, 0, 0, uneven.recv_bytes) == 0 &&
           touched_bytes(uneven.recv_bytes, 100) == 0);
 }

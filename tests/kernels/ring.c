@@ -74,8 +74,8 @@ static void messages_test(size_t depth, uint messages) {
           "depth %zu: %llu packets written, %llu read, not %llu", depth,
           (unsigned long long)ring->writer.moved,
           (unsigned long long)ring->reader.moved, (unsigned long long)packets);
-    CHECK(ring->reader.most >= 1 && ring->reader.most <= depth, "depth %zu: mark %llu",
-          depth, (unsigned long long)ring->reader.most);
+    CHECK(ring->reader.high_water >= 1 && ring->reader.high_water <= depth,
+          "depth %zu: mark %llu", depth, (unsigned long long)ring->reader.high_water);
     CHECK(!ring->writer.waits && !ring->reader.waits, "depth %zu: still waiting",
           depth);
     free(ring);

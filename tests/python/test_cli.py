@@ -16,7 +16,7 @@ from conftest import GUARD, ours
 import hpccfpga as hf
 from example_result import measured
 from hpccfpga import _core, cli, doctor, emulation
-from hpccfpga.errors import about
+from hpccfpga.errors import encode
 from hpccfpga.mpirun import command as mpirun_command
 from hpccfpga.progress import Watch
 
@@ -200,7 +200,7 @@ def test_show_of_a_failed_run_ends_as_the_run_did(call, words, code):
 )
 def test_show_knows_every_code(call, error, code):
     example = measured()
-    example.provenance |= about(error)
+    example.provenance |= encode(error)
     example.to_json("r.json")
     assert call("show", "r.json")[0] == code
     measured(failed=0).to_json("r.json")

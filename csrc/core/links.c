@@ -1,6 +1,7 @@
 /* links.c - topologies by name and by list, and whether they can be. */
-#include "links.h"
+#include "core/links.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
