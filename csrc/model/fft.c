@@ -10,7 +10,7 @@ static const hf_term inputs[] = {
     {"transform_size", "1", "points N of a transform, a power of two", NULL, 4096, NULL,
      false},
     HF_TERM("ranks", "1", "boards, each with transforms of its own"),
-    {"replications", "1", "pipelines of a board", NULL, 1, NULL, false},
+    {"replications", "1", "pipelines of a board", "fft.replications", 1, NULL, false},
     {"points_per_cycle", "1", "points that a pipeline takes per cycle", NULL, 8, NULL,
      false},
     {"batch", "1", "transforms of a board in a step", NULL, 1024, NULL, false},

@@ -54,6 +54,18 @@ def _read(path: str) -> Result | Suite:
     return suite.read(path)
 
 
+def _read_run(path: str) -> Result | Suite:
+    """Read what is compared or drawn; a run that failed is told by its file."""
+    found = _read(path)
+    try:
+        for result in found.results.values():
+            result.check_run()
+    except ValueError as error:
+        _, _, why = str(error).partition(" is ")
+        raise ValueError(f"{path} is {why}") from None
+    return found
+
+
 def _read_result(path: str) -> Result:
     return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)
 
@@ -169,7 +181,7 @@ def _plot(options: Options) -> int:
     elif options.point != -1 or options.steps is not None:
         raise ValueError("--point and --steps go with --timeline")
     else:
-        plot(*map(_read, options.files), path=options.output)
+        plot(*map(_read_run, options.files), path=options.output)
     print(f"wrote {options.output}")
     return OK
 
@@ -185,7 +197,7 @@ def _timeline(options: Options) -> None:
 
 
 def _compare(options: Options) -> int:
-    print(compare(_read(options.a), _read(options.b)).table())
+    print(compare(_read_run(options.a), _read_run(options.b)).table())
     return OK
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from hpccfpga.arguments import MAX_COUNT, known
-from hpccfpga.result import Result
+from hpccfpga.result import LEAST_REPS, Result
 from hpccfpga.tables import digits, html_table, lines, readable
 
 if TYPE_CHECKING:
@@ -129,7 +129,10 @@ class Comparison:
         judged = int(np.isfinite(apart).sum())
         total = len(self.at)
         if not judged:
-            return f"no {noun} have intervals in both results, which take 6 repetitions"
+            return (
+                f"no {noun} have intervals in both results, which take {LEAST_REPS} "
+                "repetitions"
+            )
         few = f"; {total - judged} of {total} have no interval" * (judged < total)
         if judged == 1:
             noun = noun.removesuffix("s")
@@ -149,8 +152,10 @@ class Comparison:
 
     def _said(self, point: Point) -> str:
         at, unit = point.at, self.a.columns[self.index].unit
-        if not isinstance(at, str):
-            at = f"{digits(at)} {unit}".removesuffix(" 1")
+        if unit == "1" and not isinstance(at, str):
+            at = f"{self.index.replace('_', ' ')} {digits(at)}"
+        elif not isinstance(at, str):
+            at = f"{digits(at)} {unit}"
         return f"{at} ({self._percent(point.ratio)})"
 
     @property
@@ -175,15 +180,22 @@ class Comparison:
         return found
 
     def _why(self, work: float) -> str:
-        """Say in words if ranks or replications explain `work`, that of b over a."""
+        """Say in words why `work`, that of b over a, is what it is, and what it means.
+
+        Ranks or replications may explain it.
+        """
         ranks = self.b.ranks / self.a.ranks
         if abs(work / ranks - 1) <= 0.01:
-            return f": a is of {self.a.ranks} ranks, b of {self.b.ranks}"
+            return (
+                f": a is of {self.a.ranks} ranks, b of {self.b.ranks}; compare times, "
+                "or rates per rank"
+            )
         a, b = (_replications(r) for r in (self.a, self.b))
         if abs(work / ranks * a / b - 1) > 0.01:
-            return ""
+            return ": they count differently; compare times, not rates"
         return (
-            f": a step is {a} of a rank's messages in a, {b} in b, one per replication"
+            f": a step is {a} of a rank's messages in a, {b} in b, one per "
+            "replication; compare rates, not times"
         )
 
     def table(self) -> str:
@@ -220,10 +232,17 @@ class Comparison:
                 cells[head, unit] = [digits(v / scale) for v in values]
         ratio = f"{self.on.replace('_', ' ')} b / a"
         cells[ratio, "1"] = [digits(ratio, 3) for ratio in self.ratio]
-        off = {point.at for point in (self.off if self.apart is None else self.changed)}
-        cells["off by" if self.apart is None else "changed", "%"] = [
-            self._percent(ratio) if at.item() in off else ""
-            for at, ratio in zip(self.at, self.ratio, strict=True)
+        if self.apart is None:
+            marked, name = (
+                np.where(np.abs(self.ratio - 1) > self.LIMIT, 1.0, 0),
+                "off by",
+            )
+        else:
+            marked, name = self.apart, "changed"
+        no = ["", "no"][name == "changed"]
+        cells[name, "%"] = [
+            {1: self._percent(ratio), 0: no}.get(mark, "-")
+            for mark, ratio in zip(marked.tolist(), self.ratio, strict=True)
         ]
         return cells
 
@@ -344,6 +363,8 @@ def compare(a: Result | Suite, b: Result | Suite) -> Comparison | Comparisons:
 
 @np.errstate(all="ignore")  # what is not finite is not compared
 def _compare(a: Result, b: Result) -> Comparison:
+    for each in (a, b):
+        each.check_run()
     if a.benchmark != b.benchmark:
         raise ValueError(f"cannot compare {a.benchmark} with {b.benchmark}")
     if not a.labels or not b.labels or a.labels[0] != b.labels[0]:

@@ -55,6 +55,13 @@ def under_mpi() -> int | None:
     return None
 
 
+def others_beside() -> bool:
+    """Whether a process manager started other ranks beside this one."""
+    names = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+    sizes = [os.environ[name] for name in names if name in os.environ]
+    return under_mpi() is not None and any(size != "1" for size in sizes)
+
+
 def debugging() -> bool:
     """Whether a user wants to see what is held back otherwise."""
     return bool(os.environ.get("HPCCFPGA_DEBUG"))

@@ -11,6 +11,7 @@ from hpccfpga import _core, suite
 from hpccfpga.arguments import known
 from hpccfpga.components import CALIBRATION, calibrated, common, parameters
 from hpccfpga.launch import TIMEOUT
+from hpccfpga.plot import FORMATS
 from hpccfpga.provenance import own_version
 from hpccfpga.records import brief_list
 
@@ -33,6 +34,7 @@ _OF_ONE = {
 }
 """What `run` takes of one benchmark, and what to do instead of all."""
 
+_PICTURES = ", ".join(f".{ending}" for ending in FORMATS)
 _METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
 _ELSEWHERE = "see list BENCHMARK"
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
@@ -312,7 +314,7 @@ def _topology(command: _Parser, benchmark: str | None) -> None:
     command.add_argument(
         "--ports", type=_count, default=4, help="of each rank; default 4"
     )
-    command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
+    command.add_argument("--plot", metavar="PATH", help=f"draw it: {_PICTURES}")
 
 
 def _show(command: _Parser, benchmark: str | None) -> None:
@@ -322,7 +324,7 @@ def _show(command: _Parser, benchmark: str | None) -> None:
 def _plot(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("files", nargs="+", metavar="FILE", help="also of run all")
     command.add_argument(
-        "--output", "-o", required=True, metavar="PATH", help=".png, .pdf, .svg"
+        "--output", "-o", required=True, metavar="PATH", help=_PICTURES
     )
     command.add_argument(
         "--timeline",
@@ -458,7 +460,7 @@ def _add_files(command: _Parser, plot: bool = True) -> None:
     _add_json(command)
     command.add_argument("--npz", metavar="PATH", help="save the result as NPZ")
     if plot:
-        command.add_argument("--plot", metavar="PATH", help="draw it: .png, .pdf, .svg")
+        command.add_argument("--plot", metavar="PATH", help=f"draw it: {_PICTURES}")
 
 
 def _add_own(command: _Parser, benchmark: str | None) -> None:

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+FORMATS = ("png", "pdf", "svg", "eps")
+"""Formats of pictures, by the endings of their paths."""
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
 _MAX_TICKS = 8
+_FEW_TICKS = 4  # ratio of ends below which a logarithmic axis has too few of its ticks
 _MAX_LETTERS = 200
 
 
@@ -78,15 +81,34 @@ def plot(
         _draw_row(axes, row)
         _legend(part, axes, row, own=ax is None)
         if ax is None and any("samples" in result.columns for result in row):
-            part.supxlabel(
-                "line: best repetition; mark and bar: median and its 95 % interval; "
-                "dots: repetitions",
-                fontsize="small",
-                color="0.4",
-            )
+            part.supxlabel(_caption(row), fontsize="small", color="0.4")
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _caption(results: Sequence[Result]) -> str:
+    """Say what the lines and marks of a row are."""
+    said = "line: best repetition; mark and bar: median and its 95 % interval; dots: "
+    said += "repetitions"
+    if any(_parts(result) for result in results if result.kind == "measured"):
+        said += "; thin: parts of the step"
+    if any(result.kind == "published" for result in results):
+        said += "; hollow: published"
+    return said
+
+
+def _parts(result: Result) -> list[str]:
+    """Find the parts of a step, as models know them, or all where there is no step."""
+    from hpccfpga import _core
+
+    if "time" not in result.columns or "efficiency" in result.columns:
+        return [] if "efficiency" in result.columns else result.parts
+    modelled = [name for name, _ in _core.components("model")]
+    if result.benchmark not in modelled:
+        return []
+    outputs = {n for f in _core.models(result.benchmark) for n in f["outputs"]}
+    return [name for name in result.parts if name in outputs]
 
 
 def _rows(things: Sequence[Result | Suite]) -> list[list[Result]]:
@@ -111,7 +133,8 @@ def _rows(things: Sequence[Result | Suite]) -> list[list[Result]]:
 def _check_row(results: Sequence[Result]) -> None:
     """Raise ValueError for what cannot be drawn on the same axes."""
     for result in results:
-        if not result.labels or not ("time" in result.columns or result.rates):
+        result.check_run()
+        if not result.labels or not any(_panels(result, False)):
             raise ValueError(f"nothing to plot in {result!r}: no points with a time")
     index = results[0].labels[0]
     for result in results:
@@ -127,7 +150,7 @@ def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
     scaled = all("efficiency" in result.columns for result in results)
     places = _places(results)
     panels = [_panels(result, scaled) for result in results]
-    parts = {name for r in results if r.kind == "measured" for name in r.parts}
+    parts = {name for r in results if r.kind == "measured" for name in _parts(r)}
     half = 0.25 / len(results) if places else 0.0
     for number, result in enumerate(results):
         at = _where(result, places, (number + 0.5) / len(results) - 0.5)
@@ -136,11 +159,11 @@ def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
             "marker": _MARKERS[number % len(_MARKERS)],
         }
         for axis, name in zip(axes, panels[number], strict=True):
-            if name:
+            if name and name in result.columns:
                 _draw(axis, result, name, at, look, half)
             if scaled:
                 _draw_expected(axis, result, name, look["color"])
-        drawn = [] if scaled else [name for name in result.parts if name in parts]
+        drawn = [] if scaled else [name for name in _parts(result) if name in parts]
         for side, part in zip(cycle(("bottom", "top")), drawn, strict=False):
             _draw_part(axes[0], result, part, at, look["color"], half, side)
     if scaled:
@@ -150,10 +173,12 @@ def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
     for axis, names in zip(axes, zip(*panels, strict=True), strict=True):
         name = next(filter(None, names), "")
         if not name:
+            axis.set_axis_off()
             continue
         first = results[names.index(name)]
         title = "time per step" if name == "time" else name.replace("_", " ")
-        shown = readable(first.columns[name].unit)[0].replace("us", "µs")
+        unit_shown = first.columns[name].unit if name in first.columns else "s"
+        shown = readable(unit_shown)[0].replace("us", "µs")
         axis.set(
             xlabel=_plain(f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]")),
             ylabel=_plain(f"{title} [{shown}]".removesuffix(" [1]")),
@@ -246,7 +271,7 @@ def _panels(result: Result, scaled: bool) -> list[str]:
     rate = next(iter(result.rates), "")
     if scaled:
         return [rate, "efficiency"]
-    return ["time" if "time" in result.columns else "", rate]
+    return ["time" if "time" in result.columns or _parts(result) else "", rate]
 
 
 def _draw(
@@ -399,7 +424,13 @@ def _ticks(axis: Axes, unit: str) -> None:
     axis.grid(True, which="major", color="0.9", lw=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
-    from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullLocator,
+    )
 
     def text(value: float, _: Any = None) -> str:
         low, high = axis.get_ylim()
@@ -412,7 +443,11 @@ def _ticks(axis: Axes, unit: str) -> None:
             return text(value) if super().__call__(value, place) else ""
 
     axis.yaxis.set_major_formatter(FuncFormatter(text))
-    if axis.get_yscale() == "log":
+    low, high = axis.get_ylim()
+    if axis.get_yscale() == "log" and high < _FEW_TICKS * low:
+        axis.yaxis.set_major_locator(MaxNLocator(6))
+        axis.yaxis.set_minor_locator(NullLocator())
+    elif axis.get_yscale() == "log":
         axis.yaxis.set_minor_formatter(Minor(minor_thresholds=(2, 0.5)))
     if unit == "B" and axis.get_xscale() == "log":
         low, high = axis.get_xlim()
@@ -480,12 +515,9 @@ def picture_format(path: str | os.PathLike[str]) -> str:
         There is no such format; the message lists the known ones.
     """
     need_matplotlib()
-    from matplotlib.backend_bases import FigureCanvasBase
-
     ending = Path(path).suffix.removeprefix(".").lower() or "png"
-    formats = FigureCanvasBase.get_supported_filetypes()
-    if ending not in formats:
+    if ending not in FORMATS:
         raise ValueError(
-            f"cannot write {path}: no format {ending!r}; {known(ending, formats)}"
+            f"cannot write {path}: no format {ending!r}; {known(ending, FORMATS)}"
         )
     return ending

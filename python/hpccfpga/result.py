@@ -24,6 +24,8 @@ KINDS = ("measured", "modelled", "published")
 EMULATED = (
     "EMULATED: a CPU stands in for the accelerator; this checks function, not speed"
 )
+LEAST_REPS = 6
+"""Repetitions without which the median has no 95 % interval."""
 NOT_VERIFIED = "NOT VERIFIED: wrong data"
 
 _NOT_SHOWN = ("inner", "error", "verified")
@@ -222,16 +224,19 @@ class Result:
             words.append("calibrated")
         elif self.kind != "measured" and self.device:
             words.append(self.device)
-        over_ranks = self.labels[:1] == ["ranks"]
-        if over_ranks:
-            words.append(f"{self.parameters.get('mode')} scaling")
-        up_to = "up to " * over_ranks
-        words.append(f"{up_to}{self.ranks} rank{'s' * (self.ranks != 1)}")
+        words.append(self._who())
         if self.emulated:
             words.append("emulated")
         if self.verified is False:
             words.append("not verified")
         return ", ".join(words)
+
+    def check_run(self) -> None:
+        """Raise ValueError for what a run left that failed: it has no points."""
+        if "error" in self.provenance and not self.columns:
+            raise ValueError(
+                f"{self.benchmark} is a run that failed: {self.provenance['error']}"
+            )
 
     def shown(self, name: str) -> np.ndarray:
         """Column as floats, without the rates of points that failed.
@@ -412,6 +417,8 @@ class Result:
             text += ["", *lines(self._cells()), ""]
         if self.summary:
             text.append(self._summary_line())
+        if rows:
+            text += self._intervals()
         text += self._remarks()
         return "\n".join(text)
 
@@ -423,9 +430,16 @@ class Result:
         ]
         if self.columns:
             parts.append(html_table(self._cells()))
-        tail = [self._summary_line(), *self._remarks()]
+        tail = [self._summary_line(), *self._intervals(), *self._remarks()]
         parts += [f"<div>{html.escape(text)}</div>" for text in tail if text]
         return "".join(parts) + "</div>"
+
+    def _who(self) -> str:
+        """Count the ranks, and say how the work grew with them where it did."""
+        if self.labels[:1] == ["ranks"]:
+            counts = ", ".join(map(str, self["ranks"]))
+            return f"{self.parameters.get('mode')} scaling on {counts} ranks"
+        return f"{self.ranks} rank{'s' * (self.ranks != 1)}"
 
     def _headline(self) -> str:
         words = [f"{self.benchmark}, {self.kind}"]
@@ -433,9 +447,10 @@ class Result:
             words.append(f"exchange {self.exchange}")
         if self.device:
             words.append(self.device)
-        words.append(f"{self.ranks} rank{'s' * (self.ranks != 1)}")
+        words.append(self._who())
         if self.verified:
-            words.append("verified")
+            source = " by its source" * (self.kind == "published")
+            words.append(f"verified{source}")
         return ", ".join(words)
 
     @property
@@ -445,6 +460,15 @@ class Result:
         if "error" in self.provenance:
             return [*found, f"FAILED: {self.provenance['error']}"]
         return found + [NOT_VERIFIED] * (self.verified is False)
+
+    def _intervals(self) -> list[str]:
+        """Say why there are points without an interval."""
+        if not {"time_low", "samples"} <= {*self.columns} or self["samples"].ndim != 3:
+            return []
+        taken = np.isfinite(self["samples"]).any(axis=2).sum(axis=1)
+        without = np.isnan(self["time_low"]) & (taken < LEAST_REPS)
+        note = f"note: a 95 % interval takes {LEAST_REPS} repetitions"
+        return [note] if without.any() else []
 
     def _remarks(self) -> list[str]:
         """Say where the numbers come from, what they count, and what is to be noted."""

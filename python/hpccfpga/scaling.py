@@ -98,7 +98,8 @@ def scaling(
     for run, share in zip(runs, shares, strict=True):
         if board is not None:
             modelled.append(models.beside(run, board, share))
-    notes = [work.kept, *(n for run in runs for n in run.provenance["notes"])]
+    told = [_looked_at(runs[0]), _gained(counts)]
+    notes = [work.kept, *told, *(n for run in runs for n in run.provenance["notes"])]
     return Result(
         kind="measured",
         benchmark=benchmark,
@@ -199,6 +200,22 @@ def _columns(
         samples[point, : last.shape[0], : last.shape[1]] = last
     columns["samples"] = Column("s", samples)
     return columns
+
+
+def _looked_at(run: Result) -> str:
+    """Say which of the points of a run is looked at."""
+    label = run.labels[0]
+    last = run[label][-1]
+    if len(run[label]) == 1:
+        return f"of each run its one point: {label.replace('_', ' ')} {last}"
+    others = ", ".join(map(str, run[label][:-1]))
+    return f"of each run the last point: {label} {last}; {others} are left out"
+
+
+def _gained(counts: Sequence[int]) -> str:
+    """Say what the figures compare."""
+    first, last = (f"{n} rank{'s' * (n != 1)}" for n in (counts[0], counts[-1]))
+    return f"speedup and efficiency: {last} against {first}"
 
 
 def _last(name: str, runs: Sequence[Result]) -> Column:

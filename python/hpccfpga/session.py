@@ -15,6 +15,7 @@ from hpccfpga import _core, emulation, kernels, timeline, topology
 from hpccfpga.arguments import number, path, word
 from hpccfpga.components import CALIBRATION, benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
+from hpccfpga.errors import others_beside
 from hpccfpga.progress import Callback, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
@@ -22,6 +23,10 @@ from hpccfpga.result import Column, Quantity, Result
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
+
+
+ALONE = "under mpirun, but comm= was not given: each process measures alone"
+"""Note of a run beside others that it knows nothing of."""
 
 
 class VerificationWarning(UserWarning):
@@ -241,7 +246,11 @@ class Session:
                 "devices": self._core.devices,
                 "device": self.device,
                 "kernel": program and _described(program, kernel),
-                "notes": [*found["notes"], *filter(None, [program and program.note])],
+                "notes": [
+                    *found["notes"],
+                    *filter(None, [program and program.note]),
+                    *([ALONE] if self._comm is None and others_beside() else []),
+                ],
             },
             trace=_trace(found["trace"]),
         )

@@ -462,11 +462,11 @@ def _write(
 
 
 def _name_lanes(axis: Axes, lanes: list[tuple[int, int]]) -> None:
-    """Name queues beside their lanes, and ranks once, with a line between two."""
+    """Name ranks and queues beside their lanes, with a line between two ranks."""
     names, before = [], None
     for row, (rank, queue) in enumerate(lanes):
         name = _lane(queue)
-        names.append(f"rank {rank}  {name}" if rank != before else name)
+        names.append(f"rank {rank}  {name}")
         if before not in (None, rank):
             axis.axhline(row - 0.5, color="0.6", lw=0.6, zorder=4)
         before = rank

@@ -283,3 +283,15 @@ def test_an_intercommunicator(mpirun):
     )
     line = "comm: an intercommunicator has no common ranks"
     assert answer.stdout.splitlines() == [line] * 2
+
+
+def test_who_measures_alone_beside_others_is_told(mpirun):
+    answer = mpirun(
+        2,
+        "one = dict(exchange='host', sizes=[1], reps=1)\n"
+        "for given in ({}, {'comm': comm}):\n"
+        "    notes = hf.run('b_eff', **one, **given).provenance['notes']\n"
+        "    say(*[note for note in notes if 'comm=' in note] or ['nothing'])",
+    )
+    line = "under mpirun, but comm= was not given: each process measures alone"
+    assert sorted(answer.stdout.splitlines()) == ["nothing"] * 2 + [line] * 2

@@ -39,7 +39,16 @@ def test_numbers_are_si_and_plausible(key):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_facts_are_among_the_known_names(key):
-    tables = {"fpga", "memory", "pcie", "network", "host", "kernel_clock", "gemm"}
+    tables = {
+        "fpga",
+        "memory",
+        "pcie",
+        "network",
+        "host",
+        "kernel_clock",
+        "gemm",
+        "fft",
+    }
     assert {name.split(".")[0] for name in board(key)} <= tables
     assert {"fpga.part", "pcie.bandwidth", "network.ports"} <= set(board(key))
     assert any(name.endswith("bank_bandwidth") for name in board(key))

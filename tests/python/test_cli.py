@@ -163,6 +163,14 @@ def test_the_last_line_of_a_failed_run_names_its_file(call):
         measured().to_json("r.json")
 
 
+def test_a_failed_run_is_named_where_a_result_is_expected(call, refused):
+    assert call("run", "b_eff", "--device=abacus", "--json=f.json")[0] == 2
+    measured().to_json("r.json")
+    line = 'f.json is a run that failed: no OpenCL device "abacus"'
+    refused(["compare", "r.json", "f.json"], line)
+    refused(["plot", "r.json", "f.json", "-o", "x.png"], line)
+
+
 def test_a_calibration_that_is_saved_is_made(call):
     words = ["--sizes=1024", "--reps=1", "--quiet", "--save-calibration=c.json"]
     assert call("run", "b_eff", *words)[0] == 0

@@ -192,7 +192,8 @@ def test_a_size_that_the_host_was_not_compiled_for_is_refused():
 
 def test_model_at_the_published_values():
     """Documentation: 288 GFLOP/s at 2^12, 408 at 2^17; README: 1.721 us."""
-    r = hf.model("fft", board="520n", replications=2)
+    r = hf.model("fft", board="520n")
+    assert r.parameters["replications"] == 2, "those of the published kernels"
     assert r["transform_size"].tolist() == [4096]
     assert r.summary["flops"].value == pytest.approx(288e9)
     r = hf.model("fft", board="520n", replications=2, sizes=[1 << 17], ranks=3)

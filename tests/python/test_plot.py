@@ -207,7 +207,7 @@ def test_scaling_is_drawn_with_its_ideal_and_its_model(path):
         for values in expected:
             assert any(np.allclose(y, values) for y in drawn), values
     assert texts(figure) == [
-        "measured pcie, weak scaling, up to 2 ranks, EMULATED",
+        "measured pcie, weak scaling on 1, 2, 4 ranks, EMULATED",
         "ideal",
         "model",
     ]
@@ -262,3 +262,40 @@ def test_what_cannot_be_drawn_is_refused(path):
     with pytest.raises(ValueError, match="is over n, not over message_size"):
         plot(measured(), measured(columns=other), path=path)
     assert not path.exists()
+
+
+def test_a_calibration_is_drawn_by_its_parts(tmp_path):
+    names = ("write_time", "exchange_time", "read_time")
+    columns = {"message_size": Column("B", np.array([1, 64]))}
+    columns |= {name: Column("s", np.array([1e-6, 2e-6])) for name in names}
+    r = measured(benchmark="calibration", exchange=None, columns=columns, summary={})
+    time, rate = plot(r, path=tmp_path / "c.png").axes
+    assert {text.get_text() for text in time.texts} == {"write", "exchange", "read"}
+    assert time.get_ylabel() == "time per step [µs]"
+    assert not rate.axison
+
+
+def test_what_is_no_part_of_the_step_sets_no_scale():
+    columns = measured(benchmark="ptrans").columns
+    columns |= {
+        "kernel_time": Column("s", columns["time"].values / 2),
+        "verify_time": Column("s", columns["time"].values * 1e6),
+    }
+    r = measured(benchmark="ptrans", columns=columns)
+    figure = plot(r)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["kernel"]
+    assert figure.axes[0].get_ylim()[1] < columns["verify_time"].values[0] * 1e6
+    assert figure.get_supxlabel().endswith("thin: parts of the step")
+
+
+def test_an_axis_of_a_small_range_has_labels():
+    columns = measured().columns
+    columns["time"] = columns["time_median"] = Column(
+        "s", np.array([43, 44, 52]) * 1e-6
+    )
+    columns = {n: c for n, c in columns.items() if n != "samples"}
+    for end in ("low", "high"):
+        columns[f"time_{end}"] = columns["time"]
+    axis = plot(measured(columns=columns)).axes[0]
+    low, high = axis.get_ylim()
+    assert sum(low <= tick <= high for tick in axis.get_yticks()) >= 4

@@ -91,3 +91,11 @@ def test_impossible_rates_are_marked():
 def test_published_results_save_like_any_other():
     r = published("b_eff", board="u280", exchange="pcie", ranks=4)
     assert Result.from_json(r.to_json()).table() == r.table()
+
+
+def test_the_head_and_the_latency_are_not_taken_for_ours():
+    there = published("b_eff", board="520n", exchange="host", ranks=26)
+    assert there.table().splitlines()[0].endswith(", verified by its source")
+    assert any("one way takes half" in note for note in there.provenance["notes"])
+    wires = published("b_eff", board="520n", exchange="channel", ranks=26)
+    assert not any("one way" in note for note in wires.provenance["notes"])

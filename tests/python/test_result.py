@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+import hpccfpga as hf
 from example_result import measured
 from hpccfpga.comparison import compare
 from hpccfpga.formats import SCHEMA, replacing
@@ -330,16 +331,24 @@ def test_compare_says_when_rates_count_different_work():
         result.provenance["notes"] = []
     assert compare(a, same).notes == []
     assert compare(a, b).notes == [
-        "bandwidth counts 2 times as much per step in b as in a"
+        "bandwidth counts 2 times as much per step in b as in a: they count "
+        "differently; compare times, not rates"
     ]
     assert any("EMULATED" in note for note in compare(measured(), b).notes)
     a.parameters["replications"], b.parameters["replications"] = 1, 2
     b.provenance["notes"] = ["latency is not verified"]
     counts, caveat = compare(a, b).notes
-    assert counts.endswith("1 of a rank's messages in a, 2 in b, one per replication")
+    assert counts.endswith(
+        "1 of a rank's messages in a, 2 in b, one per replication; compare rates, not "
+        "times"
+    )
     assert caveat == "b: latency is not verified"
     b.ranks = 4  # as the replications, but first of all
-    assert compare(a, b).notes[0].endswith("as in a: a is of 2 ranks, b of 4")
+    assert (
+        compare(a, b)
+        .notes[0]
+        .endswith("as in a: a is of 2 ranks, b of 4; compare times, or rates per rank")
+    )
 
 
 def test_results_print_their_table_and_show_one_line():
@@ -383,8 +392,29 @@ def test_compare_serves_any_benchmark():
     assert c.index == "n"
     assert c.on == "rate"
     assert "the measurement is off by more than 10 % at 1 of 2 points" in c.verdict
-    assert c.verdict.endswith("most at 16 (-50 %)")
+    assert c.verdict.endswith("most at n 16 (-50 %)")
     assert "[GFLOP/s]" in c.table()
+
+
+def test_a_failed_run_is_not_compared_or_drawn():
+    failed = measured(columns={}, summary={}, provenance={"error": "no device"})
+    for use in (lambda: compare(failed, measured()), failed.plot):
+        with pytest.raises(ValueError, match="b_eff is a run that failed: no device"):
+            use()
+
+
+def test_a_table_says_why_there_are_no_intervals():
+    few, many = run(reps=5), run(reps=6)
+    note = "note: a 95 % interval takes 6 repetitions"
+    assert np.isnan(few["time_low"]).all()
+    assert note in few.table().splitlines()
+    assert note in few._repr_html_()
+    assert note not in few.table(rows=False), "no interval is shown there"
+    assert note not in many.table()
+
+
+def run(**params):
+    return hf.run("b_eff", exchange="host", sizes=[1], loop_upper=1, **params)
 
 
 def test_label_says_what_a_legend_needs():

@@ -63,6 +63,9 @@ def test_scaling_measures_each_number_of_ranks():
         assert expected == model["bandwidth"][0]
     assert r.summary["efficiency"] == Quantity("1", r["efficiency"][1])
     assert [run["command"] for run in r.provenance["runs"]]
+    assert "b_eff, measured, exchange pcie" in str(r).splitlines()[0]
+    assert "weak scaling on 1, 2 ranks" in str(r).splitlines()[0]
+    assert "speedup and efficiency: 2 ranks against 1 rank" in r.provenance["notes"]
     again = hf.Result.from_json(r.to_json())
     assert np.array_equal(again["samples"], r["samples"], equal_nan=True)
 
@@ -185,3 +188,10 @@ def test_every_benchmark_says_what_its_work_is():
         assert entry["kind"] in ("int", "ints"), name
         assert problem["power"] in (1, 2, 3), name
         assert MODULE._Work(name, "weak", {}).value >= entry["low"], name
+
+
+def test_scaling_says_which_operation_it_looks_at():
+    r = hf.scaling("stream", ranks=[1], size=4096, reps=1)
+    assert r["operation"].tolist() == ["triad"]
+    said = "of each run the last point: operation triad; copy, scale, add are left out"
+    assert said in r.provenance["notes"]
