@@ -73,7 +73,7 @@ def run(command, faults, tmp_path):
 )
 def test_one_failing_rank_stops_all_at_once(run, fault, words):
     done, result = run(fault, 1000)
-    lines = done.stderr.strip().splitlines()
+    lines = ours(done.stderr).splitlines()
     assert done.returncode == 3, done.stderr
     assert len(lines) == 1, done.stderr
     assert words in lines[0]
@@ -116,7 +116,7 @@ def test_a_rank_that_hangs_ends_the_others_by_the_deadline(run):
 def test_a_killed_rank_is_named_once(run):
     done, result = run("kill 1 5", 1000)
     assert done.returncode == 3, done.stderr
-    lines = done.stderr.strip().splitlines()
+    lines = ours(done.stderr).splitlines()
     assert len(lines) == 1, done.stderr
     assert "rank 1" in lines[0]
     assert "SIGKILL" in lines[0]

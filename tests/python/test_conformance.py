@@ -62,9 +62,10 @@ def misfit(benchmark, exchange, runtime):
     scheme = _core.scheme(exchange)
     if scheme["host_memory"] and runtime != own_runtime(exchange):
         return "moves host memory only"
-    device = next(d for d in hpccfpga.devices() if d["runtime"] == runtime)
-    if scheme["kernel_routed"] and device["type"] == "gpu":
-        return "is a GPU"
+    if scheme["kernel_routed"]:
+        with hpccfpga.open(device=runtime) as session:
+            if session.device["type"] == "gpu":
+                return "is a GPU"
     kind = "stream" if scheme["kernel_routed"] else "memory"
     # A benchmark without kernels copies wherever there is memory.
     if kind in (kinds(benchmark) or ["memory"]):

@@ -68,7 +68,7 @@ def catching(mark):
 
 
 def running(words, mark, processes):
-    """A command, once as many of its processes as given can be interrupted."""
+    """A command that measures, once as many processes as given can be interrupted."""
     process = subprocess.Popen(
         words,
         stdout=subprocess.PIPE,
@@ -77,7 +77,7 @@ def running(words, mark, processes):
         env=os.environ | {mark: ""},
     )
     assert comes(lambda: catching(mark) >= processes)
-    time.sleep(1)
+    assert process.stdout.readline(), "what runs"
     return process
 
 
@@ -177,7 +177,7 @@ def test_a_deadline_ends_all(capfd, monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all(number):
     mark = new_mark()
-    words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999999", "--quiet"]
+    words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999999"]
     # The command, mpirun and both ranks.
     process = running([sys.executable, "-m", "hpccfpga", *words], mark, 4)
     process.send_signal(number)
@@ -188,7 +188,7 @@ def test_an_interrupt_ends_all(number):
 
 def test_an_interrupt_of_a_users_owncommand():
     words = [*command(), "-n", "2", sys.executable, "-m", "hpccfpga"]
-    words += ["run", "b_eff", "--reps=999971", "--quiet"]
+    words += ["run", "b_eff", "--reps=999971"]
     process = running(words, mark := new_mark(), 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=GUARD)
@@ -368,10 +368,8 @@ def test_a_rank_that_is_slow_to_start_is_waited_for(monkeypatch, tmp_path):
 def test_a_rank_that_is_stopped_before_it_speaks(monkeypatch, tmp_path):
     """It is the only one: no other rank waits for it."""
     stand_in(tmp_path, monkeypatch, "sh -c 'kill -STOP $$; sleep 600.75' & wait")
-    before = time.monotonic()
     with pytest.raises(hf.Error, match=r"sh, process \d+, has been stopped for 5 s"):
         hf.run("b_eff", ranks=2, deadline=1)
-    assert time.monotonic() - before < 50, "that would be a rank's first word"
     assert gone("sleep 600.75")
 
 

@@ -87,9 +87,11 @@ def literals_of(text):
 
 def components(kind):
     """Names of the components of a kind, by their tables of functions."""
-    table = rf"^const hf_\w+_ops hf_{kind}_(\w+) ="
+    table = rf"^const hf_(?:bench|\w+_ops) hf_{kind}_(\w+) ="
     texts = (path.read_text() for path in (CSRC / kind).glob("*.c"))
-    return {name for text in texts for name in re.findall(table, text, re.M)}
+    found = {name for text in texts for name in re.findall(table, text, re.M)}
+    assert found, f"no table of a {kind}"
+    return found
 
 
 def own_headers():

@@ -146,8 +146,13 @@ def test_large_blocks_where_local_memory_holds_them():
 
 
 def test_parts_add_up_to_the_step():
-    r = run("ndrange", sizes=[2048], block_size=512)
-    assert r["kernel_time"][0] == pytest.approx(r["time"][0], rel=0.05)
+    for _ in range(10):  # who computes may lose the core between two parts
+        r = run("ndrange", sizes=[2048], block_size=512)
+        assert r["kernel_time"][0] <= r["time"][0]
+        if r["kernel_time"][0] >= 0.95 * r["time"][0]:
+            break
+    else:
+        pytest.fail(f"parts are missing: {r['kernel_time'][0]} of {r['time'][0]} s")
     assert r["transfer_time"][0] == r["exchange_time"][0] == 0
     assert any("one rank" in note for note in r.provenance["notes"])
     for part in ("transfer_time", "exchange_time", "kernel_time", "error"):
