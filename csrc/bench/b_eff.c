@@ -273,9 +273,10 @@ static hf_status ring_step(void *state, size_t point, size_t inner) {
 }
 
 /* Add the wrong bytes of a chain. */
-static hf_status chain_check(ring *s, size_t point, int chain, double *error) {
+static hf_status chain_check(ring *s, size_t point, int chain, uint64_t steps,
+                             double *error) {
     uint64_t message = (uint64_t)s->base.sweep.sizes[point],
-             bytes = chain_bytes(&s->base, (size_t)message), steps = s->taken;
+             bytes = chain_bytes(&s->base, (size_t)message);
     uint32_t slide = slide_of(&s->base, (size_t)message),
              key = b_eff_key(&s->base, point), which = (uint32_t)chain;
     int other =
@@ -302,10 +303,10 @@ static hf_status chain_check(ring *s, size_t point, int chain, double *error) {
     return HF_OK;
 }
 
-static hf_status ring_verify(void *state, size_t point, double *error) {
+static hf_status ring_verify(void *state, size_t point, size_t steps, double *error) {
     *error = 0;
     for (int chain = 0; chain < N_CHAINS; chain++)
-        HF_TRY(chain_check(state, point, chain, error));
+        HF_TRY(chain_check(state, point, chain, steps, error));
     return HF_OK;
 }
 

@@ -147,13 +147,14 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
 }
 
 /* Bytes that are not the payload of what came in at `port`, in every other packet. */
-static size_t port_wrong(const pairs *s, int port, const unsigned char *packets) {
+static size_t port_wrong(const pairs *s, int port, size_t steps,
+                         const unsigned char *packets) {
     size_t width = s->base.sweep.channel_width, wrong = 0;
     /* After an even number of messages our own is back. */
     const hf_link *link = hf_links_to(s->n_links, s->links, s->base.env.rank, port);
-    uint64_t stamp = s->steps % 2 == 0 ? port_stamp(s, s->base.env.rank, port)
-                                       : port_stamp(s, link->from, link->out);
-    uint64_t mark = s->key + s->steps * s->chunks * B_EFF_MARK;
+    uint64_t stamp = steps % 2 == 0 ? port_stamp(s, s->base.env.rank, port)
+                                    : port_stamp(s, link->from, link->out);
+    uint64_t mark = s->key + steps * s->chunks * B_EFF_MARK;
     for (size_t i = 0; i < width; i++) {
         unsigned char right = b_eff_payload((unsigned)i, HF_SLIDE_LOG, s->key, stamp);
         for (size_t chunk = 0; chunk < s->chunks; chunk++)
@@ -166,14 +167,14 @@ static size_t port_wrong(const pairs *s, int port, const unsigned char *packets)
 }
 
 /* Packets that came through the ports, where they are counted, less those that should. */
-static double packets_wrong(const pairs *s) {
+static double packets_wrong(const pairs *s, size_t steps) {
     hf_traffic traffic;
     s->base.env.exchange->ops->streams->traffic(s->base.env.exchange, &traffic);
-    double sent = (double)s->steps * (double)s->chunks * 2 * (double)s->n_pairs;
+    double sent = (double)steps * (double)s->chunks * 2 * (double)s->n_pairs;
     return isnan(traffic.packets) ? 0 : fabs(traffic.packets - sent);
 }
 
-static hf_status pairs_verify(void *state, size_t point, double *error) {
+static hf_status pairs_verify(void *state, size_t point, size_t steps, double *error) {
     pairs *s = state;
     hf_device *device = s->base.env.device;
     size_t bytes = last_bytes(s, (size_t)s->base.sweep.sizes[point]), wrong = 0;
@@ -182,10 +183,10 @@ static hf_status pairs_verify(void *state, size_t point, double *error) {
         HF_TRY(
             device->ops->read(device, s->pairs[i].last, 0, s->got, bytes, NULL, NULL));
         for (int k = 0; k < 2; k++)
-            wrong += port_wrong(s, 2 * i + k,
+            wrong += port_wrong(s, 2 * i + k, steps,
                                 s->got + (size_t)k * s->base.sweep.channel_width);
     }
-    *error = (double)wrong + packets_wrong(s);
+    *error = (double)wrong + packets_wrong(s, steps);
     return HF_OK;
 }
 

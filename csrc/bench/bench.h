@@ -78,8 +78,10 @@ typedef struct hf_bench_path {
     hf_status (*prepare)(void *state, size_t point, uint64_t sample);
     /** The timed part: `inner` steps. */
     hf_status (*step)(void *state, size_t point, size_t inner);
-    /** Compare the outcome of the sample just taken, untimed; 0 means correct. */
-    hf_status (*verify)(void *state, size_t point, double *error);
+    /** Compare the outcome of the sample just taken with that of `steps` steps, untimed:
+     *  so many it should have had, whatever was done. *error is NaN before; 0 means
+     *  correct. */
+    hf_status (*verify)(void *state, size_t point, size_t steps, double *error);
     /** Also of a state whose `setup` failed. */
     void (*teardown)(void *state);
 } hf_bench_path;

@@ -242,11 +242,11 @@ static hf_status gemm_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-static hf_status gemm_verify(void *state, size_t point, double *error) {
+static hf_status gemm_verify(void *state, size_t point, size_t steps, double *error) {
     gemm *s = state;
     hf_device *device = s->env.device;
     void *product;
-    (void)point;
+    (void)point, (void)steps; /* one */
     HF_TRY(device->ops->map(device, s->c, &product));
     *error = gemm_data_error(&s->data, product, s->alpha, s->beta, s->sample);
     HF_TRY(device->ops->unmap(device, s->c, product));

@@ -50,7 +50,7 @@ hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,
 hf_status ptrans_memory_take(ptrans *s, const hf_args *args, size_t n_buffers);
 hf_status ptrans_plan(void *state, size_t point, hf_setting *out);
 hf_status ptrans_prepare(void *state, size_t point, uint64_t sample);
-hf_status ptrans_verify(void *state, size_t point, double *error);
+hf_status ptrans_verify(void *state, size_t point, size_t steps, double *error);
 void ptrans_teardown(void *state);
 
 extern const hf_bench_path ptrans_streams;

@@ -332,11 +332,11 @@ static hf_status array_read(stream *s, size_t array) {
     return HF_OK;
 }
 
-static hf_status stream_verify(void *state, size_t point, double *error) {
+static hf_status stream_verify(void *state, size_t point, size_t steps, double *error) {
     stream *s = state;
     HF_TRY(array_read(s, 0));
     size_t wrong = array_compare(s, s->pattern, 0);
-    for (size_t step = s->taken - 1; step <= s->taken; step++) {
+    for (size_t step = steps - 1; step <= steps; step++) {
         expected_fill(s, &operations[point], step);
         hf_lap(s->env.laps, HF_LAP_VERIFY);
         HF_TRY(array_read(s, step_array(step)));

@@ -96,9 +96,10 @@ static unsigned char unwritten_byte(const transfer *s, size_t point, size_t i) {
     return (unsigned char)~sent_byte(s, i + window_of(s, point, i) * HF_SLIDE);
 }
 
-/* Byte `i` of what the steps so far leave: that of the lowest window that they took. */
-static unsigned char right_byte(const transfer *s, size_t point, size_t i) {
-    size_t window = window_of(s, point, i), lowest = steps_of(s, point) - s->taken;
+/* Byte `i` of what so many steps leave: that of the lowest window that they took. */
+static unsigned char right_byte(const transfer *s, size_t point, size_t steps,
+                                size_t i) {
+    size_t window = window_of(s, point, i), lowest = steps_of(s, point) - steps;
     window = window > lowest ? window : lowest;
     bool covered = window < steps_of(s, point) && i >= window * HF_SLIDE;
     return covered ? sent_byte(s, i + window * HF_SLIDE) : unwritten_byte(s, point, i);
@@ -133,17 +134,18 @@ static hf_status transfer_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-static hf_status transfer_verify(void *state, size_t point, double *error) {
+static hf_status transfer_verify(void *state, size_t point, size_t steps,
+                                 double *error) {
     transfer *s = state;
     hf_device *device = s->env.device;
     size_t bytes = got_bytes(s, point), wrong = 0;
     if (!s->reads) {
         for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
-            s->got[i] = (unsigned char)~right_byte(s, point, i);
+            s->got[i] = (unsigned char)~right_byte(s, point, steps, i);
         HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL, NULL));
     }
     for (size_t i = 0; i < bytes; i++)
-        wrong += s->got[i] != right_byte(s, point, i);
+        wrong += s->got[i] != right_byte(s, point, steps, i);
     *error = (double)wrong;
     return HF_OK;
 }

@@ -51,6 +51,15 @@ static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     return HF_OK;
 }
 
+/* What still runs when the clock is read is in no sample's time. */
+static hf_status idle_check(const hf_device *device) {
+    return device->ops->idle(device)
+               ? HF_OK
+               : hf_fail(HF_EDEVICE,
+                         "a command of device \"%s\" outlasted the steps that gave it",
+                         device->info.name);
+}
+
 /* Take what `laps` counted, and start it anew. */
 static void parts_add(double *parts, hf_laps *laps, size_t inner) {
     for (size_t i = 0; i < HF_N_LAPS; i++)
@@ -66,7 +75,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     hf_status status = series_grow(s, (size_t)net->size);
     if (status == HF_OK && l->run->tick)
         status = l->run->tick(l->run->context, NULL);
-    hf_sample mine = {0};
+    hf_sample mine = {.error = NAN};
     l->laps = (hf_laps){.since = hf_clock_now()};
     if (status == HF_OK)
         status = l->path->prepare(l->state, index, l->sample);
@@ -81,6 +90,8 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     l->laps.since = start;
     status = steps_take(l, index, inner);
     double end = hf_clock_now();
+    if (status == HF_OK)
+        status = idle_check(l->session->device);
     hf_trace_end(l->session->trace, start, end);
     mine.seconds = (end - start) / (double)inner;
     mine.elapsed = end - began;
@@ -92,7 +103,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     status = hf_trace_settle(l->session->trace);
     l->laps.since = hf_clock_now();
     if (status == HF_OK)
-        status = l->path->verify(l->state, index, &mine.error);
+        status = l->path->verify(l->state, index, inner, &mine.error);
     hf_lap(&l->laps, HF_LAP_VERIFY);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;

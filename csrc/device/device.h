@@ -47,9 +47,9 @@ struct hf_device_ops {
     hf_status (*list)(hf_device_info *out, size_t index, bool *found,
                       const hf_vendors *vendors);
 
-    /** Open a device. `selector` is an index, the word for a type, a part of a platform's
-     *  or a device's name or of a device's version, or "" for the runtime's choice; where
-     *  several match, the node-local rank modulo their number picks one. */
+    /** Open a device by an index, the word for a type, or a part of a platform's name or a
+     *  device's name or version; "": the runtime's choice. Of several that match, the
+     *  node-local rank modulo their number picks one. */
     hf_status (*open)(hf_device **out, const char *selector, int local_rank,
                       const hf_vendors *vendors);
     void (*close)(hf_device *device);
@@ -62,9 +62,8 @@ struct hf_device_ops {
      *  device without binaries ignores `binary`. Loading the same again is free. */
     hf_status (*load)(hf_device *device, const char *name, const unsigned char *binary,
                       size_t bytes);
-    /** A kernel of the program. It may be opened before its buffers, and stays until the
-     *  commands that use it have ended. `unit` is one of the compute units that the
-     *  program has for it, from 1; 0: the runtime's choice. */
+    /** A kernel of the program, open until commands that use it have ended. `unit` is one
+     *  of its compute units, from 1; 0: the runtime's choice. */
     hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name,
                         unsigned unit);
     void (*kernel_free)(hf_kernel *kernel);
@@ -106,8 +105,9 @@ struct hf_device_ops {
     /** Wait for the command and release its event; HF_OK for NULL. Every event that a
      *  command gives ends here. */
     hf_status (*wait)(hf_device *device, hf_event *event);
-    /** Wait for all commands of all queues. Their events stay. */
+    /** Wait for all commands; their events stay. Have all ended? */
     hf_status (*finish)(hf_device *device);
+    bool (*idle)(const hf_device *device);
 
     /** From now on commands keep their times. Called before the first one. */
     hf_status (*profile)(hf_device *device);

@@ -247,6 +247,10 @@ static hf_status host_wait(hf_device *base, hf_event *event) {
     return hf_host_wait(((host_device *)base)->queues, event);
 }
 
+static bool host_idle(const hf_device *base) {
+    return hf_host_idle(((const host_device *)base)->queues);
+}
+
 static hf_status host_finish(hf_device *base) {
     return hf_host_finish(((host_device *)base)->queues);
 }
@@ -285,6 +289,7 @@ const hf_device_ops hf_device_host = {
     .test = host_test,
     .wait = host_wait,
     .finish = host_finish,
+    .idle = host_idle,
     .profile = host_profile,
     .times = host_times,
     .host_clock = true,

@@ -339,6 +339,13 @@ hf_status hf_host_finish(hf_host_queues *all) {
     return status;
 }
 
+bool hf_host_idle(hf_host_queues *all) {
+    size_t length = 0;
+    for (size_t i = 0; i < HF_MAX_QUEUES; i++)
+        length += atomic_load(&all->queues[i].length);
+    return length == 0;
+}
+
 /* ---- times ---- */
 
 void hf_host_profile(hf_host_queues *all) {

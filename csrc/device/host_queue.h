@@ -26,6 +26,7 @@ hf_status hf_host_test(hf_host_queues *all, hf_event *event, double seconds,
                        bool *ended);
 hf_status hf_host_wait(hf_host_queues *all, hf_event *event);
 hf_status hf_host_finish(hf_host_queues *all);
+bool hf_host_idle(hf_host_queues *all);
 void hf_host_profile(hf_host_queues *all);
 void hf_host_times(const hf_host_queues *all, uint64_t ticks[2]);
 

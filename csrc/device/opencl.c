@@ -359,6 +359,7 @@ const hf_device_ops hf_device_opencl = {
     .test = hf_opencl_test,
     .wait = hf_opencl_wait,
     .finish = hf_opencl_finish,
+    .idle = hf_opencl_idle,
     .profile = hf_opencl_profile,
     .times = hf_opencl_times,
 };

@@ -248,6 +248,14 @@ hf_status hf_opencl_finish(hf_device *base) {
     return HF_OK;
 }
 
+bool hf_opencl_idle(const hf_device *base) {
+    const hf_opencl_device *device = (const hf_opencl_device *)base;
+    size_t running = 0;
+    for (unsigned queue = 0; queue < HF_MAX_QUEUES; queue++)
+        running += device->lasts[queue] && !event_ended(device->lasts[queue]);
+    return running == 0;
+}
+
 /* ---- commands ---- */
 
 static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device,

@@ -48,6 +48,7 @@ static inline cl_event *hf_opencl_own(const hf_opencl_command *command) {
 hf_status hf_opencl_test(hf_device *base, hf_event *event, double seconds, bool *ended);
 hf_status hf_opencl_wait(hf_device *base, hf_event *done);
 hf_status hf_opencl_finish(hf_device *base);
+bool hf_opencl_idle(const hf_device *base);
 hf_status hf_opencl_profile(hf_device *base);
 hf_status hf_opencl_times(hf_device *base, uint64_t ticks[2]);
 

@@ -20,7 +20,7 @@ static const struct {
     int proof;
     const char *reason;
 } rules[] = {
-    {ONE(PLANT_FINISH) | ONE(PLANT_MARK), ONE(PLANT_DROP), ANY, SAME,
+    {ONE(PLANT_FINISH) | ONE(PLANT_WAIT) | ONE(PLANT_MARK), ONE(PLANT_DROP), ANY, SAME,
      "what a wait would have waited for had ended, or nobody needed it yet"},
     {ANY, ONE(PLANT_REPEAT), ANY, SAME,
      "work done twice leaves what it leaves once; the rate is lower, not higher"},

@@ -9,8 +9,9 @@
 enum { MAX_DIGESTS = 4096 };
 
 const char *const plant_calls[] = {
-    "launch", "write",  "read",      "map",    "unmap", "finish",  "mark", "sendrecv",
-    "start",  "gather", "broadcast", "reduce", "any",   "barrier", "group"};
+    "step",   "verify",    "launch", "write", "read",     "map",
+    "unmap",  "finish",    "wait",   "mark",  "sendrecv", "start",
+    "gather", "broadcast", "reduce", "any",   "barrier",  "group"};
 const char *const plant_kinds[] = {"drop", "repeat", "shorten",
                                    "flip", "zero",   "stale"};
 const char *const plant_phases[] = {"set-up", "warm input", "warm steps", "warm check",
@@ -179,13 +180,22 @@ static hf_status marked_prepare(void *state, size_t index, uint64_t number) {
     return path_table->prepare(state, index, number);
 }
 
+/* How many of these steps the benchmark is asked for. */
+static size_t steps_left(size_t inner) {
+    int kind = plant_hit(PLANT_STEP) ? plant.fault->kind : PLANT_KINDS;
+    size_t left = kind == PLANT_DROP ? 0 : kind == PLANT_SHORTEN ? inner - 1 : inner;
+    plant.report.acted += left < inner;
+    return left;
+}
+
 static hf_status marked_step(void *state, size_t index, size_t inner) {
     plant.phase = sample < warmups ? PLANT_WARM_STEPS : PLANT_STEPS;
     bool spoils = spoil.how != PLANT_SOUND && spoil.sample == samples;
     if (spoils)
         plant_memory_keep();
     plant.spoiling = spoils ? spoil.how : PLANT_SOUND;
-    hf_status status = path_table->step(state, index, inner);
+    size_t left = steps_left(inner);
+    hf_status status = left > 0 ? path_table->step(state, index, left) : HF_OK;
     plant.spoiling = PLANT_SOUND;
     if (spoils)
         plant.report.spoiled += plant_memory_spoil(spoil.how);
@@ -194,8 +204,10 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
     return status;
 }
 
-static hf_status marked_verify(void *state, size_t index, double *error) {
-    hf_status status = path_table->verify(state, index, error);
+static hf_status marked_verify(void *state, size_t index, size_t steps, double *error) {
+    bool drops = plant_hit(PLANT_VERIFY) && plant.fault->kind == PLANT_DROP;
+    hf_status status = drops ? HF_OK : path_table->verify(state, index, steps, error);
+    plant.report.acted += drops;
     digest_take();
     if (plant.report.acted > seen_acted)
         plant.report.sample = samples;

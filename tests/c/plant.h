@@ -11,12 +11,15 @@
 #include "core/session.h"
 
 enum {
+    PLANT_STEP, /* the benchmark's own, as PLANT_VERIFY */
+    PLANT_VERIFY,
     PLANT_LAUNCH,
     PLANT_WRITE,
     PLANT_READ,
     PLANT_MAP,
     PLANT_UNMAP,
     PLANT_FINISH,
+    PLANT_WAIT,
     PLANT_MARK,
     PLANT_SENDRECV,
     PLANT_START,

@@ -408,6 +408,8 @@ static hf_status planted_launch(hf_device *device, const hf_launch *what,
 
 static hf_status planted_wait(hf_device *device, hf_event *event) {
     bool damaged = event && event == running.event;
+    if (event && waits_not(PLANT_WAIT))
+        return HF_OK;
     hf_status status = table->wait(device, event);
     if (damaged) {
         running.event = NULL;

@@ -119,7 +119,7 @@ static double run(hf_device *device, const hf_args *args) {
     for (int rank = 0; rank < RANKS; rank++) {
         double error;
         CHECK(path->step(&states[rank], 0, 1) == HF_OK, "%s", hf_error());
-        CHECK(path->verify(&states[rank], 0, &error) == HF_OK);
+        CHECK(path->verify(&states[rank], 0, 1, &error) == HF_OK);
         worst = error > worst ? error : worst;
     }
     for (int rank = 0; rank < RANKS; rank++)
