@@ -27,6 +27,10 @@ TARGETS = ("hardware", "emulation")
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
 
+BANK = "bank_"
+"""So begins a parameter that places buffers; the name of one follows. The first is for
+buffers that have none."""
+
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
 _REQUIRED = ("schema", "benchmark", "kind", "knobs")
 
@@ -261,7 +265,7 @@ def placed(
         return {}
     values = _core.values(benchmark, dict(params))
     each = [banks[r % len(banks)] for r in range(values.get("replications", 1))]
-    return {name: each for name in values if name.startswith("bank_")}
+    return {name: each for name in values if name.startswith(BANK)}
 
 
 def _inlined(path: Path, above: tuple[Path, ...]) -> str:

@@ -15,6 +15,7 @@ from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import (
+    BANK,
     SCHEMA,
     included,
     kernel_dir,
@@ -183,8 +184,9 @@ class Bitstream:
 
     def _tag(self, buffer: str, replications: list[int]) -> str | None:
         """Banks of a buffer by Xilinx's names; None: the linker's choice."""
-        own = self.values.get(f"bank_{buffer}", self.values.get("bank_a"))
-        banks = own or list(range(self.replications))
+        told = {n: v for n, v in self.values.items() if n.startswith(BANK)}
+        first = next(iter(told.values()), list(range(self.replications)))
+        banks = told.get(f"{BANK}{buffer}", first)
         numbers = [banks[r % len(banks)] for r in replications]
         if min(numbers) < 0:
             return None
