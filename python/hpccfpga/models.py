@@ -361,7 +361,7 @@ def _inputs(
     chosen = dict(overrides)
     memory = chosen.pop("memory", None)
     if unknown := [name for name in chosen if name not in terms]:
-        raise ValueError(f"no input {unknown[0]} here; {known(unknown[0], terms)}")
+        raise ValueError(_no_input(benchmark, formula, unknown[0], terms))
     values: dict[str, float] = {}
     sources: dict[str, str] = {}
     notes = []
@@ -386,6 +386,20 @@ def _inputs(
             f"{', '.join(boards().names)}"
         )
     return values, sources, notes
+
+
+def _no_input(
+    benchmark: str, formula: _core._Formula, name: str, terms: Iterable[str]
+) -> str:
+    """Say which inputs there are, and over which scheme `name` would be one."""
+    schemes = [
+        str(other["exchange"])
+        for other in _formulas(benchmark, formula["role"])
+        if name in other["inputs"] and other["exchange"] is not None
+    ]
+    there = f", only over exchange {' and '.join(schemes)}" if schemes else ""
+    here = f" over exchange {formula['exchange']}" if formula["exchange"] else ""
+    return f"no input {name} of {benchmark}{here}{there}; {known(name, terms)}"
 
 
 def _fact(board: Board, path: str, memory: Any) -> Fact | None:

@@ -174,6 +174,9 @@ def parse(words: list[str]) -> Options:
     build(parser, None)
     read = _Words(rest, parser)
     benchmark = getattr(read.options, "benchmark", None)
+    asked = name in ("run", "scaling") and {"-h", "--help"} & {*rest}
+    if asked and benchmark not in (None, "all"):
+        parameters(benchmark)  # help of what there is not is refused, too
     if name in ("run", "scaling"):  # which parameters there are depends on it
         parser = _Parser(name, summary, more, usage="%(prog)s BENCHMARK [options]")
         build(parser, benchmark or "")
@@ -387,8 +390,8 @@ COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
     "model": (
         "say what a performance model expects",
         _model,
-        "Any other option is an input of the model: --clock 3e8, --memory hbm2. A "
-        "wrong one is answered by the list of all.",
+        "Any other option is an input of the model: --memory hbm2, or with --exchange "
+        "channel --clock 3e8. A wrong one is answered by the list of all.",
     ),
     "published": (
         "show what others measured",

@@ -205,7 +205,7 @@ class Suite:
             rows.append([name, *[""] * 6])
             what = "FAILED" if name in self.failures else "left out"
             remarks.append(f"{what}: {error}")
-        heads = ["benchmark", "figure", "per device", "total"]
+        heads = ["benchmark", "figure", "per device", "all ranks"]
         heads += ["model", "measured / model", "unit"]
         columns = zip(*rows, strict=True) if rows else [()] * len(heads)
         cells = {(h, "1"): list(c) for h, c in zip(heads, columns, strict=True)}

@@ -309,6 +309,11 @@ BAD = [
     (["calibrate", "--colour=1"], "calibration has no parameter --colour; known: "),
     (["model", "linpack"], "no model of 'linpack'; known: b_eff"),
     (["model", "b_eff", "--exchange=wifi"], "no model of b_eff over exchange 'wifi"),
+    (
+        ["model", "b_eff", "--clock=3e8"],
+        "no input clock of b_eff over exchange pcie, only over exchange channel; known",
+    ),
+    (["run", "linpac", "--help"], 'no benchmark "linpac"'),
     (["model", "b_eff", "--width=wide"], '--width: "wide" is not a number such as 0.5'),
     (
         ["model", "b_eff", "--board=520n", "--sizes=1,x"],
