@@ -184,7 +184,11 @@ def read(path_or_text: str | os.PathLike[str]) -> Iterator[Any]:
     else:
         where, data = os.fspath(path_or_text), files.read(path_or_text)
     try:
-        yield parse(data)
+        document = parse(data)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}; not a result of hpccfpga") from None
+    try:
+        yield document
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 

@@ -86,6 +86,13 @@ def test_brackets_without_end(refused, tmp_path, job, text):
     refused([job, "r.json", *more], "r.json: not JSON: ")
 
 
+@pytest.mark.parametrize("job", ["show", "compare"])
+def test_what_is_no_result_is_said_to_be_none(refused, tmp_path, job):
+    (tmp_path / "README.md").write_text("# hpccfpga\n")
+    words = [job, *["README.md"] * (2 if job == "compare" else 1)]
+    refused(words, "(char 0); not a result of hpccfpga")
+
+
 # ---- NPZ ----
 
 
