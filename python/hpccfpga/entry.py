@@ -13,11 +13,12 @@ def enter(module: str) -> int:
     threads may still work, for one on a kernel that does not end: destructors would
     take from them what they use, and the process crash. So none runs then.
     """
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.SIG_IGN:  # as for what a shell runs in the background
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from hpccfpga.errors import FAILED, INTERRUPTED
 
     _open_streams()
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     importlib.import_module("hpccfpga._core")
     main = importlib.import_module(module).main
     try:
@@ -25,7 +26,7 @@ def enter(module: str) -> int:
         code = int(main())
     except KeyboardInterrupt:  # before or after its work
         return INTERRUPTED
-    if code in (FAILED, INTERRUPTED):
+    if code == FAILED or code > 128:
         os._exit(code)
     return code
 

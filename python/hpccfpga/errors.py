@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping
 
 from hpccfpga.text import printable
@@ -20,11 +21,30 @@ KINDS = (
 
 OK, WRONG_DATA, BAD_INPUT, FAILED, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
 """Exit codes: all data verified, some not, bad input, failed, interrupted, and that
-nobody read the output to its end."""
+nobody read the output to its end. Another signal ends with 128 and its number."""
+
+
+STOPS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+"""Signals that ask a command to end, as Ctrl-C does, and its line for each."""
+
+
+INTERRUPT = "interrupted"
+"""Line for Ctrl-C."""
+
+
+class Stopped(KeyboardInterrupt):
+    """An interrupt that has a line and an exit code of its own."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__(line)
+        numbers = (128 + number for number, said in STOPS.items() if said == line)
+        self.code = next(numbers, INTERRUPTED)
 
 
 def exit_code(error: BaseException) -> int:
     """Code with which a command ends for an error."""
+    if isinstance(error, Stopped):
+        return error.code
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     bad = (ValueError, LookupError, NotImplementedError)
@@ -69,8 +89,8 @@ def debugging() -> bool:
 
 def line(error: BaseException) -> str:
     """Text of an error in one line."""
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
+    if isinstance(error, KeyboardInterrupt) and not isinstance(error, Stopped):
+        return INTERRUPT
     if isinstance(error, OSError) and _names_a_file(error):
         return printable(f"{error.filename}: {error.strerror}")
     if isinstance(error, OSError) and error.strerror:
@@ -90,5 +110,5 @@ def decode(told: Mapping[str, str]) -> BaseException:
     """Make an error of what `encode` said."""
     from hpccfpga._core import Error
 
-    kinds = {kind.__name__: kind for kind in KINDS}
+    kinds = {kind.__name__: kind for kind in KINDS} | {"KeyboardInterrupt": Stopped}
     return kinds.get(told.get("error_type", ""), Error)(printable(told["error"]))

@@ -151,14 +151,20 @@ class Keeper:
 
         An interrupt may come where nobody else knows yet of what was just started.
         """
-        try:
-            word = b"" if any(exception) else b"done"
-            self.process.communicate(word, 10 * GRACE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        except OSError:  # somebody killed it
-            pass
+        from hpccfpga.stops import stopped  # not in the program that is the keeper
+
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with suppress(OSError), self.process.stdin as pipe:  # somebody killed it
+            pipe.write(b"" if any(exception) else b"done")
+        end = time.monotonic() + 10 * GRACE
+        while not stopped(self.process.pid) and time.monotonic() < end:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE / 10)
+                break
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
         self._locks.clear()

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from hpccfpga import _core, emulation, mpirun
 from hpccfpga.arguments import count, number
-from hpccfpga.errors import debugging, decode
+from hpccfpga.errors import INTERRUPT, Stopped, debugging, decode
 from hpccfpga.job import Job
 from hpccfpga.keeper import GRACE, Keeper, marked
 from hpccfpga.perform import JOB, result_path
@@ -209,16 +209,29 @@ class _Ranks:
 
     def blame(self) -> NoReturn:
         """Raise for ranks that ended without a result."""
-        if killed := self.words.killed():
+        if (killed := self.words.killed()) and not self.words.asked():
             raise _core.Error(killed)
         if self.errors:
-            raise decode(self.errors[min(self.errors)])
+            # Who was interrupted says so first: of an error mpirun interrupts others.
+            told = {rank: decode(self.errors[rank]) for rank in self.errors}
+            first, *_ = told.values()
+            if isinstance(first, KeyboardInterrupt):
+                raise first
+            raise next(
+                told[rank]
+                for rank in sorted(told)
+                if not isinstance(told[rank], KeyboardInterrupt)
+            )
+        if killed:
+            raise Stopped(INTERRUPT)
         code = self.process.returncode
         if code is not None and code < 0:
             name = signal.Signals(-code).name
             raise _core.Error(
                 f"mpirun was killed by signal {-code} ({name}); all ranks were stopped"
             )
+        if self.begun and code and not self.words.last():
+            raise Stopped(f"{INTERRUPT}: mpirun was told to end")
         why = self.words.last() or "neither it nor a rank said why"
         raise _core.Error(f"mpirun ended with code {code} and no result: {why}")
 
@@ -259,7 +272,7 @@ class _Ranks:
         elif word == "row" and self.watch:
             self.watch(*more)
         elif word == "error":
-            self.errors[more[0]] = more[1]
+            self.errors.setdefault(*more)
         self.ended = self.ended or word in ("error", "end")
 
     def _stop(self) -> None:

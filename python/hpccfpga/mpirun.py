@@ -13,6 +13,7 @@ from contextlib import suppress
 from itertools import takewhile
 
 from hpccfpga import _core
+from hpccfpga.errors import STOPS
 from hpccfpga.stops import LOOKS, SHORTEST, STARTING, Stops
 
 # Of the process manager, not of a user: a second mpirun must not inherit them.
@@ -153,13 +154,22 @@ class Words:
         why = _last(self._lines) or self.of_mpirun() or _last(self._noise)
         return " ".join(why.split())[:400]
 
-    def killed(self) -> str:
-        """Who was killed by what, if a signal ended a rank."""
+    def _killed(self) -> dict[str, str]:
+        """Rank, node and signal of a rank that a signal ended."""
         # Open MPI 5 breaks its lines where they are full.
         match = KILLED.search(" ".join(" ".join(self._said).split()))
-        if not match:
+        named = match.groupdict() if match else {}
+        return {k.rstrip("_"): v for k, v in named.items() if v}
+
+    def asked(self) -> bool:
+        """Whether a rank was ended by a signal that asks to end."""
+        return int(self._killed().get("signal", 0)) in (signal.SIGINT, *STOPS)
+
+    def killed(self) -> str:
+        """Who was killed by what, if a signal ended a rank."""
+        found = self._killed()
+        if not found:
             return ""
-        found = {k.rstrip("_"): v for k, v in match.groupdict().items() if v}
         number = int(found["signal"])
         with suppress(ValueError):
             found["signal"] = f"signal {number} ({signal.Signals(number).name})"

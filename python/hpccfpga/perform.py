@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpccfpga import job as jobs
 from hpccfpga import ranks
-from hpccfpga.errors import OK
+from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
 from hpccfpga.job import Job, Task
 from hpccfpga.progress import Callback
 from hpccfpga.result import Result
@@ -62,8 +63,25 @@ def perform(
 def get_ready() -> None:
     """Leave wrong data to the text and the exit code; end in order on any signal."""
     warnings.simplefilter("ignore", VerificationWarning)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # mpirun makes SIGTERM of Ctrl-C
-        signal.signal(number, signal.default_int_handler)
+    asked = STOPS.keys() if under_mpi() is None else {*STOPS, signal.SIGINT}
+    for number in asked:
+        if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: object) -> None:
+    """Raise what a signal asks for.
+
+    mpirun makes SIGTERM of Ctrl-C. A rank tells of it at once: the others may tell
+    first, before it comes to its end, that it has left.
+    """
+    if under_mpi() is None:
+        raise Stopped(STOPS[signal.Signals(number)])
+    error = Stopped(INTERRUPT)
+    if ranks.heard():
+        with suppress(OSError):  # nobody listens any more
+            ranks.report(error, "", alone=True)
+    raise error
 
 
 def result_path(folder: Path, task: int) -> Path:

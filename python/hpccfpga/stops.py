@@ -47,19 +47,19 @@ class Stops:
         if now > self._looked + self.patience / 2:  # we did not run either
             self._since = {}
         self._looked = now
-        stopped = {pid: name for pid in processes if (name := _stopped(pid))}
-        self._since = {pid: self._since.get(pid, now) for pid in stopped}
+        found = {pid: name for pid in processes if (name := stopped(pid))}
+        self._since = {pid: self._since.get(pid, now) for pid in found}
         for pid, since in self._since.items():
             if now > since + self.patience:
                 from hpccfpga._core import Error  # ranks read this file first of all
 
                 raise Error(
-                    f"{stopped[pid]}, process {pid}, has been stopped for "
+                    f"{found[pid]}, process {pid}, has been stopped for "
                     f"{self.patience:g} s"
                 )
 
 
-def _stopped(pid: int) -> str:
+def stopped(pid: int) -> str:
     """Name of a process that is stopped, else nothing."""
     with suppress(OSError):
         name, _, state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")

@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import select
 import shlex
 import shutil
 import signal
@@ -174,16 +175,90 @@ def test_a_deadline_ends_all(capfd, monkeypatch):
     assert ours(capfd.readouterr().err) == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_all(number):
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "hung up"),
+    ],
+)
+def test_an_interrupt_ends_all(number, code, line):
     mark = new_mark()
     words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999999"]
     # The command, mpirun and both ranks.
     process = running([sys.executable, "-m", "hpccfpga", *words], mark, 4)
     process.send_signal(number)
     _, err = process.communicate(timeout=GUARD)  # a sample of the run takes days
-    assert (process.returncode, ours(err)) == (130, "hpccfpga: interrupted\n")
+    assert (process.returncode, ours(err)) == (code, f"hpccfpga: {line}\n")
     assert gone(mark)
+
+
+def rank_of(mark, rank):
+    """Process of a job that is this rank, else mpirun, once the job has begun."""
+    for pid in marked(mark):
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        if f"OMPI_COMM_WORLD_RANK={rank}\0".encode() in environment:
+            return pid
+        if rank is None and Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
+            return pid
+    return None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("rank", [None, 0, 1])
+def test_a_signal_that_asks_a_rank_or_mpirun_to_end(number, rank):
+    """One answer, whoever of them is asked, and however far they come meanwhile."""
+    if "--tag-output" not in command():
+        pytest.skip("what is known of Open MPI 4 is tested")
+    mark = new_mark()
+    words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999947"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hpccfpga", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {mark: ""},
+    )
+    assert process.stdout.readline().startswith("b_eff")
+    os.kill(rank_of(mark, rank), number)
+    _, err = process.communicate(timeout=GUARD)
+    assert process.returncode == 130, err
+    line = "hpccfpga: interrupted"
+    assert ours(err) in (f"{line}\n", f"{line}: mpirun was told to end\n")
+    assert gone(mark)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_ignored(number):
+    """As those of nohup and the background are; device host has no LLVM that minds."""
+    words = [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--exchange=host"]
+    words += ["--sizes=1,2", "--reps=9"]
+    process = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
+    )
+    while not select.select([process.stdout], [], [], 0.01)[
+        0
+    ]:  # while modules are read
+        process.send_signal(number)
+    for _ in range(3):  # a line says what runs, one names columns
+        process.stdout.readline()
+        process.send_signal(number)
+    process.communicate(timeout=GUARD)
+    assert process.returncode == 0
+
+
+def test_a_keeper_that_is_stopped_costs_no_time(monkeypatch, tmp_path):
+    monkeypatch.setattr(keeper.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(keeper, "GRACE", 1e3)
+    with keeper.Keeper() as stopped:
+        stopped.process.send_signal(signal.SIGSTOP)
+        assert comes(lambda: stops.stopped(stopped.process.pid))
+        before = time.monotonic()
+    assert time.monotonic() - before < 100, "ten times that grace"
+    assert not any(folder.exists() for folder in stopped.folders)
 
 
 def test_an_interrupt_of_a_users_owncommand():
@@ -377,7 +452,7 @@ def test_a_job_that_was_stopped_as_a_whole_goes_on(monkeypatch):
     """As a batch system does it: who looks was stopped, too."""
     now = [0.0]
     monkeypatch.setattr(stops.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(stops, "_stopped", lambda pid: "mpirun")
+    monkeypatch.setattr(stops, "stopped", lambda pid: "mpirun")
     looks = stops.Stops(5)
     for now[0] in (1.0, 3.0, 1000.0, 1002.0, 1004.0):
         looks.look([7])

@@ -296,9 +296,9 @@ PACKAGE = ROOT / "python" / "hpccfpga"
 MODULES = sorted(p for p in PACKAGE.glob("*.py") if p.stem != "__init__")
 ORDER = (
     # words and files
-    {"_core", "text", "files", "tables", "keeper", "provenance"},
+    {"_core", "text", "files", "tables", "provenance"},
     {"errors", "arguments", "stops"},
-    {"records", "emulation", "formats", "mpirun", "entry"},
+    {"records", "emulation", "formats", "mpirun", "keeper", "entry"},
     {"npz", "boards", "components", "plot"},
     {"timeline"},
     # results, and what is held against them
