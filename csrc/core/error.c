@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/number.h"
+
 static _Thread_local char message[HF_MESSAGE_ROOM];
 
 const char *hf_error(void) {
@@ -15,7 +17,7 @@ hf_status hf_fail(hf_status status, const char *format, ...) {
     char line[sizeof message];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    hf_number_vprint(line, sizeof line, format, args);
     va_end(args);
     snprintf(message, sizeof message, "%s", line);
     return status;

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/known.h"
+#include "core/number.h"
 
 typedef struct value {
     const hf_param *param;
@@ -113,7 +114,7 @@ static hf_status numbers_parse(double **out, size_t *n, const hf_param *p,
     const char *at = text;
     for (*n = 0; *n < room; (*n)++) {
         char *end;
-        numbers[*n] = strtod(at, &end);
+        numbers[*n] = hf_number_read(at, &end);
         end += strspn(end, " ");
         if (end == at || (*end != ',' && *end != '\0')) {
             int length = (int)strcspn(at, ",");

@@ -10,6 +10,7 @@
 
 #include "core/digest.h"
 #include "core/error.h"
+#include "core/number.h"
 
 typedef struct verdict {
     int status;
@@ -115,7 +116,7 @@ hf_status hf_gather_unequal(hf_transport *net, char **out, size_t *at, const voi
 static void text_add(hf_statement *f, const char *format, va_list args) {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = hf_number_vprint(NULL, 0, format, again);
     va_end(again);
     size_t needed = f->bytes + (size_t)(length > 0 ? length : 0) + 2;
     if (needed > f->room) {
@@ -126,7 +127,7 @@ static void text_add(hf_statement *f, const char *format, va_list args) {
     }
     if (f->failed)
         return;
-    vsnprintf(f->text + f->bytes, f->room - f->bytes, format, args);
+    hf_number_vprint(f->text + f->bytes, f->room - f->bytes, format, args);
     f->bytes += (size_t)length;
 }
 

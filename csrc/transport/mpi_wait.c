@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/number.h"
 
 enum {
     SPINS = 128 /* tests between two looks at the clock; each may yield the core */
@@ -143,9 +144,10 @@ static void cause_write(const mpi *net, char *text, size_t room) {
     if (weight == ENDS_BY_ITSELF)
         snprintf(text, room, "%s", n->text);
     else
-        snprintf(text, room, "rank %d waits for %s%s; the deadline of %g s has passed",
-                 teller, name, weight >= MEETS_SILENT ? ", which does not answer" : "",
-                 net->base.deadline);
+        hf_number_print(
+            text, room, "rank %d waits for %s%s; the deadline of %g s has passed",
+            teller, name, weight >= MEETS_SILENT ? ", which does not answer" : "",
+            net->base.deadline);
 }
 
 /* This rank cannot go on: find the cause with all that answer, and end. */
@@ -195,9 +197,10 @@ hf_status hf_mpi_heed(mpi *net) {
 static hf_status deadline_pass(mpi *net, int from, int kind) {
     if (net->world->heard)
         return give_up(net, from, "", kind == FOR_MESSAGE ? ANSWERS : LATE_ANSWERS);
-    snprintf(net->world->broken, sizeof net->world->broken,
-             "rank %d waits for the other ranks; the deadline of %g s has passed",
-             net->world->rank, net->base.deadline);
+    hf_number_print(
+        net->world->broken, sizeof net->world->broken,
+        "rank %d waits for the other ranks; the deadline of %g s has passed",
+        net->world->rank, net->base.deadline);
     return hf_fail(HF_ECOMM, "%s", net->world->broken);
 }
 
