@@ -28,21 +28,29 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
 
+def job_of(options: Options) -> Job:
+    """Job that the words of `run BENCHMARK` or `calibrate` mean."""
+    params = given(options)
+    if options.command == "calibrate":
+        first = components.CALIBRATION[0]
+        return job(first.exchange, options.device, calibrate_task(params))
+    tasks = [run_task(options.benchmark, options.kernel, params)]
+    if options.calibrate or options.save_calibration:
+        names = components.calibrated()
+        shared = {name: params[name] for name in names if name in params}
+        tasks.append(calibrate_task(shared))
+    return job(options.exchange, options.device, *tasks, trace=options.trace)
+
+
 def run(options: Options) -> int:
     """Measure a benchmark, or all; return the exit code."""
     if options.benchmark == "all":
         return _run_all(options)
-    benchmark, exchange, params = options.benchmark, options.exchange, given(options)
-    calibrates = options.calibrate or options.save_calibration
+    benchmark, exchange = options.benchmark, options.exchange
     with _outputs(options, benchmark, exchange) as outputs:
-        tasks = [run_task(benchmark, options.kernel, params)]
-        if calibrates:
-            names = components.calibrated()
-            shared = {name: params[name] for name in names if name in params}
-            tasks.append(calibrate_task(shared))
-        todo = job(exchange, options.device, *tasks, trace=options.trace)
-        _fill(outputs, benchmark, params)
-        if calibrates:
+        todo = job_of(options)
+        _fill(outputs, benchmark, given(options))
+        if len(todo.tasks) > 1:
             models.check(benchmark, exchange, calibrated=True)
         if options.board:  # its errors come before the run
             known = todo.tasks[0].parameters
@@ -52,11 +60,9 @@ def run(options: Options) -> int:
 
 def calibrate(options: Options) -> int:
     """Measure the parts of scheme `pcie`; return the exit code."""
-    params = given(options)
-    first = components.CALIBRATION[0]
     with _outputs(options, "calibration", None) as outputs:
-        todo = job(first.exchange, options.device, calibrate_task(params))
-        _fill(outputs, first.benchmark, params)
+        todo = job_of(options)
+        _fill(outputs, components.CALIBRATION[0].benchmark, given(options))
         return _measure(options, todo, outputs)
 
 

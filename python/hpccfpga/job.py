@@ -124,8 +124,11 @@ class Job:
             if value is not None:
                 text = ",".join(map(str, value)) if isinstance(value, list) else value
                 words.append(f"--{name.replace('_', '-')}={text}")
-        flags = {"--calibrate": more, "--trace": self.trace}
-        return [*words, *(f for f in flags if flags[f]), f"--ranks={ranks}"]
+        words += ["--calibrate"] if more else []
+        if self.trace:
+            spans = "" if self.trace == timeline.SPANS else f"={self.trace}"
+            words.append(f"--trace{spans}")
+        return [*words, f"--ranks={ranks}"]
 
 
 def job(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from hpccfpga import _core, suite
+from hpccfpga import _core, suite, timeline
 from hpccfpga.arguments import known
 from hpccfpga.components import CALIBRATION, calibrated, common, parameters
 from hpccfpga.launch import TIMEOUT
@@ -99,7 +99,9 @@ class _Words:
             elif not _is_option(taken[0]):
                 self._set("benchmark", taken[0])
             else:
-                takes = action is None or action.nargs != 0
+                if action is not None and action.nargs == "?" and not glued:
+                    taken = [f"{name}={action.const}"]  # no next word is its value
+                takes = action is None or action.nargs is None
                 if takes and not glued and rest and not _is_option(rest[0]):
                     value = rest.pop(0)
                     taken.append(value)
@@ -257,7 +259,14 @@ def _run(command: _Parser, benchmark: str | None) -> None:
             "--save-calibration", metavar="PATH", help="calibrate, and save the parts"
         )
         command.add_argument(
-            "--trace", action="store_true", help="record what each rank does, and when"
+            "--trace",
+            nargs="?",
+            const=timeline.SPANS,
+            default=False,
+            type=_count,
+            metavar="=SPANS",
+            help="record what each rank does, and when, at most so many spans of a "
+            f"sample; default: {timeline.SPANS}",
         )
     _add_ranks(command)
     if benchmark in (None, "all"):

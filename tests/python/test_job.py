@@ -5,11 +5,13 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from conftest import ours
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hpccfpga as hf
-from hpccfpga import _core, components, job, options
+from hpccfpga import _core, commands, components, job, options
+from hpccfpga.arguments import MAX_COUNT
 
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 RUN = {"task": "run", "benchmark": "b_eff", "kernel": None, "parameters": {"reps": 3}}
@@ -106,23 +108,29 @@ def test_everything_of_a_document_is_needed():
 
 @st.composite
 def jobs(draw):
-    """Jobs of one task, with some parameters of their defaults' kind."""
+    """Jobs of the command's tasks, with some parameters of their defaults' kind."""
     name = draw(st.sampled_from(BENCHMARKS))
+    calibrates = draw(st.sampled_from(["no", "also", "alone"]))
     values = _core.values(name, {})
     names = draw(st.lists(st.sampled_from(sorted(values)), unique=True))
     device = draw(st.none() | st.sampled_from(["0", "host", "stream", "a b"]))
     kernel = draw(st.none() | st.sampled_from(["k.cl", "stream"]))
-    task = job.run_task(name, kernel, {n: values[n] for n in names})
+    given = {n: values[n] for n in names}
+    shared = {n: given[n] for n in components.calibrated() if n in given}
+    calibration = job.calibrate_task(shared)
+    if calibrates == "alone":
+        return job.job("pcie", device, calibration)
     exchange = draw(st.sampled_from(["host", "pcie"]))
-    return job.job(exchange, device, task, trace=draw(st.booleans()))
+    trace = draw(st.booleans() | st.integers(1, MAX_COUNT))
+    tasks = [job.run_task(name, kernel, given), *[calibration] * (calibrates == "also")]
+    return job.job(exchange, device, *tasks, trace=trace)
 
 
 @given(jobs())
 def test_a_command_line_means_the_job_that_it_came_of(made):
     """Words of a command are read once, into the job that `command` says."""
     read = options.parse(made.command(2)[1:])
-    task = job.run_task(read.benchmark, read.kernel, options.given(read))
-    assert job.job(read.exchange, read.device, task, trace=read.trace) == made
+    assert commands.job_of(read) == made
     assert read.ranks == 2
 
 
@@ -142,11 +150,31 @@ VALUED = [
 ]
 
 
-@given(st.permutations([*VALUED, (["--quiet"], "quiet"), (["b_eff"], "benchmark")]))
+GLUED = [(["--quiet"], "quiet"), (["--trace"], "trace"), (["b_eff"], "benchmark")]
+
+
+@given(st.permutations([*VALUED, *GLUED]))
 def test_the_order_of_words_does_not_matter(parts):
     found = vars(options.parse(["run", *(word for part, _ in parts for word in part)]))
     for part, name in parts:
-        assert str(found[name]) in (part[-1], f"{part[-1]}.0", "True"), name
+        assert str(found[name]) in (part[-1], f"{part[-1]}.0", "True", "16384"), name
+
+
+@pytest.mark.parametrize(
+    ("words", "spans"),
+    [([], 0), (["--trace"], 16384), (["--trace=7"], 7), (["--trace=1e3"], 1000)],
+)
+def test_a_trace_of_a_number_of_spans(words, spans):
+    read = options.parse(["run", *words, "b_eff", "--exchange=host"])
+    assert commands.job_of(read).trace == spans
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "x", "1.5", ""])
+def test_a_trace_of_no_number(command, word):
+    answer = command("run", "b_eff", "--exchange=host", f"--trace={word}")
+    (line,) = ours(answer.stderr).splitlines()
+    assert answer.returncode == 2
+    assert "trace: " in line
 
 
 def test_no_parameter_is_called_like_an_option():
