@@ -30,10 +30,10 @@ static void mpi_close(hf_transport *base) {
     int finalized = 1;
     if (!net)
         return;
-    world *w = net->world;
+    communicator *c = net->comm;
     MPI_Finalized(&finalized);
     /* Late messages write into `net` and what it holds. */
-    if (!finalized && (*w->stuck || *w->broken))
+    if (!finalized && (*c->stuck || *c->broken))
         return;
     if (net->group) {
         group_free(net);
@@ -43,11 +43,11 @@ static void mpi_close(hf_transport *base) {
     if (!finalized && hf_mpi_leave(net) != HF_OK)
         return;
     if (!finalized) {
-        MPI_Comm_free(&w->data);
-        MPI_Comm_free(&w->control);
+        MPI_Comm_free(&c->data);
+        MPI_Comm_free(&c->control);
     }
-    free(w->heard);
-    free(w);
+    free(c->heard);
+    free(c);
     group_free(net);
 }
 
@@ -86,10 +86,10 @@ static hf_status library_check(const char *library) {
 
 static hf_status duplicate(mpi *net, MPI_Comm *out, MPI_Comm comm) {
     MPI_Request request;
-    TRY_MPI(MPI_Comm_idup(comm, &net->world->coming, &request));
+    TRY_MPI(MPI_Comm_idup(comm, &net->comm->coming, &request));
     HF_TRY(hf_mpi_wait(net, 1, &request, EVERYBODY, FOR_ALL));
-    MPI_Comm_set_errhandler(net->world->coming, MPI_ERRORS_RETURN);
-    *out = net->world->coming;
+    MPI_Comm_set_errhandler(net->comm->coming, MPI_ERRORS_RETURN);
+    *out = net->comm->coming;
     return HF_OK;
 }
 
@@ -117,24 +117,24 @@ static hf_status near_open(mpi *net, int first) {
     HF_TRY(net->base.ops->group(&node, &net->base, first));
     hf_status status = hf_mpi_near_open(net, (mpi *)node);
     node->ops->close(node);
-    net->world->groups = 0; /* nothing of it is under way */
+    net->comm->groups = 0; /* nothing of it is under way */
     return status;
 }
 
 static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
-    world *w = net->world;
+    communicator *c = net->comm;
     int first = 0;
-    TRY_MPI(MPI_Comm_rank(theirs, &w->rank));
-    TRY_MPI(MPI_Comm_size(theirs, &w->size));
-    net->base.rank = w->rank;
-    net->base.size = w->size;
-    HF_TRY(duplicate(net, &w->data, theirs));
-    HF_TRY(duplicate(net, &w->control, w->data));
-    w->heard = calloc((size_t)w->size, sizeof *w->heard);
-    if (!w->heard)
-        return hf_fail(HF_ENOMEM, "no memory for %d ranks", w->size);
+    TRY_MPI(MPI_Comm_rank(theirs, &c->rank));
+    TRY_MPI(MPI_Comm_size(theirs, &c->size));
+    net->base.rank = c->rank;
+    net->base.size = c->size;
+    HF_TRY(duplicate(net, &c->data, theirs));
+    HF_TRY(duplicate(net, &c->control, c->data));
+    c->heard = calloc((size_t)c->size, sizeof *c->heard);
+    if (!c->heard)
+        return hf_fail(HF_ENOMEM, "no memory for %d ranks", c->size);
     HF_TRY(local_count(net, &first));
-    return w->size > 1 ? near_open(net, first) : HF_OK;
+    return c->size > 1 ? near_open(net, first) : HF_OK;
 }
 
 static hf_status mpi_open(hf_transport **out, int comm, const char *library,
@@ -144,17 +144,17 @@ static hf_status mpi_open(hf_transport **out, int comm, const char *library,
     if (theirs == MPI_COMM_NULL || theirs == (MPI_Comm)0)
         return hf_fail(HF_EARG, "comm: %d is no communicator", comm);
     mpi *net = calloc(1, sizeof *net);
-    world *w = calloc(1, sizeof *w);
-    if (!net || !w) {
+    communicator *c = calloc(1, sizeof *c);
+    if (!net || !c) {
         free(net);
-        free(w);
+        free(c);
         return hf_fail(HF_ENOMEM, "no memory for a transport");
     }
     net->base.ops = &hf_transport_mpi;
     net->base.deadline = deadline;
-    net->world = w;
-    w->data = w->control = MPI_COMM_NULL;
-    /* What has begun may write into `net` and `w` yet. NOLINTNEXTLINE(*-unix.Malloc) */
+    net->comm = c;
+    c->data = c->control = MPI_COMM_NULL;
+    /* What has begun may write into `net` and `c` yet. NOLINTNEXTLINE(*-unix.Malloc) */
     HF_TRY(mpi_bind(net, theirs));
     if (net->base.local_rank == 0)
         hf_leftovers_remove();
@@ -173,7 +173,7 @@ static hf_status members_take(mpi *group, const mpi *net, const int *colors,
         if (colors[rank] == color) {
             if (rank == net->base.rank)
                 group->base.rank = n;
-            group->ranks[n++] = hf_mpi_world_rank(net, rank);
+            group->ranks[n++] = hf_mpi_comm_rank(net, rank);
         }
     group->base.size = n;
     return local_count(group, &first);
@@ -182,7 +182,7 @@ static hf_status members_take(mpi *group, const mpi *net, const int *colors,
 static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {
     mpi *net = (mpi *)base, *group = calloc(1, sizeof *group);
     int *colors = malloc((size_t)base->size * sizeof *colors),
-        number = net->world->groups + 1;
+        number = net->comm->groups + 1;
     hf_status status = HF_OK;
     if (!group || !colors)
         status = hf_fail(HF_ENOMEM, "no memory for a group of ranks");
@@ -191,14 +191,14 @@ static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {
                          MAX_GROUPS - 1);
     if (group)
         *group = (mpi){.base = {.ops = base->ops, .deadline = base->deadline},
-                       .world = net->world,
+                       .comm = net->comm,
                        .group = number};
     status = hf_agree(base, status);
     assert(status != HF_OK || (group && colors));
     if (status == HF_OK)
         status = hf_mpi_gather(base, colors, &color, sizeof color);
     if (status == HF_OK) {
-        net->world->groups = number;
+        net->comm->groups = number;
         status = hf_agree(base, members_take(group, net, colors, color));
     }
     free(colors);
@@ -210,25 +210,25 @@ static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {
 }
 
 static int tag_of(const mpi *net) {
-    return net->group * EPOCHS + net->world->epoch;
+    return net->group * EPOCHS + net->comm->epoch;
 }
 
 static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void *recv,
                               int from, size_t bytes) {
     mpi *net = (mpi *)base;
     HF_TRY(hf_mpi_intact(net));
-    to = hf_mpi_world_rank(net, to);
-    from = hf_mpi_world_rank(net, from);
+    to = hf_mpi_comm_rank(net, to);
+    from = hf_mpi_comm_rank(net, from);
     size_t at = 0;
     do {
         size_t left = bytes - at;
         int count = (int)(left < chunk_bytes ? left : chunk_bytes);
         MPI_Request requests[2];
         TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, tag_of(net),
-                          net->world->data, &requests[1]));
+                          net->comm->data, &requests[1]));
         hf_status status =
             hf_mpi_check(MPI_Irecv((char *)recv + at, count, MPI_BYTE, from,
-                                   tag_of(net), net->world->data, &requests[0]),
+                                   tag_of(net), net->comm->data, &requests[0]),
                          "MPI_Irecv");
         if (status != HF_OK) {
             hf_mpi_abandon(net, &requests[1], true);
@@ -254,14 +254,14 @@ static MPI_Request request_of(const hf_transfer *t) {
 static hf_status chunk_start(mpi *net, hf_transfer *t) {
     size_t left = t->bytes - t->at;
     int count = (int)(left < chunk_bytes ? left : chunk_bytes),
-        peer = hf_mpi_world_rank(net, t->peer);
+        peer = hf_mpi_comm_rank(net, t->peer);
     MPI_Request request;
     if (t->sends)
         TRY_MPI(MPI_Isend(t->memory + t->at, count, MPI_BYTE, peer, tag_of(net),
-                          net->world->data, &request));
+                          net->comm->data, &request));
     else
         TRY_MPI(MPI_Irecv(t->memory + t->at, count, MPI_BYTE, peer, tag_of(net),
-                          net->world->data, &request));
+                          net->comm->data, &request));
     t->at += (size_t)count;
     memcpy(&t->handle, &request, sizeof(MPI_Request));
     return HF_OK;
@@ -296,33 +296,33 @@ static hf_status mpi_test(hf_transport *base, hf_transfer *t) {
     else if (status == HF_OK && ended)
         status = chunk_start(net, t);
     else if (status == HF_OK && ++t->tests % TESTS == 0)
-        status = hf_mpi_look(net, hf_mpi_world_rank(net, t->peer), t->since);
+        status = hf_mpi_look(net, hf_mpi_comm_rank(net, t->peer), t->since);
     if (status != HF_OK)
         mpi_abandon(base, t);
     return status;
 }
 
 static void mpi_renew(hf_transport *base) {
-    world *w = ((mpi *)base)->world;
+    communicator *c = ((mpi *)base)->comm;
     int raised = 1;
     MPI_Status status;
     /* Alarms of the ended epoch, before its tag comes again. */
-    while (MPI_Iprobe(MPI_ANY_SOURCE, w->epoch, w->control, &raised, &status) ==
+    while (MPI_Iprobe(MPI_ANY_SOURCE, c->epoch, c->control, &raised, &status) ==
                MPI_SUCCESS &&
            raised)
-        MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, w->control,
+        MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, c->control,
                  MPI_STATUS_IGNORE);
-    w->epoch = (w->epoch + 1) % EPOCHS;
-    w->groups = 0;
-    if (!*w->broken) /* the run that failed was still to tell its cause */
-        memcpy(w->broken, w->stuck, sizeof w->broken);
+    c->epoch = (c->epoch + 1) % EPOCHS;
+    c->groups = 0;
+    if (!*c->broken) /* the run that failed was still to tell its cause */
+        memcpy(c->broken, c->stuck, sizeof c->broken);
 }
 
 static void mpi_alarm(hf_transport *base) {
-    world *w = ((mpi *)base)->world;
-    for (int rank = 0; rank < w->size; rank++) {
+    communicator *c = ((mpi *)base)->comm;
+    for (int rank = 0; rank < c->size; rank++) {
         MPI_Request request;
-        if (rank != w->rank && MPI_Isend(NULL, 0, MPI_BYTE, rank, w->epoch, w->control,
+        if (rank != c->rank && MPI_Isend(NULL, 0, MPI_BYTE, rank, c->epoch, c->control,
                                          &request) == MPI_SUCCESS)
             MPI_Request_free(&request);
     }

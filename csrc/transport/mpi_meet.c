@@ -14,10 +14,10 @@
 
 enum { WIDTH = 16, POISON = 0xA5 /* what nobody sends lies in memory that receives */ };
 
-/* What ranks do together. */
-enum { GATHER = 1, BARRIER, AGREEMENT, BROADCAST, REDUCTION, CLOSE, N_DOINGS };
-static const char *const doings[] = {"",          "gather",    "barrier", "agreement",
-                                     "broadcast", "reduction", "close"};
+/* Calls that all ranks make together. */
+enum { GATHER = 1, BARRIER, AGREEMENT, BROADCAST, REDUCTION, CLOSE, N_COLLECTIVES };
+static const char *const collectives[] = {
+    "", "gather", "barrier", "agreement", "broadcast", "reduction", "close"};
 
 /* Evidence: who sent this, in which of the calls that all ranks make, with what data. It
  * stands before and behind that: a call of MPI that returns without acting leaves something
@@ -26,12 +26,12 @@ typedef struct stamp {
     uint64_t digest; /* of the data, and of `flag` */
     uint32_t number, epoch;
     int32_t rank;
-    uint16_t doing, flag;
+    uint16_t collective, flag;
 } stamp;
 
 /* A call that all ranks make. */
 typedef struct meeting {
-    unsigned doing;
+    unsigned collective;
     int kind;     /* of its waits */
     int root;     /* of the tree; the ranks follow from there */
     bool near;    /* by memory where ranks share it */
@@ -68,37 +68,37 @@ static stamp stamp_of(const mpi *net, int rank, const meeting *m, bool flag,
     uint64_t digest = hf_digest(HF_DIGEST_START, data, bytes);
     return (stamp){hf_digest(digest, &flag, sizeof flag),
                    net->number,
-                   (uint32_t)net->world->epoch,
+                   (uint32_t)net->comm->epoch,
                    rank,
-                   (uint16_t)m->doing,
+                   (uint16_t)m->collective,
                    flag};
 }
 
 /* What is wrong with a message from `from` that has this stamp where `due` ought to be? */
 static hf_status stamp_fail(mpi *net, const stamp *seen, stamp due, const meeting *m) {
     int rank = net->base.rank, from = due.rank;
-    bool known = seen->doing > 0 && seen->doing < N_DOINGS;
+    bool known = seen->collective > 0 && seen->collective < N_COLLECTIVES;
     due.digest = seen->digest;
     if (memcmp(seen, &due, sizeof due) == 0)
         hf_fail(HF_ECOMM, "what rank %d sent for a common %s came damaged",
-                hf_mpi_world_rank(net, from), doings[m->doing]);
+                hf_mpi_comm_rank(net, from), collectives[m->collective]);
     else if (seen->rank != from || !known || seen->number < net->number)
         hf_fail(HF_ECOMM, "MPI lost what rank %d sent for a common %s",
-                hf_mpi_world_rank(net, from), doings[m->doing]);
-    else if (seen->doing == CLOSE || m->doing == CLOSE)
+                hf_mpi_comm_rank(net, from), collectives[m->collective]);
+    else if (seen->collective == CLOSE || m->collective == CLOSE)
         hf_fail(HF_ECOMM, "rank %d has left the session",
-                hf_mpi_world_rank(net, seen->doing == CLOSE ? from : rank));
+                hf_mpi_comm_rank(net, seen->collective == CLOSE ? from : rank));
     else
         hf_fail(HF_ECOMM, "rank %d is at another call (%s) than rank %d (%s)",
-                hf_mpi_world_rank(net, from), doings[seen->doing],
-                hf_mpi_world_rank(net, rank), doings[m->doing]);
+                hf_mpi_comm_rank(net, from), collectives[seen->collective],
+                hf_mpi_comm_rank(net, rank), collectives[m->collective]);
     return hf_mpi_break(net, HF_ECOMM);
 }
 
 static hf_status message_pass(mpi *net, hf_status status, MPI_Request *request,
                               int peer, const meeting *m, bool sends) {
     if (status == HF_OK)
-        status = hf_mpi_wait(net, 1, request, hf_mpi_world_rank(net, peer), m->kind);
+        status = hf_mpi_wait(net, 1, request, hf_mpi_comm_rank(net, peer), m->kind);
     if (status != HF_OK)
         hf_mpi_abandon(net, request, sends);
     return hf_mpi_break(net, status);
@@ -118,8 +118,8 @@ static hf_status tell(mpi *net, int to, bool up, size_t bytes, const meeting *m)
     if (m->near && hf_mpi_near_put(net, to, up, whole))
         return HF_OK;
     hf_status status = hf_mpi_check(
-        MPI_Isend(net->message, (int)whole, MPI_BYTE, hf_mpi_world_rank(net, to),
-                  MEETING + net->group, net->world->control, &request),
+        MPI_Isend(net->message, (int)whole, MPI_BYTE, hf_mpi_comm_rank(net, to),
+                  MEETING + net->group, net->comm->control, &request),
         "MPI_Isend");
     return message_pass(net, status, &request, to, m, true);
 }
@@ -137,8 +137,8 @@ static hf_status listen(mpi *net, int from, bool up, size_t bytes, meeting *m) {
     if (!here) {
         hf_status status =
             hf_mpi_check(MPI_Irecv(net->message, (int)net->room, MPI_BYTE,
-                                   hf_mpi_world_rank(net, from), MEETING + net->group,
-                                   net->world->control, &request),
+                                   hf_mpi_comm_rank(net, from), MEETING + net->group,
+                                   net->comm->control, &request),
                          "MPI_Irecv");
         HF_TRY(message_pass(net, status, &request, from, m, false));
     }
@@ -233,7 +233,7 @@ static hf_status meeting_open(mpi *net, size_t bytes) {
 
 hf_status hf_mpi_gather(hf_transport *base, void *all, const void *mine, size_t bytes) {
     mpi *net = (mpi *)base;
-    meeting m = {.doing = GATHER, .kind = FOR_ALL, .bytes = bytes};
+    meeting m = {.collective = GATHER, .kind = FOR_ALL, .bytes = bytes};
     HF_TRY(meeting_open(net, bytes * (size_t)base->size));
     memcpy(net->all + bytes * (size_t)base->rank, mine, bytes);
     HF_TRY(meet(net, &m));
@@ -242,7 +242,7 @@ hf_status hf_mpi_gather(hf_transport *base, void *all, const void *mine, size_t 
 }
 
 hf_status hf_mpi_any(hf_transport *base, bool *flag) {
-    meeting m = {.doing = AGREEMENT, .kind = FOR_ALL, .flag = *flag};
+    meeting m = {.collective = AGREEMENT, .kind = FOR_ALL, .flag = *flag};
     HF_TRY(meeting_open((mpi *)base, 0));
     HF_TRY(meet((mpi *)base, &m));
     *flag = m.flag;
@@ -250,13 +250,13 @@ hf_status hf_mpi_any(hf_transport *base, bool *flag) {
 }
 
 hf_status hf_mpi_barrier(hf_transport *base) {
-    meeting m = {.doing = BARRIER, .kind = AT_ONCE};
+    meeting m = {.collective = BARRIER, .kind = AT_ONCE};
     HF_TRY(meeting_open((mpi *)base, 0));
     return meet((mpi *)base, &m);
 }
 
 hf_status hf_mpi_leave(mpi *net) {
-    meeting m = {.doing = CLOSE, .kind = FOR_ALL};
+    meeting m = {.collective = CLOSE, .kind = FOR_ALL};
     HF_TRY(meeting_open(net, 0));
     return meet(net, &m);
 }
@@ -285,7 +285,7 @@ static void sum_take(void *into, const void *from, size_t bytes) {
 hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n,
                         hf_reduction how) {
     mpi *net = (mpi *)base;
-    meeting m = {.doing = REDUCTION,
+    meeting m = {.collective = REDUCTION,
                  .kind = FOR_ALL,
                  .bytes = n * sizeof *values,
                  .merge = how == HF_SUM ? sum_take : larger_take};
@@ -298,7 +298,7 @@ hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n,
 
 hf_status hf_mpi_broadcast(hf_transport *base, void *data, size_t bytes, int root) {
     mpi *net = (mpi *)base;
-    meeting m = {.doing = BROADCAST, .kind = FOR_ALL, .root = root};
+    meeting m = {.collective = BROADCAST, .kind = FOR_ALL, .root = root};
     HF_TRY(meeting_open(net, bytes));
     if (base->rank == root)
         memcpy(net->all, data, bytes);

@@ -65,7 +65,7 @@ hf_status hf_mpi_near_open(mpi *net, mpi *node) {
     if (status == HF_OK)
         status = hf_shared_new(&near->shared, &node->base, 2 * sizeof(box));
     for (int rank = 0; status == HF_OK && rank < node->base.size; rank++)
-        near->boxes[hf_mpi_world_rank(node, rank)] = near->shared->parts[rank];
+        near->boxes[hf_mpi_comm_rank(node, rank)] = near->shared->parts[rank];
     if (status == HF_OK)
         net->near = near;
     else

@@ -45,7 +45,7 @@ hf_status hf_mpi_fail(int code, const char *what) {
 
 hf_status hf_mpi_progress(const mpi *net) {
     int raised;
-    return hf_mpi_check(MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->world->control, &raised,
+    return hf_mpi_check(MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->comm->control, &raised,
                                    MPI_STATUS_IGNORE),
                         "MPI_Iprobe");
 }
@@ -54,17 +54,17 @@ hf_status hf_mpi_progress(const mpi *net) {
 static hf_status alarm_check(const mpi *net) {
     int raised;
     MPI_Status status;
-    TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, net->world->epoch, net->world->control, &raised,
+    TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, net->comm->epoch, net->comm->control, &raised,
                        &status));
     return raised ? hf_fail(HF_ECOMM, "rank %d stopped", status.MPI_SOURCE) : HF_OK;
 }
 
 /* Tell all other ranks. What is sent stays in `net`, which stays, too. */
 static void notice_send(const mpi *net, const notice *what) {
-    for (int rank = 0; rank < net->world->size; rank++) {
+    for (int rank = 0; rank < net->comm->size; rank++) {
         MPI_Request request;
-        if (rank != net->world->rank &&
-            MPI_Isend(what, sizeof *what, MPI_BYTE, rank, NOTICE, net->world->control,
+        if (rank != net->comm->rank &&
+            MPI_Isend(what, sizeof *what, MPI_BYTE, rank, NOTICE, net->comm->control,
                       &request) == MPI_SUCCESS)
             MPI_Request_free(&request);
     }
@@ -73,29 +73,29 @@ static void notice_send(const mpi *net, const notice *what) {
 /* Take the notices that have come; how many ranks have told in all? A cause that one of
  * them has settled ends this transport, too. */
 static int notices_take(mpi *net) {
-    int n = 0, come = net->world->control != MPI_COMM_NULL;
-    while (come && !*net->world->broken) {
+    int n = 0, come = net->comm->control != MPI_COMM_NULL;
+    while (come && !*net->comm->broken) {
         MPI_Status status;
         notice news;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->world->control, &come, &status) !=
+        if (MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, net->comm->control, &come, &status) !=
                 MPI_SUCCESS ||
             !come ||
             MPI_Recv(&news, sizeof news, MPI_BYTE, status.MPI_SOURCE, NOTICE,
-                     net->world->control, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                     net->comm->control, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;
         if (news.settled)
-            memcpy(net->world->broken, news.text, sizeof net->world->broken);
-        net->world->heard[status.MPI_SOURCE] = news;
+            memcpy(net->comm->broken, news.text, sizeof net->comm->broken);
+        net->comm->heard[status.MPI_SOURCE] = news;
     }
-    for (int rank = 0; net->world->heard && rank < net->world->size; rank++)
-        n += net->world->heard[rank].heard;
+    for (int rank = 0; net->comm->heard && rank < net->comm->size; rank++)
+        n += net->comm->heard[rank].heard;
     return n;
 }
 
 /* A rank that has told nothing, or -1. */
 static int silent_find(const mpi *net) {
-    for (int rank = 0; rank < net->world->size; rank++)
-        if (!net->world->heard[rank].heard)
+    for (int rank = 0; rank < net->comm->size; rank++)
+        if (!net->comm->heard[rank].heard)
             return rank;
     return -1;
 }
@@ -112,27 +112,27 @@ enum {
     ENDS_BY_ITSELF
 };
 static int weight_of(const mpi *net, int rank) {
-    const notice *n = &net->world->heard[rank];
+    const notice *n = &net->comm->heard[rank];
     bool waited_for = false;
-    for (int other = 0; other < net->world->size; other++)
-        waited_for = waited_for || (net->world->heard[other].heard &&
-                                    net->world->heard[other].waits_for == rank);
+    for (int other = 0; other < net->comm->size; other++)
+        waited_for = waited_for || (net->comm->heard[other].heard &&
+                                    net->comm->heard[other].waits_for == rank);
     return !n->heard                ? TOLD_NOTHING
            : n->waits_for == NOBODY ? ENDS_BY_ITSELF
            : n->waits_for == DEVICE ? waited_for ? IS_WAITED_FOR : WAITS_FOR_DEVICE
            : n->waits_for == EVERYBODY
                ? silent_find(net) < 0 ? WAITS_FOR_ALL : MEETS_SILENT
-           : net->world->heard[n->waits_for].heard ? WAITS
-                                                   : WAITS_FOR_SILENT;
+           : net->comm->heard[n->waits_for].heard ? WAITS
+                                                  : WAITS_FOR_SILENT;
 }
 
 /* The cause, from what all ranks told: the same on each that heard the same. */
 static void cause_write(const mpi *net, char *text, size_t room) {
     int teller = 0, silent = silent_find(net);
-    for (int rank = 1; rank < net->world->size; rank++)
+    for (int rank = 1; rank < net->comm->size; rank++)
         if (weight_of(net, rank) > weight_of(net, teller))
             teller = rank;
-    const notice *n = &net->world->heard[teller];
+    const notice *n = &net->comm->heard[teller];
     int weight = weight_of(net, teller), whom = n->waits_for;
     if (weight == MEETS_SILENT)
         whom = silent;
@@ -153,37 +153,37 @@ static void cause_write(const mpi *net, char *text, size_t room) {
 /* This rank cannot go on: find the cause with all that answer, and end. */
 static hf_status give_up(mpi *net, int waits_for, const char *text, double answers) {
     double start = hf_clock_now();
-    notice *mine = &net->world->heard[net->world->rank];
+    notice *mine = &net->comm->heard[net->comm->rank];
     *mine = (notice){.heard = true, .waits_for = net->base.why ? NOBODY : waits_for};
     if (net->base.why)
-        snprintf(mine->text, sizeof mine->text, "rank %d: %s", net->world->rank,
+        snprintf(mine->text, sizeof mine->text, "rank %d: %s", net->comm->rank,
                  net->base.why);
     else
         snprintf(mine->text, sizeof mine->text, "%s", text);
     notice_send(net, mine);
-    while (notices_take(net) < net->world->size && !*net->world->broken &&
+    while (notices_take(net) < net->comm->size && !*net->comm->broken &&
            hf_clock_now() - start < answers)
         nanosleep(&nap, NULL);
-    if (!*net->world->broken) {
-        net->world->settled = (notice){.heard = true, .settled = true};
-        cause_write(net, net->world->settled.text, sizeof net->world->settled.text);
-        memcpy(net->world->broken, net->world->settled.text, sizeof net->world->broken);
-        notice_send(net, &net->world->settled);
+    if (!*net->comm->broken) {
+        net->comm->settled = (notice){.heard = true, .settled = true};
+        cause_write(net, net->comm->settled.text, sizeof net->comm->settled.text);
+        memcpy(net->comm->broken, net->comm->settled.text, sizeof net->comm->broken);
+        notice_send(net, &net->comm->settled);
     }
-    return hf_fail(HF_ECOMM, "%s", net->world->broken);
+    return hf_fail(HF_ECOMM, "%s", net->comm->broken);
 }
 
 hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text) {
     if (notices_take(net) == 0)
         return HF_OK;
-    return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken)
-                               : give_up(net, waits_for, text, ANSWERS);
+    return *net->comm->broken ? hf_fail(HF_ECOMM, "%s", net->comm->broken)
+                              : give_up(net, waits_for, text, ANSWERS);
 }
 
 hf_status hf_mpi_break(mpi *net, hf_status status) {
-    if (status == HF_OK || *net->world->broken)
+    if (status == HF_OK || *net->comm->broken)
         return status;
-    char text[sizeof net->world->broken];
+    char text[sizeof net->comm->broken];
     snprintf(text, sizeof text, "%s", hf_error());
     return give_up(net, NOBODY, text, ANSWERS);
 }
@@ -195,13 +195,13 @@ hf_status hf_mpi_heed(mpi *net) {
 
 /* Break the transport: an answer that comes now comes too late. */
 static hf_status deadline_pass(mpi *net, int from, int kind) {
-    if (net->world->heard)
+    if (net->comm->heard)
         return give_up(net, from, "", kind == FOR_MESSAGE ? ANSWERS : LATE_ANSWERS);
     hf_number_print(
-        net->world->broken, sizeof net->world->broken,
+        net->comm->broken, sizeof net->comm->broken,
         "rank %d waits for the other ranks; the deadline of %g s has passed",
-        net->world->rank, net->base.deadline);
-    return hf_fail(HF_ECOMM, "%s", net->world->broken);
+        net->comm->rank, net->base.deadline);
+    return hf_fail(HF_ECOMM, "%s", net->comm->broken);
 }
 
 /* End a request of a message that is no longer wanted. A receive that has matched writes
@@ -217,11 +217,11 @@ void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends) {
             break;
     if (done)
         return;
-    if (!*net->world->stuck)
-        snprintf(net->world->stuck, sizeof net->world->stuck,
+    if (!*net->comm->stuck)
+        snprintf(net->comm->stuck, sizeof net->comm->stuck,
                  "rank %d has a message in flight from a run that failed; open a new "
                  "session",
-                 net->world->rank);
+                 net->comm->rank);
     MPI_Request_free(request);
 }
 

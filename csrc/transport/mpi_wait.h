@@ -34,7 +34,7 @@ typedef struct notice {
 } notice;
 
 /* All ranks of a communicator, as a transport over them and its groups share them. */
-typedef struct world {
+typedef struct communicator {
     MPI_Comm data, control; /* duplicates of the caller's */
     MPI_Comm coming;        /* that is being made */
     int rank, size, epoch;
@@ -43,13 +43,13 @@ typedef struct world {
     notice settled;         /* what this one told at the end */
     char broken[LINE_ROOM]; /* why, once a deadline has passed */
     char stuck[LINE_ROOM];  /* why the run after this one cannot be */
-} world;
+} communicator;
 
 typedef struct mpi {
     hf_transport base;
-    world *world;
+    communicator *comm;
     int group;         /* its number, 0: all ranks */
-    int *ranks;        /* [size], of the group in the world; NULL: the same */
+    int *ranks;        /* [size], of the group in the communicator; NULL: the same */
     uint32_t number;   /* of the calls that all its ranks made together */
     struct near *near; /* memory of the ranks of this node; NULL: none */
     char *all,
@@ -71,11 +71,11 @@ hf_status hf_mpi_break(mpi *net, hf_status status);
 
 /** The failure of a transport that is broken. */
 static inline hf_status hf_mpi_intact(const mpi *net) {
-    return *net->world->broken ? hf_fail(HF_ECOMM, "%s", net->world->broken) : HF_OK;
+    return *net->comm->broken ? hf_fail(HF_ECOMM, "%s", net->comm->broken) : HF_OK;
 }
 
-/** The rank in the world of a rank of the transport. */
-static inline int hf_mpi_world_rank(const mpi *net, int rank) {
+/** The rank in the communicator of a rank of the transport. */
+static inline int hf_mpi_comm_rank(const mpi *net, int rank) {
     return net->ranks ? net->ranks[rank] : rank;
 }
 
@@ -86,8 +86,8 @@ hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text);
 /** Has a rank raised the alarm, or can none go on? For who waits elsewhere. */
 hf_status hf_mpi_heed(mpi *net);
 
-/** Look at `what` until it is `done`, by the deadline. `from` is the rank of the world that
- *  it is waited for, or EVERYBODY, and `kind` that of the wait. It ends when another rank
+/** Look at `what` until it is `done`, by the deadline. `from` is the rank in the
+ *  communicator that it is waited for, or EVERYBODY, and `kind` that of the wait. It ends when another rank
  *  cannot go on. */
 hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
                             void *what, int from, int kind);

@@ -498,7 +498,7 @@ static void device_test(void) {
 static void failure_test(void) {
     transport_open("mpi");
     int last = net->size - 1, asked = 0;
-    const world *all = ((mpi *)net)->world;
+    const communicator *all = ((mpi *)net)->comm;
     char line[80];
     net->deadline = 1;
     MPI_Barrier(MPI_COMM_WORLD);
