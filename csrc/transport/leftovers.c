@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node.h"
+
 #define FOLDER "/dev/shm"
 
 enum { MAX_FILES = 256, NAME_ROOM = 128, PATH_ROOM = 320, MAKING_SECONDS = 5 };
@@ -26,15 +28,23 @@ typedef struct files {
     size_t n;
 } files;
 
-/* Of a name that Open MPI (4 or 5) or node.c gives, this user's, and not of this moment. */
+/* A name that Open MPI (4 or 5) or node.c gives. */
+static bool name_known(const char *name) {
+    static const char *const prefixes[] = {HF_SHARED_FILE, "vader_segment.",
+                                           "sm_segment."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        size_t length = strlen(prefixes[i]);
+        const char *rest = name + length;
+        if (strncmp(name, prefixes[i], length) == 0 && *rest)
+            return i > 0 || rest[strspn(rest, "0123456789")] == '\0';
+    }
+    return false;
+}
+
+/* Of such a name, this user's, and not of this moment. */
 static bool file_candidate(int folder, const char *name) {
-    static const char *const prefixes[] = {"vader_segment.", "sm_segment.",
-                                           "hpccfpga-"};
     struct stat state;
-    bool named = false;
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        named |= strncmp(name, prefixes[i], strlen(prefixes[i])) == 0;
-    return named && strlen(name) < NAME_ROOM &&
+    return name_known(name) && strlen(name) < NAME_ROOM &&
            fstatat(folder, name, &state, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(state.st_mode) && state.st_uid == geteuid() &&
            state.st_mtime + MAKING_SECONDS < time(NULL);

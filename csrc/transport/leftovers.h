@@ -1,4 +1,4 @@
-/* leftovers.h - shared memory that Open MPI made for jobs that were killed. */
+/* leftovers.h - shared memory that Open MPI or node.c made for jobs that were killed. */
 #ifndef HF_LEFTOVERS_H
 #define HF_LEFTOVERS_H
 

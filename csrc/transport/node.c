@@ -46,7 +46,7 @@ void hf_node_name(char name[HF_NODE_ROOM]) {
 static hf_status memory_make(const hf_transport *net, const window *s, place *out) {
     char name[64];
     struct stat state = {0};
-    snprintf(name, sizeof name, "/hpccfpga-%ld", (long)getpid());
+    snprintf(name, sizeof name, "/" HF_SHARED_FILE "%ld", (long)getpid());
     int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600), code = errno;
     if (file >= 0) {
         shm_unlink(name);

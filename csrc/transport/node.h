@@ -13,6 +13,9 @@ typedef struct hf_shared {
 /** Memory of `bytes` per rank, all of them on one node. Collective. */
 hf_status hf_shared_new(hf_shared **out, hf_transport *net, size_t bytes);
 
+/** What the file of such memory is called until it has lost its name: this and a number. */
+#define HF_SHARED_FILE "hpccfpga_window."
+
 /** Leave it; the other ranks keep it until they leave, too. Accepts NULL. Not
  *  collective. */
 void hf_shared_free(hf_shared *shared);

@@ -224,7 +224,7 @@ def test_a_killed_rank_ends_the_others(mpirun):
 
 
 def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
-    """What a living process has mapped stays."""
+    """What a living process has mapped stays, and what a user has named so himself."""
     run = (
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
@@ -245,20 +245,32 @@ def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
     assert left
     used = Path(f"/dev/shm/vader_segment.of-test.{os.getpid()}")
     used.write_bytes(bytes(4096))
-    named = Path(f"/dev/shm/hpccfpga-of-test.{os.getpid()}")  # killed before unlink
-    named.touch()
+    # As if a rank had been killed before it took the name away; of no running process.
+    number = f"{os.getpid()}{2**22}"
+    named = Path(f"/dev/shm/hpccfpga_window.{number}")
     left.add(named)
+    own = [
+        Path(f"/dev/shm/{name}")
+        for name in (
+            f"hpccfpga-{number}",
+            f"hpccfpga-{number}.json",
+            f"{named.name}.json",
+        )
+    ]
+    for path in (named, *own):
+        path.touch()
     try:
         with used.open("r+b") as file, mmap(file.fileno(), 0):
-            for path in (used, *left):
+            for path in (used, *left, *own):
                 os.utime(path, (0, 0))  # not being made just now
             answer = mpirun(2, run)
             assert answer.returncode == 0, answer.stderr
             assert used.exists()
+            assert [path for path in own if not path.exists()] == []
             assert not any(path.exists() for path in left)
     finally:
-        used.unlink()
-        named.unlink(missing_ok=True)
+        for path in (used, named, *own):
+            path.unlink(missing_ok=True)
 
 
 def test_no_memory_for_the_rings_is_one_line(mpirun):
