@@ -17,34 +17,29 @@ typedef struct verdict {
     char text[HF_MESSAGE_ROOM];
 } verdict;
 
-/* The cause of a failure, not its echo: other ranks see ECOMM when one stops. */
-static int cause_find(const verdict *all, int size) {
-    int cause = -1;
-    for (int rank = 0; rank < size; rank++)
-        if (all[rank].status != HF_OK && (cause < 0 || (all[cause].status == HF_ECOMM &&
-                                                        all[rank].status != HF_ECOMM)))
-            cause = rank;
-    return cause;
+/* Of two ranks the one with more of it is the cause: not an echo, as other ranks see ECOMM
+ * when one stops; else the lower rank. 0: it did not fail. */
+static double blame_of(const hf_transport *net, const verdict *mine) {
+    int blame = net->size - net->rank;
+    return mine->status == HF_OK      ? 0
+           : mine->status == HF_ECOMM ? blame
+                                      : blame + net->size;
 }
 
-/* The cause and its message, told by every rank that failed. */
+/* The cause and its message. Nothing is allocated: memory may be what lacks. */
 static hf_status cause_tell(hf_transport *net, const verdict *mine) {
-    verdict *all = malloc((size_t)net->size * sizeof *all);
-    if (!all)
-        return hf_fail(HF_ENOMEM, "no memory for %d answers", net->size);
-    hf_status status = net->ops->gather(net, all, mine, sizeof *mine);
-    int cause = status == HF_OK ? cause_find(all, net->size) : -1;
-    if (cause >= 0) {
-        const verdict *worst = &all[cause];
-        bool same = true; /* what all ranks say needs no rank's name */
-        for (int rank = 0; rank < net->size; rank++)
-            same = same && strcmp(all[rank].text, worst->text) == 0;
-        status =
-            same ? hf_fail((hf_status)worst->status, "%s", worst->text)
-                 : hf_fail((hf_status)worst->status, "rank %d: %s", cause, worst->text);
-    }
-    free(all);
-    return status;
+    verdict cause = *mine;
+    double blame = blame_of(net, mine);
+    HF_TRY(net->ops->reduce(net, &blame, 1, HF_MAX));
+    if (blame < 1)
+        return HF_OK;
+    int rank = net->size - 1 - ((int)blame - 1) % net->size;
+    HF_TRY(net->ops->broadcast(net, &cause, sizeof cause, rank));
+    bool differs =
+        strcmp(cause.text, mine->text) != 0; /* else it needs no rank's name */
+    HF_TRY(net->ops->any(net, &differs));
+    return differs ? hf_fail((hf_status)cause.status, "rank %d: %s", rank, cause.text)
+                   : hf_fail((hf_status)cause.status, "%s", cause.text);
 }
 
 hf_status hf_agree(hf_transport *net, hf_status status) {

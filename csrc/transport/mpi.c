@@ -14,9 +14,6 @@
 
 extern const hf_transport_ops hf_transport_mpi;
 
-/* One MPI call moves at most this much: counts are ints. */
-static const size_t chunk_bytes = (size_t)1 << 30;
-
 static void group_free(mpi *net) {
     hf_mpi_near_close(net);
     free(net->ranks);
@@ -97,10 +94,14 @@ static hf_status duplicate(mpi *net, MPI_Comm *out, MPI_Comm comm) {
 static hf_status local_count(mpi *net, int *first) {
     assert(net->base.size > 0);
     char mine[HF_NODE_ROOM] = "", *all = malloc((size_t)net->base.size * sizeof mine);
-    if (!all)
-        return hf_fail(HF_ENOMEM, "no memory for %d names of nodes", net->base.size);
+    hf_status status =
+        hf_agree(&net->base, all ? HF_OK
+                                 : hf_fail(HF_ENOMEM, "no memory for %d names of nodes",
+                                           net->base.size));
+    assert(status != HF_OK || all);
     hf_node_name(mine);
-    hf_status status = hf_mpi_gather(&net->base, all, mine, sizeof mine);
+    if (status == HF_OK)
+        status = hf_mpi_gather(&net->base, all, mine, sizeof mine);
     for (int rank = 0; status == HF_OK && rank < net->base.size; rank++)
         if (strcmp(all + (size_t)rank * sizeof mine, mine) == 0) {
             if (net->base.local_size++ == 0)
@@ -131,8 +132,9 @@ static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
     HF_TRY(duplicate(net, &c->data, theirs));
     HF_TRY(duplicate(net, &c->control, c->data));
     c->heard = calloc((size_t)c->size, sizeof *c->heard);
-    if (!c->heard)
-        return hf_fail(HF_ENOMEM, "no memory for %d ranks", c->size);
+    HF_TRY(hf_agree(&net->base,
+                    c->heard ? HF_OK
+                             : hf_fail(HF_ENOMEM, "no memory for %d ranks", c->size)));
     HF_TRY(local_count(net, &first));
     return c->size > 1 ? near_open(net, first) : HF_OK;
 }
@@ -154,6 +156,7 @@ static hf_status mpi_open(hf_transport **out, int comm, const char *library,
     net->base.deadline = deadline;
     net->comm = c;
     c->data = c->control = MPI_COMM_NULL;
+    c->chunk = (size_t)1 << 30;
     /* What has begun may write into `net` and `c` yet. NOLINTNEXTLINE(*-unix.Malloc) */
     HF_TRY(mpi_bind(net, theirs));
     if (net->base.local_rank == 0)
@@ -162,15 +165,18 @@ static hf_status mpi_open(hf_transport **out, int comm, const char *library,
     return HF_OK;
 }
 
-/* The ranks of `colors` that have ours; they know each other from `net`. */
-static hf_status members_take(mpi *group, const mpi *net, const int *colors,
+/* What a rank tells where a group is made. */
+typedef struct member {
+    int color;
+    int groups; /* that it has made in this epoch */
+} member;
+
+/* The ranks of `all` that have our color; they know each other from `net`. */
+static hf_status members_take(mpi *group, const mpi *net, const member *all,
                               int color) {
     int n = 0, first = 0;
-    group->ranks = malloc((size_t)net->base.size * sizeof *group->ranks);
-    if (!group->ranks)
-        return hf_fail(HF_ENOMEM, "no memory for a group of ranks");
     for (int rank = 0; rank < net->base.size; rank++)
-        if (colors[rank] == color) {
+        if (all[rank].color == color) {
             if (rank == net->base.rank)
                 group->base.rank = n;
             group->ranks[n++] = hf_mpi_comm_rank(net, rank);
@@ -181,31 +187,37 @@ static hf_status members_take(mpi *group, const mpi *net, const int *colors,
 
 static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {
     mpi *net = (mpi *)base, *group = calloc(1, sizeof *group);
-    int *colors = malloc((size_t)base->size * sizeof *colors),
-        number = net->comm->groups + 1;
-    hf_status status = HF_OK;
-    if (!group || !colors)
-        status = hf_fail(HF_ENOMEM, "no memory for a group of ranks");
-    else if (number == MAX_GROUPS)
+    member mine = {color, net->comm->groups},
+           *all = malloc((size_t)base->size * sizeof *all);
+    int *ranks = malloc((size_t)base->size * sizeof *ranks), number = 0;
+    hf_status status =
+        hf_agree(base, group && all && ranks
+                           ? HF_OK
+                           : hf_fail(HF_ENOMEM, "no memory for a group of ranks"));
+    assert(status != HF_OK || (group && all && ranks));
+    if (status == HF_OK)
+        status = hf_mpi_gather(base, all, &mine, sizeof mine);
+    for (int rank = 0; status == HF_OK && rank < base->size; rank++)
+        number = all[rank].groups > number ? all[rank].groups : number;
+    if (status == HF_OK && ++number >= MAX_GROUPS) /* on all ranks */
         status = hf_fail(HF_ENOTSUP, "no more than %d groups of ranks in a run",
                          MAX_GROUPS - 1);
     if (group)
         *group = (mpi){.base = {.ops = base->ops, .deadline = base->deadline},
                        .comm = net->comm,
-                       .group = number};
-    status = hf_agree(base, status);
-    assert(status != HF_OK || (group && colors));
-    if (status == HF_OK)
-        status = hf_mpi_gather(base, colors, &color, sizeof color);
+                       .group = number,
+                       .ranks = ranks};
+    else
+        free(ranks);
     if (status == HF_OK) {
         net->comm->groups = number;
-        status = hf_agree(base, members_take(group, net, colors, color));
+        status = hf_agree(base, members_take(group, net, all, color));
     }
-    free(colors);
+    free(all);
     if (status == HF_OK)
         *out = &group->base;
-    else if (group)
-        mpi_close(&group->base);
+    else if (group && !*net->comm->broken)
+        group_free(group);
     return status; /* NOLINT(*-unix.Malloc): a broken one stays */
 }
 
@@ -222,7 +234,7 @@ static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void
     size_t at = 0;
     do {
         size_t left = bytes - at;
-        int count = (int)(left < chunk_bytes ? left : chunk_bytes);
+        int count = (int)(left < net->comm->chunk ? left : net->comm->chunk);
         MPI_Request requests[2];
         TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, tag_of(net),
                           net->comm->data, &requests[1]));
@@ -253,7 +265,7 @@ static MPI_Request request_of(const hf_transfer *t) {
 /* Start to move what comes next. */
 static hf_status chunk_start(mpi *net, hf_transfer *t) {
     size_t left = t->bytes - t->at;
-    int count = (int)(left < chunk_bytes ? left : chunk_bytes),
+    int count = (int)(left < net->comm->chunk ? left : net->comm->chunk),
         peer = hf_mpi_comm_rank(net, t->peer);
     MPI_Request request;
     if (t->sends)
@@ -269,9 +281,12 @@ static hf_status chunk_start(mpi *net, hf_transfer *t) {
 
 static hf_status mpi_start(hf_transport *base, hf_transfer *t) {
     mpi *net = (mpi *)base;
-    HF_TRY(hf_mpi_intact(net));
+    hf_status status = hf_mpi_intact(net);
     t->since = hf_clock_now();
-    return chunk_start(net, t);
+    if (status == HF_OK)
+        status = chunk_start(net, t);
+    t->over = status != HF_OK;
+    return status;
 }
 
 static void mpi_abandon(hf_transport *base, hf_transfer *t) {

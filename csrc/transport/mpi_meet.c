@@ -228,16 +228,36 @@ static hf_status meeting_open(mpi *net, size_t bytes) {
     HF_TRY(hf_mpi_intact(net));
     HF_TRY(hf_mpi_notices(net, EVERYBODY, ""));
     net->number++;
-    return room_make(net, bytes);
+    return hf_mpi_break(net, room_make(net, bytes)); /* the others wait for this rank */
+}
+
+/* How much of `left` bytes goes into a meeting in which each rank has `blocks` such blocks. */
+static size_t part_of(const mpi *net, size_t left, size_t blocks) {
+    size_t most = net->comm->chunk / sizeof(double) / blocks * sizeof(double);
+    most = most > sizeof(double) ? most : sizeof(double);
+    return left < most ? left : most;
+}
+
+static hf_status part_gather(mpi *net, char *all, const char *mine, size_t part,
+                             size_t bytes) {
+    meeting m = {.collective = GATHER, .kind = FOR_ALL, .bytes = part};
+    size_t size = (size_t)net->base.size;
+    HF_TRY(meeting_open(net, part * size));
+    memcpy(net->all + part * (size_t)net->base.rank, mine, part);
+    HF_TRY(meet(net, &m));
+    for (size_t rank = 0; rank < size; rank++)
+        memcpy(all + rank * bytes, net->all + rank * part, part);
+    return HF_OK;
 }
 
 hf_status hf_mpi_gather(hf_transport *base, void *all, const void *mine, size_t bytes) {
     mpi *net = (mpi *)base;
-    meeting m = {.collective = GATHER, .kind = FOR_ALL, .bytes = bytes};
-    HF_TRY(meeting_open(net, bytes * (size_t)base->size));
-    memcpy(net->all + bytes * (size_t)base->rank, mine, bytes);
-    HF_TRY(meet(net, &m));
-    memcpy(all, net->all, bytes * (size_t)base->size);
+    size_t at = 0, part;
+    do {
+        part = part_of(net, bytes - at, (size_t)base->size);
+        HF_TRY(
+            part_gather(net, (char *)all + at, (const char *)mine + at, part, bytes));
+    } while ((at += part) < bytes);
     return HF_OK;
 }
 
@@ -285,24 +305,34 @@ static void sum_take(void *into, const void *from, size_t bytes) {
 hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n,
                         hf_reduction how) {
     mpi *net = (mpi *)base;
-    meeting m = {.collective = REDUCTION,
-                 .kind = FOR_ALL,
-                 .bytes = n * sizeof *values,
-                 .merge = how == HF_SUM ? sum_take : larger_take};
-    HF_TRY(meeting_open(net, m.bytes));
-    memcpy(net->all, values, m.bytes);
-    HF_TRY(meet(net, &m));
-    memcpy(values, net->all, m.bytes);
+    size_t bytes = n * sizeof *values, at = 0;
+    do {
+        char *own = (char *)values + at;
+        meeting m = {.collective = REDUCTION,
+                     .kind = FOR_ALL,
+                     .bytes = part_of(net, bytes - at, 1),
+                     .merge = how == HF_SUM ? sum_take : larger_take};
+        HF_TRY(meeting_open(net, m.bytes));
+        memcpy(net->all, own, m.bytes);
+        HF_TRY(meet(net, &m));
+        memcpy(own, net->all, m.bytes);
+        at += m.bytes;
+    } while (at < bytes);
     return HF_OK;
 }
 
 hf_status hf_mpi_broadcast(hf_transport *base, void *data, size_t bytes, int root) {
     mpi *net = (mpi *)base;
-    meeting m = {.collective = BROADCAST, .kind = FOR_ALL, .root = root};
-    HF_TRY(meeting_open(net, bytes));
-    if (base->rank == root)
-        memcpy(net->all, data, bytes);
-    HF_TRY(spread(net, &m, bytes));
-    memcpy(data, net->all, bytes);
+    size_t at = 0, part;
+    do {
+        char *own = (char *)data + at;
+        meeting m = {.collective = BROADCAST, .kind = FOR_ALL, .root = root};
+        part = part_of(net, bytes - at, 1);
+        HF_TRY(meeting_open(net, part));
+        if (base->rank == root)
+            memcpy(net->all, own, part);
+        HF_TRY(spread(net, &m, part));
+        memcpy(own, net->all, part);
+    } while ((at += part) < bytes);
     return HF_OK;
 }

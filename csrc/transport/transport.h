@@ -61,7 +61,7 @@ struct hf_transport_ops {
     hf_status (*sendrecv)(hf_transport *net, const void *send, int to, void *recv,
                           int from, size_t bytes);
 
-    /** Start what hf_send or hf_recv has described. */
+    /** Start what hf_send or hf_recv has described; what fails is over. */
     hf_status (*start)(hf_transport *net, hf_transfer *transfer);
 
     /** Progress. It fails once the deadline has passed since the start, and as a wait does;

@@ -46,12 +46,45 @@ static const void *wrong_send(const void *memory, int n) {
     return other;
 }
 
+/* Starts of messages between two ranks that MPI refuses, and the most that one moved [B]. */
+static int refused, longest;
+static bool refuses(int n, int tag) {
+    longest = n > longest ? n : longest;
+    return tag < 1 << 14 && refused > 0 && refused--;
+}
+
+/* How many allocations of this process succeed before one that does not; -1: all do. */
+static int scarce = -1;
+static bool lacks(void) {
+    return scarce >= 0 && scarce-- == 0;
+}
+
+void *__real_malloc(size_t);
+void *__wrap_malloc(size_t);
+void *__wrap_malloc(size_t bytes) {
+    return lacks() ? NULL : __real_malloc(bytes);
+}
+
+void *__real_calloc(size_t, size_t);
+void *__wrap_calloc(size_t, size_t);
+void *__wrap_calloc(size_t n, size_t bytes) {
+    return lacks() ? NULL : __real_calloc(n, bytes);
+}
+
+void *__real_realloc(void *, size_t);
+void *__wrap_realloc(void *, size_t);
+void *__wrap_realloc(void *memory, size_t bytes) {
+    return lacks() ? NULL : __real_realloc(memory, bytes);
+}
+
 static MPI_Request sending;
 static int cancelled; /* sends */
 int __real_MPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm,
                      MPI_Request *);
 int __wrap_MPI_Isend(const void *memory, int n, MPI_Datatype type, int to, int tag,
                      MPI_Comm comm, MPI_Request *request) {
+    if (refuses(n, tag))
+        return MPI_ERR_OTHER;
     const void *sent = meets(tag) ? wrong_send(memory, n) : memory;
     int code = __real_MPI_Isend(sent, n, type, to, tag, comm, request);
     if (sent != memory)
@@ -69,6 +102,8 @@ int __wrap_MPI_Cancel(MPI_Request *request) {
 int __real_MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 int __wrap_MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag,
                      MPI_Comm comm, MPI_Request *request) {
+    if (refuses(0, tag))
+        return MPI_ERR_OTHER;
     if (!meets(tag) || fault != RECV_NOTHING)
         return __real_MPI_Irecv(memory, n, type, from, tag, comm, request);
     return *request = MPI_REQUEST_NULL, MPI_SUCCESS;
@@ -116,7 +151,7 @@ hf_status __wrap_hf_shared_new(hf_shared **out, hf_transport *of, size_t bytes) 
 }
 
 /* Sessions that a rank has left stay: late messages write into them. */
-static void *opened[64];
+static void *opened[128];
 static size_t n_opened;
 
 #ifdef __SANITIZE_ADDRESS__
@@ -380,6 +415,113 @@ static void groups_end_test(void) {
     net->ops->close(net);
 }
 
+/* Ranks that have made other groups before make one together. */
+static void siblings_test(void) {
+    hf_transport *halves, *own, *all;
+    int *ranks = malloc((size_t)net->size * sizeof *ranks);
+    transport_open("mpi");
+    net->deadline = 5;
+    CHECK(net->ops->group(&halves, net, net->rank % 2) == HF_OK, "%s", hf_error());
+    CHECK(net->rank % 2 || halves->ops->group(&own, halves, 0) == HF_OK);
+    __lsan_disable();
+    hf_status status = net->ops->group(&all, net, 0);
+    __lsan_enable();
+    CHECK(status == HF_OK, "%s", hf_error());
+    if (status == HF_OK) {
+        CHECK(all->ops->gather(all, ranks, &net->rank, sizeof *ranks) == HF_OK);
+        CHECK(ranks[0] == 0 && ranks[net->size - 1] == net->size - 1);
+        all->ops->close(all);
+        if (net->rank % 2 == 0)
+            own->ops->close(own);
+        halves->ops->close(halves);
+        net->ops->close(net);
+    }
+    free(ranks);
+}
+
+/* MPI refuses to start a message: nothing of it is in flight. */
+static void refused_test(void) {
+    char byte = 0;
+    for (int sends = 0; sends < 2; sends++) {
+        hf_transfer t;
+        refused = 1;
+        CHECK((sends ? hf_send(net, &t, &byte, 1, 0) : hf_recv(net, &t, &byte, 1, 0)) ==
+              HF_ECOMM);
+        CHECK(refused == 0 && t.over);
+        if (!t.over) /* it would be cancelled, which it cannot */
+            continue;
+        net->ops->abandon(net, &t);
+        CHECK(net->ops->test(net, &t) == HF_OK);
+    }
+    net->ops->renew(net);
+    sendrecv_test();
+}
+
+/* More than a call of MPI moves goes in parts. */
+static void parts_test(size_t chunk) {
+    enum { STAMPS = 48 };
+    size_t *most = &((mpi *)net)->comm->chunk, before = *most;
+    *most = chunk;
+    longest = 0;
+    if (chunk > 100) {
+        sendrecv_test();
+        large_gather_test();
+    }
+    gather_test();
+    together_test();
+    CHECK((size_t)longest <= chunk + STAMPS, "%d B", longest);
+    *most = before;
+}
+
+/* Memory lacks on the last rank, in one allocation after the other of a call that all make:
+ * it fails on all ranks or on none, and nobody waits for a rank that left. */
+static void scarce_test(hf_status (*call)(void), int first) {
+    bool hit = true;
+    int last = net->size - 1;
+    for (int n = first; hit; n++) {
+        transport_open("mpi");
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = hf_clock_now();
+        scarce = net->rank == last ? n : -1;
+        __lsan_disable();
+        int ok = call() == HF_OK, least, most;
+        __lsan_enable();
+        hit = net->rank == last && scarce == -1;
+        scarce = -1;
+        double seconds = hf_clock_now() - start;
+        MPI_Allreduce(&ok, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(&ok, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        CHECK(least == most, "allocation %d: %d on rank %d", n, ok, net->rank);
+        CHECK(seconds < 15, "allocation %d: %g s", n, seconds);
+        CHECK(ok || strstr(hf_error(), "no memory"), "allocation %d: %s", n,
+              hf_error());
+        MPI_Bcast(&hit, 1, MPI_C_BOOL, last, MPI_COMM_WORLD);
+    }
+}
+
+static hf_status group_call(void) {
+    hf_transport *made;
+    return net->ops->group(&made, net, 0);
+}
+
+/* A session whose communicators are there: before, nobody can tell the others. */
+static hf_status open_call(void) {
+    char version[8192];
+    hf_transport *made;
+    net->ops->version(version, sizeof version);
+    return net->ops->open(&made, MPI_Comm_c2f(MPI_COMM_WORLD), version, 20);
+}
+
+static hf_status fail_call(void) {
+    return hf_agree(net, hf_fail(HF_ENOMEM, "no memory on rank %d", net->rank));
+}
+
+static hf_status facts_call(void) {
+    hf_statement facts = {0};
+    hf_fact(&facts, "rank");
+    return hf_same(net, &facts);
+}
+
 /* The last rank does not come to open: the others leave by the deadline. */
 static void open_test(const hf_transport_ops *mpi, const char *version) {
     hf_transport *none;
@@ -601,6 +743,10 @@ int main(int argc, char **argv) {
         transfers_test();
         together_test();
         groups_test();
+        if (argc == 1) {
+            parts_test(1000 * (size_t)net->size);
+            parts_test(sizeof(double) * (size_t)net->size);
+        }
         net->ops->close(net);
     }
     spread = ONE_NODE;
@@ -608,6 +754,13 @@ int main(int argc, char **argv) {
     if (world > 1 && argc == 1) {
         same_test();
         groups_end_test();
+        siblings_test();
+        scarce_test(group_call, 0);
+        scarce_test(open_call, 2);
+        scarce_test(fail_call, 0);
+        scarce_test(facts_call, 0);
+        transport_open("mpi");
+        refused_test();
         leave_test();
         chain_test(wait_in_message, true);
         chain_test(wait_in_meeting, false);
