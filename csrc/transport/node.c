@@ -122,7 +122,7 @@ hf_status hf_shared_new(hf_shared **out, hf_transport *net, size_t bytes) {
         close((int)mine.file);
     free(all);
     if (status != HF_OK) {
-        hf_shared_free(&s->base);
+        hf_shared_free((hf_shared *)s); /* which may be NULL */
         return status;
     }
     for (size_t rank = 0; rank < size; rank++)

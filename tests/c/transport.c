@@ -418,8 +418,8 @@ static void groups_end_test(void) {
 /* Ranks that have made other groups before make one together. */
 static void siblings_test(void) {
     hf_transport *halves, *own, *all;
-    int *ranks = malloc((size_t)net->size * sizeof *ranks);
     transport_open("mpi");
+    int *ranks = malloc((size_t)net->size * sizeof *ranks);
     net->deadline = 5;
     CHECK(net->ops->group(&halves, net, net->rank % 2) == HF_OK, "%s", hf_error());
     CHECK(net->rank % 2 || halves->ops->group(&own, halves, 0) == HF_OK);
@@ -477,9 +477,9 @@ static void parts_test(size_t chunk) {
  * it fails on all ranks or on none, and nobody waits for a rank that left. */
 static void scarce_test(hf_status (*call)(void), int first) {
     bool hit = true;
-    int last = net->size - 1;
     for (int n = first; hit; n++) {
         transport_open("mpi");
+        int last = net->size - 1;
         MPI_Barrier(MPI_COMM_WORLD);
         double start = hf_clock_now();
         scarce = net->rank == last ? n : -1;
