@@ -306,7 +306,7 @@ def test_few_addresses_are_why_opencl_is_not_listed():
     assert "opencl:" not in answer.stdout
     answer = python(LOW.format(words=["doctor"]))
     assert f"MISSING  devices: no device of opencl: {TOO_LOW}" in answer.stdout
-    assert "no run is possible, but with --device host" in answer.stdout
+    assert "what runs: only --device host and --exchange host" in answer.stdout
     assert answer.returncode == 3
 
 
