@@ -155,7 +155,7 @@ def test_intels_runtime_for_cpus(mpirun, tmp_path):
     "earlier", ["hf.devices()", "hf.run('b_eff', comm=comm, sizes=[1], reps=1)"]
 )
 def test_opencl_was_used_before_is_an_error_that_says_so(mpirun, earlier):
-    """PoCL had two workers, as on two CPUs; not every release looks which are allowed."""
+    """PoCL had two workers; not every release of it looks which CPUs are allowed."""
     workers = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
     answer = mpirun(
         1,
