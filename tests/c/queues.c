@@ -225,10 +225,12 @@ static void overlap_test(void) {
     OK(launch(set, 3, &(hf_order){.queue = HF_MAX_QUEUES - 1}, NULL));
     CHECK(words[PASSED] == 3 && words[2] == 5, "%u, %u", words[PASSED], words[2]);
     CHECK(!has_ended(first, 0) && !has_ended(second, 0.02), "the gate is not open");
+    CHECK(!ops->idle(device), "two commands have not ended");
     gate_open();
     OK(ops->wait(device, second));
     CHECK(has_ended(first, 0) && got == VALUE, "%u", got);
     OK(ops->wait(device, first));
+    CHECK(ops->idle(device));
     ops->free(other);
 }
 

@@ -90,6 +90,26 @@ static void run_test(hf_session *session) {
     }
 }
 
+static bool never_idle(const hf_device *device) {
+    (void)device;
+    return false;
+}
+
+/* A device that still works when the clock has been read makes an error, no time. */
+static void late_test(hf_session *session) {
+    const hf_device_ops *table = session->device->ops;
+    hf_device_ops late = *table;
+    hf_args *args = args_make("64", "1");
+    hf_result *result = NULL;
+    hf_run run = run_of(args);
+    late.idle = never_idle;
+    session->device->ops = &late;
+    CHECK(hf_session_run(session, &result, &run) == HF_EDEVICE && !result);
+    CHECK(strstr(hf_error(), "outlasted the steps that gave it"), "%s", hf_error());
+    session->device->ops = table;
+    hf_args_free(args);
+}
+
 /* What the library takes for the cost of a reading: the linker leads its call here (--wrap). */
 static const double reading = 1e-5;
 
@@ -201,6 +221,7 @@ int main(int argc, char **argv) {
         CHECK(hf_session_build(session, "", "", &program, &program_bytes) ==
               HF_ENOTSUP);
     run_test(session);
+    late_test(session);
     timer_test(session);
     cancel_test(session);
     too_large_test(session);
