@@ -18,6 +18,7 @@
 #include <ucontext.h>
 
 #include "agree.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "device.h"
 #include "scheduler.h"
@@ -28,8 +29,11 @@ enum {
      * this rank alone, or to several. */
     OWN_ROUNDS = 100,
     SHARED_ROUNDS = 4,
-    STARVED_ROUNDS = 200, /* and before unpublished packets count */
 };
+
+/* Time since the core was first given away, before unpublished packets count [s]. Rounds do
+ * not tell: where others use the core, one takes milliseconds. */
+static const double starved_seconds = 5e-5;
 
 typedef struct fiber {
     hf_ring_host base;
@@ -49,11 +53,11 @@ typedef struct queue {
     pthread_mutex_t lock;
     fiber *fibers; /* [size] */
     size_t size;
-    fiber *worker;   /* the one whose thread is the worker; NULL: none is suspended */
-    fiber *ended;    /* its thread is to be woken once its registers are saved */
-    size_t idle;     /* rounds without a fiber that is ready */
-    size_t max_idle; /* of them, before the core is given away */
-    cpu_set_t core;  /* of the worker */
+    fiber *worker; /* the one whose thread is the worker; NULL: none is suspended */
+    fiber *ended;  /* its thread is to be woken once its registers are saved */
+    size_t
+        max_idle; /* rounds without a fiber that is ready, before the core is given away */
+    cpu_set_t core; /* of the worker */
 } queue;
 
 struct hf_scheduler {
@@ -108,10 +112,9 @@ static bool fiber_ready(const fiber *f, bool starved) {
 }
 
 /* The next fiber of the run queue that is ready, `f` last of all; NULL: none is. */
-static fiber *queue_next(const fiber *f) {
+static fiber *queue_next(const fiber *f, bool starved) {
     queue *q = f->queue;
     fiber *next = NULL;
-    bool starved = q->idle >= STARVED_ROUNDS;
     size_t self = (size_t)(f - q->fibers);
     pthread_mutex_lock(&q->lock);
     for (size_t i = 1; !next && i <= q->size; i++) {
@@ -125,12 +128,16 @@ static fiber *queue_next(const fiber *f) {
 
 /* Run the next fiber that is ready, on this thread. */
 static void fiber_switch(fiber *f) {
-    queue *q = f->queue;
     fiber *next;
-    while (!(next = queue_next(f)))
-        if (++q->idle >= q->max_idle)
-            sched_yield();
-    q->idle = 0;
+    bool starved = false;
+    double since = 0;
+    for (size_t idle = 1; !(next = queue_next(f, starved)); idle++) {
+        if (idle < f->queue->max_idle)
+            continue;
+        since = since > 0 ? since : hf_clock_now();
+        sched_yield();
+        starved = hf_clock_now() - since > starved_seconds;
+    }
     if (next != f)
         swapcontext(&f->kernel, &next->kernel);
 }
