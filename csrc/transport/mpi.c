@@ -156,7 +156,7 @@ static hf_status mpi_open(hf_transport **out, int comm, const char *library,
     net->base.deadline = deadline;
     net->comm = c;
     c->data = c->control = MPI_COMM_NULL;
-    c->chunk = (size_t)1 << 30;
+    c->most = (size_t)1 << 30;
     /* What has begun may write into `net` and `c` yet. NOLINTNEXTLINE(*-unix.Malloc) */
     HF_TRY(mpi_bind(net, theirs));
     if (net->base.local_rank == 0)
@@ -225,31 +225,57 @@ static int tag_of(const mpi *net) {
     return net->group * EPOCHS + net->comm->epoch;
 }
 
+/* One element as long as a message of more bytes than a call of MPI counts. */
+static hf_status long_type(MPI_Datatype *out, size_t bytes, size_t most) {
+    MPI_Datatype parts[] = {MPI_DATATYPE_NULL, MPI_BYTE};
+    const int n[] = {(int)(bytes / most), (int)(bytes % most)};
+    const MPI_Aint at[] = {0, (MPI_Aint)(bytes - bytes % most)};
+    TRY_MPI(MPI_Type_contiguous((int)most, MPI_BYTE, &parts[0]));
+    hf_status status = hf_mpi_check(MPI_Type_create_struct(2, n, at, parts, out),
+                                    "MPI_Type_create_struct");
+    MPI_Type_free(&parts[0]);
+    HF_TRY(status);
+    status = hf_mpi_check(MPI_Type_commit(out), "MPI_Type_commit");
+    if (status != HF_OK)
+        MPI_Type_free(out);
+    return status;
+}
+
+/* A message of any length is one of MPI: parts of two between the same ranks might meet each
+ * other's. */
+static hf_status message_start(mpi *net, MPI_Request *request, bool sends, void *memory,
+                               size_t bytes, int peer) {
+    bool is_long = bytes > net->comm->most;
+    MPI_Datatype type = MPI_BYTE;
+    if (is_long)
+        HF_TRY(long_type(&type, bytes, net->comm->most));
+    int n = is_long ? 1 : (int)bytes;
+    hf_status status = sends
+                           ? hf_mpi_check(MPI_Isend(memory, n, type, peer, tag_of(net),
+                                                    net->comm->data, request),
+                                          "MPI_Isend")
+                           : hf_mpi_check(MPI_Irecv(memory, n, type, peer, tag_of(net),
+                                                    net->comm->data, request),
+                                          "MPI_Irecv");
+    if (is_long)
+        MPI_Type_free(&type); /* the message keeps it */
+    return status;
+}
+
 static hf_status mpi_sendrecv(hf_transport *base, const void *send, int to, void *recv,
                               int from, size_t bytes) {
     mpi *net = (mpi *)base;
+    MPI_Request requests[2];
     HF_TRY(hf_mpi_intact(net));
     to = hf_mpi_comm_rank(net, to);
     from = hf_mpi_comm_rank(net, from);
-    size_t at = 0;
-    do {
-        size_t left = bytes - at;
-        int count = (int)(left < net->comm->chunk ? left : net->comm->chunk);
-        MPI_Request requests[2];
-        TRY_MPI(MPI_Isend((const char *)send + at, count, MPI_BYTE, to, tag_of(net),
-                          net->comm->data, &requests[1]));
-        hf_status status =
-            hf_mpi_check(MPI_Irecv((char *)recv + at, count, MPI_BYTE, from,
-                                   tag_of(net), net->comm->data, &requests[0]),
-                         "MPI_Irecv");
-        if (status != HF_OK) {
-            hf_mpi_abandon(net, &requests[1], true);
-            return status;
-        }
-        HF_TRY(hf_mpi_wait_messages(net, requests, from));
-        at += (size_t)count;
-    } while (at < bytes);
-    return HF_OK;
+    HF_TRY(message_start(net, &requests[1], true, (void *)send, bytes, to));
+    hf_status status = message_start(net, &requests[0], false, recv, bytes, from);
+    if (status != HF_OK) {
+        hf_mpi_abandon(net, &requests[1], true);
+        return status;
+    }
+    return hf_mpi_wait_messages(net, requests, from);
 }
 
 /* ---- messages that were started ---- */
@@ -262,29 +288,15 @@ static MPI_Request request_of(const hf_transfer *t) {
     return request;
 }
 
-/* Start to move what comes next. */
-static hf_status chunk_start(mpi *net, hf_transfer *t) {
-    size_t left = t->bytes - t->at;
-    int count = (int)(left < net->comm->chunk ? left : net->comm->chunk),
-        peer = hf_mpi_comm_rank(net, t->peer);
-    MPI_Request request;
-    if (t->sends)
-        TRY_MPI(MPI_Isend(t->memory + t->at, count, MPI_BYTE, peer, tag_of(net),
-                          net->comm->data, &request));
-    else
-        TRY_MPI(MPI_Irecv(t->memory + t->at, count, MPI_BYTE, peer, tag_of(net),
-                          net->comm->data, &request));
-    t->at += (size_t)count;
-    memcpy(&t->handle, &request, sizeof(MPI_Request));
-    return HF_OK;
-}
-
 static hf_status mpi_start(hf_transport *base, hf_transfer *t) {
     mpi *net = (mpi *)base;
+    MPI_Request request = MPI_REQUEST_NULL;
     hf_status status = hf_mpi_intact(net);
     t->since = hf_clock_now();
     if (status == HF_OK)
-        status = chunk_start(net, t);
+        status = message_start(net, &request, t->sends, t->memory, t->bytes,
+                               hf_mpi_comm_rank(net, t->peer));
+    memcpy(&t->handle, &request, sizeof(MPI_Request));
     t->over = status != HF_OK;
     return status;
 }
@@ -306,10 +318,8 @@ static hf_status mpi_test(hf_transport *base, hf_transfer *t) {
     hf_status status =
         hf_mpi_check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE), "MPI_Test");
     memcpy(&t->handle, &request, sizeof(MPI_Request));
-    if (status == HF_OK && ended && t->at == t->bytes)
+    if (status == HF_OK && ended)
         t->over = true;
-    else if (status == HF_OK && ended)
-        status = chunk_start(net, t);
     else if (status == HF_OK && ++t->tests % TESTS == 0)
         status = hf_mpi_look(net, hf_mpi_comm_rank(net, t->peer), t->since);
     if (status != HF_OK)

@@ -233,7 +233,7 @@ static hf_status meeting_open(mpi *net, size_t bytes) {
 
 /* How much of `left` bytes goes into a meeting in which each rank has `blocks` such blocks. */
 static size_t part_of(const mpi *net, size_t left, size_t blocks) {
-    size_t most = net->comm->chunk / sizeof(double) / blocks * sizeof(double);
+    size_t most = net->comm->most / sizeof(double) / blocks * sizeof(double);
     most = most > sizeof(double) ? most : sizeof(double);
     return left < most ? left : most;
 }

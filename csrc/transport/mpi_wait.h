@@ -38,10 +38,10 @@ typedef struct communicator {
     MPI_Comm data, control; /* duplicates of the caller's */
     MPI_Comm coming;        /* that is being made */
     int rank, size, epoch;
-    int groups;     /* of this epoch */
-    size_t chunk;   /* what one call of MPI moves at most: counts are ints [B] */
-    notice *heard;  /* [size], what each rank told last, this one included */
-    notice settled; /* what this one told at the end */
+    int groups;             /* of this epoch */
+    size_t most;            /* that one call of MPI counts: counts are ints [B] */
+    notice *heard;          /* [size], what each rank told last, this one included */
+    notice settled;         /* what this one told at the end */
     char broken[LINE_ROOM]; /* why, once a deadline has passed */
     char stuck[LINE_ROOM];  /* why the run after this one cannot be */
 } communicator;

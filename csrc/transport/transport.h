@@ -33,7 +33,7 @@ typedef struct hf_transfer {
     bool sends;
     int peer;
     char *memory;
-    size_t bytes, at;
+    size_t bytes;
     double since;
     unsigned tests;
     uint64_t handle;

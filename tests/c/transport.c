@@ -457,20 +457,22 @@ static void refused_test(void) {
     sendrecv_test();
 }
 
-/* More than a call of MPI moves goes in parts. */
-static void parts_test(size_t chunk) {
+/* What is longer than a call of MPI counts: a message is still one, what all share goes in
+ * parts. */
+static void long_test(size_t most) {
     enum { STAMPS = 48 };
-    size_t *most = &((mpi *)net)->comm->chunk, before = *most;
-    *most = chunk;
+    size_t *limit = &((mpi *)net)->comm->most, before = *limit;
+    *limit = most;
     longest = 0;
-    if (chunk > 100) {
+    if (most > 100) {
         sendrecv_test();
+        transfers_test();
         large_gather_test();
     }
     gather_test();
     together_test();
-    CHECK((size_t)longest <= chunk + STAMPS, "%d B", longest);
-    *most = before;
+    CHECK((size_t)longest <= most + STAMPS, "%d B", longest);
+    *limit = before;
 }
 
 /* Memory lacks on the last rank, in one allocation after the other of a call that all make:
@@ -744,8 +746,8 @@ int main(int argc, char **argv) {
         together_test();
         groups_test();
         if (argc == 1) {
-            parts_test(1000 * (size_t)net->size);
-            parts_test(sizeof(double) * (size_t)net->size);
+            long_test(1000 * (size_t)net->size);
+            long_test(sizeof(double) * (size_t)net->size);
         }
         net->ops->close(net);
     }
