@@ -61,6 +61,11 @@ sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__n
 """
 
 
+def runtimes_of(folder):
+    """Environment in which OpenCL knows the runtimes of a folder and no others."""
+    return dict.fromkeys(emulation.VENDORS, f"{folder}/")  # NVIDIA's loader needs the /
+
+
 _OURS = re.compile(r"hpccfpga: |Traceback|.*\w(Warning|Error): ")
 
 

@@ -70,8 +70,11 @@ def _examine_devices(found: _Findings) -> None:
     from hpccfpga.components import survey
     from hpccfpga.emulation import VENDORS, limits
 
-    ways = [f"{name}={os.environ[name]}" for name in VENDORS if name in os.environ]
+    named = {name: os.environ[name] for name in VENDORS if name in os.environ}
+    ways = [f"{name}={folder}" for name, folder in named.items()]
     hint = f"; is a working driver in {' and '.join(ways)}?" if ways else ""
+    if not all(folder.endswith("/") for folder in named.values()):
+        hint += " Some loaders want a / at the end."
     known, failures = survey()
     there = [d for d in known if d["runtime"] != "host"]
     for line in failures:
@@ -83,7 +86,7 @@ def _examine_devices(found: _Findings) -> None:
     if not there and not failures:
         found.bad(
             "OpenCL device",
-            f"none; for the CPU: apt install pocl-opencl-icd{hint}{limits()}",
+            f"none; for the CPU: apt install pocl-opencl-icd{limits()}{hint}",
         )
 
 

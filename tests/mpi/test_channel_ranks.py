@@ -7,8 +7,7 @@ from mmap import mmap
 from pathlib import Path
 
 import pytest
-
-from hpccfpga import emulation
+from conftest import runtimes_of
 
 SMALL = "sizes=[1, 65, 1000, 7001], reps=2, loop_upper=8, loop_lower=2"
 
@@ -140,7 +139,7 @@ def test_intels_runtime_for_cpus(mpirun, tmp_path):
         "    else: say(r.verified, r.ranks)",
         LD_PRELOAD=four.name,  # a path with a space would be two
         LD_LIBRARY_PATH=":".join([str(tmp_path), *libraries]),
-        **dict.fromkeys(emulation.VENDORS, str(tmp_path)),
+        **runtimes_of(tmp_path),
     )
     assert answer.returncode == 0, answer.stderr
     lines = sorted(answer.stdout.splitlines())

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, ours, python, start
+from conftest import ROOT, ours, python, runtimes_of, start
 
 import hpccfpga as hf
 from hpccfpga import emulation
@@ -54,7 +54,7 @@ def system(loud, tmp_path):
         (folder / path.name).write_text(path.read_text())
     (folder / "loud.icd").write_text(f"{loud}\n")
     buffered = {"PYTHONUNBUFFERED": ""}  # C's standard output, too, until the end
-    return buffered | dict.fromkeys(emulation.VENDORS, str(folder))
+    return buffered | runtimes_of(folder)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
