@@ -28,7 +28,7 @@ typedef struct pairs {
     pair pairs[HF_MAX_NUMBERED];
     hf_stream streams[2 * HF_MAX_NUMBERED];
     hf_link *links;
-    size_t n_links, depth;
+    size_t depth;
     unsigned char *got;     /* a `last` on the host */
     uint64_t steps, chunks; /* arguments of the kernels */
     uint32_t key;
@@ -93,8 +93,7 @@ static hf_status pairs_setup(void *state, const hf_args *args, const hf_env *env
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     int ports = 2 * (int)s->n_pairs;
     HF_TRY(b_eff_memory_check(&s->base, s->n_pairs, largest, longest(s)));
-    HF_TRY(hf_links_make(&s->links, &s->n_links, hf_args_word(args, "topology"),
-                         env->size, ports));
+    HF_TRY(hf_links_make(&s->links, hf_args_word(args, "topology"), env->size, ports));
     s->got = malloc(last_bytes(s, largest));
     if (!s->got)
         return hf_fail(HF_ENOMEM, "no host memory for a message of %zu B", largest);
@@ -107,8 +106,8 @@ static hf_status pairs_connect(void *state) {
     pairs *s = state;
     hf_exchange *exchange = s->base.env.exchange;
     int n = (int)s->n_pairs;
-    const hf_wiring wiring = {
-        s->links, s->n_links, 2 * n, n, s->base.sweep.channel_width, s->depth};
+    const hf_wiring wiring = {s->links, 2 * n, n, s->base.sweep.channel_width,
+                              s->depth};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 
@@ -118,11 +117,14 @@ static hf_status pairs_plan(void *state, size_t point, hf_setting *out) {
     return HF_OK;
 }
 
+static const hf_link *link_of(const pairs *s, int rank, int port) {
+    return &s->links[rank * 2 * (int)s->n_pairs + port];
+}
+
 /* What a port sends first; its number on the whole machine stands for the rank. */
-static uint64_t port_stamp(const pairs *s, int rank, int port) {
-    const hf_link *link = hf_links_from(s->n_links, s->links, rank, port);
+static uint64_t port_stamp(const pairs *s, const hf_link *link) {
     int ports = 2 * (int)s->n_pairs;
-    return b_eff_stamp(s->base.sample, rank * ports + port,
+    return b_eff_stamp(s->base.sample, link->from * ports + link->out,
                        link->to * ports + link->in);
 }
 
@@ -134,7 +136,8 @@ static hf_status pairs_prepare(void *state, size_t point, uint64_t sample) {
     s->key = b_eff_key(&s->base, point);
     for (int i = 0; i < (int)s->n_pairs; i++)
         for (int k = 0; k < 2; k++)
-            s->pairs[i].stamps[k] = port_stamp(s, s->base.env.rank, 2 * i + k);
+            s->pairs[i].stamps[k] =
+                port_stamp(s, link_of(s, s->base.env.rank, 2 * i + k));
     return exchange->ops->streams->prepare(exchange, 2 * s->n_pairs, s->streams);
 }
 
@@ -151,9 +154,8 @@ static size_t port_wrong(const pairs *s, int port, size_t steps,
                          const unsigned char *packets) {
     size_t width = s->base.sweep.channel_width, wrong = 0;
     /* After an even number of messages our own is back. */
-    const hf_link *link = hf_links_to(s->n_links, s->links, s->base.env.rank, port);
-    uint64_t stamp = steps % 2 == 0 ? port_stamp(s, s->base.env.rank, port)
-                                    : port_stamp(s, link->from, link->out);
+    const hf_link *own = link_of(s, s->base.env.rank, port);
+    uint64_t stamp = port_stamp(s, steps % 2 == 0 ? own : link_of(s, own->to, own->in));
     uint64_t mark = s->key + steps * s->chunks * B_EFF_MARK;
     for (size_t i = 0; i < width; i++) {
         unsigned char right = b_eff_payload((unsigned)i, HF_SLIDE_LOG, s->key, stamp);

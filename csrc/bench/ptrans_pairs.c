@@ -74,9 +74,7 @@ static hf_status pairs_connect(void *state) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
     int ports = (int)s->replications;
-    const hf_wiring wiring = {s->links, (size_t)s->env.size * s->replications,
-                              ports,    ports,
-                              s->width, s->depth};
+    const hf_wiring wiring = {s->links, ports, ports, s->width, s->depth};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 

@@ -9,68 +9,6 @@
 #include "core/error.h"
 #include "core/known.h"
 
-/* ---- checks ---- */
-
-const hf_link *hf_links_to(size_t n, const hf_link *links, int to, int in) {
-    for (size_t i = 0; i < n; i++)
-        if (links[i].to == to && links[i].in == in)
-            return &links[i];
-    return NULL;
-}
-
-const hf_link *hf_links_from(size_t n, const hf_link *links, int from, int out) {
-    for (size_t i = 0; i < n; i++)
-        if (links[i].from == from && links[i].out == out)
-            return &links[i];
-    return NULL;
-}
-
-static hf_status end_check(int rank, int port, int ranks, int ports) {
-    if (rank < 0 || rank >= ranks)
-        return hf_fail(HF_EARG, "topology: %d:%d: ranks are 0 .. %d", rank, port,
-                       ranks - 1);
-    if (port < 0 || port >= ports)
-        return hf_fail(HF_EARG, "topology: %d:%d: ports are 0 .. %d", rank, port,
-                       ports - 1);
-    return HF_OK;
-}
-
-static hf_status link_check(size_t n, const hf_link *links, const hf_link *link) {
-    const hf_link *first = hf_links_from(n, links, link->from, link->out);
-    if (first != link)
-        return hf_fail(HF_EARG, "topology: %d:%d sends twice, to %d:%d and to %d:%d",
-                       link->from, link->out, first->to, first->in, link->to, link->in);
-    first = hf_links_to(n, links, link->to, link->in);
-    if (first != link)
-        return hf_fail(
-            HF_EARG, "topology: %d:%d receives twice, from %d:%d and from %d:%d",
-            link->to, link->in, first->from, first->out, link->from, link->out);
-    const hf_link *back = hf_links_from(n, links, link->to, link->in);
-    if (!back || back->to != link->from || back->in != link->out)
-        return hf_fail(HF_EARG,
-                       "topology: %d:%d sends to %d:%d, which does not send back: "
-                       "a cable is both",
-                       link->from, link->out, link->to, link->in);
-    return HF_OK;
-}
-
-/* Ends exist; each port sends once and receives once, from where it sends to. */
-static hf_status links_check(size_t n, const hf_link *links, int ranks, int ports) {
-    for (size_t i = 0; i < n; i++) {
-        HF_TRY(end_check(links[i].from, links[i].out, ranks, ports));
-        HF_TRY(end_check(links[i].to, links[i].in, ranks, ports));
-    }
-    for (size_t i = 0; i < n; i++)
-        HF_TRY(link_check(n, links, &links[i]));
-    for (int rank = 0; rank < ranks; rank++)
-        for (int port = 0; port < ports; port++)
-            if (!hf_links_from(n, links, rank, port))
-                return hf_fail(HF_EARG, "topology: %d:%d is not connected", rank, port);
-    return HF_OK;
-}
-
-/* ---- by name: where each port's cable goes ---- */
-
 typedef struct shape {
     int ranks, ports;
     int rows, columns; /* of a torus */
@@ -79,6 +17,70 @@ typedef struct shape {
 static hf_link link_to(int rank, int port, int to, int in) {
     return (hf_link){rank, port, to, in};
 }
+
+/* ---- checks ---- */
+
+static const hf_link nothing = {-1, -1, -1, -1};
+
+static size_t links_count(const shape *s) {
+    return (size_t)s->ranks * (size_t)s->ports;
+}
+
+static hf_link *link_at(hf_link *links, const shape *s, int rank, int port) {
+    return &links[(size_t)rank * (size_t)s->ports + (size_t)port];
+}
+
+static hf_status end_check(int rank, int port, const shape *s) {
+    if (rank < 0 || rank >= s->ranks)
+        return hf_fail(HF_EARG, "topology: %d:%d: ranks are 0 .. %d", rank, port,
+                       s->ranks - 1);
+    if (port < 0 || port >= s->ports)
+        return hf_fail(HF_EARG, "topology: %d:%d: ports are 0 .. %d", rank, port,
+                       s->ports - 1);
+    return HF_OK;
+}
+
+static hf_status link_take(hf_link *links, const shape *s, hf_link link) {
+    HF_TRY(end_check(link.from, link.out, s));
+    HF_TRY(end_check(link.to, link.in, s));
+    hf_link *own = link_at(links, s, link.from, link.out);
+    if (own->to >= 0)
+        return hf_fail(HF_EARG, "topology: %d:%d sends twice, to %d:%d and to %d:%d",
+                       link.from, link.out, own->to, own->in, link.to, link.in);
+    *own = link;
+    return HF_OK;
+}
+
+/* What it sends to sends back. */
+static hf_status link_check(hf_link *links, const shape *s, const hf_link *link) {
+    const hf_link *back = link_at(links, s, link->to, link->in),
+                  *theirs = back->to < 0 ? back : link_at(links, s, back->to, back->in);
+    if (theirs == link)
+        return HF_OK;
+    if (theirs->to == link->to && theirs->in == link->in)
+        return hf_fail(
+            HF_EARG, "topology: %d:%d receives twice, from %d:%d and from %d:%d",
+            link->to, link->in, theirs->from, theirs->out, link->from, link->out);
+    return hf_fail(HF_EARG,
+                   "topology: %d:%d sends to %d:%d, which does not send back: "
+                   "a cable is both",
+                   link->from, link->out, link->to, link->in);
+}
+
+/* Each port sends once and receives once, from where it sends to. */
+static hf_status links_check(hf_link *links, const shape *s) {
+    size_t n = links_count(s);
+    for (size_t i = 0; i < n; i++)
+        if (links[i].to >= 0)
+            HF_TRY(link_check(links, s, &links[i]));
+    for (size_t i = 0; i < n; i++)
+        if (links[i].to < 0)
+            return hf_fail(HF_EARG, "topology: %zu:%zu is not connected",
+                           i / (size_t)s->ports, i % (size_t)s->ports);
+    return HF_OK;
+}
+
+/* ---- by name: where each port's cable goes ---- */
 
 static hf_link pairs_link(const shape *s, int rank, int port) {
     int partner = rank ^ 1;
@@ -127,7 +129,7 @@ static hf_status torus_check(shape *s, const char *topology) {
     int end = 0;
     if (sscanf(topology, "torus:%6dx%6d%n", &s->rows, &s->columns, &end) != 2 ||
         topology[end] || s->rows < 1 || s->columns < 1 ||
-        s->rows * s->columns != s->ranks)
+        (long long)s->rows * s->columns != s->ranks)
         return hf_fail(HF_EARG, "topology: \"%s\" is no torus:PxQ of %d ranks",
                        topology, s->ranks);
     if (s->ports % 4 != 0)
@@ -139,80 +141,75 @@ static hf_status torus_check(shape *s, const char *topology) {
 
 /* ---- by list ---- */
 
-/* Refuse the first word of a list of cables. */
-static hf_status cable_refuse(const char *at) {
-    char word[32];
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
-    hf_known known = {.wanted = word};
+static hf_status cable_refuse(const char *cable) {
+    hf_known known = {.wanted = cable};
     static const char *const names[] = {"published", "ring", "pairs", "torus:PxQ",
                                         "RANK:PORT-RANK:PORT"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         hf_known_add(&known, names[i]);
-    return hf_fail(HF_EARG, "topology: no wiring \"%s\"; %s", word,
+    return hf_fail(HF_EARG, "topology: no wiring \"%s\"; %s", cable,
                    hf_known_text(&known));
 }
 
-static hf_status cables_parse(hf_link *links, size_t *n, const char *topology) {
-    const char *at = topology;
-    for (*n = 0; *at;) {
-        hf_link link;
-        char kind = 0;
-        int end = 0;
-        if (sscanf(at, "%6d:%6d%c%6d:%6d%n", &link.from, &link.out, &kind, &link.to,
-                   &link.in, &end) != 5 ||
-            (kind != '-' && kind != '>') || (at[end] && at[end] != ','))
-            return cable_refuse(at);
-        links[(*n)++] = link;
-        bool loop = link.from == link.to && link.out == link.in;
-        if (kind == '-' && !loop)
-            links[(*n)++] = link_to(link.to, link.in, link.from, link.out);
-        at += end;
+static hf_status cable_take(hf_link *links, const shape *s, const char *cable) {
+    hf_link link;
+    char kind = 0;
+    int end = 0;
+    if (sscanf(cable, "%6d:%6d%c%6d:%6d%n", &link.from, &link.out, &kind, &link.to,
+               &link.in, &end) != 5 ||
+        (kind != '-' && kind != '>') || cable[end])
+        return cable_refuse(cable);
+    HF_TRY(link_take(links, s, link));
+    bool loop = link.from == link.to && link.out == link.in;
+    return kind == '>' || loop
+               ? HF_OK
+               : link_take(links, s, link_to(link.to, link.in, link.from, link.out));
+}
+
+static hf_status cables_take(hf_link *links, const shape *s, const char *topology) {
+    for (const char *at = topology; *at;) {
+        char cable[32]; /* more than the longest: what is cut off is refused */
+        int length = (int)strcspn(at, ",");
+        snprintf(cable, sizeof cable, "%.*s", length, at);
+        HF_TRY(cable_take(links, s, cable));
+        at += length;
         at += *at == ',';
     }
     return HF_OK;
 }
 
-static size_t cables_count(const char *topology) {
-    size_t n = 1;
-    for (const char *c = topology; *c; c++)
-        n += *c == ',';
-    return n;
-}
-
-static hf_status links_fill(hf_link *links, size_t *n, const char *topology, shape *s) {
+static hf_status links_fill(hf_link *links, const char *topology, shape *s) {
     size_t length = strcspn(topology, ":"), i = 0;
     while (i < N_WIRINGS &&
            (strncmp(wirings[i].name, topology, length) != 0 || wirings[i].name[length]))
         i++;
     if (i == N_WIRINGS)
-        return cables_parse(links, n, topology);
+        return cables_take(links, s, topology);
     if (wirings[i].link == torus_link)
         HF_TRY(torus_check(s, topology));
-    *n = 0;
     for (int rank = 0; rank < s->ranks; rank++)
         for (int port = 0; port < s->ports; port++)
-            links[(*n)++] = wirings[i].link(s, rank, port);
+            *link_at(links, s, rank, port) = wirings[i].link(s, rank, port);
     return HF_OK;
 }
 
-hf_status hf_links_make(hf_link **links, size_t *n, const char *topology, int ranks,
-                        int ports) {
+hf_status hf_links_make(hf_link **links, const char *topology, int ranks, int ports) {
     shape s = {.ranks = ranks, .ports = ports};
     if (ranks < 1 || ports < 1)
         return hf_fail(HF_EARG, "topology: %d ranks with %d ports: at least 1 of each",
                        ranks, ports);
-    size_t room = (size_t)ranks * (size_t)ports + 2 * cables_count(topology), count = 0;
-    hf_link *made = malloc(room * sizeof *made);
+    size_t n = links_count(&s);
+    hf_link *made = malloc(n * sizeof *made);
     if (!made)
-        return hf_fail(HF_ENOMEM, "no memory for %zu links", room);
-    hf_status status = links_fill(made, &count, topology, &s);
+        return hf_fail(HF_ENOMEM, "no memory for %zu links", n);
+    for (size_t i = 0; i < n; i++)
+        made[i] = nothing;
+    hf_status status = links_fill(made, topology, &s);
     if (status == HF_OK)
-        status = links_check(count, made, ranks, ports);
-    if (status != HF_OK) {
+        status = links_check(made, &s);
+    if (status == HF_OK)
+        *links = made;
+    else
         free(made);
-        return status;
-    }
-    *links = made;
-    *n = count;
-    return HF_OK;
+    return status;
 }

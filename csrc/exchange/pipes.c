@@ -206,7 +206,7 @@ static hf_status pipes_connect(hf_medium *base, const hf_wiring *w) {
     if (status == HF_OK)
         status = net->ops->gather(net, folders, p->folder, FOLDER_ROOM);
     for (int port = 0; port < w->ports && status == HF_OK; port++) {
-        const hf_link *link = hf_links_from(w->n_links, w->links, net->rank, port);
+        const hf_link *link = &w->links[net->rank * w->ports + port];
         status = pipe_point(p, link, folders + (size_t)link->to * FOLDER_ROOM);
     }
     free(folders);

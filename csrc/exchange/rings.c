@@ -121,7 +121,7 @@ static hf_status endpoint_make(const rings *r, endpoint *end, hf_ring *ring,
 static hf_status endpoints_make(rings *r, const hf_wiring *w) {
     int rank = r->base.net->rank;
     for (int port = 0; port < w->ports; port++) {
-        const hf_link *link = hf_links_from(w->n_links, w->links, rank, port);
+        const hf_link *link = &w->links[rank * w->ports + port];
         hf_ring *theirs = port_ring(r, link->to, link->in);
         HF_TRY(endpoint_make(r, &r->out[port], theirs, w->depth));
         HF_TRY(endpoint_make(r, &r->in[port], port_ring(r, rank, port), w->depth));

@@ -20,12 +20,11 @@ struct hf_exchange;
 
 /** Channels of a kernel file and how its ports are wired; the same on every rank. */
 typedef struct hf_wiring {
-    const hf_link *links; /**< of all ranks, checked */
-    size_t n_links;
-    int ports;    /**< of each rank */
-    int inner;    /**< channels between kernels of one device */
-    size_t width; /**< of a packet [B] */
-    size_t depth; /**< packets that a link holds */
+    const hf_link *links; /**< [ranks, ports] of who sends, checked; NULL: no ports */
+    int ports;            /**< of each rank */
+    int inner;            /**< channels between kernels of one device */
+    size_t width;         /**< of a packet [B] */
+    size_t depth;         /**< packets that a link holds */
 } hf_wiring;
 
 /** One end of a port or of an inner channel, as a kernel's argument; a plain value. */

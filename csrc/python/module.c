@@ -287,13 +287,12 @@ static PyObject *core_links(PyObject *module, PyObject *args) {
     const char *topology;
     int ranks, ports;
     hf_link *links;
-    size_t n;
     if (!PyArg_ParseTuple(args, "sii:links", &topology, &ranks, &ports))
         return NULL;
-    hf_status status = hf_links_make(&links, &n, topology, ranks, ports);
+    hf_status status = hf_links_make(&links, topology, ranks, ports);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
-    PyObject *list = links_list(n, links);
+    PyObject *list = links_list((size_t)ranks * (size_t)ports, links);
     free(links);
     return list;
 }

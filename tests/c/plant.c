@@ -134,7 +134,7 @@ static hf_status swapped_plan(hf_plan *plan) {
 /* Ports that lead to where others should. */
 static hf_status swapped_connect(hf_exchange *exchange, const hf_wiring *wiring) {
     hf_wiring turned = *wiring;
-    size_t n = wiring->n_links;
+    size_t n = (size_t)exchange->net->size * (size_t)wiring->ports;
     hf_link *links = (hf_link *)plant_room(n * sizeof *links);
     for (size_t i = 0; i < n; i++) {
         const hf_link *link = &wiring->links[i],

@@ -43,7 +43,7 @@ def test_from_a_file(tmp_path):
     path = tmp_path / "wires.json"
     path.write_text(json.dumps({"links": ["0:0-1:1", "0:1-1:0"]}))
     assert hf.links(path, ranks=2, ports=2) == [
-        Link(0, 0, 1, 1), Link(1, 1, 0, 0), Link(0, 1, 1, 0), Link(1, 0, 0, 1),
+        Link(0, 0, 1, 1), Link(0, 1, 1, 0), Link(1, 0, 0, 1), Link(1, 1, 0, 0),
     ]  # fmt: skip
     path.write_text(json.dumps({"links": ["0:0-0:1"]}))
     small = {"sizes": [100], "reps": 1, "replications": 1}
@@ -74,15 +74,34 @@ def test_a_bad_file(tmp_path, text, words):
         ("torus:2x2", "no torus:PxQ of 2 ranks"),
         ("0:0-1:0", "0:1 is not connected"),
         ("0:0-1:0,0:0-1:1", "0:0 sends twice"),
-        ("0:0-1:0,0:1-1:0", "1:0 receives twice"),
+        ("0:0-1:0,0:1-1:0", "1:0 sends twice, to 0:0 and to 0:1"),
+        ("0:0>1:0,0:1>1:0,1:0>0:0", "1:0 receives twice, from 0:0 and from 0:1"),
         ("0:0>1:0", "does not send back"),
         ("0:0-2:0", "ranks are 0 .. 1"),
         ("0:9-1:0", "ports are 0 .. 1"),
+        ("0:0-1:0,", "0:1 is not connected"),
+        ("0:0-1:0x", 'no wiring "0:0-1:0x"'),
+        ("0:0-1:0,0:1-1:" + 40 * "1", 'no wiring "0:1-1:1{25}"'),
     ],
 )
 def test_a_bad_topology(topology, words):
     with pytest.raises(ValueError, match=words):
         hf.links(topology, ranks=2, ports=2)
+
+
+def test_a_torus_of_more_ranks_than_an_int_holds():
+    """858650 x 5002 is 2^32 + 4."""
+    with pytest.raises(ValueError, match='"torus:858650x5002" is no torus:PxQ of 4 r'):
+        hf.links("torus:858650x5002", ranks=4)
+
+
+@pytest.mark.timeout(60)  # hours, if each link were compared with all
+@pytest.mark.parametrize("by_name", [True, False])
+def test_as_many_links_as_there_may_be(by_name):
+    ranks, ports = 2**16, 16
+    cables = (f"{r}:{p}-{r}:{p ^ 1}" for r in range(ranks) for p in range(0, ports, 2))
+    topology = "ring" if by_name else ",".join(cables)
+    assert len(hf.links(topology, ranks=ranks, ports=ports)) == ranks * ports
 
 
 def test_printed_and_drawn(command, tmp_path):
