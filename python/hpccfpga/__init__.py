@@ -7,9 +7,11 @@ A run gives a `Result`; so do a model and a published measurement, and `compare`
 import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # that of typing takes a while, and the command has not begun
 if TYPE_CHECKING:
+    from typing import Any
+
     from hpccfpga._core import Error
     from hpccfpga.boards import Board, board, boards
     from hpccfpga.comparison import Comparison, compare
@@ -85,7 +87,7 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names}
 class _Package(ModuleType):
     """Some modules are named as a function: `hpccfpga.plot` is the function."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: "Any") -> None:
         if not (isinstance(value, ModuleType) and name in _MODULE):
             super().__setattr__(name, value)
 
@@ -93,7 +95,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "__version__":
         from hpccfpga.provenance import own_version
 

@@ -229,6 +229,37 @@ def test_a_signal_that_asks_a_rank_or_mpirun_to_end(number, rank):
     assert gone(mark)
 
 
+INTERRUPTED_AT = """
+import os, runpy, signal, sys
+class Finder:
+    def find_spec(self, name, *more):
+        if name == sys.argv[2]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+runpy.run_module(sys.argv[1], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "read"),
+    [
+        ("hpccfpga", "typing"),
+        ("hpccfpga", "hpccfpga.errors"),
+        ("hpccfpga._rank", "hpccfpga.errors"),
+    ],
+)
+def test_an_interrupt_while_modules_are_read(module, read):
+    """All but those that arrange for it; without `site`, which has read others."""
+    answer = subprocess.run(
+        [sys.executable, "-S", "-c", INTERRUPTED_AT, module, read],
+        env=os.environ | {"PYTHONPATH": str(Path(keeper.__file__).parents[1])},
+        timeout=GUARD,
+        capture_output=True,
+        text=True,
+    )
+    assert (answer.returncode, ours(answer.stderr)) == (-signal.SIGINT, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_that_is_ignored_stays_ignored(number):
     """As those of nohup and the background are; device host has no LLVM that minds."""
