@@ -92,11 +92,10 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
 
 /* Do all ranks hold the same kind of device? A GPU beside a CPU measures neither. */
 static hf_status device_same(const hf_session *session) {
-    static const char *const types[] = {"CPU", "GPU", "accelerator"};
     const hf_device_info *info = &session->device->info;
     hf_statement facts = {0};
     hf_fact(&facts, "kind of device");
-    hf_fact_add(&facts, "%s %s%s", info->runtime, types[info->type],
+    hf_fact_add(&facts, "%s %s%s", info->runtime, hf_device_types[info->type],
                 info->emulated ? ", emulated" : "");
     return hf_same(session->net, &facts);
 }

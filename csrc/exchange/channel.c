@@ -52,9 +52,8 @@ static hf_status medium_open(hf_medium **out, hf_device *device, hf_transport *n
         return media[i]->open(out, device, net);
     return hf_fail(HF_ENOTSUP,
                    "exchange \"channel\" needs boards with external channels or a CPU "
-                   "that emulates them: device \"%s\" is a %s",
-                   device->info.name,
-                   device->info.type == HF_GPU ? "GPU" : "device without either");
+                   "that emulates them: device \"%s\" is neither",
+                   device->info.name);
 }
 
 static hf_status channel_open(hf_exchange **out, hf_device *device, hf_transport *net) {

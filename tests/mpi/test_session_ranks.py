@@ -103,7 +103,7 @@ def test_ranks_that_open_different_sessions(mpirun):
             'exchange scheme differs between ranks: "pcie" on rank 0, "host" on rank 1'
         ),
         "hf.open(device=('host', 'opencl')[rank], comm=comm)": (
-            'kind of device differs between ranks: "host CPU, emulated" on rank 0, '
+            'kind of device differs between ranks: "host cpu, emulated" on rank 0, '
             '"opencl '
         ),
         "old(comm=comm)": (

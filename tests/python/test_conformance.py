@@ -65,7 +65,7 @@ def misfit(benchmark, exchange, runtime):
     if scheme["kernel_routed"]:
         with hpccfpga.open(device=runtime) as session:
             if session.device["type"] == "gpu":
-                return "is a GPU"
+                return "needs boards with external channels"
     kind = "stream" if scheme["kernel_routed"] else "memory"
     # A benchmark without kernels copies wherever there is memory.
     if kind in (kinds(benchmark) or ["memory"]):
