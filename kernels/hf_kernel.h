@@ -22,7 +22,10 @@
  * HF_UNROLL_SCALAR(n)   the same; a CPU's compiler makes no vectors of this loop
  * HF_INDEPENDENT        in front of a loop: trips touch different words of device memory
  * HF_ITEM, HF_ITEMS     this work-item and their number
- * HF_PREFETCH(address)  this word is used soon; a hint for CPUs
+ * HF_PREFETCH_READ(address), HF_PREFETCH_WRITE(address)
+ *                       this word is read, or written, soon; a hint for CPUs
+ * HF_STORE_PAST(address, x)
+ *                       store x, and leave the caches to others; a hint for CPUs
  * HF_XOR(address, x)    change a word that other work-items change, too; no FPGAs
  *
  * Files with channels include hf_channel.h instead, which adds those.
@@ -92,9 +95,14 @@ typedef uint64_t ulong;
 #define HF_ITEM  ((ulong)get_global_id(0))
 #define HF_ITEMS ((ulong)get_global_size(0))
 #if defined(__x86_64__) || defined(__aarch64__)
-#define HF_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 1)
+#define HF_PREFETCH_READ(address) __builtin_prefetch((const void *)(size_t)(address), 0)
+#define HF_PREFETCH_WRITE(address) \
+    __builtin_prefetch((const void *)(size_t)(address), 1)
+#define HF_STORE_PAST(address, x) __builtin_nontemporal_store(x, address)
 #else
-#define HF_PREFETCH(address)
+#define HF_PREFETCH_READ(address)
+#define HF_PREFETCH_WRITE(address)
+#define HF_STORE_PAST(address, x) (*(address) = (x))
 #endif
 #ifdef cl_khr_int64_extended_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable

@@ -19,9 +19,9 @@ static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL 
                             HF_GLOBAL HF_REAL *c) {
     tile_row rows[TILE], mixed[TILE];
     for (uint i = 0; i < TILE; i++) {
-        HF_PREFETCH(a + (TILE + i) * HF_BLOCK);
-        HF_PREFETCH(b + i * HF_BLOCK + TILE);
-        HF_PREFETCH(c + i * HF_BLOCK + TILE);
+        HF_PREFETCH_READ(a + (TILE + i) * HF_BLOCK);
+        HF_PREFETCH_READ(b + i * HF_BLOCK + TILE);
+        HF_PREFETCH_WRITE(c + i * HF_BLOCK + TILE);
         rows[i] = *(HF_GLOBAL const tile_row *)(a + i * HF_BLOCK);
     }
     for (uint round = 0; round < 4; round++) {

@@ -34,7 +34,7 @@ HF_KERNEL(randomaccess_update_0, HF_WRITE(ulong, table), HF_SHARED(ulong, starts
             const ulong at = (number[r] & (words - 1)) - first - low;
             const uint mine = at < high - low;
             held[n % HELD] = number[r];
-            HF_PREFETCH(table + low + (mine ? at : 0));
+            HF_PREFETCH_WRITE(table + low + (mine ? at : 0));
             n += mine;
         }
         for (uint r = 0; r < HF_RNG_COUNT; r++)
