@@ -87,7 +87,7 @@ static hf_status messages_begin(host_plan *plan) {
     hf_transport *net = plan->base.exchange->net;
     size_t n = plan->base.n;
     for (size_t i = 0; i < 2 * n; i++)
-        plan->transfers[i].over = true;
+        plan->transfers[i] = (hf_transfer){.over = true};
     plan->stage = MOVES;
     for (size_t i = 0; i < n; i++) {
         const hf_message *m = &plan->base.messages[i];

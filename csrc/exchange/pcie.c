@@ -133,6 +133,7 @@ static hf_status exchange_begin(pcie_plan *plan, const hf_message *m, bool wait,
     const pcie *exchange = (pcie *)plan->base.exchange;
     hf_transport *net = exchange->base.net;
     *ended = true;
+    plan->out = plan->in = (hf_transfer){.over = true}; /* an end may be nobody's */
     if (wait && m->send_bytes > 0 && m->send_bytes == m->recv_bytes)
         return net->ops->sendrecv(net, exchange->out->host, m->to, exchange->in->host,
                                   m->from, m->send_bytes);
