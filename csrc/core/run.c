@@ -384,10 +384,11 @@ hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run
     hf_device *device = session->device;
     double deadline = net->deadline;
     HF_TRY(hf_session_check(session));
-    net->ops->renew(net);
     session->number++;
     net->deadline = device->deadline = hf_args_number(run->args, "deadline");
-    hf_status status = loop_run(session, out, run);
+    hf_status status = hf_agree(net, net->ops->renew(net));
+    if (status == HF_OK)
+        status = loop_run(session, out, run);
     net->deadline = device->deadline = deadline;
     return status;
 }

@@ -30,14 +30,15 @@ static void mpi_close(hf_transport *base) {
     communicator *c = net->comm;
     MPI_Finalized(&finalized);
     /* Late messages write into `net` and what it holds. */
-    if (!finalized && (*c->stuck || *c->broken))
+    bool stuck = *c->stuck;
+    if (!finalized && (*c->broken || (net->group && stuck)))
         return;
     if (net->group) {
         group_free(net);
         return;
     }
-    /* Freeing is for all ranks together: not without one that does not come. */
-    if (!finalized && hf_mpi_leave(net) != HF_OK)
+    /* Freeing is for all ranks together: not without one that does not come, or cannot. */
+    if (!finalized && (hf_mpi_leave(net, &stuck) != HF_OK || stuck))
         return;
     if (!finalized) {
         MPI_Comm_free(&c->data);
@@ -327,7 +328,7 @@ static hf_status mpi_test(hf_transport *base, hf_transfer *t) {
     return status;
 }
 
-static void mpi_renew(hf_transport *base) {
+static hf_status mpi_renew(hf_transport *base) {
     communicator *c = ((mpi *)base)->comm;
     int raised = 1;
     MPI_Status status;
@@ -339,8 +340,7 @@ static void mpi_renew(hf_transport *base) {
                  MPI_STATUS_IGNORE);
     c->epoch = (c->epoch + 1) % EPOCHS;
     c->groups = 0;
-    if (!*c->broken) /* the run that failed was still to tell its cause */
-        memcpy(c->broken, c->stuck, sizeof c->broken);
+    return *c->stuck ? hf_fail(HF_ECOMM, "%s", c->stuck) : HF_OK;
 }
 
 static void mpi_alarm(hf_transport *base) {

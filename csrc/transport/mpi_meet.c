@@ -275,10 +275,12 @@ hf_status hf_mpi_barrier(hf_transport *base) {
     return meet((mpi *)base, &m);
 }
 
-hf_status hf_mpi_leave(mpi *net) {
-    meeting m = {.collective = CLOSE, .kind = FOR_ALL};
+hf_status hf_mpi_leave(mpi *net, bool *stuck) {
+    meeting m = {.collective = CLOSE, .kind = FOR_ALL, .flag = *stuck};
     HF_TRY(meeting_open(net, 0));
-    return meet(net, &m);
+    HF_TRY(meet(net, &m));
+    *stuck = m.flag;
+    return HF_OK;
 }
 
 static void larger_take(void *into, const void *from, size_t bytes) {

@@ -114,6 +114,7 @@ hf_status hf_mpi_broadcast(hf_transport *base, void *data, size_t bytes, int roo
 hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n, hf_reduction how);
 hf_status hf_mpi_any(hf_transport *base, bool *flag);
 hf_status hf_mpi_barrier(hf_transport *base);
-hf_status hf_mpi_leave(mpi *net);
+/** All ranks leave; *stuck becomes true on all if it is on any. */
+hf_status hf_mpi_leave(mpi *net, bool *stuck);
 
 #endif

@@ -91,9 +91,9 @@ struct hf_transport_ops {
      *  and closed before `net`. It fails where `net` does. Collective. */
     hf_status (*group)(hf_transport **out, hf_transport *net, int color);
 
-    /** Start an epoch: what an earlier, failed one left in flight is never received.
-     *  Collective in the sense that every rank must do it equally often. */
-    void (*renew)(hf_transport *net);
+    /** Start an epoch: what an earlier, failed one left in flight is never received. It fails
+     *  on the rank whose message that is, alone. Every rank must do it equally often. */
+    hf_status (*renew)(hf_transport *net);
 
     /** Wake every rank that waits for us in this epoch; they fail with HF_ECOMM. */
     void (*alarm)(hf_transport *net);

@@ -457,6 +457,24 @@ static void refused_test(void) {
     sendrecv_test();
 }
 
+/* A long message that nobody takes stays in flight: all ranks hear so at the next run, and none
+ * waits for its sender when it closes. */
+static void stuck_test(void) {
+    static char memory[1 << 20];
+    hf_transfer t;
+    __lsan_disable(); /* what a late message may use stays */
+    transport_open("mpi");
+    __lsan_enable();
+    net->deadline = LATE;
+    if (net->rank == net->size - 1) {
+        CHECK(hf_send(net, &t, memory, sizeof memory, 0) == HF_OK);
+        net->ops->abandon(net, &t);
+    }
+    CHECK(hf_agree(net, net->ops->renew(net)) == HF_ECOMM);
+    CHECK(strstr(hf_error(), "has a message in flight"), "%s", hf_error());
+    net->ops->close(net);
+}
+
 /* What is longer than a call of MPI counts: a message is still one, what all share goes in
  * parts. */
 static void long_test(size_t most) {
@@ -757,6 +775,7 @@ int main(int argc, char **argv) {
         same_test();
         groups_end_test();
         siblings_test();
+        stuck_test();
         scarce_test(group_call, 0);
         scarce_test(open_call, 2);
         scarce_test(fail_call, 0);
