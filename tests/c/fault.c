@@ -1,8 +1,8 @@
 /* fault.c - scheme `fault`: `pcie` with one planted fault, to prove that faults are seen.
  *
  * HPCCFPGA_FAULT="KIND RANK CALL" names the fault, the rank that has it and the move (or
- * kernel launch, for `launch`) at which it happens, counted from 0 since the session opened.
- */
+ * kernel launch, for `launch`) at which it happens, counted from 0 since the session opened; where
+ * that move has no block for it, the next one that has. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,10 +60,14 @@ static void nap(double seconds) {
     nanosleep(&span, NULL);
 }
 
-/* Damage `bytes` bytes that were just received. */
-static void damage(const char *kind, unsigned char *data, size_t bytes) {
+/* Damage `bytes` bytes that were just received, where `old` was before. */
+static void damage(const char *kind, unsigned char *data, const unsigned char *old,
+                   size_t bytes) {
+    size_t at = bytes / 2 | 7;
     if (strcmp(kind, "flip") == 0)
-        data[bytes / 2] ^= 1;
+        data[at < bytes ? at : 0] ^= 0x40; /* the first byte of a number */
+    else if (strcmp(kind, "stale") == 0)
+        memcpy(data, old, bytes);
     else if (strcmp(kind, "shift") == 0)
         memmove(data, data + 1, bytes - 1);
     else if (strcmp(kind, "swap") == 0)
@@ -74,35 +78,58 @@ static void damage(const char *kind, unsigned char *data, size_t bytes) {
         }
 }
 
-/* Damage the first block that came. */
-static hf_status message_damage(const hf_plan *plan) {
-    hf_device *device = plan->exchange->device;
-    const hf_message *m = plan->messages;
-    unsigned char *data = malloc(m->recv_bytes);
-    hf_status status = data ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a fault");
-    if (status == HF_OK)
-        status = device->ops->read(device, plan->recv, m->recv_at, data, m->recv_bytes,
-                                   NULL, NULL);
-    if (status == HF_OK) {
-        damage(fault.kind, data, m->recv_bytes);
-        status = device->ops->write(device, plan->recv, m->recv_at, data, m->recv_bytes,
-                                    NULL, NULL);
+/* The first block that this move sends, or brings; NULL: it has none. */
+static hf_message *block_find(const hf_plan *plan, bool sends) {
+    for (size_t i = 0; i < plan->n; i++) {
+        hf_message *m = &plan->messages[i];
+        if (sends ? m->send_bytes > 0 : m->recv_bytes > 0)
+            return m;
     }
-    free(data);
+    return NULL;
+}
+
+/* Move, and damage a block that comes. */
+static hf_status move_damaged(hf_plan *plan, const hf_message *m, bool wait,
+                              bool *done) {
+    hf_device *device = plan->exchange->device;
+    size_t bytes = m->recv_bytes;
+    unsigned char *old = malloc(2 * bytes);
+    if (!old)
+        return hf_fail(HF_ENOMEM, "no memory for a fault");
+    unsigned char *data = old + bytes;
+    hf_status status =
+        device->ops->read(device, plan->recv, m->recv_at, old, bytes, NULL, NULL);
+    if (status == HF_OK)
+        status = hf_exchange_pcie.blocks->progress(plan, wait, done);
+    if (status == HF_OK)
+        status =
+            device->ops->read(device, plan->recv, m->recv_at, data, bytes, NULL, NULL);
+    if (status == HF_OK) {
+        damage(fault.kind, data, old, bytes);
+        status =
+            device->ops->write(device, plan->recv, m->recv_at, data, bytes, NULL, NULL);
+    }
+    free(old);
     return status;
 }
 
 static hf_status fault_progress(hf_plan *plan, bool wait, bool *done) {
-    const hf_transport *net = plan->exchange->net;
-    bool now = fault.moves++ == fault.call && fault.rank == net->rank;
-    if (now && planted(net, "fail"))
+    bool now = fault.moves++ >= fault.call && fault.rank == plan->exchange->net->rank;
+    bool loses = strcmp(fault.kind, "lose") == 0;
+    hf_message *m = now ? block_find(plan, loses) : NULL;
+    if (now && strcmp(fault.kind, "fail") == 0)
         return hf_fail(HF_EDEVICE, "planted: a move failed");
-    if (now && planted(net, "kill"))
+    if (now && strcmp(fault.kind, "kill") == 0)
         raise(SIGKILL);
-    if (now && planted(net, "hang"))
+    if (now && strcmp(fault.kind, "hang") == 0)
         nap(600);
-    HF_TRY(hf_exchange_pcie.blocks->progress(plan, wait, done));
-    return now ? message_damage(plan) : HF_OK;
+    if (!m)
+        return hf_exchange_pcie.blocks->progress(plan, wait, done);
+    fault.rank = -1; /* no second time */
+    if (!loses)
+        return move_damaged(plan, m, wait, done);
+    m->send_bytes = 0;
+    return hf_exchange_pcie.blocks->progress(plan, wait, done);
 }
 
 static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *net) {
@@ -111,7 +138,8 @@ static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *
     fault.rank = -1;
     if (text && sscanf(text, "%15s %d %ld", fault.kind, &fault.rank, &fault.call) != 3)
         return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
-    static const char kinds[] = " none setup launch fail kill hang flip shift swap ";
+    static const char kinds[] =
+        " none setup launch fail kill hang lose flip shift swap stale ";
     char word[20];
     snprintf(word, sizeof word, " %s ", fault.kind);
     if (text && !strstr(kinds, word))
