@@ -10,38 +10,7 @@
  * first. On GPUs GROUP work-items share a block of one panel by one panel, which go through
  * local memory. gemm_shape tells the host which.
  */
-#include "gemm_layout.h"
-#include "hf_real.h"
-
-#if defined(__x86_64__) || defined(__aarch64__)
-
-/* A register holds LANES sums; a tile has as many as leave room for two of B, one of A. */
-#if defined(__AVX512F__)
-#define REGISTER 64
-#define PANEL_A  12
-#elif defined(__AVX2__)
-#define REGISTER 32
-#define PANEL_A  6
-#else
-#define REGISTER 16
-#define PANEL_A  6
-#endif
-#define LANES   (REGISTER / (int)sizeof(HF_SUM))
-#define PANEL_B (2 * LANES)
-#define BLOCK_A 96
-#define BLOCK_B 128
-#define DEPTH   512
-#define GROUP   1
-
-#else
-
-#define PANEL_A 128
-#define PANEL_B 128
-#define BLOCK_A PANEL_A
-#define BLOCK_B PANEL_B
-#define GROUP   256
-
-#endif
+#include "gemm_panels.h"
 
 /** Columns of a strip that lie in one panel. */
 #define WORD (PANEL_B < HF_GEMM_STRIP ? PANEL_B : HF_GEMM_STRIP)
@@ -82,40 +51,6 @@ HF_KERNEL(gemm_pack_b, HF_READ(HF_REAL, b), HF_WRITE(HF_SUM, panels),
 }
 
 #if GROUP == 1
-
-#ifdef __clang__
-#define VECTOR(type) __attribute__((ext_vector_type(LANES), may_alias))
-#define ZEROS        ((hf_lanes)0)
-#else
-#define VECTOR(type) __attribute__((vector_size(LANES * sizeof(type)), may_alias))
-#define ZEROS        ((hf_lanes){0})
-#endif
-typedef HF_SUM hf_lanes VECTOR(HF_SUM);
-typedef HF_REAL hf_elements VECTOR(HF_REAL);
-
-#define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
-/** Tiles of `panel` rows or columns in a block of which `rest` are there. */
-#define TILES(rest, block, panel) \
-    (((rest) < (block) ? (rest) : (block)) + (panel)-1) / (panel)
-
-/** Adds a b to the sums of one tile, for `depth` columns of one panel of a and rows of one of
- *  b. The sums stay in registers meanwhile: nothing may take their address. */
-static inline void tile_add(hf_lanes tile[PANEL_A][2],
-                            HF_GLOBAL const HF_SUM *HF_RESTRICT a,
-                            HF_GLOBAL const hf_lanes *HF_RESTRICT b, ulong depth) {
-    hf_lanes sum[PANEL_A][2];
-    EACH(i, PANEL_A) EACH(w, 2) sum[i][w] = tile[i][w];
-    for (ulong k = 0; k < depth; k++) {
-        const hf_lanes b0 = b[0], b1 = b[1];
-        EACH(i, PANEL_A) {
-            sum[i][0] += a[i] * b0;
-            sum[i][1] += a[i] * b1;
-        }
-        a += PANEL_A;
-        b += 2;
-    }
-    EACH(i, PANEL_A) EACH(w, 2) tile[i][w] = sum[i][w];
-}
 
 /** Rows and columns that are there of a tile of c = alpha sums + beta c0. */
 static inline void tile_store(hf_lanes tile[PANEL_A][2],
@@ -164,58 +99,18 @@ HF_KERNEL(gemm_multiply, HF_READ(HF_SUM, a), HF_READ(HF_SUM, b), HF_READ(HF_REAL
 
 #else
 
-#define DEPTH         HF_GEMM_STRIP /* inner indices at a time in local memory */
-#define SIDE          16            /* work-items across a block, and down */
-/** Of the rows or columns of a block, number i of a work-item: four by four, so that
- *  they are read as one word. */
-#define MINE(i, item) ((i) / 4 * 4 * SIDE + (item)*4 + (i) % 4)
-#define PARTS         (DEPTH * PANEL_A / GROUP)
-
 /** Work-items of a group share a block of rows `first` to `end` - 1 of c = alpha a b +
  *  beta c0; a and b are packed, and `first` starts a block. */
 HF_KERNEL(gemm_multiply, HF_READ(HF_SUM, a), HF_READ(HF_SUM, b), HF_READ(HF_REAL, c0),
           HF_WRITE(HF_REAL, c), HF_VALUE(HF_SUM, alpha), HF_VALUE(HF_SUM, beta),
           HF_VALUE(uint, n), HF_VALUE(uint, first), HF_VALUE(uint, end)) {
-    __local HF_SUM a_part[DEPTH * PANEL_A], b_part[DEPTH * PANEL_B];
+    SHARED_PARTS(a_part, b_part);
+    MY_SUMS(sum);
     const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong block = HF_ITEM / GROUP;
     const ulong top = first + block % down * BLOCK_A, left = block / down * BLOCK_B;
     const uint me = (uint)(HF_ITEM % GROUP), my_i = me / SIDE, my_j = me % SIDE;
-    HF_SUM sum[BLOCK_A / SIDE][BLOCK_B / SIDE], next_a[PARTS], next_b[PARTS];
-    a += top * row;
-    b += left * row;
-    for (uint p = 0; p < PARTS; p++) {
-        next_a[p] = a[p * GROUP + me];
-        next_b[p] = b[p * GROUP + me];
-    }
-    for (uint i = 0; i < BLOCK_A / SIDE; i++)
-        for (uint j = 0; j < BLOCK_B / SIDE; j++)
-            sum[i][j] = 0;
-    for (ulong k = 0; k < row; k += DEPTH) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint p = 0; p < PARTS; p++) {
-            a_part[p * GROUP + me] = next_a[p];
-            b_part[p * GROUP + me] = next_b[p];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        a += DEPTH * PANEL_A;
-        b += DEPTH * PANEL_B;
-        if (k + DEPTH < row) /* under way while we multiply */
-            for (uint p = 0; p < PARTS; p++) {
-                next_a[p] = a[p * GROUP + me];
-                next_b[p] = b[p * GROUP + me];
-            }
-        for (uint d = 0; d < DEPTH; d++) {
-            HF_SUM x[BLOCK_A / SIDE], y[BLOCK_B / SIDE];
-            for (uint i = 0; i < BLOCK_A / SIDE; i++)
-                x[i] = a_part[d * PANEL_A + MINE(i, my_i)];
-            for (uint j = 0; j < BLOCK_B / SIDE; j++)
-                y[j] = b_part[d * PANEL_B + MINE(j, my_j)];
-            for (uint i = 0; i < BLOCK_A / SIDE; i++)
-                for (uint j = 0; j < BLOCK_B / SIDE; j++)
-                    sum[i][j] += x[i] * y[j];
-        }
-    }
+    block_multiply(sum, a + top * row, b + left * row, row, me, a_part, b_part);
     for (uint i = 0; i < BLOCK_A / SIDE; i++)
         for (uint j = 0; j < BLOCK_B / SIDE; j++) {
             const ulong y = top + MINE(i, my_i), x = left + MINE(j, my_j);

@@ -18,6 +18,7 @@
 #include "core/random.h"
 #include "core/stats.h"
 #include "core/work.h"
+#include "grid.h"
 #include "ptrans.h"
 #include "ptrans_strip.h"
 
@@ -177,8 +178,12 @@ hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,
     s->block = (size_t)hf_args_number(args, "block_size");
     s->real = hf_element_of(args)->bytes;
     s->replications = (size_t)hf_args_number(args, "replications");
-    HF_TRY(ptrans_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
-    s->grid.diagonal = hf_args_chosen(args, "distribution", "diagonal");
+    hf_grid grid;
+    HF_TRY(hf_grid_make(&grid, hf_args_word(args, "grid"), env->size));
+    s->grid =
+        (ptrans_grid){.p = grid.p,
+                      .q = grid.q,
+                      .diagonal = hf_args_chosen(args, "distribution", "diagonal")};
     return HF_OK;
 }
 

@@ -33,9 +33,6 @@ typedef struct ptrans_layout {
     ptrans_part parts[HF_MAX_NUMBERED];
 } ptrans_layout;
 
-/** Grid "PxQ" of `ranks` ranks, or "auto": as square as can be, P <= Q. */
-hf_status ptrans_grid_make(ptrans_grid *out, const char *text, int ranks);
-
 /** Rank that holds block (row, column) of matrices of width x width blocks. */
 int ptrans_owner(const ptrans_grid *grid, size_t width, size_t row, size_t column);
 

@@ -104,6 +104,8 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     l->laps.since = hf_clock_now();
     if (status == HF_OK)
         status = l->path->verify(l->state, index, inner, &mine.error);
+    if (status != HF_OK)
+        net->ops->alarm(net); /* others may wait for this rank */
     hf_lap(&l->laps, HF_LAP_VERIFY);
     parts_add(mine.parts, &l->laps, 1);
     const hf_exchange *exchange = l->session->exchange;

@@ -15,6 +15,11 @@ static inline double hf_gemm_operations(double n) {
     return 2 * pow(n, 3);
 }
 
+/** Operations of the factorisation of an n x n matrix, without those of lower order. */
+static inline double hf_linpack_operations(double n) {
+    return 2 * pow(n, 3) / 3;
+}
+
 /** Additions of n x n matrices C = B + A^T. */
 static inline double hf_ptrans_operations(double n) {
     return n * n;

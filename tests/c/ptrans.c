@@ -1,4 +1,5 @@
 /* ptrans.c - distributions of ptrans: every block has one owner, every mirror arrives. */
+#include "bench/grid.h"
 #include "bench/ptrans_grid.h"
 
 #include <stdlib.h>
@@ -189,8 +190,8 @@ static void grids_check(void) {
                  {"2x3x", 6, 0, 0},       {"square", 4, 0, 0}, {"", 1, 0, 0},
                  {"99999x99999", 1, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ptrans_grid grid = {0};
-        hf_status status = ptrans_grid_make(&grid, cases[i].text, cases[i].ranks);
+        hf_grid grid = {0};
+        hf_status status = hf_grid_make(&grid, cases[i].text, cases[i].ranks);
         CHECK((status == HF_OK) == (cases[i].p > 0), "%s: %s", cases[i].text,
               hf_error());
         CHECK(grid.p == cases[i].p && grid.q == cases[i].q, "%s on %d: %dx%d",

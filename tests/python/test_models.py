@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -305,6 +307,48 @@ def test_a_model_beside_a_run_knows_its_elements(benchmark, exchange):
         for name in ("float", "double")
     )
     assert double["time"] == pytest.approx(2 * single["time"])
+
+
+def linpack(**inputs):
+    return model("linpack", board="520n", **inputs)
+
+
+def test_linpack_of_the_520n_is_within_3_percent_of_the_published_sweep():
+    sweep = published("linpack", board="520n", exchange="channel", source="sizes")
+    large = published("linpack", board="520n", exchange="channel", source="m48-1021915")
+    for found in (sweep, large):
+        sizes = found["matrix_size"][found["matrix_size"] >= 1024]
+        rate = found["flops"][found["matrix_size"] >= 1024]
+        expected = linpack(exchange="channel", sizes=sizes)["flops"]
+        assert expected == pytest.approx(rate, rel=0.03)
+    checked = [1024, 2048, 4096, 8192, 12288, 20480, 24576]
+    rates = np.array([*np.interp(checked[:-1], sweep["matrix_size"], sweep["flops"])])
+    rates = np.append(rates, large["flops"])
+    off = linpack(exchange="channel", sizes=checked)["flops"]
+    assert (100 * (rates / off - 1)).round(1).tolist() == pytest.approx(
+        [-0.7, 2.2, 2.4, 2.9, 1.9, 1.6, 0.7], abs=0.11
+    )
+
+
+def test_linpack_without_overlap_is_off_as_documented():
+    found = published("linpack", board="520n", exchange="channel", source="sizes")
+    sizes = [1024, 4096, 8192, 20480]
+    rates = np.interp(sizes, found["matrix_size"], found["flops"])
+    inputs = {"clock": 244e6, "memory_clock": 300e6}
+    expected = linpack(exchange="pcie", sizes=sizes, **inputs)["flops"]
+    off = 100 * (expected / rates - 1)
+    assert off == pytest.approx([21.9, 1.5, -17.3, -25.5], abs=0.11)
+
+
+def test_linpack_scales_to_many_boards_at_once():
+    start = time.process_time()
+    many = linpack(exchange="channel", ranks=2500, sizes=[50 * 24576])
+    assert time.process_time() - start < 1
+    one = linpack(exchange="channel", sizes=[24576])
+    assert 0.8 < many["flops"][0] / (2500 * one["flops"][0]) < 1.2
+    strong = linpack(exchange="channel", ranks=25, sizes=[25600])
+    small = linpack(exchange="channel", sizes=[25600 // 5])
+    assert strong["flops"][0] == pytest.approx(25 * small["flops"][0], rel=0.4)
 
 
 @pytest.mark.parametrize("benchmark", [name for name, _ in _core.components("model")])

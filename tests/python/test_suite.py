@@ -21,6 +21,7 @@ TINY = {
     "randomaccess": {"sizes": [4096]},
     "fft": {"batch": 4},
     "gemm": {"sizes": [64]},
+    "linpack": {"sizes": [64]},
     "ptrans": {"sizes": [64], "block_size": 32},
 }
 """Parameters of benchmarks that make a run of all of them a short one."""

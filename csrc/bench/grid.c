@@ -1,0 +1,25 @@
+/* grid.c - ranks as a grid of P x Q. */
+#include "grid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+
+hf_status hf_grid_make(hf_grid *out, const char *text, int ranks) {
+    hf_grid grid = {.p = 1, .q = ranks};
+    int end = 0;
+    if (strcmp(text, "auto") == 0) {
+        for (int p = 2; p <= ranks / p; p++)
+            if (ranks % p == 0)
+                grid = (hf_grid){.p = p, .q = ranks / p};
+    } else if (sscanf(text, "%4dx%4d%n", &grid.p, &grid.q, &end) != 2 || text[end] ||
+               grid.p < 1 || grid.q < 1) {
+        return hf_fail(HF_EARG, "grid: \"%s\" is neither PxQ nor auto", text);
+    }
+    if (grid.p * grid.q != ranks)
+        return hf_fail(HF_EARG, "grid: %dx%d has %d ranks, the run has %d", grid.p,
+                       grid.q, grid.p * grid.q, ranks);
+    *out = grid;
+    return HF_OK;
+}

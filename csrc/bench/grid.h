@@ -1,0 +1,14 @@
+/* grid.h - ranks as a grid of P x Q: rank p Q + q stands in row p and column q. */
+#ifndef HF_GRID_H
+#define HF_GRID_H
+
+#include "core/status.h"
+
+typedef struct hf_grid {
+    int p, q;
+} hf_grid;
+
+/** Grid "PxQ" of `ranks` ranks, or "auto": as square as can be, P <= Q. */
+hf_status hf_grid_make(hf_grid *out, const char *text, int ranks);
+
+#endif

@@ -1,0 +1,147 @@
+/* linpack_solve.c - L y = b and U x = y over all ranks, and how far off x is.
+ *
+ * For each row block of L, then, backwards, of U: the ranks of its row of the grid tell the one
+ * with the diagonal block what is left of the right side, that one finds the unknowns, and
+ * tells its column of the grid, whose ranks take them from their own sums.
+ */
+#include <math.h>
+
+#include "core/error.h"
+#include "linpack.h"
+
+enum {
+    N_RIGHT_ARGS = 6,
+    N_PRODUCT_ARGS = 10,
+    N_SOLVE_ARGS = 11,
+    N_APPLY_ARGS = 7,
+    N_RESIDUAL_ARGS = 4,
+    N_CHECK_ARGS = 12
+};
+
+static hf_status launch(const linpack *s, hf_kernel *kernel, const hf_arg *args,
+                        size_t n_args, size_t items) {
+    const hf_launch what = {kernel, args, n_args, items, 0};
+    return s->env.device->ops->launch(s->env.device, &what, NULL, NULL);
+}
+
+static hf_status product_make(const linpack *s, hf_buffer *out) {
+    const hf_arg args[N_PRODUCT_ARGS] = {
+        {.buffer = s->x},          {.buffer = out},          LINPACK_VALUE(s->n),
+        LINPACK_VALUE(s->key),     LINPACK_VALUE(s->p),      LINPACK_VALUE(s->grid.p),
+        LINPACK_VALUE(s->q),       LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->rows),
+        LINPACK_VALUE(s->columns),
+    };
+    return launch(s, s->multiply, args, N_PRODUCT_ARGS, s->items);
+}
+
+hf_status linpack_sides_make(linpack *s) {
+    const hf_arg args[N_RIGHT_ARGS] = {
+        {.buffer = s->x},    LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),
+        LINPACK_VALUE(s->q), LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns),
+    };
+    HF_TRY(launch(s, s->right, args, N_RIGHT_ARGS, s->items));
+    return product_make(s, s->b);
+}
+
+/* ---- the solution ---- */
+
+static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
+    size_t bytes = blocks * s->block * sizeof(double);
+    return bytes == 0 ? HF_OK
+                      : s->env.device->ops->write(s->env.device, to, 0, s->zeros, bytes,
+                                                  NULL, NULL);
+}
+
+static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
+                               uint32_t column, uint32_t upper) {
+    uint32_t block = row * s->columns + column, n_parts = (uint32_t)s->grid.q - 1;
+    const hf_arg args[N_SOLVE_ARGS] = {
+        {.buffer = s->a},      {.buffer = sums},       {.buffer = s->parts},
+        {.buffer = s->kept},   {.buffer = s->sent},    {.buffer = s->x},
+        LINPACK_VALUE(block),  LINPACK_VALUE(n_parts), LINPACK_VALUE(row),
+        LINPACK_VALUE(column), LINPACK_VALUE(upper),
+    };
+    return launch(s, s->solve, args, N_SOLVE_ARGS, 1);
+}
+
+static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
+                             uint32_t end, uint32_t column) {
+    const hf_arg args[N_APPLY_ARGS] = {
+        {.buffer = s->a},          {.buffer = s->x},   {.buffer = sums},
+        LINPACK_VALUE(first),      LINPACK_VALUE(end), LINPACK_VALUE(column),
+        LINPACK_VALUE(s->columns),
+    };
+    return first == end ? HF_OK : launch(s, s->apply, args, N_APPLY_ARGS, s->items);
+}
+
+/* Block `at` of vectors at both ends. */
+static hf_status block_move(const linpack *s, hf_plan *plan, uint32_t at, bool sums) {
+    for (size_t i = 0; i < plan->n; i++) {
+        hf_message *m = &plan->messages[i];
+        m->send_at = at * s->block * sizeof(double);
+        m->recv_at = sums ? i * s->block * sizeof(double) : m->send_at;
+    }
+    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+}
+
+/* Row block k of L, or of U: `sums` is what is left of the right side. */
+static hf_status row_solve(const linpack *s, uint32_t k, bool upper) {
+    const linpack_plans *plans = &s->plans[k % s->n_classes];
+    bool in_row = k % (uint32_t)s->grid.p == (uint32_t)s->p;
+    bool in_column = k % (uint32_t)s->grid.q == (uint32_t)s->q;
+    uint32_t row = linpack_share(k, s->p, s->grid.p);
+    uint32_t column = linpack_share(k, s->q, s->grid.q);
+    uint32_t below = linpack_share(k + 1, s->p, s->grid.p);
+    hf_buffer *sums = upper ? s->kept : s->sums;
+    HF_TRY(block_move(s, upper ? plans->kept : plans->sums, row, true));
+    if (in_row && in_column)
+        HF_TRY(unknowns_find(s, sums, row, column, upper));
+    HF_TRY(block_move(s, plans->known, column, false));
+    if (!in_column)
+        return HF_OK;
+    return upper ? sums_reduce(s, sums, 0, row, column)
+                 : sums_reduce(s, sums, below, s->rows, column);
+}
+
+hf_status linpack_solve(linpack *s) {
+    hf_device *device = s->env.device;
+    size_t bytes = s->rows * s->block * sizeof(double);
+    HF_TRY(zeros_write(s, s->kept, s->rows));
+    HF_TRY(zeros_write(s, s->sent, s->columns));
+    HF_TRY(zeros_write(s, s->x, s->columns));
+    if (bytes > 0)
+        HF_TRY(device->ops->copy(device, s->sums, 0, s->b, 0, bytes, NULL, NULL));
+    for (uint32_t k = 0; k < s->width; k++)
+        HF_TRY(row_solve(s, k, false));
+    for (uint32_t k = s->width; k-- > 0;)
+        HF_TRY(row_solve(s, k, true));
+    return HF_OK;
+}
+
+/* ---- the check ---- */
+
+/* HPL's scaled residual, |A x - b| / (eps (|A| |x| + |b|) n): as a row of A has n / 2 on the
+ * diagonal, others of 1/4 in the mean, and x is below 1, the norms are 3 n / 4, 1 and n / 2.
+ * The largest error of x counts, too, in units such that 16 is the bound of both. */
+hf_status linpack_error(linpack *s, double *error) {
+    double n = s->n, unit = s->roundoff * 1.25 * n * n;
+    double x_unit = s->roundoff * sqrt(n) * LINPACK_X_BOUND / LINPACK_BOUND;
+    uint32_t own_rows = s->q == 0 ? s->rows : 0, n_parts = (uint32_t)s->grid.q - 1;
+    const hf_arg residual[N_RESIDUAL_ARGS] = {{.buffer = s->b},
+                                              {.buffer = s->product},
+                                              {.buffer = s->sums},
+                                              LINPACK_VALUE(s->rows)};
+    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
+        {.buffer = s->x},         {.buffer = s->sums},       {.buffer = s->parts},
+        LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),     LINPACK_VALUE(s->q),
+        LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns), LINPACK_VALUE(own_rows),
+        LINPACK_VALUE(n_parts),   LINPACK_VALUE(x_unit),     LINPACK_VALUE(unit),
+    };
+    HF_TRY(product_make(s, s->product));
+    HF_TRY(launch(s, s->residual, residual, N_RESIDUAL_ARGS, s->items));
+    if (s->residuals->n > 0)
+        HF_TRY(hf_plan_run(s->residuals));
+    return hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
+                           N_CHECK_ARGS, 0,
+                           (uint64_t)(s->columns + own_rows) * s->block, error);
+}

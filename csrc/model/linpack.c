@@ -1,0 +1,153 @@
+/* linpack.c - models of the factorisation: cycles of its four kernels on a torus of boards.
+ *
+ * `pcie` is the model of the documentation of Meyer, Kenter and Plessl's suite, in which
+ * everything comes one after the other. `channel` is that of their evaluation of 2021 (function
+ * perf_last): the inner blocks are multiplied beside the next diagonal. It has three constants
+ * that were fitted to measurements of one board, the BittWare 520N.
+ *
+ * `host` is a bound: the rate of products, which is not reached before n is large.
+ *
+ * The first two count blocks of a board; where there are several boards, N blocks of a row are N / tw
+ * on each of a torus of tw x tw.
+ */
+#include "core/work.h"
+#include "model.h"
+
+static const hf_term outputs[] = {
+    HF_TERM("time", "s", "the factorisation"),
+    HF_TERM("flops", "FLOP/s", "2/3 n^3 operations of all boards per second"),
+    {0},
+};
+
+/* More are not summed up. */
+static const double MOST_BLOCKS = 1e7;
+
+/* Blocks in a row of A; 0: too many. */
+static size_t blocks_of(double n, double b) {
+    double blocks = ceil(n / b);
+    return blocks <= MOST_BLOCKS ? (size_t)blocks : 0;
+}
+
+static void rate_fill(size_t i, double n, double time, double *const *out) {
+    out[0][i] = time;
+    out[1][i] = hf_linpack_operations(n) / time;
+}
+
+/* ---- one after the other ---- */
+
+static const hf_term serial_inputs[] = {
+    HF_TERM("matrix_size", "1", "rows and columns n of A"),
+    HF_TERM("ranks", "1", "boards, as a square torus"),
+    {"block_size", "1", "rows and columns b of a block", NULL, 512, NULL, false},
+    {"gemm_size", "1", "rows and columns s of a tile, a product per cycle", NULL, 8,
+     NULL, false},
+    {"replications", "1", "kernels r that multiply inner blocks", NULL, 5, NULL, false},
+    {"clock", "Hz", "clock f of the kernels", "kernel_clock.linpack_pcie", NAN, NULL,
+     false},
+    {"memory_clock", "Hz", "clock of the memory's interface", "memory.clock", NAN, NULL,
+     false},
+    {0},
+};
+
+/* t_lu = 2 b^2 / (s m) + b^2 / (2 s f) + b (s + 100) / f + b (b / s)^2 / (2 f),
+ * t_mm = 2 b^2 / (s m) + (b / s)^3 / f with m = min(f, memory clock), and for N blocks
+ * T = sum of i from 1 to N - 1 of i t_lu + ceil((i - 1) i / r) t_mm + (b / s)^2 / f, + t_lu. */
+static void serial_eval(size_t count, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < count; i++) {
+        double n = in[0][i], torus = sqrt(in[1][i]), b = in[2][i], s = in[3][i];
+        double r = in[4][i], f = in[5][i], memory = fmin(f, in[6][i]);
+        double lu = 2 * b * b / (s * memory) + b * b / (2 * s * f) + b * (s + 100) / f +
+                    b * (b / s) * (b / s) / (2 * f);
+        double product = 2 * b * b / (s * memory) + pow(b / s, 3) / f, time = lu;
+        size_t blocks = blocks_of(n, b);
+        for (size_t row = 1; row < blocks; row++) {
+            double k = (double)row;
+            time += k / torus * lu + ceil((k - 1) * k / (torus * torus * r)) * product +
+                    (b / s) * (b / s) / f;
+        }
+        rate_fill(i, n, blocks > 0 ? time : NAN, out);
+    }
+}
+
+/* ---- inner blocks beside the next diagonal ---- */
+
+static const hf_term overlap_inputs[] = {
+    HF_TERM("matrix_size", "1", "rows and columns n of A"),
+    HF_TERM("ranks", "1", "boards, as a square torus"),
+    {"block_size", "1", "rows and columns b of a block", NULL, 512, NULL, false},
+    {"gemm_size", "1", "rows and columns g of a tile, a product per cycle", NULL, 8,
+     NULL, false},
+    {"replications", "1", "kernels r that multiply inner blocks", NULL, 5, NULL, false},
+    {"clock", "Hz", "clock f of the kernels", "kernel_clock.linpack_channel", NAN, NULL,
+     false},
+    {"channel_clock", "Hz", "clock of the channels, as fitted to the 520N", NULL, 157e6,
+     NULL, false},
+    {"product_passes", "1",
+     "blocks read and written per product, as fitted to the 520N", NULL, 3.5, NULL,
+     false},
+    {"row_latency", "1", "cycles between rows of lu, as fitted to the 520N", NULL, 300,
+     NULL, false},
+    {0},
+};
+
+/* t_mm = 3.5 b^2 / (g f) + (b / g)^3 / f,
+ * t_lu = 4 b^2 / (g f) + sum of i below b of 300 / f + (b / g) / channel clock +
+ *        b (b - g floor(i / g)) / (g^2 f),
+ * and for m blocks a side of a board, T = t_lu + max(m - 2, 0) t_lu + sum of i from 1 to m tw -
+ * 1 of the longer of (2 i / tw - 1) / r t_mm + t_lu + max(ceil(i / tw) - 2, 0) t_lu and
+ * (i / tw)^2 / r t_mm. */
+static void overlap_eval(size_t count, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < count; i++) {
+        double n = in[0][i], torus = sqrt(in[1][i]), b = in[2][i], g = in[3][i];
+        double r = in[4][i], f = in[5][i];
+        double product = in[7][i] * b * b / (g * f) + pow(b / g, 3) / f;
+        double lu = 4 * b * b / (g * f);
+        size_t rows = blocks_of(b, 1), blocks = blocks_of(n, b);
+        for (size_t row = 0; row < rows; row++)
+            lu += in[8][i] / f + b / g / in[6][i] +
+                  b * (b - g * floor((double)row / g)) / (g * g * f);
+        double time = lu + fmax((double)blocks / torus - 2, 0) * lu;
+        for (size_t k = 1; k < blocks; k++) {
+            double side = (double)k / torus;
+            time +=
+                fmax((2 * side - 1) / r * product + lu + fmax(ceil(side) - 2, 0) * lu,
+                     side * side / r * product);
+        }
+        rate_fill(i, n, rows > 0 && blocks > 0 ? time : NAN, out);
+    }
+}
+
+/* ---- processors ---- */
+
+static const hf_term host_inputs[] = {
+    HF_TERM("matrix_size", "1", "rows and columns n of A"),
+    HF_TERM("ranks", "1", "of the grid"),
+    HF_TERM("product_rate", "FLOP/s", "of products of matrices on a rank"),
+    {0},
+};
+
+static void host_eval(size_t count, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < count; i++)
+        rate_fill(i, in[0][i], hf_linpack_operations(in[0][i]) / (in[1][i] * in[2][i]),
+                  out);
+}
+
+static const hf_formula formulas[] = {
+    {HF_EXPECTED, "channel",
+     "the inner blocks beside the next diagonal, with constants fitted to the 520N; "
+     "counts 2/3 n^3 operations",
+     overlap_inputs, outputs, overlap_eval},
+    {HF_EXPECTED, "pcie",
+     "all kernels one after the other, no time for PCIe and MPI; counts 2/3 n^3 "
+     "operations",
+     serial_inputs, outputs, serial_eval},
+    {HF_EXPECTED, "host", "products of matrices alone; counts 2/3 n^3 operations",
+     host_inputs, outputs, host_eval},
+    {0},
+};
+
+const hf_model_ops hf_model_linpack = {
+    .name = "linpack",
+    .summary = "LU factorisation by the cycles of its kernels, with or without overlap",
+    .formulas = formulas,
+};

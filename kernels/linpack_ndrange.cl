@@ -1,0 +1,265 @@
+/* linpack_ndrange.cl - LU factorisation for CPUs and GPUs: blocks by panels of gemm.
+ *
+ * What lu, left and top find they also pack into panels for those who multiply: L as panels of
+ * PANEL_A rows, [panels, HF_BLOCK, PANEL_A], and U as panels of PANEL_B columns, with the
+ * reciprocals of its diagonal and zeros below.
+ */
+#include "gemm_panels.h"
+#include "linpack_solve.h"
+
+#define DOWN       ((HF_BLOCK + PANEL_A - 1) / PANEL_A)
+#define ACROSS     ((HF_BLOCK + PANEL_B - 1) / PANEL_B)
+#define LEFT_SIZE  ((ulong)DOWN * PANEL_A * HF_BLOCK)
+#define TOP_SIZE   ((ulong)ACROSS * PANEL_B * HF_BLOCK)
+#define PARTS_DOWN ((HF_BLOCK + BLOCK_A - 1) / BLOCK_A)
+#define PARTS_WIDE ((HF_BLOCK + BLOCK_B - 1) / BLOCK_B)
+
+#if GROUP == 1
+#define LEFT_ITEMS DOWN
+#define TOP_ITEMS  ACROSS
+#define LU_ITEMS   1
+#define SIDE_GROUP 1
+#else
+#define LEFT_ITEMS HF_BLOCK
+#define TOP_ITEMS  HF_BLOCK
+#define LU_ITEMS   GROUP
+#define SIDE_GROUP 32
+#endif
+
+/** shape[11] = elements of a packed block of L, and of U; of L in a packed diagonal block, and of U
+ *  behind it; work-items of lu, and of left, top and inner for a block; those of a group of
+ *  lu, of left and top, of inner. */
+HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
+    shape[0] = (uint)LEFT_SIZE;
+    shape[1] = (uint)TOP_SIZE;
+    shape[2] = (uint)LEFT_SIZE;
+    shape[3] = (uint)TOP_SIZE;
+    shape[4] = LU_ITEMS;
+    shape[5] = LEFT_ITEMS;
+    shape[6] = TOP_ITEMS;
+    shape[7] = PARTS_DOWN * PARTS_WIDE * GROUP;
+    shape[8] = LU_ITEMS;
+    shape[9] = SIDE_GROUP;
+    shape[10] = GROUP;
+}
+
+#if GROUP == 1
+
+/** Eliminate a tile of rows r0 and columns c0 of [L | U] on, in place at `a`: before it the
+ *  rows l of L, [.., PANEL_A], and the columns u of U, [.., PANEL_B], are known. Those of the
+ *  tile are added to them. A row of L has r0 = HF_BLOCK, a column of U has c0 = HF_BLOCK. */
+static inline void tile_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
+                                  HF_GLOBAL HF_SUM *u, uint r0, uint c0, uint height) {
+    hf_lanes sums[PANEL_A][2];
+    const uint known = r0 < c0 ? r0 : c0;
+    EACH(i, PANEL_A) sums[i][0] = sums[i][1] = ZEROS;
+    tile_add(sums, l, (HF_GLOBAL const hf_lanes *)u, known);
+    for (uint i = 0; i < height; i++) {
+        const uint row = r0 + i, end = row < c0 + PANEL_B ? row : c0 + PANEL_B;
+        hf_lanes lanes[2];
+        HF_SUM *value = (HF_SUM *)lanes;
+        EACH(w, 2)
+        lanes[w] = __builtin_convertvector(
+                       *(HF_GLOBAL const hf_elements *)(a + i * HF_BLOCK + w * LANES),
+                       hf_lanes) -
+                   sums[i][w];
+        for (uint k = known; k < end; k++) {
+            const HF_SUM factor = k < c0
+                                      ? l[k * PANEL_A + i]
+                                      : value[k - c0] * u[(ulong)k * PANEL_B + k - c0];
+            EACH(w, 2)
+            lanes[w] -= factor * *(HF_GLOBAL const hf_lanes *)(u + (ulong)k * PANEL_B +
+                                                               w * LANES);
+            if (k >= c0)
+                l[k * PANEL_A + i] = value[k - c0] = factor;
+        }
+        EACH(w, 2) * (HF_GLOBAL hf_elements *)(a + i * HF_BLOCK + w * LANES) =
+            __builtin_convertvector(lanes[w], hf_elements);
+        if (row < c0 + PANEL_B)
+            for (uint j = 0; j < PANEL_B; j++)
+                u[(ulong)row * PANEL_B + j] = c0 + j > row    ? value[j]
+                                              : c0 + j == row ? 1 / value[j]
+                                                              : 0;
+    }
+}
+
+/** Rows that are there of panel `y` of a block. */
+#define HEIGHT(y) (HF_BLOCK - (y)*PANEL_A < PANEL_A ? HF_BLOCK - (y)*PANEL_A : PANEL_A)
+
+/** L and U of block `block`, in place and packed, L first. */
+HF_KERNEL(linpack_lu, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, packed),
+          HF_VALUE(uint, block)) {
+    a += block * LINPACK_SIZE;
+    for (uint x = 0; x < ACROSS; x++)
+        for (uint y = 0; y < DOWN; y++)
+            tile_eliminate(a + y * PANEL_A * HF_BLOCK + x * PANEL_B,
+                           packed + y * PANEL_A * HF_BLOCK,
+                           packed + LEFT_SIZE + x * PANEL_B * HF_BLOCK, y * PANEL_A,
+                           x * PANEL_B, HEIGHT(y));
+}
+
+/** Blocks of L in column block `column`, row blocks `first` to `end` - 1. */
+HF_KERNEL(linpack_left, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
+          HF_WRITE(HF_REAL, panels), HF_VALUE(uint, first), HF_VALUE(uint, end),
+          HF_VALUE(uint, column), HF_VALUE(uint, columns)) {
+    const ulong i = first + HF_ITEM / DOWN;
+    const uint y = (uint)(HF_ITEM % DOWN);
+    if (i >= end)
+        return;
+    a += (i * columns + column) * LINPACK_SIZE + y * PANEL_A * HF_BLOCK;
+    for (uint x = 0; x < ACROSS; x++)
+        tile_eliminate(a + x * PANEL_B, panels + i * LEFT_SIZE + y * PANEL_A * HF_BLOCK,
+                       (HF_GLOBAL HF_SUM *)packed + LEFT_SIZE + x * PANEL_B * HF_BLOCK,
+                       HF_BLOCK, x * PANEL_B, HEIGHT(y));
+}
+
+/** Blocks of U in row block `row`, column blocks `first` to `end` - 1. */
+HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
+          HF_WRITE(HF_REAL, panels), HF_VALUE(uint, first), HF_VALUE(uint, end),
+          HF_VALUE(uint, row), HF_VALUE(uint, columns)) {
+    const ulong j = first + HF_ITEM / ACROSS;
+    const uint x = (uint)(HF_ITEM % ACROSS);
+    if (j >= end)
+        return;
+    a += (row * (ulong)columns + j) * LINPACK_SIZE + x * PANEL_B;
+    for (uint y = 0; y < DOWN; y++)
+        tile_eliminate(a + y * PANEL_A * HF_BLOCK,
+                       (HF_GLOBAL HF_SUM *)packed + y * PANEL_A * HF_BLOCK,
+                       panels + j * TOP_SIZE + x * PANEL_B * HF_BLOCK, y * PANEL_A,
+                       HF_BLOCK, HEIGHT(y));
+}
+
+/** C -= L U for the blocks of rows i0 to i1 - 1 and columns j0 to j1 - 1. */
+HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
+          HF_READ(HF_REAL, top), HF_VALUE(uint, i0), HF_VALUE(uint, i1),
+          HF_VALUE(uint, j0), HF_VALUE(uint, j1), HF_VALUE(uint, columns)) {
+    const ulong parts = PARTS_DOWN * PARTS_WIDE, block = HF_ITEM / parts;
+    const ulong i = i0 + block % (i1 - i0), j = j0 + block / (i1 - i0);
+    const uint part = (uint)(HF_ITEM % parts);
+    const uint y0 = part % PARTS_DOWN * (BLOCK_A / PANEL_A);
+    const uint x0 = part / PARTS_DOWN * (BLOCK_B / PANEL_B);
+    if (j >= j1)
+        return;
+    a += (i * columns + j) * LINPACK_SIZE;
+    for (uint x = x0; x < ACROSS && x < x0 + BLOCK_B / PANEL_B; x++)
+        for (uint y = y0; y < DOWN && y < y0 + BLOCK_A / PANEL_A; y++) {
+            hf_lanes sums[PANEL_A][2];
+            HF_GLOBAL HF_REAL *c = a + y * PANEL_A * HF_BLOCK + x * PANEL_B;
+            EACH(r, PANEL_A) sums[r][0] = sums[r][1] = ZEROS;
+            tile_add(sums, left + i * LEFT_SIZE + y * PANEL_A * HF_BLOCK,
+                     (HF_GLOBAL const hf_lanes *)(top + j * TOP_SIZE +
+                                                  x * PANEL_B * HF_BLOCK),
+                     HF_BLOCK);
+            EACH(r, PANEL_A) EACH(w, 2) if (r < HEIGHT(y)) {
+                HF_GLOBAL hf_elements *at =
+                    (HF_GLOBAL hf_elements *)(c + r * HF_BLOCK + w * LANES);
+                *at = __builtin_convertvector(
+                    __builtin_convertvector(*at, hf_lanes) - sums[r][w], hf_elements);
+            }
+        }
+}
+
+#else
+
+/** As above; a group that goes on column by column. */
+HF_KERNEL(linpack_lu, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, packed),
+          HF_VALUE(uint, block)) {
+    const uint me = (uint)get_local_id(0);
+    a += block * LINPACK_SIZE;
+    for (uint k = 0; k < HF_BLOCK; k++) {
+        const HF_REAL inverse = 1 / a[k * HF_BLOCK + k];
+        for (uint i = k + 1 + me; i < HF_BLOCK; i += GROUP)
+            a[i * HF_BLOCK + k] *= inverse;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        const uint rest = HF_BLOCK - 1 - k;
+        for (uint at = me; at < rest * rest; at += GROUP) {
+            const uint i = k + 1 + at / rest, j = k + 1 + at % rest;
+            a[i * HF_BLOCK + j] -= a[i * HF_BLOCK + k] * a[k * HF_BLOCK + j];
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+    for (uint at = me; at < LEFT_SIZE; at += GROUP) {
+        const uint k = at / PANEL_A % HF_BLOCK;
+        const uint i = at / PANEL_A / HF_BLOCK * PANEL_A + at % PANEL_A;
+        packed[at] = i > k && i < HF_BLOCK ? a[i * HF_BLOCK + k] : (HF_REAL)0;
+    }
+    for (uint at = me; at < TOP_SIZE; at += GROUP) {
+        const uint k = at / PANEL_B % HF_BLOCK;
+        const uint j = at / PANEL_B / HF_BLOCK * PANEL_B + at % PANEL_B;
+        packed[LEFT_SIZE + at] = j < k || j >= HF_BLOCK ? (HF_REAL)0
+                                 : j == k               ? 1 / a[k * HF_BLOCK + k]
+                                                        : a[k * HF_BLOCK + j];
+    }
+}
+
+/** As above; a work-item has a row of L. */
+HF_KERNEL(linpack_left, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
+          HF_WRITE(HF_REAL, panels), HF_VALUE(uint, first), HF_VALUE(uint, end),
+          HF_VALUE(uint, column), HF_VALUE(uint, columns)) {
+    const ulong i = first + HF_ITEM / HF_BLOCK;
+    const uint row = (uint)(HF_ITEM % HF_BLOCK);
+    if (i >= end)
+        return;
+    a += (i * columns + column) * LINPACK_SIZE + row * HF_BLOCK;
+    HF_GLOBAL HF_REAL *l =
+        panels + i * LEFT_SIZE + row / PANEL_A * PANEL_A * HF_BLOCK + row % PANEL_A;
+    for (uint j = 0; j < HF_BLOCK; j++) {
+        HF_GLOBAL const HF_REAL *u =
+            packed + LEFT_SIZE + j / PANEL_B * PANEL_B * HF_BLOCK + j % PANEL_B;
+        HF_REAL sum = 0;
+        for (uint k = 0; k < j; k++)
+            sum += l[k * PANEL_A] * u[k * PANEL_B];
+        a[j] = l[j * PANEL_A] = (a[j] - sum) * u[j * PANEL_B];
+    }
+}
+
+/** As above; a work-item has a column of U. */
+HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
+          HF_WRITE(HF_REAL, panels), HF_VALUE(uint, first), HF_VALUE(uint, end),
+          HF_VALUE(uint, row), HF_VALUE(uint, columns)) {
+    const ulong j = first + HF_ITEM / HF_BLOCK;
+    const uint column = (uint)(HF_ITEM % HF_BLOCK);
+    if (j >= end)
+        return;
+    a += (row * (ulong)columns + j) * LINPACK_SIZE + column;
+    HF_GLOBAL HF_REAL *u = panels + j * TOP_SIZE +
+                           column / PANEL_B * PANEL_B * HF_BLOCK + column % PANEL_B;
+    for (uint i = 0; i < HF_BLOCK; i++) {
+        HF_GLOBAL const HF_REAL *l =
+            packed + i / PANEL_A * PANEL_A * HF_BLOCK + i % PANEL_A;
+        HF_REAL sum = 0;
+        for (uint k = 0; k < i; k++)
+            sum += l[k * PANEL_A] * u[k * PANEL_B];
+        a[i * HF_BLOCK] = u[i * PANEL_B] = a[i * HF_BLOCK] - sum;
+    }
+}
+
+/** As above; a group has a part of a block of C. */
+HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
+          HF_READ(HF_REAL, top), HF_VALUE(uint, i0), HF_VALUE(uint, i1),
+          HF_VALUE(uint, j0), HF_VALUE(uint, j1), HF_VALUE(uint, columns)) {
+    SHARED_PARTS(a_part, b_part);
+    MY_SUMS(sum);
+    const ulong parts = PARTS_DOWN * PARTS_WIDE, block = HF_ITEM / GROUP / parts;
+    const ulong i = i0 + block % (i1 - i0), j = j0 + block / (i1 - i0);
+    const uint part = (uint)(HF_ITEM / GROUP % parts);
+    const uint y = part % PARTS_DOWN * PANEL_A, x = part / PARTS_DOWN * PANEL_B;
+    const uint me = (uint)(HF_ITEM % GROUP), my_i = me / SIDE, my_j = me % SIDE;
+    if (j >= j1)
+        return;
+    block_multiply(sum, left + i * LEFT_SIZE + y * HF_BLOCK,
+                   top + j * TOP_SIZE + x * HF_BLOCK, HF_BLOCK, me, a_part, b_part);
+    a += (i * columns + j) * LINPACK_SIZE;
+    for (uint r = 0; r < BLOCK_A / SIDE; r++)
+        for (uint s = 0; s < BLOCK_B / SIDE; s++) {
+            const uint row = y + MINE(r, my_i), column = x + MINE(s, my_j);
+            if (row < HF_BLOCK && column < HF_BLOCK)
+                a[row * HF_BLOCK + column] -= sum[r][s];
+        }
+}
+
+#endif
+
+HF_HOST_FILE(linpack_ndrange, HF_HOST_KERNEL(linpack_shape), HF_HOST_KERNEL(linpack_lu),
+             HF_HOST_KERNEL(linpack_left), HF_HOST_KERNEL(linpack_top),
+             HF_HOST_KERNEL(linpack_inner), LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS)
