@@ -124,11 +124,12 @@ static hf_status opencl_make(hf_device **out, const hf_opencl_entry *entry) {
 static hf_status opencl_open(hf_device **out, const char *selector, int local_rank,
                              const hf_vendors *vendors) {
     hf_opencl_entry entry;
-    hf_opencl_loading(vendors, true);
+    sigset_t own;
+    hf_opencl_enter(&own, vendors);
     hf_status status = hf_opencl_pick(&entry, selector, local_rank, vendors);
     if (status == HF_OK)
         status = opencl_make(out, &entry);
-    hf_opencl_loading(vendors, false);
+    hf_opencl_leave(&own, vendors);
     return status;
 }
 

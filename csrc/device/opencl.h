@@ -3,6 +3,7 @@
 #define HF_OPENCL_H
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "device.h"
 #include "opencl_queue.h"
@@ -61,11 +62,12 @@ hf_status hf_opencl_list(hf_device_info *out, size_t index, bool *found,
 /** The device that `selector` and the node-local rank mean. */
 hf_status hf_opencl_pick(hf_opencl_entry *out, const char *selector, int local_rank,
                          const hf_vendors *vendors);
-/** Tell that libraries may be loaded from now on, or no more. */
-static inline void hf_opencl_loading(const hf_vendors *vendors, bool begins) {
-    if (vendors && vendors->loading)
-        vendors->loading(vendors->context, begins);
-}
+/** Begin a part in which libraries may be loaded, and threads and programs started, or end it.
+ *  What is started never takes a signal that asks this process to end: the terminal and mpirun
+ *  send it to the whole process group, and PoCL aborts where its linker ends by one. Nor does
+ *  this thread in between; its own signals are kept in `own`. */
+void hf_opencl_enter(sigset_t *own, const hf_vendors *vendors);
+void hf_opencl_leave(const sigset_t *own, const hf_vendors *vendors);
 
 /** Fill in the context. The first CPU's is kept: in each new one PoCL's compiler reads its
  *  library of functions again, which is most of the work for a small program, and no other

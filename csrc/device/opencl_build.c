@@ -105,12 +105,15 @@ hf_status hf_opencl_build(hf_device *base, const char *source, const char *optio
                        "device \"%s\" has no OpenCL compiler: give a program binary",
                        base->info.name);
     cl_int code;
+    sigset_t own;
     cl_program program =
         clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
     HF_TRY(hf_opencl_check(code, "clCreateProgramWithSource"));
+    hf_opencl_enter(&own, NULL);
     code = clBuildProgram(program, 1, &device->id, options, NULL, NULL);
     hf_status status = code == CL_SUCCESS ? program_binary(program, binary, bytes)
                                           : build_fail(device, program, code);
+    hf_opencl_leave(&own, NULL);
     clReleaseProgram(program);
     return status;
 }
@@ -140,12 +143,15 @@ hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char 
     memcpy(copy, binary, bytes);
 
     cl_int code, verdict = CL_SUCCESS;
+    sigset_t own;
+    hf_opencl_enter(&own, NULL);
     cl_program program = clCreateProgramWithBinary(device->context, 1, &device->id,
                                                    &bytes, &binary, &verdict, &code);
     if (code == CL_SUCCESS && verdict != CL_SUCCESS)
         code = verdict;
     if (code == CL_SUCCESS)
         code = clBuildProgram(program, 1, &device->id, "", NULL, NULL);
+    hf_opencl_leave(&own, NULL);
     if (code != CL_SUCCESS) {
         if (program)
             clReleaseProgram(program);

@@ -305,14 +305,32 @@ hf_status hf_opencl_pick(hf_opencl_entry *out, const char *selector, int local_r
     return HF_OK;
 }
 
+void hf_opencl_enter(sigset_t *own, const hf_vendors *vendors) {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ends, own);
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, true);
+}
+
+void hf_opencl_leave(const sigset_t *own, const hf_vendors *vendors) {
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, false);
+    pthread_sigmask(SIG_SETMASK, own, NULL);
+}
+
 hf_status hf_opencl_list(hf_device_info *out, size_t index, bool *found,
                          const hf_vendors *vendors) {
     opencl_entries entries;
-    hf_opencl_loading(vendors, true);
+    sigset_t own;
+    hf_opencl_enter(&own, vendors);
     hf_status status = entries_first(&entries);
     while (status == HF_OK && index >= entries.n && entries_next(&entries, vendors))
         ;
-    hf_opencl_loading(vendors, false);
+    hf_opencl_leave(&own, vendors);
     HF_TRY(status);
     *found = index < entries.n;
     if (*found)

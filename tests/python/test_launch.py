@@ -260,6 +260,47 @@ def test_an_interrupt_while_modules_are_read(module, read):
     assert (answer.returncode, ours(answer.stderr)) == (-signal.SIGINT, "")
 
 
+LINKER = """#!{python} -S
+import os, sys
+calls = len(os.listdir({seen!r}))
+os.mkdir(os.path.join({seen!r}, str(calls)))
+if calls == {call}:
+    os.killpg(0, {number})
+os.execv({linker!r}, sys.argv)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("call", [0, 3])  # to build kernels, to start one
+def test_a_signal_to_all_while_a_kernel_is_linked(tmp_path, number, call):
+    """As from a terminal or mpirun: the linker gets it, too, and lives."""
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    (tmp_path / "ld").write_text(
+        LINKER.format(
+            python=sys.executable,
+            seen=str(seen),
+            call=call,
+            number=int(number),
+            linker=shutil.which("ld"),
+        )
+    )
+    (tmp_path / "ld").chmod(0o755)
+    folders = ("COMPILER_PATH", "POCL_CACHE_DIR", "HPCCFPGA_CACHE")
+    answer = subprocess.run(
+        [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--sizes=64", "--reps=1"],
+        env=os.environ | dict.fromkeys(folders, str(tmp_path)),
+        timeout=GUARD,
+        capture_output=True,
+        text=True,
+        process_group=0,
+    )
+    if len(list(seen.iterdir())) <= call:
+        pytest.skip("PoCL links here by itself, or not as often")
+    code, line = {2: (130, "interrupted"), 15: (143, "terminated")}[number]
+    assert (answer.returncode, answer.stderr) == (code, f"hpccfpga: {line}\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_that_is_ignored_stays_ignored(number):
     """As those of nohup and the background are; device host has no LLVM that minds."""
