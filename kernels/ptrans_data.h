@@ -27,7 +27,12 @@
 /** Values of a block. */
 #define PTRANS_SIZE ((ulong)HF_BLOCK * HF_BLOCK)
 
-enum { PTRANS_WIDE = 16 }; /* values of a row that are made or checked at a time */
+/** Values of a row that are made or checked at a time: of pipelines, a clock cycle's. */
+#if defined(HF_INTEL) || defined(HF_XILINX)
+#define PTRANS_WIDE 16
+#else
+#define PTRANS_WIDE HF_BLOCK
+#endif
 
 /** Another key for B than for A. */
 #define PTRANS_B 0x5BD1E995u
@@ -67,18 +72,12 @@ HF_KERNEL(ptrans_fill, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, b),
     }
 }
 
-/** The larger of two residuals; a NaN stays. */
-#define PTRANS_WORSE(worst, residual) \
-    ((residual) > (worst) || (residual) != (residual) ? (residual) : (worst))
-
 /** The magnitude of the largest residual |C - (B + A^T)|. */
 HF_KERNEL(ptrans_check, HF_READ(HF_REAL, c), HF_READ(uint, places),
           HF_VALUE(uint, blocks), HF_VALUE(uint, key), HF_WRITE(hf_finding, findings),
           HF_VALUE(uint, seal)) {
     ulong seen = 0;
-    HF_REAL lanes[PTRANS_WIDE];
-    for (uint l = 0; l < PTRANS_WIDE; l++)
-        lanes[l] = 0;
+    uint worst = 0;
     for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
         const uint block = (uint)(at / HF_BLOCK);
         const uint row = places[2 * block] * HF_BLOCK + (uint)(at % HF_BLOCK);
@@ -90,17 +89,14 @@ HF_KERNEL(ptrans_check, HF_READ(HF_REAL, c), HF_READ(uint, places),
                 const HF_REAL right =
                     ptrans_value(row, column + j + l, key ^ PTRANS_B) +
                     ptrans_value(column + j + l, row, key);
-                const HF_REAL off = c[at * HF_BLOCK + j + l] - right;
-                const HF_REAL residual = off < 0 ? -off : off;
-                lanes[l] = PTRANS_WORSE(lanes[l], residual);
+                const uint off =
+                    hf_magnitude((float)(c[at * HF_BLOCK + j + l] - right));
+                worst = off > worst ? off : worst;
             }
             seen += PTRANS_WIDE;
         }
     }
-    HF_REAL most = 0;
-    for (uint l = 0; l < PTRANS_WIDE; l++)
-        most = PTRANS_WORSE(most, lanes[l]);
-    findings[HF_ITEM] = hf_finding_make(hf_magnitude((float)most), seen, seal);
+    findings[HF_ITEM] = hf_finding_make(worst, seen, seal);
 }
 
 #endif
