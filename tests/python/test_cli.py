@@ -272,8 +272,8 @@ BAD = [
     (["run", "b_eff", "--exchang=host"], 'did you mean "--exchange"? known: --sizes'),
     (["model", "b_eff"], "model b_eff needs a board: 520n, 520n_mx, pac_d5005, u250"),
     (["run"], "the following arguments are required: benchmark"),
-    (["run", "linpack"], 'no benchmark "linpack"; known: b_eff'),
-    (["run", "linpack", "--n=3"], 'no benchmark "linpack"; known: b_eff'),
+    (["run", "nbody"], 'no benchmark "nbody"; known: b_eff'),
+    (["run", "nbody", "--n=3"], 'no benchmark "nbody"; known: b_eff'),
     (
         ["run", "b_eff", "--exchange=wifi"],
         'no exchange scheme "wifi"; known: chan',
@@ -307,7 +307,7 @@ BAD = [
     ),
     (["run", "b_eff", "--exchange=channel", "--calibrate"], "known: pcie, host"),
     (["calibrate", "--colour=1"], "calibration has no parameter --colour; known: "),
-    (["model", "linpack"], "no model of 'linpack'; known: b_eff"),
+    (["model", "nbody"], "no model of 'nbody'; known: b_eff"),
     (["model", "b_eff", "--exchange=wifi"], "no model of b_eff over exchange 'wifi"),
     (
         ["model", "b_eff", "--clock=3e8"],
@@ -323,9 +323,9 @@ BAD = [
     (["boards", "cardboard"], "no board 'cardboard'; known: 520n"),
     (["show", "gone.json"], "gone.json: No such file or directory"),
     (["plot", "gone.json", "-o", "r.png"], "gone.json: No such file or directory"),
-    (["list", "linpack"], 'no benchmark "linpack"; known: b_eff'),
+    (["list", "nbody"], 'no benchmark "nbody"; known: b_eff'),
     (["compare", "one"], "the following arguments are required: b"),
-    (["kernels", "build", "linpack"], 'no benchmark "linpack"; known: b_eff'),
+    (["kernels", "build", "nbody"], 'no benchmark "nbody"; known: b_eff'),
 ]
 
 
@@ -343,7 +343,7 @@ def test_nothing_is_written_over_before_the_paths_are_checked(call, tmp_path):
     assert result["provenance"]["error"].startswith("cannot write gone/r.npz")
 
 
-@pytest.mark.parametrize("name", ["stream", "linpack"])
+@pytest.mark.parametrize("name", ["stream", "nbody"])
 def test_a_value_is_not_taken_for_the_benchmark(call, name):
     """Files and devices may be called like a benchmark."""
     values = ["--exchange", "host", "--json", name, "--seed", "1", "--quiet"]
@@ -357,7 +357,7 @@ def test_a_value_is_not_taken_for_the_benchmark(call, name):
     "words",
     [
         ["run", "b_eff", "--sizes=0"],
-        ["run", "linpack", "--n=3"],
+        ["run", "nbody", "--n=3"],
         ["run", "b_eff", "--colour=1"],
         ["run", "b_eff", "--board=cardboard"],
         ["run", "b_eff", "--exchange=channel", "--calibrate"],

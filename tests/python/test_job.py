@@ -242,4 +242,4 @@ def test_help_of_all_commands(capsys):
 def test_parameters_of_a_failed_run_have_types(given_, typed):
     expected = {"sizes": [0], "reps": 3, "deadline": 1e9, "loop": "timer"}
     assert components.typed("b_eff", given_) == (typed or expected)
-    assert components.typed("linpack", {"n": "1"}) == {"n": "1"}
+    assert components.typed("nbody", {"n": "1"}) == {"n": "1"}

@@ -138,7 +138,7 @@ def test_from_a_rank_of_another_mpirun(mpirun):
 @pytest.mark.parametrize(
     ("kind", "options", "line"),
     [
-        (LookupError, {"benchmark": "linpack"}, 'no benchmark "linpack"; known: b_eff'),
+        (LookupError, {"benchmark": "nbody"}, 'no benchmark "nbody"; known: b_eff'),
         (
             LookupError,
             {"exchange": "wifi"},

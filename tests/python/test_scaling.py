@@ -121,7 +121,7 @@ def test_without_a_size_the_last_of_a_run_is_taken(launched):
         ({"sizes": "x"}, ValueError, 'sizes: "x" is not a number'),
         ({"sizes": 1, "mode": "strong"}, ValueError, "sizes: 1 cannot be shared by 2"),
         ({"board": "cardboard"}, LookupError, "no board 'cardboard'; known: 520n"),
-        ({"benchmark": "linpack"}, LookupError, 'no benchmark "linpack"; known: b_eff'),
+        ({"benchmark": "nbody"}, LookupError, 'no benchmark "nbody"; known: b_eff'),
     ],
 )
 def test_bad_scaling_is_refused_before_anything_runs(launched, change, error, line):

@@ -195,7 +195,7 @@ def test_verified_data_is_no_warning():
 @pytest.mark.parametrize(
     ("kind", "options", "line"),
     [
-        (LookupError, {"benchmark": "linpack"}, 'no benchmark "linpack"; known: b_eff'),
+        (LookupError, {"benchmark": "nbody"}, 'no benchmark "nbody"; known: b_eff'),
         (
             LookupError,
             {"exchange": "wifi"},
