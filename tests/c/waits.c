@@ -18,7 +18,8 @@ static void open_test(void) {
     char version[8192];
     net->ops->version(version, sizeof version);
     __lsan_disable(); /* what the communicator is being made into stays */
-    CHECK(net->ops->open(&none, MPI_Comm_c2f(MPI_COMM_WORLD), version, 0.5) == HF_ECOMM);
+    CHECK(net->ops->open(&none, MPI_Comm_c2f(MPI_COMM_WORLD), version, 0.5) ==
+          HF_ECOMM);
     __lsan_enable();
     CHECK(strstr(hf_error(), "waits for the other ranks; the deadline of 0.5 s has"),
           "%s", hf_error());
