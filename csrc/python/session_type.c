@@ -110,6 +110,7 @@ static PyObject *session_close(PyObject *self, PyObject *unused) {
 /* ---- run ---- */
 
 typedef struct watch {
+    PyObject *begin;    /* callable before the first sample; NULL: none, or called */
     PyObject *progress; /* callable or None */
     PyObject *raised;   /* what it, or a signal handler, raised */
     const module_state *state;
@@ -157,6 +158,13 @@ static PyObject *row_dict(const hf_progress *row) {
     return dict;
 }
 
+static int begin_call(watch *w) {
+    PyObject *begin = w->begin, *answer = begin ? PyObject_CallNoArgs(begin) : NULL;
+    w->begin = NULL;
+    Py_XDECREF(answer);
+    return begin && !answer ? -1 : 0;
+}
+
 static int progress_call(PyObject *progress, const hf_progress *row) {
     if (!row || progress == Py_None)
         return 0;
@@ -175,7 +183,8 @@ static hf_status run_tick(void *context, const hf_progress *row) {
     watch *w = context;
     hf_status status = HF_OK;
     PyGILState_STATE gil = PyGILState_Ensure();
-    if (PyErr_CheckSignals() < 0 || progress_call(w->progress, row) < 0) {
+    if (PyErr_CheckSignals() < 0 || begin_call(w) < 0 ||
+        progress_call(w->progress, row) < 0) {
         w->raised = exception_take();
         status = exception_status(w->state, w->raised);
     }
@@ -184,11 +193,12 @@ static hf_status run_tick(void *context, const hf_progress *row) {
 }
 
 static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"benchmark", "params", "kernel", "progress", NULL};
+    static char *keywords[] = {"benchmark", "params", "kernel",
+                               "progress",  "begin",  NULL};
     hf_run run = {.tick = run_tick};
-    PyObject *params, *kernel, *progress;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!OO:run", keywords, &run.bench,
-                                     &PyDict_Type, &params, &kernel, &progress))
+    PyObject *params, *kernel, *progress, *begin = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!OO|O:run", keywords, &run.bench,
+                                     &PyDict_Type, &params, &kernel, &progress, &begin))
         return NULL;
     Py_ssize_t bytes = 0;
     if (kernel != Py_None &&
@@ -199,7 +209,7 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     hf_session *session = session_acquire(self);
     if (!session)
         return NULL;
-    watch w = {progress, NULL, state_of(self)};
+    watch w = {begin == Py_None ? NULL : begin, progress, NULL, state_of(self)};
     run.context = &w;
     hf_args *values = NULL;
     hf_result *result = NULL;
@@ -341,8 +351,9 @@ static PyGetSetDef session_facts[] = {
 
 static PyMethodDef session_methods[] = {
     {"run", (PyCFunction)(void (*)(void))session_run, METH_VARARGS | METH_KEYWORDS,
-     "run($self, /, benchmark, params, kernel, progress)\n--\n\n"
-     "Run a benchmark; columns, summary, parameters, verified and notes as a dict."},
+     "run($self, /, benchmark, params, kernel, progress, begin=None)\n--\n\n"
+     "Run a benchmark; columns, summary, parameters, verified and notes as a dict.\n"
+     "begin is called once, before the first sample: what is set up before may fail."},
     {"kernel", session_kernel, METH_VARARGS,
      "kernel($self, benchmark, shape='auto', /)\n--\n\n"
      "Stem of the kernel file that a benchmark needs here, or None."},

@@ -126,6 +126,7 @@ class Session:
         params: dict[str, Any],
         kernel: tuple[str, bytes, str] | None,
         progress: Callable[[int, int, dict[str, float | str]], object] | None,
+        begin: Callable[[], object] | None = None,
     ) -> _Run: ...
     def close(self) -> None: ...
 

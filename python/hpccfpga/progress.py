@@ -192,27 +192,26 @@ def check(progress: Any) -> None:
 
 
 @contextmanager
-def follow(
-    whom: bool | Callback | None, title: str, benchmark: str | None = None
-) -> Iterator[Callback | None]:
-    """Tell `whom` that a task begins, and give what is to be told of its points.
+def follow(whom: bool | Callback | None) -> Iterator[Callback | None]:
+    """Give what is to be told of the points of a task.
 
     Parameters
     ----------
     whom : bool, callable or None
-        True shows the progress here. What has a method `begin` hears of the task.
-    title, benchmark
-        As for `progress`.
+        True shows the progress here.
     """
     if whom is True:
         with Watch() as watch:
-            watch.begin(title, benchmark)
             yield watch
         return
-    begin = getattr(whom, "begin", None)
-    if callable(begin):
-        begin(title, benchmark)
     yield whom if callable(whom) else None
+
+
+def begin(watch: Callback | None, title: str, benchmark: str | None = None) -> None:
+    """Tell that a task begins, if there is a method `begin` to hear of it."""
+    hears = getattr(watch, "begin", None)
+    if callable(hears):
+        hears(title, benchmark)
 
 
 def units(benchmark: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ import sys
 import warnings
 from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hpccfpga.arguments import number, path, word
 from hpccfpga.components import CALIBRATION, benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
-from hpccfpga.progress import Callback, follow
+from hpccfpga.progress import Callback, begin, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
 from hpccfpga.result import Column, Quantity, Result
@@ -224,9 +225,13 @@ class Session:
             error = raised
         self.agree(error)
         title = f"{benchmark} {self.exchange}, {self._ranks}"
-        with self._following(progress, title, benchmark) as watch:
+        with self._following(progress) as watch:
             found = self._core.run(
-                benchmark, params, program and _loaded(program), watch
+                benchmark,
+                params,
+                program and _loaded(program),
+                watch,
+                begin=partial(begin, watch, title, benchmark),
             )
         result = Result(
             kind="measured",
@@ -298,7 +303,8 @@ class Session:
                 for scheme in dict.fromkeys(part.exchange for part in CALIBRATION)
             }
             title = f"calibration, {self._ranks}"
-            watch = stack.enter_context(self._following(progress, title))
+            watch = stack.enter_context(self._following(progress))
+            begin(watch, title)
             for number, part in enumerate(CALIBRATION):
                 told = watch and _shifted(watch, number, len(CALIBRATION))
                 parts[part.name] = sessions[part.exchange].run(
@@ -311,12 +317,12 @@ class Session:
         return f"{self.size} rank{'s' * (self.size != 1)}"
 
     def _following(
-        self, progress: bool | Callback | None, title: str, benchmark: str | None = None
+        self, progress: bool | Callback | None
     ) -> AbstractContextManager[Callback | None]:
         """Whom to tell of points; of all ranks, 0 shows them."""
         if progress is True and self.rank:
             progress = None
-        return follow(progress, title, benchmark)
+        return follow(progress)
 
     def _over(self, stack: ExitStack, exchange: str) -> Session:
         """Give this session if it is over `exchange`, else one that `stack` closes."""

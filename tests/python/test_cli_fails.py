@@ -148,6 +148,14 @@ def test_bad_input(refused, words, line):
     refused(words, line)
 
 
+@pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
+def test_what_only_the_benchmark_knows_is_told_before_a_title(call, ranks):
+    words = ["run", "b_eff", "--exchange=channel", "--device=host", *ranks]
+    code, out, err = call(*words, "--topology=torus:3x7")
+    assert (code, out) == (2, "")
+    assert 'hpccfpga: topology: "torus:3x7" is no torus:PxQ of' in err
+
+
 def test_nothing_is_written_over_before_the_paths_are_checked(call, tmp_path):
     (tmp_path / "r.json").write_text("old")
     code, _, _ = call("run", "b_eff", "--json=r.json", "--npz=gone/r.npz")
