@@ -316,8 +316,7 @@ static hf_status mpi_test(hf_transport *base, hf_transfer *t) {
     int ended = 0;
     if (t->over)
         return HF_OK;
-    hf_status status =
-        hf_mpi_check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE), "MPI_Test");
+    hf_status status = hf_mpi_test(net, &request, &ended);
     memcpy(&t->handle, &request, sizeof(MPI_Request));
     if (status == HF_OK && ended)
         t->over = true;

@@ -260,8 +260,14 @@ hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
     }
 }
 
+hf_status hf_mpi_test(mpi *net, MPI_Request *request, int *ended) {
+    return hf_mpi_break(
+        net, hf_mpi_check(MPI_Test(request, ended, MPI_STATUS_IGNORE), "MPI_Test"));
+}
+
 /* One after the other: testing a single request is the quickest way to progress. */
 typedef struct pending {
+    mpi *net;
     int n, done;
     MPI_Request *all;
 } pending;
@@ -269,15 +275,14 @@ typedef struct pending {
 static hf_status requests_look(void *what, bool *done) {
     pending *r = what;
     int ended = 0;
-    HF_TRY(hf_mpi_check(MPI_Test(&r->all[r->done], &ended, MPI_STATUS_IGNORE),
-                        "MPI_Test"));
+    HF_TRY(hf_mpi_test(r->net, &r->all[r->done], &ended));
     r->done += ended != 0;
     *done = r->done == r->n;
     return HF_OK;
 }
 
 hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind) {
-    pending r = {.n = n, .all = requests};
+    pending r = {.net = net, .n = n, .all = requests};
     bool done = false;
     for (int spin = 0; spin < SPINS; spin++) { /* a short message comes at once */
         HF_TRY(requests_look(&r, &done));

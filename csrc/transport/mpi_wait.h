@@ -69,6 +69,8 @@ static inline hf_status hf_mpi_check(int code, const char *what) {
 /** The ranks no longer do the same, for a reason that is told to all: no call after this
  *  one can be trusted, here nor on another rank. HF_OK is passed on. */
 hf_status hf_mpi_break(mpi *net, hf_status status);
+/** Has a message ended? A failure breaks the transport: too long, it is not the right one. */
+hf_status hf_mpi_test(mpi *net, MPI_Request *request, int *ended);
 
 /** The failure of a transport that is broken. */
 static inline hf_status hf_mpi_intact(const mpi *net) {
@@ -95,7 +97,6 @@ hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
 
 /** Wait so for requests. */
 hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind);
-
 /** The same for a message to receive and one to send, which are given up where they fail. */
 hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from);
 
@@ -108,13 +109,12 @@ hf_status hf_mpi_progress(const mpi *net);
 /** End a request of a message that is no longer wanted. */
 void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends);
 
-/* What all ranks do together (mpi_meet.c), and what `close` does. */
+/* What all ranks do together (mpi_meet.c), and `close`: is *stuck true on any, it is on all. */
 hf_status hf_mpi_gather(hf_transport *base, void *all, const void *mine, size_t bytes);
 hf_status hf_mpi_broadcast(hf_transport *base, void *data, size_t bytes, int root);
 hf_status hf_mpi_reduce(hf_transport *base, double *values, size_t n, hf_reduction how);
 hf_status hf_mpi_any(hf_transport *base, bool *flag);
 hf_status hf_mpi_barrier(hf_transport *base);
-/** All ranks leave; *stuck becomes true on all if it is on any. */
 hf_status hf_mpi_leave(mpi *net, bool *stuck);
 
 #endif

@@ -433,6 +433,26 @@ static void stuck_test(void) {
     net->ops->close(net);
 }
 
+/* A message that is longer than expected, as one before it was lost: all ranks hear the same. */
+static void truncated_test(void) {
+    char bytes[8] = "", more[8];
+    int last = net->size - 1;
+    hf_transfer t;
+    hf_status status = HF_OK;
+    __lsan_disable(); /* a broken transport stays */
+    transport_open("mpi");
+    __lsan_enable();
+    net->deadline = LATE;
+    if (net->rank == last && hf_send(net, &t, bytes, 8, 0) == HF_OK)
+        status = net->ops->sendrecv(net, bytes, 0, more, 0, 8);
+    else if (net->rank == 0 && hf_recv(net, &t, bytes, 4, last) == HF_OK)
+        status = finish(&t);
+    CHECK((status != HF_OK) == (net->rank == last || net->rank == 0));
+    CHECK(hf_agree(net, status) == HF_ECOMM);
+    CHECK(strstr(hf_error(), "TRUNC"), "%s", hf_error());
+    net->ops->close(net);
+}
+
 /* What is longer than a call of MPI counts: a message is still one, what all share goes in
  * parts. */
 static void long_test(size_t most) {
@@ -568,6 +588,7 @@ int main(int argc, char **argv) {
         groups_end_test();
         siblings_test();
         stuck_test();
+        truncated_test();
         scarce_test(group_call, 0);
         scarce_test(open_call, 2);
         scarce_test(fail_call, 0);
