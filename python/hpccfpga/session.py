@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import warnings
@@ -233,6 +234,7 @@ class Session:
                 watch,
                 begin=partial(begin, watch, title, benchmark),
             )
+        trace = _trace(found["trace"])
         result = Result(
             kind="measured",
             benchmark=benchmark,
@@ -243,7 +245,8 @@ class Session:
             verified=found["verified"],
             parameters=found["parameters"],
             columns={name: Column(*pair) for name, pair in found["columns"].items()},
-            summary={name: Quantity(*pair) for name, pair in found["summary"].items()},
+            summary={name: Quantity(*pair) for name, pair in found["summary"].items()}
+            | _hidden(trace),
             provenance={
                 **origin(start),
                 "mpi": self._mpi.strip("\0\n ").partition("\n")[0] or None,
@@ -257,7 +260,7 @@ class Session:
                     *([ALONE] if self._comm is None and others_beside() else []),
                 ],
             },
-            trace=_trace(found["trace"]),
+            trace=trace,
         )
         if self.rank == 0:
             warn(result)
@@ -392,6 +395,12 @@ def _trace(columns: dict[str, Any]) -> timeline.Trace | None:
     """Trace as the core gives it; without columns where there is none."""
     found = {name: Column(*pair) for name, pair in columns.items()}
     return timeline.Trace(found) if found else None
+
+
+def _hidden(trace: timeline.Trace | None) -> dict[str, Quantity]:
+    """Figure of a trace in which something is exchanged."""
+    share = math.nan if trace is None else timeline.hidden(trace)
+    return {} if math.isnan(share) else {"hidden": Quantity("1", share)}
 
 
 def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:

@@ -1,8 +1,11 @@
 """LINPACK on grids of ranks: each verifies, and a rank that fails ends the run."""
 
 import json
+import re
 
 import pytest
+from conftest import ours
+from linpack_harms import HARMS, broken
 
 GRIDS = [(2, "1x2"), (2, "2x1"), (4, "2x2"), (6, "2x3"), (6, "3x2"), (9, "3x3")]
 
@@ -93,3 +96,89 @@ def test_a_damaged_block_is_seen(ends, kind, ranks, on):
     seen = ends(ranks, kind, on, "pipeline")
     assert len(seen) > 4
     assert set(seen) == {True}
+
+
+# Of three blocks in a row of ranks: messages of a diagonal block, of L (in a column of
+# ranks of U), of the solution. The receiver takes the next one, which is longer, or the
+# last one does not come.
+LOST = """
+import json, os
+for call in (None, 0, 1, 6):
+    os.environ["HPCCFPGA_FAULT"] = "none -1 0" if call is None else f"lose 0 {call}"
+    try:
+        hf.run("linpack", exchange="fault", comm=comm, sizes=[96], reps=1,
+               block_size=32, grid=GRID, deadline=2 if call is not None else 1000)
+        say(json.dumps([call, None]))
+    except RuntimeError as error:
+        say(json.dumps([call, str(error)]))
+"""
+
+
+@pytest.mark.parametrize("grid", ["1x2", "2x1"], ids=["row", "column"])
+def test_a_lost_message_ends_all(mpirun, faults, grid):
+    done = mpirun(2, LOST.replace("GRID", repr(grid)), **faults)
+    assert done.returncode == 0, done.stderr
+    ended = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [end for call, end in ended if call is None] == [None, None]
+    for call in (0, 1, 6):
+        one, other = (end for at, end in ended if at == call)
+        assert one == other
+        assert re.search("ERR_TRUNC|waits for rank .; the deadline of 2 s", one)
+
+
+@pytest.mark.parametrize("call", [3, 25], ids=["factorisation", "solution"])
+@pytest.mark.parametrize(
+    ("kind", "deadline", "words"),
+    [
+        ("kill", 1000, "SIGKILL"),
+        ("hang", 5, "rank 1, which does not answer; the deadline of 5 s"),
+        ("fail", 1000, "rank 1: planted: a move failed"),
+    ],
+)
+def test_a_rank_that_fails_in_an_exchange_ends_all(
+    command, faults, kind, deadline, words, call
+):
+    def run(fault, deadline):
+        return command(
+            "run", "linpack", "--ranks=4", "--exchange=fault", "--sizes=200",
+            "--block-size=32", "--reps=1", f"--deadline={deadline}",
+            HPCCFPGA_FAULT=fault, **faults,
+        )  # fmt: skip
+
+    if deadline < 1000:
+        run("none -1 0", 1000)  # and PoCL has compiled the kernels
+    done = run(f"{kind} 1 {call}", deadline)
+    assert done.returncode == 3, done.stderr
+    lines = ours(done.stderr).splitlines()
+    assert len(lines) == 1, done.stderr
+    assert words in lines[0]
+
+
+def test_wrong_kernels_are_seen_by_all(on_ranks, tmp_path):
+    """On a grid of 2x2, where each rank has as many blocks as one alone has there."""
+    for harm, parts in HARMS.items():
+        (tmp_path / f"{harm}.cl").write_text(broken(*parts))
+    on_ranks(
+        4,
+        "import numpy as np, pathlib, warnings\n"
+        "warnings.simplefilter('ignore', hf.VerificationWarning)\n"
+        f"paths = sorted(pathlib.Path({str(tmp_path)!r}).iterdir())\n"
+        "with hf.open(comm=comm) as s:\n"
+        "    for path in paths:\n"
+        "        r = s.run('linpack', kernel=path, shape='pipeline', sizes=[192],\n"
+        "                  block_size=32, reps=1)\n"
+        "        assert r.verified is False, path\n"
+        "        assert np.isnan(r['flops']).all(), path\n",
+    )
+
+
+def test_what_does_not_fit_is_refused_on_all(on_ranks):
+    on_ranks(
+        4,
+        "with hf.open(comm=comm) as s:\n"
+        "    try: s.run('linpack', sizes=[1 << 20])\n"
+        "    except MemoryError as error: words = str(error).split()\n"
+        "    assert ' '.join(words[-10:-1]) == \\\n"
+        "        'on a grid of 2x2; the largest size is', words\n"
+        "    assert int(words[-1]) % 256 == 0 < int(words[-1]) < 1 << 20",
+    )
