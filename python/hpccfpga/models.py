@@ -144,6 +144,8 @@ def beside(
 ) -> Result:
     """Return the model of a run that was measured, to stand beside its result.
 
+    What a program binary was built with counts as given.
+
     Parameters
     ----------
     result : Result
@@ -158,11 +160,14 @@ def beside(
     LookupError, ValueError
         As `model`.
     """
+    program = result.provenance.get("kernel") or {}
+    is_binary = not str(program.get("path", ".cl")).endswith(".cl")
+    built_in = program["knobs"] if is_binary else {}
     return for_run(
         result.benchmark,
         result.exchange,
         board,
-        {name: result.parameters[name] for name in given},
+        {name: result.parameters[name] for name in (*built_in, *given)},
         result[result.labels[0]],
         result.ranks,
     )

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from example_result import measured
-from hpccfpga import _core
+from hpccfpga import _core, kernels
 from hpccfpga.comparison import compare
 from hpccfpga.measure import run
-from hpccfpga.models import check, for_run, model
+from hpccfpga.models import beside, check, for_run, model
 from hpccfpga.published import published
 from hpccfpga.result import Column, Result
+from hpccfpga.session import Session
 
 OLD_LIST = [2**n for n in range(22) if n != 13]
 
@@ -307,6 +308,19 @@ def test_a_model_beside_a_run_knows_its_elements(benchmark, exchange):
         for name in ("float", "double")
     )
     assert double["time"] == pytest.approx(2 * single["time"])
+
+
+def test_a_model_beside_a_run_knows_a_program_s_knobs(tmp_path):
+    """Not the board's number of kernels, but that of the bitstream which ran."""
+    with Session(exchange="pcie") as session:
+        path = kernels.build(session._core, "stream", {"replications": 2}, tmp_path)
+        result = session.run("stream", kernel=path, size=4096, reps=1)
+    own, boards = (
+        for_run("stream", "pcie", "520n", {"size": 4096} | more, result["operation"])
+        for more in ({"replications": 2}, {})
+    )
+    found = beside(result, "520n", ["size"])
+    assert found["time"].tolist() == own["time"].tolist() != boards["time"].tolist()
 
 
 def linpack(**inputs):
