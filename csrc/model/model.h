@@ -9,16 +9,19 @@
 
 enum { HF_MAX_TERMS = 16 }; /**< inputs of a formula, and outputs */
 
-/** An input or output; a table of them ends with name == NULL. */
+/** An input or output; a table of them ends with name == NULL. How a parameter that is no
+ *  number tells an input stands behind its name:
+ *    data_type:bytes         the length of that type
+ *    grid:rows               P of PxQ
+ *    distribution:diagonal   1 for this word, else 0 */
 typedef struct hf_term {
     const char *name, *unit, *summary;
-    const char *fact; /**< the board's value of an input: "memory.banks", or over an
+    const char *fact;  /**< the board's value of an input: "memory.banks", or over an
                             earlier one: "network.ports/channels"; NULL: none */
-    double fallback;  /**< else this, or NaN: somebody must give it */
-    const char
-        *param; /**< the parameter of a run that tells an input; NULL: that of the
-                            same name, if there is one */
-    bool zero;  /**< an input may be 0; else it is above 0 */
+    double fallback;   /**< else this, or NaN: somebody must give it */
+    const char *param; /**< the parameter of a run that tells an input; NULL: that of
+                             the same name, if there is one */
+    bool zero;         /**< an input may be 0; else it is above 0 */
 } hf_term;
 
 /** An output, or an input that somebody must give. */

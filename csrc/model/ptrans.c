@@ -26,8 +26,8 @@ static const hf_term channel_inputs[] = {
     {"banks", "1", "memory banks of a board", "memory.banks", NAN, NULL, false},
     {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN, NULL,
      false},
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4, "data_type",
-     false},
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,
+     "data_type:bytes", false},
     {0},
 };
 static const hf_term channel_outputs[] = {
@@ -96,11 +96,11 @@ static const hf_term pcie_inputs[] = {
     {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
      false},
     {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4, "data_type",
-     false},
-    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid", true},
-    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0, "distribution",
-     true},
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,
+     "data_type:bytes", false},
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid:rows", true},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0,
+     "distribution:diagonal", true},
     {0},
 };
 
@@ -124,11 +124,11 @@ static const hf_term host_inputs[] = {
     HF_TERM("ranks", "1", "of the grid"),
     {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
     HF_TERM("memory_bandwidth", "B/s", "of the memory of a rank"),
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4, "data_type",
-     false},
-    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid", true},
-    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0, "distribution",
-     true},
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,
+     "data_type:bytes", false},
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid:rows", true},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0,
+     "distribution:diagonal", true},
     {0},
 };
 

@@ -12,7 +12,7 @@ static const hf_term inputs[] = {
     HF_TERM("ranks", "1", "boards"),
     {"size", "1", "elements of an array of a board", NULL, 16777216, NULL, false},
     {"value_bytes", "B", "of an element: 4 for float, 8 for double", NULL, 4,
-     "data_type", false},
+     "data_type:bytes", false},
     {"banks", "1", "memory banks of a board", "memory.banks", NAN, NULL, false},
     {"bank_bandwidth", "B/s", "of a memory bank", "memory.bank_bandwidth", NAN, NULL,
      false},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -192,11 +191,7 @@ def for_run(
         As `model`.
     """
     formula = check(benchmark, exchange)
-    told = {
-        name: _told(name, params[term["param"]])
-        for name, term in formula["inputs"].items()
-        if term["param"] in params
-    }
+    told = {n: _told(term["param"], params) for n, term in formula["inputs"].items()}
     found: dict[str, Any] = {n: value for n, value in told.items() if value is not None}
     if not isinstance(board, str):
         found |= board
@@ -211,20 +206,17 @@ def for_run(
     )
 
 
-def _told(name: str, value: Any) -> Any:
-    """Input `name` by a run's parameter; None: it says nothing of it.
-
-    A number stands for itself, a data type for its length [B], a grid PxQ for its rows,
-    another word for whether it is the input's name.
-    """
+def _told(param: str, params: Mapping[str, Any]) -> Any:
+    """Input that a run's parameter tells, read as the model says; None: it does not."""
+    name, _, how = param.partition(":")
+    value = params.get(name)
     if not isinstance(value, str):
         return value
-    if match := re.fullmatch(r"(\d+)x\d+", value):
-        return int(match[1])
-    try:
+    if how == "bytes":
         return _core.value_bytes(value)
-    except LookupError:
-        return 1 if value == name else None
+    if how == "rows":
+        return int(rows) if (rows := value.partition("x")[0]).isdecimal() else None
+    return int(value == how) if how else None
 
 
 def check(

@@ -89,12 +89,22 @@ def test_inputs_say_which_parameter_tells_them_and_whether_they_may_be_0():
     }
     told = {name: inputs[name]["param"] for name in ("value_bytes", "rows", "diagonal")}
     assert told == {
-        "value_bytes": "data_type",
-        "rows": "grid",
-        "diagonal": "distribution",
+        "value_bytes": "data_type:bytes",
+        "rows": "grid:rows",
+        "diagonal": "distribution:diagonal",
     }
     assert inputs["rows"]["zero"]
     assert not inputs["memory_bandwidth"]["zero"]
+
+
+@pytest.mark.parametrize("benchmark", [name for name, _ in _core.components("model")])
+def test_how_a_parameter_is_read_is_known(benchmark):
+    known = {entry["name"]: entry for entry in _core.parameters(benchmark)}
+    for formula in _core.models(benchmark):
+        for term in formula["inputs"].values():
+            name, _, how = term["param"].partition(":")
+            choices = (known[name]["choices"] or []) if how else []
+            assert how in ("", "rows") or (how == "bytes") != (how in choices)
 
 
 def test_equation_7():
