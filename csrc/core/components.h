@@ -60,6 +60,8 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench);
 typedef struct hf_scheme {
     bool kernel_routed; /**< kernels send and receive; the host only launches them */
     bool host_memory;   /**< it moves host memory only */
+    const char
+        *kernels; /**< kind of its kernel files, but for those of many work-items */
 } hf_scheme;
 
 /** Scheme `name`; on HF_ENOENT the message lists the known ones. */

@@ -276,9 +276,9 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
     HF_TRY(hf_session_path(&path, session, found));
     if (found->kernels == 0)
         return snprintf(stem, room, "%s", ""), HF_OK;
-    const char *kind = session->exchange->ops->streams             ? "stream"
-                       : hf_session_ndrange(session, found, shape) ? "ndrange"
-                                                                   : "memory";
+    const char *kind = hf_session_ndrange(session, found, shape)
+                           ? "ndrange"
+                           : hf_exchange_kernels(session->exchange->ops);
     snprintf(stem, room, "%s_%s", bench, kind);
     return HF_OK;
 }

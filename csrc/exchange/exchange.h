@@ -35,13 +35,17 @@ struct hf_exchange_ops {
     bool host_memory;   /**< moves host memory only: needs the runtime `device` */
 
     const hf_block_ops *blocks;   /**< of a host-routed scheme, else NULL */
-    const hf_stream_ops *streams; /**< of a kernel-routed one, else NULL; it selects the
-                                       *_stream kernels over the *_memory ones */
+    const hf_stream_ops *streams; /**< of a kernel-routed one, else NULL */
 
     /** Bind the scheme to a device and a transport, both borrowed until `close`. */
     hf_status (*open)(hf_exchange **out, hf_device *device, hf_transport *net);
     /** Release everything `open` took. Accepts NULL, never fails. */
     void (*close)(hf_exchange *exchange);
 };
+
+/** Kind of the kernel files that go with a scheme: their names end with it. */
+static inline const char *hf_exchange_kernels(const hf_exchange_ops *scheme) {
+    return scheme->streams ? "stream" : "memory";
+}
 
 #endif

@@ -256,9 +256,9 @@ static PyObject *core_scheme(PyObject *module, PyObject *exchange) {
     hf_status status = hf_exchange_scheme(&scheme, name);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
-    return Py_BuildValue("{s:N,s:N}", "kernel_routed",
-                         PyBool_FromLong(scheme.kernel_routed), "host_memory",
-                         PyBool_FromLong(scheme.host_memory));
+    return Py_BuildValue(
+        "{s:N,s:N,s:s}", "kernel_routed", PyBool_FromLong(scheme.kernel_routed),
+        "host_memory", PyBool_FromLong(scheme.host_memory), "kernels", scheme.kernels);
 }
 
 static PyObject *core_value_bytes(PyObject *module, PyObject *data_type) {
@@ -313,7 +313,9 @@ static PyMethodDef core_methods[] = {
      "Every parameter's value, checked: those in a dict, else the defaults."},
     {"scheme", core_scheme, METH_O,
      "scheme(exchange, /)\n--\n\n"
-     "What an exchange scheme says of itself: kernel_routed, host_memory."},
+     "What an exchange scheme says of itself: kernel_routed, host_memory, and of "
+     "which\n"
+     "kind its kernel files are."},
     {"quantities", core_quantities, METH_O,
      "quantities(benchmark, /)\n--\n\n"
      "Labels, metrics, parts and figures of a benchmark: unit and choices of each;\n"

@@ -76,6 +76,7 @@ class _Quantities(TypedDict):
 class _Scheme(TypedDict):
     kernel_routed: bool
     host_memory: bool
+    kernels: str
 
 class _Run(TypedDict):
     columns: dict[str, tuple[str, NDArray[float64 | int64 | bool_ | str_]]]

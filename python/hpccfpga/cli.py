@@ -226,8 +226,7 @@ def _build_for_board(options: Options) -> int:
     from hpccfpga import _core, kernels, vendor
     from hpccfpga.arguments import known
 
-    routed = _core.scheme(options.exchange)["kernel_routed"]
-    kind = "stream" if routed else "memory"
+    kind = _core.scheme(options.exchange)["kernels"]
     folder = Path(options.output)
     sources = {path.stem for path in kernels.kernel_dir().glob(f"*_{kind}.cl")}
     built = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]

@@ -59,7 +59,8 @@ def exchanges() -> Records:
     -------
     Records
         With `name`, `kernel_routed` (data moves from kernel to kernel), `host_memory`
-        (only host memory moves) and `summary`.
+        (only host memory moves), `kernels` (the kind of its kernel files: "memory" or
+        "stream") and `summary`.
     """
     return Records(
         "exchange scheme",

@@ -66,7 +66,7 @@ def misfit(benchmark, exchange, runtime):
         with hpccfpga.open(device=runtime) as session:
             if session.device["type"] == "gpu":
                 return "needs boards with external channels"
-    kind = "stream" if scheme["kernel_routed"] else "memory"
+    kind = scheme["kernels"]
     # A benchmark without kernels copies wherever there is memory.
     if kind in (kinds(benchmark) or ["memory"]):
         return None
