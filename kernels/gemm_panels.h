@@ -41,6 +41,8 @@
 
 #endif
 
+#define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
+
 #if GROUP == 1
 
 #ifdef __clang__
@@ -53,7 +55,6 @@
 typedef HF_SUM hf_lanes VECTOR(HF_SUM);
 typedef HF_REAL hf_elements VECTOR(HF_REAL);
 
-#define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
 /** Tiles of `panel` rows or columns in a block of which `rest` are there. */
 #define TILES(rest, block, panel) \
     (((rest) < (block) ? (rest) : (block)) + (panel)-1) / (panel)

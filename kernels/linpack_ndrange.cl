@@ -161,55 +161,149 @@ HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
 
 #else
 
-/** As above; a group that goes on column by column. */
+/** Columns of L and rows of U that are found at a time: so many of a block fit twice into 32 KiB of
+ *  local memory. */
+#if HF_BLOCK * HF_REAL_BYTES <= 1024
+#define NARROW 16
+#elif HF_BLOCK * HF_REAL_BYTES <= 2048
+#define NARROW 8
+#elif HF_BLOCK * HF_REAL_BYTES <= 4096
+#define NARROW 4
+#else
+#define NARROW 2
+#endif
+
+/** Where a packed block has row `i` and column `k` of L, and row `k` and column `j` of U. */
+#define L_AT(i, k) (((i) / PANEL_A * HF_BLOCK + (k)) * PANEL_A + (i) % PANEL_A)
+#define U_AT(k, j) (((j) / PANEL_B * HF_BLOCK + (k)) * PANEL_B + (j) % PANEL_B)
+
+/** Columns k0 on of a block, NARROW of them, from the diagonal down: [NARROW, HF_BLOCK]. */
+static inline void columns_factor(HF_GLOBAL HF_REAL *a, uint k0, uint me,
+                                  __local HF_REAL *l) {
+    const uint rows = HF_BLOCK - k0;
+    for (uint at = me; at < rows * NARROW; at += GROUP)
+        l[at % NARROW * HF_BLOCK + k0 + at / NARROW] =
+            a[(k0 + at / NARROW) * HF_BLOCK + k0 + at % NARROW];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = 0; k < NARROW; k++) {
+        __local HF_REAL *column = l + k * HF_BLOCK;
+        const HF_REAL inverse = 1 / column[k0 + k];
+        for (uint i = k0 + k + 1 + me; i < HF_BLOCK; i += GROUP) {
+            const HF_REAL factor = column[i] * inverse;
+            column[i] = factor;
+            for (uint c = k + 1; c < NARROW; c++)
+                l[c * HF_BLOCK + i] -= factor * l[c * HF_BLOCK + k0 + k];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (uint at = me; at < rows * NARROW; at += GROUP)
+        a[(k0 + at / NARROW) * HF_BLOCK + k0 + at % NARROW] =
+            l[at % NARROW * HF_BLOCK + k0 + at / NARROW];
+}
+
+/** Rows k0 on of a block, NARROW of them, behind those columns: [NARROW, HF_BLOCK]. */
+static inline void rows_factor(HF_GLOBAL HF_REAL *a, uint k0, uint me,
+                               __local const HF_REAL *l, __local HF_REAL *u) {
+    for (uint j = k0 + NARROW + me; j < HF_BLOCK; j += GROUP) {
+        HF_REAL x[NARROW];
+        EACH(k, NARROW) x[k] = a[(k0 + k) * HF_BLOCK + j];
+        EACH(k, NARROW)
+        EACH(c, NARROW) if (c > k) x[c] -= l[k * HF_BLOCK + k0 + c] * x[k];
+        EACH(k, NARROW) a[(k0 + k) * HF_BLOCK + j] = u[k * HF_BLOCK + j] = x[k];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/** What is behind both: less their product. */
+static inline void rest_add(HF_GLOBAL HF_REAL *a, uint from, uint me,
+                            __local const HF_REAL *l, __local const HF_REAL *u) {
+    enum { WIDE = 32 };
+    for (uint j = from + me % WIDE; j < HF_BLOCK; j += WIDE) {
+        HF_REAL x[NARROW];
+        EACH(k, NARROW) x[k] = u[k * HF_BLOCK + j];
+        for (uint i = from + me / WIDE; i < HF_BLOCK; i += GROUP / WIDE) {
+            HF_REAL sum = 0;
+            EACH(k, NARROW) sum += l[k * HF_BLOCK + i] * x[k];
+            a[i * HF_BLOCK + j] -= sum;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+/** As above; a group has the block. */
 HF_KERNEL(linpack_lu, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, packed),
           HF_VALUE(uint, block)) {
+    __local HF_REAL l[NARROW * HF_BLOCK], u[NARROW * HF_BLOCK];
     const uint me = (uint)get_local_id(0);
     a += block * LINPACK_SIZE;
-    for (uint k = 0; k < HF_BLOCK; k++) {
-        const HF_REAL inverse = 1 / a[k * HF_BLOCK + k];
-        for (uint i = k + 1 + me; i < HF_BLOCK; i += GROUP)
-            a[i * HF_BLOCK + k] *= inverse;
-        barrier(CLK_GLOBAL_MEM_FENCE);
-        const uint rest = HF_BLOCK - 1 - k;
-        for (uint at = me; at < rest * rest; at += GROUP) {
-            const uint i = k + 1 + at / rest, j = k + 1 + at % rest;
-            a[i * HF_BLOCK + j] -= a[i * HF_BLOCK + k] * a[k * HF_BLOCK + j];
+    for (uint k0 = 0; k0 < HF_BLOCK; k0 += NARROW) {
+        columns_factor(a, k0, me, l);
+        rows_factor(a, k0, me, l, u);
+        for (uint at = me; at < NARROW * DOWN * PANEL_A; at += GROUP) {
+            const uint k = at / (DOWN * PANEL_A), i = at % (DOWN * PANEL_A);
+            packed[L_AT(i, k0 + k)] =
+                i > k0 + k && i < HF_BLOCK ? l[k * HF_BLOCK + i] : (HF_REAL)0;
         }
-        barrier(CLK_GLOBAL_MEM_FENCE);
+        for (uint at = me; at < NARROW * ACROSS * PANEL_B; at += GROUP) {
+            const uint k = at / (ACROSS * PANEL_B), j = at % (ACROSS * PANEL_B);
+            HF_REAL value = 0;
+            if (j == k0 + k)
+                value = 1 / l[k * HF_BLOCK + j];
+            else if (j > k0 + k && j < k0 + NARROW)
+                value = l[(j - k0) * HF_BLOCK + k0 + k];
+            else if (j > k0 + k && j < HF_BLOCK)
+                value = u[k * HF_BLOCK + j];
+            packed[LEFT_SIZE + U_AT(k0 + k, j)] = value;
+        }
+        rest_add(a, k0 + NARROW, me, l, u);
     }
-    for (uint at = me; at < LEFT_SIZE; at += GROUP) {
-        const uint k = at / PANEL_A % HF_BLOCK;
-        const uint i = at / PANEL_A / HF_BLOCK * PANEL_A + at % PANEL_A;
-        packed[at] = i > k && i < HF_BLOCK ? a[i * HF_BLOCK + k] : (HF_REAL)0;
+}
+
+/** A group's tile of `parts`, whose rows are `stride` elements behind each other. */
+static inline void tile_fetch(__local HF_REAL *tile, HF_GLOBAL const HF_REAL *parts,
+                              uint stride) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint at = (uint)get_local_id(0); at < NARROW * NARROW; at += SIDE_GROUP)
+        tile[at] = parts[at / NARROW * stride + at % NARROW];
+}
+
+/** x less the products of `n` factors of this work-item, each `step` elements behind the other,
+ *  and the rows of `parts`. What NARROW of them take is fetched at once: one fetch from a GPU's
+ *  memory takes as long as hundreds of products. */
+static inline void narrow_add(HF_REAL x[NARROW], HF_GLOBAL const HF_REAL *factors,
+                              uint step, uint n, HF_GLOBAL const HF_REAL *parts,
+                              uint stride, __local HF_REAL *tile) {
+    for (uint k = 0; k < n; k += NARROW) {
+        HF_REAL factor[NARROW];
+        tile_fetch(tile, parts + k * stride, stride);
+        EACH(d, NARROW) factor[d] = factors[(k + d) * step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        EACH(d, NARROW) EACH(c, NARROW) x[c] -= factor[d] * tile[d * NARROW + c];
     }
-    for (uint at = me; at < TOP_SIZE; at += GROUP) {
-        const uint k = at / PANEL_B % HF_BLOCK;
-        const uint j = at / PANEL_B / HF_BLOCK * PANEL_B + at % PANEL_B;
-        packed[LEFT_SIZE + at] = j < k || j >= HF_BLOCK ? (HF_REAL)0
-                                 : j == k               ? 1 / a[k * HF_BLOCK + k]
-                                                        : a[k * HF_BLOCK + j];
-    }
+    tile_fetch(tile, parts + n * stride, stride);
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 /** As above; a work-item has a row of L. */
 HF_KERNEL(linpack_left, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
           HF_WRITE(HF_REAL, panels), HF_VALUE(uint, first), HF_VALUE(uint, end),
           HF_VALUE(uint, column), HF_VALUE(uint, columns)) {
+    __local HF_REAL tile[NARROW * NARROW];
     const ulong i = first + HF_ITEM / HF_BLOCK;
     const uint row = (uint)(HF_ITEM % HF_BLOCK);
     if (i >= end)
-        return;
+        return; /* and all of its group */
     a += (i * columns + column) * LINPACK_SIZE + row * HF_BLOCK;
-    HF_GLOBAL HF_REAL *l =
-        panels + i * LEFT_SIZE + row / PANEL_A * PANEL_A * HF_BLOCK + row % PANEL_A;
-    for (uint j = 0; j < HF_BLOCK; j++) {
-        HF_GLOBAL const HF_REAL *u =
-            packed + LEFT_SIZE + j / PANEL_B * PANEL_B * HF_BLOCK + j % PANEL_B;
-        HF_REAL sum = 0;
-        for (uint k = 0; k < j; k++)
-            sum += l[k * PANEL_A] * u[k * PANEL_B];
-        a[j] = l[j * PANEL_A] = (a[j] - sum) * u[j * PANEL_B];
+    HF_GLOBAL HF_REAL *l = panels + i * LEFT_SIZE + L_AT(row, 0);
+    for (uint j = 0; j < HF_BLOCK; j += NARROW) {
+        HF_REAL x[NARROW];
+        EACH(c, NARROW) x[c] = a[j + c];
+        narrow_add(x, l, PANEL_A, j, packed + LEFT_SIZE + U_AT(0, j), PANEL_B, tile);
+        EACH(k, NARROW) {
+            x[k] *= tile[k * NARROW + k];
+            EACH(c, NARROW) if (c > k) x[c] -= x[k] * tile[k * NARROW + c];
+        }
+        EACH(c, NARROW) a[j + c] = l[(j + c) * PANEL_A] = x[c];
     }
 }
 
@@ -217,20 +311,20 @@ HF_KERNEL(linpack_left, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
 HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
           HF_WRITE(HF_REAL, panels), HF_VALUE(uint, first), HF_VALUE(uint, end),
           HF_VALUE(uint, row), HF_VALUE(uint, columns)) {
+    __local HF_REAL tile[NARROW * NARROW];
     const ulong j = first + HF_ITEM / HF_BLOCK;
     const uint column = (uint)(HF_ITEM % HF_BLOCK);
     if (j >= end)
-        return;
+        return; /* and all of its group */
     a += (row * (ulong)columns + j) * LINPACK_SIZE + column;
-    HF_GLOBAL HF_REAL *u = panels + j * TOP_SIZE +
-                           column / PANEL_B * PANEL_B * HF_BLOCK + column % PANEL_B;
-    for (uint i = 0; i < HF_BLOCK; i++) {
-        HF_GLOBAL const HF_REAL *l =
-            packed + i / PANEL_A * PANEL_A * HF_BLOCK + i % PANEL_A;
-        HF_REAL sum = 0;
-        for (uint k = 0; k < i; k++)
-            sum += l[k * PANEL_A] * u[k * PANEL_B];
-        a[i * HF_BLOCK] = u[i * PANEL_B] = a[i * HF_BLOCK] - sum;
+    HF_GLOBAL HF_REAL *u = panels + j * TOP_SIZE + U_AT(0, column);
+    for (uint i = 0; i < HF_BLOCK; i += NARROW) {
+        HF_REAL x[NARROW];
+        EACH(c, NARROW) x[c] = a[(i + c) * HF_BLOCK];
+        narrow_add(x, u, PANEL_B, i, packed + L_AT(i, 0), PANEL_A, tile);
+        EACH(k, NARROW)
+        EACH(c, NARROW) if (c > k) x[c] -= tile[k * NARROW + c] * x[k];
+        EACH(c, NARROW) a[(i + c) * HF_BLOCK] = u[(i + c) * PANEL_B] = x[c];
     }
 }
 

@@ -7,7 +7,8 @@
 #include "verdict.h"
 
 enum {
-    LINPACK_MOST = 16,      /* replications of inner */
+    LINPACK_MOST = 16, /* replications of inner */
+    LINPACK_PARTS = 8, /* at most LINPACK_MOST: launches of the rest, one replication */
     LINPACK_EVENTS = 64,    /* of an iteration, at most */
     LINPACK_ITERATIONS = 2, /* whose commands may be under way */
     LINPACK_BOUND = 16,     /* of HPL's scaled residual */

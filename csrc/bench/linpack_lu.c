@@ -147,15 +147,28 @@ static hf_status first_update(const linpack *s, turn *t, uint32_t below,
     return HF_OK;
 }
 
+/* In how many launches the other inner blocks are multiplied. A GPU begins a kernel only when
+ * all groups of those before it have begun, whatever their queues: between launches the next
+ * iteration gets its turn. */
+static size_t rest_parts(const linpack *s, size_t rows, size_t columns) {
+    enum { BLOCKS = 256 }; /* that keep a GPU busy */
+    if (!s->env.ndrange)
+        return s->replications;
+    size_t parts = rows * columns / BLOCKS;
+    return parts < 1 ? 1 : parts < LINPACK_PARTS ? parts : LINPACK_PARTS;
+}
+
 /* The other inner blocks, shared out among the replications. */
 static hf_status rest_update(const linpack *s, turn *t, uint32_t below,
                              uint32_t beside) {
     uint32_t rows = s->rows - below;
     if (below >= s->rows || beside >= s->columns)
         return HF_OK;
-    for (size_t r = 0; r < s->replications; r++) {
-        uint32_t first = below + (uint32_t)(rows * r / s->replications);
-        uint32_t end = below + (uint32_t)(rows * (r + 1) / s->replications);
+    size_t parts = rest_parts(s, rows, s->columns - beside);
+    for (size_t part = 0; part < parts; part++) {
+        uint32_t first = below + (uint32_t)(rows * part / parts);
+        uint32_t end = below + (uint32_t)(rows * (part + 1) / parts);
+        size_t r = part % s->replications;
         const hf_order order = {.queue = 1 + (unsigned)r,
                                 .n_after = t->now->n_ready,
                                 .after = t->now->ready};
