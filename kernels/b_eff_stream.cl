@@ -56,9 +56,9 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
                            HF_VALUE(uint, key), HF_VALUE(ulong, stamp_a),       \
                            HF_VALUE(ulong, stamp_b)),                           \
               HF_ENDS(HF_OUT(out_a), HF_OUT(out_b), HF_IN(held))) {             \
-        HF_OPEN(out_a)                                                          \
-        HF_OPEN(out_b)                                                          \
-        HF_OPEN(held)                                                           \
+        HF_OPEN_OUT(out_a)                                                      \
+        HF_OPEN_OUT(out_b)                                                      \
+        HF_OPEN_IN(held)                                                        \
         hf_packet a = packet_make(key, stamp_a), b = packet_make(key, stamp_b); \
         ulong mark = key;                                                       \
         for (ulong message = 0; message < messages; message++) {                \
@@ -81,9 +81,9 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
               HF_ARGUMENTS(HF_VALUE(ulong, messages), HF_VALUE(ulong, chunks),  \
                            HF_VALUE(uint, key), HF_WRITE(hf_packet, last)),     \
               HF_ENDS(HF_IN(in_a), HF_IN(in_b), HF_OUT(held))) {                \
-        HF_OPEN(in_a)                                                           \
-        HF_OPEN(in_b)                                                           \
-        HF_OPEN(held)                                                           \
+        HF_OPEN_IN(in_a)                                                        \
+        HF_OPEN_IN(in_b)                                                        \
+        HF_OPEN_OUT(held)                                                       \
         hf_packet wrong_a = {{0}}, wrong_b = wrong_a;                           \
         hf_packet first_a = wrong_a, first_b = wrong_a;                         \
         ulong mark = key;                                                       \

@@ -7,7 +7,7 @@ HF_CHANNEL(transformed, 64)
 /** Send `batch` times FFT_SIZE points in the order of the pipeline. */
 HF_STREAM(fft_fetch_points, HF_ARGUMENTS(HF_READ(hf_packet, in), HF_VALUE(uint, batch)),
           HF_ENDS(HF_OUT(fetched))) {
-    HF_OPEN(fetched)
+    HF_OPEN_OUT(fetched)
     const ulong packets = (ulong)batch * FFT_CYCLES;
     fft_fetch fetch;
     hf_packet packet = in[0];
@@ -28,8 +28,8 @@ HF_STREAM(fft_transform,
           HF_ARGUMENTS(HF_READ(fft_complex, twiddles), HF_VALUE(uint, batch),
                        HF_VALUE(float, sign)),
           HF_ENDS(HF_IN(fetched), HF_OUT(transformed))) {
-    HF_OPEN(fetched)
-    HF_OPEN(transformed)
+    HF_OPEN_IN(fetched)
+    HF_OPEN_OUT(transformed)
     const ulong packets = (ulong)batch * FFT_CYCLES, late = FFT_CYCLES - 1;
     FFT_DECLARE(twiddles)
     hf_packet packet = {{0}};
@@ -50,7 +50,7 @@ HF_STREAM(fft_transform,
 HF_STREAM(fft_store_points,
           HF_ARGUMENTS(HF_WRITE(hf_packet, out), HF_VALUE(uint, batch)),
           HF_ENDS(HF_IN(transformed))) {
-    HF_OPEN(transformed)
+    HF_OPEN_IN(transformed)
     const ulong packets = (ulong)batch * FFT_CYCLES;
     fft_store store;
     hf_packet packet = {{0}};

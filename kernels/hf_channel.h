@@ -7,7 +7,9 @@
  *                           the head of a kernel with ends of channels, in place of HF_KERNEL;
  *                           HF_OUT(name) and HF_IN(name) are the ends that it uses, and are
  *                           arguments on some targets only
- * HF_OPEN(name)             once per end, before its first packet
+ * HF_OPEN_OUT(name), HF_OPEN_IN(name)
+ *                           once per end, before its first packet: it goes on where the last
+ *                           kernel at this end has stopped
  * HF_SEND(name, packet), HF_RECV(name, packet)
  *                           the next packet, when there is room, or one; after an abort
  *                           they return from the kernel
@@ -50,7 +52,8 @@ typedef struct hf_packet {
 #define HF_PORT_IN(name, number) \
     channel hf_packet name __attribute__((depth(1), io(HF_IO_IN(number))));
 #define HF_STREAM(kernel, arguments, ends) HF_KERNEL(kernel, HF_EACH_OPEN arguments)
-#define HF_OPEN(name)
+#define HF_OPEN_OUT(name)
+#define HF_OPEN_IN(name)
 #define HF_SEND(name, packet) write_channel_intel(name, packet)
 #define HF_RECV(name, packet) packet = read_channel_intel(name)
 #define HF_FLUSH(name)
@@ -66,7 +69,8 @@ typedef struct hf_packet {
 #define HF_DECLARE_in(T, name)  hls::stream<hf_packet> &name
 #define HF_STREAM(kernel, arguments, ends) \
     HF_KERNEL(kernel, HF_EACH_OPEN arguments, HF_EACH_OPEN ends)
-#define HF_OPEN(name)
+#define HF_OPEN_OUT(name)
+#define HF_OPEN_IN(name)
 #define HF_SEND(name, packet) name.write(packet)
 #define HF_RECV(name, packet) packet = name.read()
 #define HF_FLUSH(name)
@@ -98,10 +102,12 @@ typedef struct hf_packet {
     static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__))
 #define HF_NAME(i, kind, T, name) name
 #endif
-#define HF_OPEN(name)                                                            \
+#define HF_OPEN_OUT(name) HF_OPEN_END(name, writer)
+#define HF_OPEN_IN(name)  HF_OPEN_END(name, reader)
+#define HF_OPEN_END(name, side)                                                  \
     HF_GLOBAL hf_packet *const name##_slots = (HF_GLOBAL hf_packet *)(name + 1); \
     const ulong name##_mask = name->mask;                                        \
-    ulong name##_at = 0, name##_limit = 0;                                       \
+    ulong name##_at = name->side.moved, name##_limit = name##_at;                \
     if (name->width != HF_CHANNEL_WIDTH) {                                       \
         HF_RING_STORE(&name->abort, HF_RING_MISFIT);                             \
         return;                                                                  \

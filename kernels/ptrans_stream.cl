@@ -30,8 +30,8 @@ typedef union ptrans_packet {
               HF_ARGUMENTS(HF_READ(HF_REAL, a), HF_READ(uint, sources),               \
                            HF_VALUE(uint, blocks), HF_VALUE(uint, own)),              \
               HF_ENDS(HF_OUT(out), HF_OUT(held))) {                                   \
-        HF_OPEN(out)                                                                  \
-        HF_OPEN(held)                                                                 \
+        HF_OPEN_OUT(out)                                                              \
+        HF_OPEN_OUT(held)                                                             \
         HF_REAL tiles[2][PTRANS_CHUNKS][PTRANS_LANES];                                \
         uint stays = 0; /* what is sent now */                                        \
         for (uint n = 0; n <= blocks; n++) {                                          \
@@ -62,8 +62,8 @@ typedef union ptrans_packet {
               HF_ARGUMENTS(HF_READ(HF_REAL, b), HF_WRITE(HF_REAL, c),                 \
                            HF_VALUE(uint, blocks), HF_VALUE(uint, own)),              \
               HF_ENDS(HF_IN(in), HF_IN(held))) {                                      \
-        HF_OPEN(in)                                                                   \
-        HF_OPEN(held)                                                                 \
+        HF_OPEN_IN(in)                                                                \
+        HF_OPEN_IN(held)                                                              \
         for (ulong chunk = 0; chunk < (ulong)blocks * PTRANS_CHUNKS; chunk++) {       \
             HF_PIPELINE                                                               \
             ptrans_packet got;                                                        \

@@ -138,7 +138,7 @@ static hf_status pairs_prepare(void *state, size_t point, uint64_t sample) {
         for (int k = 0; k < 2; k++)
             s->pairs[i].stamps[k] =
                 port_stamp(s, link_of(s, s->base.env.rank, 2 * i + k));
-    return exchange->ops->streams->prepare(exchange, 2 * s->n_pairs, s->streams);
+    return exchange->ops->streams->prepare(exchange);
 }
 
 static hf_status pairs_step(void *state, size_t point, size_t inner) {
@@ -146,7 +146,7 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
     hf_exchange *exchange = s->base.env.exchange;
     (void)point;
     s->steps = inner;
-    return exchange->ops->streams->stream(exchange);
+    return exchange->ops->streams->stream(exchange, 2 * s->n_pairs, s->streams);
 }
 
 /* Bytes that are not the payload of what came in at `port`, in every other packet. */

@@ -267,7 +267,7 @@ static hf_status stream_ready(fft *s) {
     blocks_turn(s);
     s->fetch_args[0].buffer = s->from;
     s->store_args[0].buffer = s->to;
-    return exchange->ops->streams->prepare(exchange, N_STREAMS, s->streams);
+    return exchange->ops->streams->prepare(exchange);
 }
 
 static hf_status stream_prepare(void *state, size_t point, uint64_t sample) {
@@ -280,7 +280,7 @@ static hf_status stream_step(void *state, size_t point, size_t inner) {
     hf_exchange *exchange = s->env.exchange;
     (void)point, (void)inner;
     s->taken++;
-    return exchange->ops->streams->stream(exchange);
+    return exchange->ops->streams->stream(exchange, N_STREAMS, s->streams);
 }
 
 /* ---- verification ---- */

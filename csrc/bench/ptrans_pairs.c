@@ -82,14 +82,14 @@ static hf_status pairs_prepare(void *state, size_t point, uint64_t sample) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
     HF_TRY(ptrans_prepare(state, point, sample));
-    return exchange->ops->streams->prepare(exchange, 2 * s->replications, s->streams);
+    return exchange->ops->streams->prepare(exchange);
 }
 
 static hf_status pairs_step(void *state, size_t point, size_t inner) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
     (void)point, (void)inner; /* one */
-    HF_TRY(exchange->ops->streams->stream(exchange));
+    HF_TRY(exchange->ops->streams->stream(exchange, 2 * s->replications, s->streams));
     hf_lap(s->env.laps, PTRANS_LAP_KERNEL);
     return HF_OK;
 }

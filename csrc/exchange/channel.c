@@ -95,12 +95,8 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
     return medium->ops->connect(medium, wiring);
 }
 
-static hf_status channel_prepare(hf_exchange *base, size_t n,
-                                 const hf_stream *streams) {
+static hf_status channel_prepare(hf_exchange *base) {
     hf_medium *medium = ((channel *)base)->medium;
-    assert(n < HF_MAX_QUEUES);
-    medium->n = n;
-    medium->streams = streams;
     return medium->ops->clear(medium);
 }
 
@@ -204,11 +200,15 @@ static hf_status stream_fail(channel *c, size_t n, hf_status status) {
     return hf_fail(status, "%s", line);
 }
 
-static hf_status channel_stream(hf_exchange *base) {
+static hf_status channel_stream(hf_exchange *base, size_t n_streams,
+                                const hf_stream *streams) {
     channel *c = (channel *)base;
-    const hf_medium *medium = c->medium;
-    hf_status status = HF_OK;
+    hf_medium *medium = c->medium;
     size_t n = 0, n_ended = 0;
+    assert(n_streams < HF_MAX_QUEUES);
+    medium->n = n_streams;
+    medium->streams = streams;
+    hf_status status = medium->ops->ready ? medium->ops->ready(medium) : HF_OK;
     while (n < medium->n && status == HF_OK) {
         status = kernel_start(c, n);
         n += status == HF_OK;
@@ -230,7 +230,7 @@ static void channel_traffic(const hf_exchange *base, hf_traffic *out) {
         medium->ops->traffic(medium, out);
 }
 
-static const hf_stream_ops streams = {
+static const hf_stream_ops stream_ops = {
     .connect = channel_connect,
     .prepare = channel_prepare,
     .stream = channel_stream,
@@ -241,7 +241,7 @@ const hf_exchange_ops hf_exchange_channel = {
     .name = "channel",
     .summary = "packets from kernel to kernel: wires, or live rings on a CPU",
     .device = "opencl",
-    .streams = &streams,
+    .streams = &stream_ops,
     .open = channel_open,
     .close = channel_close,
 };

@@ -21,7 +21,7 @@ typedef struct hf_medium {
     hf_device *device;
     hf_transport *net;
     hf_wiring wiring;         /**< of the last `connect`, without its links */
-    const hf_stream *streams; /**< [n] the kernels of the last `clear` */
+    const hf_stream *streams; /**< [n] the kernels that run */
     size_t n;
     bool stuck;        /**< kernels run on and cannot be stopped: what they use stays */
     char prelude[128]; /**< goes in front of kernels that are built here */
@@ -36,8 +36,10 @@ struct hf_medium_ops {
     /** Make the channels, in place of those before. `wiring` is that of the medium, with
      *  its links. Collective. */
     hf_status (*connect)(hf_medium *medium, const hf_wiring *wiring);
-    /** Empty the channels for the next `n` kernels; all before have ended. */
+    /** Empty the channels; all kernels have ended. */
     hf_status (*clear)(hf_medium *medium);
+    /** Get ready for the next `n` kernels, all before have ended; NULL: it always is. */
+    hf_status (*ready)(hf_medium *medium);
     /** Append the arguments that kernel `i` takes for its channels; NULL: it takes none. */
     void (*attach)(hf_medium *medium, size_t i, hf_arg *args, size_t *n_args);
 

@@ -174,12 +174,16 @@ static void ring_clear(hf_ring *ring, size_t width, size_t depth) {
 static hf_status rings_clear(hf_medium *base) {
     rings *r = (rings *)base;
     const hf_wiring *w = &base->wiring;
-    HF_TRY(kernels_fit(&base->device->info, base->n));
-    scheduler->prepare(r->scheduler, base->n);
     for (int port = 0; port < w->ports; port++)
         ring_clear(r->in[port].ring, w->width, w->depth);
     for (int i = 0; i < w->inner; i++)
         ring_clear(r->inner[i].ring, w->width, INNER_DEPTH);
+    return HF_OK;
+}
+
+static hf_status rings_ready(hf_medium *base) {
+    HF_TRY(kernels_fit(&base->device->info, base->n));
+    scheduler->prepare(((rings *)base)->scheduler, base->n);
     return HF_OK;
 }
 
@@ -284,6 +288,7 @@ const hf_medium_ops hf_medium_rings = {
     .open = rings_open,
     .connect = rings_connect,
     .clear = rings_clear,
+    .ready = rings_ready,
     .attach = rings_attach,
     .stop = rings_stop,
     .check = rings_check,

@@ -52,15 +52,15 @@ typedef struct hf_stream_ops {
     /** Make the channels, in place of those before. Collective. */
     hf_status (*connect)(struct hf_exchange *exchange, const hf_wiring *wiring);
 
-    /** Empty the channels and take `n` kernels, borrowed until `stream` returns. All ranks
-     *  come here between two calls of `stream`. */
-    hf_status (*prepare)(struct hf_exchange *exchange, size_t n,
-                         const hf_stream *streams);
+    /** Empty the channels. All ranks come here before one calls `stream` again. */
+    hf_status (*prepare)(struct hf_exchange *exchange);
 
-    /** Run the kernels side by side until all have ended or the transport's deadline has
+    /** Run `n` kernels side by side until all have ended or the transport's deadline has
      *  passed: then they are stopped, and the message says who waited for what. Where they
-     *  can be at any time, a `tick` stops them on all ranks, too. */
-    hf_status (*stream)(struct hf_exchange *exchange);
+     *  can be at any time, a `tick` stops them on all ranks, too. Channels keep what is in
+     *  them for the next call; ranks need not meet between two calls. */
+    hf_status (*stream)(struct hf_exchange *exchange, size_t n,
+                        const hf_stream *streams);
 
     /** What went through this rank's ports since `prepare`. */
     void (*traffic)(const struct hf_exchange *exchange, hf_traffic *out);

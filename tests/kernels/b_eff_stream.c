@@ -21,8 +21,8 @@ typedef struct fault {
 /** Passes packets on, all but one unchanged. */
 HF_STREAM(relay, HF_ARGUMENTS(HF_VALUE(ulong, packets), HF_VALUE(fault, f)),
           HF_ENDS(HF_IN(in), HF_OUT(out))) {
-    HF_OPEN(in);
-    HF_OPEN(out);
+    HF_OPEN_IN(in);
+    HF_OPEN_OUT(out);
     hf_packet packet, before = {{0}};
     for (ulong i = 0; i < packets; i++) {
         HF_RECV(in, packet);

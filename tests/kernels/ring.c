@@ -24,7 +24,7 @@ static uint8_t message_byte(uint64_t message, size_t i) {
 
 /** Messages of random sizes; what a last packet has too much is zero. */
 HF_STREAM(writer, HF_ARGUMENTS(HF_VALUE(uint, messages)), HF_ENDS(HF_OUT(out))) {
-    HF_OPEN(out);
+    HF_OPEN_OUT(out);
     for (uint m = 0; m < messages; m++) {
         size_t bytes = message_bytes(m);
         for (size_t at = 0; at < bytes; at += sizeof(hf_packet)) {
@@ -41,7 +41,7 @@ HF_STREAM(writer, HF_ARGUMENTS(HF_VALUE(uint, messages)), HF_ENDS(HF_OUT(out))) 
 
 HF_STREAM(reader, HF_ARGUMENTS(HF_VALUE(uint, messages), HF_WRITE(ulong, wrong)),
           HF_ENDS(HF_IN(in))) {
-    HF_OPEN(in);
+    HF_OPEN_IN(in);
     for (uint m = 0; m < messages; m++) {
         size_t bytes = message_bytes(m);
         for (size_t at = 0; at < bytes; at += sizeof(hf_packet)) {
@@ -111,8 +111,8 @@ static void abort_test(size_t depth) {
 /** The writer fills `wide` while the reader wants `rare` first, which is not flushed. */
 HF_STREAM(lopsided_writer, HF_ARGUMENTS(HF_VALUE(uint, packets)),
           HF_ENDS(HF_OUT(rare), HF_OUT(wide))) {
-    HF_OPEN(rare);
-    HF_OPEN(wide);
+    HF_OPEN_OUT(rare);
+    HF_OPEN_OUT(wide);
     hf_packet packet = {{7}};
     HF_SEND(rare, packet);
     for (uint i = 0; i < packets; i++)
@@ -122,8 +122,8 @@ HF_STREAM(lopsided_writer, HF_ARGUMENTS(HF_VALUE(uint, packets)),
 
 HF_STREAM(lopsided_reader, HF_ARGUMENTS(HF_VALUE(uint, packets)),
           HF_ENDS(HF_IN(rare), HF_IN(wide))) {
-    HF_OPEN(rare);
-    HF_OPEN(wide);
+    HF_OPEN_IN(rare);
+    HF_OPEN_IN(wide);
     hf_packet packet;
     HF_RECV(rare, packet);
     for (uint i = 0; i < packets; i++)
@@ -144,6 +144,33 @@ static void lopsided_test(void) {
     free(wide);
 }
 
+static void writer_twice(void *const *args, size_t items) {
+    writer_call(args, items);
+    writer_call(args, items);
+}
+
+static void reader_twice(void *const *args, size_t items) {
+    reader_call(args, items);
+    reader_call(args, items);
+}
+
+/** Kernels go on where those before them have stopped, whichever side is ahead. */
+static void launches_test(size_t depth) {
+    uint messages = MESSAGES / 20;
+    uint64_t wrong = 0, *count = &wrong;
+    hf_ring *ring = ring_new(depth);
+    task tasks[] = {{.call = writer_twice, .args = {&messages, &ring}},
+                    {.call = reader_twice, .args = {&messages, &count, &ring}}};
+    tasks_start(tasks, 2);
+    tasks_join(tasks, 2);
+    CHECK(wrong == 0, "depth %zu: %llu bytes wrong in two launches", depth,
+          (unsigned long long)wrong);
+    CHECK(ring->writer.moved == 2 * packets_of(messages) &&
+              ring->reader.moved == ring->writer.moved,
+          "depth %zu: packets of two launches", depth);
+    free(ring);
+}
+
 /** A ring for packets of another width is refused. */
 static void misfit_test(void) {
     uint messages = 1;
@@ -159,6 +186,8 @@ int main(void) {
     static const size_t depths[] = {1, 2, 3, 7, 64, 1000, 8192};
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
         messages_test(depths[i], depths[i] < 7 ? MESSAGES / 10 : MESSAGES);
+    launches_test(3);
+    launches_test(8192);
     lopsided_test();
     abort_test(1);
     abort_test(5);
