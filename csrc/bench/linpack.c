@@ -2,7 +2,8 @@
  *
  * The blocks of A lie block-cyclic on a P x Q grid of ranks. A sample is the factorisation
  * (linpack_lu.c), of another matrix each time. The solution follows, timed apart
- * (linpack_solve.c): only with it can anyone see whether L and U are right.
+ * (linpack_solve.c): only with it can anyone see whether L and U are right. Blocks and vectors
+ * travel by plans (linpack_plans.c) or from kernel to kernel (linpack_stream.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@ static const hf_param params[] = {
      "HF_GEMM_SIZE", 1, 256, HF_INT},
     {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
      "HF_GLOBAL_MEM_UNROLL", 1, 16, HF_INT},
+    {"channel_width", "what an external channel takes at a time [B]", "32", NULL,
+     "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
+    HF_DEPTH_PARAM,
     {0},
 };
 
@@ -51,7 +55,7 @@ static const hf_quantity parts[] = {
 
 /* ---- memory ---- */
 
-static size_t blocks_of(const linpack *s, size_t n) {
+size_t linpack_width(const linpack *s, size_t n) {
     return (n + s->block - 1) / s->block;
 }
 
@@ -66,9 +70,9 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     size_t columns = linpack_share(width, 0, s->grid.q);
     size_t panels = packed_most(s) * s->real, vector = s->block * sizeof(double);
     size_t longer = rows > columns ? rows : columns;
-    size_t parts = (size_t)s->grid.q * rows * vector;
+    size_t parts = (s->n_parts + 1) * rows * vector;
     *largest = rows * columns * s->block * s->block * s->real;
-    *all = *largest + 4 * (rows + columns + 1) * panels + parts +
+    *all = *largest + s->panels * (rows + columns + 1) * panels + parts +
            (4 * rows + 2 * columns) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
@@ -82,7 +86,7 @@ static bool width_fits(const linpack *s, size_t width) {
 }
 
 static hf_status memory_check(const linpack *s, size_t n) {
-    size_t low = 0, high = blocks_of(s, n); /* low fits, high does not */
+    size_t low = 0, high = linpack_width(s, n); /* low fits, high does not */
     if (width_fits(s, high))
         return HF_OK;
     while (high - low > 1) {
@@ -96,35 +100,30 @@ static hf_status memory_check(const linpack *s, size_t n) {
         n, n, s->env.device->info.name, s->grid.p, s->grid.q, low * s->block);
 }
 
-static hf_status buffer_take(const linpack *s, hf_buffer **out, bool needed, size_t n,
-                             size_t bytes) {
-    return needed ? s->env.device->ops->alloc(out, s->env.device, n * bytes, NULL)
-                  : HF_OK;
+hf_status linpack_buffer_take(const linpack *s, hf_buffer **out, size_t n,
+                              size_t bytes) {
+    return s->env.device->ops->alloc(out, s->env.device, n * bytes, NULL);
 }
 
 static hf_status buffers_take(linpack *s, size_t width) {
     size_t rows = linpack_share(width, 0, s->grid.p);
     size_t columns = linpack_share(width, 0, s->grid.q);
     size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
-    size_t vector = s->block * sizeof(double), q = (size_t)s->grid.q;
-    bool across = s->grid.q > 1, down = s->grid.p > 1;
-    HF_TRY(buffer_take(s, &s->a, true, rows * columns, s->block * s->block * s->real));
-    size_t diagonal = (s->shape[LOWER_SIZE] + s->shape[UPPER_SIZE]) * s->real;
-    HF_TRY(buffer_take(s, &s->packed, true, 1, diagonal));
-    HF_TRY(buffer_take(s, &s->packed_in, across || down, 1, diagonal));
+    size_t vector = s->block * sizeof(double);
+    HF_TRY(
+        linpack_buffer_take(s, &s->a, rows * columns, s->block * s->block * s->real));
     for (int i = 0; i < 2; i++) {
-        HF_TRY(buffer_take(s, &s->left[i], true, rows, left));
-        HF_TRY(buffer_take(s, &s->left_in[i], across, rows, left));
-        HF_TRY(buffer_take(s, &s->top[i], true, columns, top));
-        HF_TRY(buffer_take(s, &s->top_in[i], down, columns, top));
+        HF_TRY(linpack_buffer_take(s, &s->left[i], rows, left));
+        HF_TRY(linpack_buffer_take(s, &s->top[i], columns, top));
     }
-    HF_TRY(buffer_take(s, &s->b, true, rows, vector));
-    HF_TRY(buffer_take(s, &s->product, true, rows, vector));
-    HF_TRY(buffer_take(s, &s->sums, true, rows, vector));
-    HF_TRY(buffer_take(s, &s->kept, true, rows, vector));
-    HF_TRY(buffer_take(s, &s->parts, true, across ? (q - 1) * rows : 1, vector));
-    HF_TRY(buffer_take(s, &s->sent, true, columns, vector));
-    HF_TRY(buffer_take(s, &s->x, true, columns, vector));
+    HF_TRY(linpack_buffer_take(s, &s->b, rows, vector));
+    HF_TRY(linpack_buffer_take(s, &s->product, rows, vector));
+    HF_TRY(linpack_buffer_take(s, &s->sums, rows, vector));
+    HF_TRY(linpack_buffer_take(s, &s->kept, rows, vector));
+    HF_TRY(linpack_buffer_take(s, &s->parts, s->n_parts > 0 ? s->n_parts * rows : 1,
+                               vector));
+    HF_TRY(linpack_buffer_take(s, &s->sent, columns, vector));
+    HF_TRY(linpack_buffer_take(s, &s->x, columns, vector));
     s->zeros = calloc(rows > columns ? rows : columns, vector);
     return s->zeros ? HF_OK : hf_fail(HF_ENOMEM, "no host memory for a vector");
 }
@@ -185,15 +184,10 @@ static hf_status shape_take(linpack *s) {
                          s->shape[LEFT_SIZE], s->shape[TOP_SIZE], least, most);
 }
 
-static int common_divisor(int a, int b) {
-    return b > 0 ? common_divisor(b, a % b) : a;
-}
-
-static hf_status linpack_setup(void *state, const hf_args *args, const hf_env *env,
-                               hf_outline *out) {
-    linpack *s = state;
+hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
+                       hf_outline *out) {
     const hf_element *type = hf_element_of(args);
-    size_t n = (size_t)hf_args_largest(args, "sizes"), items = env->device->info.items;
+    size_t items = env->device->info.items;
     s->env = *env;
     s->sizes = hf_args_list(args, "sizes", &out->n_points);
     s->block = (size_t)hf_args_number(args, "block_size");
@@ -209,44 +203,27 @@ static hf_status linpack_setup(void *state, const hf_args *args, const hf_env *e
     HF_TRY(hf_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
     s->p = env->rank / s->grid.q;
     s->q = env->rank % s->grid.q;
-    int lcm = s->grid.p / common_divisor(s->grid.p, s->grid.q) * s->grid.q;
-    s->n_classes = (size_t)(lcm % 2 ? 2 * lcm : lcm); /* panels of two iterations */
-    s->plans = calloc(s->n_classes, sizeof *s->plans);
-    if (!s->plans)
-        return hf_fail(HF_ENOMEM, "no memory for the plans of %zu iterations",
-                       s->n_classes);
+    return HF_OK;
+}
+
+hf_status linpack_memory_take(linpack *s, const hf_args *args) {
+    size_t n = (size_t)hf_args_largest(args, "sizes");
     HF_TRY(memory_check(s, n));
     HF_TRY(shape_take(s));
     HF_TRY(kernels_take(s));
-    HF_TRY(buffers_take(s, blocks_of(s, n)));
-    return hf_verdict_new(&s->verdict, env, s->items, NULL);
+    HF_TRY(buffers_take(s, linpack_width(s, n)));
+    return hf_verdict_new(&s->verdict, &s->env, s->items, NULL);
 }
 
-static void plans_free(linpack *s) {
-    for (size_t i = 0; s->plans && i < s->n_classes; i++) {
-        linpack_plans *c = &s->plans[i];
-        hf_plan *all[] = {c->diagonal, c->left, c->top, c->sums, c->kept, c->known};
-        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-            hf_plan_free(all[k]);
-        *c = (linpack_plans){0};
-    }
-    hf_plan_free(s->residuals);
-    s->residuals = NULL;
-}
-
-static void linpack_teardown(void *state) {
+void linpack_teardown(void *state) {
     linpack *s = state;
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    plans_free(s);
-    free(s->plans);
     free(s->zeros);
-    hf_buffer *buffers[] = {s->a,       s->packed,     s->packed_in,  s->left[0],
-                            s->left[1], s->left_in[0], s->left_in[1], s->top[0],
-                            s->top[1],  s->top_in[0],  s->top_in[1],  s->b,
-                            s->product, s->sums,       s->kept,       s->parts,
-                            s->sent,    s->x};
+    hf_buffer *buffers[] = {s->a,      s->left[0], s->left[1], s->top[0],
+                            s->top[1], s->b,       s->product, s->sums,
+                            s->kept,   s->parts,   s->sent,    s->x};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
     hf_verdict_free(&s->verdict);
@@ -259,117 +236,22 @@ static void linpack_teardown(void *state) {
         ops->kernel_free(s->inner[r]);
 }
 
-/* ---- messages ---- */
-
-static int rank_at(const linpack *s, int p, int q) {
-    return p * s->grid.q + q;
-}
-
-typedef struct list {
-    size_t n;
-    hf_message *messages;
-} list;
-
-static void send_add(list *l, int to, size_t at, size_t bytes) {
-    l->messages[l->n++] =
-        (hf_message){.to = to, .from = HF_NOBODY, .send_at = at, .send_bytes = bytes};
-}
-
-static void recv_add(list *l, int from, size_t at, size_t bytes) {
-    l->messages[l->n++] =
-        (hf_message){.to = HF_NOBODY, .from = from, .recv_at = at, .recv_bytes = bytes};
-}
-
-/* From column `q` of the grid to the other ranks of this row. */
-static void row_tell(list *l, const linpack *s, int q, size_t at, size_t bytes) {
-    if (s->q != q)
-        recv_add(l, rank_at(s, s->p, q), at, bytes);
-    else
-        for (int i = 1; i < s->grid.q; i++)
-            send_add(l, rank_at(s, s->p, (q + i) % s->grid.q), at, bytes);
-}
-
-/* From row `p` of the grid to the other ranks of this column. */
-static void column_tell(list *l, const linpack *s, int p, size_t at, size_t bytes) {
-    if (s->p != p)
-        recv_add(l, rank_at(s, p, s->q), at, bytes);
-    else
-        for (int i = 1; i < s->grid.p; i++)
-            send_add(l, rank_at(s, (p + i) % s->grid.p, s->q), at, bytes);
-}
-
-/* From all ranks of this row to that of column `q`. */
-static void row_collect(list *l, const linpack *s, int q, size_t bytes) {
-    if (s->q != q)
-        send_add(l, rank_at(s, s->p, q), 0, bytes);
-    else
-        for (int i = 1; i < s->grid.q; i++)
-            recv_add(l, rank_at(s, s->p, (q + i) % s->grid.q), (size_t)(i - 1) * bytes,
-                     bytes);
-}
-
-static hf_status plan_take(const linpack *s, hf_plan **out, hf_buffer *recv,
-                           const hf_buffer *send, list *l) {
-    size_t n = l->n;
-    l->n = 0;
-    return hf_plan_new(out, s->env.exchange, recv, send, n, l->messages);
-}
-
-/* Messages of the iterations `class`, `class` + n_classes, ...; panels are cut as they go on. */
-static hf_status class_plan(linpack *s, size_t class, list *l) {
-    linpack_plans *c = &s->plans[class];
-    int p = (int)(class % (size_t)s->grid.p), q = (int)(class % (size_t)s->grid.q);
-    size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
-    size_t lower = s->shape[LOWER_SIZE] * s->real;
-    size_t vector = s->block * sizeof(double), i = class % 2;
-    if (s->p == p)
-        row_tell(l, s, q, 0, lower);
-    if (s->q == q)
-        column_tell(l, s, p, lower, s->shape[UPPER_SIZE] * s->real);
-    HF_TRY(plan_take(s, &c->diagonal, s->packed_in, s->packed, l));
-    row_tell(l, s, q, 0, s->rows * left);
-    HF_TRY(plan_take(s, &c->left, s->left_in[i], s->left[i], l));
-    column_tell(l, s, p, 0, s->columns * top);
-    HF_TRY(plan_take(s, &c->top, s->top_in[i], s->top[i], l));
-    if (s->p == p && s->rows > 0)
-        row_collect(l, s, q, vector);
-    HF_TRY(plan_take(s, &c->sums, s->parts, s->sums, l));
-    if (s->p == p && s->rows > 0)
-        row_collect(l, s, q, vector);
-    HF_TRY(plan_take(s, &c->kept, s->parts, s->kept, l));
-    if (s->q == q && s->columns > 0)
-        column_tell(l, s, p, 0, vector);
-    return plan_take(s, &c->known, s->x, s->sent, l);
-}
-
-static hf_status linpack_plan(void *state, size_t point, hf_setting *out) {
+hf_status linpack_plan(void *state, size_t point, hf_setting *out) {
     linpack *s = state;
     double n = s->sizes[point];
     out->labels[0] = n;
     out->work[0] = hf_linpack_operations(n);
     out->tolerance = LINPACK_BOUND;
     s->n = (uint32_t)n;
-    s->width = (uint32_t)blocks_of(s, s->n);
+    s->width = (uint32_t)linpack_width(s, s->n);
     s->rows = linpack_share(s->width, s->p, s->grid.p);
     s->columns = linpack_share(s->width, s->q, s->grid.q);
-    plans_free(s);
-    list l = {.messages =
-                  calloc((size_t)s->grid.p + (size_t)s->grid.q, sizeof *l.messages)};
-    if (!l.messages)
-        return hf_fail(HF_ENOMEM, "no memory for messages");
-    hf_status status = HF_OK;
-    for (size_t i = 0; status == HF_OK && i < s->n_classes; i++)
-        status = class_plan(s, i, &l);
-    row_collect(&l, s, 0, s->rows * s->block * sizeof(double));
-    if (status == HF_OK)
-        status = plan_take(s, &s->residuals, s->parts, s->sums, &l);
-    free(l.messages);
-    return status;
+    return HF_OK;
 }
 
 /* ---- a sample ---- */
 
-static hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
+hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     linpack *s = state;
     (void)point;
     s->key = (uint32_t)hf_random(s->env.seed, sample);
@@ -384,14 +266,13 @@ static hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     return linpack_sides_make(s);
 }
 
-static hf_status linpack_step(void *state, size_t point, size_t inner) {
+hf_status linpack_step(void *state, size_t point, size_t inner) {
     (void)point;
     (void)inner; /* 1: the matrix is gone afterwards */
     return linpack_factor(state);
 }
 
-static hf_status linpack_verify(void *state, size_t point, size_t steps,
-                                double *error) {
+hf_status linpack_verify(void *state, size_t point, size_t steps, double *error) {
     linpack *s = state;
     (void)point, (void)steps; /* one */
     hf_lap(s->env.laps, HF_LAP_VERIFY);
@@ -404,26 +285,17 @@ static hf_status linpack_verify(void *state, size_t point, size_t steps,
     return status;
 }
 
-static const hf_bench_path blocks = {
-    .state_size = sizeof(linpack),
-    .setup = linpack_setup,
-    .plan = linpack_plan,
-    .prepare = linpack_prepare,
-    .step = linpack_step,
-    .verify = linpack_verify,
-    .teardown = linpack_teardown,
-};
-
 const hf_bench hf_bench_linpack = {
     .name = "linpack",
     .summary = "LU factorisation of A x = b without pivoting, on a grid of ranks",
     .params = params,
     .problem = {"sizes", 2, true}, /* as published: n^2 per rank stays */
-    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .error = "residual",
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
     .figures = figures,
-    .blocks = &blocks,
+    .blocks = &linpack_blocks,
+    .streams = &linpack_streams,
 };

@@ -4,12 +4,10 @@
 
 #include "bench.h"
 #include "grid.h"
+#include "linpack_turn.h"
 #include "verdict.h"
 
 enum {
-    LINPACK_MOST = 16, /* replications of inner */
-    LINPACK_PARTS = 8, /* at most LINPACK_MOST: launches of the rest, one replication */
-    LINPACK_EVENTS = 64,    /* of an iteration, at most */
     LINPACK_ITERATIONS = 2, /* whose commands may be under way */
     LINPACK_BOUND = 16,     /* of HPL's scaled residual */
     LINPACK_X_BOUND = 8,    /* of an error of x, over sqrt(n) units of roundoff */
@@ -33,37 +31,19 @@ enum {
     N_SHAPE
 };
 
-/** Messages of the iterations k with the same k modulo the number of these. */
-typedef struct linpack_plans {
-    hf_plan *diagonal, *left, *top; /* of the factorisation */
-    hf_plan *sums, *kept, *known;   /* of the solution */
-} linpack_plans;
-
-/** Commands of an iteration that may be under way. */
-typedef struct linpack_events {
-    hf_event *all[LINPACK_EVENTS];
-    size_t n;
-    hf_event *ready[2]; /* left and top */
-    size_t n_ready;
-    hf_event
-        *rest[LINPACK_MOST]; /* inner blocks that the next iteration can wait for */
-    size_t n_rest;
-} linpack_events;
-
-typedef struct linpack {
+struct linpack {
     hf_env env;
+    const linpack_routing *routing;
     hf_grid grid;
     int p, q; /* of this rank */
     const double *sizes;
     size_t block, real, replications, items;
-    double roundoff; /* of data_type */
+    size_t panels;    /* of a row or column of blocks, in memory */
+    uint32_t n_parts; /* vectors that a rank collects */
+    double roundoff;  /* of data_type */
     uint32_t shape[N_SHAPE];
-    size_t n_classes;
-    linpack_plans *plans; /* [n_classes] of the current point */
-    hf_plan *residuals;
     hf_buffer *a;
-    /* What this rank makes, and what it gets from others; panels of two iterations. */
-    hf_buffer *packed, *packed_in, *left[2], *left_in[2], *top[2], *top_in[2];
+    hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
      * columns: x as it is sent, and all of it. */
     hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
@@ -74,15 +54,33 @@ typedef struct linpack {
     /* the current point and sample */
     uint32_t n, width, rows, columns, key; /* the second to fourth in blocks */
     linpack_events events[LINPACK_ITERATIONS];
-} linpack;
+};
 
 /** Blocks of rank `rank` of `ranks` among the first `blocks` of a row or column. */
 static inline uint32_t linpack_share(size_t blocks, int rank, int ranks) {
     return (uint32_t)((blocks + (size_t)(ranks - 1 - rank)) / (size_t)ranks);
 }
 
-/** linpack_lu.c: L and U in place of A. */
+/** linpack.c: what both paths share. */
+hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
+                       hf_outline *out);
+hf_status linpack_memory_take(linpack *s, const hf_args *args);
+hf_status linpack_buffer_take(const linpack *s, hf_buffer **out, size_t n,
+                              size_t bytes);
+/** Blocks in a row of a matrix of `n` rows. */
+size_t linpack_width(const linpack *s, size_t n);
+hf_status linpack_plan(void *state, size_t point, hf_setting *out);
+hf_status linpack_prepare(void *state, size_t point, uint64_t sample);
+hf_status linpack_step(void *state, size_t point, size_t inner);
+hf_status linpack_verify(void *state, size_t point, size_t steps, double *error);
+void linpack_teardown(void *state);
+/** linpack_plans.c and linpack_stream.c: host-routed and kernel-routed. */
+extern const hf_bench_path linpack_blocks, linpack_streams;
+
+/** linpack_lu.c: L and U in place of A; and a command of an iteration. */
 hf_status linpack_factor(linpack *s);
+hf_status linpack_launch(const linpack *s, linpack_turn *t, const hf_launch *what,
+                         const hf_order *order, hf_event **event);
 
 /** linpack_solve.c: b by its formula; x from L and U; and how far off it is. */
 hf_status linpack_sides_make(linpack *s);

@@ -54,7 +54,7 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
 
 static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
                                uint32_t column, uint32_t upper) {
-    uint32_t block = row * s->columns + column, n_parts = (uint32_t)s->grid.q - 1;
+    uint32_t block = row * s->columns + column, n_parts = s->n_parts;
     const hf_arg args[N_SOLVE_ARGS] = {
         {.buffer = s->a},      {.buffer = sums},       {.buffer = s->parts},
         {.buffer = s->kept},   {.buffer = s->sent},    {.buffer = s->x},
@@ -74,29 +74,18 @@ static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
     return first == end ? HF_OK : launch(s, s->apply, args, N_APPLY_ARGS, s->items);
 }
 
-/* Block `at` of vectors at both ends. */
-static hf_status block_move(const linpack *s, hf_plan *plan, uint32_t at, bool sums) {
-    for (size_t i = 0; i < plan->n; i++) {
-        hf_message *m = &plan->messages[i];
-        m->send_at = at * s->block * sizeof(double);
-        m->recv_at = sums ? i * s->block * sizeof(double) : m->send_at;
-    }
-    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
-}
-
 /* Row block k of L, or of U: `sums` is what is left of the right side. */
-static hf_status row_solve(const linpack *s, uint32_t k, bool upper) {
-    const linpack_plans *plans = &s->plans[k % s->n_classes];
+static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
     bool in_row = k % (uint32_t)s->grid.p == (uint32_t)s->p;
     bool in_column = k % (uint32_t)s->grid.q == (uint32_t)s->q;
     uint32_t row = linpack_share(k, s->p, s->grid.p);
     uint32_t column = linpack_share(k, s->q, s->grid.q);
     uint32_t below = linpack_share(k + 1, s->p, s->grid.p);
     hf_buffer *sums = upper ? s->kept : s->sums;
-    HF_TRY(block_move(s, upper ? plans->kept : plans->sums, row, true));
+    HF_TRY(s->routing->sums_collect(s, k, upper));
     if (in_row && in_column)
         HF_TRY(unknowns_find(s, sums, row, column, upper));
-    HF_TRY(block_move(s, plans->known, column, false));
+    HF_TRY(s->routing->known_tell(s, k));
     if (!in_column)
         return HF_OK;
     return upper ? sums_reduce(s, sums, 0, row, column)
@@ -126,7 +115,7 @@ hf_status linpack_solve(linpack *s) {
 hf_status linpack_error(linpack *s, double *error) {
     double n = s->n, unit = s->roundoff * 1.25 * n * n;
     double x_unit = s->roundoff * sqrt(n) * LINPACK_X_BOUND / LINPACK_BOUND;
-    uint32_t own_rows = s->q == 0 ? s->rows : 0, n_parts = (uint32_t)s->grid.q - 1;
+    uint32_t own_rows = s->q == 0 ? s->rows : 0, n_parts = s->n_parts;
     const hf_arg residual[N_RESIDUAL_ARGS] = {{.buffer = s->b},
                                               {.buffer = s->product},
                                               {.buffer = s->sums},
@@ -139,8 +128,7 @@ hf_status linpack_error(linpack *s, double *error) {
     };
     HF_TRY(product_make(s, s->product));
     HF_TRY(launch(s, s->residual, residual, N_RESIDUAL_ARGS, s->items));
-    if (s->residuals->n > 0)
-        HF_TRY(hf_plan_run(s->residuals));
+    HF_TRY(s->routing->residuals_collect(s));
     return hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, 0,
                            (uint64_t)(s->columns + own_rows) * s->block, error);

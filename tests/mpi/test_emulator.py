@@ -85,6 +85,17 @@ def test_ptrans_verifies(on_ranks, ranks):
     )
 
 
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_linpack_verifies(on_ranks, ranks):
+    on_ranks(
+        ranks,
+        OPEN + "    for data_type in ('float', 'double'):\n"
+        "        r = s.run('linpack', sizes=[97], block_size=32, reps=1,\n"
+        "                  data_type=data_type)\n"
+        "        assert r.verified and r.emulated, r",
+    )
+
+
 @pytest.mark.parametrize(
     ("kernel", "was", "now", "report"),
     [

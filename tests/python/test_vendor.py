@@ -109,6 +109,16 @@ def test_xilinx(command, tmp_path):
             },
         ),
         ("ptrans", {"sc=ptrans_send_0.held_0:ptrans_recv_0.held_0"}),
+        (
+            "linpack",
+            {
+                "sc=linpack_lu.factored:linpack_network.factored",
+                "sc=linpack_network.lower:linpack_top.lower",
+                "sc=linpack_network.upper:linpack_left.upper",
+                "sc=linpack_left.lefts:linpack_network_left.lefts",
+                "sc=linpack_top.tops:linpack_network_top.tops",
+            },
+        ),
     ],
 )
 def test_xilinx_links_follow_from_the_kernels(command, tmp_path, benchmark, links):
@@ -117,7 +127,16 @@ def test_xilinx_links_follow_from_the_kernels(command, tmp_path, benchmark, link
     assert answer.returncode == 0, answer.stderr
     config = (tmp_path / f"{benchmark}_stream.cfg").read_text().splitlines()
     assert {line for line in config if line.startswith("sc=")} == links
-    ports = {"ptrans": {"# ptrans_send_0.out_0", "# ptrans_recv_0.in_0"}}
+    ways = {"": ("right", "down"), "_left": ("left",), "_top": ("up",)}
+    ports = {
+        "ptrans": {"# ptrans_send_0.out_0", "# ptrans_recv_0.in_0"},
+        "linpack": {
+            f"# linpack_network{network}.{way}_{end}"
+            for network, names in ways.items()
+            for way in names
+            for end in ("in", "out")
+        },
+    }
     told = {line for line in config if line.startswith(f"# {benchmark}")}
     assert told == ports.get(benchmark, set())
     compile_as_hls(tmp_path / f"{benchmark}_stream.cpp", "-DHF_XILINX")

@@ -1,0 +1,351 @@
+/* linpack_plans.c - linpack over host-routed schemes: blocks and vectors travel by plans.
+ *
+ * Messages of iterations k with the same k modulo the grid's sides go between the same ranks and
+ * buffers. They are planned once for each such class, and cut as the matrix gets smaller.
+ */
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "linpack.h"
+
+enum { N_LU_ARGS = 3, N_SIDE_ARGS = 7 };
+
+/** Messages of a class of iterations. */
+typedef struct messages {
+    hf_plan *diagonal, *left, *top; /* of the factorisation */
+    hf_plan *sums, *kept, *known;   /* of the solution */
+} messages;
+
+typedef struct plans {
+    linpack base;
+    size_t n_classes;
+    messages *classes; /* [n_classes] of the current point */
+    hf_plan *residuals;
+    /* The diagonal block as this rank makes it, and as it gets it; panels of others. */
+    hf_buffer *packed, *packed_in, *left_in[2], *top_in[2];
+} plans;
+
+static const messages *messages_of(const linpack *s, uint32_t k) {
+    const plans *r = (const plans *)s;
+    return &r->classes[k % r->n_classes];
+}
+
+/* ---- panels ---- */
+
+static hf_status move(const linpack *s, hf_plan *plan) {
+    hf_lap(s->env.laps, LINPACK_LAP_KERNEL);
+    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+}
+
+static hf_status diagonal_factor(const linpack *s, linpack_turn *t) {
+    uint32_t block = t->row * s->columns + t->column;
+    const hf_arg args[N_LU_ARGS] = {
+        {.buffer = s->a}, {.buffer = ((const plans *)s)->packed}, LINPACK_VALUE(block)};
+    const hf_launch what = {s->lu, args, N_LU_ARGS, s->shape[LU_ITEMS],
+                            s->shape[LU_GROUP]};
+    if (!t->in_row || !t->in_column)
+        return HF_OK;
+    return linpack_launch(s, t, &what, NULL, NULL);
+}
+
+/* Blocks `first` to `end` - 1 of L or of U, with the diagonal block of whoever has it. */
+static hf_status side_solve(const linpack *s, linpack_turn *t, hf_kernel *kernel,
+                            hf_buffer *panels, uint32_t first, uint32_t end,
+                            uint32_t at, uint32_t items) {
+    const plans *r = (const plans *)s;
+    bool own = t->in_row && t->in_column;
+    const hf_arg args[N_SIDE_ARGS] = {
+        {.buffer = s->a},          {.buffer = own ? r->packed : r->packed_in},
+        {.buffer = panels},        LINPACK_VALUE(first),
+        LINPACK_VALUE(end),        LINPACK_VALUE(at),
+        LINPACK_VALUE(s->columns),
+    };
+    const hf_launch what = {kernel, args, N_SIDE_ARGS,
+                            s->env.ndrange ? (size_t)(end - first) * items : 1,
+                            s->shape[SIDE_GROUP]};
+    if (first == end)
+        return HF_OK;
+    return linpack_launch(s, t, &what, NULL, &t->now->ready[t->now->n_ready++]);
+}
+
+/* Has rank `at` of `ranks` blocks after number k of a row or column? */
+static bool goes_on(const linpack *s, uint32_t k, int at, int ranks) {
+    return linpack_share(s->width, at, ranks) > linpack_share(k + 1, at, ranks);
+}
+
+/* The rank that receives a message. */
+static int receiver(const linpack *s, const hf_message *m) {
+    return m->to == HF_NOBODY ? s->env.rank : m->to;
+}
+
+static void message_cut(hf_message *m, size_t bytes) {
+    m->send_bytes = m->to == HF_NOBODY ? 0 : bytes;
+    m->recv_bytes = m->from == HF_NOBODY ? 0 : bytes;
+}
+
+/* L of the diagonal block goes to ranks that have more blocks in its row, U to those that have
+ * more in its column. */
+static void diagonal_cut(const linpack *s, const linpack_turn *t) {
+    const hf_plan *plan = messages_of(s, t->k)->diagonal;
+    for (size_t i = 0; i < plan->n; i++) {
+        hf_message *m = &plan->messages[i];
+        int to = receiver(s, m), p = to / s->grid.q, q = to % s->grid.q;
+        bool row = p == (int)(t->k % (uint32_t)s->grid.p);
+        bool needed =
+            row ? goes_on(s, t->k, q, s->grid.q) : goes_on(s, t->k, p, s->grid.p);
+        message_cut(m, needed ? s->shape[row ? LOWER_SIZE : UPPER_SIZE] * s->real : 0);
+    }
+}
+
+/* Messages have the panels of blocks from `first` to `end` - 1, for ranks with inner blocks. */
+static void panels_cut(const linpack *s, const linpack_turn *t, bool left, size_t first,
+                       size_t end) {
+    const hf_plan *plan = left ? messages_of(s, t->k)->left : messages_of(s, t->k)->top;
+    size_t bytes = s->shape[left ? LEFT_SIZE : TOP_SIZE] * s->real;
+    for (size_t i = 0; i < plan->n; i++) {
+        hf_message *m = &plan->messages[i];
+        int to = receiver(s, m);
+        bool needed = left ? goes_on(s, t->k, to % s->grid.q, s->grid.q)
+                           : goes_on(s, t->k, to / s->grid.q, s->grid.p);
+        m->send_at = m->recv_at = first * bytes;
+        message_cut(m, needed ? (end - first) * bytes : 0);
+    }
+}
+
+static hf_status panels_move(linpack *s, linpack_turn *t) {
+    const plans *r = (const plans *)s;
+    const messages *m = messages_of(s, t->k);
+    uint32_t i = t->k % 2;
+    t->left = t->in_column ? s->left[i] : r->left_in[i];
+    t->top = t->in_row ? s->top[i] : r->top_in[i];
+    HF_TRY(diagonal_factor(s, t));
+    diagonal_cut(s, t);
+    HF_TRY(move(s, m->diagonal));
+    if (t->in_column)
+        HF_TRY(side_solve(s, t, s->left_kernel, t->left, t->below, s->rows, t->column,
+                          s->shape[LEFT_ITEMS]));
+    if (t->in_row)
+        HF_TRY(side_solve(s, t, s->top_kernel, t->top, t->beside, s->columns, t->row,
+                          s->shape[TOP_ITEMS]));
+    panels_cut(s, t, true, t->below, s->rows);
+    panels_cut(s, t, false, t->beside, s->columns);
+    HF_TRY(move(s, m->left));
+    return move(s, m->top);
+}
+
+/* ---- vectors ---- */
+
+/* Block `at` of vectors at both ends. */
+static hf_status block_move(const linpack *s, hf_plan *plan, uint32_t at, bool sums) {
+    for (size_t i = 0; i < plan->n; i++) {
+        hf_message *m = &plan->messages[i];
+        m->send_at = at * s->block * sizeof(double);
+        m->recv_at = sums ? i * s->block * sizeof(double) : m->send_at;
+    }
+    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+}
+
+static hf_status sums_collect(linpack *s, uint32_t k, bool upper) {
+    const messages *m = messages_of(s, k);
+    return block_move(s, upper ? m->kept : m->sums, linpack_share(k, s->p, s->grid.p),
+                      true);
+}
+
+static hf_status known_tell(linpack *s, uint32_t k) {
+    return block_move(s, messages_of(s, k)->known, linpack_share(k, s->q, s->grid.q),
+                      false);
+}
+
+static hf_status residuals_collect(linpack *s) {
+    hf_plan *plan = ((plans *)s)->residuals;
+    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+}
+
+/* ---- messages ---- */
+
+static int rank_at(const linpack *s, int p, int q) {
+    return p * s->grid.q + q;
+}
+
+typedef struct list {
+    size_t n;
+    hf_message *messages;
+} list;
+
+static void send_add(list *l, int to, size_t at, size_t bytes) {
+    l->messages[l->n++] =
+        (hf_message){.to = to, .from = HF_NOBODY, .send_at = at, .send_bytes = bytes};
+}
+
+static void recv_add(list *l, int from, size_t at, size_t bytes) {
+    l->messages[l->n++] =
+        (hf_message){.to = HF_NOBODY, .from = from, .recv_at = at, .recv_bytes = bytes};
+}
+
+/* From column `q` of the grid to the other ranks of this row. */
+static void row_tell(list *l, const linpack *s, int q, size_t at, size_t bytes) {
+    if (s->q != q)
+        recv_add(l, rank_at(s, s->p, q), at, bytes);
+    else
+        for (int i = 1; i < s->grid.q; i++)
+            send_add(l, rank_at(s, s->p, (q + i) % s->grid.q), at, bytes);
+}
+
+/* From row `p` of the grid to the other ranks of this column. */
+static void column_tell(list *l, const linpack *s, int p, size_t at, size_t bytes) {
+    if (s->p != p)
+        recv_add(l, rank_at(s, p, s->q), at, bytes);
+    else
+        for (int i = 1; i < s->grid.p; i++)
+            send_add(l, rank_at(s, (p + i) % s->grid.p, s->q), at, bytes);
+}
+
+/* From all ranks of this row to that of column `q`. */
+static void row_collect(list *l, const linpack *s, int q, size_t bytes) {
+    if (s->q != q)
+        send_add(l, rank_at(s, s->p, q), 0, bytes);
+    else
+        for (int i = 1; i < s->grid.q; i++)
+            recv_add(l, rank_at(s, s->p, (q + i) % s->grid.q), (size_t)(i - 1) * bytes,
+                     bytes);
+}
+
+static hf_status plan_take(const linpack *s, hf_plan **out, hf_buffer *recv,
+                           const hf_buffer *send, list *l) {
+    size_t n = l->n;
+    l->n = 0;
+    return hf_plan_new(out, s->env.exchange, recv, send, n, l->messages);
+}
+
+/* Messages of the iterations `class`, `class` + n_classes, ...; panels are cut as they go on. */
+static hf_status class_plan(plans *r, size_t class, list *l) {
+    const linpack *s = &r->base;
+    messages *c = &r->classes[class];
+    int p = (int)(class % (size_t)s->grid.p), q = (int)(class % (size_t)s->grid.q);
+    size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
+    size_t lower = s->shape[LOWER_SIZE] * s->real;
+    size_t vector = s->block * sizeof(double), i = class % 2;
+    if (s->p == p)
+        row_tell(l, s, q, 0, lower);
+    if (s->q == q)
+        column_tell(l, s, p, lower, s->shape[UPPER_SIZE] * s->real);
+    HF_TRY(plan_take(s, &c->diagonal, r->packed_in, r->packed, l));
+    row_tell(l, s, q, 0, s->rows * left);
+    HF_TRY(plan_take(s, &c->left, r->left_in[i], s->left[i], l));
+    column_tell(l, s, p, 0, s->columns * top);
+    HF_TRY(plan_take(s, &c->top, r->top_in[i], s->top[i], l));
+    if (s->p == p && s->rows > 0)
+        row_collect(l, s, q, vector);
+    HF_TRY(plan_take(s, &c->sums, s->parts, s->sums, l));
+    if (s->p == p && s->rows > 0)
+        row_collect(l, s, q, vector);
+    HF_TRY(plan_take(s, &c->kept, s->parts, s->kept, l));
+    if (s->q == q && s->columns > 0)
+        column_tell(l, s, p, 0, vector);
+    return plan_take(s, &c->known, s->x, s->sent, l);
+}
+
+static void plans_free(plans *r) {
+    for (size_t i = 0; r->classes && i < r->n_classes; i++) {
+        messages *c = &r->classes[i];
+        hf_plan *all[] = {c->diagonal, c->left, c->top, c->sums, c->kept, c->known};
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+            hf_plan_free(all[k]);
+        *c = (messages){0};
+    }
+    hf_plan_free(r->residuals);
+    r->residuals = NULL;
+}
+
+static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
+    plans *r = state;
+    const linpack *s = &r->base;
+    HF_TRY(linpack_plan(state, point, out));
+    plans_free(r);
+    list l = {.messages =
+                  calloc((size_t)s->grid.p + (size_t)s->grid.q, sizeof *l.messages)};
+    if (!l.messages)
+        return hf_fail(HF_ENOMEM, "no memory for messages");
+    hf_status status = HF_OK;
+    for (size_t i = 0; status == HF_OK && i < r->n_classes; i++)
+        status = class_plan(r, i, &l);
+    row_collect(&l, s, 0, s->rows * s->block * sizeof(double));
+    if (status == HF_OK)
+        status = plan_take(s, &r->residuals, s->parts, s->sums, &l);
+    free(l.messages);
+    return status;
+}
+
+/* ---- the path ---- */
+
+static const linpack_routing by_plans = {
+    .panels = panels_move,
+    .sums_collect = sums_collect,
+    .known_tell = known_tell,
+    .residuals_collect = residuals_collect,
+};
+
+/* What plans move from, and to. */
+static hf_status copies_take(plans *r, size_t width) {
+    const linpack *s = &r->base;
+    size_t rows = linpack_share(width, 0, s->grid.p);
+    size_t columns = linpack_share(width, 0, s->grid.q);
+    size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
+    size_t diagonal = (s->shape[LOWER_SIZE] + s->shape[UPPER_SIZE]) * s->real;
+    HF_TRY(linpack_buffer_take(s, &r->packed, 1, diagonal));
+    if (s->env.size > 1)
+        HF_TRY(linpack_buffer_take(s, &r->packed_in, 1, diagonal));
+    for (int i = 0; i < 2; i++) {
+        if (s->grid.q > 1)
+            HF_TRY(linpack_buffer_take(s, &r->left_in[i], rows, left));
+        if (s->grid.p > 1)
+            HF_TRY(linpack_buffer_take(s, &r->top_in[i], columns, top));
+    }
+    return HF_OK;
+}
+
+static int common_divisor(int a, int b) {
+    return b > 0 ? common_divisor(b, a % b) : a;
+}
+
+static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *env,
+                              hf_outline *out) {
+    plans *r = state;
+    linpack *s = &r->base;
+    HF_TRY(linpack_take(s, args, env, out));
+    s->routing = &by_plans;
+    s->panels = 4; /* of two iterations, made here or received */
+    s->n_parts = (uint32_t)s->grid.q - 1;
+    int lcm = s->grid.p / common_divisor(s->grid.p, s->grid.q) * s->grid.q;
+    r->n_classes = (size_t)(lcm % 2 ? 2 * lcm : lcm); /* panels of two iterations */
+    r->classes = calloc(r->n_classes, sizeof *r->classes);
+    if (!r->classes)
+        return hf_fail(HF_ENOMEM, "no memory for the plans of %zu iterations",
+                       r->n_classes);
+    HF_TRY(linpack_memory_take(s, args));
+    return copies_take(r, linpack_width(s, (size_t)hf_args_largest(args, "sizes")));
+}
+
+static void blocks_teardown(void *state) {
+    plans *r = state;
+    const hf_device *device = r->base.env.device;
+    if (!device)
+        return;
+    plans_free(r);
+    free(r->classes);
+    hf_buffer *buffers[] = {r->packed,     r->packed_in, r->left_in[0],
+                            r->left_in[1], r->top_in[0], r->top_in[1]};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        device->ops->free(buffers[i]);
+    linpack_teardown(state);
+}
+
+const hf_bench_path linpack_blocks = {
+    .state_size = sizeof(plans),
+    .setup = blocks_setup,
+    .plan = blocks_plan,
+    .prepare = linpack_prepare,
+    .step = linpack_step,
+    .verify = linpack_verify,
+    .teardown = blocks_teardown,
+};

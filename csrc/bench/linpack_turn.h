@@ -1,0 +1,50 @@
+/* linpack_turn.h - an iteration of linpack, and how what it makes gets to other ranks. */
+#ifndef HF_LINPACK_TURN_H
+#define HF_LINPACK_TURN_H
+
+#include "device.h"
+
+enum {
+    LINPACK_MOST = 16, /* replications of inner */
+    LINPACK_PARTS = 8, /* at most LINPACK_MOST: launches of the rest, one replication */
+    LINPACK_EVENTS = 64, /* of an iteration, at most */
+};
+
+typedef struct linpack linpack;
+
+/** Commands of an iteration that may be under way. */
+typedef struct linpack_events {
+    hf_event *all[LINPACK_EVENTS];
+    size_t n;
+    hf_event *ready[2]; /* left and top */
+    size_t n_ready;
+    hf_event
+        *rest[LINPACK_MOST]; /* inner blocks that the next iteration can wait for */
+    size_t n_rest;
+} linpack_events;
+
+/** An iteration on this rank. */
+typedef struct linpack_turn {
+    uint32_t k, row, column; /* of the diagonal block, here or where it would be */
+    uint32_t below, beside;  /* the first row and column of blocks after it */
+    bool in_row, in_column;  /* are blocks of its row, of its column here? */
+    linpack_events *now, *before;
+    hf_buffer *left, *top; /* where panels of L and U are */
+} linpack_turn;
+
+/** How blocks and vectors get to the ranks that need them: each path has one. */
+typedef struct linpack_routing {
+    unsigned queues; /**< from 1 on, that `panels` uses */
+    /** Factor the diagonal block, find the blocks of L below it and of U beside it, and
+     *  bring them to the ranks with inner blocks. */
+    hf_status (*panels)(linpack *s, linpack_turn *t);
+    /** Sums of row block k, of all ranks of its row, for the rank with the diagonal block;
+     *  of `kept` for U, else of `sums`. Those of others are in `parts`. */
+    hf_status (*sums_collect)(linpack *s, uint32_t k, bool upper);
+    /** Unknowns of block k, from the rank with the diagonal block to its column. */
+    hf_status (*known_tell)(linpack *s, uint32_t k);
+    /** `sums` of all ranks of a row, for that in column 0. */
+    hf_status (*residuals_collect)(linpack *s);
+} linpack_routing;
+
+#endif

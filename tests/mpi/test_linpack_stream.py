@@ -1,0 +1,162 @@
+"""LINPACK over channels: grids verify, and no damage on the way does."""
+
+import pytest
+
+SMALL = "sizes=[20, 97, 330], reps=2, block_size=32"
+OPEN = "with hf.open('opencl', exchange='channel', comm=comm) as s:\n"
+
+
+@pytest.mark.parametrize("ranks", [1, 4, 9])
+def test_grids_verify(on_ranks, ranks):
+    on_ranks(
+        ranks,
+        "variants = ({}, {'data_type': 'double', 'channel_width': 8},\n"
+        "            {'channel_width': 128, 'channel_depth': 3, 'replications': 2})\n"
+        + OPEN
+        + "    for more in variants:\n"
+        + f"        r = s.run('linpack', {SMALL}, **more)\n"
+        "        assert r.verified and r.emulated and r.ranks == size, r\n"
+        "        work = 2 / 3 * r['matrix_size'] ** 3\n"
+        "        assert abs(r['flops'] * r['time'] / work - 1).max() < 1e-12\n"
+        "        parts = r['exchange_time'] + r['kernel_time']\n"
+        "        assert (parts <= r['time'] * 1.001).all(), (parts, r['time'])\n"
+        "        assert (r['exchange_time'] > 0).all(), r['exchange_time']\n"
+        "        assert (r['solve_time'] > 0).all(), r['solve_time']",
+    )
+
+
+@pytest.mark.parametrize(("ranks", "grid"), [(2, "1x2"), (4, "4x1"), (6, "2x3")])
+def test_a_grid_that_is_no_square_is_refused(mpirun, ranks, grid):
+    answer = mpirun(
+        ranks,
+        OPEN + f"    for grid, kind in (('{grid}', ValueError), ('auto', None)):\n"
+        "        try: s.run('linpack', sizes=[64], block_size=32, grid=grid, reps=1)\n"
+        "        except kind or NotImplementedError as error: say(error)\n"
+        "        else: assert grid == 'auto' and size == 4",
+    )
+    assert answer.returncode == 0, answer.stderr
+    line = 'grid: exchange "channel" needs as many rows as columns, the grid is '
+    lines = answer.stdout.splitlines()
+    assert len(lines) == (ranks if ranks == 4 else 2 * ranks), lines
+    assert lines.count(line + grid) >= ranks, lines
+    assert all(text.startswith(line) for text in lines), lines
+
+
+# What is done to packets: the text of the kernels that is replaced, and its stand-in.
+SENT = "kept[kept_at + n] = passed.packet"
+NEXT = "HF_SEND(out, passed.packet)"
+MADE = "sent.lanes[l] = i == j ? inverses[i] : lu[i][j]"
+HARMS = {
+    "a wrong element of the diagonal": (MADE, MADE + " + (i == 9 && j == 3 ? 1 : 0)"),
+    "a wrong reciprocal": (MADE, MADE.replace(" : ", " + (i == 9) : ")),
+    "a packet of L for another": (
+        "HF_SEND(lower, packet)",
+        "HF_SEND(lower, i == 9 && chunk == 0 ? before : (before = packet))",
+    ),
+    "a packet of U for another": (
+        "HF_SEND(upper, packet)",
+        "HF_SEND(upper, i == 9 && chunk == 3 ? before : (before = packet))",
+    ),
+    "a packet that is not kept": (SENT, "if (n != 8) " + SENT),
+    "packets that changed places": (
+        SENT,
+        SENT.replace("kept_at + n", "kept_at + n ^ 1"),
+    ),
+    "a panel of two iterations before": (SENT, "if (kept_at != 2 * 128) " + SENT),
+    "a flipped bit": (SENT, "passed.packet.word[0] ^= n == 8 ? 1UL << 62 : 0; " + SENT),
+}
+# These take other ranks.
+FAR_HARMS = {
+    "a packet passed on for another": (
+        NEXT,
+        "HF_SEND(out, n == 8 ? before : (before = passed.packet))",
+    ),
+    "a wrong packet of L passed on": (
+        "HF_SEND(right_out, packet)",
+        "HF_SEND(right_out, i == 9 && chunk == 0 ? before : (before = packet))",
+    ),
+    "a wrong packet of U passed on": (
+        "HF_SEND(down_out, packet)",
+        "HF_SEND(down_out, i == 9 && chunk == 3 ? before : (before = packet))",
+    ),
+    "a sum that is not added": (
+        "passed.sums[l] += mine.sums[l]",
+        "passed.sums[l] *= 2",
+    ),
+}
+FAULTY = """
+from hpccfpga import kernels
+import warnings
+warnings.simplefilter("ignore", hf.VerificationWarning)
+text = (kernels.kernel_dir() / "linpack_stream.cl").read_text()
+for end in ("HF_OPEN_OUT(lower)", "HF_OPEN_OUT(out)"):
+    text = text.replace(end, end + " hf_packet before = {{{{0}}}};")
+def broken(number, was, now):
+    assert was in text, was
+    path = f"{folder}/{{number}}.cl"
+    if rank == 0:
+        open(path, "w").write(text.replace(was, now))
+    comm.Barrier()
+    return path
+"""
+
+
+@pytest.mark.parametrize(("ranks", "harms"), [(1, HARMS), (4, HARMS | FAR_HARMS)])
+def test_verification_sees(on_ranks, tmp_path, ranks, harms):
+    on_ranks(
+        ranks,
+        FAULTY.format(folder=tmp_path)
+        + f"harms = {{'none': ('', ''), **{harms!r}}}\n"
+        + OPEN
+        + "    for harm, change in harms.items():\n"
+        "        r = s.run('linpack', sizes=[160], block_size=32, reps=1,\n"
+        "                  kernel=broken(harm, *change))\n"
+        "        assert r.verified is (harm == 'none'), harm\n"
+        "        assert (r['flops'] != r['flops']).all() == (harm != 'none'), harm",
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "was", "now", "report"),
+    [
+        (
+            1,
+            "HF_SEND(lefts,",
+            "if (i > 0) HF_SEND(lefts,",
+            "linpack_network_left held 3: empty after 496 packets",
+        ),
+        (
+            4,
+            NEXT,
+            "if (n != 100) " + NEXT,
+            "linpack_network_left in 0: empty after 255 packets",
+        ),
+        (
+            4,
+            "HF_SEND(right_out",
+            "if (i > 0) HF_SEND(right_out",
+            "linpack_network in 1",
+        ),
+    ],
+    ids=["on a rank", "on the way to the left", "on the way to the right"],
+)
+def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(
+    mpirun, tmp_path, ranks, was, now, report
+):
+    answer = mpirun(
+        ranks,
+        FAULTY.format(folder=tmp_path)
+        + f"path = broken('few', {was!r}, {now!r})\n"
+        + OPEN
+        + "    few = dict(block_size=32, reps=1)\n"
+        "    s.run('linpack', kernel=path, sizes=[32], **few)  # they are compiled\n"
+        "    try: s.run('linpack', kernel=path, sizes=[160], deadline=4, **few)\n"
+        "    except hf.Error as error: say(error)\n"
+        "    assert s.run('linpack', sizes=[160], **few).verified",
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == ranks
+    for line in lines:
+        assert "deadlock: " in line
+        assert report in line
