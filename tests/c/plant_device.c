@@ -219,13 +219,20 @@ static void before_take(const hf_launch *launch, const hf_order *order) {
     }
 }
 
-/* Narrow first..end to the bytes that differ. */
+/* Narrow first..end to the numbers that differ: a flipped low byte of one may be less than
+ * rounding. */
 static void changed_find(const unsigned char *before, const unsigned char *now,
                          size_t *first, size_t *end) {
+    size_t bytes = *end;
     while (*first < *end && now[*first] == before[*first])
         ++*first;
     while (*end > *first && now[*end - 1] == before[*end - 1])
         --*end;
+    if (*first == *end)
+        return;
+    *first -= *first % sizeof(double);
+    *end += (sizeof(double) - *end % sizeof(double)) % sizeof(double);
+    *end = *end < bytes ? *end : bytes;
 }
 
 /* Damage what the launch wrote, from the first to the last byte that it changed. */
