@@ -33,7 +33,7 @@ def test_channels_verify(on_ranks, ranks):
 def test_a_bad_topology_is_refused_by_all(mpirun):
     bad = {
         "0:0-1:0,0:1-1:1,0:2-1:2,0:3-0:3": "1:3 is not connected",
-        "0:0-1:0,0:1-1:1,0:2-1:1": "1:1 receives twice",
+        "0:0-1:0,0:1-1:1,0:2-1:1": "1:1 sends twice, to 0:1 and to 0:2",
         "0:0>1:0,0:1-1:1": "0:0 sends to 1:0, which does not send back",
     }
     answer = mpirun(
