@@ -73,6 +73,15 @@ HF_KERNEL(linpack_residual, HF_READ(double, b), HF_READ(double, product),
     }
 }
 
+/** Add a correction to x along a rank's columns. */
+HF_KERNEL(linpack_correct, HF_READ(double, change), HF_WRITE(double, x),
+          HF_VALUE(uint, columns)) {
+    for (ulong at = HF_ITEM; at < (ulong)columns * HF_BLOCK; at += HF_ITEMS) {
+        HF_PIPELINE
+        x[at] += change[at];
+    }
+}
+
 /** The larger of two magnitudes; a NaN stays. */
 #define LINPACK_WORSE(worst, value) \
     ((value) > (worst) || (value) != (value) ? (value) : (worst))
@@ -109,8 +118,9 @@ HF_KERNEL(linpack_check, HF_READ(double, x), HF_READ(double, residual),
 }
 
 /** Kernels of this file, for HF_HOST_FILE. */
-#define LINPACK_SOLVE_KERNELS                                     \
-    HF_HOST_KERNEL(linpack_solve), HF_HOST_KERNEL(linpack_apply), \
-        HF_HOST_KERNEL(linpack_residual), HF_HOST_KERNEL(linpack_check)
+#define LINPACK_SOLVE_KERNELS                                              \
+    HF_HOST_KERNEL(linpack_solve), HF_HOST_KERNEL(linpack_apply),          \
+        HF_HOST_KERNEL(linpack_residual), HF_HOST_KERNEL(linpack_correct), \
+        HF_HOST_KERNEL(linpack_check)
 
 #endif

@@ -26,6 +26,7 @@ ARGUMENTS = {
     "top": SIDE,
     "inner": [(REAL, "a"), (FIXED, "left"), (FIXED, "top")]
     + [("uint ", name) for name in ("i0", "i1", "j0", "j1", "columns")],
+    "correct": [(DOUBLE, "change"), (DOUBLE, "x"), ("uint ", "columns")],
     "solve": [(FIXED, "a"), *((DOUBLE, name) for name in ("sums", "parts"))]
     + [(DOUBLE, name) for name in ("kept", "sent", "x")]
     + [("uint ", name) for name in ("block", "n_parts", "row", "column", "upper")],

@@ -2,11 +2,13 @@
  *
  * The blocks of A lie block-cyclic on a P x Q grid of ranks. A sample is the factorisation
  * (linpack_lu.c), of another matrix each time. The solution follows, timed apart
- * (linpack_solve.c): only with it can anyone see whether L and U are right. Blocks and vectors
- * travel by plans (linpack_plans.c) or from kernel to kernel (linpack_stream.c).
+ * (linpack_solve.c): only with it can anyone see whether L and U are right. Refined, it is part
+ * of the sample. Blocks and vectors travel by plans (linpack_plans.c) or from kernel to kernel
+ * (linpack_stream.c).
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/element.h"
 #include "core/error.h"
@@ -17,6 +19,8 @@
 enum {
     LEAST_ITEMS = 1024, /* of kernels that are no pipelines and take turns at rows */
     PANEL = 128,        /* packed blocks have fewer rows or columns more */
+    DOUBLE_DIGITS = 53,
+    MOST_ITEMS = 1 << 20, /* of a kernel, for a block */
     N_FILL_ARGS = 9,
 };
 
@@ -29,6 +33,8 @@ static const hf_param params[] = {
      "HF_REAL", 0, 0, HF_TEXT},
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
+    {"refine", "corrections of the solution in double, which is timed and counted then",
+     "none", "none|classical", NULL, 0, 0, HF_TEXT},
     HF_SHAPE_PARAM,
     {"replications", "kernels that share the inner blocks; 1 for shape ndrange", "1",
      NULL, "HF_REPLICATIONS", 1, LINPACK_MOST, HF_INT},
@@ -46,11 +52,9 @@ static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
 static const hf_quantity parts[] = {
-    {"transfer_time", "s", HF_F64, NULL},
-    {"exchange_time", "s", HF_F64, NULL},
-    {"kernel_time", "s", HF_F64, NULL},
-    {"solve_time", "s", HF_F64, NULL},
-    {0},
+    {"transfer_time", "s", HF_F64, NULL}, {"exchange_time", "s", HF_F64, NULL},
+    {"kernel_time", "s", HF_F64, NULL},   {"solve_time", "s", HF_F64, NULL},
+    {"refine_time", "s", HF_F64, NULL},   {0},
 };
 
 /* ---- memory ---- */
@@ -73,7 +77,7 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     size_t parts = (s->n_parts + 1) * rows * vector;
     *largest = rows * columns * s->block * s->block * s->real;
     *all = *largest + s->panels * (rows + columns + 1) * panels + parts +
-           (4 * rows + 2 * columns) * vector;
+           (4 * rows + 3 * columns) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
 }
@@ -124,6 +128,8 @@ static hf_status buffers_take(linpack *s, size_t width) {
                                vector));
     HF_TRY(linpack_buffer_take(s, &s->sent, columns, vector));
     HF_TRY(linpack_buffer_take(s, &s->x, columns, vector));
+    if (s->corrections > 0)
+        HF_TRY(linpack_buffer_take(s, &s->refined, columns, vector));
     s->zeros = calloc(rows > columns ? rows : columns, vector);
     return s->zeros ? HF_OK : hf_fail(HF_ENOMEM, "no host memory for a vector");
 }
@@ -145,6 +151,7 @@ static hf_status kernels_take(linpack *s) {
         {&s->solve, "linpack_solve"},
         {&s->apply, "linpack_apply"},
         {&s->residual, "linpack_residual"},
+        {&s->correct, "linpack_correct"},
         {&s->check, "linpack_check"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -175,12 +182,13 @@ static hf_status shape_take(linpack *s) {
                  s->shape[TOP_SIZE] >= least && s->shape[TOP_SIZE] <= most &&
                  s->shape[LOWER_SIZE] <= most && s->shape[UPPER_SIZE] <= most;
     for (size_t i = LU_ITEMS; i < N_SHAPE; i++)
-        sound = sound && s->shape[i] > 0;
+        sound = sound && s->shape[i] > 0 &&
+                s->shape[i] <= (s->env.ndrange ? MOST_ITEMS : 1);
     return sound
                ? HF_OK
                : hf_fail(HF_EDEVICE,
                          "linpack_shape says packed blocks of %u and %u elements, not "
-                         "%zu to %zu, or no work-items",
+                         "%zu to %zu, or other work-items",
                          s->shape[LEFT_SIZE], s->shape[TOP_SIZE], least, most);
 }
 
@@ -193,7 +201,10 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
     s->block = (size_t)hf_args_number(args, "block_size");
     s->replications = (size_t)hf_args_number(args, "replications");
     s->real = type->bytes;
-    s->roundoff = ldexp(1, -type->digits);
+    /* Each correction adds nearly the digits of data_type. */
+    bool refined = strcmp(hf_args_word(args, "refine"), "none") != 0;
+    s->corrections = refined ? (unsigned)(DOUBLE_DIGITS / type->digits) : 0;
+    s->roundoff = ldexp(1, refined ? -DOUBLE_DIGITS : -type->digits);
     s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
     if (env->ndrange && s->replications > 1)
         return hf_fail(HF_EARG,
@@ -221,15 +232,15 @@ void linpack_teardown(void *state) {
         return;
     const hf_device_ops *ops = s->env.device->ops;
     free(s->zeros);
-    hf_buffer *buffers[] = {s->a,      s->left[0], s->left[1], s->top[0],
-                            s->top[1], s->b,       s->product, s->sums,
-                            s->kept,   s->parts,   s->sent,    s->x};
+    hf_buffer *buffers[] = {s->a,    s->left[0], s->left[1], s->top[0], s->top[1],
+                            s->b,    s->product, s->sums,    s->kept,   s->parts,
+                            s->sent, s->x,       s->refined};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
     hf_verdict_free(&s->verdict);
     hf_kernel *kernels[] = {s->lu,       s->left_kernel, s->top_kernel, s->fill,
                             s->right,    s->multiply,    s->solve,      s->apply,
-                            s->residual, s->check};
+                            s->residual, s->correct,     s->check};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         ops->kernel_free(kernels[i]);
     for (size_t r = 0; r < s->replications; r++)
@@ -240,7 +251,8 @@ hf_status linpack_plan(void *state, size_t point, hf_setting *out) {
     linpack *s = state;
     double n = s->sizes[point];
     out->labels[0] = n;
-    out->work[0] = hf_linpack_operations(n);
+    out->work[0] = s->corrections > 0 ? hf_linpack_refined_operations(n)
+                                      : hf_linpack_operations(n);
     out->tolerance = LINPACK_BOUND;
     s->n = (uint32_t)n;
     s->width = (uint32_t)linpack_width(s, s->n);
@@ -266,21 +278,34 @@ hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     return linpack_sides_make(s);
 }
 
+/* Its messages are part of its own time. */
+static hf_status solution_find(linpack *s) {
+    s->env.exchange->laps = NULL;
+    hf_status status = linpack_solve(s);
+    hf_lap(s->env.laps, LINPACK_LAP_SOLVE);
+    if (status == HF_OK && s->corrections > 0) {
+        status = linpack_refine(s);
+        hf_lap(s->env.laps, LINPACK_LAP_REFINE);
+    }
+    s->env.exchange->laps = s->env.laps;
+    return status;
+}
+
 hf_status linpack_step(void *state, size_t point, size_t inner) {
+    linpack *s = state;
     (void)point;
     (void)inner; /* 1: the matrix is gone afterwards */
-    return linpack_factor(state);
+    HF_TRY(linpack_factor(s));
+    return s->corrections > 0 ? solution_find(s) : HF_OK;
 }
 
 hf_status linpack_verify(void *state, size_t point, size_t steps, double *error) {
     linpack *s = state;
     (void)point, (void)steps; /* one */
-    hf_lap(s->env.laps, HF_LAP_VERIFY);
-    s->env.exchange->laps = NULL; /* the solution's messages are part of its own time */
-    hf_status status = linpack_solve(s);
-    hf_lap(s->env.laps, LINPACK_LAP_SOLVE);
-    if (status == HF_OK)
-        status = linpack_error(s, error);
+    if (s->corrections == 0)
+        HF_TRY(solution_find(s));
+    s->env.exchange->laps = NULL;
+    hf_status status = linpack_error(s, error);
     s->env.exchange->laps = s->env.laps;
     return status;
 }

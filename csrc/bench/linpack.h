@@ -13,7 +13,11 @@ enum {
     LINPACK_X_BOUND = 8,    /* of an error of x, over sqrt(n) units of roundoff */
 };
 
-enum { LINPACK_LAP_KERNEL = HF_LAP_EXCHANGE + 1, LINPACK_LAP_SOLVE };
+enum {
+    LINPACK_LAP_KERNEL = HF_LAP_EXCHANGE + 1,
+    LINPACK_LAP_SOLVE,
+    LINPACK_LAP_REFINE
+};
 
 /** What linpack_shape says. */
 enum {
@@ -38,18 +42,19 @@ struct linpack {
     int p, q; /* of this rank */
     const double *sizes;
     size_t block, real, replications, items;
-    size_t panels;    /* of a row or column of blocks, in memory */
-    uint32_t n_parts; /* vectors that a rank collects */
-    double roundoff;  /* of data_type */
+    size_t panels;        /* of a row or column of blocks, in memory */
+    uint32_t n_parts;     /* vectors that a rank collects */
+    double roundoff;      /* of data_type; refined: of double */
+    unsigned corrections; /* of the solution; 0: it is not refined */
     uint32_t shape[N_SHAPE];
     hf_buffer *a;
     hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
      * columns: x as it is sent, and all of it. */
-    hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
+    hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x, *refined;
     void *zeros;
     hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MOST];
-    hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *check;
+    hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *correct, *check;
     hf_verdict verdict;
     /* the current point and sample */
     uint32_t n, width, rows, columns, key; /* the second to fourth in blocks */
@@ -82,9 +87,11 @@ hf_status linpack_factor(linpack *s);
 hf_status linpack_launch(const linpack *s, linpack_turn *t, const hf_launch *what,
                          const hf_order *order, hf_event **event);
 
-/** linpack_solve.c: b by its formula; x from L and U; and how far off it is. */
+/** linpack_solve.c: b by its formula; x from L and U, and from its residuals in double; and how
+ *  far off it is. */
 hf_status linpack_sides_make(linpack *s);
 hf_status linpack_solve(linpack *s);
+hf_status linpack_refine(linpack *s);
 hf_status linpack_error(linpack *s, double *error);
 
 #define LINPACK_VALUE(x) \

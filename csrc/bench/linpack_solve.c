@@ -15,6 +15,7 @@ enum {
     N_SOLVE_ARGS = 11,
     N_APPLY_ARGS = 7,
     N_RESIDUAL_ARGS = 4,
+    N_CORRECT_ARGS = 3,
     N_CHECK_ARGS = 12
 };
 
@@ -24,14 +25,22 @@ static hf_status launch(const linpack *s, hf_kernel *kernel, const hf_arg *args,
     return s->env.device->ops->launch(s->env.device, &what, NULL, NULL);
 }
 
-static hf_status product_make(const linpack *s, hf_buffer *out) {
+static hf_status product_make(const linpack *s, hf_buffer *x, hf_buffer *out) {
     const hf_arg args[N_PRODUCT_ARGS] = {
-        {.buffer = s->x},          {.buffer = out},          LINPACK_VALUE(s->n),
-        LINPACK_VALUE(s->key),     LINPACK_VALUE(s->p),      LINPACK_VALUE(s->grid.p),
-        LINPACK_VALUE(s->q),       LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->rows),
-        LINPACK_VALUE(s->columns),
+        {.buffer = x},          {.buffer = out},
+        LINPACK_VALUE(s->n),    LINPACK_VALUE(s->key),
+        LINPACK_VALUE(s->p),    LINPACK_VALUE(s->grid.p),
+        LINPACK_VALUE(s->q),    LINPACK_VALUE(s->grid.q),
+        LINPACK_VALUE(s->rows), LINPACK_VALUE(s->columns),
     };
     return launch(s, s->multiply, args, N_PRODUCT_ARGS, s->items);
+}
+
+static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
+    size_t bytes = blocks * s->block * sizeof(double);
+    return bytes == 0 ? HF_OK
+                      : s->env.device->ops->write(s->env.device, to, 0, s->zeros, bytes,
+                                                  NULL, NULL);
 }
 
 hf_status linpack_sides_make(linpack *s) {
@@ -40,17 +49,12 @@ hf_status linpack_sides_make(linpack *s) {
         LINPACK_VALUE(s->q), LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns),
     };
     HF_TRY(launch(s, s->right, args, N_RIGHT_ARGS, s->items));
-    return product_make(s, s->b);
+    HF_TRY(product_make(s, s->x, s->b));
+    /* No right answer may be found in x. */
+    return zeros_write(s, s->x, s->columns);
 }
 
 /* ---- the solution ---- */
-
-static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
-    size_t bytes = blocks * s->block * sizeof(double);
-    return bytes == 0 ? HF_OK
-                      : s->env.device->ops->write(s->env.device, to, 0, s->zeros, bytes,
-                                                  NULL, NULL);
-}
 
 static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
                                uint32_t column, uint32_t upper) {
@@ -92,19 +96,51 @@ static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
                  : sums_reduce(s, sums, below, s->rows, column);
 }
 
-hf_status linpack_solve(linpack *s) {
-    hf_device *device = s->env.device;
-    size_t bytes = s->rows * s->block * sizeof(double);
+/* x along the columns, with `sums` for the right side. */
+static hf_status sums_solve(linpack *s) {
     HF_TRY(zeros_write(s, s->kept, s->rows));
     HF_TRY(zeros_write(s, s->sent, s->columns));
     HF_TRY(zeros_write(s, s->x, s->columns));
-    if (bytes > 0)
-        HF_TRY(device->ops->copy(device, s->sums, 0, s->b, 0, bytes, NULL, NULL));
     for (uint32_t k = 0; k < s->width; k++)
         HF_TRY(row_solve(s, k, false));
     for (uint32_t k = s->width; k-- > 0;)
         HF_TRY(row_solve(s, k, true));
     return HF_OK;
+}
+
+static hf_status vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *from,
+                             uint32_t blocks) {
+    hf_device *device = s->env.device;
+    size_t bytes = blocks * s->block * sizeof(double);
+    return bytes == 0 ? HF_OK
+                      : device->ops->copy(device, to, 0, from, 0, bytes, NULL, NULL);
+}
+
+hf_status linpack_solve(linpack *s) {
+    HF_TRY(vector_copy(s, s->sums, s->b, s->rows));
+    return sums_solve(s);
+}
+
+/* The rank's part of b - A x in `sums`. */
+static hf_status residual_make(const linpack *s, hf_buffer *x) {
+    const hf_arg args[N_RESIDUAL_ARGS] = {{.buffer = s->b},
+                                          {.buffer = s->product},
+                                          {.buffer = s->sums},
+                                          LINPACK_VALUE(s->rows)};
+    HF_TRY(product_make(s, x, s->product));
+    return launch(s, s->residual, args, N_RESIDUAL_ARGS, s->items);
+}
+
+hf_status linpack_refine(linpack *s) {
+    const hf_arg args[N_CORRECT_ARGS] = {
+        {.buffer = s->x}, {.buffer = s->refined}, LINPACK_VALUE(s->columns)};
+    HF_TRY(vector_copy(s, s->refined, s->x, s->columns));
+    for (unsigned i = 0; i < s->corrections; i++) {
+        HF_TRY(residual_make(s, s->refined));
+        HF_TRY(sums_solve(s));
+        HF_TRY(launch(s, s->correct, args, N_CORRECT_ARGS, s->items));
+    }
+    return vector_copy(s, s->x, s->refined, s->columns);
 }
 
 /* ---- the check ---- */
@@ -116,18 +152,13 @@ hf_status linpack_error(linpack *s, double *error) {
     double n = s->n, unit = s->roundoff * 1.25 * n * n;
     double x_unit = s->roundoff * sqrt(n) * LINPACK_X_BOUND / LINPACK_BOUND;
     uint32_t own_rows = s->q == 0 ? s->rows : 0, n_parts = s->n_parts;
-    const hf_arg residual[N_RESIDUAL_ARGS] = {{.buffer = s->b},
-                                              {.buffer = s->product},
-                                              {.buffer = s->sums},
-                                              LINPACK_VALUE(s->rows)};
     hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
         {.buffer = s->x},         {.buffer = s->sums},       {.buffer = s->parts},
         LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),     LINPACK_VALUE(s->q),
         LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns), LINPACK_VALUE(own_rows),
         LINPACK_VALUE(n_parts),   LINPACK_VALUE(x_unit),     LINPACK_VALUE(unit),
     };
-    HF_TRY(product_make(s, s->product));
-    HF_TRY(launch(s, s->residual, residual, N_RESIDUAL_ARGS, s->items));
+    HF_TRY(residual_make(s, s->x));
     HF_TRY(s->routing->residuals_collect(s));
     return hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, 0,

@@ -20,6 +20,11 @@ static inline double hf_linpack_operations(double n) {
     return 2 * pow(n, 3) / 3;
 }
 
+/** The same with the solution and its refinement, as HPL-MxP counts them. */
+static inline double hf_linpack_refined_operations(double n) {
+    return hf_linpack_operations(n) + 3 * n * n / 2;
+}
+
 /** Additions of n x n matrices C = B + A^T. */
 static inline double hf_ptrans_operations(double n) {
     return n * n;

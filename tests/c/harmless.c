@@ -42,6 +42,9 @@ static const struct {
      "launches that do not depend on each other changed places: none is missing"},
     {ONE(PLANT_READ), ONE(PLANT_SHORTEN), CHECKS, NOTHING,
      "the half that did not come lay there already, sealed by the half that came"},
+    {ONE(PLANT_START), ANY, CHECKS, SEEN,
+     "the results are right: what ranks tell each other for the check is checked on "
+     "each, too"},
     {ONE(PLANT_UNMAP), ANY, CHECKS, RIGHT,
      "memory that the host has checked is read by nobody before the next input"},
     {ONE(PLANT_MAP), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS, SEEN,

@@ -39,6 +39,7 @@ enum {
     SOLVE,
     APPLY,
     RESIDUAL,
+    CORRECT,
     CHECKS
 };
 
@@ -279,6 +280,11 @@ int main(void) {
     for (size_t i = 0; i < SIDE; i++)
         CHECK(residual[i] == b[i] - x[i], "residual %zu", i);
     errors_check(x);
+    for (size_t i = 0; i < SIDE; i++)
+        x[i] = (double)i;
+    TABLE[CORRECT].call((void *[]){&b, &x, (void *)&width}, 3);
+    for (size_t i = 0; i < SIDE; i++)
+        CHECK(x[i] == (double)i + b[i], "corrected x %zu", i);
     free(a);
     free(x);
     free(b);

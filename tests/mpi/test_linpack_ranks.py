@@ -19,6 +19,9 @@ def test_grids_verify(on_ranks, ranks, grid):
         f"        r = s.run('linpack', grid='{grid}', sizes=[20, 97, 330], reps=2,\n"
         "                  block_size=32, data_type=data_type)\n"
         "        assert r.verified and r.ranks == size, r\n"
+        f"        fine = s.run('linpack', grid='{grid}', sizes=[97], reps=1,\n"
+        "            block_size=32, data_type=data_type, refine='classical')\n"
+        "        assert fine.verified and (fine['refine_time'] > 0).all(), fine\n"
         "        work = 2 / 3 * r['matrix_size'] ** 3\n"
         "        assert abs(r['flops'] * r['time'] / work - 1).max() < 1e-12\n"
         "        assert (r['exchange_time'] > 0).any(), r['exchange_time']\n"
@@ -42,13 +45,14 @@ def test_host_memory_verifies(on_ranks, ranks):
 CASES = """
 import json, os, warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)
-for kind, on, shape, deadline in json.loads(os.environ["CASES"]):
+for kind, on, shape, refine, deadline in json.loads(os.environ["CASES"]):
     call, ended = 0, ""
     while ended is not None and call < 200:
         os.environ["HPCCFPGA_FAULT"] = f"{kind} {on} {call}"
         try:
             r = hf.run("linpack", exchange="fault", comm=comm, sizes=[96], reps=1,
-                       block_size=32, shape=shape, deadline=deadline)
+                       block_size=32, shape=shape, refine=refine,
+                       deadline=deadline)
             ended = None if r.verified else True
         except (RuntimeError, OSError) as error:
             ended = str(error)
@@ -61,8 +65,8 @@ for kind, on, shape, deadline in json.loads(os.environ["CASES"]):
 def ends(mpirun, faults):
     """Plant a fault at each call; the calls, and how each rank ended."""
 
-    def run(ranks, kind, on, shape, deadline=1000):
-        cases = json.dumps([[kind, on, shape, deadline]])
+    def run(ranks, kind, on, shape, refine="none"):
+        cases = json.dumps([[kind, on, shape, refine, 1000]])
         done = mpirun(ranks, CASES, CASES=cases, **faults)
         assert done.returncode == 0, done.stderr
         ended = {}
@@ -80,8 +84,8 @@ def ends(mpirun, faults):
 
 @pytest.mark.parametrize(("ranks", "on"), [(2, 1), (4, 0), (4, 3)])
 def test_a_launch_that_fails_ends_all(ends, ranks, on):
-    """In the input, the factorisation, the solution and the check; nobody waits."""
-    lines = ends(ranks, "launch", on, "ndrange")
+    """In the input, the factorisation, the refined solution and the check."""
+    lines = ends(ranks, "launch", on, "ndrange", "classical")
     assert len(lines) > 12
     assert set(lines) == {f"rank {on}: planted: a launch failed"}
 

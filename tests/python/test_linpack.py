@@ -29,6 +29,51 @@ def test_any_size_verifies(session, shape, data_type):
     assert (r["kernel_time"] <= r["time"] * 1.001).all()
 
 
+@pytest.mark.parametrize("shape", ["ndrange", "pipeline"])
+@pytest.mark.parametrize("data_type", ["float", "double"])
+def test_a_refined_solution_is_right_in_double(session, shape, data_type):
+    r = session.run(
+        "linpack",
+        sizes=[1, 33, 130, 700],
+        shape=shape,
+        data_type=data_type,
+        refine="classical",
+        **SMALL,
+    )
+    assert r.verified is True
+    assert (r["residual"] < 8).all(), r["residual"]
+    work = 2 / 3 * r["matrix_size"] ** 3 + 3 / 2 * r["matrix_size"] ** 2
+    assert r["flops"] == pytest.approx(work / r["time"])
+    assert (r["solve_time"] > 0).all()
+    assert (r["refine_time"] > 0).all()
+    assert (r["solve_time"] + r["refine_time"] < r["time"]).all()
+
+
+def test_a_solution_is_refined_over_channels():
+    more = {"exchange": "channel", "ranks": 4, "sizes": [97], "refine": "classical"}
+    r = hf.run("linpack", **more, **SMALL)
+    assert r.verified is True
+    assert (r["refine_time"] > 0).all()
+
+
+REFINED = {
+    "no correction": ("correct", "if (columns > 0) return;", ""),
+    "a wrong correction": ("correct", "", "x[40] += 1e-9;"),
+}
+
+
+@pytest.mark.parametrize("harm", REFINED)
+def test_verification_sees_what_is_wrong_in_double(session, tmp_path, harm):
+    path = tmp_path / "broken.cl"
+    path.write_text(broken(*REFINED[harm]))
+    more = {"sizes": [96], "shape": "pipeline", "kernel": path, **SMALL}
+    assert session.run("linpack", **more).verified is True  # nobody calls it
+    with pytest.warns(hf.VerificationWarning):
+        r = session.run("linpack", refine="classical", **more)
+    assert r.verified is False
+    assert np.isnan(r["flops"]).all()
+
+
 def test_replications_share_the_inner_blocks(session):
     r = session.run("linpack", sizes=[250], shape="pipeline", replications=3, **SMALL)
     assert r.verified is True
