@@ -25,13 +25,16 @@
  * HF_PREFETCH_READ(address), HF_PREFETCH_WRITE(address)
  *                       this word is read, or written, soon; a hint for CPUs
  * HF_STORE_PAST(address, x)
- *                       store x, and leave the caches to others; a hint for CPUs
+ *                       store x past the caches, which would read the line first; a hint for
+ *                       CPUs, for arrays of HF_LARGE bytes or more
  * HF_XOR(address, x)    change a word that other work-items change, too; no FPGAs
  *
  * Files with channels include hf_channel.h instead, which adds those.
  */
 #ifndef HF_KERNEL_H
 #define HF_KERNEL_H
+
+#define HF_LARGE (32 << 20)
 
 #include "hf_each.h"
 

@@ -129,10 +129,9 @@ HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
                        HF_BLOCK, HEIGHT(y));
 }
 
-/** C -= L U for the blocks of rows i0 to i1 - 1 and columns j0 to j1 - 1. */
-HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
-          HF_READ(HF_REAL, top), HF_VALUE(uint, i0), HF_VALUE(uint, i1),
-          HF_VALUE(uint, j0), HF_VALUE(uint, j1), HF_VALUE(uint, columns)) {
+static inline void inner_add(HF_GLOBAL HF_REAL *a, HF_GLOBAL const HF_REAL *left,
+                             HF_GLOBAL const HF_REAL *top, uint i0, uint i1, uint j0,
+                             uint j1, uint columns) {
     const ulong parts = PARTS_DOWN * PARTS_WIDE, block = HF_ITEM / parts;
     const ulong i = i0 + block % (i1 - i0), j = j0 + block / (i1 - i0);
     const uint part = (uint)(HF_ITEM % parts);
@@ -158,6 +157,8 @@ HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
             }
         }
 }
+
+#define INNER_ADD(...) inner_add(__VA_ARGS__)
 
 #else
 
@@ -329,10 +330,10 @@ HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
 }
 
 /** As above; a group has a part of a block of C. */
-HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
-          HF_READ(HF_REAL, top), HF_VALUE(uint, i0), HF_VALUE(uint, i1),
-          HF_VALUE(uint, j0), HF_VALUE(uint, j1), HF_VALUE(uint, columns)) {
-    SHARED_PARTS(a_part, b_part);
+static inline void inner_add(HF_GLOBAL HF_REAL *a, HF_GLOBAL const HF_REAL *left,
+                             HF_GLOBAL const HF_REAL *top, uint i0, uint i1, uint j0,
+                             uint j1, uint columns, __local HF_SUM *a_part,
+                             __local HF_SUM *b_part) {
     MY_SUMS(sum);
     const ulong parts = PARTS_DOWN * PARTS_WIDE, block = HF_ITEM / GROUP / parts;
     const ulong i = i0 + block % (i1 - i0), j = j0 + block / (i1 - i0);
@@ -352,8 +353,26 @@ HF_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),
         }
 }
 
+#define INNER_ADD(...)            \
+    SHARED_PARTS(a_part, b_part); \
+    inner_add(__VA_ARGS__, a_part, b_part)
+
 #endif
+
+/** C -= L U for the blocks of rows i0 to i1 - 1 and columns j0 to j1 - 1. */
+#define INNER_KERNEL(name)                                                       \
+    HF_KERNEL(name, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left),                \
+              HF_READ(HF_REAL, top), HF_VALUE(uint, i0), HF_VALUE(uint, i1),     \
+              HF_VALUE(uint, j0), HF_VALUE(uint, j1), HF_VALUE(uint, columns)) { \
+        INNER_ADD(a, left, top, i0, i1, j0, j1, columns);                        \
+    }
+
+/* The same under two names: of launches of one kernel at the same time whose numbers of
+ * work-items differ, PoCL 5 forgets which compiled version each has, and aborts. */
+INNER_KERNEL(linpack_inner)
+INNER_KERNEL(linpack_next)
 
 HF_HOST_FILE(linpack_ndrange, HF_HOST_KERNEL(linpack_shape), HF_HOST_KERNEL(linpack_lu),
              HF_HOST_KERNEL(linpack_left), HF_HOST_KERNEL(linpack_top),
-             HF_HOST_KERNEL(linpack_inner), LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS)
+             HF_HOST_KERNEL(linpack_inner), LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS,
+             HF_HOST_KERNEL(linpack_next))

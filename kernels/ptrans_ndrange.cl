@@ -13,15 +13,14 @@ enum { TILE = 16 };
 #define ROW(real)    ROW_OF(real)
 typedef ROW(HF_REAL) tile_row;
 
-/** C = B + A^T in a tile: four perfect shuffles of 16 rows are a transposition. The rows of
+/** Rows of B + A^T in a tile: four perfect shuffles of 16 rows are a transposition. The rows of
  *  the next tile are on their way meanwhile: too many for a CPU to see the pattern. */
-static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL *b,
-                            HF_GLOBAL HF_REAL *c) {
-    tile_row rows[TILE], mixed[TILE];
+static inline void tile_sum(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL *b,
+                            tile_row rows[TILE]) {
+    tile_row mixed[TILE];
     for (uint i = 0; i < TILE; i++) {
         HF_PREFETCH_READ(a + (TILE + i) * HF_BLOCK);
         HF_PREFETCH_READ(b + i * HF_BLOCK + TILE);
-        HF_PREFETCH_WRITE(c + i * HF_BLOCK + TILE);
         rows[i] = *(HF_GLOBAL const tile_row *)(a + i * HF_BLOCK);
     }
     for (uint round = 0; round < 4; round++) {
@@ -35,22 +34,39 @@ static inline void tile_add(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL 
             rows[i] = mixed[i];
     }
     for (uint i = 0; i < TILE; i++)
-        *(HF_GLOBAL tile_row *)(c + i * HF_BLOCK) =
-            *(HF_GLOBAL const tile_row *)(b + i * HF_BLOCK) + rows[i];
+        rows[i] += *(HF_GLOBAL const tile_row *)(b + i * HF_BLOCK);
 }
 
-/** The strip's part of C from row `i` and column `j` on, for all its tiles. */
-#define STRIP_ADD(a, b, c)                                           \
-    for (uint i = 0; i < PTRANS_STRIP; i += TILE)                    \
-        for (uint j = 0; j < HF_BLOCK; j += TILE)                    \
-            tile_add((a) + j * HF_BLOCK + i, (b) + i * HF_BLOCK + j, \
-                     (c) + i * HF_BLOCK + j);
+#define STORE_HERE(address, x)            \
+    do {                                  \
+        HF_PREFETCH_WRITE((address) + 1); \
+        *(address) = (x);                 \
+    } while (0)
+
+/** All tiles of a strip, with this kind of store: of two kinds in one loop, LLVM makes one. */
+#define TILES_ADD(a, b, c, STORE)                                                     \
+    for (uint i = 0; i < PTRANS_STRIP; i += TILE)                                     \
+        for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \
+            tile_row rows[TILE];                                                      \
+            tile_sum((a) + j * HF_BLOCK + i, (b) + i * HF_BLOCK + j, rows);           \
+            for (uint r = 0; r < TILE; r++)                                           \
+                STORE((HF_GLOBAL tile_row *)((c) + (i + r) * HF_BLOCK + j), rows[r]); \
+        }
+
+/** The strip's part of C. */
+#define STRIP_ADD(a, b, c, large)             \
+    do {                                      \
+        if (large)                            \
+            TILES_ADD(a, b, c, HF_STORE_PAST) \
+        else                                  \
+            TILES_ADD(a, b, c, STORE_HERE)    \
+    } while (0);
 
 #else
 
 enum { TILE = PTRANS_STRIP };
 
-#define STRIP_ADD(a, b, c)                                                        \
+#define STRIP_ADD(a, b, c, large)                                                 \
     __local HF_REAL tile[TILE][TILE + 1];                                         \
     const uint item = (uint)get_local_id(0), items = (uint)get_local_size(0);     \
     for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \
@@ -76,5 +92,5 @@ HF_KERNEL(ptrans_add, HF_READ(HF_REAL, a), HF_READ(HF_REAL, b), HF_WRITE(HF_REAL
     a += sources[block] * PTRANS_SIZE + row;
     b += block * PTRANS_SIZE + row * HF_BLOCK;
     c += block * PTRANS_SIZE + row * HF_BLOCK;
-    STRIP_ADD(a, b, c)
+    STRIP_ADD(a, b, c, count * PTRANS_SIZE * HF_REAL_BYTES >= HF_LARGE)
 }

@@ -6,11 +6,19 @@
  */
 #include "stream_words.h"
 
-/** Bytes of an array from which on it is stored past the caches of CPUs. A store into a cache
- *  reads the line first, a quarter of what the triad moves then. */
-#define STREAM_LARGE (32 << 20)
-
 #define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < STREAM_PIECES; k++)
+
+#define STORE_HERE(address, x) (*(address) = (x))
+
+/** All trips, with this kind of store: of two kinds in one loop, LLVM makes one. */
+#define TRIPS(STORE)                                              \
+    for (; at + (STREAM_PIECES - 1) * stride < end; at += trip) { \
+        stream_piece held[STREAM_PIECES];                         \
+        EACH_PIECE held[k] = s * x[at + k * stride];              \
+        if (sum)                                                  \
+            EACH_PIECE held[k] += y[at + k * stride];             \
+        EACH_PIECE STORE(&to[at + k * stride], held[k]);          \
+    }
 
 /** As in stream_memory.cl. */
 HF_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one),
@@ -20,23 +28,16 @@ HF_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one),
     HF_GLOBAL const stream_piece *HF_RESTRICT x = (HF_GLOBAL const stream_piece *)one;
     HF_GLOBAL const stream_piece *HF_RESTRICT y = (HF_GLOBAL const stream_piece *)two;
     const HF_REAL s = (HF_REAL)scalar;
-    const bool large = n * HF_REAL_BYTES >= STREAM_LARGE;
     const ulong stride = get_local_size(0), trip = stride * STREAM_PIECES;
     const ulong groups = get_num_groups(0), pieces = n / STREAM_PIECE;
     const ulong part = ((pieces + trip - 1) / trip + groups - 1) / groups * trip;
     const ulong from = get_group_id(0) * part;
     const ulong end = from + part < pieces ? from + part : pieces;
     ulong at = from + get_local_id(0);
-    for (; at + (STREAM_PIECES - 1) * stride < end; at += trip) {
-        stream_piece held[STREAM_PIECES];
-        EACH_PIECE held[k] = s * x[at + k * stride];
-        if (sum)
-            EACH_PIECE held[k] += y[at + k * stride];
-        if (large)
-            EACH_PIECE HF_STORE_PAST(&to[at + k * stride], held[k]);
-        else
-            EACH_PIECE to[at + k * stride] = held[k];
-    }
+    if (n * HF_REAL_BYTES >= HF_LARGE)
+        TRIPS(HF_STORE_PAST)
+    else
+        TRIPS(STORE_HERE)
     for (; at < end; at += stride) /* less than a trip */
         to[at] = sum ? s * x[at] + y[at] : s * x[at];
 }

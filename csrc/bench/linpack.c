@@ -159,7 +159,9 @@ static hf_status kernels_take(linpack *s) {
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(device->ops->kernel(&s->inner[r], device, "linpack_inner",
                                    hf_replica_unit(r, s->replications)));
-    return HF_OK;
+    return device->ops->kernel(&s->next, device,
+                               s->env.ndrange ? "linpack_next" : "linpack_inner",
+                               hf_replica_unit(0, s->replications));
 }
 
 static hf_status shape_take(linpack *s) {
@@ -240,7 +242,7 @@ void linpack_teardown(void *state) {
     hf_verdict_free(&s->verdict);
     hf_kernel *kernels[] = {s->lu,       s->left_kernel, s->top_kernel, s->fill,
                             s->right,    s->multiply,    s->solve,      s->apply,
-                            s->residual, s->correct,     s->check};
+                            s->residual, s->correct,     s->check,      s->next};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         ops->kernel_free(kernels[i]);
     for (size_t r = 0; r < s->replications; r++)

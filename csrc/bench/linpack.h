@@ -53,7 +53,7 @@ struct linpack {
      * columns: x as it is sent, and all of it. */
     hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x, *refined;
     void *zeros;
-    hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MOST];
+    hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MOST], *next;
     hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *correct, *check;
     hf_verdict verdict;
     /* the current point and sample */

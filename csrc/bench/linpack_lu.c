@@ -50,11 +50,11 @@ static hf_status first_update(const linpack *s, linpack_turn *t, uint32_t below,
                               uint32_t beside) {
     const hf_order order = {.n_after = t->before->n_rest, .after = t->before->rest};
     if (below > t->below && t->beside < s->columns)
-        HF_TRY(inner_update(s, t, s->inner[0], t->below, below, t->beside, s->columns,
+        HF_TRY(inner_update(s, t, s->next, t->below, below, t->beside, s->columns,
                             &order, NULL));
     if (beside > t->beside && below < s->rows)
-        HF_TRY(inner_update(s, t, s->inner[0], below, s->rows, t->beside, beside,
-                            &order, NULL));
+        HF_TRY(inner_update(s, t, s->next, below, s->rows, t->beside, beside, &order,
+                            NULL));
     return HF_OK;
 }
 

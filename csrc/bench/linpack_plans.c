@@ -32,9 +32,13 @@ static const messages *messages_of(const linpack *s, uint32_t k) {
 
 /* ---- panels ---- */
 
+static hf_status plan_run(hf_plan *plan) {
+    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+}
+
 static hf_status move(const linpack *s, hf_plan *plan) {
     hf_lap(s->env.laps, LINPACK_LAP_KERNEL);
-    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+    return plan_run(plan);
 }
 
 static hf_status diagonal_factor(const linpack *s, linpack_turn *t) {
@@ -135,30 +139,35 @@ static hf_status panels_move(linpack *s, linpack_turn *t) {
 
 /* ---- vectors ---- */
 
-/* Block `at` of vectors at both ends. */
-static hf_status block_move(const linpack *s, hf_plan *plan, uint32_t at, bool sums) {
+/* From those who have added to the sums of row block k; with U these are the ranks that have
+ * columns behind it. */
+static hf_status sums_collect(linpack *s, uint32_t k, bool upper, uint32_t *n_parts) {
+    hf_plan *plan = upper ? messages_of(s, k)->kept : messages_of(s, k)->sums;
+    size_t bytes = s->block * sizeof(double);
+    *n_parts = 0;
     for (size_t i = 0; i < plan->n; i++) {
         hf_message *m = &plan->messages[i];
-        m->send_at = at * s->block * sizeof(double);
-        m->recv_at = sums ? i * s->block * sizeof(double) : m->send_at;
+        int from = m->from == HF_NOBODY ? s->env.rank : m->from;
+        bool added = !upper || goes_on(s, k, from % s->grid.q, s->grid.q);
+        m->send_at = linpack_share(k, s->p, s->grid.p) * bytes;
+        m->recv_at = *n_parts * bytes;
+        message_cut(m, added ? bytes : 0);
+        *n_parts += added;
     }
-    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+    return plan_run(plan);
 }
 
-static hf_status sums_collect(linpack *s, uint32_t k, bool upper) {
-    const messages *m = messages_of(s, k);
-    return block_move(s, upper ? m->kept : m->sums, linpack_share(k, s->p, s->grid.p),
-                      true);
-}
-
+/* Block k of x lies at the same place at both ends. */
 static hf_status known_tell(linpack *s, uint32_t k) {
-    return block_move(s, messages_of(s, k)->known, linpack_share(k, s->q, s->grid.q),
-                      false);
+    hf_plan *plan = messages_of(s, k)->known;
+    for (size_t i = 0; i < plan->n; i++)
+        plan->messages[i].send_at = plan->messages[i].recv_at =
+            linpack_share(k, s->q, s->grid.q) * s->block * sizeof(double);
+    return plan_run(plan);
 }
 
 static hf_status residuals_collect(linpack *s) {
-    hf_plan *plan = ((plans *)s)->residuals;
-    return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
+    return plan_run(((plans *)s)->residuals);
 }
 
 /* ---- messages ---- */

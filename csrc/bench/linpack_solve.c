@@ -57,8 +57,8 @@ hf_status linpack_sides_make(linpack *s) {
 /* ---- the solution ---- */
 
 static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
-                               uint32_t column, uint32_t upper) {
-    uint32_t block = row * s->columns + column, n_parts = s->n_parts;
+                               uint32_t column, uint32_t upper, uint32_t n_parts) {
+    uint32_t block = row * s->columns + column;
     const hf_arg args[N_SOLVE_ARGS] = {
         {.buffer = s->a},      {.buffer = sums},       {.buffer = s->parts},
         {.buffer = s->kept},   {.buffer = s->sent},    {.buffer = s->x},
@@ -86,9 +86,10 @@ static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
     uint32_t column = linpack_share(k, s->q, s->grid.q);
     uint32_t below = linpack_share(k + 1, s->p, s->grid.p);
     hf_buffer *sums = upper ? s->kept : s->sums;
-    HF_TRY(s->routing->sums_collect(s, k, upper));
+    uint32_t n_parts;
+    HF_TRY(s->routing->sums_collect(s, k, upper, &n_parts));
     if (in_row && in_column)
-        HF_TRY(unknowns_find(s, sums, row, column, upper));
+        HF_TRY(unknowns_find(s, sums, row, column, upper, n_parts));
     HF_TRY(s->routing->known_tell(s, k));
     if (!in_column)
         return HF_OK;

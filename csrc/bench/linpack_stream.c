@@ -208,7 +208,8 @@ static hf_status row_collect(streams *s, hf_buffer *sums, uint32_t first,
     return streams_run(s);
 }
 
-static hf_status sums_collect(linpack *l, uint32_t k, bool upper) {
+static hf_status sums_collect(linpack *l, uint32_t k, bool upper, uint32_t *n_parts) {
+    *n_parts = l->n_parts;
     if (k % (uint32_t)l->grid.p != (uint32_t)l->p)
         return HF_OK;
     return row_collect((streams *)l, upper ? l->kept : l->sums,

@@ -39,8 +39,8 @@ typedef struct linpack_routing {
      *  bring them to the ranks with inner blocks. */
     hf_status (*panels)(linpack *s, linpack_turn *t);
     /** Sums of row block k, of all ranks of its row, for the rank with the diagonal block;
-     *  of `kept` for U, else of `sums`. Those of others are in `parts`. */
-    hf_status (*sums_collect)(linpack *s, uint32_t k, bool upper);
+     *  of `kept` for U, else of `sums`. Those of others are in `parts`, so many of them. */
+    hf_status (*sums_collect)(linpack *s, uint32_t k, bool upper, uint32_t *n_parts);
     /** Unknowns of block k, from the rank with the diagonal block to its column. */
     hf_status (*known_tell)(linpack *s, uint32_t k);
     /** `sums` of all ranks of a row, for that in column 0. */

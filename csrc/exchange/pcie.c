@@ -18,9 +18,10 @@ typedef struct pcie {
 typedef struct pcie_plan {
     hf_plan base;
     const hf_order *order;
-    size_t at, stage; /* the message that moves, and how far it is */
-    double since;     /* when its stage began [s] */
-    hf_event *event;  /* of a copy that has not ended, or NULL */
+    size_t at, stage;       /* the message that moves, and how far it is */
+    const hf_message *held; /* whose block the staging memory to send from has */
+    double since;           /* when its stage began [s] */
+    hf_event *event;        /* of a copy that has not ended, or NULL */
     hf_transfer out, in;
 } pcie_plan;
 
@@ -74,6 +75,7 @@ static hf_status pcie_start(hf_plan *base, const hf_order *order) {
     exchange->moving = base;
     plan->order = order;
     plan->at = plan->stage = 0;
+    plan->held = NULL;
     plan->since = hf_clock_now();
     plan->out.over = plan->in.over = true;
     return HF_OK;
@@ -96,16 +98,19 @@ static void pcie_plan_free(hf_plan *base) {
 
 /* ---- the stages of a message; *ended says whether it goes on with the next ---- */
 
+/* A block that goes to several ranks, one after the other, is read once. */
 static hf_status read_begin(pcie_plan *plan, const hf_message *m, bool wait,
                             bool *ended) {
     const pcie *exchange = (pcie *)plan->base.exchange;
     hf_device *device = exchange->base.device;
+    const hf_message *held = plan->held;
     *ended = true;
-    return m->send_bytes == 0
-               ? HF_OK
-               : device->ops->read(device, plan->base.send, m->send_at,
-                                   exchange->out->host, m->send_bytes, plan->order,
-                                   wait ? NULL : &plan->event);
+    if (m->send_bytes == 0 ||
+        (held && held->send_at == m->send_at && held->send_bytes == m->send_bytes))
+        return HF_OK;
+    plan->held = m;
+    return device->ops->read(device, plan->base.send, m->send_at, exchange->out->host,
+                             m->send_bytes, plan->order, wait ? NULL : &plan->event);
 }
 
 static hf_status write_begin(pcie_plan *plan, const hf_message *m, bool wait,

@@ -152,8 +152,7 @@ def test_devices_of_a_type(build, tmp_path, word, line):
     library = build(f"-DDEVICES={','.join(DEVICES)}")
     (tmp_path / "loud.icd").write_text(f"{library}\n")
     script = f"cli.main(['run', 'b_eff', '--device', {word!r}])"
-    alone = dict.fromkeys(emulation.VENDORS, str(tmp_path))
-    answer = python(ALSO.format(loud=[]) + script, **alone)
+    answer = python(ALSO.format(loud=[]) + script, **runtimes_of(tmp_path))
     assert line in ours(answer.stderr), answer.stderr
 
 
