@@ -26,15 +26,14 @@
  *                       this word is read, or written, soon; a hint for CPUs
  * HF_STORE_PAST(address, x)
  *                       store x past the caches, which would read the line first; a hint for
- *                       CPUs, for arrays of HF_LARGE bytes or more
+ *                       CPUs
+ * HF_LARGE(bytes)       whether that pays for an array of so many bytes
  * HF_XOR(address, x)    change a word that other work-items change, too; no FPGAs
  *
  * Files with channels include hf_channel.h instead, which adds those.
  */
 #ifndef HF_KERNEL_H
 #define HF_KERNEL_H
-
-#define HF_LARGE (32 << 20)
 
 #include "hf_each.h"
 
@@ -102,10 +101,10 @@ typedef uint64_t ulong;
 #define HF_PREFETCH_WRITE(address) \
     __builtin_prefetch((const void *)(size_t)(address), 1)
 #define HF_STORE_PAST(address, x) __builtin_nontemporal_store(x, address)
+#define HF_LARGE(bytes)           ((bytes) >= 32 << 20)
 #else
 #define HF_PREFETCH_READ(address)
 #define HF_PREFETCH_WRITE(address)
-#define HF_STORE_PAST(address, x) (*(address) = (x))
 #endif
 #ifdef cl_khr_int64_extended_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
@@ -121,6 +120,11 @@ typedef uint64_t ulong;
 
 #ifndef HF_UNROLL_SCALAR
 #define HF_UNROLL_SCALAR(n) HF_UNROLL(n)
+#endif
+
+#ifndef HF_LARGE
+#define HF_STORE_PAST(address, x) (*(address) = (x))
+#define HF_LARGE(bytes)           0
 #endif
 
 #ifndef HF_HOST

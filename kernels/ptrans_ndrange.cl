@@ -92,5 +92,5 @@ HF_KERNEL(ptrans_add, HF_READ(HF_REAL, a), HF_READ(HF_REAL, b), HF_WRITE(HF_REAL
     a += sources[block] * PTRANS_SIZE + row;
     b += block * PTRANS_SIZE + row * HF_BLOCK;
     c += block * PTRANS_SIZE + row * HF_BLOCK;
-    STRIP_ADD(a, b, c, count * PTRANS_SIZE * HF_REAL_BYTES >= HF_LARGE)
+    STRIP_ADD(a, b, c, HF_LARGE(count * PTRANS_SIZE * HF_REAL_BYTES))
 }

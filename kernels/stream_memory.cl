@@ -26,6 +26,15 @@
 /** Pieces of the buffer. */
 #define STREAM_BUFFER (HF_BUFFER_SIZE / STREAM_PIECE)
 
+/** The buffer goes out, with this kind of store. */
+#define BUFFER_STORE(STORE)                           \
+    for (uint i = 0; i < end; i += STREAM_PIECES) {   \
+        HF_PIPELINE                                   \
+        HF_UNROLL(STREAM_PIECES)                      \
+        for (uint l = 0; l < STREAM_PIECES; l++)      \
+            STORE(&to[block + i + l], buffer[i + l]); \
+    }
+
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
  *  of the others. */
 HF_REPLICATED_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one),
@@ -52,12 +61,10 @@ HF_REPLICATED_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one)
             for (uint l = 0; l < STREAM_PIECES; l++)
                 buffer[i + l] += y[block + i + l];
         }
-        for (uint i = 0; i < end; i += STREAM_PIECES) {
-            HF_PIPELINE
-            HF_UNROLL(STREAM_PIECES)
-            for (uint l = 0; l < STREAM_PIECES; l++)
-                to[block + i + l] = buffer[i + l];
-        }
+        if (HF_LARGE(n * HF_REAL_BYTES))
+            BUFFER_STORE(HF_STORE_PAST)
+        else
+            BUFFER_STORE(STREAM_STORE)
     }
 }
 

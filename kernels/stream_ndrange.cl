@@ -8,9 +8,7 @@
 
 #define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < STREAM_PIECES; k++)
 
-#define STORE_HERE(address, x) (*(address) = (x))
-
-/** All trips, with this kind of store: of two kinds in one loop, LLVM makes one. */
+/** All trips, with this kind of store. */
 #define TRIPS(STORE)                                              \
     for (; at + (STREAM_PIECES - 1) * stride < end; at += trip) { \
         stream_piece held[STREAM_PIECES];                         \
@@ -34,10 +32,10 @@ HF_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one),
     const ulong from = get_group_id(0) * part;
     const ulong end = from + part < pieces ? from + part : pieces;
     ulong at = from + get_local_id(0);
-    if (n * HF_REAL_BYTES >= HF_LARGE)
+    if (HF_LARGE(n * HF_REAL_BYTES))
         TRIPS(HF_STORE_PAST)
     else
-        TRIPS(STORE_HERE)
+        TRIPS(STREAM_STORE)
     for (; at < end; at += stride) /* less than a trip */
         to[at] = sum ? s * x[at] + y[at] : s * x[at];
 }

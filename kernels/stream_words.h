@@ -36,6 +36,10 @@
 #else
 #define STREAM_PIECE HF_VECTOR
 #endif
+/** A store as any other, beside HF_STORE_PAST. Each has a loop of its own: of two kinds in one
+ *  loop, LLVM makes one. */
+#define STREAM_STORE(address, x) (*(address) = (x))
+
 /** Pieces of a word. */
 #define STREAM_PIECES (STREAM_WORD / STREAM_PIECE)
 
