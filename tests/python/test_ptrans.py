@@ -19,8 +19,8 @@ SMALL = {"sizes": [200, 64], "block_size": 64, "reps": 2}
 FAULTS = {
     "ndrange": {
         4: (
-            "    STRIP_ADD(a, b, c, count *",
-            "if (count == 4 && row == 0) b = c; STRIP_ADD(a, b, c, count *",
+            "    STRIP_ADD(a, b, c, HF_LARGE(",
+            "if (count == 4 && row == 0) b = c; STRIP_ADD(a, b, c, HF_LARGE(",
         ),
         16: ("sources[block]", "sources[block ^ (count == 16)]"),
         36: ("if (strip / strips >= count)", "if (count == 36 && block == first)"),
