@@ -16,6 +16,20 @@ static inline void block_load(HF_REAL to[HF_BLOCK][HF_BLOCK],
         }
 }
 
+/** In place in the matrix, and packed. */
+static inline void block_store(HF_GLOBAL HF_REAL *HF_RESTRICT to,
+                               HF_GLOBAL HF_REAL *HF_RESTRICT packed,
+                               HF_REAL from[HF_BLOCK][HF_BLOCK]) {
+    for (uint i = 0; i < HF_BLOCK; i++)
+        for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {
+            HF_PIPELINE
+            HF_UNROLL(HF_GLOBAL_MEM_UNROLL)
+            for (uint u = 0; u < HF_GLOBAL_MEM_UNROLL; u++)
+                to[i * HF_BLOCK + j + u] = packed[i * HF_BLOCK + j + u] =
+                    from[i][j + u];
+        }
+}
+
 /** L and U in place of a block, beside them the reciprocals of the diagonal. */
 static inline void block_factor(HF_REAL lu[HF_BLOCK][HF_BLOCK],
                                 HF_REAL inverses[HF_BLOCK]) {

@@ -57,17 +57,9 @@ HF_KERNEL(linpack_left, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
     for (uint block = first; block < end; block++) {
         HF_REAL x[HF_BLOCK][HF_BLOCK];
         const ulong at = ((ulong)block * columns + column) * LINPACK_SIZE;
-        const ulong to = block * LINPACK_SIZE;
         block_load(x, a + at);
         block_left(x, upper);
-        for (uint i = 0; i < HF_BLOCK; i++)
-            for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {
-                HF_PIPELINE
-                HF_UNROLL(HF_GLOBAL_MEM_UNROLL)
-                for (uint u = 0; u < HF_GLOBAL_MEM_UNROLL; u++)
-                    a[at + i * HF_BLOCK + j + u] = panels[to + i * HF_BLOCK + j + u] =
-                        x[i][j + u];
-            }
+        block_store(a + at, panels + block * LINPACK_SIZE, x);
     }
 }
 
@@ -86,17 +78,9 @@ HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
     for (uint block = first; block < end; block++) {
         HF_REAL x[HF_BLOCK][HF_BLOCK];
         const ulong at = ((ulong)row * columns + block) * LINPACK_SIZE;
-        const ulong to = block * LINPACK_SIZE;
         block_load(x, a + at);
         block_top(x, lower);
-        for (uint i = 0; i < HF_BLOCK; i++)
-            for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {
-                HF_PIPELINE
-                HF_UNROLL(HF_GLOBAL_MEM_UNROLL)
-                for (uint u = 0; u < HF_GLOBAL_MEM_UNROLL; u++)
-                    a[at + i * HF_BLOCK + j + u] = panels[to + i * HF_BLOCK + j + u] =
-                        x[i][j + u];
-            }
+        block_store(a + at, panels + block * LINPACK_SIZE, x);
     }
 }
 

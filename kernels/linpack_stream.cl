@@ -119,6 +119,21 @@ HF_STREAM(linpack_network, HF_ARGUMENTS(HF_VALUE(uint, ways)),
     HF_FLUSH(upper);
 }
 
+/** A block in place in the matrix, and to a channel: an end belongs to the kernel's own text. */
+#define BLOCK_SEND(from, to, name)                                   \
+    for (uint i = 0; i < HF_BLOCK; i++)                              \
+        for (uint chunk = 0; chunk < LINPACK_CHUNKS; chunk++) {      \
+            HF_PIPELINE                                              \
+            linpack_packet sent;                                     \
+            HF_UNROLL(LINPACK_LANES)                                 \
+            for (uint l = 0; l < LINPACK_LANES; l++) {               \
+                const uint j = chunk * LINPACK_LANES + l;            \
+                (to)[i * HF_BLOCK + j] = sent.lanes[l] = from[i][j]; \
+            }                                                        \
+            HF_SEND(name, sent.packet);                              \
+        }                                                            \
+    HF_FLUSH(name);
+
 /** Blocks of L in column block `column`, row blocks `first` to `end` - 1: X U = A. */
 HF_STREAM(linpack_left,
           HF_ARGUMENTS(HF_WRITE(HF_REAL, a), HF_VALUE(uint, first), HF_VALUE(uint, end),
@@ -144,18 +159,7 @@ HF_STREAM(linpack_left,
         const ulong at = ((ulong)block * columns + column) * LINPACK_SIZE;
         block_load(x, a + at);
         block_left(x, u_block);
-        for (uint i = 0; i < HF_BLOCK; i++)
-            for (uint chunk = 0; chunk < LINPACK_CHUNKS; chunk++) {
-                HF_PIPELINE
-                linpack_packet sent;
-                HF_UNROLL(LINPACK_LANES)
-                for (uint l = 0; l < LINPACK_LANES; l++) {
-                    const uint j = chunk * LINPACK_LANES + l;
-                    a[at + i * HF_BLOCK + j] = sent.lanes[l] = x[i][j];
-                }
-                HF_SEND(lefts, sent.packet);
-            }
-        HF_FLUSH(lefts);
+        BLOCK_SEND(x, a + at, lefts)
     }
 }
 
@@ -181,18 +185,7 @@ HF_STREAM(linpack_top,
         const ulong at = ((ulong)row * columns + block) * LINPACK_SIZE;
         block_load(x, a + at);
         block_top(x, l_block);
-        for (uint i = 0; i < HF_BLOCK; i++)
-            for (uint chunk = 0; chunk < LINPACK_CHUNKS; chunk++) {
-                HF_PIPELINE
-                linpack_packet sent;
-                HF_UNROLL(LINPACK_LANES)
-                for (uint l = 0; l < LINPACK_LANES; l++) {
-                    const uint j = chunk * LINPACK_LANES + l;
-                    a[at + i * HF_BLOCK + j] = sent.lanes[l] = x[i][j];
-                }
-                HF_SEND(tops, sent.packet);
-            }
-        HF_FLUSH(tops);
+        BLOCK_SEND(x, a + at, tops)
     }
 }
 

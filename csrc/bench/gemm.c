@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/work.h"
+#include "largest.h"
 
 enum {
     MAX_REPLICATIONS = HF_MAX_QUEUES,
@@ -67,7 +68,8 @@ static size_t panels_bytes(const gemm *s, size_t n) {
     return s->env.ndrange ? (n + MAX_BLOCK) * HF_GEMM_ROW(n) * s->type->sum_bytes : 0;
 }
 
-static bool size_fits(const gemm *s, size_t n) {
+static bool size_fits(const void *state, size_t n) {
+    const gemm *s = state;
     const hf_device_info *info = &s->env.device->info;
     size_t matrix = matrix_bytes(s, n), panels = panels_bytes(s, n);
     return matrix <= info->max_alloc && panels <= info->max_alloc &&
@@ -77,16 +79,12 @@ static bool size_fits(const gemm *s, size_t n) {
 static hf_status memory_check(const gemm *s, size_t largest) {
     if (size_fits(s, largest))
         return HF_OK;
-    size_t low = 0, high = largest; /* low fits, high does not */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        *(size_fits(s, middle) ? &low : &high) = middle;
-    }
     return hf_fail(
         HF_ENOMEM,
         "sizes: four %zu x %zu matrices of %s do not fit \"%s\"; the largest "
         "size is %zu",
-        largest, largest, s->type->name, s->env.device->info.name, low);
+        largest, largest, s->type->name, s->env.device->info.name,
+        hf_largest(largest, size_fits, s));
 }
 
 /* What the ndrange kernels want beside the matrices. */

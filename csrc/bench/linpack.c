@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/work.h"
+#include "largest.h"
 #include "linpack.h"
 
 enum {
@@ -82,7 +83,8 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     *largest = parts > *largest ? parts : *largest;
 }
 
-static bool width_fits(const linpack *s, size_t width) {
+static bool width_fits(const void *state, size_t width) {
+    const linpack *s = state;
     const hf_device_info *info = &s->env.device->info;
     size_t largest, all;
     memory_of(s, width, &largest, &all);
@@ -90,18 +92,15 @@ static bool width_fits(const linpack *s, size_t width) {
 }
 
 static hf_status memory_check(const linpack *s, size_t n) {
-    size_t low = 0, high = linpack_width(s, n); /* low fits, high does not */
-    if (width_fits(s, high))
+    size_t width = linpack_width(s, n);
+    if (width_fits(s, width))
         return HF_OK;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        *(width_fits(s, middle) ? &low : &high) = middle;
-    }
     return hf_fail(
         HF_ENOMEM,
         "sizes: a %zu x %zu matrix does not fit \"%s\" on a grid of %dx%d; the "
         "largest size is %zu",
-        n, n, s->env.device->info.name, s->grid.p, s->grid.q, low * s->block);
+        n, n, s->env.device->info.name, s->grid.p, s->grid.q,
+        hf_largest(width, width_fits, s) * s->block);
 }
 
 hf_status linpack_buffer_take(const linpack *s, hf_buffer **out, size_t n,

@@ -19,6 +19,7 @@
 #include "core/stats.h"
 #include "core/work.h"
 #include "grid.h"
+#include "largest.h"
 #include "ptrans.h"
 #include "ptrans_strip.h"
 
@@ -78,24 +79,23 @@ static size_t width_of(const ptrans *s, double size) {
 
 /* ---- set-up ---- */
 
-static bool width_fits(const ptrans *s, size_t width) {
+static bool width_fits(const void *state, size_t width) {
+    const ptrans *s = state;
     const hf_device_info *info = &s->env.device->info;
     size_t bytes = ptrans_max_blocks(&s->grid, width, s->replications) * block_bytes(s);
     return bytes <= hf_device_room(info, s->n_buffers * s->replications);
 }
 
 static hf_status memory_check(const ptrans *s, double largest) {
-    if (width_fits(s, width_of(s, largest)))
+    size_t width = width_of(s, largest);
+    if (width_fits(s, width))
         return HF_OK;
-    size_t width = 0;
-    while (width_fits(s, width + 1))
-        width++;
     return hf_fail(
         HF_ENOMEM,
         "sizes: matrices of %.0f x %.0f do not fit \"%s\" on a grid of %dx%d; "
         "the largest size is %zu",
         largest, largest, s->env.device->info.name, s->grid.p, s->grid.q,
-        width * s->block);
+        hf_largest(width, width_fits, s) * s->block);
 }
 
 static hf_status spot_of(hf_spot *spot, const hf_args *args, const char *name,
