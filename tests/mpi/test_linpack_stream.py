@@ -121,8 +121,8 @@ def test_verification_sees(on_ranks, tmp_path, ranks, harms):
     [
         (
             1,
-            "HF_SEND(lefts,",
-            "if (i > 0) HF_SEND(lefts,",
+            "HF_SEND(name,",
+            "if (i > 0) HF_SEND(name,",
             "linpack_network_left held 3: empty after 496 packets",
         ),
         (
