@@ -75,6 +75,16 @@ def ours(text):
     return "".join(line for line in lines if _OURS.match(line))
 
 
+# A kernel whose stores past the caches, those of large arrays, do not all arrive.
+LOSES_LARGE = """
+#include "hf_kernel.h"
+#undef HF_STORE_PAST
+#define HF_STORE_PAST(address, x) \\
+    if (((size_t)(address) & 8191) != 4096) __builtin_nontemporal_store(x, address)
+#include "{stem}.cl"
+"""
+
+
 @pytest.fixture(scope="session")
 def common(tmp_path_factory):
     """A folder for all workers of pytest-xdist together."""

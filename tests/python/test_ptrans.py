@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from conftest import LOSES_LARGE
 
 import hpccfpga
 from hpccfpga import kernels
@@ -86,6 +87,15 @@ def test_a_broken_kernel_is_caught(kind, faults, tmp_path):
         assert np.isnan(r["flops"][point]) == (n != 100)
     best = r["flops"][-1]
     assert r.summary["flops"].value == pytest.approx(best, nan_ok=True)
+
+
+def test_large_matrices_are_stored_past_the_caches(tmp_path):
+    """From 32 MiB on, and verified."""
+    path = tmp_path / "loses.cl"
+    path.write_text(LOSES_LARGE.format(stem="ptrans_ndrange"))
+    sizes = {"sizes": [2880, 2944], "reps": 1, "warmup": 1}
+    assert run("ndrange", **sizes).verified
+    assert run("ndrange", kernel=path, **sizes)["verified"].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("kind", ["ndrange", "memory", "stream"])

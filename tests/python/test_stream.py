@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import LOSES_LARGE
 
 import hpccfpga as hf
 from hpccfpga.models import for_run
@@ -102,6 +103,22 @@ def test_verification_sees(session, tmp_path, shape, file, harm):
     assert np.isnan(r["bandwidth"][wrong]).all()
     assert r["error"][wrong].min() >= least
     assert r["error"].max() <= most
+
+
+@pytest.mark.parametrize(
+    ("shape", "file"), [("ndrange", "ndrange"), ("pipeline", "memory")]
+)
+def test_large_arrays_are_stored_past_the_caches(session, tmp_path, shape, file):
+    """From 32 MiB on, and verified."""
+    path = tmp_path / "loses.cl"
+    path.write_text(LOSES_LARGE.format(stem=f"stream_{file}"))
+    large = {"shape": shape, "size": 2**23, "steps": 1, "reps": 1, "warmup": 1}
+    assert session.run("stream", **large).verified
+    small = large | {"size": 2**23 - 16}
+    assert session.run("stream", kernel=path, **small).verified
+    with pytest.warns(hf.VerificationWarning):
+        r = session.run("stream", kernel=path, **large)
+    assert not r["verified"].any()
 
 
 def test_each_operation_is_checked_by_itself(session, tmp_path):
