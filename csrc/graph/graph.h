@@ -1,0 +1,72 @@
+/* graph.h - graphs in memory of the host, and the part of one that a rank holds. */
+#ifndef HF_GRAPH_H
+#define HF_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+/** Number of no vertex. */
+#define HF_NO_VERTEX UINT32_MAX
+/** A rank's first vertex is a multiple of it, so words of bitmaps have one owner. */
+#define HF_VERTEX_GRAIN 32u
+
+/** What a graph is, known before its parts are made. */
+typedef struct hf_graph_info {
+    uint64_t vertices; /**< below 2^32 - 1 */
+    uint64_t edges;    /**< as made or read: duplicates count, an undirected one once */
+    bool directed;
+    bool weighted;    /**< has weights to give */
+    bool simple;      /**< parts have no duplicates and no self-loops */
+    uint64_t digest;  /**< the same on all ranks that opened the same graph */
+    double load_time; /**< of opening it [s] */
+} hf_graph_info;
+
+typedef struct hf_graph hf_graph;
+
+/** Open what `text` names: a generator or a file, after any of the words "simple:",
+ *  "undirected:" and "unweighted:". Generators are functions of `seed` and the edge's
+ *  index: "kron:20" has 2^20 vertices and 16 edges a vertex, "kron:20:8" has 8, the same
+ *  for "urand"; "grid:20" is a square. A generator is not made yet, a file is read once. */
+hf_status hf_graph_open(hf_graph **out, const char *text, uint64_t seed);
+const hf_graph_info *hf_graph_info_of(const hf_graph *graph);
+/** Accepts NULL. */
+void hf_graph_close(hf_graph *graph);
+
+/** The part of one rank: its own vertices and the edges that come into them. Vertices are
+ *  numbered anew, those of a rank consecutively, rank after rank. */
+typedef struct hf_part {
+    int rank, size;
+    uint32_t vertices;      /**< numbers, those that nobody has included */
+    const uint32_t *starts; /**< [size + 1] first number of each rank; the last is
+                                 `vertices`, the others multiples of HF_VERTEX_GRAIN */
+    uint32_t own;           /**< vertices of this rank, from starts[rank] on */
+    uint64_t in_edges;    /**< of this rank; an undirected edge comes in at both ends */
+    const uint64_t *rows; /**< [own + 1] first in-edge of each vertex */
+    const uint32_t *from; /**< [in_edges] numbers, ascending in each row */
+    const uint32_t *weights; /**< [in_edges] or NULL */
+    const uint32_t *degrees; /**< [own] out-degrees, of the edges that are kept */
+    const uint32_t *ends; /**< [own] ends of edges as made or read at each vertex, those
+                               that were dropped included; a self-loop has two. Of a
+                               directed graph: edges that leave the vertex. */
+    const uint32_t *names;   /**< [vertices] number in the input, or HF_NO_VERTEX */
+    const uint32_t *numbers; /**< [vertices of the graph] of each vertex of the input */
+    double time;             /**< of making the part [s] */
+} hf_part;
+
+/** Make the part of `rank`, without messages: every rank goes through all edges and keeps
+ *  those that come into its own vertices. `partition`: "cyclic" deals vertices out in turn,
+ *  "sorted" the same by falling degree, "edges" cuts ranges with equally many edges; any
+ *  other text is the path of a file with one rank for each vertex, a line each, as METIS
+ *  writes it. On one rank all but "sorted" keep the numbers of the input. With `both`, edges
+ *  of a directed graph count in both directions. `weights`: wanted. */
+hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
+                      int rank, int size, bool both, bool weights);
+/** Accepts NULL. */
+void hf_part_free(hf_part *base);
+/** Most memory that making a part takes, if edges spread evenly [B]. */
+uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights);
+
+#endif
