@@ -53,7 +53,7 @@ static bool file_candidate(int folder, const char *name) {
 static void files_list(files *f, DIR *folder) {
     for (struct dirent *entry; f->n < MAX_FILES && (entry = readdir(folder));)
         if (file_candidate(dirfd(folder), entry->d_name))
-            snprintf(f->names[f->n++], NAME_ROOM, "%s", entry->d_name);
+            memcpy(f->names[f->n++], entry->d_name, strlen(entry->d_name) + 1);
 }
 
 /* Forget the files that a process has mapped. */
