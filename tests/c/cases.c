@@ -197,3 +197,7 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .right = !worst[2],
                                 .checked = !worst[3]}};
 }
+
+bool goes_on(const score *s) {
+    return now.session && !(asked.broken && s->misses > 0);
+}

@@ -48,6 +48,8 @@ hf_args *args_make(const char *deadline);
 hf_status program_make(const hf_args *args);
 /** Run once with this fault on all ranks; a session that failed is opened anew. */
 outcome run(const plant_fault *fault, const char *deadline);
+/** Are there further faults to try? What is broken has shown once one is missed. */
+bool goes_on(const score *s);
 
 enum { WARMUP = 1 };
 

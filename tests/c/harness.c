@@ -140,7 +140,7 @@ static size_t draw(uint64_t *state, size_t n) {
 static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
     static const size_t periods[] = {1, 2, 3, 6};
     uint64_t state = 0;
-    for (size_t i = 0; i < asked.faults && now.session; i++) {
+    for (size_t i = 0; i < asked.faults && goes_on(s); i++) {
         pair at = pairs[draw(&state, n_pairs)];
         plant_fault f = {.call = at.call, .phase = at.phase};
         f.kind = (int)draw(&state, PLANT_KINDS);
@@ -154,8 +154,9 @@ static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
     }
 }
 
-/* One for each call of each phase, more for those in steps; where a run takes long, on a
- * device that compiles or with other ranks, every third of them. */
+/* One for each call of each phase, more for those in steps. Where a run takes long, some of
+ * them: every third on a device that compiles, every seventh with other ranks, where each
+ * number of them begins with another. */
 static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
     static const plant_fault list[] = {
         {.kind = PLANT_DROP, .place = PLANT_LAST, .count = 1, .rank = PLANT_ALL_RANKS},
@@ -168,10 +169,10 @@ static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
          .count = 8,
          .rank = PLANT_ALL_RANKS},
     };
-    size_t number = 0, every = now.compiles || size > 1 ? 3 : 1;
+    size_t number = (size_t)size, every = size > 1 ? 7 : now.compiles ? 3 : 1;
     for (size_t i = 0; i < n_pairs; i++) {
         size_t n = pairs[i].phase == PLANT_STEPS ? sizeof list / sizeof *list : 1;
-        for (size_t k = 0; k < n && now.session; k++) {
+        for (size_t k = 0; k < n && goes_on(s); k++) {
             plant_fault f = list[k];
             f.call = pairs[i].call;
             f.phase = pairs[i].phase;

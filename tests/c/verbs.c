@@ -219,7 +219,7 @@ static void verb_try(const struct verb *v, const plant_fault *f, bool in_group,
 score verbs_try(void) {
     score s = {0};
     size_t n = 1 + asked.faults / 10;
-    for (size_t i = 0; i < 2 * sizeof verbs / sizeof *verbs; i++) {
+    for (size_t i = 0; i < 2 * sizeof verbs / sizeof *verbs && goes_on(&s); i++) {
         const struct verb *v = &verbs[i / 2];
         bool in_group = i % 2;
         plant_learn();
@@ -227,7 +227,7 @@ score verbs_try(void) {
             ending e = verb_run(v, NULL, in_group);
             plant_must(e.failed == 0 && e.wrong == 0);
         }
-        for (size_t k = 0; k < n * 3 * PLANT_KINDS; k++) {
+        for (size_t k = 0; k < n * 3 * PLANT_KINDS && goes_on(&s); k++) {
             int who = (int)(k % 3);
             plant_fault f = {.call = v->call,
                              .kind = (int)(k / 3 % PLANT_KINDS),
@@ -238,7 +238,7 @@ score verbs_try(void) {
                              .rank = who == 0   ? PLANT_ALL_RANKS
                                      : who == 1 ? 0
                                                 : size - 1};
-            if (now.session && (who < 2 || size > 1))
+            if (who < 2 || size > 1)
                 verb_try(v, &f, in_group, &s);
         }
     }
