@@ -24,8 +24,8 @@ run: .venv/run
 	hpccfpga run b_eff --ranks 2 --exchange pcie --calibrate \
 	    --json results/b_eff.json --plot results/b_eff.png
 
-# Two checks at a time, since most of them wait as often as they compute; the C core is built
-# while pip unpacks the rest. Each tells what it found at its end, the longest as it goes.
+# Two checks at a time, since most of them wait as often as they compute, the longest first; the
+# C core is built while pip unpacks the rest. Each tells what it found at its end.
 test: .venv/build
 	make --no-print-directory --jobs=2 --output-sync=target core .venv/test lint python sanitizers tidy
 
@@ -40,7 +40,7 @@ dev: .venv/build
 core: dev
 	ctest --preset dev
 
-sanitizers: .venv/build
+sanitizers: | dev .venv/test # not before `python`, which waits for both
 	cmake --workflow --preset asan
 
 tidy: dev .venv/test
