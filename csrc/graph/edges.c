@@ -23,18 +23,13 @@ typedef struct pass {
 } pass;
 
 static void sums_take(edge_flow *flow) {
-    uint64_t ends = 0, weights = 0;
     for (size_t i = 0; i < flow->waiting; i++) {
         const edge *e = &flow->edges[i];
-        bool turn = !flow->directed && e->from > e->to;
-        uint64_t from = turn ? e->to : e->from, to = turn ? e->from : e->to;
-        uint64_t hash = hf_random(from << 32 | to, 0);
-        ends += hash;
-        weights += hf_random(hash, e->weight);
+        uint64_t hash = hf_random((uint64_t)e->from << 32 | e->to, 0);
+        flow->sums.ends += hash;
+        flow->sums.weights += flow->weights ? hf_random(hash, e->weight) : 0;
     }
     flow->sums.n += flow->waiting;
-    flow->sums.ends += ends;
-    flow->sums.weights += flow->weights ? weights : 0;
 }
 
 void edge_flow_empty(edge_flow *flow) {
@@ -42,6 +37,15 @@ void edge_flow_empty(edge_flow *flow) {
     if (flow->taker && flow->waiting)
         flow->taker->take(flow->taker->context, flow->edges, flow->waiting);
     flow->waiting = 0;
+}
+
+void edge_mirror(edge_flow *flow, uint32_t at, uint32_t other, uint32_t weight) {
+    uint64_t low = at < other ? at : other, high = at < other ? other : at;
+    uint64_t hash = hf_random(low << 32 | high, weight);
+    if (low != high)
+        flow->sums.mirror += low == at ? hash : -hash;
+    if (low == at)
+        edge_put(flow, at, other, weight);
 }
 
 /* Blocks are handed out in order, so those before one that failed are in work at least. */
@@ -66,7 +70,7 @@ static void pass_work(void *context, size_t i) {
     }
     flow->taker = p->taker;
     flow->weights = p->weights;
-    flow->directed = p->graph->info.directed;
+
     flow->sums = (edge_sums){0};
     flow->waiting = flow->room_bytes = 0;
     flow->room = NULL;
@@ -80,6 +84,7 @@ static void pass_work(void *context, size_t i) {
     p->sums.n += flow->sums.n;
     p->sums.ends += flow->sums.ends;
     p->sums.weights += flow->sums.weights;
+    p->sums.mirror += flow->sums.mirror;
     pthread_mutex_unlock(&p->lock);
     free(flow->room);
     free(flow);
@@ -104,8 +109,8 @@ hf_status edges_pass(edge_sums *out, const hf_graph *graph, bool weights,
 hf_status edges_again(const hf_graph *graph, bool weights, const edge_taker *taker) {
     edge_sums found = {0}, first = graph->sums;
     HF_TRY(edges_pass(&found, graph, weights, taker));
-    if (first.n && (found.n != first.n || found.ends != first.ends ||
-                    (weights && found.weights != first.weights)))
+    if (graph->again && (found.n != first.n || found.ends != first.ends ||
+                         (weights && found.weights != first.weights)))
         return hf_fail(HF_EARG, "graph %s changed while it was read", graph->text);
     return HF_OK;
 }

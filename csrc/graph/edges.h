@@ -21,17 +21,17 @@ typedef struct edge_sums {
     uint64_t n;       /**< edges */
     uint64_t ends;    /**< sum of hashes of both ends */
     uint64_t weights; /**< the same with the weights; 0 where they were not wanted */
+    uint64_t mirror;  /**< edges that `edge_mirror` saw at one end only; 0: none */
 } edge_sums;
 
 /** Edges on their way from a block to the taker; one for each thread. */
 typedef struct edge_flow {
-    const edge_taker *taker; /**< NULL: only sums are wanted */
+    const edge_taker *taker; /**< or NULL */
     bool weights;            /**< wanted */
-    bool directed;
     edge_sums sums;
     size_t waiting;
     edge edges[EDGES_AT_ONCE];
-    char *room; /**< for what a source reads; freed with the flow */
+    void *room; /**< for what a source reads; freed with the flow */
     size_t room_bytes;
 } edge_flow;
 
@@ -49,9 +49,10 @@ struct hf_graph {
     const graph_ops *ops;
     hf_graph_info info;
     uint64_t blocks;
-    uint64_t seed;
+    unsigned scale; /**< of a generator */
     char *text;     /**< that it was opened by */
     edge_sums sums; /**< of files: what every later pass must find again */
+    bool again;     /**< they are there */
 };
 
 void edge_flow_empty(edge_flow *flow);
@@ -63,7 +64,12 @@ static inline void edge_put(edge_flow *flow, uint32_t from, uint32_t to,
         edge_flow_empty(flow);
 }
 
-/** Give all edges to `take`. The error of the first block that has one ends it. */
+/** For files that name an undirected edge at both of its ends: count an entry of the list of
+ *  `at`, and put the edge if it is the first of the two. */
+void edge_mirror(edge_flow *flow, uint32_t at, uint32_t other, uint32_t weight);
+
+/** Give all edges to `taker`; NULL: only the sums are wanted. The error of
+ * the first block that has one ends it. */
 hf_status edges_pass(edge_sums *out, const hf_graph *graph, bool weights,
                      const edge_taker *taker);
 /** The same; fails where the edges are not those that `sums` of the graph tells. */

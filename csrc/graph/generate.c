@@ -168,6 +168,7 @@ hf_status generator_open(hf_graph **out, const char *text, uint64_t seed) {
     info->simple = true;
     uint64_t made_of[] = {generator_find(text), scale, per_vertex, seed};
     info->digest = hf_digest(HF_DIGEST_START, made_of, sizeof made_of);
+    g->graph.scale = scale;
     g->graph.ops = &generator_ops;
     g->graph.blocks = (info->edges >> BLOCK_LOG) + 1;
     *out = &g->graph;

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "generate.h"
+#include "graph_file.h"
 
 static const char *word_skip(const char *text, const char *word) {
     size_t letters = strlen(word);
@@ -35,9 +36,10 @@ hf_status hf_graph_open(hf_graph **out, const char *text, uint64_t seed) {
     bool simple = false, undirected = false, unweighted = false;
     const char *name = words_read(text, &simple, &undirected, &unweighted);
     hf_graph *graph;
-    if (!generator_named(name))
-        return hf_fail(HF_EARG, "graph: \"%s\" is no generator", name);
-    HF_TRY(generator_open(&graph, name, seed));
+    if (generator_named(name))
+        HF_TRY(generator_open(&graph, name, seed));
+    else
+        HF_TRY(file_graph_open(&graph, name, !unweighted));
     graph->text = malloc(strlen(text) + 1);
     if (!graph->text) {
         graph->ops->close(graph);

@@ -53,6 +53,7 @@ typedef struct hf_part {
                                directed graph: edges that leave the vertex. */
     const uint32_t *names;   /**< [vertices] number in the input, or HF_NO_VERTEX */
     const uint32_t *numbers; /**< [vertices of the graph] of each vertex of the input */
+    uint64_t digest;         /**< the same on all ranks whose parts belong together */
     double time;             /**< of making the part [s] */
 } hf_part;
 
@@ -68,5 +69,8 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
 void hf_part_free(hf_part *base);
 /** Most memory that making a part takes, if edges spread evenly [B]. */
 uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights);
+/** Refuses parts that this host has no memory for, where `here` of the ranks are on it. */
+hf_status hf_part_fits(const hf_graph *graph, int size, int here, bool both,
+                       bool weights);
 
 #endif

@@ -3,68 +3,133 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/error.h"
+#include "graph_text.h"
 
-/* A partition gives all vertices an order and each place in it an owner. */
-typedef hf_status (*dealer)(uint32_t *order, uint32_t *owners, uint32_t vertices,
-                            uint32_t size, const uint32_t *in, const uint32_t *ends);
+/* What a partition knows. */
+typedef struct deal {
+    const char *name;
+    uint32_t vertices, size;
+    const uint32_t *in, *ends;
+} deal;
 
-static hf_status deal_cyclic(uint32_t *order, uint32_t *owners, uint32_t vertices,
-                             uint32_t size, const uint32_t *in, const uint32_t *ends) {
-    (void)in, (void)ends;
-    for (uint32_t i = 0; i < vertices; i++) {
+/* It gives all vertices an order and each place in it an owner. */
+typedef hf_status (*dealer)(const deal *d, uint32_t *order, uint32_t *owners);
+
+static void order_keep(const deal *d, uint32_t *order) {
+    for (uint32_t i = 0; i < d->vertices; i++)
         order[i] = i;
-        owners[i] = i % size;
-    }
+}
+
+static void owners_in_turn(const deal *d, uint32_t *owners) {
+    for (uint32_t i = 0; i < d->vertices; i++)
+        owners[i] = i % d->size;
+}
+
+static hf_status deal_cyclic(const deal *d, uint32_t *order, uint32_t *owners) {
+    order_keep(d, order);
+    owners_in_turn(d, owners);
     return HF_OK;
 }
 
 /* By falling degree; of the same degree, in the order of the input. */
-static hf_status deal_sorted(uint32_t *order, uint32_t *owners, uint32_t vertices,
-                             uint32_t size, const uint32_t *in, const uint32_t *ends) {
-    (void)in;
+static hf_status deal_sorted(const deal *d, uint32_t *order, uint32_t *owners) {
     enum { DIGIT = 1 << 11, PASSES = 3 };
-    uint32_t *other = malloc((vertices + (size_t)1) * sizeof *other), *from = other,
-             *to = order;
+    uint32_t *other = malloc((d->vertices + (size_t)1) * sizeof *other);
+    uint32_t *from = other, *to = order;
     if (!other)
-        return hf_fail(HF_ENOMEM, "no memory to sort %u vertices", vertices);
-    for (uint32_t i = 0; i < vertices; i++)
-        from[i] = i;
+        return hf_fail(HF_ENOMEM, "no memory to sort %u vertices", d->vertices);
+    order_keep(d, from);
     for (unsigned pass = 0, shift = 0; pass < PASSES; pass++, shift += 11) {
         uint32_t counts[DIGIT + 1] = {0};
-        for (uint32_t i = 0; i < vertices; i++)
-            counts[(~ends[i] >> shift) % DIGIT + 1]++;
-        for (unsigned d = 0; d < DIGIT; d++)
-            counts[d + 1] += counts[d];
-        for (uint32_t i = 0; i < vertices; i++)
-            to[counts[(~ends[from[i]] >> shift) % DIGIT]++] = from[i];
+        for (uint32_t i = 0; i < d->vertices; i++)
+            counts[(~d->ends[i] >> shift) % DIGIT + 1]++;
+        for (unsigned digit = 0; digit < DIGIT; digit++)
+            counts[digit + 1] += counts[digit];
+        for (uint32_t i = 0; i < d->vertices; i++)
+            to[counts[(~d->ends[from[i]] >> shift) % DIGIT]++] = from[i];
         uint32_t *swap = from;
         from = to;
         to = swap;
     } /* an odd number of passes: the last one wrote `order` */
     free(other);
-    for (uint32_t i = 0; i < vertices; i++)
-        owners[i] = i % size;
+    owners_in_turn(d, owners);
     return HF_OK;
 }
 
 /* Ranges, each ended by the vertex with which it has its share. A vertex counts as one
  * edge more, so that many without edges are shared out, too. */
-static hf_status deal_edges(uint32_t *order, uint32_t *owners, uint32_t vertices,
-                            uint32_t size, const uint32_t *in, const uint32_t *ends) {
-    (void)ends;
-    uint64_t all = vertices, before = 0;
-    for (uint32_t i = 0; i < vertices; i++)
-        all += in[i];
-    for (uint32_t i = 0; i < vertices; i++) {
-        uint64_t middle = before + ((uint64_t)in[i] + 1) / 2;
-        order[i] = i;
-        owners[i] = (uint32_t)((double)middle / (double)all * size);
-        owners[i] = owners[i] < size ? owners[i] : size - 1;
-        before += (uint64_t)in[i] + 1;
+static hf_status deal_edges(const deal *d, uint32_t *order, uint32_t *owners) {
+    uint64_t all = d->vertices, before = 0;
+    for (uint32_t i = 0; i < d->vertices; i++)
+        all += d->in[i];
+    order_keep(d, order);
+    for (uint32_t i = 0; i < d->vertices; i++) {
+        uint64_t middle = before + ((uint64_t)d->in[i] + 1) / 2;
+        owners[i] = (uint32_t)((double)middle / (double)all * d->size);
+        owners[i] = owners[i] < d->size ? owners[i] : d->size - 1;
+        before += (uint64_t)d->in[i] + 1;
     }
     return HF_OK;
+}
+
+/* Ranks in the whole lines of `text`, from vertex `*v` on; what is left of it. */
+static hf_status lines_deal(const deal *d, const char **text, const char *end,
+                            uint32_t *v, uint32_t *owners) {
+    uint64_t rank;
+    for (const char *line = *text; line < end; line = *text, (*v)++) {
+        const char *after = digits_read(blanks_skip(line), &rank);
+        if (!after || *blanks_skip(after) != '\n' || rank >= d->size)
+            return hf_fail(HF_EARG,
+                           "partition %s: line %u is none of the ranks 0 to %u",
+                           d->name, *v + 1, d->size - 1);
+        if (*v == d->vertices)
+            return hf_fail(HF_EARG, "partition %s has more than %u lines", d->name, *v);
+        owners[*v] = (uint32_t)rank;
+        *text = line_end(after) + 1;
+    }
+    return HF_OK;
+}
+
+/* A rank in each line, one line for each vertex. */
+static hf_status owners_read(const deal *d, const graph_file *file, uint32_t *owners) {
+    enum { WINDOW = 1 << 16 };
+    char window[WINDOW + 1];
+    uint32_t v = 0;
+    for (uint64_t at = 0; at < file->bytes;) {
+        uint64_t left = file->bytes - at;
+        size_t n = left < WINDOW ? (size_t)left : WINDOW;
+        HF_TRY(graph_file_read(file, window, at, n));
+        size_t whole = n; /* lines; the last one of the file may have no end */
+        while (n < left && whole > 0 && window[whole - 1] != '\n')
+            whole--;
+        if (whole == 0)
+            return hf_fail(HF_EARG, "partition %s: line %u is no number", d->name,
+                           v + 1);
+        window[n] = '\n';
+        const char *text = window;
+        HF_TRY(lines_deal(d, &text, window + whole, &v, owners));
+        at += whole;
+    }
+    return v == d->vertices
+               ? HF_OK
+               : hf_fail(HF_EARG, "partition %s has %u lines, the graph %u vertices",
+                         d->name, v, d->vertices);
+}
+
+static hf_status deal_file(const deal *d, uint32_t *order, uint32_t *owners) {
+    graph_file file;
+    if (access(d->name, F_OK) != 0)
+        return hf_fail(HF_EARG,
+                       "partition: \"%s\" is no file and none of cyclic, sorted, edges",
+                       d->name);
+    HF_TRY(graph_file_open(&file, "partition", d->name));
+    order_keep(d, order);
+    hf_status status = owners_read(d, &file, owners);
+    graph_file_close(&file);
+    return status;
 }
 
 static const struct {
@@ -76,7 +141,7 @@ static dealer dealer_find(const char *name) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].deal;
-    return NULL;
+    return deal_file;
 }
 
 /* First numbers from the vertices of each rank. */
@@ -119,10 +184,7 @@ static hf_status numbers_set(numbering *n, uint32_t vertices, uint32_t size,
 
 hf_status numbering_make(numbering *out, const char *partition, uint32_t vertices,
                          int size, const uint32_t *in, const uint32_t *ends) {
-    dealer deal = dealer_find(partition);
-    if (!deal)
-        return hf_fail(HF_EARG, "partition: \"%s\"; known: cyclic, sorted, edges",
-                       partition);
+    deal d = {partition, vertices, (uint32_t)size, in, ends};
     size_t bytes = (vertices + (size_t)1) * sizeof(uint32_t);
     uint32_t *order = malloc(bytes), *owners = malloc(bytes);
     *out = (numbering){.starts = calloc((size_t)size + 1, sizeof *out->starts),
@@ -130,7 +192,7 @@ hf_status numbering_make(numbering *out, const char *partition, uint32_t vertice
                        .numbers = malloc(bytes)};
     bool made = order && owners && out->starts && out->owns && out->numbers;
     hf_status status =
-        made ? deal(order, owners, vertices, (uint32_t)size, in, ends)
+        made ? dealer_find(partition)(&d, order, owners)
              : hf_fail(HF_ENOMEM, "no memory to deal out %u vertices", vertices);
     if (made && status == HF_OK)
         status = numbers_set(out, vertices, (uint32_t)size, order, owners);

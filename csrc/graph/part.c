@@ -1,9 +1,12 @@
 /* part.c - the part of a graph that a rank holds. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/digest.h"
 #include "core/error.h"
+#include "graph_memory.h"
 #include "numbering.h"
 #include "rows.h"
 
@@ -140,6 +143,13 @@ static hf_status part_number(part *p, const char *partition, const counts *c, in
     return HF_OK;
 }
 
+/* Of the graph, and of what the partition made of it. */
+static uint64_t part_digest(const part *p) {
+    const numbering *n = &p->numbering;
+    return hf_digest(p->in.graph->info.digest, n->numbers,
+                     p->in.graph->info.vertices * sizeof *n->numbers);
+}
+
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
                       int rank, int size, bool both, bool weights) {
     double start = hf_clock_now();
@@ -147,6 +157,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
         return hf_fail(HF_EARG, "rank %d of %d ranks", rank, size);
     if (weights && !graph->info.weighted)
         return hf_fail(HF_EARG, "graph %s has no weights", graph->text);
+    HF_TRY(hf_part_fits(graph, size, 1, both, weights));
     part *p = calloc(1, sizeof *p);
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for a part of graph %s", graph->text);
@@ -176,6 +187,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
                         .ends = p->ends,
                         .names = p->numbering.names,
                         .numbers = p->numbering.numbers,
+                        .digest = part_digest(p),
                         .time = hf_clock_now() - start};
     *out = &p->base;
     return HF_OK;
@@ -190,6 +202,30 @@ void hf_part_free(hf_part *base) {
     free(p->degrees);
     free(p->ends);
     free(p);
+}
+
+hf_status hf_part_fits(const hf_graph *graph, int size, int here, bool both,
+                       bool weights) {
+    uint64_t free_bytes = memory_free(), ranks = (uint64_t)here;
+    uint64_t wanted = hf_part_bytes(graph, size, both, weights);
+    if (wanted <= free_bytes / ranks)
+        return HF_OK;
+    hf_graph smaller = *graph;
+    while (smaller.scale > 0 &&
+           hf_part_bytes(&smaller, size, both, weights) > free_bytes / ranks) {
+        smaller.scale--;
+        smaller.info.vertices /= 2;
+        smaller.info.edges /= 2;
+    }
+    char fits[64] = "";
+    if (smaller.scale > 0)
+        snprintf(fits, sizeof fits, "; the largest that fits has scale %u",
+                 smaller.scale);
+    return hf_fail(HF_ENOMEM,
+                   "graph %s: each of %d ranks takes %.3g GB, and %d on this host have "
+                   "%.3g GB%s",
+                   graph->text, size, (double)wanted / 1e9, here,
+                   (double)free_bytes / 1e9, fits);
 }
 
 uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights) {

@@ -234,7 +234,7 @@ static void refused(const char *text, const char *said) {
 }
 
 static void refusals_check(void) {
-    refused("kron", "no generator");
+    refused("kron", "neither kron:SCALE");
     refused("kron:", "kron:SCALE");
     refused("kron:x", "kron:SCALE");
     refused("kron:8:", "kron:SCALE");
@@ -250,8 +250,13 @@ static void refusals_check(void) {
     CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, true) == HF_EARG);
     CHECK(strstr(hf_error(), "has no weights"), "%s", hf_error());
     CHECK(hf_part_new(&part, graph, "cyclical", 0, 1, false, false) == HF_EARG);
-    CHECK(strstr(hf_error(), "known: cyclic"), "%s", hf_error());
+    CHECK(strstr(hf_error(), "none of cyclic, sorted, edges"), "%s", hf_error());
     CHECK(hf_part_new(&part, graph, "cyclic", 2, 2, false, false) == HF_EARG);
+    hf_graph_close(graph);
+    CHECK(hf_graph_open(&graph, "kron:31:65536", 0) == HF_OK);
+    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, false) == HF_ENOMEM);
+    CHECK(strstr(hf_error(), "the largest that fits has scale"), "%s", hf_error());
+    CHECK(hf_part_fits(graph, 1 << 30, 1, false, false) == HF_ENOMEM);
     hf_graph_close(graph);
 }
 
