@@ -125,11 +125,7 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     s->replications = (size_t)hf_args_number(args, "replications");
     s->type = hf_element_of(args);
     size_t n = (size_t)hf_args_largest(args, "sizes");
-    if (env->ndrange && s->replications > 1)
-        return hf_fail(HF_EARG,
-                       "replications: %zu, but one launch of the ndrange kernels fills "
-                       "the device: 1, or shape pipeline",
-                       s->replications);
+    HF_TRY(hf_replicas_check(s->replications, env->ndrange));
     HF_TRY(memory_check(s, n));
     hf_buffer **matrices[] = {&s->a, &s->b, &s->c0, &s->c};
     for (size_t i = 0; i < 4; i++)

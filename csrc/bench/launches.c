@@ -3,6 +3,17 @@
 
 #include <assert.h>
 
+#include "core/error.h"
+
+hf_status hf_replicas_check(size_t n, bool ndrange) {
+    if (!ndrange || n == 1)
+        return HF_OK;
+    return hf_fail(HF_EARG,
+                   "replications: %zu, but one launch of the ndrange kernels fills the "
+                   "device: 1, or shape pipeline",
+                   n);
+}
+
 void hf_launches_add(hf_launches *l, const hf_launch *launch, unsigned queue) {
     const hf_order order = {.queue = queue};
     assert(l->n < sizeof l->done / sizeof l->done[0]);

@@ -18,6 +18,10 @@ static inline unsigned hf_replica_unit(size_t i, size_t n) {
     return n > 1 ? (unsigned)i + 1 : 0;
 }
 
+/** Refuse replications of a kernel with many work-items, of which one launch fills the
+ *  device. */
+hf_status hf_replicas_check(size_t n, bool ndrange);
+
 /** Start a kernel in queue `queue`, unless one before it failed. All have as many
  *  work-items: PoCL up to 5.0 takes binaries of a kernel for other numbers for one another,
  *  and aborts. */

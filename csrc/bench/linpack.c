@@ -207,11 +207,7 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
     s->corrections = refined ? (unsigned)(DOUBLE_DIGITS / type->digits) : 0;
     s->roundoff = ldexp(1, refined ? -DOUBLE_DIGITS : -type->digits);
     s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
-    if (env->ndrange && s->replications > 1)
-        return hf_fail(HF_EARG,
-                       "replications: %zu, but one launch of the ndrange kernels fills "
-                       "the device: 1, or shape pipeline",
-                       s->replications);
+    HF_TRY(hf_replicas_check(s->replications, env->ndrange));
     HF_TRY(hf_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
     s->p = env->rank / s->grid.q;
     s->q = env->rank % s->grid.q;

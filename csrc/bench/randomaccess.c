@@ -108,10 +108,11 @@ static hf_status params_take(randomaccess *s, const hf_args *args) {
         return hf_fail(HF_EARG,
                        "ranks: %d ranks are not a power of two, and share one table",
                        s->env.size);
-    if (!is_power_of_two(s->n_tables) || (s->env.ndrange && s->n_tables > 1))
-        return hf_fail(HF_EARG, "replications: %zu, but %s", s->n_tables,
-                       s->env.ndrange ? "kernels of shape ndrange take 1"
-                                      : "only a power of two can share a table");
+    HF_TRY(hf_replicas_check(s->n_tables, s->env.ndrange));
+    if (!is_power_of_two(s->n_tables))
+        return hf_fail(HF_EARG,
+                       "replications: %zu, but only a power of two can share a table",
+                       s->n_tables);
     return sizes_check(s);
 }
 
