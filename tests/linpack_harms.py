@@ -26,6 +26,8 @@ ARGUMENTS = {
     "top": SIDE,
     "inner": [(REAL, "a"), (FIXED, "left"), (FIXED, "top")]
     + [("uint ", name) for name in ("i0", "i1", "j0", "j1", "columns")],
+    "residual": [(DOUBLE, "b"), (DOUBLE, "product"), (DOUBLE, "residual")]
+    + [("uint ", "rows")],
     "correct": [(DOUBLE, "change"), (DOUBLE, "x"), ("uint ", "columns")],
     "solve": [(FIXED, "a"), *((DOUBLE, name) for name in ("sums", "parts"))]
     + [(DOUBLE, name) for name in ("kept", "sent", "x")]

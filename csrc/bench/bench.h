@@ -45,7 +45,7 @@ enum {
      "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
 /* clang-format on */
 
-enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4 };
+enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 2 };
 
 /** What `setup` says of a run; all-zero at first. */
 typedef struct hf_outline {
@@ -79,9 +79,9 @@ typedef struct hf_bench_path {
     /** The timed part: `inner` steps. */
     hf_status (*step)(void *state, size_t point, size_t inner);
     /** Compare the outcome of the sample just taken with that of `steps` steps, untimed:
-     *  so many it should have had, whatever was done. *error is NaN before; 0 means
-     *  correct. */
-    hf_status (*verify)(void *state, size_t point, size_t steps, double *error);
+     *  so many it should have had, whatever was done. found[0] is the error: 0 means
+     *  correct. The benchmark's `findings` follow. All are NaN before. */
+    hf_status (*verify)(void *state, size_t point, size_t steps, double *found);
     /** Also of a state whose `setup` failed. */
     void (*teardown)(void *state);
 } hf_bench_path;
@@ -97,6 +97,9 @@ typedef struct hf_bench {
 
     const hf_quantity *labels;  /**< what a point is: known before it runs */
     const hf_quantity *metrics; /**< rates: work per second; doubles */
+    /** What else `verify` finds, at most HF_MAX_FINDINGS doubles: of all samples the largest,
+     *  also of each rank as <finding>_ranks. They decide nothing. */
+    const hf_quantity *findings;
     /** What hf_lap counted [s], at most HF_MAX_PARTS: in the best sample, of its slowest rank
      *  and, as <part>_ranks, of each. What `step` counts is per step. Parts that an exchange
      *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */

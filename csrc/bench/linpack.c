@@ -51,6 +51,9 @@ static const hf_param params[] = {
 
 static const hf_quantity labels[] = {{"matrix_size", "1", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
+static const hf_quantity findings[] = {{"scaled_residual", "1", HF_F64, NULL},
+                                       {"normalised_residual", "1", HF_F64, NULL},
+                                       {0}};
 static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
 static const hf_quantity parts[] = {
     {"transfer_time", "s", HF_F64, NULL}, {"exchange_time", "s", HF_F64, NULL},
@@ -296,13 +299,13 @@ hf_status linpack_step(void *state, size_t point, size_t inner) {
     return s->corrections > 0 ? solution_find(s) : HF_OK;
 }
 
-hf_status linpack_verify(void *state, size_t point, size_t steps, double *error) {
+hf_status linpack_verify(void *state, size_t point, size_t steps, double *found) {
     linpack *s = state;
     (void)point, (void)steps; /* one */
     if (s->corrections == 0)
         HF_TRY(solution_find(s));
     s->env.exchange->laps = NULL;
-    hf_status status = linpack_error(s, error);
+    hf_status status = linpack_check(s, found);
     s->env.exchange->laps = s->env.laps;
     return status;
 }
@@ -317,6 +320,7 @@ const hf_bench hf_bench_linpack = {
     .labels = labels,
     .parts = parts,
     .metrics = metrics,
+    .findings = findings,
     .figures = figures,
     .blocks = &linpack_blocks,
     .streams = &linpack_streams,

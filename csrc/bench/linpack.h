@@ -19,6 +19,9 @@ enum {
     LINPACK_LAP_REFINE
 };
 
+/** What `verify` finds, beside the larger of the two errors over their bounds. */
+enum { LINPACK_ERROR, LINPACK_SCALED, LINPACK_NORMALISED };
+
 /** What linpack_shape says. */
 enum {
     LEFT_SIZE,  /* elements of a packed block of L */
@@ -77,7 +80,7 @@ size_t linpack_width(const linpack *s, size_t n);
 hf_status linpack_plan(void *state, size_t point, hf_setting *out);
 hf_status linpack_prepare(void *state, size_t point, uint64_t sample);
 hf_status linpack_step(void *state, size_t point, size_t inner);
-hf_status linpack_verify(void *state, size_t point, size_t steps, double *error);
+hf_status linpack_verify(void *state, size_t point, size_t steps, double *found);
 void linpack_teardown(void *state);
 /** linpack_plans.c and linpack_stream.c: host-routed and kernel-routed. */
 extern const hf_bench_path linpack_blocks, linpack_streams;
@@ -92,7 +95,7 @@ hf_status linpack_launch(const linpack *s, linpack_turn *t, const hf_launch *wha
 hf_status linpack_sides_make(linpack *s);
 hf_status linpack_solve(linpack *s);
 hf_status linpack_refine(linpack *s);
-hf_status linpack_error(linpack *s, double *error);
+hf_status linpack_check(linpack *s, double *found);
 
 #define LINPACK_VALUE(x) \
     { .value = &(x), .bytes = sizeof(x) }

@@ -81,9 +81,9 @@ FINDER(model, hf_model_ops, "model")
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
     const hf_bench *found;
     HF_TRY(hf_bench_find(&found, bench));
-    *out = (hf_quantities){found->labels,         found->metrics, found->parts,
-                           found->figures,        found->problem, found->banked,
-                           hf_error_column(found)};
+    *out = (hf_quantities){found->labels, found->metrics,        found->findings,
+                           found->parts,  found->figures,        found->problem,
+                           found->banked, hf_error_column(found)};
     return HF_OK;
 }
 

@@ -75,7 +75,9 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     hf_status status = series_grow(s, (size_t)net->size);
     if (status == HF_OK && l->run->tick)
         status = l->run->tick(l->run->context, NULL);
-    hf_sample mine = {.error = NAN};
+    hf_sample mine = {0};
+    for (size_t i = 0; i < HF_MAX_FOUND; i++)
+        mine.found[i] = NAN;
     l->laps = (hf_laps){.since = hf_clock_now()};
     if (status == HF_OK)
         status = l->path->prepare(l->state, index, l->sample);
@@ -103,7 +105,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     status = hf_trace_settle(l->session->trace);
     l->laps.since = hf_clock_now();
     if (status == HF_OK)
-        status = l->path->verify(l->state, index, inner, &mine.error);
+        status = l->path->verify(l->state, index, inner, mine.found);
     if (status != HF_OK)
         net->ops->alarm(net); /* others may wait for this rank */
     hf_lap(&l->laps, HF_LAP_VERIFY);
@@ -148,8 +150,10 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
             last = rank;
         slowest = l->reports[last].seconds;
         struct hf_share *share = &p->shares[rank];
-        share->error = hf_larger(share->error, l->reports[rank].error);
-        p->error = hf_larger(p->error, share->error);
+        for (size_t i = 0; i < HF_MAX_FOUND; i++) {
+            share->found[i] = hf_larger(share->found[i], l->reports[rank].found[i]);
+            p->found[i] = hf_larger(p->found[i], share->found[i]);
+        }
     }
     if (s->n == 0 || slowest < p->best) {
         hf_trace_keep(l->session->trace);

@@ -7,11 +7,14 @@
 #include "core/session.h"
 #include "core/stats.h"
 
-enum { HF_MAX_VALUES = 32 };
+enum {
+    HF_MAX_VALUES = 32,
+    HF_MAX_FOUND = 1 + HF_MAX_FINDINGS, /* by `verify`: the error first */
+};
 
 /* What a rank tells the others after a sample. */
 typedef struct hf_sample {
-    double seconds, error, elapsed, clock_cost, parts[HF_N_LAPS];
+    double seconds, elapsed, clock_cost, parts[HF_N_LAPS], found[HF_MAX_FOUND];
     hf_traffic traffic;
     uint64_t number; /* of the sample: a report of another one is none of this */
     int status;
@@ -28,13 +31,13 @@ typedef struct hf_point {
     hf_stats stats;
     hf_setting setting;
     size_t inner;
-    double error;
+    double found[HF_MAX_FOUND];
     double best; /* sample of the series that is being taken */
     int slowest; /* its slowest rank */
     struct hf_share {
-        double error;            /* the largest so far */
-        double parts[HF_N_LAPS]; /* of the best sample */
-    } * shares;                  /* [ranks] */
+        double found[HF_MAX_FOUND]; /* the largest so far */
+        double parts[HF_N_LAPS];    /* of the best sample */
+    } * shares;                     /* [ranks] */
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 

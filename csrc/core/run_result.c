@@ -16,7 +16,7 @@ size_t hf_quantity_count(const hf_quantity *table) {
 }
 
 bool hf_point_verified(const hf_point *p) {
-    return p->error <= p->setting.tolerance;
+    return p->found[0] <= p->setting.tolerance;
 }
 
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values) {
@@ -41,7 +41,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 9 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 7 };
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -88,6 +88,17 @@ static const hf_quantity *part_of(const hf_bench *bench, size_t i, size_t *at) {
     return i < n ? &bench->parts[i] : i == n ? &verify : NULL;
 }
 
+/* What `verify` found, the error first; NULL past the last. */
+static const char *found_name(const hf_bench *bench, size_t i) {
+    if (i == 0)
+        return hf_error_column(bench);
+    return i <= hf_quantity_count(bench->findings) ? bench->findings[i - 1].name : NULL;
+}
+
+static const char *found_unit(const hf_bench *bench, size_t i) {
+    return i == 0 ? "1" : bench->findings[i - 1].unit;
+}
+
 static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->streams != NULL;
 }
@@ -112,8 +123,12 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
         columns[n++] = ranks_column(l, part->name, part->unit);
     columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
-    columns[n++] = column_make(hf_error_column(l->bench), "", "1", HF_F64, l->n_points);
-    columns[n++] = ranks_column(l, hf_error_column(l->bench), "1");
+    const char *found;
+    for (size_t i = 0; (found = found_name(l->bench, i)); i++) {
+        const char *unit = found_unit(l->bench, i);
+        columns[n++] = column_make(found, "", unit, HF_F64, l->n_points);
+        columns[n++] = ranks_column(l, found, unit);
+    }
     columns[n++] = column_make("reps", "", "1", HF_I64, l->n_points);
     columns[n++] = column_make("inner", "", "1", HF_I64, l->n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
@@ -192,9 +207,12 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
         memcpy(&hf_result_doubles(result, stat_columns[i].name)[index],
                (const char *)&p->stats + stat_columns[i].at, sizeof(double));
     hf_result_flags(result, "verified")[index] = hf_point_verified(p);
-    hf_result_doubles(result, hf_error_column(l->bench))[index] = p->error;
-    shares_fill(l, result, hf_error_column(l->bench), index,
-                offsetof(struct hf_share, error));
+    const char *found;
+    for (size_t i = 0; (found = found_name(l->bench, i)); i++) {
+        hf_result_doubles(result, found)[index] = p->found[i];
+        shares_fill(l, result, found, index,
+                    offsetof(struct hf_share, found) + i * sizeof(double));
+    }
     const hf_quantity *part;
     for (size_t i = 0, at; (part = part_of(l->bench, i, &at)); i++) {
         hf_result_doubles(result, part->name)[index] = p->shares[p->slowest].parts[at];
@@ -254,7 +272,7 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
     if (l->bench->error) { /* it has a name: that of a figure */
         double worst = 0;
         for (size_t i = 0; i < l->n_points; i++)
-            worst = hf_larger(worst, l->points[i].error);
+            worst = hf_larger(worst, l->points[i].found[0]);
         hf_result_set_summary(result, 2 * n, l->bench->error, "1", worst);
     }
 }
@@ -262,8 +280,8 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = hf_quantity_count(l->bench->labels) + N_STATS +
                   3 * hf_quantity_count(l->bench->metrics) +
-                  2 * hf_quantity_count(l->bench->parts) + N_COMMON + N_TRAFFIC +
-                  HF_TRACE_COLUMNS;
+                  2 * hf_quantity_count(l->bench->parts) + 2 * (size_t)HF_MAX_FOUND +
+                  N_COMMON + N_TRAFFIC + HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;
     size_t n_summary = 2 * figure_count(l) + (l->bench->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);

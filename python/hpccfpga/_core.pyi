@@ -67,6 +67,7 @@ class _Problem(TypedDict):
 class _Quantities(TypedDict):
     labels: dict[str, tuple[str, list[str] | None]]
     metrics: dict[str, tuple[str, list[str] | None]]
+    findings: dict[str, tuple[str, list[str] | None]]
     parts: dict[str, tuple[str, list[str] | None]]
     figures: dict[str, tuple[str, list[str] | None]]
     problem: _Problem | None

@@ -126,7 +126,7 @@ def declared(benchmark, points, reps, warmup):
     for name, (unit, _) in told["metrics"].items():
         for column in (name, f"{name}_median"):
             columns[column] = (unit, "f", (points,))
-    for name, (unit, _) in told["parts"].items():
+    for name, (unit, _) in (told["findings"] | told["parts"]).items():
         columns[name] = (unit, "f", (points,))
         columns[f"{name}_ranks"] = (unit, "f", (points, 1))
     columns["verify_time_ranks"] = ("s", "f", (points, 1))

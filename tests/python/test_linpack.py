@@ -22,6 +22,13 @@ def test_any_size_verifies(session, shape, data_type):
     r = session.run("linpack", sizes=sizes, shape=shape, data_type=data_type, **SMALL)
     assert r.verified is True
     assert (r["residual"] < 8).all(), r["residual"]
+    assert (r["scaled_residual"] <= r["residual"]).all()
+    assert (r["scaled_residual"] > 0)[1:].all()  # n = 1 is exact
+    # The error of x in the units of its bound, and in those of the published figure.
+    n = r["matrix_size"]
+    x_part = r["normalised_residual"] * n**1.5 * 2
+    assert np.fmax(r["scaled_residual"], x_part) == pytest.approx(r["residual"])
+    assert r["normalised_residual_ranks"].shape == (len(sizes), 1)
     assert r["flops"] == pytest.approx(2 / 3 * r["matrix_size"] ** 3 / r["time"])
     assert r.summary["flops"].value == r["flops"].max()
     assert (r["solve_time"] > 0).all()
@@ -108,6 +115,18 @@ def test_verification_sees(session, tmp_path, harm):
     assert r.verified is False
     assert np.isnan(r["flops"]).all()
     assert not (r["residual"] <= 16).any()
+    assert not (r["normalised_residual"] < 1).any(), "the published bound"
+
+
+def test_both_residuals_are_of_what_they_say(session, tmp_path):
+    """HPL's sees what is wrong with A x, the published one does not look at it."""
+    path = tmp_path / "broken.cl"
+    path.write_text(broken("residual", "", "residual[40] += 1;"))
+    with pytest.warns(hf.VerificationWarning):
+        r = session.run("linpack", kernel=path, shape="pipeline", sizes=[96], **SMALL)
+    assert r.verified is False
+    assert (r["scaled_residual"] == r["residual"]).all()
+    assert (r["normalised_residual"] < 0.1).all()
 
 
 def test_what_does_not_fit_is_refused_first(session):
