@@ -6,6 +6,7 @@
  */
 #include "linpack_blocks.h"
 #include "linpack_solve.h"
+#include "linpack_vectors.h"
 
 #define LOWER_SIZE (HF_BLOCK * (HF_BLOCK - 1) / 2)
 #define UPPER_SIZE (HF_BLOCK * (HF_BLOCK + 1) / 2)
@@ -86,4 +87,5 @@ HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
 
 HF_HOST_FILE(linpack_memory, HF_HOST_KERNEL(linpack_shape), HF_HOST_KERNEL(linpack_lu),
              HF_HOST_KERNEL(linpack_left), HF_HOST_KERNEL(linpack_top),
-             HF_HOST_KERNEL(linpack_inner), LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS)
+             HF_HOST_KERNEL(linpack_inner), LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS,
+             LINPACK_VECTORS_KERNELS)

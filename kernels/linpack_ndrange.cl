@@ -6,6 +6,7 @@
  */
 #include "gemm_panels.h"
 #include "linpack_solve.h"
+#include "linpack_vectors.h"
 
 #define DOWN       ((HF_BLOCK + PANEL_A - 1) / PANEL_A)
 #define ACROSS     ((HF_BLOCK + PANEL_B - 1) / PANEL_B)
@@ -375,4 +376,4 @@ INNER_KERNEL(linpack_next)
 HF_HOST_FILE(linpack_ndrange, HF_HOST_KERNEL(linpack_shape), HF_HOST_KERNEL(linpack_lu),
              HF_HOST_KERNEL(linpack_left), HF_HOST_KERNEL(linpack_top),
              HF_HOST_KERNEL(linpack_inner), LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS,
-             HF_HOST_KERNEL(linpack_next))
+             LINPACK_VECTORS_KERNELS, HF_HOST_KERNEL(linpack_next))

@@ -1,13 +1,68 @@
-/* linpack_solve.h - the kernels that solve L y = b and U x = y, and check x. */
+/* linpack_solve.h - the kernels that solve L y = b and U x = y. */
 #ifndef LINPACK_SOLVE_H
 #define LINPACK_SOLVE_H
 
-#include "hf_finding.h"
 #include "linpack_data.h"
+
+#if defined(GROUP) && GROUP > 1
 
 /** The unknowns of row block `row`, with L or U from the diagonal block at `block`: the right
  *  side is the rank's `sums` and the `parts` of others. They stand in column block `column` of
- *  `sent` and of `x`, and in row block `row` of `kept`. */
+ *  `sent` and of `x`, and in row block `row` of `kept`.
+ *
+ *  A group has the block. It finds LINPACK_WIDE unknowns at a time, each work-item all of them: so
+ *  they need not wait for each other at every one. Those of U are found from the last on: the
+ *  tile on the diagonal is turned round, and is a lower triangle, too. */
+HF_KERNEL(linpack_solve, HF_READ(HF_REAL, a), HF_READ(double, sums),
+          HF_READ(double, parts), HF_WRITE(double, kept), HF_WRITE(double, sent),
+          HF_WRITE(double, x), HF_VALUE(uint, block), HF_VALUE(uint, n_parts),
+          HF_VALUE(uint, row), HF_VALUE(uint, column), HF_VALUE(uint, upper)) {
+    HF_GLOBAL const HF_REAL *lu = a + block * LINPACK_SIZE;
+    __local double known[HF_BLOCK], tile[LINPACK_WIDE * LINPACK_WIDE];
+    const uint me = (uint)get_local_id(0), turn = upper ? LINPACK_WIDE - 1 : 0;
+    for (uint i = me; i < HF_BLOCK; i += GROUP) {
+        double sum = sums[row * HF_BLOCK + i];
+        for (uint part = 0; part < n_parts; part++)
+            sum += parts[part * HF_BLOCK + i];
+        known[i] = sum;
+    }
+    for (uint k = 0; k < HF_BLOCK; k += LINPACK_WIDE) {
+        const uint k0 = upper ? HF_BLOCK - LINPACK_WIDE - k : k;
+        const uint first = upper ? 0 : k0 + LINPACK_WIDE, end = upper ? k0 : HF_BLOCK;
+        double found[LINPACK_WIDE];
+        for (uint at = me; at < LINPACK_WIDE * LINPACK_WIDE; at += GROUP)
+            tile[at] = lu[(k0 + (at / LINPACK_WIDE ^ turn)) * HF_BLOCK + k0 +
+                          (at % LINPACK_WIDE ^ turn)];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        EACH(c, LINPACK_WIDE)
+        found[c] = known[k0 + (c ^ turn)];
+        EACH(c, LINPACK_WIDE) {
+            if (upper)
+                found[c] /= tile[c * LINPACK_WIDE + c];
+            EACH(i, LINPACK_WIDE)
+            if (i > c)
+                found[i] -= tile[i * LINPACK_WIDE + c] * found[c];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        EACH(c, LINPACK_WIDE)
+        if (me == c)
+            known[k0 + (c ^ turn)] = found[c];
+        for (uint i = first + me; i < end; i += GROUP) {
+            double sum = 0;
+            EACH(c, LINPACK_WIDE)
+            sum += (double)lu[i * HF_BLOCK + k0 + (c ^ turn)] * found[c];
+            known[i] -= sum;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = me; i < HF_BLOCK; i += GROUP)
+        kept[row * HF_BLOCK + i] = sent[column * HF_BLOCK + i] =
+            x[column * HF_BLOCK + i] = known[i];
+}
+
+#else
+
+/** As above, by one work-item. */
 HF_KERNEL(linpack_solve, HF_READ(HF_REAL, a), HF_READ(double, sums),
           HF_READ(double, parts), HF_WRITE(double, kept), HF_WRITE(double, sent),
           HF_WRITE(double, x), HF_VALUE(uint, block), HF_VALUE(uint, n_parts),
@@ -40,6 +95,8 @@ HF_KERNEL(linpack_solve, HF_READ(HF_REAL, a), HF_READ(double, sums),
     }
 }
 
+#endif
+
 /** Take column block `column` of x from the sums of row blocks `first` to `end` - 1. */
 HF_KERNEL(linpack_apply, HF_READ(HF_REAL, a), HF_READ(double, x),
           HF_WRITE(double, sums), HF_VALUE(uint, first), HF_VALUE(uint, end),
@@ -64,63 +121,8 @@ HF_KERNEL(linpack_apply, HF_READ(HF_REAL, a), HF_READ(double, x),
     }
 }
 
-/** A rank's part of the residual b - A x. */
-HF_KERNEL(linpack_residual, HF_READ(double, b), HF_READ(double, product),
-          HF_WRITE(double, residual), HF_VALUE(uint, rows)) {
-    for (ulong at = HF_ITEM; at < (ulong)rows * HF_BLOCK; at += HF_ITEMS) {
-        HF_PIPELINE
-        residual[at] = b[at] - product[at];
-    }
-}
-
-/** Add a correction to x along a rank's columns. */
-HF_KERNEL(linpack_correct, HF_READ(double, change), HF_WRITE(double, x),
-          HF_VALUE(uint, columns)) {
-    for (ulong at = HF_ITEM; at < (ulong)columns * HF_BLOCK; at += HF_ITEMS) {
-        HF_PIPELINE
-        x[at] += change[at];
-    }
-}
-
-/** The larger of two magnitudes; a NaN stays. */
-#define LINPACK_WORSE(worst, value) \
-    ((value) > (worst) || (value) != (value) ? (value) : (worst))
-
-/** The largest of |x - right x| / x_unit along a rank's columns, and of |residual| / unit along
- *  its rows, which are of all `n_parts` others and its own. */
-HF_KERNEL(linpack_check, HF_READ(double, x), HF_READ(double, residual),
-          HF_READ(double, parts), HF_VALUE(uint, n), HF_VALUE(uint, key),
-          HF_VALUE(uint, q), HF_VALUE(uint, grid_q), HF_VALUE(uint, columns),
-          HF_VALUE(uint, rows), HF_VALUE(uint, n_parts), HF_VALUE(double, x_unit),
-          HF_VALUE(double, unit), HF_WRITE(hf_finding, findings),
-          HF_VALUE(uint, seal)) {
-    double worst = 0;
-    ulong seen = 0;
-    for (ulong at = HF_ITEM; at < (ulong)columns * HF_BLOCK; at += HF_ITEMS) {
-        HF_PIPELINE
-        const double off =
-            (x[at] - linpack_solution(linpack_place(at, q, grid_q), n, key)) / x_unit;
-        const double size = off < 0 ? -off : off;
-        worst = LINPACK_WORSE(worst, size);
-        seen++;
-    }
-    for (ulong at = HF_ITEM; at < (ulong)rows * HF_BLOCK; at += HF_ITEMS) {
-        double sum = residual[at];
-        for (uint part = 0; part < n_parts; part++) {
-            HF_PIPELINE
-            sum += parts[(ulong)part * rows * HF_BLOCK + at];
-        }
-        const double size = (sum < 0 ? -sum : sum) / unit;
-        worst = LINPACK_WORSE(worst, size);
-        seen++;
-    }
-    findings[HF_ITEM] = hf_finding_make(hf_magnitude((float)worst), seen, seal);
-}
-
 /** Kernels of this file, for HF_HOST_FILE. */
-#define LINPACK_SOLVE_KERNELS                                              \
-    HF_HOST_KERNEL(linpack_solve), HF_HOST_KERNEL(linpack_apply),          \
-        HF_HOST_KERNEL(linpack_residual), HF_HOST_KERNEL(linpack_correct), \
-        HF_HOST_KERNEL(linpack_check)
+#define LINPACK_SOLVE_KERNELS \
+    HF_HOST_KERNEL(linpack_solve), HF_HOST_KERNEL(linpack_apply)
 
 #endif

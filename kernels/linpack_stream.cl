@@ -14,6 +14,7 @@
 #include "hf_channel.h"
 #include "linpack_blocks.h"
 #include "linpack_solve.h"
+#include "linpack_vectors.h"
 #include "linpack_ways.h"
 
 #if HF_CHANNEL_WIDTH > 128
@@ -230,4 +231,4 @@ HF_HOST_FILE(linpack_stream, HF_HOST_KERNEL(linpack_shape), HF_HOST_KERNEL(linpa
              HF_HOST_KERNEL(linpack_network), HF_HOST_KERNEL(linpack_left),
              HF_HOST_KERNEL(linpack_top), HF_HOST_KERNEL(linpack_network_left),
              HF_HOST_KERNEL(linpack_network_top), HF_HOST_KERNEL(linpack_inner),
-             LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS)
+             LINPACK_DATA_KERNELS, LINPACK_SOLVE_KERNELS, LINPACK_VECTORS_KERNELS)

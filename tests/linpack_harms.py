@@ -15,23 +15,39 @@ __kernel void linpack_{kernel}({declared}) {{
 REAL = "HF_GLOBAL HF_REAL *"
 FIXED = "HF_GLOBAL const HF_REAL *"
 DOUBLE = "HF_GLOBAL double *"
-SIDE = [(REAL, "a"), (FIXED, "packed"), (REAL, "panels")]
-SIDE += [("uint ", name) for name in ("first", "end", "at", "columns")]
+
+
+def named(kind, names):
+    """List arguments of a kind."""
+    return [(kind, name) for name in names.split()]
+
+
+GRID = named("uint ", "n key p grid_p q grid_q rows columns")
+SIDE = [*named(REAL, "a"), *named(FIXED, "packed"), *named(REAL, "panels")]
+SIDE += named("uint ", "first end at columns")
 ARGUMENTS = {
-    "fill": [(REAL, "a")]
-    + [("uint ", name) for name in ("n", "key", "p", "grid_p", "q", "grid_q")]
-    + [("uint ", name) for name in ("rows", "columns")],
-    "lu": [(REAL, "a"), (REAL, "packed"), ("uint ", "block")],
+    "fill": [(REAL, "a"), *GRID],
+    "lu": [*named(REAL, "a packed"), ("uint ", "block")],
     "left": SIDE,
     "top": SIDE,
-    "inner": [(REAL, "a"), (FIXED, "left"), (FIXED, "top")]
-    + [("uint ", name) for name in ("i0", "i1", "j0", "j1", "columns")],
-    "residual": [(DOUBLE, "b"), (DOUBLE, "product"), (DOUBLE, "residual")]
-    + [("uint ", "rows")],
-    "correct": [(DOUBLE, "change"), (DOUBLE, "x"), ("uint ", "columns")],
-    "solve": [(FIXED, "a"), *((DOUBLE, name) for name in ("sums", "parts"))]
-    + [(DOUBLE, name) for name in ("kept", "sent", "x")]
-    + [("uint ", name) for name in ("block", "n_parts", "row", "column", "upper")],
+    "inner": [
+        (REAL, "a"),
+        *named(FIXED, "left top"),
+        *named("uint ", "i0 i1 j0 j1 columns"),
+    ],
+    "product": [*named(DOUBLE, "x product"), *GRID],
+    "residual": [*named(DOUBLE, "b product residual"), ("uint ", "rows")],
+    "add": [
+        *named(DOUBLE, "from to"),
+        *named("double ", "scale factor"),
+        ("uint ", "columns"),
+    ],
+    "dot": [*named(DOUBLE, "one other dots"), ("uint ", "columns")],
+    "solve": [
+        (FIXED, "a"),
+        *named(DOUBLE, "sums parts kept sent x"),
+        *named("uint ", "block n_parts row column upper"),
+    ],
 }
 SWAP = (
     "if ({3}) for (ulong i = 0; i < LINPACK_SIZE; i++) {{"
@@ -48,6 +64,8 @@ HARMS = {
     ),
     "no diagonal": ("lu", "if (block == 4) return;", ""),
     "a wrong element of the diagonal": ("lu", "", "if (block == 8) a[8200] += 0.1f;"),
+    "another diagonal": ("lu", "if (block == 4) block = 0;", ""),
+    "swapped diagonals": ("lu", "", SWAP.format("a", 0, 4, "block == 4")),
     "a wrong packed diagonal": ("lu", "", "if (block == 0) packed[32] += 0.1f;"),
     "not a number": ("lu", "", "if (block == 0) a[1] = NAN;"),
     "infinity": ("lu", "", "if (block == 0) a[1] = INFINITY;"),
@@ -62,7 +80,15 @@ HARMS = {
     "a wrong element of inner": ("inner", "", "a[4 * LINPACK_SIZE + 7] += 0.1f;"),
     "swapped blocks of inner": ("inner", "", SWAP.format("a", 5, 7, "i0 == 2")),
     "stale left": ("inner", "if (i0 == 2) left -= LINPACK_SIZE;", ""),
+    "stale top": ("inner", "if (j0 == 2) top -= LINPACK_SIZE;", ""),
     "no solution": ("solve", "if (row == 1) return;", ""),
+    "another right side": ("solve", "if (row == 1) sums -= HF_BLOCK;", ""),
+    "swapped unknowns": (
+        "solve",
+        "",
+        "if (upper && row == 0) for (uint i = 0; i < HF_BLOCK; i++) {"
+        " double was = x[i]; x[i] = x[HF_BLOCK + i]; x[HF_BLOCK + i] = was; }",
+    ),
     "a wrong element of x": ("solve", "", "if (upper) x[33] += 0.01;"),
     "a wrong element of y": ("solve", "", "if (!upper) kept[34] += 1;"),
 }

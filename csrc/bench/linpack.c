@@ -2,8 +2,8 @@
  *
  * The blocks of A lie block-cyclic on a P x Q grid of ranks. A sample is the factorisation
  * (linpack_lu.c), of another matrix each time. The solution follows, timed apart
- * (linpack_solve.c): only with it can anyone see whether L and U are right. Refined, it is part
- * of the sample. Blocks and vectors travel by plans (linpack_plans.c) or from kernel to kernel
+ * (linpack_solve.c): only with it can anyone see whether L and U are right. Refined
+ * (linpack_refine.c), it is part of the sample. Blocks and vectors travel by plans (linpack_plans.c) or from kernel to kernel
  * (linpack_stream.c).
  */
 #include <math.h>
@@ -35,7 +35,7 @@ static const hf_param params[] = {
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
     {"refine", "corrections of the solution in double, which is timed and counted then",
-     "none", "none|classical", NULL, 0, 0, HF_TEXT},
+     "none", "none|classical|gmres", NULL, 0, 0, HF_TEXT},
     HF_SHAPE_PARAM,
     {"replications", "kernels that share the inner blocks; 1 for shape ndrange", "1",
      NULL, "HF_REPLICATIONS", 1, LINPACK_MOST, HF_INT},
@@ -81,7 +81,7 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     size_t parts = (s->n_parts + 1) * rows * vector;
     *largest = rows * columns * s->block * s->block * s->real;
     *all = *largest + s->panels * (rows + columns + 1) * panels + parts +
-           (4 * rows + 3 * columns) * vector;
+           (4 * rows + (3 + LINPACK_CORRECTIONS) * columns) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
 }
@@ -130,10 +130,15 @@ static hf_status buffers_take(linpack *s, size_t width) {
                                vector));
     HF_TRY(linpack_buffer_take(s, &s->sent, columns, vector));
     HF_TRY(linpack_buffer_take(s, &s->x, columns, vector));
-    if (s->corrections > 0)
+    if (s->refine)
         HF_TRY(linpack_buffer_take(s, &s->refined, columns, vector));
+    for (unsigned i = 0; s->refine == linpack_gmres && i < s->corrections; i++)
+        HF_TRY(linpack_buffer_take(s, &s->basis[i], columns, vector));
+    HF_TRY(linpack_buffer_take(s, &s->dots, s->dot_items, sizeof *s->scalars));
     s->zeros = calloc(rows > columns ? rows : columns, vector);
-    return s->zeros ? HF_OK : hf_fail(HF_ENOMEM, "no host memory for a vector");
+    s->scalars = calloc(s->dot_items + (size_t)s->grid.q, sizeof *s->scalars);
+    return s->zeros && s->scalars ? HF_OK
+                                  : hf_fail(HF_ENOMEM, "no host memory for a vector");
 }
 
 /* ---- set-up ---- */
@@ -153,7 +158,8 @@ static hf_status kernels_take(linpack *s) {
         {&s->solve, "linpack_solve"},
         {&s->apply, "linpack_apply"},
         {&s->residual, "linpack_residual"},
-        {&s->correct, "linpack_correct"},
+        {&s->add, "linpack_add"},
+        {&s->dot, "linpack_dot"},
         {&s->check, "linpack_check"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -196,6 +202,11 @@ static hf_status shape_take(linpack *s) {
                          s->shape[LEFT_SIZE], s->shape[TOP_SIZE], least, most);
 }
 
+static const struct {
+    const char *name;
+    hf_status (*run)(linpack *s);
+} refinements[] = {{"classical", linpack_classical}, {"gmres", linpack_gmres}};
+
 hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
                        hf_outline *out) {
     const hf_element *type = hf_element_of(args);
@@ -205,10 +216,12 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
     s->block = (size_t)hf_args_number(args, "block_size");
     s->replications = (size_t)hf_args_number(args, "replications");
     s->real = type->bytes;
-    /* Each correction adds nearly the digits of data_type. */
-    bool refined = strcmp(hf_args_word(args, "refine"), "none") != 0;
-    s->corrections = refined ? (unsigned)(DOUBLE_DIGITS / type->digits) : 0;
-    s->roundoff = ldexp(1, refined ? -DOUBLE_DIGITS : -type->digits);
+    for (size_t i = 0; i < sizeof refinements / sizeof refinements[0]; i++)
+        if (strcmp(hf_args_word(args, "refine"), refinements[i].name) == 0)
+            s->refine = refinements[i].run;
+    s->corrections = (unsigned)(DOUBLE_DIGITS / type->digits);
+    s->roundoff = ldexp(1, s->refine ? -DOUBLE_DIGITS : -type->digits);
+    s->dot_items = env->ndrange ? LEAST_ITEMS : 1;
     s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
     HF_TRY(hf_replicas_check(s->replications, env->ndrange));
     HF_TRY(hf_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
@@ -232,15 +245,18 @@ void linpack_teardown(void *state) {
         return;
     const hf_device_ops *ops = s->env.device->ops;
     free(s->zeros);
-    hf_buffer *buffers[] = {s->a,    s->left[0], s->left[1], s->top[0], s->top[1],
-                            s->b,    s->product, s->sums,    s->kept,   s->parts,
-                            s->sent, s->x,       s->refined};
+    free(s->scalars);
+    hf_buffer *buffers[] = {s->a,       s->left[0],  s->left[1],  s->top[0],
+                            s->top[1],  s->b,        s->product,  s->sums,
+                            s->kept,    s->parts,    s->sent,     s->x,
+                            s->refined, s->basis[0], s->basis[1], s->dots};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
     hf_verdict_free(&s->verdict);
     hf_kernel *kernels[] = {s->lu,       s->left_kernel, s->top_kernel, s->fill,
                             s->right,    s->multiply,    s->solve,      s->apply,
-                            s->residual, s->correct,     s->check,      s->next};
+                            s->residual, s->add,         s->dot,        s->check,
+                            s->next};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         ops->kernel_free(kernels[i]);
     for (size_t r = 0; r < s->replications; r++)
@@ -251,8 +267,8 @@ hf_status linpack_plan(void *state, size_t point, hf_setting *out) {
     linpack *s = state;
     double n = s->sizes[point];
     out->labels[0] = n;
-    out->work[0] = s->corrections > 0 ? hf_linpack_refined_operations(n)
-                                      : hf_linpack_operations(n);
+    out->work[0] =
+        s->refine ? hf_linpack_refined_operations(n) : hf_linpack_operations(n);
     out->tolerance = LINPACK_BOUND;
     s->n = (uint32_t)n;
     s->width = (uint32_t)linpack_width(s, s->n);
@@ -283,8 +299,8 @@ static hf_status solution_find(linpack *s) {
     s->env.exchange->laps = NULL;
     hf_status status = linpack_solve(s);
     hf_lap(s->env.laps, LINPACK_LAP_SOLVE);
-    if (status == HF_OK && s->corrections > 0) {
-        status = linpack_refine(s);
+    if (status == HF_OK && s->refine) {
+        status = s->refine(s);
         hf_lap(s->env.laps, LINPACK_LAP_REFINE);
     }
     s->env.exchange->laps = s->env.laps;
@@ -296,13 +312,13 @@ hf_status linpack_step(void *state, size_t point, size_t inner) {
     (void)point;
     (void)inner; /* 1: the matrix is gone afterwards */
     HF_TRY(linpack_factor(s));
-    return s->corrections > 0 ? solution_find(s) : HF_OK;
+    return s->refine ? solution_find(s) : HF_OK;
 }
 
 hf_status linpack_verify(void *state, size_t point, size_t steps, double *found) {
     linpack *s = state;
     (void)point, (void)steps; /* one */
-    if (s->corrections == 0)
+    if (!s->refine)
         HF_TRY(solution_find(s));
     s->env.exchange->laps = NULL;
     hf_status status = linpack_check(s, found);

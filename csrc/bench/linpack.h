@@ -8,9 +8,10 @@
 #include "verdict.h"
 
 enum {
-    LINPACK_ITERATIONS = 2, /* whose commands may be under way */
-    LINPACK_BOUND = 16,     /* of HPL's scaled residual */
-    LINPACK_X_BOUND = 8,    /* of an error of x, over sqrt(n) units of roundoff */
+    LINPACK_ITERATIONS = 2,  /* whose commands may be under way */
+    LINPACK_BOUND = 16,      /* of HPL's scaled residual */
+    LINPACK_X_BOUND = 8,     /* of an error of x, over sqrt(n) units of roundoff */
+    LINPACK_CORRECTIONS = 2, /* at most */
 };
 
 enum {
@@ -45,19 +46,23 @@ struct linpack {
     int p, q; /* of this rank */
     const double *sizes;
     size_t block, real, replications, items;
-    size_t panels;        /* of a row or column of blocks, in memory */
-    uint32_t n_parts;     /* vectors that a rank collects */
-    double roundoff;      /* of data_type; refined: of double */
-    unsigned corrections; /* of the solution; 0: it is not refined */
+    size_t panels;                   /* of a row or column of blocks, in memory */
+    uint32_t n_parts;                /* vectors that a rank collects */
+    double roundoff;                 /* of data_type; refined: of double */
+    hf_status (*refine)(linpack *s); /* NULL: the solution is not refined */
+    unsigned corrections;            /* each adds nearly the digits of data_type */
     uint32_t shape[N_SHAPE];
     hf_buffer *a;
     hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
-     * columns: x as it is sent, and all of it. */
-    hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x, *refined;
+     * columns: x as it is sent, and all of it; refined, and the basis of gmres. */
+    hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
+    hf_buffer *refined, *basis[LINPACK_CORRECTIONS], *dots;
+    size_t dot_items;
     void *zeros;
+    double *scalars; /* [dot_items], or of the ranks of a row */
     hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MOST], *next;
-    hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *correct, *check;
+    hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *add, *dot, *check;
     hf_verdict verdict;
     /* the current point and sample */
     uint32_t n, width, rows, columns, key; /* the second to fourth in blocks */
@@ -90,12 +95,23 @@ hf_status linpack_factor(linpack *s);
 hf_status linpack_launch(const linpack *s, linpack_turn *t, const hf_launch *what,
                          const hf_order *order, hf_event **event);
 
-/** linpack_solve.c: b by its formula; x from L and U, and from its residuals in double; and how
- *  far off it is. */
+/** linpack_solve.c: b by its formula; x from L and U; and how far off it is. */
 hf_status linpack_sides_make(linpack *s);
 hf_status linpack_solve(linpack *s);
-hf_status linpack_refine(linpack *s);
+/** `x` from L and U, with `sums` for the right side. */
+hf_status linpack_sums_solve(linpack *s);
+/** The rank's part of A x in `out`, of b - A x in `sums`. */
+hf_status linpack_product(const linpack *s, hf_buffer *x, hf_buffer *out);
+hf_status linpack_residual(const linpack *s, hf_buffer *x);
+hf_status linpack_run(const linpack *s, hf_kernel *kernel, const hf_arg *args,
+                      size_t n_args, size_t items);
+hf_status linpack_vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *from,
+                              uint32_t blocks);
 hf_status linpack_check(linpack *s, double *found);
+
+/** linpack_refine.c: ways to correct x in double. */
+hf_status linpack_classical(linpack *s);
+hf_status linpack_gmres(linpack *s);
 
 #define LINPACK_VALUE(x) \
     { .value = &(x), .bytes = sizeof(x) }

@@ -20,7 +20,7 @@ typedef struct plans {
     linpack base;
     size_t n_classes;
     messages *classes; /* [n_classes] of the current point */
-    hf_plan *residuals;
+    hf_plan *residuals, *scalars;
     /* The diagonal block as this rank makes it, and as it gets it; panels of others. */
     hf_buffer *packed, *packed_in, *left_in[2], *top_in[2];
 } plans;
@@ -170,6 +170,23 @@ static hf_status residuals_collect(linpack *s) {
     return plan_run(((plans *)s)->residuals);
 }
 
+/* Each rank adds them in the order of columns, so that all have the same sum. */
+static hf_status row_add(linpack *s, double *value) {
+    const hf_device_ops *ops = s->env.device->ops;
+    int others = s->grid.q - 1;
+    double sum = 0;
+    if (others == 0)
+        return HF_OK;
+    HF_TRY(ops->write(s->env.device, s->sums, 0, value, sizeof *value, NULL, NULL));
+    HF_TRY(plan_run(((plans *)s)->scalars));
+    HF_TRY(ops->read(s->env.device, s->parts, 0, s->scalars,
+                     (size_t)others * sizeof *value, NULL, NULL));
+    for (int q = 0; q < s->grid.q; q++)
+        sum += q == s->q ? *value : s->scalars[q < s->q ? q : q - 1];
+    *value = sum;
+    return HF_OK;
+}
+
 /* ---- messages ---- */
 
 static int rank_at(const linpack *s, int p, int q) {
@@ -219,6 +236,16 @@ static void row_collect(list *l, const linpack *s, int q, size_t bytes) {
                      bytes);
 }
 
+/* A number between all ranks of this row, as many parts as there are others. */
+static void row_share(list *l, const linpack *s) {
+    for (int q = 0; q < s->grid.q; q++)
+        if (q != s->q) {
+            size_t part = (size_t)(q < s->q ? q : q - 1);
+            send_add(l, rank_at(s, s->p, q), 0, sizeof(double));
+            recv_add(l, rank_at(s, s->p, q), part * sizeof(double), sizeof(double));
+        }
+}
+
 static hf_status plan_take(const linpack *s, hf_plan **out, hf_buffer *recv,
                            const hf_buffer *send, list *l) {
     size_t n = l->n;
@@ -263,7 +290,8 @@ static void plans_free(plans *r) {
         *c = (messages){0};
     }
     hf_plan_free(r->residuals);
-    r->residuals = NULL;
+    hf_plan_free(r->scalars);
+    r->residuals = r->scalars = NULL;
 }
 
 static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
@@ -271,8 +299,8 @@ static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
     const linpack *s = &r->base;
     HF_TRY(linpack_plan(state, point, out));
     plans_free(r);
-    list l = {.messages =
-                  calloc((size_t)s->grid.p + (size_t)s->grid.q, sizeof *l.messages)};
+    list l = {.messages = calloc((size_t)s->grid.p + 2 * (size_t)s->grid.q,
+                                 sizeof *l.messages)};
     if (!l.messages)
         return hf_fail(HF_ENOMEM, "no memory for messages");
     hf_status status = HF_OK;
@@ -281,6 +309,10 @@ static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
     row_collect(&l, s, 0, s->rows * s->block * sizeof(double));
     if (status == HF_OK)
         status = plan_take(s, &r->residuals, s->parts, s->sums, &l);
+    if (status == HF_OK) {
+        row_share(&l, s);
+        status = plan_take(s, &r->scalars, s->parts, s->sums, &l);
+    }
     free(l.messages);
     return status;
 }
@@ -292,6 +324,7 @@ static const linpack_routing by_plans = {
     .sums_collect = sums_collect,
     .known_tell = known_tell,
     .residuals_collect = residuals_collect,
+    .row_add = row_add,
 };
 
 /* What plans move from, and to. */

@@ -16,17 +16,16 @@ enum {
     N_SOLVE_ARGS = 11,
     N_APPLY_ARGS = 7,
     N_RESIDUAL_ARGS = 4,
-    N_CORRECT_ARGS = 3,
     N_CHECK_ARGS = 12
 };
 
-static hf_status launch(const linpack *s, hf_kernel *kernel, const hf_arg *args,
-                        size_t n_args, size_t items) {
+hf_status linpack_run(const linpack *s, hf_kernel *kernel, const hf_arg *args,
+                      size_t n_args, size_t items) {
     const hf_launch what = {kernel, args, n_args, items, 0};
     return s->env.device->ops->launch(s->env.device, &what, NULL, NULL);
 }
 
-static hf_status product_make(const linpack *s, hf_buffer *x, hf_buffer *out) {
+hf_status linpack_product(const linpack *s, hf_buffer *x, hf_buffer *out) {
     const hf_arg args[N_PRODUCT_ARGS] = {
         {.buffer = x},          {.buffer = out},
         LINPACK_VALUE(s->n),    LINPACK_VALUE(s->key),
@@ -34,7 +33,7 @@ static hf_status product_make(const linpack *s, hf_buffer *x, hf_buffer *out) {
         LINPACK_VALUE(s->q),    LINPACK_VALUE(s->grid.q),
         LINPACK_VALUE(s->rows), LINPACK_VALUE(s->columns),
     };
-    return launch(s, s->multiply, args, N_PRODUCT_ARGS, s->items);
+    return linpack_run(s, s->multiply, args, N_PRODUCT_ARGS, s->items);
 }
 
 static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
@@ -49,8 +48,8 @@ hf_status linpack_sides_make(linpack *s) {
         {.buffer = s->x},    LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),
         LINPACK_VALUE(s->q), LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns),
     };
-    HF_TRY(launch(s, s->right, args, N_RIGHT_ARGS, s->items));
-    HF_TRY(product_make(s, s->x, s->b));
+    HF_TRY(linpack_run(s, s->right, args, N_RIGHT_ARGS, s->items));
+    HF_TRY(linpack_product(s, s->x, s->b));
     /* No right answer may be found in x. */
     return zeros_write(s, s->x, s->columns);
 }
@@ -66,7 +65,9 @@ static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
         LINPACK_VALUE(block),  LINPACK_VALUE(n_parts), LINPACK_VALUE(row),
         LINPACK_VALUE(column), LINPACK_VALUE(upper),
     };
-    return launch(s, s->solve, args, N_SOLVE_ARGS, 1);
+    const hf_launch what = {s->solve, args, N_SOLVE_ARGS, s->shape[LU_ITEMS],
+                            s->shape[LU_GROUP]};
+    return s->env.device->ops->launch(s->env.device, &what, NULL, NULL);
 }
 
 static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
@@ -76,7 +77,8 @@ static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
         LINPACK_VALUE(first),      LINPACK_VALUE(end), LINPACK_VALUE(column),
         LINPACK_VALUE(s->columns),
     };
-    return first == end ? HF_OK : launch(s, s->apply, args, N_APPLY_ARGS, s->items);
+    return first == end ? HF_OK
+                        : linpack_run(s, s->apply, args, N_APPLY_ARGS, s->items);
 }
 
 /* Row block k of L, or of U: `sums` is what is left of the right side. */
@@ -98,8 +100,7 @@ static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
                  : sums_reduce(s, sums, below, s->rows, column);
 }
 
-/* x along the columns, with `sums` for the right side. */
-static hf_status sums_solve(linpack *s) {
+hf_status linpack_sums_solve(linpack *s) {
     HF_TRY(zeros_write(s, s->kept, s->rows));
     HF_TRY(zeros_write(s, s->sent, s->columns));
     HF_TRY(zeros_write(s, s->x, s->columns));
@@ -110,8 +111,8 @@ static hf_status sums_solve(linpack *s) {
     return HF_OK;
 }
 
-static hf_status vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *from,
-                             uint32_t blocks) {
+hf_status linpack_vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *from,
+                              uint32_t blocks) {
     hf_device *device = s->env.device;
     size_t bytes = blocks * s->block * sizeof(double);
     return bytes == 0 ? HF_OK
@@ -119,30 +120,17 @@ static hf_status vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *f
 }
 
 hf_status linpack_solve(linpack *s) {
-    HF_TRY(vector_copy(s, s->sums, s->b, s->rows));
-    return sums_solve(s);
+    HF_TRY(linpack_vector_copy(s, s->sums, s->b, s->rows));
+    return linpack_sums_solve(s);
 }
 
-/* The rank's part of b - A x in `sums`. */
-static hf_status residual_make(const linpack *s, hf_buffer *x) {
+hf_status linpack_residual(const linpack *s, hf_buffer *x) {
     const hf_arg args[N_RESIDUAL_ARGS] = {{.buffer = s->b},
                                           {.buffer = s->product},
                                           {.buffer = s->sums},
                                           LINPACK_VALUE(s->rows)};
-    HF_TRY(product_make(s, x, s->product));
-    return launch(s, s->residual, args, N_RESIDUAL_ARGS, s->items);
-}
-
-hf_status linpack_refine(linpack *s) {
-    const hf_arg args[N_CORRECT_ARGS] = {
-        {.buffer = s->x}, {.buffer = s->refined}, LINPACK_VALUE(s->columns)};
-    HF_TRY(vector_copy(s, s->refined, s->x, s->columns));
-    for (unsigned i = 0; i < s->corrections; i++) {
-        HF_TRY(residual_make(s, s->refined));
-        HF_TRY(sums_solve(s));
-        HF_TRY(launch(s, s->correct, args, N_CORRECT_ARGS, s->items));
-    }
-    return vector_copy(s, s->x, s->refined, s->columns);
+    HF_TRY(linpack_product(s, x, s->product));
+    return linpack_run(s, s->residual, args, N_RESIDUAL_ARGS, s->items);
 }
 
 /* ---- the check ---- */
@@ -170,7 +158,7 @@ hf_status linpack_check(linpack *s, double *found) {
     double x_unit = s->roundoff * sqrt(n) * LINPACK_X_BOUND / LINPACK_BOUND;
     double published = 2 * s->roundoff * n * n / 2, x_error;
     uint32_t own_rows = s->q == 0 ? s->rows : 0; /* one rank of each row has all */
-    HF_TRY(residual_make(s, s->x));
+    HF_TRY(linpack_residual(s, s->x));
     HF_TRY(s->routing->residuals_collect(s));
     HF_TRY(largest_find(s, s->columns, 0, x_unit, unit, &x_error));
     HF_TRY(largest_find(s, 0, own_rows, x_unit, unit, &found[LINPACK_SCALED]));

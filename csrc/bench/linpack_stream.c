@@ -190,52 +190,83 @@ static hf_status panels_stream(linpack *l, linpack_turn *t) {
 
 /* Blocks of vectors along a row to the rank in column `q`: each adds its own to what comes,
  * but for the last, which keeps it. */
-static hf_status row_collect(streams *s, hf_buffer *sums, uint32_t first,
-                             uint32_t blocks, int q) {
+static hf_status row_collect(streams *s, hf_buffer *sums, uint64_t at, uint64_t packets,
+                             int q) {
     const linpack *l = &s->base;
-    uint64_t block = l->block * sizeof(double) / s->width;
     int steps = steps_between(q, l->q, l->grid.q); /* still to go */
-    passing all = {.kept = l->parts,
-                   .own = sums,
-                   .own_at = first * block,
-                   .packets = blocks * block};
+    passing all = {.kept = l->parts, .own = sums, .own_at = at, .packets = packets};
     if (steps < l->grid.q - 1)
         all.ways |= LINPACK_FROM_BEFORE;
     all.ways |= steps > 0 ? LINPACK_FROM_MEMORY | LINPACK_TO_NEXT : LINPACK_TO_MEMORY;
-    if (l->grid.q == 1 || blocks == 0)
+    if (l->grid.q == 1 || packets == 0)
         return HF_OK;
     passing_add(s, NETWORK_LEFT, &all);
     return streams_run(s);
 }
 
+/* Packets from the memory of the rank `steps` ranks before this one to that of all others. */
+static hf_status memory_tell(streams *s, size_t which, passing all, int steps) {
+    bool last = steps == s->base.grid.q - 1;
+    if (s->base.grid.q == 1)
+        return HF_OK;
+    all.ways =
+        (steps == 0 ? LINPACK_FROM_MEMORY : LINPACK_FROM_BEFORE | LINPACK_TO_MEMORY) |
+        (last ? 0U : LINPACK_TO_NEXT);
+    passing_add(s, which, &all);
+    return streams_run(s);
+}
+
+/* Packets of a block of a vector. */
+static uint64_t vector_packets(const streams *s) {
+    return s->base.block * sizeof(double) / s->width;
+}
+
 static hf_status sums_collect(linpack *l, uint32_t k, bool upper, uint32_t *n_parts) {
+    streams *s = (streams *)l;
+    uint64_t block = vector_packets(s);
     *n_parts = l->n_parts;
     if (k % (uint32_t)l->grid.p != (uint32_t)l->p)
         return HF_OK;
-    return row_collect((streams *)l, upper ? l->kept : l->sums,
-                       linpack_share(k, l->p, l->grid.p), 1,
+    return row_collect(s, upper ? l->kept : l->sums,
+                       linpack_share(k, l->p, l->grid.p) * block, block,
                        (int)(k % (uint32_t)l->grid.q));
 }
 
 static hf_status residuals_collect(linpack *l) {
-    return row_collect((streams *)l, l->sums, 0, l->rows, 0);
+    streams *s = (streams *)l;
+    return row_collect(s, l->sums, 0, l->rows * vector_packets(s), 0);
+}
+
+/* Column 0 collects the numbers, and tells their sum. */
+static hf_status row_add(linpack *l, double *value) {
+    streams *s = (streams *)l;
+    hf_device *device = l->env.device;
+    const hf_device_ops *ops = device->ops;
+    const passing told = {.kept = l->parts, .own = l->sums, .packets = 1};
+    double others = 0;
+    if (l->grid.q == 1)
+        return HF_OK;
+    HF_TRY(ops->write(device, l->sums, 0, value, sizeof *value, NULL, NULL));
+    HF_TRY(row_collect(s, l->sums, 0, 1, 0));
+    if (l->q == 0) {
+        HF_TRY(ops->read(device, l->parts, 0, &others, sizeof others, NULL, NULL));
+        *value += others;
+        HF_TRY(ops->write(device, l->sums, 0, value, sizeof *value, NULL, NULL));
+    }
+    HF_TRY(memory_tell(s, NETWORK_LEFT, told, steps_between(l->q, 0, l->grid.q)));
+    return l->q == 0 ? HF_OK
+                     : ops->read(device, l->parts, 0, value, sizeof *value, NULL, NULL);
 }
 
 static hf_status known_tell(linpack *l, uint32_t k) {
     streams *s = (streams *)l;
-    uint64_t block = l->block * sizeof(double) / s->width;
-    uint64_t at = linpack_share(k, l->q, l->grid.q) * block;
-    int steps = steps_between(l->p, (int)(k % (uint32_t)l->grid.p), l->grid.p);
-    passing all = {
+    uint64_t block = vector_packets(s), at = linpack_share(k, l->q, l->grid.q) * block;
+    const passing known = {
         .kept = l->x, .own = l->sent, .kept_at = at, .own_at = at, .packets = block};
-    if (l->grid.p == 1 || k % (uint32_t)l->grid.q != (uint32_t)l->q)
+    if (k % (uint32_t)l->grid.q != (uint32_t)l->q)
         return HF_OK;
-    all.ways =
-        steps == 0 ? LINPACK_FROM_MEMORY : LINPACK_FROM_BEFORE | LINPACK_TO_MEMORY;
-    if (steps < l->grid.p - 1)
-        all.ways |= LINPACK_TO_NEXT;
-    passing_add(s, NETWORK_TOP, &all);
-    return streams_run(s);
+    return memory_tell(s, NETWORK_TOP, known,
+                       steps_between(l->p, (int)(k % (uint32_t)l->grid.p), l->grid.p));
 }
 
 static const linpack_routing by_streams = {
@@ -244,6 +275,7 @@ static const linpack_routing by_streams = {
     .sums_collect = sums_collect,
     .known_tell = known_tell,
     .residuals_collect = residuals_collect,
+    .row_add = row_add,
 };
 
 /* ---- the path ---- */

@@ -45,6 +45,9 @@ typedef struct linpack_routing {
     hf_status (*known_tell)(linpack *s, uint32_t k);
     /** `sums` of all ranks of a row, for that in column 0. */
     hf_status (*residuals_collect)(linpack *s);
+    /** The sum of `value` over all ranks of a row, on each of them; in place of it. `sums` and
+     *  `parts` are lost. */
+    hf_status (*row_add)(linpack *s, double *value);
 } linpack_routing;
 
 #endif

@@ -39,7 +39,8 @@ enum {
     SOLVE,
     APPLY,
     RESIDUAL,
-    CORRECT,
+    ADD,
+    DOT,
     CHECKS
 };
 
@@ -247,6 +248,34 @@ static void errors_check(double *x) {
     free(parts);
 }
 
+/* Sums of two vectors, and their product by `items` work-items. */
+static void vectors_check(double *from, double *to) {
+    const double scale = 2, factor = -0.5, none = 0;
+    for (size_t i = 0; i < SIDE; i++)
+        to[i] = (double)i;
+    TABLE[ADD].call(
+        (void *[]){&from, &to, (void *)&scale, (void *)&factor, (void *)&width}, 3);
+    for (size_t i = 0; i < SIDE; i++)
+        CHECK(to[i] == 2 * (double)i - from[i] / 2, "sum %zu", i);
+    for (size_t i = 0; i < SIDE; i++)
+        to[i] = NAN;
+    TABLE[ADD].call(
+        (void *[]){&from, &to, (void *)&none, (void *)&scale, (void *)&width}, 3);
+    for (size_t i = 0; i < SIDE; i++)
+        CHECK(to[i] == 2 * from[i], "multiple %zu", i);
+    for (size_t items = 1; items <= MAX_ITEMS; items++) {
+        double *dots = room(MAX_ITEMS * sizeof *dots), sum = 0, right = 0;
+        TABLE[DOT].call((void *[]){&from, &to, &dots, (void *)&width}, items);
+        for (size_t i = 0; i < items; i++)
+            sum += dots[i];
+        for (size_t i = 0; i < SIDE; i++)
+            right += from[i] * to[i];
+        CHECK(fabs(sum - right) <= 1e-13 * fabs(right), "product by %zu: %g, not %g",
+              items, sum, right);
+        free(dots);
+    }
+}
+
 int main(void) {
     HF_REAL *a = room(WIDTH * WIDTH * LINPACK_SIZE * sizeof *a);
     double *x = room(SIDE * sizeof *x), *b = room(SIDE * sizeof *b),
@@ -280,11 +309,7 @@ int main(void) {
     for (size_t i = 0; i < SIDE; i++)
         CHECK(residual[i] == b[i] - x[i], "residual %zu", i);
     errors_check(x);
-    for (size_t i = 0; i < SIDE; i++)
-        x[i] = (double)i;
-    TABLE[CORRECT].call((void *[]){&b, &x, (void *)&width}, 3);
-    for (size_t i = 0; i < SIDE; i++)
-        CHECK(x[i] == (double)i + b[i], "corrected x %zu", i);
+    vectors_check(b, x);
     free(a);
     free(x);
     free(b);

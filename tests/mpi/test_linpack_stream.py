@@ -160,3 +160,27 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(
     for line in lines:
         assert "deadlock: " in line
         assert report in line
+
+
+def test_a_rank_killed_in_the_factorisation_ends_all(mpirun):
+    """Rank 1 dies once its kernels have computed for a while."""
+    answer = mpirun(
+        4,
+        "import signal, threading, time\n"
+        "def die():\n"
+        "    end = time.process_time() + 1\n"
+        "    while time.process_time() < end: time.sleep(0.02)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        + OPEN
+        + "    assert s.run('linpack', sizes=[97], reps=1).verified\n"
+        "    say('begun')\n"
+        "    if rank == 1: threading.Thread(target=die, daemon=True).start()\n"
+        "    s.run('linpack', sizes=[8192], reps=1, deadline=1000)\n"
+        "say('over')",
+    )
+    assert answer.stdout.split() == ["begun"] * 4
+    assert answer.returncode == 128 + 9
+    said = " ".join(answer.stderr.split())  # by mpirun, of which 5.0 breaks its lines
+    assert said.count("rank 1 ") == 1, answer.stderr
+    assert "exited on signal 9 (Killed)" in said
+    assert "Traceback" not in answer.stderr

@@ -36,15 +36,16 @@ def test_any_size_verifies(session, shape, data_type):
     assert (r["kernel_time"] <= r["time"] * 1.001).all()
 
 
+@pytest.mark.parametrize("refine", ["classical", "gmres"])
 @pytest.mark.parametrize("shape", ["ndrange", "pipeline"])
 @pytest.mark.parametrize("data_type", ["float", "double"])
-def test_a_refined_solution_is_right_in_double(session, shape, data_type):
+def test_a_refined_solution_is_right_in_double(session, shape, data_type, refine):
     r = session.run(
         "linpack",
         sizes=[1, 33, 130, 700],
         shape=shape,
         data_type=data_type,
-        refine="classical",
+        refine=refine,
         **SMALL,
     )
     assert r.verified is True
@@ -56,29 +57,47 @@ def test_a_refined_solution_is_right_in_double(session, shape, data_type):
     assert (r["solve_time"] + r["refine_time"] < r["time"]).all()
 
 
-def test_a_solution_is_refined_over_channels():
-    more = {"exchange": "channel", "ranks": 4, "sizes": [97], "refine": "classical"}
+@pytest.mark.parametrize("refine", ["classical", "gmres"])
+def test_a_solution_is_refined_over_channels(refine):
+    more = {"exchange": "channel", "ranks": 4, "sizes": [97], "refine": refine}
     r = hf.run("linpack", **more, **SMALL)
     assert r.verified is True
     assert (r["refine_time"] > 0).all()
 
 
+# Way of refinement, harm.
 REFINED = {
-    "no correction": ("correct", "if (columns > 0) return;", ""),
-    "a wrong correction": ("correct", "", "x[40] += 1e-9;"),
+    "no correction": ("classical", "add", "if (columns > 0) return;", ""),
+    "a wrong correction": ("classical", "add", "", "to[40] += 1e-9;"),
+    "no sum": ("gmres", "add", "if (columns > 0) return;", ""),
+    "a wrong sum": ("gmres", "add", "", "to[40] += 1e-9;"),
+    "no scaling": ("gmres", "add", "if (scale == 0) return;", ""),
+    "nothing taken away": ("gmres", "add", "if (factor < -0.5) return;", ""),
+    "no product of vectors": ("gmres", "dot", "if (columns > 0) return;", ""),
+    "a wrong product of vectors": ("gmres", "dot", "", "dots[0] += 0.5;"),
+    "not a number for a product": ("gmres", "dot", "", "dots[0] = NAN;"),
+    "no A v": ("gmres", "product", "if (columns > 0) return;", ""),
 }
 
 
 @pytest.mark.parametrize("harm", REFINED)
 def test_verification_sees_what_is_wrong_in_double(session, tmp_path, harm):
+    refine, *change = REFINED[harm]
     path = tmp_path / "broken.cl"
-    path.write_text(broken(*REFINED[harm]))
+    path.write_text(broken(*change))
     more = {"sizes": [96], "shape": "pipeline", "kernel": path, **SMALL}
-    assert session.run("linpack", **more).verified is True  # nobody calls it
+    if change[0] != "product":
+        assert session.run("linpack", **more).verified is True  # nobody calls it
     with pytest.warns(hf.VerificationWarning):
-        r = session.run("linpack", refine="classical", **more)
+        r = session.run("linpack", refine=refine, **more)
     assert r.verified is False
     assert np.isnan(r["flops"]).all()
+
+
+def test_the_blocks_of_a_board_verify(session):
+    r = session.run("linpack", sizes=[1024], shape="pipeline", reps=1)
+    assert r.verified is True
+    assert r.parameters["block_size"] == 256
 
 
 def test_replications_share_the_inner_blocks(session):
@@ -94,7 +113,8 @@ def test_the_kernels_for_gpus(session, tmp_path):
     path.write_text(
         '#undef __x86_64__\n#undef __aarch64__\n#include "linpack_ndrange.cl"\n'
     )
-    for data_type, block in (("float", 64), ("double", 128), ("float", 160)):
+    blocks = (("float", 64), ("double", 128), ("float", 160), ("float", 288))
+    for data_type, block in blocks:
         r = session.run(
             "linpack",
             kernel=path,
@@ -103,7 +123,7 @@ def test_the_kernels_for_gpus(session, tmp_path):
             sizes=[127, 400],
             reps=1,
         )
-        assert r.verified is True
+        assert r.verified is True, block
 
 
 @pytest.mark.parametrize("harm", HARMS)
