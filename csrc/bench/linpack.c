@@ -219,7 +219,7 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
     for (size_t i = 0; i < sizeof refinements / sizeof refinements[0]; i++)
         if (strcmp(hf_args_word(args, "refine"), refinements[i].name) == 0)
             s->refine = refinements[i].run;
-    s->corrections = (unsigned)(DOUBLE_DIGITS / type->digits);
+    s->corrections = hf_linpack_corrections((double)type->bytes);
     s->roundoff = ldexp(1, s->refine ? -DOUBLE_DIGITS : -type->digits);
     s->dot_items = env->ndrange ? LEAST_ITEMS : 1;
     s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;

@@ -7,6 +7,11 @@
  *
  * `host` is a bound: the rate of products, which is not reached before n is large.
  *
+ * A refined run takes the time of its solutions with L and U and of its products with A, too. They
+ * are this project's own: each has the n^2 elements of a matrix once, its kernels take some
+ * per cycle. In a product all boards have their own rows and columns; row blocks of a
+ * solution follow each other, and find the boards of one column of the torus at work.
+ *
  * The first two count blocks of a board; where there are several boards, N blocks of a row are N / tw
  * on each of a torus of tw x tw.
  */
@@ -14,8 +19,9 @@
 #include "model.h"
 
 static const hf_term outputs[] = {
-    HF_TERM("time", "s", "the factorisation"),
-    HF_TERM("flops", "FLOP/s", "2/3 n^3 operations of all boards per second"),
+    HF_TERM("time", "s", "the factorisation; refined: with solution and corrections"),
+    HF_TERM("flops", "FLOP/s",
+            "2/3 n^3 operations of all boards per second; refined: + 3/2 n^2"),
     {0},
 };
 
@@ -28,9 +34,43 @@ static size_t blocks_of(double n, double b) {
     return blocks <= MOST_BLOCKS ? (size_t)blocks : 0;
 }
 
-static void rate_fill(size_t i, double n, double time, double *const *out) {
-    out[0][i] = time;
-    out[1][i] = hf_linpack_operations(n) / time;
+/* ---- the solution and its corrections ---- */
+
+#define REFINE_TERMS                                                                  \
+    {"classical",        "1", "1: the solution is refined so, else 0", NULL, 0,       \
+     "refine:classical", true},                                                       \
+        {"gmres",        "1", "1: the solution is refined so, else 0", NULL, 0,       \
+         "refine:gmres", true},                                                       \
+    {                                                                                 \
+        "value_bytes", "B", "of a value of L and U: 4 for float, 8 for double", NULL, \
+            4, "data_type:bytes", false                                               \
+    }
+#define LANES_TERM                                                                     \
+    {                                                                                  \
+        "lanes", "1", "elements per cycle of kernels that solve, or make A", NULL, 16, \
+            NULL, false                                                                \
+    }
+
+/* c corrections are c products and 1 + c solutions; with gmres both are one more. Inputs are
+ * those of REFINE_TERMS from `at` on; a whole solution and a product take so long. */
+static void refined_fill(size_t i, const double *const *in, size_t at, double factor,
+                         double solution, double product, double *const *out) {
+    double n = in[0][i], gmres = in[at + 1][i] > 0;
+    bool refined = in[at][i] > 0 || gmres;
+    double corrections = hf_linpack_corrections(in[at + 2][i]);
+    double after =
+        (1 + corrections + gmres) * solution + (corrections + gmres) * product;
+    out[0][i] = factor + (refined ? after : 0);
+    out[1][i] =
+        (refined ? hf_linpack_refined_operations(n) : hf_linpack_operations(n)) /
+        out[0][i];
+}
+
+/* n^2 / (l f) cycles' worth of elements: a product on all boards, a solution on one column. */
+static void boards_fill(size_t i, const double *const *in, size_t at, double factor,
+                        double clock, double *const *out) {
+    double n = in[0][i], ranks = in[1][i], pass = n * n / (in[at + 3][i] * clock);
+    refined_fill(i, in, at, factor, pass / sqrt(ranks), pass / ranks, out);
 }
 
 /* ---- one after the other ---- */
@@ -46,6 +86,8 @@ static const hf_term serial_inputs[] = {
      false},
     {"memory_clock", "Hz", "clock of the memory's interface", "memory.clock", NAN, NULL,
      false},
+    REFINE_TERMS,
+    LANES_TERM,
     {0},
 };
 
@@ -65,7 +107,7 @@ static void serial_eval(size_t count, const double *const *in, double *const *ou
             time += k / torus * lu + ceil((k - 1) * k / (torus * torus * r)) * product +
                     (b / s) * (b / s) / f;
         }
-        rate_fill(i, n, blocks > 0 ? time : NAN, out);
+        boards_fill(i, in, 7, blocks > 0 ? time : NAN, f, out);
     }
 }
 
@@ -87,6 +129,8 @@ static const hf_term overlap_inputs[] = {
      false},
     {"row_latency", "1", "cycles between rows of lu, as fitted to the 520N", NULL, 300,
      NULL, false},
+    REFINE_TERMS,
+    LANES_TERM,
     {0},
 };
 
@@ -113,7 +157,7 @@ static void overlap_eval(size_t count, const double *const *in, double *const *o
                 fmax((2 * side - 1) / r * product + lu + fmax(ceil(side) - 2, 0) * lu,
                      side * side / r * product);
         }
-        rate_fill(i, n, rows > 0 && blocks > 0 ? time : NAN, out);
+        boards_fill(i, in, 9, rows > 0 && blocks > 0 ? time : NAN, f, out);
     }
 }
 
@@ -123,25 +167,38 @@ static const hf_term host_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of A"),
     HF_TERM("ranks", "1", "of the grid"),
     HF_TERM("product_rate", "FLOP/s", "of products of matrices on a rank"),
+    REFINE_TERMS,
+    {"memory_bandwidth", "B/s",
+     "of a rank, for the elements of L and U in solutions; 0: these take no time", NULL,
+     0, NULL, true},
+    {"element_rate", "1/s",
+     "of elements of A by their formula on a rank; 0: these take no time", NULL, 0,
+     NULL, true},
     {0},
 };
 
 static void host_eval(size_t count, const double *const *in, double *const *out) {
-    for (size_t i = 0; i < count; i++)
-        rate_fill(i, in[0][i], hf_linpack_operations(in[0][i]) / (in[1][i] * in[2][i]),
-                  out);
+    for (size_t i = 0; i < count; i++) {
+        double n = in[0][i], ranks = in[1][i], bandwidth = in[6][i], rate = in[7][i];
+        double solution = bandwidth > 0 ? n * n * in[5][i] / (ranks * bandwidth) : 0;
+        double product = rate > 0 ? n * n / (ranks * rate) : 0;
+        refined_fill(i, in, 3, hf_linpack_operations(n) / (ranks * in[2][i]), solution,
+                     product, out);
+    }
 }
 
 static const hf_formula formulas[] = {
     {HF_EXPECTED, "channel",
      "the inner blocks beside the next diagonal, with constants fitted to the 520N; "
-     "counts 2/3 n^3 operations",
+     "counts 2/3 n^3 operations, refined 3/2 n^2 more",
      overlap_inputs, outputs, overlap_eval},
     {HF_EXPECTED, "pcie",
      "all kernels one after the other, no time for PCIe and MPI; counts 2/3 n^3 "
-     "operations",
+     "operations, refined 3/2 n^2 more",
      serial_inputs, outputs, serial_eval},
-    {HF_EXPECTED, "host", "products of matrices alone; counts 2/3 n^3 operations",
+    {HF_EXPECTED, "host",
+     "products of matrices, and given rates of a refinement; counts 2/3 n^3 "
+     "operations, refined 3/2 n^2 more",
      host_inputs, outputs, host_eval},
     {0},
 };

@@ -364,6 +364,36 @@ def test_linpack_without_overlap_is_off_as_documented():
     assert off == pytest.approx([21.9, 1.5, -17.3, -25.5], abs=0.11)
 
 
+REFINED = [("classical", "float", 3, 2), ("gmres", "float", 4, 3)]
+REFINED += [("classical", "double", 2, 1), ("gmres", "double", 3, 2)]
+
+
+@pytest.mark.parametrize(("refine", "data_type", "solutions", "products"), REFINED)
+@pytest.mark.parametrize("exchange", ["channel", "pcie"])
+def test_linpack_refined_takes_its_solutions_and_products(
+    exchange, refine, data_type, solutions, products
+):
+    n, run = 8192, {"exchange": exchange, "sizes": [8192], "ranks": 4}
+    clock = linpack(**run).parameters["clock"]
+    words = {"refine": refine, "data_type": data_type}
+    refined = for_run("linpack", exchange, "520n", words, [n], 4)
+    passes = solutions / 2 + products / 4  # on a column of boards, on all
+    after = refined["time"] - linpack(**run)["time"]
+    assert after == pytest.approx(passes * n**2 / (16 * clock))
+    work = 2 / 3 * n**3 + 3 / 2 * n**2
+    assert refined["flops"] == pytest.approx(work / refined["time"])
+
+
+def test_linpack_refined_on_a_processor_takes_the_given_rates():
+    rates = {"product_rate": 1e11, "memory_bandwidth": 2e10, "element_rate": 1e9}
+    n = 1000
+    found = for_run("linpack", "host", rates, {"refine": "gmres"}, [n], 2)
+    parts = (2 / 3 * n**3 / 2e11, 4 * 4 * n**2 / 4e10, 3 * n**2 / 2e9)
+    assert found["time"] == pytest.approx(sum(parts))
+    plain = for_run("linpack", "host", rates, {"refine": "none"}, [n], 2)
+    assert plain["time"] == pytest.approx(parts[0])
+
+
 def test_linpack_scales_to_many_boards_at_once():
     start = time.process_time()
     many = linpack(exchange="channel", ranks=2500, sizes=[50 * 24576])
