@@ -2,9 +2,11 @@
 
 The factorisation runs against `getrf` of the OpenBLAS that comes with NumPy, on as
 many threads, which pivots: its matrix is diagonally dominant, too, so that rows stay
-where they are. Several ranks that share the cores run against one. Interleaved rounds,
-medians of ratios of the best times. With --grids grids of up to 25 ranks verify first.
-Ends with 1 when a target is missed, or a grid's data is wrong.
+where they are. Several ranks that share the cores run against one. With --published
+the kernels of the published suite factor, too, on as many threads. Interleaved rounds,
+medians of ratios of the best times. With --grids grids of up to 25 ranks verify first,
+and the pipelines at n = 1024, in blocks of a board. Ends with 1 when a target is
+missed, or a grid's data is wrong.
 """
 
 import argparse
@@ -27,6 +29,7 @@ TARGETS = {
     "dgetrf / double, n = 4096": (0.9, False),
     "one rank / 2 x 2 ranks, n = 8192": (0.85, False),
     "solution and verification / float, n = 4096": (0.1, True),
+    "published kernels / float, n = 2048": (8, False),
 }
 
 
@@ -41,6 +44,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--block-size", type=int, default=256)
     parser.add_argument("--only", default="", help="a part of the names")
     parser.add_argument("--grids", action="store_true", help="verify grids of ranks")
+    parser.add_argument(
+        "--published", metavar="FOLDER", help="of https://github.com/pc2/HPCC_FPGA"
+    )
     return parser.parse_args()
 
 
@@ -95,9 +101,25 @@ def ours(
     return {name: columns[name]["values"][0] for name in names}
 
 
+def published(options: argparse.Namespace, n: int) -> float:
+    """Best rate of the published suite's kernels [FLOP/s]."""
+    source = Path(__file__).with_name("published_yardstick.c")
+    with tempfile.TemporaryDirectory() as folder:
+        program = str(Path(folder) / source.stem)
+        output(["cc", "-O3", str(source), "-o", program, "-lOpenCL", "-lm"])
+        words = ["linpack", options.published, str(n), str(options.reps)]
+        return float(output([program, *words]))
+
+
 def round_take(options: argparse.Namespace, library: ctypes.CDLL) -> dict[str, float]:
     """Ratios of a round."""
     ratios = {}
+    name = "published kernels / float, n = 2048"
+    if options.published and options.only in name:
+        theirs_rate = published(options, 2048)
+        rate = 2 / 3 * 2048**3 / ours(options, 2048, "float")["time"]
+        print(f"  {name}: {theirs_rate / 1e9:.1f} and {rate / 1e9:.1f} GFLOP/s")
+        ratios[name] = rate / theirs_rate
     for letter, data_type, n in (
         ("s", "float", 4096),
         ("s", "float", 8192),
@@ -133,6 +155,9 @@ def grids_verify() -> None:
         command += [f"--ranks={p * q}", f"--grid={p}x{q}", "--exchange=pcie"]
         output([*command, "--sizes=97,700", "--block-size=32", "--reps=1"])
         print(f"grid {p}x{q}: verified", flush=True)
+    command = [sys.executable, "-m", "hpccfpga", "run", "linpack", "--quiet"]
+    output([*command, "--shape=pipeline", "--sizes=1024", "--reps=1"])
+    print("pipelines, n = 1024: verified", flush=True)
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 /* published_yardstick.c - kernels of the published suite on a CPU device, as they are.
  *
- * cc -O3 published_yardstick.c -o published_yardstick -lOpenCL
+ * cc -O3 published_yardstick.c -o published_yardstick -lOpenCL -lm
  * published_yardstick KERNEL FOLDER N REPETITIONS prints the best rate of a kernel of
  * https://github.com/pc2/HPCC_FPGA, checked out in FOLDER, with the knobs that the pipelines
  * of hpccfpga have by default. The suite's builds for the 520N board have a larger buffer in
@@ -8,11 +8,15 @@
  *     stream        triad of N floats [B/s]
  *     randomaccess  4 N updates of N words [1/s]
  *     gemm          N x N floats [FLOP/s]
- * The suite's generator of code only adds numbers to names, so a compiler can do without.
+ *     linpack       factorisation of N x N floats in blocks of 256, without pivoting [FLOP/s]
+ * The suite's generator of code only adds numbers to names, so a compiler can do without. In
+ * linpack two queues take the blocks of an iteration in turns, as on a board with two
+ * replications, and an iteration ends before the next begins.
  */
 #define _POSIX_C_SOURCE          200809L
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +56,19 @@ static void device_open(void) {
     check(error == CL_SUCCESS, "queue");
 }
 
+/* Its generator's words, in {% %} and {{ }}, become blanks. */
+static void words_blank(char *source) {
+    for (char *at = source; (at = strchr(at, '{')); at++) {
+        const char *ends = at[1] == '%' ? "%}" : "}}";
+        char *end = at[1] == '%' || at[1] == '{' ? strstr(at, ends) : NULL;
+        if (end)
+            memset(at, ' ', (size_t)(end - at) + 2);
+    }
+}
+
 /* What the suite's build would write into parameters.h comes as options. */
-static cl_kernel kernel_build(const char *folder, const char *file, const char *name,
-                              const char *options) {
+static cl_program program_build(const char *folder, const char *file,
+                                const char *options) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, file);
     FILE *stream = fopen(path, "r");
@@ -65,14 +79,25 @@ static cl_kernel kernel_build(const char *folder, const char *file, const char *
     char *include = strstr(source, "#include \"parameters.h\"");
     if (include)
         memset(include, ' ', strlen("#include \"parameters.h\""));
+    words_blank(source);
     const char *text = source;
     cl_int error;
     cl_program program = clCreateProgramWithSource(context, 1, &text, &length, &error);
     check(error == CL_SUCCESS, path);
     check(clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS, path);
+    return program;
+}
+
+static cl_kernel kernel_of(cl_program program, const char *name) {
+    cl_int error;
     cl_kernel kernel = clCreateKernel(program, name, &error);
     check(error == CL_SUCCESS, name);
     return kernel;
+}
+
+static cl_kernel kernel_build(const char *folder, const char *file, const char *name,
+                              const char *options) {
+    return kernel_of(program_build(folder, file, options), name);
 }
 
 static cl_mem buffer_make(const void *data, size_t bytes) {
@@ -203,18 +228,130 @@ static double gemm(const char *folder, size_t n, int reps) {
     return 2 * (double)n * (double)n * (double)n / seconds;
 }
 
+/* ---- linpack ---- */
+
+enum { LU_BLOCK = 256, TURNS = 2 };
+
+typedef struct lu {
+    cl_kernel diagonal, top, left, inner;
+    cl_command_queue queues[TURNS];
+    cl_mem a, l, u, *lefts, *tops; /* packed blocks: of the diagonal, of an iteration */
+    cl_uint blocks;
+} lu;
+
+/* Block (row, column) is the work of one launch; behind three buffers, or two and a flag. */
+static void block_run(const lu *s, cl_command_queue q, cl_kernel kernel, cl_mem one,
+                      cl_mem other, const cl_uint *first, cl_uint row, cl_uint column) {
+    const size_t work = 1;
+    const argument args[] = {{sizeof s->a, &s->a},          {sizeof one, &one},
+                             {sizeof other, &other},        {sizeof *first, first},
+                             {sizeof column, &column},      {sizeof row, &row},
+                             {sizeof s->blocks, &s->blocks}};
+    cl_uint n = 0;
+    for (size_t i = 0; i < sizeof args / sizeof args[0]; i++)
+        if (args[i].value)
+            check(clSetKernelArg(kernel, n++, args[i].bytes, args[i].value) ==
+                      CL_SUCCESS,
+                  "argument");
+    check(clEnqueueNDRangeKernel(q, kernel, 1, NULL, &work, &work, 0, NULL, NULL) ==
+              CL_SUCCESS,
+          "launch");
+}
+
+static void queues_finish(const lu *s) {
+    for (int i = 0; i < TURNS; i++)
+        clFlush(s->queues[i]);
+    for (int i = 0; i < TURNS; i++)
+        check(clFinish(s->queues[i]) == CL_SUCCESS, "run");
+}
+
+static void factor(const lu *s) {
+    for (cl_uint k = 0; k < s->blocks; k++) {
+        unsigned turn = 0;
+        block_run(s, s->queues[0], s->diagonal, s->l, s->u, NULL, k, k);
+        queues_finish(s);
+        for (cl_uint i = k + 1; i < s->blocks; i++) {
+            cl_uint first = i == k + 1;
+            block_run(s, s->queues[0], s->top, s->tops[i], s->l, &first, k, i);
+            block_run(s, s->queues[1], s->left, s->lefts[i], s->u, &first, i, k);
+        }
+        queues_finish(s);
+        for (cl_uint i = k + 1; i < s->blocks; i++)
+            for (cl_uint j = k + 1; j < s->blocks; j++)
+                block_run(s, s->queues[turn++ % TURNS], s->inner, s->lefts[i],
+                          s->tops[j], NULL, i, j);
+        queues_finish(s);
+    }
+}
+
+/* L has -1 / its diagonal, U without its own of ones the other sign. */
+static void factors_check(const float *lu, const float *a, size_t n) {
+    for (size_t i = 0; i < n; i += 37)
+        for (size_t j = i % 41; j < n; j += 41) {
+            double sum = 0;
+            for (size_t k = 0; k <= i && k <= j; k++) {
+                double l = k < i ? lu[i * n + k] : -1 / lu[i * n + k];
+                sum += k < j ? -l * lu[k * n + j] : l;
+            }
+            check(fabs(sum - a[i * n + j]) < 1e-6 * (double)n, "factorisation");
+        }
+}
+
+static double linpack(const char *folder, size_t n, int reps) {
+    check(n % LU_BLOCK == 0, "a size that is no multiple of 256");
+    cl_program program =
+        program_build(folder, "LINPACK/src/device/hpl_torus_PCIE.cl",
+                      "-DDEVICE_DATA_TYPE=float -DLOCAL_MEM_BLOCK_LOG=8 "
+                      "-DREGISTER_BLOCK_LOG=3 -DREGISTER_BLOCK_MM_LOG=3 "
+                      "-DINTEL_FPGA -D__fpga_reg(x)=x");
+    size_t bytes = n * n * sizeof(float), block = LU_BLOCK * LU_BLOCK * sizeof(float);
+    lu s = {.diagonal = kernel_of(program, "lu"),
+            .top = kernel_of(program, "top_update"),
+            .left = kernel_of(program, "left_update"),
+            .inner = kernel_of(program, "inner_update_mm"),
+            .blocks = (cl_uint)(n / LU_BLOCK)};
+    float *a = memory(bytes), *found = memory(bytes);
+    for (size_t i = 0; i < n * n; i++)
+        a[i] = i % (n + 1) == 0 ? (float)n / 2
+                                : (float)((i * 2654435761u >> 8) % 4096) / 4096 - 0.5f;
+    s.a = buffer_make(a, bytes);
+    s.l = buffer_make(a, block);
+    s.u = buffer_make(a, block);
+    s.lefts = calloc(2 * s.blocks, sizeof *s.lefts);
+    check(s.lefts != NULL, "memory");
+    s.tops = s.lefts + s.blocks;
+    for (size_t i = 0; i < 2 * s.blocks; i++)
+        s.lefts[i] = buffer_make(a, block);
+    for (int i = 0; i < TURNS; i++)
+        s.queues[i] = clCreateCommandQueue(context, device, 0, NULL);
+    double best = 1e30;
+    for (int rep = 0; rep <= reps; rep++) {
+        check(clEnqueueWriteBuffer(queue, s.a, CL_TRUE, 0, bytes, a, 0, NULL, NULL) ==
+                  CL_SUCCESS,
+              "write");
+        double start = now();
+        factor(&s);
+        best = rep > 0 ? fmin(best, now() - start) : best;
+    }
+    result_read(s.a, found, bytes);
+    factors_check(found, a, n);
+    return 2 * pow((double)n, 3) / 3 / best;
+}
+
 int main(int argc, char **argv) {
-    const char *names[] = {"stream", "randomaccess", "gemm"};
-    double (*const runs[])(const char *, size_t, int) = {stream, randomaccess, gemm};
+    const char *names[] = {"stream", "randomaccess", "gemm", "linpack"};
+    double (*const runs[])(const char *, size_t, int) = {stream, randomaccess, gemm,
+                                                         linpack};
     size_t n = argc > 4 ? strtoul(argv[3], NULL, 10) : 0;
     int reps = argc > 4 ? atoi(argv[4]) : 0;
-    for (int i = 0; i < 3 && n > 0 && reps > 0; i++)
+    for (int i = 0; i < 4 && n > 0 && reps > 0; i++)
         if (strcmp(argv[1], names[i]) == 0) {
             device_open();
             printf("%.6g\n", runs[i](argv[2], n, reps));
             return 0;
         }
-    fprintf(stderr, "usage: published_yardstick stream|randomaccess|gemm FOLDER N "
-                    "REPETITIONS\n");
+    fprintf(stderr,
+            "usage: published_yardstick stream|randomaccess|gemm|linpack FOLDER "
+            "N REPETITIONS\n");
     return 2;
 }
