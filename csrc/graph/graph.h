@@ -73,4 +73,20 @@ uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights)
 hf_status hf_part_fits(const hf_graph *graph, int size, int here, bool both,
                        bool weights);
 
+/** What a whole graph is like, and how evenly a partition cuts it. */
+typedef struct hf_survey {
+    uint64_t self_loops;  /**< of the edges as made or read */
+    uint64_t duplicates;  /**< other edges as made or read that repeat one */
+    uint64_t components;  /**< parts that no edge joins, whatever its direction */
+    uint64_t isolated;    /**< vertices without a neighbour */
+    uint64_t cut;         /**< in-edges that come from a vertex of another rank */
+    double part_time;     /**< of making the part of rank 0 [s] */
+    uint32_t *degrees;    /**< [vertices of the graph] out-degrees, of edges kept */
+    uint64_t *rank_edges; /**< [ranks] in-edges of each */
+} hf_survey;
+
+hf_status hf_survey_make(hf_survey *out, const hf_graph *graph, const char *partition,
+                         int ranks);
+void hf_survey_free(hf_survey *survey);
+
 #endif

@@ -341,6 +341,15 @@ static PyMethodDef core_methods[] = {
      "Links of a topology: rank and port that send, rank and port that receive."},
     {"models", core_models, METH_O,
      "models(name, /)\n--\n\nFormulas of a model: summary, inputs and outputs."},
+    {"graph_info", graph_info, METH_VARARGS,
+     "graph_info(text, seed, /)\n--\n\nWhat a graph is, as its file's header tells."},
+    {"graph_survey", graph_survey, METH_VARARGS,
+     "graph_survey(text, seed, partition, ranks, /)\n--\n\n"
+     "The same, what the graph is like, and how evenly a partition cuts it."},
+    {"graph_rows", graph_rows, METH_VARARGS,
+     "graph_rows(text, seed, weights, /)\n--\n\n"
+     "In-edges of all vertices: begins of rows, where they come from, weights or "
+     "None."},
     {"guard_signals", guard_signals, METH_VARARGS,
      "guard_signals(heard, out, delay, code, line, /)\n--\n\n"
      "End this process `delay` seconds after a signal, of which the descriptor "

@@ -48,6 +48,11 @@ void loading_end(loading *load);
 void loading_release(loading *load);
 void loading_acquire(loading *load);
 
+/* Graphs, opened by a text and a seed. */
+PyObject *graph_info(PyObject *module, PyObject *args);
+PyObject *graph_survey(PyObject *module, PyObject *args);
+PyObject *graph_rows(PyObject *module, PyObject *args);
+
 PyObject *core_models(PyObject *module, PyObject *name);
 PyObject *core_evaluate(PyObject *module, PyObject *args);
 PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hpccfpga.comparison import Comparison, compare
     from hpccfpga.components import benchmarks, devices, exchanges
     from hpccfpga.fit import fit
+    from hpccfpga.graph import Graph
     from hpccfpga.measure import calibrate, launch, run
     from hpccfpga.models import model
     from hpccfpga.plot import plot
@@ -36,6 +37,7 @@ __all__ = [
     "Column",
     "Comparison",
     "Error",
+    "Graph",
     "Link",
     "Quantity",
     "Records",
@@ -70,6 +72,7 @@ _HOME = {
     "components": ("benchmarks", "devices", "exchanges"),
     "comparison": ("Comparison", "compare"),
     "fit": ("fit",),
+    "graph": ("Graph",),
     "measure": ("calibrate", "launch", "run"),
     "models": ("model",),
     "plot": ("plot",),

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypedDict, final
 
-from numpy import bool_, float64, int64, str_
+from numpy import bool_, float64, int64, str_, uint32, uint64
 from numpy.typing import NDArray
 
 SCHEME: str
@@ -79,6 +79,15 @@ class _Scheme(TypedDict):
     host_memory: bool
     kernels: str
 
+class _Graph(TypedDict):
+    vertices: int
+    edges: int
+    directed: bool
+    weighted: bool
+    simple: bool
+    digest: int
+    load_time: float
+
 class _Run(TypedDict):
     columns: dict[str, tuple[str, NDArray[float64 | int64 | bool_ | str_]]]
     trace: dict[str, tuple[str, NDArray[float64 | int64 | str_]]]
@@ -153,6 +162,13 @@ def models(name: str, /) -> list[_Formula]: ...
 def evaluate(
     model: str, index: int, inputs: dict[str, Any], /
 ) -> dict[str, NDArray[float64]]: ...
+def graph_info(text: str, seed: int, /) -> _Graph: ...
+def graph_survey(
+    text: str, seed: int, partition: str, ranks: int, /
+) -> dict[str, Any]: ...
+def graph_rows(
+    text: str, seed: int, weights: bool, /
+) -> tuple[NDArray[uint64], NDArray[uint32], NDArray[uint32] | None]: ...
 def guard_signals(
     heard: int, out: int, delay: float, code: int, line: bytes, /
 ) -> None: ...

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from hpccfpga import commands, components, models, ranks, suite
+from hpccfpga import commands, components, formats, models, ranks, suite
 from hpccfpga.boards import board, boards
 from hpccfpga.comparison import compare
 from hpccfpga.errors import FAILED, OK, WRONG_DATA, decode, exit_code
@@ -24,6 +25,7 @@ from hpccfpga.published import published, published_list
 from hpccfpga.records import Records
 from hpccfpga.result import Result
 from hpccfpga.suite import Suite
+from hpccfpga.text import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,6 +166,31 @@ def _published(options: Options) -> int:
     return OK
 
 
+def _graph_info(options: Options) -> int:
+    from hpccfpga.graph import Graph
+
+    outputs = Outputs(options.json)
+    outputs.check()
+    graph = Graph(options.graph, seed=options.seed)
+    facts = graph.facts(options.partition, options.ranks)
+    units = {name: "s" for name in facts if name.endswith("_time")}
+    units |= {name: "B" for name in facts if name.startswith("memory")}
+    for name, value in facts.items():
+        text = f"{name.replace('_', ' '):16} {_said(value)} {units.get(name, '')}"
+        print(text.rstrip())
+    if options.json:
+        formats.write({"schema": "hpccfpga-graph/1", **facts}, options.json)
+        print(f"wrote {options.json}")
+    return OK
+
+
+def _said(value: Any) -> str:
+    """Text of a fact."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
+
+
 def _show(options: Options) -> int:
     """Show a result; the exit code is that of the run that gave it."""
     found = _read(options.file)
@@ -267,6 +294,7 @@ COMMANDS = {
     "compare": _compare,
     "devices": _devices,
     "doctor": _doctor,
+    "graph info": _graph_info,
     "kernels build": _build,
     "list": _list,
     "model": _model,

@@ -11,7 +11,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+Buffer = Any  # that of collections.abc came with Python 3.12
 
 LARGEST = 2**30
 """Most that is read of a file, and that one may unpack to [B]."""
@@ -70,7 +72,21 @@ class PrivateFolder:
         with os.fdopen(fd, "rb") as file:
             return file.read()
 
-    def write(self, name: str, data: bytes) -> None:
+    def holds(self, name: str) -> bool:
+        """Whether there is a file of this name.
+
+        Raises
+        ------
+        ValueError
+            As `read`.
+        """
+        try:
+            os.close(_open(self.path / name, os.O_RDONLY | os.O_NONBLOCK, self._fd))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def write(self, name: str, *data: Buffer) -> None:
         """Write a file, whole or not at all; only this user can read it.
 
         Raises
@@ -79,7 +95,8 @@ class PrivateFolder:
             It cannot be written.
         """
         with _replacing(self.path / name, self._fd, 0o600) as file:
-            file.write(data)
+            for piece in data:
+                file.write(piece)
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes]:

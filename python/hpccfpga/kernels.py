@@ -392,7 +392,7 @@ def _cached(
                 f"{cache_dir() / name}"
             ) from None
         except ValueError as error:
-            raise ValueError(f"kernel cache: {error}; {_ANOTHER}") from None
+            raise ValueError(f"kernel cache: {error}; {ANOTHER}") from None
         except (OSError, NotImplementedError) as error:  # the latter: it has no locks
             note = _uncached(error)
         binary = _built(core, stem, source, options)
@@ -406,13 +406,14 @@ def _cached(
         return Kernel(stem, binary, manifest, manifest["source_hash"], note)
 
 
-_ANOTHER = "set HPCCFPGA_CACHE to a folder of your own"
+ANOTHER = "set HPCCFPGA_CACHE to a folder of your own"
+"""What helps where the cache cannot be used."""
 
 
 def _uncached(error: Exception) -> str:
     """Note that a run works, but builds its kernels anew each time."""
     why = getattr(error, "strerror", None) or error
-    return f"kernels were built and not kept: {cache_dir()}: {why}; {_ANOTHER}"
+    return f"kernels were built and not kept: {cache_dir()}: {why}; {ANOTHER}"
 
 
 def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:

@@ -18,6 +18,7 @@ from hpccfpga.files import LARGEST
 HEADER = "header.json"
 """Name of the entry that is no column."""
 
+_RESULT = "a result"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -50,33 +51,54 @@ def read(file: IO[bytes]) -> tuple[Any, dict[str, np.ndarray]]:
     ValueError
         No such file, or its entries are not what its header declares.
     """
-    with _undamaged():
+    archive, entries = _opened(file, _RESULT)
+    with _undamaged(_RESULT):
+        header = _array(archive, entries[HEADER], "str", ())
+    document = formats.parse(header.item())
+    found = {}
+    for name, entry in formats.declared_arrays(document).items():
+        dtype, shape = formats.declared_column(name, entry)
+        if name in entries:
+            with _undamaged(_RESULT):
+                found[name] = _array(archive, entries[name], dtype, shape)
+    return document, found
+
+
+def arrays(file: IO[bytes], what: str) -> dict[str, np.ndarray]:
+    """Return all arrays of a file that should be of `what`.
+
+    Raises
+    ------
+    ValueError
+        No such file.
+    """
+    archive, entries = _opened(file, what)
+    with _undamaged(what):
+        return {name: _array(archive, info) for name, info in entries.items()}
+
+
+def _opened(
+    file: IO[bytes], what: str
+) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
+    """Archive and its entries, which do not unpack to more than there may be."""
+    with _undamaged(what):
         archive = zipfile.ZipFile(file)
         entries = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
     total = sum(info.file_size for info in entries.values())
     if total > LARGEST:  # a small file can declare any size
         raise ValueError(f"unpacks to {total} B, more than {LARGEST} B")
-    with _undamaged():
-        header = _array(archive, entries[HEADER], "str", ())
-    document = formats.parse(header.item())
-    arrays = {}
-    for name, entry in formats.declared_arrays(document).items():
-        dtype, shape = formats.declared_column(name, entry)
-        if name in entries:
-            with _undamaged():
-                arrays[name] = _array(archive, entries[name], dtype, shape)
-    return document, arrays
+    return archive, entries
 
 
 @contextmanager
-def _undamaged() -> Iterator[None]:
+def _undamaged(what: str) -> Iterator[None]:
     """Tell in one way what zipfile, zlib, tokenize and NumPy each tell in their own."""
     try:
         yield
     except (_Undeclared, MemoryError):
         raise
     except Exception:
-        raise ValueError("not an NPZ file of a result") from None
+        raise ValueError(f"not an NPZ file of {what}") from None
 
 
 class _Undeclared(ValueError):
@@ -84,18 +106,21 @@ class _Undeclared(ValueError):
 
 
 def _array(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: str, shape: tuple[int, ...]
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    dtype: str | None = None,
+    shape: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """Array of an entry, unpacked only if it has this type and shape."""
+    """Array of an entry, unpacked only if it has this type, if told, and shape."""
     with archive.open(info) as entry:
         found, _, kind = _HEADERS[npy.read_magic(entry)](entry)
         name = "str" if kind.kind == "U" else kind.name
-        if (found, name) != (shape, dtype):
+        if dtype is not None and (found, name) != (shape, dtype):
             raise _Undeclared(
                 f"column {info.filename.removesuffix('.npy')!r} is of {name} "
                 f"{[*found]}, declared {dtype} {[*shape]}"
             )
-        if entry.tell() + math.prod(shape) * kind.itemsize != info.file_size:
+        if entry.tell() + math.prod(found) * kind.itemsize != info.file_size:
             raise EOFError
     with archive.open(info) as entry:
         return npy.read_array(entry, allow_pickle=False)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from hpccfpga import _core, suite, timeline
 from hpccfpga.arguments import known
 from hpccfpga.components import CALIBRATION, calibrated, common, parameters
+from hpccfpga.graph import PARTITIONS
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.plot import FORMATS
 from hpccfpga.provenance import own_version
@@ -156,7 +157,7 @@ def parse(words: list[str]) -> Options:
         Unknown or incomplete; the message lists what is known. Of commands it is
         `Unreadable`.
     """
-    name = " ".join(words[: 2 if words[:1] == ["kernels"] else 1])
+    name = " ".join(words[: 2 if {*words[:1]} & GROUPS else 1])
     if name in ("-h", "--help", "--version"):
         print(f"hpccfpga {own_version()}" if name == "--version" else _overview())
         raise SystemExit(0)
@@ -329,6 +330,18 @@ def _topology(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("--plot", metavar="PATH", help=f"draw it: {_PICTURES}")
 
 
+def _graph_info(command: _Parser, benchmark: str | None) -> None:
+    command.add_argument("graph", help="kron:20, urand:20, grid:20, or a file")
+    command.add_argument("--ranks", type=_count, default=1, help="default: 1")
+    command.add_argument(
+        "--partition",
+        default="cyclic",
+        help=f"{', '.join(PARTITIONS)}, or a file; default: cyclic",
+    )
+    command.add_argument("--seed", type=_count, default=0, help="default: 0")
+    _add_json(command)
+
+
 def _show(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("file", help=".json or .npz, also of run all")
 
@@ -411,6 +424,12 @@ COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
     "show": ("show a saved result", _show, ""),
     "plot": ("draw saved results into one picture", _plot, ""),
     "compare": ("put two saved results side by side", _compare, ""),
+    "graph info": (
+        "say what a graph is like, and how evenly a partition cuts it",
+        _graph_info,
+        "In front of a graph's name may stand simple: (no duplicates, no self-loops), "
+        "undirected: and unweighted: .",
+    ),
     "kernels build": (
         "compile kernels for a device: program binaries with manifests",
         _build,

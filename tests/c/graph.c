@@ -210,6 +210,23 @@ static void balance_check(void) {
     hf_graph_close(graph);
 }
 
+static void survey_check(void) {
+    hf_graph *graph;
+    hf_survey s;
+    CHECK(hf_graph_open(&graph, "kron:8", 3) == HF_OK, "%s", hf_error());
+    CHECK(hf_survey_make(&s, graph, "edges", 0) == HF_EARG);
+    CHECK(hf_survey_make(&s, graph, "none", 3) == HF_EARG);
+    CHECK(hf_survey_make(&s, graph, "edges", 3) == HF_OK, "%s", hf_error());
+    uint64_t degrees = 0,
+             in_edges = s.rank_edges[0] + s.rank_edges[1] + s.rank_edges[2];
+    for (uint64_t v = 0; v < hf_graph_info_of(graph)->vertices; v++)
+        degrees += s.degrees[v];
+    CHECK(degrees == in_edges && s.cut > 0 && s.cut < in_edges);
+    CHECK(in_edges / 2 + s.self_loops + s.duplicates == hf_graph_info_of(graph)->edges);
+    hf_survey_free(&s);
+    hf_graph_close(graph);
+}
+
 static uint64_t digest_of(const char *text, uint64_t seed) {
     hf_graph *graph = NULL;
     CHECK(hf_graph_open(&graph, text, seed) == HF_OK, "%s: %s", text, hf_error());
@@ -264,6 +281,7 @@ int main(void) {
     generators_check();
     kronecker_check();
     balance_check();
+    survey_check();
     digests_check();
     refusals_check();
     return check_failures != 0;

@@ -20,7 +20,7 @@ ALLOWED = {
     "graph": set(),
     "transport": set(),
     "model": set(),
-    "python": {"model.h"},
+    "python": {"graph.h", "model.h"},
 }
 # The session alone binds all four, and the registry lists them: what includes their
 # headers would have all four, too.
@@ -308,7 +308,7 @@ ORDER = (
     # runs
     {"trial", "progress", "ranks"},
     {"kernels"},
-    {"session", "vendor"},
+    {"session", "vendor", "graph"},
     {"job"},
     {"perform"},
     {"launch"},

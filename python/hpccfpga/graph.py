@@ -1,0 +1,529 @@
+"""Graphs: files, generators, arrays, matrices; and how a partition cuts them.
+
+A benchmark takes a graph as text: a generator, or the path of a file. A graph of
+arrays is written once, as a file of the library's own, whose name is the hash of its
+contents; so every rank opens the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hpccfpga import _core, npz
+from hpccfpga.arguments import count, known
+from hpccfpga.arguments import path as path_of
+from hpccfpga.files import PrivateFolder, opened
+from hpccfpga.kernels import ANOTHER, cache_dir
+from hpccfpga.text import brief
+
+MAX_VERTICES = 2**32 - 2
+"""Most vertices of a graph: their numbers have 32 bits, one of which says "none"."""
+
+MAX_WEIGHT = 2**32 - 1
+"""Largest weight of an edge."""
+
+PARTITIONS = ("cyclic", "sorted", "edges", "metis")
+"""How vertices are shared out among ranks."""
+
+_GENERATORS = ("kron", "urand", "grid")
+_WORDS = ("undirected:", "unweighted:", "simple:")
+"""What may stand in front of a graph's name: csrc/graph/graph.c reads it."""
+
+_HEADER = struct.Struct("=8sQQII")
+"""Of the library's own file: csrc/graph/stored.c reads it."""
+
+_MAGIC = b"HFGRAPH1"
+_OWN = ".hfg"
+
+
+class Graph:
+    """A graph, as a benchmark takes it.
+
+    Parameters
+    ----------
+    source : str, path, tuple, matrix or graph
+        One of
+
+        - a generator: "kron:20" (Kronecker as in Graph500, 2^20 vertices and 16 edges a
+          vertex; "kron:20:8" has 8), "urand:20" (uniform, the same), "grid:20" (2^20
+          vertices as a square);
+        - the path of a file: .el, .wel, .gr (DIMACS), .graph (METIS), .mtx (Matrix
+          Market), .sg and .wsg (GAP), .npz (SciPy), .hfg (the library's own);
+        - arrays ``(from, to)`` or ``(from, to, weights)``, each [edges], of whole
+          numbers; vertices are counted from 0;
+        - a matrix of scipy.sparse, whose entry [i, j] is an edge from i to j;
+        - a graph of NetworkX, whose nodes are numbered in their order, and whose edges
+          have the weight "weight", 1 where some have none.
+    directed : bool, optional
+        False: each edge counts in both directions. Default: what the source is; arrays
+        and matrices are directed.
+    weighted : bool, optional
+        False: weights are left out, whatever they are. Default: as the source is.
+    simple : bool, optional
+        Drop self-loops, and of duplicates all but the lightest. Generators do.
+    vertices : int, optional
+        Of arrays: how many vertices there are. Default: the largest number and 1.
+    seed : int, optional
+        Of generators.
+
+    Raises
+    ------
+    ValueError
+        It is no graph: numbers that are out of range, negative, of other types or
+        lengths; weights that are no whole numbers from 1 to 2^32 - 1; matrices that
+        are not square; files in no known format, or that are not what they say.
+    TypeError
+        It is nothing that is known.
+
+    Notes
+    -----
+    Weights are whole numbers from 1 to 2^32 - 1; those of generators are 1 to 255.
+    Duplicates and self-loops of files and arrays stay, unless `simple` is set: they
+    count in every rate over edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = Graph((np.array([0, 1]), np.array([1, 2])), directed=False)
+    >>> graph.vertices, graph.edges, graph.degrees().tolist()
+    (3, 2, [1, 2, 1])
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        directed: bool | None = None,
+        weighted: bool | None = None,
+        simple: bool = False,
+        vertices: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"seed: {brief(seed)} is not from 0 to 2^64 - 1")
+        self.seed = int(seed)
+        self._arrays: _Arrays | None = None
+        self._source, words = "", dict.fromkeys(_WORDS, False)
+        if isinstance(source, str | os.PathLike):
+            found, self._source = _located(path_of("graph", source))
+            words |= dict.fromkeys(found, True)
+            if self._source.endswith(".npz"):
+                left_out = weighted is False or words["unweighted:"]
+                self._arrays = _npz(self._source, False if left_out else None)
+        else:
+            self._arrays = _taken(source, vertices, weighted)
+        if vertices is not None and not isinstance(source, tuple | list):
+            raise ValueError(f"vertices={brief(vertices)} goes with arrays alone")
+        words["undirected:"] |= directed is False
+        words["unweighted:"] |= weighted is False
+        words["unweighted:"] &= self._arrays is None  # which have none then
+        words["simple:"] |= simple
+        self._words = "".join(word for word, said in words.items() if said)
+        if directed and not self.directed:
+            raise ValueError("directed: the graph has edges without a direction")
+        if weighted and not self.weighted:
+            raise ValueError("weighted: the graph has no weights")
+
+    def __repr__(self) -> str:
+        """Say what it is."""
+        kind = "directed" if self.directed else "undirected"
+        kind += ", weighted" if self.weighted else ""
+        return f"<Graph: {self.vertices} vertices, {self.edges} edges, {kind}>"
+
+    @property
+    def text(self) -> str:
+        """What names it to a benchmark, on every rank: a generator, or a path.
+
+        Raises
+        ------
+        ValueError
+            Its file cannot be kept.
+        """
+        return self._words + (self._kept if self._arrays else self._source)
+
+    @property
+    def vertices(self) -> int:
+        """How many vertices it has."""
+        return self._info["vertices"]
+
+    @property
+    def edges(self) -> int:
+        """How many edges it has, as made or read: duplicates count."""
+        return self._info["edges"]
+
+    @property
+    def directed(self) -> bool:
+        """Whether its edges have a direction."""
+        return self._info["directed"] and "undirected:" not in self._words
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it has weights."""
+        return self._info["weighted"]
+
+    def degrees(self) -> np.ndarray:
+        """Out-degree of each vertex, of the edges that are kept.
+
+        Returns
+        -------
+        ndarray of uint32, [vertices]
+        """
+        return np.asarray(self.survey()["degrees"])
+
+    def survey(self, partition: str = "cyclic", ranks: int = 1) -> dict[str, Any]:
+        """Say what the graph is like, and how evenly a partition cuts it.
+
+        Parameters
+        ----------
+        partition : {"cyclic", "sorted", "edges", "metis"} or path
+            Who owns which vertex: in turn; in turn by falling degree; ranges with
+            equally many edges; by pymetis; or a file with one rank for each vertex.
+        ranks : int
+            Number of ranks.
+
+        Returns
+        -------
+        dict
+            `vertices`, `edges`, `directed`, `weighted`, `simple`, `digest`;
+            `degrees`, [vertices]; `self_loops`, `duplicates` (other edges that repeat
+            one), `components` (whatever the directions), `isolated` vertices (without
+            a neighbour); `rank_edges`, [ranks],
+            in-edges of each rank; `cut`, in-edges from another rank; `memory` and
+            `memory_weighted` of each rank while it makes its part [B]; `load_time` and,
+            of rank 0, `part_time` [s].
+
+        Raises
+        ------
+        ValueError
+            No such partition or file.
+        MemoryError
+            The graph needs more memory than this host has.
+        """
+        chosen = self.partition(partition, ranks)
+        return _core.graph_survey(self.text, self.seed, chosen, count("ranks", ranks))
+
+    def facts(self, partition: str = "cyclic", ranks: int = 1) -> dict[str, Any]:
+        """Return what `hpccfpga graph info` shows: see `survey`.
+
+        Returns
+        -------
+        dict
+            Further the smallest, mean and largest degree; `in_edges` of all ranks;
+            `imbalance`, the most of a rank over their mean; `cut_share` of them.
+        """
+        found = self.survey(partition, ranks)
+        degrees, rank_edges = found.pop("degrees"), found.pop("rank_edges")
+        kept = int(rank_edges.sum())
+        found["digest"] = f"{found['digest']:016x}"
+        return {
+            "graph": self.text,
+            **found,
+            "smallest_degree": int(degrees.min()),
+            "mean_degree": float(degrees.mean()),
+            "largest_degree": int(degrees.max()),
+            "partition": partition,
+            "ranks": ranks,
+            "in_edges": kept,
+            "imbalance": int(rank_edges.max()) * ranks / kept if kept else 1.0,
+            "cut_share": found["cut"] / kept if kept else 0.0,
+        }
+
+    def partition(self, name: str, ranks: int) -> str:
+        """Return what names a partition to a benchmark: the path of a file for "metis".
+
+        Parameters
+        ----------
+        name : str
+            As in `survey`.
+        ranks : int
+            Number of ranks.
+
+        Raises
+        ------
+        ImportError
+            pymetis is not installed; the message says how to install it.
+        ValueError
+            No such partition, or its file cannot be kept.
+        """
+        if name in PARTITIONS[:-1]:
+            return name
+        if name == "metis":
+            return self._cut_by_metis(count("ranks", ranks))
+        if not os.path.isfile(name):
+            raise ValueError(f"partition: {brief(name)}; {known(name, PARTITIONS)}")
+        return os.path.abspath(name)
+
+    @cached_property
+    def _info(self) -> Mapping[str, Any]:
+        if self._arrays:
+            return self._arrays.info
+        return _core.graph_info(self.text, self.seed)
+
+    @cached_property
+    def _kept(self) -> str:
+        """Path of the file that holds the arrays."""
+        assert self._arrays
+        name, pieces = hashlib.sha256(), self._arrays.pieces()
+        for piece in pieces:
+            name.update(piece)
+        return _keep(f"graph-{name.hexdigest()}{_OWN}", pieces)
+
+    def _cut_by_metis(self, ranks: int) -> str:
+        info = _core.graph_info(self.text, self.seed)
+        name = f"graph-{info['digest']:016x}-metis-{ranks}.part"
+        if path := _found(name):
+            return path
+        try:
+            pymetis = importlib.import_module("pymetis")
+        except ImportError:
+            raise ImportError(
+                "partition metis needs pymetis: pip install pymetis"
+            ) from None
+        text = f"undirected:simple:{self.text}"
+        rows, others, _ = _core.graph_rows(text, self.seed, False)
+        owners = [0] * info["vertices"]
+        if ranks > 1:
+            _, owners = pymetis.part_graph(
+                ranks, xadj=rows.astype(np.int64), adjncy=others.astype(np.int64)
+            )
+        return _keep(name, ["".join(f"{rank}\n" for rank in owners).encode()])
+
+
+def text_of(graph: Any) -> str:
+    """Return what a job holds of a graph: a generator, or the path of a file.
+
+    Parameters
+    ----------
+    graph : Graph, or what makes one
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Graph`.
+    """
+    if isinstance(graph, Graph):
+        return graph.text
+    if isinstance(graph, str) and not graph.endswith(".npz"):
+        words, name = _located(graph)
+        return "".join(words) + name
+    return Graph(graph).text
+
+
+# ---- arrays ----
+
+
+class _Arrays:
+    """Edges in memory: of 32 bits, one after the other."""
+
+    def __init__(
+        self,
+        ends: tuple[Any, Any],
+        weights: Any,
+        vertices: int | None,
+        directed: bool,
+    ) -> None:
+        first, second = (
+            _numbers(n, a) for n, a in zip(("from", "to"), ends, strict=True)
+        )
+        if first.shape != second.shape:
+            raise ValueError(
+                f"graph: {first.size} ends that edges leave, {second.size} that they "
+                "come to"
+            )
+        largest = max((int(a.max()) for a in (first, second) if a.size), default=-1)
+        self.vertices = largest + 1 if vertices is None else _vertices(vertices)
+        for name, numbers in (("from", first), ("to", second)):
+            _check_range(name, numbers, 0, min(self.vertices, MAX_VERTICES) - 1)
+        if self.vertices == 0:
+            raise ValueError("graph: no edges, and vertices is not given: no vertices")
+        self.directed = directed
+        self.ends = [np.ascontiguousarray(a, np.uint32) for a in (first, second)]
+        self.weights = None if weights is None else _weights(weights, *self.ends)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        return {
+            "vertices": self.vertices,
+            "edges": self.ends[0].size,
+            "directed": self.directed,
+            "weighted": self.weights is not None,
+        }
+
+    def pieces(self) -> list[Any]:
+        """Return the contents of the file that holds them."""
+        weighted = self.weights is not None
+        counts = (self.vertices, self.ends[0].size, self.directed, weighted)
+        arrays = [*self.ends, *(() if self.weights is None else (self.weights,))]
+        return [
+            _HEADER.pack(_MAGIC, *counts),
+            *(a.data.cast("B") for a in arrays if a.size),
+        ]
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1:
+        raise ValueError(f"graph: {name} has the shape {array.shape}, not (edges,)")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"graph: {name} is of {array.dtype}, not of whole numbers")
+    return array
+
+
+def _check_range(name: str, numbers: np.ndarray, low: int, high: int) -> None:
+    wrong = (numbers < low) | (numbers > high)
+    if wrong.any():
+        edge = int(wrong.argmax())
+        raise ValueError(
+            f"graph: {name}: {numbers[edge]} of edge {edge} is not from {low} to {high}"
+        )
+
+
+def _vertices(value: Any) -> int:
+    found = value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if not 1 <= found <= MAX_VERTICES:
+        raise ValueError(f"vertices: {brief(value)} is not from 1 to {MAX_VERTICES}")
+    return found
+
+
+def _weights(values: Any, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != first.shape:
+        raise ValueError(f"graph: weights of {array.shape} for {first.shape} edges")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"graph: weights are of {array.dtype}, not numbers")
+    right = (array >= 1) & (array <= MAX_WEIGHT)  # false of NaN
+    if array.dtype.kind == "f":
+        right &= array == np.floor(array)
+    if not right.all():
+        edge = int(right.argmin())
+        raise ValueError(
+            f"graph: weight {array[edge]} of edge {edge}, from {first[edge]} to "
+            f"{second[edge]}, is no whole number from 1 to {MAX_WEIGHT}; "
+            "weighted=False leaves weights out"
+        )
+    return np.ascontiguousarray(array, np.uint32)
+
+
+def _taken(source: Any, vertices: int | None, weighted: bool | None) -> _Arrays:
+    """Edges of what is neither text nor a path."""
+    if isinstance(source, tuple | list) and len(source) in (2, 3):
+        weights = source[2] if len(source) == 3 and weighted is not False else None
+        return _Arrays((source[0], source[1]), weights, vertices, True)
+    if hasattr(source, "tocoo") and hasattr(source, "shape"):
+        entries = source.tocoo()
+        return _matrix(entries.shape, entries.row, entries.col, entries.data, weighted)
+    if all(hasattr(source, name) for name in ("is_directed", "nodes", "edges")):
+        return _network(source, weighted)
+    raise TypeError(
+        f"graph: {brief(source)} is neither a generator, a path, (from, to) with "
+        "weights or without, a matrix of scipy.sparse nor a graph of NetworkX"
+    )
+
+
+def _matrix(
+    shape: tuple[int, ...], rows: Any, columns: Any, data: Any, weighted: bool | None
+) -> _Arrays:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        size = " x ".join(map(str, shape))
+        raise ValueError(f"graph: a matrix of {size} is no graph: it is not square")
+    pattern = weighted is False or np.asarray(data).dtype.kind == "b"
+    vertices = _vertices(int(shape[0]))
+    return _Arrays((rows, columns), None if pattern else data, vertices, True)
+
+
+def _network(network: Any, weighted: bool | None) -> _Arrays:
+    places = {node: i for i, node in enumerate(network.nodes)}
+    edges = list(network.edges(data="weight"))
+    named = any(weight is not None for *_, weight in edges)
+    weights = [1 if weight is None else weight for *_, weight in edges]
+    ends = (
+        np.fromiter((places[u] for u, *_ in edges), np.int64, len(edges)),
+        np.fromiter((places[v] for _, v, _ in edges), np.int64, len(edges)),
+    )
+    wanted = named and weighted is not False
+    vertices = _vertices(len(places))
+    return _Arrays(ends, weights if wanted else None, vertices, network.is_directed())
+
+
+# ---- files ----
+
+
+def _located(text: str) -> tuple[list[str], str]:
+    """Words in front of a graph's name, and the name; of a file its absolute path."""
+    words = []
+    while found := [word for word in _WORDS if text.startswith(word)]:
+        words += found
+        text = text.removeprefix(found[0])
+    generated = text.startswith(tuple(f"{name}:" for name in _GENERATORS))
+    return words, text if generated or not text else os.path.abspath(text)
+
+
+def _npz(path: str, weighted: bool | None) -> _Arrays:
+    """Sparse matrix as scipy.sparse.save_npz writes it."""
+    try:
+        with opened(path) as file:
+            found = npz.arrays(file, "a sparse matrix of SciPy")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"graph {path}: {why}") from None
+    kind = found.get("format", np.array("")).item()
+    kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
+    names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices")}
+    names |= {"coo": ("row", "col")}
+    if kind not in names:
+        raise ValueError(f"graph {path}: format {kind!r}; {known(kind, names)}")
+    needed = ("shape", "data", *names[kind])
+    if missing := [name for name in needed if name not in found]:
+        raise ValueError(f"graph {path}: {', '.join(missing)} missing")
+    shape = tuple(found["shape"].tolist())
+    first, second = (found[name] for name in names[kind])
+    if kind != "coo":
+        lengths = np.diff(first)
+        whole = first.size and first[0] == 0 and first[-1] == second.size
+        if not whole or first.size - 1 != shape[kind == "csc"] or (lengths < 0).any():
+            raise ValueError(
+                f"graph {path}: indptr does not ascend from 0 to {second.size}"
+            )
+        first = np.repeat(np.arange(lengths.size), lengths)
+    rows, columns = (second, first) if kind == "csc" else (first, second)
+    return _matrix(shape, rows, columns, found["data"], weighted)
+
+
+def _found(name: str) -> str | None:
+    """Path of a file of the user's folder of graphs, if it is there."""
+    with _folder() as folder:
+        return str(folder.path / name) if folder.holds(name) else None
+
+
+def _keep(name: str, pieces: Iterable[Any]) -> str:
+    """Path of a file of the user's folder of graphs, written if it is not there."""
+    with _folder() as folder:
+        if not folder.holds(name):
+            folder.write(name, *pieces)
+        return str(folder.path / name)
+
+
+@contextmanager
+def _folder() -> Iterator[PrivateFolder]:
+    """Open the user's folder of graphs, which nobody else can write."""
+    try:
+        with PrivateFolder(cache_dir()) as folder:
+            yield folder
+    except OSError as error:
+        why = error.strerror or error
+        raise ValueError(
+            f"graphs are kept in {cache_dir()}: {why}; {ANOTHER}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"graphs are kept in a cache: {error}; {ANOTHER}") from None
