@@ -46,6 +46,37 @@ HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
 
 #if GROUP == 1
 
+/** Elements of row `i` of a tile at `a`: vector `w` of two. */
+#define TILE_ROW(a, i, w) ((HF_GLOBAL hf_elements *)((a) + (i)*HF_BLOCK + (w)*LANES))
+
+/** L in columns c0 on of `height` rows at `a` less `x`, which is lost. Rows do not depend on each
+ *  other: column by column, no product waits for the one before. */
+static inline void rows_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
+                                  HF_GLOBAL const HF_SUM *u, uint c0, uint height,
+                                  hf_lanes x[PANEL_A][2]) {
+    EACH(i, PANEL_A)
+    EACH(w, 2)
+    if (i < height)
+        x[i][w] = __builtin_convertvector(*TILE_ROW(a, i, w), hf_lanes) - x[i][w];
+    else
+        x[i][w] = ZEROS;
+    for (uint k = 0; k < PANEL_B; k++) {
+        HF_GLOBAL const HF_SUM *row = u + (ulong)(c0 + k) * PANEL_B;
+        HF_GLOBAL HF_SUM *column = l + (c0 + k) * PANEL_A;
+        EACH(i, PANEL_A) {
+            const HF_SUM factor = ((HF_SUM *)x[i])[k] * row[k];
+            EACH(w, 2)
+            x[i][w] -= factor * *(HF_GLOBAL const hf_lanes *)(row + w * LANES);
+            column[i] = factor;
+        }
+        for (uint i = 0; i < PANEL_A; i++)
+            ((HF_SUM *)x[i])[k] = column[i];
+    }
+    for (uint i = 0; i < height; i++)
+        for (uint w = 0; w < 2; w++)
+            *TILE_ROW(a, i, w) = __builtin_convertvector(x[i][w], hf_elements);
+}
+
 /** Eliminate a tile of rows r0 and columns c0 of [L | U] on, in place at `a`: before it the
  *  rows l of L, [.., PANEL_A], and the columns u of U, [.., PANEL_B], are known. Those of the
  *  tile are added to them. A row of L has r0 = HF_BLOCK, a column of U has c0 = HF_BLOCK. */
@@ -55,15 +86,16 @@ static inline void tile_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
     const uint known = r0 < c0 ? r0 : c0;
     EACH(i, PANEL_A) sums[i][0] = sums[i][1] = ZEROS;
     tile_add(sums, l, (HF_GLOBAL const hf_lanes *)u, known);
+    if (r0 >= c0 + PANEL_B) {
+        rows_eliminate(a, l, u, c0, height, sums);
+        return;
+    }
     for (uint i = 0; i < height; i++) {
         const uint row = r0 + i, end = row < c0 + PANEL_B ? row : c0 + PANEL_B;
         hf_lanes lanes[2];
         HF_SUM *value = (HF_SUM *)lanes;
         EACH(w, 2)
-        lanes[w] = __builtin_convertvector(
-                       *(HF_GLOBAL const hf_elements *)(a + i * HF_BLOCK + w * LANES),
-                       hf_lanes) -
-                   sums[i][w];
+        lanes[w] = __builtin_convertvector(*TILE_ROW(a, i, w), hf_lanes) - sums[i][w];
         for (uint k = known; k < end; k++) {
             const HF_SUM factor = k < c0
                                       ? l[k * PANEL_A + i]
@@ -74,8 +106,7 @@ static inline void tile_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
             if (k >= c0)
                 l[k * PANEL_A + i] = value[k - c0] = factor;
         }
-        EACH(w, 2) * (HF_GLOBAL hf_elements *)(a + i * HF_BLOCK + w * LANES) =
-            __builtin_convertvector(lanes[w], hf_elements);
+        EACH(w, 2) * TILE_ROW(a, i, w) = __builtin_convertvector(lanes[w], hf_elements);
         if (row < c0 + PANEL_B)
             for (uint j = 0; j < PANEL_B; j++)
                 u[(ulong)row * PANEL_B + j] = c0 + j > row    ? value[j]
