@@ -11,32 +11,48 @@
 
 /* ---- filled ---- */
 
-/* `rows` are cursors meanwhile. A graph that changes could overrun its rows, but not the
- * memory; the pass then fails by its sums. */
-static void row_put(const graph_rows *r, uint32_t to, uint32_t from, uint32_t weight) {
-    uint32_t row = r->numbers[to] - r->first;
-    if (row >= r->own)
-        return;
-    uint64_t at = __atomic_fetch_add(&r->rows[row], 1, __ATOMIC_RELAXED);
-    if (at >= r->capacity)
-        return;
-    r->from[at] = r->numbers[from];
-    if (r->weight)
-        r->weight[at] = weight;
+enum { AHEAD = 16 }; /* edges whose cursors are fetched before their turn */
+
+/* An entry of a row. */
+typedef struct entry {
+    uint32_t row, other, weight;
+} entry;
+
+/* `rows` are cursors meanwhile. Places come first, entries then: after a store that misses
+ * the caches, an atomic add waits for it. A graph that changes could overrun its rows, but
+ * not the memory; the pass then fails by its sums. */
+static void entries_put(const graph_rows *r, const entry *entries, size_t n) {
+    uint64_t places[2 * EDGES_AT_ONCE];
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(&r->rows[entries[i + AHEAD].row], 1);
+        places[i] = __atomic_fetch_add(&r->rows[entries[i].row], 1, __ATOMIC_RELAXED);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (places[i] >= r->capacity)
+            continue;
+        r->from[places[i]] = r->numbers[entries[i].other];
+        if (r->weight)
+            r->weight[places[i]] = entries[i].weight;
+    }
 }
 
 static void rows_take(void *context, const edge *edges, size_t n) {
     const graph_rows *r = context;
     bool simple = r->graph->info.simple;
+    entry entries[2 * EDGES_AT_ONCE];
+    size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         edge e = edges[i];
         if (e.from == e.to && simple)
             continue;
-        if (!r->backward)
-            row_put(r, e.to, e.from, e.weight);
-        if (r->backward || (r->both && e.from != e.to))
-            row_put(r, e.from, e.to, e.weight);
+        uint32_t to = r->numbers[e.to] - r->first, from = r->numbers[e.from] - r->first;
+        entries[used] = (entry){to, e.from, e.weight};
+        used += !r->backward && to < r->own;
+        entries[used] = (entry){from, e.to, e.weight};
+        used += (r->backward || (r->both && e.from != e.to)) && from < r->own;
     }
+    entries_put(r, entries, used);
 }
 
 /* ---- sorted ---- */
