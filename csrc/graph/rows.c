@@ -63,7 +63,6 @@ typedef struct sorting {
     const graph_rows *rows;
     const uint32_t *in;
     const uint64_t *begins; /**< of every ROWS_AT_ONCE-th row */
-    uint32_t longest;
     _Atomic uint32_t next;
     _Atomic bool failed;
 } sorting;
@@ -129,18 +128,24 @@ static void rows_sort(void *context, size_t thread) {
     (void)thread;
     sorting *s = context;
     const graph_rows *r = s->rows;
-    uint64_t *keys = malloc(2 * ((size_t)s->longest + 1) * sizeof *keys);
-    if (!keys) {
-        atomic_store(&s->failed, true);
-        return;
-    }
+    uint64_t *keys = NULL;
+    size_t room = 0;
     for (uint32_t chunk;
          (uint64_t)(chunk = atomic_fetch_add(&s->next, 1)) * ROWS_AT_ONCE < r->own;) {
         uint32_t row = chunk * ROWS_AT_ONCE, last = row + ROWS_AT_ONCE;
         uint64_t begin = s->begins[chunk];
         for (; row < last && row < r->own; row++) {
             size_t n = (size_t)(r->rows[row] - begin);
-            r->rows[row] = row_sort(r, begin, n, keys, keys + s->longest);
+            if (n > room) { /* of each thread its own longest row: hubs are few */
+                free(keys);
+                room = n + n / 4;
+                keys = malloc(2 * room * sizeof *keys);
+            }
+            if (n > 0 && !keys) {
+                atomic_store(&s->failed, true);
+                return;
+            }
+            r->rows[row] = n ? row_sort(r, begin, n, keys, keys + room) : 0;
             begin += s->in[row];
         }
     }
@@ -165,7 +170,7 @@ static void rows_close(graph_rows *r, const uint32_t *in) {
 }
 
 hf_status rows_make(graph_rows *r, const uint32_t *in) {
-    uint32_t chunks = r->own / ROWS_AT_ONCE + 1, longest = 0;
+    uint32_t chunks = r->own / ROWS_AT_ONCE + 1;
     uint64_t *begins = malloc(chunks * sizeof *begins), at = 0;
     r->rows = malloc((r->own + (size_t)1) * sizeof *r->rows);
     if (!begins || !r->rows) {
@@ -175,7 +180,6 @@ hf_status rows_make(graph_rows *r, const uint32_t *in) {
     for (uint32_t row = 0; row < r->own; row++) {
         if (row % ROWS_AT_ONCE == 0)
             begins[row / ROWS_AT_ONCE] = at;
-        longest = in[row] > longest ? in[row] : longest;
         r->rows[row] = at;
         at += in[row];
     }
@@ -188,11 +192,13 @@ hf_status rows_make(graph_rows *r, const uint32_t *in) {
     if (status == HF_OK)
         status = edges_again(r->graph, r->weights, &(edge_taker){rows_take, r});
     if (status == HF_OK) {
-        sorting s = {.rows = r, .in = in, .begins = begins, .longest = longest};
+        sorting s = {.rows = r, .in = in, .begins = begins};
         hf_parallel(hf_cores(), rows_sort, &s);
-        rows_close(r, in);
         if (s.failed)
-            status = hf_fail(HF_ENOMEM, "no memory to sort rows of %u edges", longest);
+            status = hf_fail(HF_ENOMEM, "no memory to sort %llu edges",
+                             (unsigned long long)at);
+        else
+            rows_close(r, in);
     }
     free(begins);
     return status;
