@@ -2,6 +2,7 @@
  * bytes does harm. */
 #include "graph/graph.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,31 @@
 
 #include "check.h"
 #include "core/random.h"
+
+/* Allocations that still succeed; below 0: all. */
+static _Atomic int left = -1;
+
+static bool lacking(void) {
+    return left >= 0 && atomic_fetch_sub(&left, left > 0) == 0;
+}
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes) {
+    return lacking() ? NULL : __real_malloc(bytes);
+}
+
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes) {
+    return lacking() ? NULL : __real_calloc(n, bytes);
+}
+
+void *__real_aligned_alloc(size_t to, size_t bytes);
+void *__wrap_aligned_alloc(size_t to, size_t bytes);
+void *__wrap_aligned_alloc(size_t to, size_t bytes) {
+    return lacking() ? NULL : __real_aligned_alloc(to, bytes);
+}
 
 static char folder[] = "/tmp/hf_graph_XXXXXX";
 
@@ -389,6 +415,44 @@ static void any_bytes_check(void) {
     harmless_check("f.hfg", b.at, b.n);
 }
 
+/* ---- without memory ---- */
+
+static hf_status all_done(const char *name) {
+    hf_graph *graph;
+    hf_part *part;
+    hf_survey survey;
+    hf_status status = hf_graph_open(&graph, path_of(name), 0);
+    if (status != HF_OK)
+        return status;
+    status = hf_part_new(&part, graph, "sorted", 1, 2, false,
+                         hf_graph_info_of(graph)->weighted);
+    if (status == HF_OK) {
+        hf_part_free(part);
+        status = hf_survey_make(&survey, graph, "edges", 2);
+    }
+    if (status == HF_OK)
+        hf_survey_free(&survey);
+    hf_graph_close(graph);
+    return status;
+}
+
+/* Every allocation fails once: an error each time, and nothing is lost. */
+static void lacks_check(void) {
+    static const char *const names[] = {"simple:m.wel", "w.graph", "d.sg"};
+    put("m.wel", "0 1 7\n0 1 3\n2 0 2\n1 2 1\n", 24);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hf_status status = HF_ENOMEM;
+        int n = 0;
+        for (; n < 1000 && status == HF_ENOMEM; n++) {
+            left = n;
+            status = all_done(names[i]);
+            left = -1;
+        }
+        CHECK(status == HF_OK && n > 20, "%s: %d allocations: %s", names[i], n,
+              hf_error());
+    }
+}
+
 /* ---- partitions ---- */
 
 static hf_status dealt(const char *text, int rank, char *rows, size_t room) {
@@ -467,6 +531,7 @@ int main(void) {
     places_check();
     changes_check();
     any_bytes_check();
+    lacks_check();
     partitions_check();
     long_check();
     char command[300];
