@@ -6,29 +6,11 @@
 #ifndef HF_BENCH_H
 #define HF_BENCH_H
 
-#include "core/laps.h"
 #include "core/param.h"
-#include "device.h"
-#include "exchange.h"
+#include "core/result.h"
+#include "env.h"
 #include "hf_numbered.h"
 #include "launches.h"
-
-/** Numbers that seal the findings of check kernels: each is drawn once, and those of other
- *  ranks, runs and processes are others. */
-typedef struct hf_seals {
-    uint64_t key, drawn;
-} hf_seals;
-
-/** What a benchmark works with; borrowed until `teardown`. */
-typedef struct hf_env {
-    hf_device *device;
-    hf_exchange *exchange;
-    int rank, size;
-    uint64_t seed;
-    hf_seals *seals;
-    bool ndrange;  /**< the kernels are those for many work-items */
-    hf_laps *laps; /**< for the benchmark's `parts` */
-} hf_env;
 
 /** Kernel files that a benchmark has. */
 enum {
@@ -45,7 +27,12 @@ enum {
      "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
 /* clang-format on */
 
-enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 2 };
+enum {
+    HF_MAX_LABELS = 4,
+    HF_MAX_METRICS = 4,
+    HF_MAX_FINDINGS = 2,
+    HF_MAX_COUNTS = 8,
+};
 
 /** What `setup` says of a run; all-zero at first. */
 typedef struct hf_outline {
@@ -82,6 +69,11 @@ typedef struct hf_bench_path {
      *  so many it should have had, whatever was done. found[0] is the error: 0 means
      *  correct. The benchmark's `findings` follow. All are NaN before. */
     hf_status (*verify)(void *state, size_t point, size_t steps, double *found);
+    /** What the samples of a point have shown, the same on all ranks: the work of a step in
+     *  place of the planned, [metrics], and `counts`. May be NULL. */
+    void (*observe)(void *state, size_t point, double *work, double *counts);
+    /** What the last sample has left for the caller, the same on all ranks; may be NULL. */
+    hf_status (*records)(void *state, hf_records *out);
     /** Also of a state whose `setup` failed. */
     void (*teardown)(void *state);
 } hf_bench_path;
@@ -104,7 +96,8 @@ typedef struct hf_bench {
      *  and, as <part>_ranks, of each. What `step` counts is per step. Parts that an exchange
      *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */
     const hf_quantity *parts;
-    const hf_figure *figures; /**< what follows from all points */
+    const hf_quantity *counts; /**< whole numbers that `observe` tells */
+    const hf_figure *figures;  /**< what follows from all points */
 
     const hf_bench_path *blocks;  /**< over host-routed schemes; NULL: not there */
     const hf_bench_path *streams; /**< over kernel-routed schemes; NULL: not there */

@@ -37,10 +37,12 @@ size_t hf_quantity_choice(const hf_quantity *quantity, size_t index, const char 
 
 /** The parameter that says how much work a run is. */
 typedef struct hf_problem {
-    const char *param; /**< name of an HF_INT or HF_INTS; NULL: there is none */
-    int power;         /**< the work grows with this power of it */
-    bool shared;       /**< it counts for all ranks together, not for each */
-    int unit; /**< what large values are rounded to where they are shared; 0: 1 */
+    const char
+        *param;  /**< name of an HF_INT, HF_INTS or, with a binary logarithm behind
+                            a colon as in kron:16, HF_TEXT; NULL: there is none */
+    int power;   /**< the work grows with this power of it */
+    bool shared; /**< it counts for all ranks together, not for each */
+    int unit;    /**< what large values are rounded to where they are shared; 0: 1 */
 } hf_problem;
 
 /** What a benchmark tells of a point and of all; NULL tables are empty. */

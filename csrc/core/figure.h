@@ -7,7 +7,8 @@
 /** How a figure follows from the values of all points. Sizes are the first label's. */
 typedef enum hf_figure_kind {
     HF_FIGURE_MEAN,
-    HF_FIGURE_MAX, /**< of the values that are not NaN */
+    HF_FIGURE_HARMONIC, /**< harmonic mean */
+    HF_FIGURE_MAX,      /**< of the values that are not NaN */
     HF_FIGURE_SMALLEST,
     HF_FIGURE_LARGEST,
     HF_FIGURE_POINT /**< the first point; + k: point k */

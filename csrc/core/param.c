@@ -72,10 +72,19 @@ static hf_status value_set_text(value *v, const char *text) {
     return HF_OK;
 }
 
+/* Numbers need not be whole, and there may be several. */
+static bool is_real(const hf_param *p) {
+    return p->kind == HF_REAL || p->kind == HF_REALS;
+}
+
+static bool is_list(const hf_param *p) {
+    return p->kind == HF_INTS || p->kind == HF_REALS;
+}
+
 static hf_status number_check(const hf_param *p, double number) {
     if (isnan(number))
         return hf_fail(HF_EARG, "%s: nan is not a number", p->name);
-    if (p->kind != HF_REAL && number != floor(number))
+    if (!is_real(p) && number != floor(number))
         return hf_fail(HF_EARG, "%s: %g is not an integer", p->name, number);
     if (number < p->low || number > p->high)
         return hf_fail(HF_EARG, "%s: %.17g is not within %.17g .. %.17g", p->name,
@@ -87,7 +96,7 @@ static hf_status value_set_numbers(value *v, size_t n, const double *numbers) {
     const hf_param *p = v->param;
     if (n == 0)
         return hf_fail(HF_EARG, "%s: no value given", p->name);
-    if (n > 1 && p->kind != HF_INTS)
+    if (n > 1 && !is_list(p))
         return hf_fail(HF_EARG, "%s: %zu values given, one expected", p->name, n);
     assert(numbers);
     for (size_t i = 0; i < n; i++)
@@ -120,7 +129,7 @@ static hf_status numbers_parse(double **out, size_t *n, const hf_param *p,
             int length = (int)strcspn(at, ",");
             free(numbers);
             return hf_fail(HF_EARG, "%s: \"%.*s\" is not a number such as %s", p->name,
-                           length, at, p->kind == HF_REAL ? "0.5" : "1024");
+                           length, at, is_real(p) ? "0.5" : "1024");
         }
         at = *end ? end + 1 : end;
     }
@@ -210,7 +219,7 @@ double hf_args_number(const hf_args *args, const char *name) {
 
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n) {
     const value *v = args_find(args, name);
-    assert(v && v->param->kind == HF_INTS);
+    assert(v && is_list(v->param));
     *n = v->n;
     return v->numbers;
 }

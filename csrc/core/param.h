@@ -4,7 +4,7 @@
 
 #include "hf.h"
 
-typedef enum hf_kind { HF_INT, HF_REAL, HF_TEXT, HF_INTS } hf_kind;
+typedef enum hf_kind { HF_INT, HF_REAL, HF_TEXT, HF_INTS, HF_REALS } hf_kind;
 
 /** One parameter; a table of them ends with name == NULL. */
 typedef struct hf_param {
@@ -12,8 +12,10 @@ typedef struct hf_param {
     const char *summary;  /**< one sentence, unit in brackets */
     const char *fallback; /**< the default, as text */
     const char *choices;  /**< HF_TEXT: "a|b|c"; NULL allows any text */
-    const char *macro; /**< kernel knob: the build option; NULL for a host parameter */
-    double low, high;  /**< inclusive bounds of every number */
+    /** Kernel knob: the build option; NULL for a host parameter. Of a text that ends with
+     *  .h: the header in whose place the kernels get the file that the value names. */
+    const char *macro;
+    double low, high; /**< inclusive bounds of every number */
     hf_kind kind;
 } hf_param;
 

@@ -22,6 +22,7 @@ struct hf_result {
     size_t n_columns, n_trace, n_figures, n_notes;
     char notes[MAX_NOTES][256];
     bool verified;
+    hf_records records;
 };
 
 static size_t align(size_t bytes) {
@@ -65,7 +66,18 @@ hf_status hf_result_new(hf_result **out, size_t n_columns, size_t n_trace,
 }
 
 void hf_result_free(hf_result *result) {
+    if (result)
+        free(result->records.data);
     free(result);
+}
+
+hf_records hf_result_records(const hf_result *result) {
+    return result->records;
+}
+
+void hf_result_set_records(hf_result *result, hf_records records) {
+    free(result->records.data);
+    result->records = records;
 }
 
 const hf_column *hf_result_column(const hf_result *result, size_t index) {

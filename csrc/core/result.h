@@ -13,6 +13,14 @@ typedef struct hf_column {
     hf_dtype dtype;
 } hf_column;
 
+/** What a run leaves beside its columns: records of a size that only the kernels know. */
+typedef struct hf_records {
+    void *data; /**< [n, bytes], malloc'ed */
+    size_t n, bytes;
+} hf_records;
+
+/** Its records; `data` is NULL where there are none. */
+hf_records hf_result_records(const hf_result *result);
 const hf_column *hf_result_column(const hf_result *result, size_t index);
 /** Column `index` of the trace, which has rows of its own; NULL past the end. */
 const hf_column *hf_result_trace(const hf_result *result, size_t index);
@@ -42,6 +50,8 @@ void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);
 /** Add a remark; those past the fourth are dropped. */
 void hf_result_add_note(hf_result *result, const char *note);
+/** Give the result the records, which it frees. */
+void hf_result_set_records(hf_result *result, hf_records records);
 void hf_result_set_verified(hf_result *result, bool verified);
 
 #endif

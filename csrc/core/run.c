@@ -36,6 +36,21 @@ static double series_best(const hf_series *s) {
     return best;
 }
 
+/* hf_env's go_on: the clock is read always, the caller asked now and then. */
+static hf_status step_go_on(void *loop) {
+    hf_loop *l = loop;
+    double now = hf_clock_now(), deadline = l->session->net->deadline;
+    if (now - l->step_began > deadline)
+        return hf_fail(
+            HF_EDEVICE,
+            "a step, or its check, has not ended within the deadline of %g s",
+            deadline);
+    if (!l->run->tick || now - l->heard < HF_HEARING)
+        return HF_OK;
+    l->heard = now;
+    return l->run->tick(l->run->context, NULL);
+}
+
 /* The timed part. Where it is long, Ctrl-C is heard between two steps. */
 static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
     const hf_series *warmup = &l->points[index].warmup;
@@ -89,7 +104,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     HF_TRY(net->ops->barrier(net));
     hf_trace_begin(l->session->trace);
     double start = hf_clock_now();
-    l->laps.since = start;
+    l->laps.since = l->step_began = l->heard = start;
     status = steps_take(l, index, inner);
     double end = hf_clock_now();
     if (status == HF_OK)
@@ -103,7 +118,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
         net->ops->alarm(net);
     HF_TRY(hf_agree(net, status)); /* nobody verifies while another rank is timed */
     status = hf_trace_settle(l->session->trace);
-    l->laps.since = hf_clock_now();
+    l->laps.since = l->step_began = hf_clock_now();
     if (status == HF_OK)
         status = l->path->verify(l->state, index, inner, mine.found);
     if (status != HF_OK)
@@ -213,6 +228,8 @@ static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
     while (!point_done(l, p, scratch));
     memcpy(scratch, p->timed.slowest, p->timed.n * sizeof *scratch);
     p->stats = hf_stats_of(p->timed.n, scratch);
+    if (l->path->observe)
+        l->path->observe(l->state, index, p->setting.work, p->counts);
     return HF_OK;
 }
 
@@ -273,6 +290,8 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         .seed = seed,
         .seals = &l->seals,
         .laps = l->bench->parts ? &l->laps : NULL,
+        .go_on = step_go_on,
+        .loop = l,
     };
     if (l->bench->kernels & HF_KERNELS_NDRANGE)
         env.ndrange =
@@ -363,6 +382,15 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
     return hf_same(net, &facts);
 }
 
+static hf_status result_make(hf_result **out, const hf_loop *l) {
+    hf_records records = {0};
+    HF_TRY(hf_loop_result(out, l));
+    if (l->path->records)
+        HF_TRY(l->path->records(l->state, &records));
+    hf_result_set_records(*out, records);
+    return HF_OK;
+}
+
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {
     hf_loop l = {0};
     hf_result *result = NULL;
@@ -376,7 +404,7 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     if (status == HF_OK)
         status = points_take(&l);
     if (status == HF_OK)
-        status = hf_agree(net, hf_loop_result(&result, &l));
+        status = hf_agree(net, result_make(&result, &l));
     loop_close(&l);
     if (status == HF_OK)
         *out = result;

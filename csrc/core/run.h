@@ -32,6 +32,7 @@ typedef struct hf_point {
     hf_setting setting;
     size_t inner;
     double found[HF_MAX_FOUND];
+    double counts[HF_MAX_COUNTS];
     double best; /* sample of the series that is being taken */
     int slowest; /* its slowest rank */
     struct hf_share {
@@ -53,6 +54,7 @@ typedef struct hf_loop {
     size_t n_points, reps, max_reps, n_warmup;
     double time_limit, clock_cost;
     hf_laps laps;
+    double step_began, heard; /* of the sample; when the caller was asked last [s] */
     hf_seals seals;
     uint64_t sample; /* number of the next sample of this run */
 } hf_loop;

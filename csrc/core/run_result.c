@@ -117,6 +117,8 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
         columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
         columns[n++] = ranks_column(l, q->name, q->unit);
     }
+    for (const hf_quantity *q = l->bench->counts; q && q->name; q++)
+        columns[n++] = column_make(q->name, "", q->unit, HF_I64, l->n_points);
     const hf_quantity *part;
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
         columns[n++] = column_make(part->name, "", part->unit, HF_F64, l->n_points);
@@ -213,6 +215,9 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
         shares_fill(l, result, found, index,
                     offsetof(struct hf_share, found) + i * sizeof(double));
     }
+    for (size_t i = 0; i < hf_quantity_count(l->bench->counts); i++)
+        hf_result_integers(result, l->bench->counts[i].name)[index] =
+            (int64_t)p->counts[i];
     const hf_quantity *part;
     for (size_t i = 0, at; (part = part_of(l->bench, i, &at)); i++) {
         hf_result_doubles(result, part->name)[index] = p->shares[p->slowest].parts[at];
@@ -280,6 +285,7 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = hf_quantity_count(l->bench->labels) + N_STATS +
                   3 * hf_quantity_count(l->bench->metrics) +
+                  hf_quantity_count(l->bench->counts) +
                   2 * hf_quantity_count(l->bench->parts) + 2 * (size_t)HF_MAX_FOUND +
                   N_COMMON + N_TRAFFIC + HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;

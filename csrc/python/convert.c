@@ -119,12 +119,13 @@ static PyObject *parameter_object(const hf_args *args, size_t index) {
     const double *numbers = hf_args_numbers(args, index);
     if (param->kind == HF_TEXT)
         return PyUnicode_FromString(hf_args_text(args, index));
-    if (param->kind != HF_INTS)
+    bool reals = param->kind == HF_REALS;
+    if (param->kind != HF_INTS && !reals)
         return number_object(numbers[0], param->kind == HF_INT);
     size_t n = hf_args_count(args, index);
     PyObject *list = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; list && i < n; i++) {
-        PyObject *number = number_object(numbers[i], true);
+        PyObject *number = number_object(numbers[i], !reals);
         if (!number || PyList_SetItem(list, (Py_ssize_t)i, number) < 0)
             Py_CLEAR(list);
     }
@@ -138,6 +139,19 @@ PyObject *parameters_dict(const hf_args *args) {
         if (dict_put(parameters, param->name, parameter_object(args, i)) < 0)
             Py_CLEAR(parameters);
     return parameters;
+}
+
+/* Array over the records, which keeps `owner` alive; None where there are none. */
+static PyObject *records_array(const hf_result *result, PyObject *owner) {
+    hf_records records = hf_result_records(result);
+    npy_intp n = (npy_intp)records.n;
+    if (!records.data)
+        return Py_NewRef(Py_None);
+    PyObject *array = PyArray_New(&PyArray_Type, 1, &n, NPY_VOID, NULL, records.data,
+                                  (int)records.bytes, NPY_ARRAY_CARRAY, NULL);
+    if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
+        Py_CLEAR(array);
+    return array;
 }
 
 static void capsule_free(PyObject *capsule) {
@@ -157,6 +171,7 @@ PyObject *result_dict(hf_result *result, const hf_args *args) {
          dict_put(dict, "summary", summary_dict(result)) < 0 ||
          dict_put(dict, "parameters", parameters_dict(args)) < 0 ||
          dict_put(dict, "notes", notes_list(result)) < 0 ||
+         dict_put(dict, "records", records_array(result, owner)) < 0 ||
          dict_put(dict, "verified", PyBool_FromLong(hf_result_verified(result))) < 0))
         Py_CLEAR(dict);
     Py_DECREF(owner);

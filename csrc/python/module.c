@@ -92,7 +92,7 @@ static PyObject *choices_list(const char *choices) {
 }
 
 static PyObject *parameter_dict(const hf_param *param) {
-    static const char *const kinds[] = {"int", "real", "text", "ints"};
+    static const char *const kinds[] = {"int", "real", "text", "ints", "reals"};
     return Py_BuildValue("{s:s,s:s,s:s,s:s,s:N,s:s,s:d,s:d}", "name", param->name,
                          "summary", param->summary, "kind", kinds[param->kind],
                          "default", param->fallback, "choices",

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypedDict, final
 
-from numpy import bool_, float64, int64, str_, uint32, uint64
+from numpy import bool_, float64, int64, str_, uint32, uint64, void
 from numpy.typing import NDArray
 
 SCHEME: str
@@ -25,7 +25,7 @@ class _Device(TypedDict):
 class _Parameter(TypedDict):
     name: str
     summary: str
-    kind: Literal["int", "real", "text", "ints"]
+    kind: Literal["int", "real", "text", "ints", "reals"]
     default: str
     choices: list[str] | None
     macro: str | None
@@ -95,6 +95,7 @@ class _Run(TypedDict):
     parameters: dict[str, Any]
     verified: bool
     notes: list[str]
+    records: NDArray[void] | None
 
 @final
 class Session:

@@ -39,9 +39,10 @@ def benchmarks() -> Records:
     Records
         With `name`, `summary` and `parameters`, which are `Records`, too: of each its
         `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
-        text, `summary`, `kind` ("int", "real", "text" or "ints"), `choices` or None,
-        the bounds `low` and `high` of numbers, also as the text `bounds`, and `macro`,
-        the name of the build option if it is built into the kernels.
+        text, `summary`, `kind` ("int", "real", "text", "ints" or "reals"),
+        `choices` or None, the bounds `low` and `high` of numbers, also as the text
+        `bounds`, and `macro`, the name of the build option if it is built into the
+        kernels.
     """
     return Records(
         "benchmark",
@@ -199,6 +200,6 @@ def _typed(kind: str | None, value: Any) -> Any:
         numbers = [float(number) for number in value.split(",")]
     except ValueError:
         return value
-    if kind != "real":
+    if kind not in ("real", "reals"):
         numbers = [int(n) if n.is_integer() else n for n in numbers]
-    return numbers if kind == "ints" or len(numbers) > 1 else numbers[0]
+    return numbers if kind in ("ints", "reals") or len(numbers) > 1 else numbers[0]

@@ -12,6 +12,7 @@ from typing import Any
 from hpccfpga import _core, components, timeline, topology
 from hpccfpga.arguments import known, path, word
 from hpccfpga.formats import check_schema
+from hpccfpga.graph import text_of
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-job/1"
@@ -155,6 +156,8 @@ def run_task(
 ) -> dict[str, Any]:
     """Document of a task that runs a benchmark."""
     params = dict(params)
+    if "graph" in params:
+        params["graph"] = text_of(params["graph"])
     if "topology" in params:
         params["topology"] = topology.text(params["topology"])
     own = None if kernel is None else path("kernel", kernel)

@@ -20,6 +20,7 @@ from hpccfpga.arguments import known
 from hpccfpga.errors import debugging
 from hpccfpga.files import PrivateFolder, opened, read, replacing
 from hpccfpga.formats import parse
+from hpccfpga.program import check as check_program
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-kernel/1"
@@ -99,27 +100,32 @@ def cache_dir() -> Path:
     return folder.absolute()
 
 
-def read_source(path: Path) -> str:
+def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
     """Text of a kernel file with its quoted includes put in place.
 
     They are looked for beside the file, then among the package's kernels; what is not
-    found stays for the compiler to judge.
+    found stays for the compiler to judge. `named` are files in the place of headers.
 
     Raises
     ------
     ValueError
         No such file, no text, or a file that includes itself.
     """
-    return _inlined(path, ())
+    return _inlined(path, (), named or {})
 
 
-def included(path: Path) -> list[Path]:
-    """Return a kernel file and the files that it includes, each once."""
-    found = [path]
-    for file in found:  # grows meanwhile
-        names = [m[1] for m in map(_INCLUDE.match, _text(file).split("\n")) if m]
-        near = [p for p in (_beside(file, name) for name in names) if p]
-        found += [p for p in dict.fromkeys(near) if p not in found]
+def included(path: Path, named: Mapping[str, Path]) -> dict[str, Path]:
+    """Return a kernel file and the files that it includes, each once, by their names.
+
+    `named` are files in the place of headers.
+    """
+    found, left = {path.name: path}, [path]
+    for file in left:  # grows meanwhile
+        for match in filter(None, map(_INCLUDE.match, _text(file).split("\n"))):
+            near = _beside(file, match[1], named)
+            if near and match[1] not in found:
+                found[match[1]] = near
+                left.append(near)
     return found
 
 
@@ -172,9 +178,10 @@ def load(
     _computed(core, knobs.get("data_type"))
     if on_host:
         _compiled_in(benchmark, knobs)
-        typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n == "data_type")])
+        picks = ("data_type", *_headers(benchmark))
+        typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n in picks)])
         return Kernel(typed, b"", {"knobs": knobs}, "")
-    text = read_source(source)
+    text = read_source(source, named_files(benchmark, params))
     if core.prelude:  # it names what belongs to this session alone
         options = " ".join([options, *replicated(benchmark, params)])
         binary = _built(core, stem, core.prelude + text, options)
@@ -243,7 +250,26 @@ def knobs_of(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any],
     values = _core.values(benchmark, dict(params))
     macros = {e["name"]: e["macro"] for e in _core.parameters(benchmark) if e["macro"]}
     knobs = {name: values[name] for name in macros}
-    return knobs, " ".join(f"-D{macros[name]}={knobs[name]}" for name in knobs)
+    defined = [name for name in knobs if not macros[name].endswith(".h")]
+    return knobs, " ".join(f"-D{macros[name]}={knobs[name]}" for name in defined)
+
+
+def named_files(benchmark: str, params: Mapping[str, Any]) -> dict[str, Path]:
+    """Files that parameters name, by the header in whose place kernels get each.
+
+    A value is a path, with a slash or the ending .h, or the name of a program of the
+    package.
+
+    Raises
+    ------
+    LookupError
+        No such program; the message lists the known ones.
+    """
+    values = _core.values(benchmark, dict(params))
+    return {
+        header: _named(name, values[name])
+        for name, header in _headers(benchmark).items()
+    }
 
 
 def replicated(benchmark: str, params: Mapping[str, Any]) -> list[str]:
@@ -268,22 +294,52 @@ def placed(
     return {name: each for name in values if name.startswith(BANK)}
 
 
-def _inlined(path: Path, above: tuple[Path, ...]) -> str:
+def _headers(benchmark: str) -> dict[str, str]:
+    """Parameters that name a file, and the header in whose place it comes."""
+    macros = {e["name"]: e["macro"] or "" for e in _core.parameters(benchmark)}
+    return {name: macro for name, macro in macros.items() if macro.endswith(".h")}
+
+
+def programs() -> list[str]:
+    """Names of the package's programs, for parameters that name one."""
+    return sorted(path.stem for path in (kernel_dir() / "programs").glob("*.h"))
+
+
+def _named(parameter: str, value: str) -> Path:
+    """File that a parameter names."""
+    if "/" in value or value.endswith(".h"):
+        path = _existing(value, parameter)
+        check_program(_text(path), path)
+        return path
+    if value not in programs():
+        raise LookupError(
+            f"{parameter}: no program {value!r}; {known(value, programs())}; one of "
+            "your own by its path, such as ./mine.h"
+        )
+    return kernel_dir() / "programs" / f"{value}.h"
+
+
+def _inlined(path: Path, above: tuple[Path, ...], named: Mapping[str, Path]) -> str:
     if path.resolve() in above:
         raise ValueError(f"{path} includes itself")
     above = (*above, path.resolve())
     lines = [f'#line 1 "{path.name}"']
     for number, line in enumerate(_text(path).split("\n"), 1):
         match = _INCLUDE.match(line)
-        found = match and _beside(path, match[1])
+        found = match and _beside(path, match[1], named)
         if found:
-            lines += [_inlined(found, above), f'#line {number + 1} "{path.name}"']
+            lines += [
+                _inlined(found, above, named),
+                f'#line {number + 1} "{path.name}"',
+            ]
         else:
             lines.append(line)
     return "\n".join(lines)
 
 
-def _beside(path: Path, name: str) -> Path | None:
+def _beside(path: Path, name: str, named: Mapping[str, Path]) -> Path | None:
+    if name in named:
+        return named[name]
     if (near := path.parent / name).is_file():
         return near
     return own if (own := kernel_dir() / name).is_file() else None
@@ -303,17 +359,17 @@ def _text(path: Path) -> str:
     return text
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
+def _existing(path: str | os.PathLike[str], what: str = "kernel") -> Path:
     try:
         opened(path).close()
     except FileNotFoundError:
-        raise ValueError(f"kernel: {os.fspath(path)} does not exist") from None
+        raise ValueError(f"{what}: {os.fspath(path)} does not exist") from None
     except OSError as error:
         raise ValueError(
-            f"kernel: cannot read {os.fspath(path)}: {error.strerror}"
+            f"{what}: cannot read {os.fspath(path)}: {error.strerror}"
         ) from None
     except ValueError as error:
-        raise ValueError(f"kernel: {error}") from None
+        raise ValueError(f"{what}: {error}") from None
     return Path(path)
 
 
@@ -335,6 +391,11 @@ def _compiled_in(benchmark: str, knobs: Mapping[str, Any]) -> None:
     The data type picks among them; a word's width changes nothing that they compute.
     """
     defaults, _ = knobs_of(benchmark, {})
+    for name in _headers(benchmark):
+        if knobs[name] not in programs():
+            choices = known(knobs[name], programs())
+            raise ValueError(f"{name}: device host compiles nothing; {choices}")
+        defaults[name] = knobs[name]
     for name, value in knobs.items():
         if name not in ("data_type", "channel_width") and value != defaults[name]:
             raise ValueError(

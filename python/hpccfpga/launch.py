@@ -21,7 +21,7 @@ from hpccfpga.arguments import count, number
 from hpccfpga.errors import INTERRUPT, Stopped, debugging, decode
 from hpccfpga.job import Job
 from hpccfpga.keeper import GRACE, Keeper, marked
-from hpccfpga.perform import JOB, result_path
+from hpccfpga.perform import JOB, result_path, result_read
 from hpccfpga.progress import Callback
 from hpccfpga.ranks import EVENTS, patience
 from hpccfpga.result import Result
@@ -92,7 +92,7 @@ def start(
             running.wait()
         if running.failed or not all(path.exists() for path in paths):
             running.blame()
-        results = [Result.from_json(path) for path in paths]
+        results = [result_read(folder, number) for number in range(len(job.tasks))]
     for result in results:
         result.provenance["command"] = shlex.join(job.command(ranks))
     return results

@@ -553,9 +553,9 @@ def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
     if bounds:
         summary += f"; {bounds}"
     metavar = "|".join(entry["choices"] or []) or _METAVARS.get(unit, "TEXT")
-    if (entry["kind"], unit) == ("real", "1"):
+    if entry["kind"] in ("real", "reals") and unit == "1":
         metavar = "NUMBER"
-    metavar += ",..." if entry["kind"] == "ints" else ""
+    metavar += ",..." if entry["kind"] in ("ints", "reals") else ""
     command.add_argument(
         option(entry["name"]),
         dest=_PARAMETER + entry["name"],

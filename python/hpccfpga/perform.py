@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hpccfpga import job as jobs
 from hpccfpga import ranks
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
@@ -89,6 +91,15 @@ def result_path(folder: Path, task: int) -> Path:
     return folder / f"{task}.json"
 
 
+def result_read(folder: Path, task: int) -> Result:
+    """Read the result of a task as ranks left it."""
+    path = result_path(folder, task)
+    result = Result.from_json(path)
+    if path.with_suffix(".npy").exists():
+        result.vertices = np.load(path.with_suffix(".npy"))
+    return result
+
+
 def perform_as_rank(folder: Path) -> int:
     """Do the job in a folder as one of the ranks that mpirun started for it."""
     get_ready()
@@ -97,6 +108,10 @@ def perform_as_rank(folder: Path) -> int:
     def save(results: list[Result]) -> None:
         for number, result in enumerate(results):
             result.to_json(result_path(folder, number))
+            if result.vertices is not None:
+                np.save(
+                    result_path(folder, number).with_suffix(".npy"), result.vertices
+                )
 
     perform(job, ranks.world(job.deadline), _Teller(), lambda session: None, save)
     return OK

@@ -91,6 +91,9 @@ class Result:
     provenance : dict
         Where the numbers come from; "notes" is a list of remarks, "error" says why a
         run ended early.
+    vertices : numpy.ndarray or None
+        Of a run of graph: the state of each vertex of the input after the last point, a
+        structured array with the fields of the program. Files do not hold it.
     trace : Trace or None
         What each rank did, and when, in the best sample of each point; None unless the
         run was traced.
@@ -114,6 +117,7 @@ class Result:
     summary: dict[str, Quantity] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     trace: timeline.Trace | None = None
+    vertices: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not be saved or shown; make its text printable."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -132,7 +133,9 @@ class _Work:
         self.name, power = problem["parameter"], problem["power"]
         self.unit = problem["unit"]
         (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
-        self.labelled = entry["kind"] == "ints"  # a label of the points holds it
+        self.text = entry["kind"] == "text"
+        # A label of the points holds it.
+        self.labelled = entry["kind"] in ("ints", "text")
         self.low = entry["low"]
         self.value = _one(benchmark, self.name, params.get(self.name))
         grows, shrinks = 1 / power, -1 / power
@@ -151,9 +154,11 @@ class _Work:
             f"{self.name} {whose}: {self.value}{how[self.power]}"
         )
 
-    def share(self, count: int) -> dict[str, int]:
+    def share(self, count: int) -> dict[str, int | str]:
         """Parameter for a number of ranks."""
-        share = self.value * count**self.power
+        if self.text:
+            return {self.name: self._grown(str(self.value), count)}
+        share = int(self.value) * count**self.power
         unit = self.unit if self.power and share >= self.unit else 1
         value = unit * round(share / unit)
         if value < self.low:
@@ -161,6 +166,18 @@ class _Work:
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"
             )
         return {self.name: value}
+
+    def _grown(self, text: str, count: int) -> str:
+        """Return what has the binary logarithm of its size in it, for more ranks."""
+        found = re.fullmatch(r"(\w+:)(\d+)(.*)", text)
+        if not self.power:
+            return text
+        if not found or count & (count - 1):
+            raise ValueError(
+                f"{self.name}: weak scaling takes one such as kron:16, and powers "
+                f"of two of ranks, not {text} on {count}"
+            )
+        return f"{found[1]}{int(found[2]) + count.bit_length() - 1}{found[3]}"
 
 
 _GAINS = ("speedup", "efficiency")
@@ -233,9 +250,11 @@ def _counts(ranks: Iterable[int]) -> list[int]:
     return counts
 
 
-def _one(benchmark: str, name: str, given: Any) -> int:
+def _one(benchmark: str, name: str, given: Any) -> int | str:
     """Return the one value of a parameter; where none is given, the last of a run's."""
     values = _core.values(benchmark, {} if given is None else {name: given})[name]
+    if isinstance(values, str):
+        return values
     values = values if isinstance(values, list) else [values]
     if given is not None and len(values) != 1:
         raise ValueError(f"{name}: scaling takes one, not {len(values)}")

@@ -18,6 +18,8 @@ from hpccfpga.arguments import number, path, word
 from hpccfpga.components import CALIBRATION, benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
+from hpccfpga.graph import text_of
+from hpccfpga.program import vertex
 from hpccfpga.progress import Callback, begin, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
@@ -214,6 +216,8 @@ class Session:
             word("benchmark", benchmark, benchmarks().names)
             if kernel is not None:
                 kernel = path("kernel", kernel)
+            if "graph" in params:
+                params = {**params, "graph": text_of(params["graph"])}
             if "topology" in params:
                 params = {**params, "topology": topology.text(params["topology"])}
             program = kernels.load(self._core, benchmark, params, kernel)
@@ -261,6 +265,7 @@ class Session:
                 ],
             },
             trace=trace,
+            vertices=_vertices(found["records"], benchmark, params),
         )
         if self.rank == 0:
             warn(result)
@@ -406,6 +411,19 @@ def _hidden(trace: timeline.Trace | None) -> dict[str, Quantity]:
 def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:
     """Kernels as the core takes them."""
     return program.stem, program.binary, program.made_of[:16]
+
+
+def _vertices(
+    records: np.ndarray | None, benchmark: str, params: dict[str, Any]
+) -> np.ndarray | None:
+    """Give records the fields of the program that made them."""
+    if records is None:
+        return None
+    (path,) = kernels.named_files(benchmark, params).values()
+    fields = vertex(path.read_text())
+    if fields is None or fields.itemsize != records.itemsize:
+        return records
+    return records.view(fields)
 
 
 def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from hpccfpga.kernels import (
     included,
     kernel_dir,
     knobs_of,
+    named_files,
     placed,
     replicated,
 )
@@ -90,6 +91,7 @@ class Bitstream:
             self.defines.append("-no-interleaving=default")
         own = placed(self.benchmark, params, self.banks)
         self.values = _core.values(self.benchmark, {**own, **params})
+        self.named = named_files(self.benchmark, params)
         self.source = kernel_dir() / f"{stem}.cl"
         self._known = {kernel["name"]: kernel for kernel in _core.kernels(stem)}
 
@@ -210,7 +212,8 @@ class Bitstream:
         }
         if self.banks:
             manifest["banks"] = self.banks
-        texts = {p.name: p.read_text("utf-8") for p in included(self.source)}
+        files = included(self.source, self.named)
+        texts = {name: path.read_text("utf-8") for name, path in files.items()}
         texts[f"{self.binary}.json"] = json.dumps(manifest, indent=1) + "\n"
         if self.target == "xilinx":
             texts[f"{self.stem}.cpp"] = f'#include "{self.stem}.cl"\n'

@@ -61,6 +61,23 @@ static void arg_set(hf_args *args, const char *name, const char *value) {
     must(hf_args_set(args, name, 0, NULL, value));
 }
 
+/* A text that ends with the logarithm of a size, such as kron:16, gets a small one. */
+static void small_text_set(hf_args *args, const hf_param *param) {
+    const char *colon = param->kind == HF_TEXT ? strrchr(param->fallback, ':') : NULL;
+    char text[64];
+    if (!colon || strspn(colon + 1, "0123456789") != strlen(colon + 1))
+        return;
+    snprintf(text, sizeof text, "%.*s:6", (int)(colon - param->fallback),
+             param->fallback);
+    must(hf_args_set(args, param->name, 0, NULL, text));
+}
+
+/* A knob that is a file in the place of a header. */
+static bool names_file(const hf_param *param) {
+    const char *dot = param->macro ? strrchr(param->macro, '.') : NULL;
+    return dot && strcmp(dot, ".h") == 0;
+}
+
 /* The parameters of a run; NULL if it does not have the variant's. */
 hf_args *args_make(const char *deadline) {
     hf_args *args;
@@ -70,6 +87,7 @@ hf_args *args_make(const char *deadline) {
     const hf_param *param;
     for (size_t i = 0; (param = hf_args_param(args, i)); i++) {
         small_set(args, param, &ops->problem);
+        small_text_set(args, param);
         if (param->kind == HF_INTS && ops->problem.param &&
             strcmp(param->name, ops->problem.param) == 0)
             arg_set(args, param->name, sizes_for(&ops->problem));
@@ -116,8 +134,11 @@ hf_status program_make(const hf_args *args) {
     for (size_t i = 0; (param = hf_args_param(args, i)); i++) {
         const char *text = hf_args_text(args, i);
         const double *number = hf_args_numbers(args, i);
-        if (!now.compiles && strcmp(param->name, "data_type") == 0)
+        if (!now.compiles &&
+            (strcmp(param->name, "data_type") == 0 || names_file(param)))
             snprintf(now.stem, sizeof now.stem, "%s_%s", stem, text);
+        else if (names_file(param))
+            continue; /* the folder has that of the default */
         else if (param->macro && number)
             used += (size_t)snprintf(options + used, sizeof options - used,
                                      " -D%s=%.0f", param->macro, *number);

@@ -1,5 +1,6 @@
 """Every benchmark over every exchange on every device that can run it, does."""
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -108,7 +109,9 @@ def small(benchmark):
     values = {"reps": 3}
     for name, entry in parameters(benchmark).items():
         counts = entry["kind"] == "int" and entry["macro"] is None
-        if problem and name == problem["parameter"]:
+        if entry["kind"] == "text" and (log := re.search(r":\d+$", entry["default"])):
+            values[name] = entry["default"][: log.start()] + ":6"
+        elif problem and name == problem["parameter"]:
             values[name] = sizes(entry, problem)
         elif counts and name not in LOOP and int(entry["default"]) > FEW:
             values[name] = FEW
@@ -204,7 +207,9 @@ def compiles(session):
 
 def idle_kernels(stem, folder):
     """Write the kernels of a file with what they did in functions that nobody calls."""
-    text = kernels.read_source(KERNELS / f"{stem}.cl")
+    benchmark, _, _ = stem.rpartition("_")
+    named = kernels.named_files(benchmark, {})
+    text = kernels.read_source(KERNELS / f"{stem}.cl", named)
     for busy, idle in IDLE.items():
         assert busy in text or not stem.endswith("_stream")
         text = text.replace(busy, idle)

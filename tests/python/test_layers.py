@@ -300,7 +300,7 @@ ORDER = (
     {"_core", "text", "files", "tables", "provenance"},
     {"errors", "arguments", "stops"},
     {"records", "emulation", "formats", "mpirun", "keeper", "entry"},
-    {"npz", "boards", "components", "plot"},
+    {"npz", "boards", "components", "plot", "program"},
     {"timeline"},
     # results, and what is held against them
     {"result", "topology"},
@@ -308,7 +308,8 @@ ORDER = (
     # runs
     {"trial", "progress", "ranks"},
     {"kernels"},
-    {"session", "vendor", "graph"},
+    {"graph"},
+    {"session", "vendor"},
     {"job"},
     {"perform"},
     {"launch"},

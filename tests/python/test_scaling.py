@@ -185,9 +185,27 @@ def test_every_benchmark_says_what_its_work_is():
         (entry,) = (
             e for e in _core.parameters(name) if e["name"] == problem["parameter"]
         )
-        assert entry["kind"] in ("int", "ints"), name
         assert problem["power"] in (1, 2, 3), name
-        assert MODULE._Work(name, "weak", {}).value >= entry["low"], name
+        value = MODULE._Work(name, "weak", {}).value
+        if entry["kind"] == "text":
+            assert re.fullmatch(r"\w+:\d+", value), name
+        else:
+            assert entry["kind"] in ("int", "ints"), name
+            assert value >= entry["low"], name
+
+
+def test_a_graph_grows_with_the_ranks_or_stays():
+    weak = MODULE._Work("graph", "weak", {"graph": "kron:10:8"})
+    assert [weak.share(n)["graph"] for n in (1, 2, 8)] == [
+        "kron:10:8",
+        "kron:11:8",
+        "kron:13:8",
+    ]
+    strong = MODULE._Work("graph", "strong", {"graph": "some.mtx"})
+    assert strong.share(3) == {"graph": "some.mtx"}
+    for text, count in (("some.mtx", 2), ("kron:10", 3)):
+        with pytest.raises(ValueError, match="graph: weak scaling takes one such as"):
+            MODULE._Work("graph", "weak", {"graph": text}).share(count)
 
 
 def test_scaling_says_which_operation_it_looks_at():

@@ -55,9 +55,9 @@ def example(**errors):
     return Suite({"b_eff": b_eff, "gemm": gemm}, {"b_eff": model}, errors)
 
 
-def test_the_suite_is_every_benchmark_but_the_parts_of_a_calibration():
+def test_the_suite_is_every_benchmark_with_a_model():
     names = {name for name, _ in _core.components("bench")}
-    assert {*suite.benchmarks()} == names - {"transfer"}
+    assert {*suite.benchmarks()} == names - {"transfer", "graph"}
 
 
 def test_figures_per_device_and_in_total_beside_the_model():

@@ -1,0 +1,355 @@
+/* graph.c - vertex programs over the parts of a graph, superstep by superstep.
+ *
+ * Every rank has its own vertices, the edges that lead to them, and a mirror of the updates of
+ * all. In a superstep a kernel gathers along the edges and leaves new updates in an outbox. Its
+ * head, with what was counted, goes to every rank: all add up the same counts, and so decide the
+ * same without another message. Few updates travel as lists in the head; else bits and updates
+ * of whole parts follow it.
+ *
+ * Counts are sealed for their superstep and sample; the digests of updates are compared with
+ * those of what came, at the end.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "graph_engine.h"
+
+/* clang-format off */
+static const hf_param params[] = {
+    {"graph", "a generator, kron:SCALE, urand:SCALE or grid:SCALE, with 2^SCALE vertices; "
+     "or the path of a file", "kron:16", NULL, NULL, 0, 0, HF_TEXT},
+    {"program", "bfs, pagerank, sssp or wcc; or the path of a header of one's own", "bfs",
+     NULL, "hf_program.h", 0, 0, HF_TEXT},
+    {"sources", "points of a program that starts at one vertex: so many vertices with "
+     "edges, drawn by the seed", "4", NULL, NULL, 1, 65536, HF_INT},
+    {"source", "vertices of the input to start at, in their place; -1: none", "-1", NULL,
+     NULL, -1, 4294967294.0, HF_INTS},
+    {"partition", "how vertices are dealt out: cyclic, in turn; sorted, by falling degree; "
+     "edges, ranges with equally many edges; or a file with a rank for each", "cyclic",
+     NULL, NULL, 0, 0, HF_TEXT},
+    {"value", "scalars of the program; pagerank: its damping", "0.85", NULL, NULL, -1e9,
+     1e9, HF_REALS},
+    {"tolerance", "a program that applies all vertices ends when they change by no more "
+     "together; 0: it takes all its supersteps", "0", NULL, NULL, 0, 1e9, HF_REAL},
+    {"supersteps", "most supersteps; 0: what the program says", "0", NULL, NULL, 0, 4e9,
+     HF_INT},
+    HF_SHAPE_PARAM,
+    {0},
+};
+/* clang-format on */
+
+static const hf_quantity labels[] = {{"source", "1", HF_I64, NULL},
+                                     {"vertices", "1", HF_I64, NULL},
+                                     {"edges", "1", HF_I64, NULL},
+                                     {0}};
+static const hf_quantity metrics[] = {{"edge_rate", "1/s", HF_F64, NULL}, {0}};
+static const hf_quantity parts[] = {{"transfer_time", "s", HF_F64, NULL},
+                                    {"exchange_time", "s", HF_F64, NULL},
+                                    {"kernel_time", "s", HF_F64, NULL},
+                                    {0}};
+static const hf_quantity counts[] = {{"supersteps", "1", HF_I64, NULL},
+                                     {"messages", "1", HF_I64, NULL},
+                                     {"updates", "1", HF_I64, NULL},
+                                     {"bytes", "B", HF_I64, NULL},
+                                     {"reached", "1", HF_I64, NULL},
+                                     {"reached_edges", "1", HF_I64, NULL},
+                                     {0}};
+static const hf_figure figures[] = {
+    {"edge_rate", "1/s", "edge_rate", HF_FIGURE_HARMONIC}, {0}};
+
+/* ---- set-up ---- */
+
+/* What the kernels say of the program. */
+static hf_status traits_take(graph_state *s) {
+    hf_device *device = s->env.device;
+    const hf_device_ops *ops = device->ops;
+    HF_TRY(ops->kernel(&s->kernels.traits, device, "graph_traits", 0));
+    HF_TRY(ops->alloc(&s->buffers.traits, device, sizeof s->traits, NULL));
+    const hf_arg arg = {.buffer = s->buffers.traits};
+    const hf_launch launch = {.kernel = s->kernels.traits, .args = &arg, .n_args = 1};
+    HF_TRY(ops->launch(device, &launch, NULL, NULL));
+    HF_TRY(ops->read(device, s->buffers.traits, 0, s->traits, sizeof s->traits, NULL,
+                     NULL));
+    if (s->traits[GRAPH_PROOF] != graph_proof(s->traits))
+        return hf_fail(HF_EDEVICE, "the kernels do not tell what the program is");
+    uint32_t bytes = s->traits[GRAPH_UPDATE_BYTES];
+    if (bytes == 0 || bytes % sizeof(uint32_t) || bytes > GRAPH_ALIGN)
+        return hf_fail(HF_EARG,
+                       "program: an update has %u B; 4, 8, ... %d are possible", bytes,
+                       GRAPH_ALIGN);
+    if (s->traits[GRAPH_VERTEX_BYTES] == 0)
+        return hf_fail(HF_EARG, "program: a vertex has no state");
+    return HF_OK;
+}
+
+static hf_status params_take(graph_state *s, const hf_args *args) {
+    size_t n;
+    const double *values = hf_args_list(args, "value", &n);
+    if (n > GRAPH_VALUES)
+        return hf_fail(HF_EARG, "value: %zu values given, %d at most", n, GRAPH_VALUES);
+    for (size_t i = 0; i < n; i++)
+        s->run.value[i] = (float)values[i];
+    s->tolerance = hf_args_number(args, "tolerance");
+    s->check = graph_check_find(hf_args_word(args, "program"));
+    HF_TRY(traits_take(s));
+    s->cap = (uint64_t)hf_args_number(args, "supersteps");
+    if (s->cap == 0)
+        s->cap = s->traits[GRAPH_SUPERSTEPS];
+    if (s->traits[GRAPH_ALWAYS] && s->cap == 0 && s->tolerance == 0)
+        return hf_fail(HF_EARG, "supersteps: 0, but the program has no end; give them, "
+                                "or a tolerance");
+    s->starts = s->traits[GRAPH_SOURCE];
+    s->n_points = s->starts ? (size_t)hf_args_number(args, "sources") : 1;
+    const double *given = hf_args_list(args, "source", &n);
+    if (s->starts && (n > 1 || given[0] >= 0)) {
+        s->given = given;
+        s->n_points = n;
+    }
+    return HF_OK;
+}
+
+static hf_status graph_take(graph_state *s, const hf_args *args) {
+    bool weights = s->traits[GRAPH_WEIGHTED], both = s->traits[GRAPH_UNDIRECTED];
+    HF_TRY(hf_graph_open(&s->graph, hf_args_word(args, "graph"), s->env.seed));
+    s->info = hf_graph_info_of(s->graph);
+    if (weights && !s->info->weighted)
+        return hf_fail(HF_EARG, "graph: %s has no weights, which program %s needs",
+                       hf_args_word(args, "graph"), hf_args_word(args, "program"));
+    for (size_t i = 0; s->given && i < s->n_points; i++)
+        if (s->given[i] < 0 || s->given[i] >= (double)s->info->vertices)
+            return hf_fail(HF_EARG, "source: %.0f is not within 0 .. %llu", s->given[i],
+                           (unsigned long long)s->info->vertices - 1);
+    HF_TRY(hf_part_new(&s->part, s->graph, hf_args_word(args, "partition"), s->env.rank,
+                       s->env.size, both, weights));
+    snprintf(s->note, sizeof s->note,
+             "%s graph, %s; opened in %.3g s, rank 0's part made in %.3g s",
+             s->info->directed ? "directed" : "undirected",
+             s->info->simple ? "without duplicates and self-loops"
+                             : "duplicates and self-loops as they are",
+             s->info->load_time, s->part->time);
+    return HF_OK;
+}
+static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env,
+                             hf_outline *out) {
+    graph_state *s = state;
+    const struct {
+        hf_kernel **kernel;
+        const char *name;
+    } kernels[] = {{&s->kernels.sum, "graph_sum"},
+                   {&s->kernels.start, "graph_start"},
+                   {&s->kernels.pull, "graph_pull"},
+                   {&s->kernels.admit, "graph_admit"},
+                   {&s->kernels.take, "graph_take"}};
+    s->env = *env;
+    HF_TRY(params_take(s, args));
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        HF_TRY(env->device->ops->kernel(kernels[i].kernel, env->device, kernels[i].name,
+                                        0));
+    HF_TRY(graph_take(s, args));
+    HF_TRY(graph_chunks_cut(s));
+    graph_layout_set(s);
+    out->n_points = s->n_points;
+    out->note = s->note;
+    HF_TRY(graph_buffers_new(s));
+    HF_TRY(graph_forest_new(s));
+    HF_TRY(graph_reference_new(s));
+    return s->check->program ? HF_OK : graph_own_new(s);
+}
+
+static void graph_teardown(void *state) {
+    graph_state *s = state;
+    if (!s->env.device)
+        return;
+    const hf_device_ops *ops = s->env.device->ops;
+    hf_plan_free(s->heads_plan);
+    hf_plan_free(s->dense_plan);
+    hf_plan_free(s->tell_plan);
+    hf_plan_free(s->gather_plan);
+    hf_plan_free(s->forest_plan);
+    hf_plan_free(s->numbers_plan);
+    for (size_t i = 0; i < GRAPH_BUFFERS; i++)
+        ops->free(s->buffers.all[i]);
+    for (size_t i = 0; i < GRAPH_KERNELS; i++)
+        ops->kernel_free(s->kernels.all[i]);
+    void *memory[] = {s->forests, s->reference, s->spread, s->share, s->sums,
+                      s->chunks,  s->told,      s->keys,   s->seals, s->sources,
+                      s->heads,   s->digests,   s->checks, s->state, s->mirror};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        free(memory[i]);
+    graph_own_free(s);
+    hf_part_free(s->part);
+    hf_graph_close(s->graph);
+}
+
+static hf_status graph_meet(void *state) {
+    return graph_connect(state);
+}
+
+static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
+    graph_state *s = state;
+    uint64_t others = (uint64_t)s->env.size - 1;
+    s->run.source = s->starts ? s->sources[point] : HF_NO_VERTEX;
+    s->bytes_heads = others * (uint64_t)s->env.size * s->run.head;
+    s->bytes_dense =
+        others * (s->part->vertices / 8 +
+                  (uint64_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES]);
+    out->labels[0] = s->starts ? (double)s->sources[point] : -1;
+    out->labels[1] = (double)s->info->vertices;
+    out->labels[2] = (double)s->info->edges;
+    out->tolerance = s->check->tolerance;
+    s->own_known = false;
+    s->reference_supersteps = 0;
+    return graph_words_write(s, s->buffers.run, "places", &s->run, sizeof s->run);
+}
+
+/* ---- a sample ---- */
+
+/* What a run before has left is no result of this one. */
+static hf_status poison(graph_state *s, hf_buffer *buffer) {
+    hf_device *device = s->env.device;
+    uint64_t words[512];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        words[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
+    for (size_t at = 0; at < buffer->bytes; at += sizeof words) {
+        size_t left = buffer->bytes - at;
+        HF_TRY(device->ops->write(device, buffer, at, words,
+                                  left < sizeof words ? left : sizeof words, NULL,
+                                  NULL));
+    }
+    return HF_OK;
+}
+
+static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
+    graph_state *s = state;
+    hf_device *device = s->env.device;
+    size_t n = (size_t)s->env.size * s->run.chunks;
+    (void)point;
+    s->sample = sample;
+    s->ended = false;
+    s->tally = (graph_tally){0};
+    for (int rank = 0; rank < s->env.size; rank++)
+        s->seals[rank] = (uint32_t)hf_random(s->keys[rank], sample);
+    for (size_t i = 0; i < n; i++)
+        s->digests[i] = (uint32_t)hf_random(s->seals[s->env.rank], i);
+    HF_TRY(poison(s, s->buffers.state));
+    HF_TRY(poison(s, s->buffers.whole));
+    return device->ops->write(device, s->buffers.checks, 0, s->digests,
+                              n * sizeof *s->digests, NULL, NULL);
+}
+
+static hf_status graph_step(void *state, size_t point, size_t inner) {
+    (void)point, (void)inner; /* one */
+    return graph_run_program(state);
+}
+
+/* ---- after it ---- */
+
+/* Was every update seen as it was told? */
+static hf_status checks_compare(graph_state *s, bool *right) {
+    hf_device *device = s->env.device;
+    size_t n = (size_t)s->env.size * s->run.chunks;
+    for (size_t i = 0; i < n; i++)
+        s->checks[i] = ~s->digests[i];
+    HF_TRY(device->ops->read(device, s->buffers.checks, 0, s->checks,
+                             n * sizeof *s->checks, NULL, NULL));
+    *right = memcmp(s->checks, s->digests, n * sizeof *s->checks) == 0;
+    return HF_OK;
+}
+
+/* Collective, so all ranks do all of it. */
+static hf_status graph_verify(void *state, size_t point, size_t steps, double *error) {
+    graph_state *s = state;
+    hf_device *device = s->env.device;
+    size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];
+    bool right;
+    double wrong = 0;
+    uint64_t reached = 0, edges = 0;
+    (void)point, (void)steps; /* one */
+    memset(s->state, 0xA5, vertices * vertex);
+    HF_TRY(checks_compare(s, &right));
+    HF_TRY(hf_plan_run(s->gather_plan));
+    if (vertices > 0)
+        HF_TRY(device->ops->read(device, s->buffers.whole, 0, s->state,
+                                 vertices * vertex, NULL, NULL));
+    HF_TRY(graph_check_run(s, &wrong, &reached, &edges));
+    uint64_t *mine = calloc(s->words, sizeof *mine);
+    if (!mine)
+        return hf_fail(HF_ENOMEM, "no memory for a verdict");
+    mine[0] = reached;
+    mine[1] = edges;
+    mine[2] = s->sample;
+    hf_status status = graph_tell_all(s, mine);
+    free(mine);
+    HF_TRY(status);
+    s->reached = s->reached_edges = 0;
+    for (int rank = 0; rank < s->env.size; rank++) {
+        const uint64_t *told = s->told + (size_t)rank * s->words;
+        right = right && told[2] == s->sample;
+        s->reached += told[0];
+        s->reached_edges += told[1];
+    }
+    if (s->ended && right)
+        *error = wrong;
+    return HF_OK;
+}
+
+/* What the last sample was. */
+static void graph_observe(void *state, size_t point, double *work, double *found) {
+    const graph_state *s = state;
+    const graph_tally *t = &s->tally;
+    uint64_t edges = s->info->directed || s->traits[GRAPH_ALWAYS]
+                         ? s->reached_edges
+                         : s->reached_edges / 2;
+    (void)point;
+    work[0] = (double)edges * (double)(s->traits[GRAPH_ALWAYS] ? t->supersteps : 1);
+    found[0] = (double)t->supersteps;
+    found[1] = (double)t->messages;
+    found[2] = (double)t->updates;
+    found[3] = (double)t->bytes;
+    found[4] = (double)s->reached;
+    found[5] = (double)edges;
+}
+
+/* The state of each vertex of the input. */
+static hf_status graph_records(void *state, hf_records *out) {
+    const graph_state *s = state;
+    size_t n = s->info->vertices, bytes = s->traits[GRAPH_VERTEX_BYTES];
+    char *data = malloc(n * bytes + 1);
+    if (!data)
+        return hf_fail(HF_ENOMEM, "no memory for the state of %zu vertices", n);
+    for (size_t v = 0; v < n; v++)
+        memcpy(data + v * bytes, (const char *)s->state + s->part->numbers[v] * bytes,
+               bytes);
+    *out = (hf_records){data, n, bytes};
+    return HF_OK;
+}
+
+static const hf_bench_path blocks = {
+    .state_size = sizeof(graph_state),
+    .setup = graph_setup,
+    .connect = graph_meet,
+    .plan = graph_plan,
+    .prepare = graph_prepare,
+    .step = graph_step,
+    .verify = graph_verify,
+    .observe = graph_observe,
+    .records = graph_records,
+    .teardown = graph_teardown,
+};
+
+const hf_bench hf_bench_graph = {
+    .name = "graph",
+    .summary = "vertex programs that gather, apply and scatter, over a graph in parts",
+    .params = params,
+    .problem = {"graph", 1, true},
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
+    .labels = labels,
+    .metrics = metrics,
+    .parts = parts,
+    .counts = counts,
+    .figures = figures,
+    .blocks = &blocks,
+};

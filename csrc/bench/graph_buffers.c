@@ -1,0 +1,179 @@
+/* graph_buffers.c - what the device holds of a graph, and where. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "graph_engine.h"
+
+enum { CPU_CHUNKS = 64, GPU_CHUNKS = 4096, CPU_ROOM = 16, GPU_ROOM = 4 };
+enum { VERTEX_WEIGHT = 4 }; /* of a vertex in a chunk, in edges */
+
+static size_t aligned(size_t bytes) {
+    return (bytes + GRAPH_ALIGN - 1) / GRAPH_ALIGN * GRAPH_ALIGN;
+}
+/* Chunks of about as many edges, at multiples of HF_VERTEX_GRAIN. */
+hf_status graph_chunks_cut(graph_state *s) {
+    const hf_part *p = s->part;
+    uint32_t n = s->env.device->info.type == HF_GPU ? GPU_CHUNKS : CPU_CHUNKS, v = 0;
+    double each = ((double)p->in_edges + (double)VERTEX_WEIGHT * p->own) / n;
+    s->chunks = malloc((n + 1) * sizeof *s->chunks);
+    if (!s->chunks)
+        return hf_fail(HF_ENOMEM, "no memory for %u chunks", n);
+    for (uint32_t c = 0; c < n; c++) {
+        s->chunks[c] = v;
+        while (v < p->own &&
+               (double)p->rows[v] + (double)VERTEX_WEIGHT * v < each * (c + 1))
+            v = v + HF_VERTEX_GRAIN < p->own ? v + HF_VERTEX_GRAIN : p->own;
+    }
+    s->chunks[n] = p->own;
+    s->run.chunks = n;
+    return HF_OK;
+}
+
+void graph_layout_set(graph_state *s) {
+    graph_run *run = &s->run;
+    uint32_t update = s->traits[GRAPH_UPDATE_BYTES], own = graph_room(s, s->env.rank);
+    run->first = graph_first(s);
+    run->own = s->part->own;
+    run->rank = (unsigned)s->env.rank;
+    run->vertices = (unsigned)s->info->vertices;
+    run->room = s->env.device->info.type == HF_GPU ? GPU_ROOM : CPU_ROOM;
+    run->list = aligned(run->chunks * sizeof(graph_count));
+    run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
+    run->head =
+        aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t));
+    run->out_bits = run->head;
+    run->out_updates = aligned(run->out_bits + (own + 31) / 32 * sizeof(uint32_t));
+    run->in_bits = run->head * (size_t)s->env.size;
+    run->in_updates =
+        aligned(run->in_bits + (s->part->vertices + 31) / 32 * sizeof(uint32_t));
+}
+
+hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
+                       size_t n_args, size_t items) {
+    bool many = s->env.ndrange;
+    const hf_launch what = {
+        .kernel = kernel,
+        .args = args,
+        .n_args = n_args,
+        .items = many ? items : 1,
+        .group = many && s->env.device->info.type != HF_GPU ? 1 : 0, /* a core's */
+    };
+    HF_TRY(s->env.device->ops->launch(s->env.device, &what, NULL, NULL));
+    hf_lap(s->env.laps, GRAPH_LAP_KERNEL);
+    return HF_OK;
+}
+
+hf_status graph_buffer_new(const graph_state *s, hf_buffer **out, size_t bytes) {
+    hf_device *device = s->env.device;
+    return device->ops->alloc(out, device, bytes ? bytes : GRAPH_ALIGN, NULL);
+}
+
+/* Write words that kernels take for indices, and see that they are there. */
+hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
+                            const void *from, size_t bytes) {
+    hf_device *device = s->env.device;
+    const uint32_t *words = from;
+    uint64_t count = bytes / sizeof *words, sum = 0,
+             n = s->env.ndrange ? s->run.chunks : 1;
+    if (bytes == 0)
+        return HF_OK;
+    HF_TRY(device->ops->write(device, to, 0, from, bytes, NULL, NULL));
+    const hf_arg args[] = {{.buffer = to}, GRAPH_BUFFER(sums), GRAPH_VALUE(count)};
+    for (size_t i = 0; i < n; i++)
+        s->sums[i] = 0;
+    HF_TRY(device->ops->write(device, s->buffers.sums, 0, s->sums, n * sizeof *s->sums,
+                              NULL, NULL));
+    HF_TRY(graph_launch(s, s->kernels.sum, args, sizeof args / sizeof *args, n));
+    HF_TRY(device->ops->read(device, s->buffers.sums, 0, s->sums, n * sizeof *s->sums,
+                             NULL, NULL));
+    for (uint64_t i = 0; i < count; i++)
+        sum += (2 * i + 1) * words[i];
+    for (size_t i = 0; i < n; i++)
+        sum -= s->sums[i];
+    return sum == 0
+               ? HF_OK
+               : hf_fail(HF_EDEVICE,
+                         "the %s of the graph are not on the device as sent", what);
+}
+
+hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
+                          const void *from, size_t bytes) {
+    HF_TRY(graph_buffer_new(s, out, bytes));
+    return graph_words_write(s, *out, what, from, bytes);
+}
+
+hf_status graph_buffers_new(graph_state *s) {
+    graph_buffers *b = &s->buffers;
+    const hf_part *p = s->part;
+    size_t size = (size_t)s->env.size, own = graph_room(s, s->env.rank),
+           update = s->traits[GRAPH_UPDATE_BYTES],
+           vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t);
+    size_t n = size * s->run.chunks;
+    s->sums = calloc(s->run.chunks, sizeof *s->sums);
+    if (!s->sums)
+        return hf_fail(HF_ENOMEM, "no memory for %u chunks", s->run.chunks);
+    HF_TRY(graph_buffer_new(s, &b->sums, s->run.chunks * sizeof *s->sums));
+    HF_TRY(graph_words_new(s, &b->chunks, "chunks", s->chunks,
+                           (s->run.chunks + 1) * word));
+    HF_TRY(
+        graph_words_new(s, &b->rows, "rows", p->rows, (p->own + 1) * sizeof *p->rows));
+    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, p->in_edges * word));
+    HF_TRY(graph_words_new(s, &b->weights, "weights", p->weights,
+                           p->weights ? p->in_edges * word : 0));
+    HF_TRY(graph_words_new(s, &b->degrees, "degrees", p->degrees, p->own * word));
+    HF_TRY(graph_words_new(s, &b->names, "names", p->names + graph_first(s),
+                           p->own * word));
+    HF_TRY(graph_buffer_new(s, &b->run, sizeof s->run));
+    HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
+    HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
+    HF_TRY(graph_buffer_new(s, &b->outbox, s->run.out_updates + own * update));
+    HF_TRY(graph_buffer_new(s, &b->inbox, s->run.in_updates + p->vertices * update));
+    HF_TRY(graph_buffer_new(s, &b->checks, n * word));
+    s->words = graph_row_words(s);
+    HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
+    HF_TRY(graph_buffer_new(s, &b->all_told, size * s->words * sizeof *s->told));
+    HF_TRY(graph_buffer_new(s, &b->whole, p->vertices * vertex));
+    s->told = calloc(size, s->words * sizeof *s->told);
+    s->keys = calloc(size, sizeof *s->keys);
+    s->seals = calloc(size, sizeof *s->seals);
+    s->sources = calloc(s->n_points, sizeof *s->sources);
+    s->heads = calloc(size, s->run.head);
+    s->digests = calloc(n, word);
+    s->checks = calloc(n, word);
+    s->state = malloc(p->vertices * vertex + 1);
+    s->mirror = malloc(p->vertices * sizeof *s->mirror + 1);
+    return s->told && s->keys && s->seals && s->sources && s->heads && s->digests &&
+                   s->checks && s->state && s->mirror
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
+                         p->vertices);
+}
+
+/* Only where a check needs it: it is as large as the state of all vertices on each rank. */
+hf_status graph_forest_new(graph_state *s) {
+    size_t bytes = s->part->vertices * sizeof(uint32_t), size = (size_t)s->env.size;
+    if (size == 1 || !s->check->forest)
+        return HF_OK;
+    HF_TRY(graph_buffer_new(s, &s->buffers.forest, bytes));
+    HF_TRY(graph_buffer_new(s, &s->buffers.forests, size * bytes));
+    s->forests = malloc(size * bytes + 1);
+    return s->forests
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no memory for components on %zu ranks", size);
+}
+
+hf_status graph_reference_new(graph_state *s) {
+    size_t own = graph_room(s, s->env.rank), all = s->part->vertices;
+    if (!s->check->reference)
+        return HF_OK;
+    HF_TRY(graph_buffer_new(s, &s->buffers.numbers, own * sizeof(double)));
+    HF_TRY(graph_buffer_new(s, &s->buffers.all_numbers, all * sizeof(double)));
+    s->reference = calloc(all + 1, sizeof *s->reference);
+    s->spread = calloc(all + 1, sizeof *s->spread);
+    s->share = calloc(own + 1, sizeof *s->share);
+    return s->reference && s->spread && s->share
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no memory for a second result of %zu vertices",
+                         all);
+}

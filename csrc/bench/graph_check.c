@@ -1,0 +1,316 @@
+/* graph_check.c - is the result of a program right? Each rank looks at its own vertices.
+ *
+ * The checks share nothing with the kernels: they go through the edges as the host has them, with
+ * the state of all vertices as it came from the devices.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/stats.h"
+#include "graph_engine.h"
+
+#define NOBODY UINT32_MAX
+
+/** What a thread found among its vertices. */
+typedef struct graph_found {
+    double error;
+    uint64_t reached, edges;
+} graph_found;
+
+struct graph_checking {
+    graph_state *s;
+    const graph_check *check;
+    const uint32_t *words; /**< [vertices] the state, where it is a word each */
+    uint32_t *levels;      /**< [vertices] or, for wcc, the roots of a forest */
+    size_t n_threads;
+    graph_found found[HF_MAX_CORES];
+};
+
+static uint32_t number_of(const graph_checking *c, uint32_t name) {
+    return name < c->s->info->vertices ? c->s->part->numbers[name] : NOBODY;
+}
+
+/* ---- bfs ---- */
+
+/* Levels; NOBODY: not reached, or no way to the source. */
+#define UNKNOWN (NOBODY - 1)
+
+/* Climb from each vertex to one whose level is known: who comes by twice is in a circle. */
+static void levels_find(graph_checking *c, uint32_t source, uint32_t *path) {
+    const hf_part *p = c->s->part;
+    for (uint32_t v = 0; v < p->vertices; v++)
+        c->levels[v] =
+            p->names[v] == HF_NO_VERTEX || c->words[v] == NOBODY ? NOBODY : UNKNOWN;
+    if (c->words[source] == p->names[source])
+        c->levels[source] = 0;
+    for (uint32_t v = 0; v < p->vertices; v++) {
+        uint32_t n = 0, at = v, level;
+        while (at != NOBODY && c->levels[at] == UNKNOWN) {
+            path[n++] = at;
+            c->levels[at] = NOBODY; /* unless the source is found */
+            at = number_of(c, c->words[at]);
+        }
+        level = at == NOBODY ? NOBODY : c->levels[at];
+        while (n > 0 && level != NOBODY)
+            c->levels[path[--n]] = ++level;
+    }
+}
+
+static hf_status levels_begin(graph_checking *c) {
+    uint32_t *path = malloc(c->s->part->vertices * sizeof *path + 1);
+    if (!path)
+        return hf_fail(HF_ENOMEM, "no memory to check %u vertices",
+                       c->s->part->vertices);
+    levels_find(c, c->s->part->numbers[c->s->run.source], path);
+    free(path);
+    return HF_OK;
+}
+
+/* Every vertex is one level below its parent, an in-neighbour, and no in-neighbour is higher
+ * than that: an edge leads down one level at most. */
+static double bfs_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+    const hf_part *p = c->s->part;
+    uint32_t v = graph_first(c->s) + i, level = c->levels[v],
+             parent = number_of(c, c->words[v]), highest = NOBODY;
+    bool is_parent = false;
+    *reached = c->words[v] != NOBODY;
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
+        uint32_t above = c->levels[p->from[e]];
+        highest = above < highest ? above : highest;
+        is_parent = is_parent || p->from[e] == parent;
+    }
+    if (p->names[v] == c->s->run.source)
+        return level != 0;
+    if (!*reached)
+        return highest != NOBODY;
+    return level == NOBODY || !is_parent || highest != level - 1;
+}
+
+/* ---- sssp ---- */
+
+/* Each length is the least that an in-neighbour offers. As weights are positive, one set of
+ * lengths alone is so. */
+static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+    const hf_part *p = c->s->part;
+    uint32_t v = graph_first(c->s) + i;
+    uint64_t least = p->names[v] == c->s->run.source ? 0 : NOBODY;
+    *reached = c->words[v] != NOBODY;
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
+        uint64_t before = c->words[p->from[e]], offered = before + p->weights[e];
+        offered = offered < NOBODY ? offered : NOBODY - 1;
+        if (before != NOBODY && offered < least)
+            least = offered;
+    }
+    return c->words[v] != least;
+}
+
+/* ---- wcc ---- */
+
+static uint32_t root_of(uint32_t *forest, uint32_t v) {
+    while (forest[v] != v)
+        v = forest[v] = forest[forest[v]];
+    return v;
+}
+
+/* The root is the one of the lower name. */
+static void unite(const hf_part *p, uint32_t *forest, uint32_t a, uint32_t b) {
+    a = root_of(forest, a);
+    b = root_of(forest, b);
+    if (p->names[a] < p->names[b])
+        forest[b] = a;
+    else
+        forest[a] = b;
+}
+
+/* The components of this rank's edges, then those of all ranks' together. */
+static hf_status forest_begin(graph_checking *c) {
+    graph_state *s = c->s;
+    const hf_part *p = s->part;
+    for (uint32_t v = 0; v < p->vertices; v++)
+        c->levels[v] = v;
+    for (uint32_t i = 0; i < p->own; i++)
+        for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
+            unite(p, c->levels, graph_first(s) + i, p->from[e]);
+    for (uint32_t v = 0; v < p->vertices; v++)
+        c->levels[v] = root_of(c->levels, v);
+    const uint32_t *all;
+    HF_TRY(graph_tell_forest(s, &all, c->levels));
+    for (int rank = 0; s->env.size > 1 && rank < s->env.size; rank++)
+        for (uint32_t v = 0; v < p->vertices; v++) {
+            uint32_t other = all[(size_t)rank * p->vertices + v];
+            if (other >= p->vertices)
+                return hf_fail(HF_EDEVICE, "rank %d told of vertex %u, of %u", rank,
+                               other, p->vertices);
+            unite(p, c->levels, v, other);
+        }
+    for (uint32_t v = 0; v < p->vertices; v++)
+        c->levels[v] = root_of(c->levels, v);
+    return HF_OK;
+}
+
+static double wcc_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+    uint32_t v = graph_first(c->s) + i;
+    *reached = true;
+    return c->words[v] != c->s->part->names[c->levels[v]];
+}
+
+/* ---- pagerank ---- */
+
+/* A superstep of `reference` on the host, from what all vertices spread. */
+static void reference_pull(void *context, size_t thread) {
+    graph_checking *c = context;
+    graph_state *s = c->s;
+    const hf_part *p = s->part;
+    uint64_t own = p->own, first = own * thread / c->n_threads,
+             end = own * (thread + 1) / c->n_threads;
+    double damping = (double)s->run.value[0];
+    for (uint64_t i = first; i < end; i++) {
+        double sum = 0;
+        for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
+            sum += s->spread[p->from[e]];
+        s->reference[graph_first(s) + i] =
+            (1 - damping) / (double)s->info->vertices + damping * sum;
+    }
+}
+
+static hf_status reference_spread(graph_state *s) {
+    const hf_part *p = s->part;
+    for (uint32_t i = 0; i < p->own; i++)
+        s->share[i] =
+            p->degrees[i] ? s->reference[graph_first(s) + i] / p->degrees[i] : 0;
+    return graph_tell_numbers(s, s->spread, s->share);
+}
+
+/* All supersteps once for each point: the check of the last one alone would not see what has
+ * gone wrong long before it. */
+static hf_status reference_find(graph_checking *c) {
+    graph_state *s = c->s;
+    uint64_t supersteps = s->tally.supersteps;
+    if (s->reference_supersteps == supersteps + 1)
+        return HF_OK;
+    for (uint32_t i = 0; i < s->part->own; i++)
+        s->reference[graph_first(s) + i] = 1.0 / (double)s->info->vertices;
+    for (uint64_t n = 0; n < supersteps; n++) {
+        HF_TRY(s->env.go_on(s->env.loop));
+        HF_TRY(reference_spread(s));
+        hf_parallel(c->n_threads, reference_pull, c);
+    }
+    s->reference_supersteps = supersteps + 1;
+    return HF_OK;
+}
+
+/* The updates that the last superstep saw. */
+static hf_status mirror_begin(graph_checking *c) {
+    graph_state *s = c->s;
+    hf_device *device = s->env.device;
+    size_t bytes = s->part->vertices * sizeof *s->mirror;
+    HF_TRY(reference_find(c));
+    memset(s->mirror, 0xFF, bytes);
+    return bytes == 0 ? HF_OK
+                      : device->ops->read(device, s->buffers.inbox, s->run.in_updates,
+                                          s->mirror, bytes, NULL, NULL);
+}
+
+/* Sums of n floats err by n epsilon at most, and by about the root of it: so much the hubs'
+ * errors are at all others. */
+static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+    const graph_state *s = c->s;
+    const hf_part *p = s->part;
+    double damping = (double)s->run.value[0],
+           degree = (double)(p->rows[i + 1] - p->rows[i]),
+           right = s->reference[graph_first(s) + i], sum = 0, last = right;
+    float rank;
+    memcpy(&rank, &c->words[graph_first(s) + i], sizeof rank);
+    *reached = true;
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
+        sum += (double)s->mirror[p->from[e]];
+    if (s->superstep > 0)
+        last = (1 - damping) / (double)s->info->vertices + damping * sum;
+    double exact = (degree + 8) * FLT_EPSILON * last,
+           whole = (degree + 64 + 4 * sqrt((double)s->info->vertices)) * FLT_EPSILON *
+                   right;
+    return hf_larger(fabs((double)rank - last) / exact,
+                     fabs((double)rank - right) / whole);
+}
+
+/* ---- others ---- */
+
+static double own_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+    (void)c, (void)i;
+    *reached = true;
+    return 0; /* graph_own.c */
+}
+
+/* ---- all ---- */
+
+static hf_status nothing_begin(graph_checking *c) {
+    (void)c;
+    return HF_OK;
+}
+
+static const graph_check checks[] = {
+    {"bfs", sizeof(uint32_t), 0, false, false, levels_begin, bfs_vertex},
+    {"sssp", sizeof(uint32_t), 0, false, false, nothing_begin, sssp_vertex},
+    {"wcc", sizeof(uint32_t), 0, true, false, forest_begin, wcc_vertex},
+    {"pagerank", sizeof(float), 1, false, true, mirror_begin, pagerank_vertex},
+    {NULL, 0, 0, false, false, nothing_begin, own_vertex},
+};
+
+const graph_check *graph_check_find(const char *program) {
+    const graph_check *check = checks;
+    while (check->program && strcmp(check->program, program) != 0)
+        check++;
+    return check;
+}
+
+static void vertices_check(void *context, size_t thread) {
+    graph_checking *c = context;
+    const hf_part *p = c->s->part;
+    uint64_t own = p->own, first = own * thread / c->n_threads,
+             end = own * (thread + 1) / c->n_threads;
+    graph_found found = {0};
+    for (uint32_t i = (uint32_t)first; i < end; i++) {
+        bool reached;
+        double error = c->check->vertex(c, i, &reached);
+        found.error = c->check->tolerance > 0 ? hf_larger(found.error, error)
+                                              : found.error + error;
+        found.reached += reached;
+        if (reached) /* edges as the input has them, or as they are gone along */
+            found.edges +=
+                c->s->traits[GRAPH_ALWAYS] ? p->rows[i + 1] - p->rows[i] : p->ends[i];
+    }
+    c->found[thread] = found;
+}
+
+hf_status graph_check_run(graph_state *s, double *error, uint64_t *reached,
+                          uint64_t *edges) {
+    graph_checking c = {
+        .s = s, .check = s->check, .words = s->state, .n_threads = hf_cores()};
+    if (s->check->bytes && s->check->bytes != s->traits[GRAPH_VERTEX_BYTES])
+        return hf_fail(HF_EARG, "program %s: a vertex has %u B, not %zu",
+                       s->check->program, s->traits[GRAPH_VERTEX_BYTES],
+                       s->check->bytes);
+    c.levels = malloc(s->part->vertices * sizeof *c.levels + 1);
+    if (!c.levels)
+        return hf_fail(HF_ENOMEM, "no memory to check %u vertices", s->part->vertices);
+    hf_status status = s->check->begin(&c);
+    if (status == HF_OK)
+        hf_parallel(c.n_threads, vertices_check, &c);
+    free(c.levels);
+    HF_TRY(status);
+    *error = 0;
+    *reached = *edges = 0;
+    for (size_t i = 0; i < c.n_threads; i++) {
+        *error = s->check->tolerance > 0 ? hf_larger(*error, c.found[i].error)
+                                         : *error + c.found[i].error;
+        *reached += c.found[i].reached;
+        *edges += c.found[i].edges;
+    }
+    if (s->own)
+        HF_TRY(graph_own_check(s, error));
+    return HF_OK;
+}

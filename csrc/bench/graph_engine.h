@@ -1,0 +1,72 @@
+/* graph_engine.h - what the files of the benchmark `graph` do for each other. */
+#ifndef HF_GRAPH_ENGINE_H
+#define HF_GRAPH_ENGINE_H
+
+#include "graph_state.h"
+
+/* ---- graph_buffers.c ---- */
+
+enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
+
+/** Chunks of about as many edges, at multiples of HF_VERTEX_GRAIN. */
+hf_status graph_chunks_cut(graph_state *s);
+void graph_layout_set(graph_state *s);
+hf_status graph_buffers_new(graph_state *s);
+hf_status graph_forest_new(graph_state *s);
+hf_status graph_reference_new(graph_state *s);
+hf_status graph_buffer_new(const graph_state *s, hf_buffer **out, size_t bytes);
+/** Write words that kernels take for indices, and see that they are there. */
+hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
+                            const void *from, size_t bytes);
+hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
+                          const void *from, size_t bytes);
+
+#define GRAPH_BUFFER(name) \
+    { .buffer = s->buffers.name }
+#define GRAPH_VALUE(x) \
+    { .value = &(x), .bytes = sizeof(x) }
+/** Launch a kernel with a work-item for each chunk, in shape ndrange, and wait. */
+hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
+                       size_t n_args, size_t items);
+
+/* ---- graph_tell.c ---- */
+
+/** Seals and digests of all ranks, which sources have edges, and all plans. Collective. */
+hf_status graph_connect(graph_state *s);
+/** Words that a rank tells at once, for this many points. */
+size_t graph_row_words(const graph_state *s);
+/** Every rank's `words` numbers become s->told [size, words]. Collective. */
+hf_status graph_tell_all(graph_state *s, uint64_t *mine);
+/** The numbers of every rank's vertices become all [vertices]. Collective. */
+hf_status graph_tell_numbers(graph_state *s, double *all, const double *mine);
+/** Every rank's [vertices] words become *all [size, vertices]. Collective. */
+hf_status graph_tell_forest(graph_state *s, const uint32_t **all, const uint32_t *mine);
+/** Vertices of this rank, and of rank `rank` with those that nobody has. */
+static inline uint32_t graph_first(const graph_state *s) {
+    return s->part->starts[s->env.rank];
+}
+static inline uint32_t graph_room(const graph_state *s, int rank) {
+    return s->part->starts[rank + 1] - s->part->starts[rank];
+}
+
+/* ---- graph_steps.c ---- */
+
+/** One run of the program, timed. Collective. */
+hf_status graph_run_program(graph_state *s);
+
+/* ---- graph_own.c ---- */
+
+hf_status graph_own_new(graph_state *s);
+void graph_own_free(graph_state *s);
+/** Own vertices whose state is not what the plainest way leaves. */
+hf_status graph_own_check(graph_state *s, double *wrong);
+
+/* ---- graph_check.c ---- */
+
+/** The check of a program; that of all others for a path. */
+const graph_check *graph_check_find(const char *program);
+/** Vertices that are wrong, and *reached and *edges of this rank's part. */
+hf_status graph_check_run(graph_state *s, double *error, uint64_t *reached,
+                          uint64_t *edges);
+
+#endif

@@ -1,0 +1,105 @@
+/* graph_state.h - what the benchmark `graph` keeps of a run. */
+#ifndef HF_GRAPH_STATE_H
+#define HF_GRAPH_STATE_H
+
+#include "bench.h"
+#include "graph.h"
+#include "graph_layout.h"
+
+typedef struct graph_checking graph_checking;
+
+/** How the result of a program is checked. */
+typedef struct graph_check {
+    const char *program; /**< NULL: any other; graph_own.c */
+    size_t bytes;        /**< of a vertex; 0: any number */
+    double tolerance;    /**< 0: wrong vertices are counted; else the largest error */
+    bool forest;         /**< it takes the components of all ranks' edges */
+    bool reference;      /**< it takes a second result, in double */
+    hf_status (*begin)(graph_checking *c);
+    /** Error of own vertex `i`; is it reached? */
+    double (*vertex)(const graph_checking *c, uint32_t i, bool *reached);
+} graph_check;
+
+/** What graph_own.c needs. */
+typedef struct graph_own graph_own;
+
+/** What all chunks of all ranks counted in a superstep. */
+typedef struct graph_totals {
+    uint64_t active, pending, edges, messages;
+    uint32_t lowest;
+    double changed;
+    bool listed; /**< all updates are in lists */
+} graph_totals;
+
+/** What a run of a program was, from the totals of its supersteps. */
+typedef struct graph_tally {
+    uint64_t supersteps, messages, updates, bytes;
+} graph_tally;
+
+/** Buffers of the device. */
+enum { GRAPH_BUFFERS = 21, GRAPH_KERNELS = 6 };
+typedef union graph_buffers {
+    struct {
+        hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *traits,
+            *sums, *state, *waiting, *outbox, *inbox, *checks, *told, *all_told, *whole,
+            *forest, *forests, *numbers, *all_numbers;
+    };
+    hf_buffer *all[GRAPH_BUFFERS];
+} graph_buffers;
+
+typedef union graph_kernels {
+    struct {
+        hf_kernel *traits, *sum, *start, *pull, *admit, *take;
+    };
+    hf_kernel *all[GRAPH_KERNELS];
+} graph_kernels;
+
+typedef struct graph_state {
+    hf_env env;
+    hf_graph *graph;
+    hf_part *part;
+    const hf_graph_info *info;
+    const graph_check *check;
+    uint32_t traits[GRAPH_TRAITS];
+    bool starts; /**< the program starts at one vertex */
+    const double *given;
+    size_t n_points;
+    uint32_t *sources; /**< [n_points] numbers in the input */
+    uint64_t cap;      /**< supersteps; 0: any number */
+    double tolerance;
+    char note[240];
+
+    graph_buffers buffers;
+    graph_kernels kernels;
+    graph_run run;
+    uint32_t *chunks; /**< [run.chunks + 1] */
+    uint64_t *sums;   /**< [run.chunks] */
+    hf_plan *heads_plan, *dense_plan, *tell_plan, *gather_plan, *forest_plan,
+        *numbers_plan;
+    size_t words;          /**< that each rank tells at once, the last is a proof */
+    uint64_t tells;        /**< times that they were told */
+    uint64_t *told, *keys; /**< [size, words]; [size] seals of the ranks' kernels */
+    uint64_t bytes_heads, bytes_dense; /**< that a superstep sends, all ranks */
+
+    char *heads;                /**< [size, run.head] of this superstep */
+    uint32_t *digests, *checks; /**< [size, chunks] of what was told, and was seen */
+    uint32_t *seals;            /**< [size] of this sample */
+    uint64_t sample;
+    uint32_t superstep, settled, until;
+    uint64_t width;
+    graph_totals totals;
+    graph_tally tally;
+    bool ended;        /**< the program has, in this sample */
+    void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
+    float *mirror; /**< [vertices] updates that the last superstep saw: graph_check.c */
+    double *reference,
+        *spread;   /**< [vertices] ranks in double and what they tell, or NULL */
+    double *share; /**< [own, those that nobody has too] of one of them */
+    uint64_t reference_supersteps; /**< of `reference`; 0: none */
+    graph_own *own; /**< NULL, or for a program that no other check knows */
+    bool own_known; /**< what it should leave at this point */
+    uint64_t reached, reached_edges; /**< of all ranks; input edges */
+} graph_state;
+
+#endif

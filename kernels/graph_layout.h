@@ -1,0 +1,95 @@
+/* graph_layout.h - what the kernels of `graph` and their host both know.
+ *
+ * An outbox is what a rank tells the others in a superstep: a head, then a bit for each of its
+ * vertices that has an update, then room for the update of each. The head is a count of each
+ * chunk, then lists of updates, which stand for bits and updates where all of them fit. An
+ * inbox is the heads of all ranks, then the bits and the updates of all vertices.
+ */
+#ifndef GRAPH_LAYOUT_H
+#define GRAPH_LAYOUT_H
+
+#define GRAPH_ALIGN  64 /**< bytes at which each part begins */
+#define GRAPH_VALUES 4  /**< scalars of a program */
+
+/** What a work-item counted in its chunk. */
+typedef struct graph_count {
+    unsigned long edges;    /**< that leave the vertices with an update */
+    unsigned long messages; /**< gathered */
+    unsigned active;        /**< vertices with an update */
+    unsigned pending;       /**< vertices whose update is not yet due */
+    unsigned lowest;        /**< of the priorities of these */
+    float changed;          /**< sum of what HF_CHANGED was given */
+    unsigned first, end;    /**< numbers of its vertices */
+    unsigned superstep;
+    unsigned digest; /**< of the updates */
+    unsigned listed; /**< sum of the words of its list, unused ones included */
+    unsigned seal;   /**< of all this */
+} graph_count;
+
+/** What stays the same in a run of a program. Places are in bytes from the begin of a box. */
+typedef struct graph_run {
+    unsigned long out_bits, out_updates, in_bits, in_updates;
+    unsigned long list, head;  /**< of updates in a head; length of a head */
+    unsigned first, own;       /**< numbers of this rank's vertices */
+    unsigned rank, chunks;     /**< chunks of each rank */
+    unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */
+    unsigned list_words;       /**< of the list of a chunk */
+    unsigned vertices, source; /**< as programs see them */
+    float value[GRAPH_VALUES];
+} graph_run;
+
+/** What a program is: words that graph_traits writes. */
+enum {
+    GRAPH_VERTEX_BYTES,
+    GRAPH_UPDATE_BYTES,
+    GRAPH_MESSAGE_BYTES,
+    GRAPH_ALWAYS,
+    GRAPH_WEIGHTED,
+    GRAPH_UNDIRECTED,
+    GRAPH_WINDOW,     /**< priorities that are due together; 0: all are */
+    GRAPH_GROWTH,     /**< factor by which the next window is wider */
+    GRAPH_SUPERSTEPS, /**< at most, unless told otherwise; 0: any number */
+    GRAPH_SOURCE,     /**< it starts at one vertex */
+    GRAPH_PROOF,      /**< that all these were written */
+    GRAPH_TRAITS
+};
+
+static inline unsigned graph_mix(unsigned x, unsigned y) {
+    x = (x ^ y) * 0x9E3779B1u;
+    x = (x ^ (x >> 15)) * 0x85EBCA77u;
+    return x ^ (x >> 13);
+}
+
+static inline unsigned graph_mix_long(unsigned x, unsigned long y) {
+    return graph_mix(graph_mix(x, (unsigned)y), (unsigned)(y >> 32));
+}
+
+static inline unsigned graph_proof(const unsigned *traits) {
+    unsigned x = GRAPH_TRAITS;
+    for (unsigned i = 0; i < GRAPH_PROOF; i++)
+        x = graph_mix(x, traits[i]);
+    return x;
+}
+
+/** What word `i` of a list adds to its sum. */
+static inline unsigned graph_term(unsigned i, unsigned word) {
+    return (2 * i + 1) * word;
+}
+
+/** Seal of a count. `seal` is of a rank's sample; the rest is what the kernel was told. */
+static inline unsigned graph_seal(const graph_count *c, unsigned seal,
+                                  unsigned superstep, unsigned long window) {
+    union {
+        float number;
+        unsigned bits;
+    } changed;
+    unsigned x = graph_mix_long(graph_mix(seal, superstep), window);
+    changed.number = c->changed;
+    x = graph_mix_long(graph_mix_long(x, c->edges), c->messages);
+    x = graph_mix(graph_mix(x, c->active), c->pending);
+    x = graph_mix(graph_mix(x, c->lowest), changed.bits);
+    x = graph_mix(graph_mix(graph_mix(x, c->first), c->end), c->superstep);
+    return graph_mix(graph_mix(x, c->digest), c->listed);
+}
+
+#endif

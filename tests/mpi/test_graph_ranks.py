@@ -1,0 +1,66 @@
+"""Vertex programs on several ranks: they find what one finds."""
+
+import pytest
+
+RUN = """
+for exchange in ("host", "pcie"):
+    for program in ("bfs", "pagerank", "sssp", "wcc"):
+        for graph in ("kron:7", "grid:8", "kron:1"):
+            given = dict(program=program, graph=graph, exchange=exchange)
+            given |= dict(sources=2, reps=2, warmup=1)
+            r = hf.run("graph", comm=comm, partition={partition!r}, **given)
+            assert r.verified, r
+            alone = hf.run("graph", **given)
+            for name in ("source", "supersteps", "updates", "reached", "reached_edges"):
+                assert r[name].tolist() == alone[name].tolist(), (name, r, alone)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "partition"), [(2, "cyclic"), (3, "sorted"), (4, "edges")]
+)
+def test_ranks_find_what_one_finds(on_ranks, ranks, partition):
+    on_ranks(ranks, RUN.format(partition=partition))
+
+
+OWN = """
+import warnings
+warnings.simplefilter("ignore", hf.VerificationWarning)
+source = {"graph": "grid:8", "source": [5], "value": 99, "reps": 2}
+assert hf.run("graph", comm=comm, program=os.environ["GOOD"], **source).verified
+assert not hf.run("graph", comm=comm, program=os.environ["BAD"], **source).verified
+"""
+
+
+def test_a_gather_that_does_not_commute_is_seen(mpirun, tmp_path):
+    good = tmp_path / "good.h"
+    good.write_text(
+        """typedef uint hf_update;
+        typedef uint hf_message;
+        HF_VERTEX(uint first;)
+        #define HF_NOTHING HF_NOBODY
+        #define HF_SOURCE
+        HF_START(v, at, told) { v->first = *told = at.id; return at.id == at.source; }
+        HF_SCATTER(told, edge) { return told; }
+        HF_GATHER(a, b) { return a < b ? a : b; }
+        HF_APPLY(v, got, at, told) {
+            if (v->first != at.id || at.id == at.source)
+                return 0;
+            v->first = got == at.id ? got + 1 : got;
+            *told = at.id;
+            return 1;
+        }
+        """
+    )
+    bad = tmp_path / "bad.h"
+    bad.write_text(good.read_text().replace("a < b ? a : b", "b"))
+    done = mpirun(2, OWN, GOOD=str(good), BAD=str(bad))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_without_end_ends_by_the_deadline_on_all_ranks(command):
+    words = "--program pagerank --graph kron:10 --supersteps 400000000 --ranks 2"
+    where = "--deadline 2 --device host --exchange host"
+    done = command("run", "graph", *words.split(), *where.split())
+    assert done.returncode == 3, done.stderr
+    assert "deadline of 2 s" in done.stderr

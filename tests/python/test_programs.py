@@ -1,0 +1,330 @@
+"""Vertex programs: results, planted faults, programs of users, bad input."""
+
+import re
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hpccfpga
+from hpccfpga import kernels
+from hpccfpga.program import vertex
+
+PROGRAMS = kernels.programs()
+DOCS = Path(__file__).parents[2] / "docs" / "graph.md"
+
+
+def run(**params):
+    return hpccfpga.run(
+        "graph", **({"graph": "kron:8", "reps": 2, "warmup": 1} | params)
+    )
+
+
+@pytest.mark.parametrize("partition", ["cyclic", "sorted", "edges"])
+@pytest.mark.parametrize("graph", ["kron:8", "urand:7:2", "grid:6"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_are_right_on_every_graph(program, graph, partition):
+    r = run(program=program, graph=graph, partition=partition, sources=2, device="host")
+    assert r.verified
+    assert (r["supersteps"] > 0).all()
+    assert (r["bytes"] == 0).all(), "one rank tells nobody"
+    edges = r["reached_edges"] * (r["supersteps"] if program == "pagerank" else 1)
+    assert np.allclose(r["edge_rate"], edges / r["time"])
+    harmonic = len(r["time"]) / (1 / r["edge_rate"]).sum()
+    assert np.isclose(r.summary["edge_rate"].value, harmonic)
+
+
+@pytest.mark.parametrize("shape", ["pipeline", "ndrange"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_both_shapes_count_the_same(program, shape):
+    given = {"program": program, "sources": 2, "graph": "kron:7"}
+    r, other = run(device="opencl", shape=shape, **given), run(device="host", **given)
+    assert r.verified
+    for name in ("source", "supersteps", "messages", "updates", "reached"):
+        assert r[name].tolist() == other[name].tolist(), name
+
+
+def test_sources_are_those_that_were_named():
+    r = run(source=[3, 0, 3])
+    assert r["source"].tolist() == [3, 0, 3]
+    assert run(program="wcc")["source"].tolist() == [-1]
+
+
+def test_supersteps_and_tolerance_end_a_program():
+    assert run(program="pagerank", supersteps=7)["supersteps"] == 7
+    few = run(program="pagerank", tolerance=1e-2)["supersteps"][0]
+    many = run(program="pagerank", tolerance=1e-3)["supersteps"][0]
+    assert 1 < few < many < 20
+    with pytest.warns(hpccfpga.VerificationWarning):
+        assert not run(supersteps=2).verified, "half a search is none"
+
+
+# ---- faults ----
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """Put a fault into the kernels: broken(text, its replacement)."""
+
+    def make(old, new):
+        files = [*kernels.kernel_dir().glob("graph_*")]
+        assert sum(path.read_text().count(old) for path in files) == 1, old
+        for path in files:
+            (tmp_path / path.name).write_text(path.read_text().replace(old, new))
+        return tmp_path / "graph_ndrange.cl"
+
+    return make
+
+
+PULL = "HF_UNUSED const uint settled = (uint)window"
+STORED = "state[v] = s;\n                }\n                if (tells) {"
+WORD = "((HF_GLOBAL uint *)state)"
+WEIGHT = "{GRAPH_WEIGHT(weights, e)};\n                                got"
+TOLD = "mirror[v] = tolds[k];"
+CLOSE = "out->count.superstep = superstep;"
+FAULTS = {  # programs, text, what replaces it
+    "a flipped bit in a vertex": (
+        ["pagerank", "wcc"],
+        STORED,
+        f"state[v] = s; if (names[v] == 33) {WORD}[v] ^= 1u << 22; }} if (tells) {{",
+    ),
+    "another edge": (
+        ["bfs"],
+        "const uint u = from[e];",
+        "const uint u = names[v] == 20 ? from[0] : from[e];",
+    ),
+    "a weight that is off by one": (
+        ["sssp"],
+        WEIGHT,
+        WEIGHT.replace("}", " + (names[v] % 5 == 0)}"),
+    ),
+    "a flipped bit in an update": (
+        ["sssp"],
+        TOLD,
+        TOLD + " if (superstep == 1) ((HF_GLOBAL uint *)mirror)[v] ^= 1;",
+    ),
+    "an update that got lost": (
+        ["pagerank"],
+        "active[w] = own_bits[w - run->first / 32];",
+        "active[w] = own_bits[w - run->first / 32] & ~(w == 1 ? 0x10u : 0u);",
+    ),
+    "a chunk that stops too early": (
+        ["bfs", "wcc"],
+        CLOSE,
+        CLOSE
+        + " if (superstep > 0) { out->count.active = 0; out->count.pending = 0; }",
+    ),
+    "counts of another superstep": (
+        ["bfs"],
+        CLOSE,
+        "out->count.superstep = superstep + (superstep == 2);",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("fault", "program"), [(f, p) for f, (names, *_) in FAULTS.items() for p in names]
+)
+def test_faults_are_seen(broken, fault, program):
+    _, old, new = FAULTS[fault]
+    kernel = broken(old, new)
+    given = {"graph": "grid:8", "source": [5], "device": "opencl", "shape": "ndrange"}
+    if program == "pagerank":
+        given["supersteps"] = 5
+    assert run(program=program, **given).verified
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hpccfpga.VerificationWarning)
+        with suppress(hpccfpga.Error):
+            assert not run(program=program, kernel=kernel, **given).verified
+
+
+def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
+    new = STORED.replace("s;", "s; if (superstep == 1) told *= 1.5f;")
+    kernel = broken(STORED, new)
+    with pytest.warns(hpccfpga.VerificationWarning):
+        r = run(program="pagerank", supersteps=12, device="opencl", kernel=kernel)
+    assert not r.verified
+
+
+def test_labels_that_are_all_zero_are_no_components(broken):
+    """Equal labels along all edges prove nothing."""
+    zero = "if (superstep > 0) ((HF_GLOBAL uint *)state)[v] = 0;\n"
+    kernel = broken("out.count.messages += any;", f"out.count.messages += any; {zero}")
+    with pytest.warns(hpccfpga.VerificationWarning):
+        r = run(program="wcc", graph="urand:8:1", device="opencl", kernel=kernel)
+    assert not r.verified
+
+
+# ---- programs of users ----
+
+
+@pytest.fixture
+def hops(tmp_path):
+    """Write the program of the documentation, changed: hops(text, its replacement)."""
+    (text,) = re.findall(r"```c\n(.*?)```", DOCS.read_text(), re.S)
+
+    def make(old="", new="", name="hops.h"):
+        assert old in text
+        path = tmp_path / name
+        path.write_text(text.replace(old, new, 1) if old else text)
+        return str(path)
+
+    return make
+
+
+def test_the_program_of_the_documentation_is_verified(hops):
+    short = run(program=hops(), graph="grid:8", value=3, source=[17])
+    long = run(program=hops(), graph="grid:8", value=1000, source=[17])
+    search = run(program="bfs", graph="grid:8", source=[17])
+    assert short.verified
+    assert long.verified
+    assert short["supersteps"][0] == 4
+    assert long["supersteps"][0] == search["supersteps"][0]
+    assert long["updates"][0] == search["updates"][0]
+
+
+def test_the_text_of_a_program_is_part_of_the_kernels(hops):
+    first = run(program=hops(), value=9, source=[1]).provenance["kernel"]
+    again = run(program=hops("told + 1", "told + 2"), value=9, source=[1])
+    again = again.provenance["kernel"]
+    assert first["knobs"] == again["knobs"]
+    assert first["source_hash"] != again["source_hash"]
+    assert first["request_hash"] != again["request_hash"]
+
+
+def test_hints_that_are_wrong_are_seen(hops):
+    wrong = "#define HF_WANTS(v, settled) ((v).hops < 5)\nHF_SCATTER"
+    given = {"graph": "grid:8", "source": [1], "value": 99}
+    with pytest.warns(hpccfpga.VerificationWarning):
+        assert not run(program=hops("HF_SCATTER", wrong), **given).verified
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("HF_GATHER(a, b)", "HF_GOTHER(a, b)", "hops.h lacks HF_GATHER"),
+        ("#define HF_NOTHING HF_NOBODY", "", "hops.h lacks HF_NOTHING"),
+        ("return told + 1;", "return tolt + 1;", r"hops.h:7:\d+: .*tolt"),
+        ("uint hf_update", "uchar hf_update", "an update has 1 B; 4, 8"),
+    ],
+)
+def test_mistakes_are_one_line_with_the_place(hops, old, new, words):
+    with pytest.raises(ValueError, match=words) as refused:
+        run(program=hops(old, new))
+    assert "\n" not in str(refused.value)
+
+
+def test_an_endless_program_ends_by_the_deadline(hops):
+    endless = hops("if (got >= v->hops || (float)got > at.value[0])", "if (0)")
+    assert run(program=endless, supersteps=2, source=[1]).verified  # and compiled
+    with pytest.raises(hpccfpga.Error, match="within the deadline of 1 s"):
+        run(program=endless, source=[1], deadline=1)
+
+
+WIDE = """
+typedef struct { uint hops, two, three; } hf_update;
+typedef uint hf_message;
+HF_VERTEX(ulong far; uint hops; float share[3];)
+#define HF_NOTHING HF_NOBODY
+#define HF_SOURCE
+HF_START(v, at, told) {
+    v->far = 7;
+    v->share[0] = v->share[1] = v->share[2] = 1;
+    v->hops = told->hops = at.id == at.source ? 0 : HF_NOBODY;
+    told->two = told->three = 3;
+    return at.id == at.source;
+}
+HF_SCATTER(told, edge) { return told.hops + 1; }
+HF_GATHER(a, b) { return a < b ? a : b; }
+HF_APPLY(v, got, at, told) {
+    if (got >= v->hops)
+        return 0;
+    v->hops = told->hops = got;
+    told->two = told->three = 4;
+    return 1;
+}
+"""
+
+
+def test_a_state_of_several_fields_and_an_update_of_12_bytes(tmp_path):
+    path = tmp_path / "wide.h"
+    path.write_text(WIDE)
+    assert vertex(WIDE).names == ("far", "hops", "share")
+    assert run(program=str(path), source=[2]).verified
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"program": "bsf"}, LookupError, "did you mean .bfs.*pagerank.*by its path"),
+        ({"program": "./none.h"}, ValueError, "program: ./none.h does not exist"),
+        ({"source": [256]}, ValueError, "source: 256 is not within 0 .. 255"),
+        ({"source": [0.5]}, ValueError, "source: 0.5 is not an integer"),
+        ({"value": [1, 2, 3, 4, 5]}, ValueError, "value: 5 values given, 4 at most"),
+        ({"value": float("nan")}, ValueError, "value: nan"),
+        ({"graph": "kron:8", "partition": "sort"}, ValueError, 'partition: "sort"'),
+        ({"program": "sssp", "graph": "unweighted:kron:8"}, ValueError, "no weights"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_line(params, error, words):
+    with pytest.raises(error, match=words) as refused:
+        run(**params)
+    assert "\n" not in str(refused.value)
+
+
+def test_device_host_has_the_programs_of_the_package(hops):
+    with pytest.raises(ValueError, match="device host compiles nothing; known: bfs"):
+        run(program=hops(), device="host")
+
+
+def test_the_fields_of_a_vertex():
+    text = "/* HF_VERTEX(int no;) */ HF_VERTEX(uint a; // first\n float b[2];\n)"
+    assert vertex(text) == np.dtype([("a", "u4"), ("b", "f4", 2)])
+    assert vertex("HF_VERTEX(struct pair x;)") is None
+
+
+# ---- vertices ----
+
+
+def test_a_graph_of_arrays():
+    """Two paths of three vertices each: 0 - 1 - 2 and 3 - 4 - 5, and one alone."""
+    edges = hpccfpga.Graph(([0, 1, 3, 4], [1, 2, 4, 5]), vertices=7, directed=False)
+    for ranks in (None, 2):
+        r = run(graph=edges, program="wcc", ranks=ranks)
+        assert r.verified
+        assert r.vertices["component"].tolist() == [0, 0, 0, 3, 3, 3, 6]
+
+
+def levels(parents, source):
+    """Steps from each vertex up to the source."""
+    found = {source: 0}
+    for v in range(len(parents)):
+        path = []
+        while v not in found and parents[v] != 2**32 - 1:
+            path.append(v)
+            v = parents[v]
+        for below in reversed(path):
+            found[below] = found[int(parents[below])] + 1
+    return found
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_the_state_of_vertices_comes_back_by_their_numbers(ranks):
+    """A square of 16 x 16: levels are distances between rows and columns."""
+    given = {"graph": "grid:8", "ranks": ranks, "device": "host"}
+    r = run(program="bfs", exchange="host", source=[37], **given)
+    row, column = np.divmod(np.arange(256), 16)
+    far = abs(row - 37 // 16) + abs(column - 37 % 16)
+    found = levels(r.vertices["parent"].tolist(), 37)
+    assert [found[v] for v in range(256)] == far.tolist()
+    ranks_ = run(program="pagerank", exchange="host", **given).vertices["rank"]
+    assert np.isclose(ranks_.sum(), 1, atol=1e-5)
+    assert np.allclose(ranks_.reshape(16, 16), ranks_.reshape(16, 16).T)
+    whole = run(program="wcc", exchange="host", **given).vertices["component"]
+    assert (whole == 0).all()
