@@ -12,11 +12,15 @@
 #include "check.h"
 #include "core/random.h"
 
-/* Allocations that still succeed; below 0: all. */
+/* Allocations before the one that fails; below 0: none does. */
 static _Atomic int left = -1;
+static _Atomic bool lacked;
 
 static bool lacking(void) {
-    return left >= 0 && atomic_fetch_sub(&left, left > 0) == 0;
+    bool none = left >= 0 && atomic_fetch_sub(&left, 1) == 0;
+    if (none)
+        lacked = true;
+    return none;
 }
 
 void *__real_malloc(size_t bytes);
@@ -444,9 +448,11 @@ static void lacks_check(void) {
         hf_status status = HF_ENOMEM;
         int n = 0;
         for (; n < 1000 && status == HF_ENOMEM; n++) {
+            lacked = false;
             left = n;
             status = all_done(names[i]);
             left = -1;
+            CHECK((status == HF_ENOMEM) == lacked, "%s: allocation %d", names[i], n);
         }
         CHECK(status == HF_OK && n > 20, "%s: %d allocations: %s", names[i], n,
               hf_error());
