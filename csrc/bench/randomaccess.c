@@ -139,7 +139,8 @@ static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_e
                                   &spot));
     }
     size_t bytes = s->max_generators * sizeof(uint64_t);
-    HF_TRY(device->ops->alloc(&s->starts, device, bytes, NULL));
+    const hf_spot spot = {.kernel = s->kernels[0], .arg = 1};
+    HF_TRY(device->ops->alloc(&s->starts, device, bytes, &spot));
     s->numbers = malloc(bytes);
     if (!s->numbers)
         return hf_fail(HF_ENOMEM, "no memory for %zu generators", s->max_generators);

@@ -211,10 +211,11 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     for (size_t bank = 0; bank < s->n_banks; bank++) {
         unsigned unit = hf_replica_unit(bank, s->n_banks);
         HF_TRY(ops->kernel(&s->kernels[bank], env->device, "stream_apply", unit));
-        const hf_spot spot = {.kernel = s->kernels[bank], .bank = unit};
-        for (size_t i = 0; i < N_ARRAYS; i++)
+        for (unsigned i = 0; i < N_ARRAYS; i++) {
+            const hf_spot spot = {.kernel = s->kernels[bank], .arg = i, .bank = unit};
             HF_TRY(ops->alloc(&s->arrays[bank][i], env->device,
                               s->n / s->n_banks * s->width, &spot));
+        }
     }
     s->pattern = malloc(s->width * 2 * PERIOD);
     s->expected = malloc(s->width * 2 * PERIOD);

@@ -185,12 +185,18 @@ static void host_free(hf_buffer *base) {
     }
 }
 
+static hf_status copy_run(const hf_host_task *task) {
+    memcpy(task->to, task->from, task->bytes);
+    return HF_OK;
+}
+
 /* A copy whose caller waits for it anyway needs no thread. */
 static hf_status bytes_copy(hf_device *base, void *to, const void *from, size_t bytes,
                             const hf_order *order, hf_event **done) {
     hf_host_queues *queues = ((host_device *)base)->queues;
+    const hf_host_task task = {.run = copy_run, .to = to, .from = from, .bytes = bytes};
     if (done)
-        return hf_host_copy(queues, to, from, bytes, order, done);
+        return hf_host_start(queues, &task, order, done);
     HF_TRY(hf_host_drain(queues, order));
     hf_host_copy_now(queues, to, from, bytes);
     return HF_OK;
@@ -215,15 +221,39 @@ static hf_status host_copy(hf_device *base, hf_buffer *to, size_t to_at,
     return host_read(base, from, from_at, (char *)to->host + to_at, bytes, order, done);
 }
 
+static hf_status kernel_run(const hf_host_task *task) {
+    const hf_kernel_info *kernel = task->context;
+    void *values[HF_HOST_ARGS];
+    for (size_t i = 0; i < task->n_args; i++)
+        values[i] = (void *)&task->args[i];
+    kernel->call(values, task->items);
+    return HF_OK;
+}
+
 static hf_status host_launch(hf_device *base, const hf_launch *launch,
                              const hf_order *order, hf_event **done) {
-    HF_TRY(hf_launch_check((const hf_kernel_info *)launch->kernel, launch));
-    return hf_host_launch(((host_device *)base)->queues, launch, order, done);
+    const hf_kernel_info *kernel = (const hf_kernel_info *)launch->kernel;
+    HF_TRY(hf_launch_check(kernel, launch));
+    hf_host_task task = {.run = kernel_run,
+                         .kernel = kernel->name,
+                         .context = launch->kernel,
+                         .items = launch->items ? launch->items : 1,
+                         .n_args = launch->n_args};
+    assert(launch->n_args <= HF_HOST_ARGS);
+    for (size_t i = 0; i < launch->n_args; i++) {
+        const hf_arg *arg = &launch->args[i];
+        assert(arg->buffer || arg->bytes <= sizeof task.args[i]);
+        if (arg->buffer)
+            task.args[i].address = arg->buffer->host;
+        else
+            memcpy(&task.args[i], arg->value, arg->bytes);
+    }
+    return hf_host_start(((host_device *)base)->queues, &task, order, done);
 }
 
 static hf_status host_mark(hf_device *base, const hf_order *order, hf_event **done) {
     hf_host_queues *queues = ((host_device *)base)->queues;
-    return done ? hf_host_copy(queues, NULL, NULL, 0, order, done)
+    return done ? hf_host_start(queues, &(hf_host_task){0}, order, done)
                 : hf_host_drain(queues, order);
 }
 

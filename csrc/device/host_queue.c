@@ -1,4 +1,4 @@
-/* host_queue.c - queues of the runtime `host`: a thread for each that is used.
+/* host_queue.c - queues of a device whose commands threads of the host carry out.
  *
  * A thread takes the commands of its queue one by one and waits for the events of others that
  * a command comes after. A command belongs to its queue until it has ended, to the caller
@@ -17,7 +17,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 
-enum { MAX_ARGS = 16, CLOSE_SECONDS = 2, NAME_ROOM = 160 };
+enum { CLOSE_SECONDS = 2, NAME_ROOM = 240 };
 
 /** What an hf_event is here. */
 typedef struct host_command {
@@ -25,14 +25,10 @@ typedef struct host_command {
     struct host_command *older; /* of all that were made */
     unsigned holders;
     bool ended;
-    const hf_kernel_info *kernel; /* NULL: a copy */
-    size_t items;
-    void *args[MAX_ARGS];      /* where the values are: `buffers` or `values` */
-    void *buffers[MAX_ARGS];   /* addresses of buffers */
-    uint64_t values[MAX_ARGS]; /* copies of the others */
-    void *to;
-    const void *from;
-    size_t bytes, n_after;
+    hf_host_task task;
+    hf_status status; /* of the task */
+    char *error;      /* malloc'ed message of one that failed; NULL: no memory for it */
+    size_t n_after;
     struct host_command *after[HF_MAX_AFTER];
     double start, end; /* of its run, where times are kept [s] */
 } host_command;
@@ -64,15 +60,16 @@ struct hf_host_queues {
 static void command_release(hf_host_queues *all, host_command *command) {
     if (--command->holders > 0)
         return;
+    free(command->error);
+    command->error = NULL;
     command->next = all->unused;
     all->unused = command;
 }
 
-static void command_run(const host_command *c) {
-    if (c->kernel)
-        c->kernel->call(c->args, c->items);
-    else if (c->bytes > 0)
-        memcpy(c->to, c->from, c->bytes);
+static void command_run(host_command *c) {
+    c->status = c->task.run ? c->task.run(&c->task) : HF_OK;
+    if (c->status != HF_OK)
+        c->error = strdup(hf_error());
 }
 
 /** Wait until the first command may run; NULL: there will be none. */
@@ -127,7 +124,8 @@ static host_command *command_new(hf_host_queues *all) {
     }
     pthread_mutex_unlock(&all->lock);
     if (command) {
-        command->kernel = NULL;
+        command->status = HF_OK;
+        command->error = NULL;
         command->ended = false;
         command->next = NULL;
         command->n_after = 0;
@@ -143,15 +141,15 @@ static hf_status queue_open(hf_host_queues *all, host_queue *queue) {
     all->n_threads += queue->has_thread;
     return queue->has_thread
                ? HF_OK
-               : hf_fail(HF_ENOMEM, "no thread for queue %zu of device \"host\"",
-                         (size_t)(queue - all->queues));
+               : hf_fail(HF_ENOMEM, "no thread for queue %zu of device \"%s\"",
+                         (size_t)(queue - all->queues), all->device->info.name);
 }
 
-/** Put a command into its queue; where `done` is NULL, wait for it. */
-static hf_status command_start(hf_host_queues *all, host_command *command,
-                               const hf_order *order, hf_event **done) {
-    host_queue *queue = &all->queues[order ? order->queue : 0];
-    assert(!order || (order->queue < HF_MAX_QUEUES && order->n_after <= HF_MAX_AFTER));
+/** Put a command into its queue. */
+static hf_status command_enter(hf_host_queues *all, host_command *command,
+                               const hf_order *order) {
+    host_queue *queue = &all->queues[command->task.queue];
+    assert(!order || order->n_after <= HF_MAX_AFTER);
     pthread_mutex_lock(&all->lock);
     hf_status status = queue_open(all, queue);
     command->holders = 1;
@@ -171,23 +169,23 @@ static hf_status command_start(hf_host_queues *all, host_command *command,
         command_release(all, command);
     }
     pthread_mutex_unlock(&all->lock);
-    HF_TRY(status);
+    return status;
+}
+
+hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
+                        const hf_order *order, hf_event **done) {
+    HF_TRY(hf_device_check(all->device));
+    host_command *command = command_new(all);
+    if (!command)
+        return hf_fail(HF_ENOMEM, "no memory for a command");
+    command->task = *task;
+    command->task.queue = order ? order->queue : 0;
+    assert(command->task.queue < HF_MAX_QUEUES);
+    HF_TRY(command_enter(all, command, order));
     if (!done)
         return hf_host_wait(all, (hf_event *)command);
     *done = (hf_event *)command;
     return HF_OK;
-}
-
-hf_status hf_host_copy(hf_host_queues *all, void *to, const void *from, size_t bytes,
-                       const hf_order *order, hf_event **done) {
-    HF_TRY(hf_device_check(all->device));
-    host_command *command = command_new(all);
-    if (!command)
-        return hf_fail(HF_ENOMEM, "no memory for a copy");
-    command->to = to;
-    command->from = from;
-    command->bytes = bytes;
-    return command_start(all, command, order, done);
 }
 
 void hf_host_copy_now(hf_host_queues *all, void *to, const void *from, size_t bytes) {
@@ -196,28 +194,6 @@ void hf_host_copy_now(hf_host_queues *all, void *to, const void *from, size_t by
     memcpy(to, from, bytes);
     if (all->profile)
         all->end = hf_clock_now();
-}
-
-hf_status hf_host_launch(hf_host_queues *all, const hf_launch *launch,
-                         const hf_order *order, hf_event **done) {
-    HF_TRY(hf_device_check(all->device));
-    host_command *command = command_new(all);
-    if (!command)
-        return hf_fail(HF_ENOMEM, "no memory for a launch");
-    command->kernel = (const hf_kernel_info *)launch->kernel;
-    command->items = launch->items ? launch->items : 1;
-    assert(launch->n_args <= MAX_ARGS);
-    for (size_t i = 0; i < launch->n_args; i++) {
-        const hf_arg *arg = &launch->args[i];
-        assert(arg->buffer || arg->bytes <= sizeof command->values[i]);
-        if (arg->buffer)
-            command->buffers[i] = arg->buffer->host;
-        else
-            memcpy(&command->values[i], arg->value, arg->bytes);
-        command->args[i] =
-            arg->buffer ? (void *)&command->buffers[i] : &command->values[i];
-    }
-    return command_start(all, command, order, done);
 }
 
 /* ---- waits ---- */
@@ -230,8 +206,13 @@ static void late_name(const hf_host_queues *all, char what[NAME_ROOM]) {
         bool waits = false;
         for (size_t k = 0; c && k < c->n_after; k++)
             waits = waits || !c->after[k]->ended;
-        if (c && c->kernel && !waits)
-            snprintf(what, NAME_ROOM, "kernel \"%s\"", c->kernel->name);
+        if (!c || !c->task.kernel || waits)
+            continue;
+        if (c->task.unit)
+            snprintf(what, NAME_ROOM, "kernel \"%s\" (unit \"%s\")", c->task.kernel,
+                     c->task.unit);
+        else
+            snprintf(what, NAME_ROOM, "kernel \"%s\"", c->task.kernel);
     }
 }
 
@@ -296,6 +277,9 @@ hf_status hf_host_wait(hf_host_queues *all, hf_event *event) {
             all->start = command->start;
             all->end = command->end;
         }
+        if (command->status != HF_OK)
+            status = hf_fail(command->status, "%s",
+                             command->error ? command->error : "no memory");
         command_release(all, command);
     }
     pthread_mutex_unlock(&all->lock);
@@ -400,6 +384,7 @@ bool hf_host_queues_free(hf_host_queues *all) {
     }
     for (host_command *c; (c = all->newest);) {
         all->newest = c->older;
+        free(c->error);
         free(c);
     }
     pthread_cond_destroy(&all->ended);

@@ -1,22 +1,43 @@
-/* host_queue.h - queues of the runtime `host`: a thread for each that is used. */
+/* host_queue.h - queues of a device whose commands threads of the host carry out: a thread for
+ * each queue that is used. */
 #ifndef HF_HOST_QUEUE_H
 #define HF_HOST_QUEUE_H
+
+#include <stdint.h>
 
 #include "device.h"
 
 typedef struct hf_host_queues hf_host_queues;
+
+enum { HF_HOST_ARGS = 16 };
+
+/** What a command does: `run` in the thread of its queue, with whatever of the rest it uses. */
+typedef struct hf_host_task {
+    hf_status (*run)(const struct hf_host_task *task); /**< NULL: nothing */
+    const char *kernel,
+        *unit; /**< names of a launch, for messages; NULL: a copy, none */
+    void *context;
+    void *to;
+    const void *from;
+    size_t bytes;
+    size_t to_at, from_at;
+    unsigned queue;
+    size_t items, n_args;
+    union {
+        void *address;    /**< of a buffer */
+        uint64_t bits;    /**< of another argument */
+    } args[HF_HOST_ARGS]; /**< [n_args] */
+} hf_host_task;
 
 /** Queues of `device`, which stays until `free`. */
 hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device);
 /** False if a command still runs: then queues and device stay. */
 bool hf_host_queues_free(hf_host_queues *all);
 
-/** Copy `bytes` bytes, or none; *done is the event. */
-hf_status hf_host_copy(hf_host_queues *all, void *to, const void *from, size_t bytes,
-                       const hf_order *order, hf_event **done);
-/** As `launch` of the device table. */
-hf_status hf_host_launch(hf_host_queues *all, const hf_launch *launch,
-                         const hf_order *order, hf_event **done);
+/** Put a command into its queue, where it gets the task's copy; *done is the event. NULL: wait
+ *  for it. A task that fails fails the wait for it, with its message. */
+hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
+                        const hf_order *order, hf_event **done);
 
 /** Wait for all that a command of this order comes after. */
 hf_status hf_host_drain(hf_host_queues *all, const hf_order *order);

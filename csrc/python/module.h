@@ -56,6 +56,7 @@ PyObject *graph_rows(PyObject *module, PyObject *args);
 PyObject *core_models(PyObject *module, PyObject *name);
 PyObject *core_evaluate(PyObject *module, PyObject *args);
 PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *core_xclbin(PyObject *module, PyObject *data);
 /* Functions of the module that end this process in time. */
 PyObject *guard_signals(PyObject *module, PyObject *args);
 PyObject *guard_until(PyObject *module, PyObject *args);

@@ -264,7 +264,7 @@ def _build_for_board(options: Options) -> int:
             )
         target, stem = options.target, f"{name}_{kind}"
         bitstream = vendor.Bitstream(
-            target, options.board, stem, params, options.platform
+            target, options.board, stem, params, options.platform, options.slr
         )
         for path in bitstream.write(folder):
             print(f"wrote {path}")

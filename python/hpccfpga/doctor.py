@@ -8,9 +8,14 @@ import platform
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from hpccfpga.arguments import INSTALL_DATA
 from hpccfpga.provenance import own_version
+
+PCI = Path("/sys/bus/pci/devices")
+XOCL = Path("/sys/module/xocl/version")
+"""What the driver of Xilinx's cards tells, without a command of XRT."""
 
 _ASK_MPI = """
 import mpi4py
@@ -52,6 +57,7 @@ def examine() -> bool:
         return False
     found.good("hpccfpga", f"{own_version()} ({_core.__file__})")
     _examine_devices(found)
+    _examine_cards(found)
     _examine_kernels(found)
     _examine_mpi(found, _core.mpi_library().strip("\0 \n").partition("\n")[0])
     for package, use in (("pandas", "to_pandas"), ("xarray", "to_xarray")):
@@ -83,11 +89,47 @@ def _examine_devices(found: _Findings) -> None:
         where = f"{device['platform']}, {device['version']}"
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         print(f"         {where}, driver {device['driver']}")
+        if device["runtime"] == "xrt":
+            print(f"         {_card(device['version'])}")
     if not there and not failures:
         found.bad(
             "OpenCL device",
             f"none; for the CPU: apt install pocl-opencl-icd{limits()}{hint}",
         )
+
+
+def _examine_cards(found: _Findings) -> None:
+    """Say why there is no Xilinx card, if there is none."""
+    from hpccfpga import _core
+    from hpccfpga.emulation import vendors
+
+    try:
+        if not _core.devices("xrt", **vendors()):
+            _core.Session("xrt", _core.SCHEME, **vendors())
+    except (NotImplementedError, _core.Error) as error:
+        found.optional("Xilinx cards", str(error))
+
+
+def _card(address: str) -> str:
+    """State of a card, as far as its driver tells."""
+    folder = PCI / address
+    known = [f"xocl {told}"] if (told := _said(XOCL)) else []
+    names = {"xclbinuuid": "xclbin", "interface_uuids": "shell", "ready": "ready"}
+    for name, what in {**names, "nodma": "without DMA"}.items():
+        if told := _said(folder / name):
+            known.append(f"{what} {told}")
+    for path in sorted(folder.glob("xmc*/xmc_power"))[:1]:
+        if (told := _said(path)).isdecimal():
+            known.append(f"{int(told) / 1e6:g} W")
+    return ", ".join(known) or f"{folder} tells nothing: is the driver xocl loaded?"
+
+
+def _said(path: Path) -> str:
+    """First line of a file of the driver; "" if there is none."""
+    try:
+        return path.read_text("utf-8", "replace").strip().partition("\n")[0]
+    except OSError:
+        return ""
 
 
 def _examine_kernels(found: _Findings) -> None:

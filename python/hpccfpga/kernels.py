@@ -547,6 +547,13 @@ def _loaded(
     asked, _ = knobs_of(benchmark, {**knobs, **params})
     for name, value in asked.items():
         _same(beside, f"knobs.{name}", knobs[name], value)
+    if core.device["runtime"] == "xrt":
+        from hpccfpga.xclbin import fitting
+
+        try:
+            fitting(binary, stem, knobs, {**params, **manifest})
+        except ValueError as error:
+            raise ValueError(f"kernel: {path}: {error}") from None
     if core.device.get("type") == "cpu" and core.rank == 0:
         from hpccfpga.trial import survived
 
@@ -572,6 +579,9 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     banks = manifest.get("banks", [])
     if not isinstance(banks, list) or not all(type(b) is int and b >= 0 for b in banks):
         raise ValueError(f"{path}: banks is {brief(banks)}, no list of numbers")
+    memories = manifest.get("memories", [])
+    if not isinstance(memories, list) or not all(type(m) is str for m in memories):
+        raise ValueError(f"{path}: memories is {brief(memories)}, no list of names")
     return manifest
 
 

@@ -389,6 +389,11 @@ def _build(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("--board", default="520n", help="with --target; default: 520n")
     command.add_argument("--platform", help="what the compiler calls the board")
     command.add_argument(
+        "--slr",
+        metavar="NUMBERS",
+        help="with --target xilinx: regions of the replications in turn, e.g. 0,1",
+    )
+    command.add_argument(
         "--print", action="store_true", help="with --target: say what to run"
     )
     command.usage = "%(prog)s [options] [BENCHMARK ...]"

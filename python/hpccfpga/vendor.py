@@ -24,6 +24,7 @@ from hpccfpga.kernels import (
     placed,
     replicated,
 )
+from hpccfpga.xclbin import kernels_built
 
 TARGETS = ("intel", "xilinx")
 
@@ -53,6 +54,10 @@ class Bitstream:
         Parameters of the benchmark; those with a macro are built in.
     platform : str, optional
         What the compiler calls the board; default: a known one.
+    regions : str, optional
+        Super logic regions of a Xilinx device, "0,1": replication r goes to number
+        r modulo their number, all other kernels to the first. Default: the linker's
+        choice.
 
     Raises
     ------
@@ -67,6 +72,7 @@ class Bitstream:
         stem: str,
         params: Mapping[str, Any],
         platform: str | None = None,
+        regions: str | None = None,
     ) -> None:
         if target not in TARGETS:
             raise ValueError(f"no target {target!r}; {known(target, TARGETS)}")
@@ -85,8 +91,14 @@ class Bitstream:
         values = _core.values(self.benchmark, dict(params))
         self.replications = values.get("replications", 1)
         self.defines = [*options.split(), *replicated(self.benchmark, params)]
+        if regions is not None and not re.fullmatch(r"\d+(,\d+)*", regions):
+            raise ValueError(f"slr: {regions!r} is no list of numbers, such as 0,1")
+        if regions is not None and target != "xilinx":
+            raise ValueError("slr: only Xilinx's devices have such regions")
+        self.regions = regions.split(",") if regions else []
         banked = _core.quantities(self.benchmark)["banked"]
-        self.tags, self.banks = _memory(board) if banked else ([], [])
+        self.tags, first = _memory(board)
+        self.banks = first if banked else []
         if self.banks and target == "intel":
             self.defines.append("-no-interleaving=default")
         own = placed(self.benchmark, params, self.banks)
@@ -133,9 +145,7 @@ class Bitstream:
 
     def kernels(self) -> list[str]:
         """Names of the kernels that are built in; `_0` has one for each replication."""
-        numbered = [re.fullmatch(r"(\w+?)(_\d+)?", name) for name in self._known]
-        each = {None: [""], "_0": [f"_{i}" for i in range(self.replications)]}
-        return [m[1] + end for m in numbered if m for end in each.get(m[2], [])]
+        return kernels_built(self._known, self.replications)
 
     def _arguments(self, kernel: str, *kinds: str) -> list[str]:
         """Names of a kernel's arguments of some kinds; numbered kernels are alike."""
@@ -156,9 +166,13 @@ class Bitstream:
             f"nk={name}:{self.replications}" if name in many else f"nk={name}:1:{name}"
             for name in kernels
         ]
-        for kernel in kernels if self.tags else ():
-            buffers = self._arguments(kernel, "read", "write")
-            lines += self._spots(kernel, kernel in many, buffers)
+        for kernel in kernels:
+            lines += self._spots(kernel, kernel in many)
+        for kernel in kernels if self.regions else ():
+            lines += [
+                f"slr={unit}:SLR{self.regions[served[0] % len(self.regions)]}"
+                for unit, served in self._units(kernel, kernel in many).items()
+            ]
         lines += [f"sc={sent[name]}:{got[name]}" for name in sent if name in got]
         outer = {**sent, **got}
         if ports := [f"# {outer[n]}" for n in outer if not (n in sent and n in got)]:
@@ -167,38 +181,51 @@ class Bitstream:
             ]
         return "\n".join([*lines, *ports]) + "\n"
 
-    def _spots(self, kernel: str, many: bool, buffers: list[str]) -> list[str]:
-        """Where a kernel's buffers go: each replication's to the banks of its own.
-
-        A kernel that serves them all reaches all their banks.
-        """
+    def _units(self, kernel: str, many: bool) -> dict[str, list[int]]:
+        """Compute units of a kernel, and which replications each serves."""
         all_of_them = range(self.replications)
-        number = re.search(r"_(\d+)$", kernel)
-        units = {kernel: [int(number[1])] if number else list(all_of_them)}
         if many:
-            units = {f"{kernel}_{r + 1}": [r] for r in all_of_them}
-        return [
-            f"sp={unit}.{name}:{tag}"
-            for unit, replications in units.items()
-            for name in buffers
-            if (tag := self._tag(name, replications))
-        ]
+            return {f"{kernel}_{r + 1}": [r] for r in all_of_them}
+        number = re.search(r"_(\d+)$", kernel)
+        return {kernel: [int(number[1])] if number else list(all_of_them)}
 
-    def _tag(self, buffer: str, replications: list[int]) -> str | None:
-        """Banks of a buffer by Xilinx's names; None: the linker's choice."""
+    def _spots(self, kernel: str, many: bool) -> list[str]:
+        """Where a kernel's buffers go, one line for each pointer of each unit.
+
+        Each replication's go to the banks of its own, and a kernel that serves them all
+        reaches all their banks; what they share lies in the bank of the first. Where
+        replications have none, each pointer reaches all banks of one kind: the runtime
+        spreads buffers over them.
+        """
+        lines = []
+        for unit, replications in self._units(kernel, many).items():
+            lines += [
+                f"sp={unit}.{name}:{self._tag(name, replications)}"
+                for name in self._arguments(kernel, "read", "write")
+            ]
+            lines += [
+                f"sp={unit}.{name}:{self._tag(name, [0])}"
+                for name in self._arguments(kernel, "shared")
+            ]
+        return lines
+
+    def _tag(self, buffer: str, replications: list[int]) -> str:
+        """Banks of a buffer by Xilinx's names."""
         told = {n: v for n, v in self.values.items() if n.startswith(BANK)}
         first = next(iter(told.values()), list(range(self.replications)))
         banks = told.get(f"{BANK}{buffer}", first)
         numbers = [banks[r % len(banks)] for r in replications]
-        if min(numbers) < 0:
-            return None
+        if not self.banks or min(numbers) < 0:
+            return _joined(
+                [tag for tag in self.tags if _kind(tag) == _kind(self.tags[0])]
+            )
         if max(numbers) >= len(self.tags):
             last = f"{len(self.tags) - 1}, {self.tags[-1]}"
             raise ValueError(f"{buffer}: no bank {max(numbers)}; the last is {last}")
         low, high = self.tags[min(numbers)], self.tags[max(numbers)]
-        if low.split("[")[0] != high.split("[")[0]:
+        if _kind(low) != _kind(high):
             raise ValueError(f"{buffer}: no kernel reaches both {low} and {high}")
-        return low if low == high else low.replace("]", ":") + high.split("[")[1]
+        return _joined([low, high])
 
     def write(self, folder: Path) -> list[Path]:
         """Put the sources, and a manifest for the binary, into a folder."""
@@ -212,6 +239,8 @@ class Bitstream:
         }
         if self.banks:
             manifest["banks"] = self.banks
+        if self.target == "xilinx":
+            manifest["memories"] = self.tags
         files = included(self.source, self.named)
         texts = {name: path.read_text("utf-8") for name, path in files.items()}
         texts[f"{self.binary}.json"] = json.dumps(manifest, indent=1) + "\n"
@@ -222,6 +251,17 @@ class Bitstream:
         for name, text in texts.items():
             (folder / name).write_text(text, "utf-8")
         return [folder / name for name in sorted(texts)]
+
+
+def _kind(tag: str) -> str:
+    """Kind of a bank, "HBM" of "HBM[3]"."""
+    return tag.partition("[")[0]
+
+
+def _joined(tags: list[str]) -> str:
+    """Banks of one kind from the first to the last, e.g. "HBM[0:3]"."""
+    low, high = tags[0], tags[-1]
+    return low if low == high else low.replace("]", ":") + high.partition("[")[2]
 
 
 def _memory(board: str) -> tuple[list[str], list[int]]:

@@ -391,11 +391,20 @@ static void transport_try(void) {
     tried = true;
 }
 
+/* Whether there is a device of the runtime here. */
+static bool device_there(void) {
+    hf_device_info info;
+    bool found = false;
+    CHECK(hf_device_list(&info, now.device, 0, &found, NULL) == HF_OK, "%s",
+          hf_error());
+    return found;
+}
+
 static void sessions_try(void) {
     const char *summary;
     for (size_t d = 0; hf_component("device", d, &now.device, &summary); d++)
         for (size_t e = 0; hf_component("exchange", e, &now.exchange, &summary); e++) {
-            if (!wanted(asked.device, now.device) ||
+            if (!wanted(asked.device, now.device) || !device_there() ||
                 !wanted(asked.exchange, now.exchange) ||
                 strcmp(now.exchange, "fault") == 0) /* a scheme of the tests */
                 continue;

@@ -1,6 +1,7 @@
 """Command lines and files for the vendors' compilers."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from conftest import GUARD
 
 from hpccfpga import _core
 from hpccfpga.kernels import kernel_dir
+from hpccfpga.vendor import Bitstream
 
 HLS = Path(__file__).parents[1] / "kernels" / "hls"
 
@@ -240,6 +242,8 @@ def test_xilinx_links_pairs_of_kernels_to_banks(command, tmp_path):
         "ptrans_send_1.a:DDR[1]",
         "ptrans_send_1.sources:DDR[1]",
         "ptrans_recv_1.b:HBM[5]",
+        "ptrans_recv_0.c:HBM[0:31]",  # the runtime's choice
+        "ptrans_recv_1.c:HBM[0:31]",
     }
 
 
@@ -248,8 +252,10 @@ def test_xilinx_links_pairs_of_kernels_to_banks(command, tmp_path):
     [
         ("stream", {f"stream_apply_{r + 1}.{a}:HBM[{r}]" for r in (0, 1)
                     for a in ("out", "one", "two")}),
-        ("randomaccess", {f"randomaccess_update_{r}.table:HBM[{r}]" for r in (0, 1)}),
-        ("gemm", set()),
+        ("randomaccess", {f"randomaccess_update_{r}.{a}" for r in (0, 1)
+                          for a in (f"table:HBM[{r}]", "starts:HBM[0]")}),
+        ("gemm", {f"gemm_multiply_{r + 1}.{a}:HBM[0:31]" for r in (0, 1)
+                  for a in ("a", "b", "c0", "c")}),
     ],
 )  # fmt: skip
 def test_xilinx_links_to_the_banks_that_a_run_uses(command, tmp_path, benchmark, lines):
@@ -258,9 +264,51 @@ def test_xilinx_links_to_the_banks_that_a_run_uses(command, tmp_path, benchmark,
     assert placed == lines
 
 
+@pytest.mark.parametrize("stem", sorted(p.stem for p in kernel_dir().glob("*_*.cl")))
+@pytest.mark.parametrize("board", ["u280", "u250"])
+def test_xilinx_places_every_pointer_of_every_unit(board, stem):
+    benchmark, _, kind = stem.rpartition("_")
+    if kind == "ndrange":
+        pytest.skip("for CPUs and GPUs")
+    names = [entry["name"] for entry in _core.parameters(benchmark)]
+    params = {"replications": 2} if "replications" in names else {}
+    job = Bitstream("xilinx", board, stem, params, platform="some", regions="0,1")
+    lines = job.config().splitlines()
+    known = {kernel["name"]: kernel["arguments"] for kernel in _core.kernels(stem)}
+    wanted, units = set(), []
+    for line in (line[3:] for line in lines if line.startswith("nk=")):
+        name, n, *own = line.split(":")
+        units += own or [f"{name}_{i + 1}" for i in range(int(n))]
+        for unit in own or [f"{name}_{i + 1}" for i in range(int(n))]:
+            arguments = known.get(name) or known[re.sub(r"_\d+$", "_0", name)]
+            pointers = [
+                a for a in arguments if a["kind"] in ("read", "write", "shared")
+            ]
+            wanted |= {f"{unit}.{a['name']}" for a in pointers}
+    placed = [line[3:].partition(":")[0] for line in lines if line.startswith("sp=")]
+    assert sorted(placed) == sorted(wanted)
+    regions = [line for line in lines if line.startswith("slr=")]
+    assert [line[4:].partition(":")[0] for line in regions] == units
+    assert {line.partition(":")[2] for line in regions} <= {"SLR0", "SLR1"}
+
+
+def test_replications_take_regions_in_turn(command, tmp_path):
+    words = ["--target=xilinx", "--board=u280", "--replications=3", "-o", tmp_path]
+    answer = command("kernels", "build", "gemm", *words, "--slr=2,0")
+    assert answer.returncode == 0, answer.stderr
+    config = (tmp_path / "gemm_memory.cfg").read_text().splitlines()
+    assert [line for line in config if line.startswith("slr=")] == [
+        "slr=gemm_multiply_1:SLR2",
+        "slr=gemm_multiply_2:SLR0",
+        "slr=gemm_multiply_3:SLR2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
+        (["--target=xilinx", "--board=u280", "--slr=SLR0"], "slr: 'SLR0' is no list"),
+        (["--target=intel", "--slr=0"], "slr: only Xilinx's devices have such regions"),
         (["--target=intel", "--replications=x"], 'replications: "x" is not a number'),
         (["--target=amd"], "no target 'amd'; known: intel, xilinx"),
         (["--target=xilinx"], "no xilinx platform known for board '520n'"),

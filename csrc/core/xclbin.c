@@ -1,0 +1,330 @@
+/* xclbin.c - sections of a program binary for Xilinx's cards ("axlf"), little endian. */
+#include "core/xclbin.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+
+/* Where things are in the file, and in its sections [B]. */
+enum {
+    AT_LENGTH = 304,
+    AT_SHELL = 352,
+    SHELL_SIZE = 64,
+    AT_UUID = 416,
+    AT_SECTIONS = 448,
+    HEADER_SIZE = 456,
+    SECTION_SIZE = 40,
+    MEMORY_SIZE = 40,
+    IP_SIZE = 80,
+    LINK_SIZE = 12,
+    CLOCK_SIZE = 136,
+    NAME_SIZE = 64
+};
+enum { MAX_SECTIONS = 256, MAX_LINKS = 1 << 16, IP_KERNEL = 1, CLOCK_DATA = 1 };
+
+/* Kinds of sections. The grouped ones also list what several memories are together. */
+enum {
+    METADATA = 2,
+    MEMORIES = 6,
+    LINKS = 7,
+    IPS = 8,
+    CLOCKS = 11,
+    GROUPED_MEMORIES = 26,
+    GROUPED_LINKS = 27
+};
+
+typedef struct span {
+    const unsigned char *at; /* NULL: there is none */
+    size_t bytes;
+} span;
+
+static uint64_t number(const unsigned char *at, int bytes) {
+    uint64_t value = 0;
+    for (int i = bytes; i-- > 0;)
+        value = value << 8 | at[i];
+    return value;
+}
+
+/** Copy `size` bytes of text, which may lack its end. Messages that show it stay one line. */
+static void text_copy(char *to, const void *from, size_t size) {
+    memcpy(to, from, size);
+    to[size] = '\0';
+    for (; *to; to++)
+        *to = iscntrl((unsigned char)*to) ? '?' : *to;
+}
+
+static span section(span file, uint32_t kind) {
+    uint32_t n = (uint32_t)number(file.at + AT_SECTIONS, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        const unsigned char *s = file.at + HEADER_SIZE + (size_t)i * SECTION_SIZE;
+        if (number(s, 4) == kind)
+            return (span){file.at + number(s + 24, 8), (size_t)number(s + 32, 8)};
+    }
+    return (span){NULL, 0};
+}
+
+static hf_status header_check(span file) {
+    if (file.bytes < HEADER_SIZE || memcmp(file.at, "xclbin2", 8) != 0)
+        return hf_fail(HF_EARG, "no xclbin: it does not begin with \"xclbin2\"");
+    uint64_t length = number(file.at + AT_LENGTH, 8);
+    if (length != file.bytes)
+        return hf_fail(HF_EARG, "an xclbin of %zu B that says it has %llu B",
+                       file.bytes, (unsigned long long)length);
+    uint64_t n = number(file.at + AT_SECTIONS, 4);
+    if (n > MAX_SECTIONS || n * SECTION_SIZE > file.bytes - HEADER_SIZE)
+        return hf_fail(HF_EARG, "an xclbin of %zu B that says it has %llu sections",
+                       file.bytes, (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++) {
+        const unsigned char *s = file.at + HEADER_SIZE + i * SECTION_SIZE;
+        uint64_t at = number(s + 24, 8), size = number(s + 32, 8);
+        if (at > file.bytes || size > file.bytes - at)
+            return hf_fail(HF_EARG,
+                           "an xclbin of %zu B with %llu B of section %llu at %llu",
+                           file.bytes, (unsigned long long)size, (unsigned long long)i,
+                           (unsigned long long)at);
+    }
+    return HF_OK;
+}
+
+/** The records of a section: their number, after a check that they are there. */
+static hf_status records(size_t *n, span s, const char *what, int count_bytes,
+                         size_t head, size_t size, size_t most) {
+    uint64_t count = s.bytes >= head ? number(s.at, count_bytes) : UINT64_MAX;
+    if (count > most || count * size > s.bytes - head)
+        return hf_fail(HF_EARG, "an xclbin with %lld %s in %zu B, at most %zu",
+                       (long long)count, what, s.bytes, most);
+    *n = (size_t)count;
+    return HF_OK;
+}
+
+/* ---- sections ---- */
+
+static hf_status memories_read(hf_xclbin *out, span s) {
+    HF_TRY(records(&out->n_memories, s, "memories", 4, 8, MEMORY_SIZE,
+                   HF_XCLBIN_MEMORIES));
+    for (size_t i = 0; i < out->n_memories; i++) {
+        const unsigned char *at = s.at + 8 + i * MEMORY_SIZE;
+        hf_xclbin_memory *memory = &out->memories[i];
+        memory->used = at[1];
+        memory->bytes = number(at + 8, 8) * 1024;
+        text_copy(memory->tag, at + 24, 16);
+    }
+    return HF_OK;
+}
+
+static hf_status units_read(hf_xclbin *out, span s) {
+    HF_TRY(records(&out->n_units, s, "units", 4, 8, IP_SIZE, HF_XCLBIN_UNITS));
+    for (size_t i = 0; i < out->n_units; i++) {
+        const unsigned char *at = s.at + 8 + i * IP_SIZE;
+        char text[NAME_SIZE + 1];
+        text_copy(text, at + 16, NAME_SIZE);
+        char *colon = strchr(text, ':');
+        if (number(at, 4) != IP_KERNEL)
+            continue;
+        if (!colon || colon == text)
+            return hf_fail(HF_EARG, "an xclbin whose unit %zu, \"%s\", is no kernel's",
+                           i, text);
+        memcpy(out->units[i].kernel, text, (size_t)(colon - text));
+        memcpy(out->units[i].name, colon + 1, strlen(colon + 1));
+    }
+    return HF_OK;
+}
+
+static hf_status links_read(hf_xclbin *out, span s) {
+    size_t n = 0;
+    HF_TRY(records(&n, s, "connections", 4, 4, LINK_SIZE, MAX_LINKS));
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *at = s.at + 4 + i * LINK_SIZE;
+        uint64_t arg = number(at, 4), unit = number(at + 4, 4),
+                 memory = number(at + 8, 4);
+        if (arg >= HF_XCLBIN_ARGS || unit >= out->n_units || memory >= out->n_memories)
+            return hf_fail(HF_EARG,
+                           "an xclbin that connects argument %llu of unit %llu to "
+                           "memory %llu, of %zu units and %zu memories",
+                           (unsigned long long)arg, (unsigned long long)unit,
+                           (unsigned long long)memory, out->n_units, out->n_memories);
+        hf_xclbin_reach_add(&out->units[unit].reach[arg], memory);
+    }
+    return HF_OK;
+}
+
+static hf_status clocks_read(hf_xclbin *out, span s) {
+    size_t n = 0;
+    HF_TRY(records(&n, s, "clocks", 2, 2, CLOCK_SIZE, MAX_SECTIONS));
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *at = s.at + 2 + i * CLOCK_SIZE;
+        if (at[2] == CLOCK_DATA)
+            out->clock = (unsigned)number(at, 2);
+    }
+    return HF_OK;
+}
+
+/* ---- metadata, as XML ---- */
+
+/** Value of attribute `name` in the tag [at, end); false: there is none, or no room. */
+static bool attribute(char *to, size_t room, const char *at, const char *end,
+                      const char *name) {
+    size_t length = strlen(name);
+    for (at++; (size_t)(end - at) > length + 2; at++) {
+        if (!strchr(" \t\r\n", at[-1]) || memcmp(at, name, length) != 0 ||
+            at[length] != '=' || at[length + 1] != '"')
+            continue;
+        const char *value = at + length + 2;
+        const char *close = memchr(value, '"', (size_t)(end - value));
+        if (!close || (size_t)(close - value) >= room)
+            return false;
+        text_copy(to, value, (size_t)(close - value));
+        return true;
+    }
+    return false;
+}
+
+static bool tag_is(const char *at, const char *end, const char *name) {
+    size_t length = strlen(name);
+    return (size_t)(end - at) > length && memcmp(at, name, length) == 0 &&
+           strchr(" \t\r\n", at[length]);
+}
+
+static hf_status arg_read(hf_xclbin_kernel *kernel, const char *at, const char *end) {
+    char id[16], text[32] = "";
+    if (!attribute(id, sizeof id, at, end, "id"))
+        return hf_fail(HF_EARG,
+                       "an xclbin whose kernel \"%s\" has an argument without "
+                       "a number",
+                       kernel->name);
+    if (!*id) /* not for the host to set */
+        return HF_OK;
+    char *rest;
+    unsigned long number = strtoul(id, &rest, 10);
+    if (*rest || number >= HF_XCLBIN_ARGS)
+        return hf_fail(HF_EARG,
+                       "an xclbin whose kernel \"%s\" has an argument number \"%s\", "
+                       "at most %d",
+                       kernel->name, id, HF_XCLBIN_ARGS - 1);
+    hf_xclbin_arg *arg = &kernel->args[number];
+    if (!attribute(arg->name, sizeof arg->name, at, end, "name") || !*arg->name)
+        return hf_fail(
+            HF_EARG, "an xclbin whose kernel \"%s\" has an argument %lu without a name",
+            kernel->name, number);
+    attribute(arg->type, sizeof arg->type, at, end, "type");
+    if (attribute(text, sizeof text, at, end, "addressQualifier"))
+        arg->pointer = strcmp(text, "1") == 0 || strcmp(text, "2") == 0;
+    if (attribute(text, sizeof text, at, end, "size"))
+        arg->bytes = strtoul(text, NULL, 0);
+    if (kernel->n_args <= number)
+        kernel->n_args = number + 1;
+    return HF_OK;
+}
+
+static hf_status kernel_read(hf_xclbin *out, const char *at, const char *end) {
+    if (out->n_kernels == HF_XCLBIN_KERNELS)
+        return hf_fail(HF_EARG, "an xclbin with more than %d kernels",
+                       HF_XCLBIN_KERNELS);
+    char *name = out->kernels[out->n_kernels].name;
+    if (!attribute(name, NAME_SIZE, at, end, "name") || !*name)
+        return hf_fail(HF_EARG, "an xclbin whose kernel %zu has no name",
+                       out->n_kernels);
+    if (hf_xclbin_find(out, name))
+        return hf_fail(HF_EARG, "an xclbin with two kernels \"%s\"", name);
+    out->n_kernels++;
+    return HF_OK;
+}
+
+static hf_status metadata_read(hf_xclbin *out, span s) {
+    const char *at = (const char *)s.at, *end = at + s.bytes;
+    bool inside = false; /* a kernel */
+    while ((at = memchr(at, '<', (size_t)(end - at)))) {
+        at++;
+        const char *close = memchr(at, '>', (size_t)(end - at));
+        if (!close)
+            return hf_fail(HF_EARG, "an xclbin whose metadata ends in a tag");
+        if (tag_is(at, close, "kernel")) {
+            HF_TRY(kernel_read(out, at, close));
+            inside = close[-1] != '/';
+        } else if (inside && tag_is(at, close, "arg")) {
+            HF_TRY(arg_read(&out->kernels[out->n_kernels - 1], at, close));
+        } else if ((size_t)(close - at) == strlen("/kernel") &&
+                   memcmp(at, "/kernel", strlen("/kernel")) == 0) {
+            inside = false;
+        }
+        at = close;
+    }
+    return HF_OK;
+}
+
+/** What does not fit together: names that nothing has, arguments in no memory. */
+static hf_status units_check(const hf_xclbin *x) {
+    for (size_t u = 0; u < x->n_units; u++) {
+        const hf_xclbin_unit *unit = &x->units[u];
+        const hf_xclbin_kernel *kernel = hf_xclbin_find(x, unit->kernel);
+        if (!*unit->kernel)
+            continue;
+        if (!kernel)
+            return hf_fail(HF_EARG,
+                           "an xclbin whose unit \"%s\" is of a kernel that "
+                           "it does not describe, \"%s\"",
+                           unit->name, unit->kernel);
+        for (size_t i = 0; i < kernel->n_args; i++) {
+            bool some = false;
+            for (size_t m = 0; m < x->n_memories; m++)
+                some = some ||
+                       (hf_xclbin_reaches(&unit->reach[i], m) && x->memories[m].used);
+            if (kernel->args[i].pointer && !some)
+                return hf_fail(HF_EARG,
+                               "an xclbin whose unit \"%s\" reaches no memory by "
+                               "argument %zu, \"%s\"",
+                               unit->name, i, kernel->args[i].name);
+        }
+    }
+    return HF_OK;
+}
+
+static hf_status sections_read(hf_xclbin *out, span file) {
+    static const struct {
+        uint32_t kind, first; /* `first` is taken in its place where there is one */
+        const char *name;
+        hf_status (*read)(hf_xclbin *, span);
+        bool needed;
+    } sections[] = {
+        {MEMORIES, GROUPED_MEMORIES, "MEM_TOPOLOGY", memories_read, true},
+        {IPS, IPS, "IP_LAYOUT", units_read, true},
+        {LINKS, GROUPED_LINKS, "CONNECTIVITY", links_read, true},
+        {METADATA, METADATA, "EMBEDDED_METADATA", metadata_read, true},
+        {CLOCKS, CLOCKS, "CLOCK_FREQ_TOPOLOGY", clocks_read, false},
+    };
+    bool grouped =
+        section(file, GROUPED_MEMORIES).at && section(file, GROUPED_LINKS).at;
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        span s = section(file, grouped ? sections[i].first : sections[i].kind);
+        if (!s.at && sections[i].needed)
+            return hf_fail(HF_EARG, "an xclbin without %s", sections[i].name);
+        if (s.at)
+            HF_TRY(sections[i].read(out, s));
+    }
+    return units_check(out);
+}
+
+hf_status hf_xclbin_read(hf_xclbin **out, const void *data, size_t bytes) {
+    const span file = {data, bytes};
+    HF_TRY(header_check(file));
+    hf_xclbin *x = calloc(1, sizeof *x);
+    if (!x)
+        return hf_fail(HF_ENOMEM, "no memory for the description of an xclbin");
+    text_copy(x->shell, file.at + AT_SHELL, SHELL_SIZE);
+    memcpy(x->uuid, file.at + AT_UUID, sizeof x->uuid);
+    hf_status status = sections_read(x, file);
+    if (status == HF_OK)
+        *out = x;
+    else
+        free(x);
+    return status;
+}
+
+const hf_xclbin_kernel *hf_xclbin_find(const hf_xclbin *xclbin, const char *name) {
+    for (size_t k = 0; k < xclbin->n_kernels; k++)
+        if (strcmp(xclbin->kernels[k].name, name) == 0)
+            return &xclbin->kernels[k];
+    return NULL;
+}

@@ -1,0 +1,342 @@
+/* xrt.c - the runtime `xrt`: Xilinx's cards by XRT's own C functions.
+ *
+ * XRT's copies block, and its runs are waited for: threads of the host do both, one for each
+ * queue. A copy goes through a mirror of the buffer in host memory. Since XRT 2.16 it says of
+ * no copy that it failed: so what a read finds in the mirror is spoiled before, and is right
+ * only if it came from the card.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/pages.h"
+#include "xrt_device.h"
+
+enum { EXIT_SECONDS = 2 };
+
+atomic_bool hf_xrt_ending;
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static hf_xrt_device *open_devices;
+static pid_t owner; /* the process of these */
+
+/* ---- from open to close ---- */
+
+static void *buffers_give(void *ended) {
+    for (hf_xrt_device *d = open_devices; d; d = d->next)
+        for (hf_xrt_buffer *b = d->buffers; b; b = b->next)
+            if (b->bo)
+                hf_xrt.BOFree(b->bo);
+    sem_post(ended);
+    return NULL;
+}
+
+/** XRT crashes if it has buffers when the process ends. It may never return, if it has not
+ *  from another call. */
+static void at_exit(void) {
+    static sem_t ended;
+    struct timespec until;
+    pthread_t thread;
+    if (owner !=
+        getpid()) /* a child has none of the threads, and XRT is its parent's */
+        return;
+    atomic_store(&hf_xrt_ending, true);
+    for (hf_xrt_device *d = open_devices; d; d = d->next)
+        hf_host_queues_free(d->queues);
+    if (!open_devices || sem_init(&ended, 0, 0) != 0 ||
+        pthread_create(&thread, NULL, buffers_give, &ended) != 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += EXIT_SECONDS;
+    while (sem_timedwait(&ended, &until) != 0 && errno == EINTR)
+        ;
+}
+
+static void device_enter(hf_xrt_device *device) {
+    static bool registered;
+    pthread_mutex_lock(&open_lock);
+    owner = getpid();
+    registered = registered || atexit(at_exit) == 0;
+    device->next = open_devices;
+    open_devices = device;
+    pthread_mutex_unlock(&open_lock);
+}
+
+static void device_leave(const hf_xrt_device *device) {
+    pthread_mutex_lock(&open_lock);
+    hf_xrt_device **at = &open_devices;
+    while (*at && *at != device)
+        at = &(*at)->next;
+    if (*at)
+        *at = device->next;
+    pthread_mutex_unlock(&open_lock);
+}
+
+static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
+                          const hf_vendors *vendors) {
+    hf_xrt_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return hf_fail(HF_ENOMEM, "no memory for a device");
+    device->base = (hf_device){.ops = &hf_device_xrt, .deadline = HF_DEADLINE};
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, true);
+    hf_status status =
+        hf_xrt_pick(&device->handle, &device->base.info, selector, local_rank);
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, false);
+    if (status == HF_OK)
+        status = hf_host_queues_new(&device->queues, &device->base);
+    if (status != HF_OK) {
+        if (device->handle)
+            hf_xrt_handle_close(device->handle, NULL);
+        free(device);
+        return status;
+    }
+    device_enter(device);
+    *out = &device->base;
+    return HF_OK;
+}
+
+/* What a command of a broken device may still use stays, and XRT knows it until the end. */
+static void xrt_close(hf_device *base) {
+    hf_xrt_device *device = (hf_xrt_device *)base;
+    if (!device || base->broken || atomic_load(&hf_xrt_ending) ||
+        !hf_host_queues_free(device->queues))
+        return;
+    device_leave(device);
+    while (device->buffers && !base->broken)
+        hf_xrt_release(device->buffers);
+    if (!base->broken)
+        hf_xrt_handle_close(device->handle, base);
+    if (base->broken)
+        return;
+    free(device->xclbin);
+    free(device->binary);
+    free(device);
+}
+
+static hf_status xrt_build(hf_device *base, const char *source, const char *options,
+                           /* NOLINTNEXTLINE(readability-non-const-parameter) */
+                           unsigned char **binary, size_t *bytes) {
+    (void)source, (void)options, (void)binary, (void)bytes;
+    return hf_fail(
+        HF_ENOTSUP,
+        "device \"%s\" compiles nothing: give an xclbin (--kernel), which v++ "
+        "makes of what \"hpccfpga kernels build --target xilinx\" writes",
+        base->info.name);
+}
+
+/* ---- buffers ---- */
+
+static hf_status xrt_wrap(hf_buffer **out, hf_device *base, void *memory,
+                          size_t bytes) {
+    (void)out, (void)memory, (void)bytes;
+    return hf_fail(HF_ENOTSUP, "device \"%s\" does not work in host memory",
+                   base->info.name);
+}
+
+static hf_status xrt_pin(hf_buffer **out, hf_device *base, void *memory, size_t bytes) {
+    HF_TRY(hf_device_check(base));
+    hf_xrt_buffer *buffer = calloc(1, sizeof *buffer);
+    void *own = memory ? memory : hf_pages_new(bytes);
+    if (!buffer || !own) {
+        free(buffer);
+        if (!memory)
+            free(own);
+        return hf_fail(HF_ENOMEM, "no host memory for a buffer of %zu B", bytes);
+    }
+    *buffer = (hf_xrt_buffer){.base = {.bytes = bytes, .host = own},
+                              .device = (hf_xrt_device *)base,
+                              .borrowed = memory != NULL};
+    *out = &buffer->base;
+    return HF_OK;
+}
+
+static void xrt_free(hf_buffer *base) {
+    hf_xrt_buffer *buffer = (hf_xrt_buffer *)base;
+    if (!buffer || atomic_load(&hf_xrt_ending))
+        return;
+    bool broken = buffer->device->base.broken;
+    if (buffer->bo && !broken) {
+        hf_xrt_release(buffer);
+    } else if (!buffer->bo && broken) {
+        buffer->next = buffer->device->buffers;
+        buffer->device->buffers = buffer;
+    } else if (!buffer->bo) {
+        if (!buffer->borrowed)
+            free(buffer->base.host);
+        free(buffer);
+    }
+}
+
+/* ---- copies, in the thread of their queue ---- */
+
+static hf_status mirror_sync(const hf_xrt_buffer *buffer, int direction, size_t at,
+                             size_t bytes) {
+    hf_xrt_words words = hf_xrt_listen();
+    errno = 0;
+    if (hf_xrt.BOSync(buffer->bo, direction, bytes, at) == 0)
+        return HF_OK;
+    return hf_xrt_fail(HF_EDEVICE,
+                       direction == HF_XRT_TO_DEVICE ? "xrtBOSync to the card"
+                                                     : "xrtBOSync from the card",
+                       errno, words);
+}
+
+static hf_status mirror_fetch(const hf_xrt_buffer *buffer, size_t at, size_t bytes) {
+    enum { SPOILED = 8 }; /* of a page [B] */
+    for (size_t i = 0; i < bytes; i += HF_PAGE)
+        for (size_t k = i; k < i + SPOILED && k < bytes; k++)
+            buffer->mirror[at + k] ^= (char)0xFF;
+    return mirror_sync(buffer, HF_XRT_FROM_DEVICE, at, bytes);
+}
+
+static hf_status write_run(const hf_host_task *task) {
+    const hf_xrt_buffer *buffer = task->context;
+    memcpy(buffer->mirror + task->to_at, task->from, task->bytes);
+    return mirror_sync(buffer, HF_XRT_TO_DEVICE, task->to_at, task->bytes);
+}
+
+static hf_status read_run(const hf_host_task *task) {
+    const hf_xrt_buffer *buffer = task->context;
+    HF_TRY(mirror_fetch(buffer, task->from_at, task->bytes));
+    memcpy(task->to, buffer->mirror + task->from_at, task->bytes);
+    return HF_OK;
+}
+
+static hf_status copy_run(const hf_host_task *task) {
+    const hf_xrt_buffer *from = task->from, *to = task->context;
+    HF_TRY(mirror_fetch(from, task->from_at, task->bytes));
+    memcpy(to->mirror + task->to_at, from->mirror + task->from_at, task->bytes);
+    return mirror_sync(to, HF_XRT_TO_DEVICE, task->to_at, task->bytes);
+}
+
+static hf_status fetch_run(const hf_host_task *task) {
+    return mirror_fetch(task->context, 0, task->bytes);
+}
+
+static hf_status store_run(const hf_host_task *task) {
+    return mirror_sync(task->context, HF_XRT_TO_DEVICE, 0, task->bytes);
+}
+
+static hf_status start(hf_device *base, const hf_host_task *task, const hf_order *order,
+                       hf_event **done) {
+    return hf_host_start(((hf_xrt_device *)base)->queues, task, order, done);
+}
+
+static hf_status xrt_write(hf_device *base, hf_buffer *to, size_t at, const void *from,
+                           size_t bytes, const hf_order *order, hf_event **done) {
+    assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
+    const hf_host_task task = {
+        .run = write_run, .context = to, .to_at = at, .from = from, .bytes = bytes};
+    return start(base, &task, order, done);
+}
+
+static hf_status xrt_read(hf_device *base, const hf_buffer *from, size_t at, void *to,
+                          size_t bytes, const hf_order *order, hf_event **done) {
+    assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
+    const hf_host_task task = {.run = read_run,
+                               .context = (void *)from,
+                               .from_at = at,
+                               .to = to,
+                               .bytes = bytes};
+    return start(base, &task, order, done);
+}
+
+static hf_status xrt_copy(hf_device *base, hf_buffer *to, size_t to_at,
+                          const hf_buffer *from, size_t from_at, size_t bytes,
+                          const hf_order *order, hf_event **done) {
+    assert(bytes > 0 && to_at <= to->bytes && bytes <= to->bytes - to_at);
+    assert(from_at <= from->bytes && bytes <= from->bytes - from_at);
+    const hf_host_task task = {.run = copy_run,
+                               .context = to,
+                               .to_at = to_at,
+                               .from = from,
+                               .from_at = from_at,
+                               .bytes = bytes};
+    return start(base, &task, order, done);
+}
+
+static hf_status xrt_mark(hf_device *base, const hf_order *order, hf_event **done) {
+    return start(base, &(hf_host_task){0}, order, done);
+}
+
+static hf_status xrt_map(hf_device *base, hf_buffer *buffer, void **address) {
+    const hf_host_task task = {
+        .run = fetch_run, .context = buffer, .bytes = buffer->bytes};
+    HF_TRY(start(base, &task, NULL, NULL));
+    *address = ((hf_xrt_buffer *)buffer)->mirror;
+    return HF_OK;
+}
+
+static hf_status xrt_unmap(hf_device *base, hf_buffer *buffer, void *address) {
+    (void)address;
+    const hf_host_task task = {
+        .run = store_run, .context = buffer, .bytes = buffer->bytes};
+    return start(base, &task, NULL, NULL);
+}
+
+/* ---- waits ---- */
+
+static hf_status xrt_test(hf_device *base, hf_event *event, double seconds,
+                          bool *ended) {
+    return hf_host_test(((hf_xrt_device *)base)->queues, event, seconds, ended);
+}
+
+static hf_status xrt_wait(hf_device *base, hf_event *event) {
+    return hf_host_wait(((hf_xrt_device *)base)->queues, event);
+}
+
+static hf_status xrt_finish(hf_device *base) {
+    return hf_host_finish(((hf_xrt_device *)base)->queues);
+}
+
+static bool xrt_idle(const hf_device *base) {
+    return hf_host_idle(((const hf_xrt_device *)base)->queues);
+}
+
+static hf_status xrt_profile(hf_device *base) {
+    hf_host_profile(((hf_xrt_device *)base)->queues);
+    return HF_OK;
+}
+
+static hf_status xrt_times(hf_device *base, uint64_t ticks[2]) {
+    hf_host_times(((hf_xrt_device *)base)->queues, ticks);
+    return HF_OK;
+}
+
+const hf_device_ops hf_device_xrt = {
+    .name = "xrt",
+    .summary = "Xilinx cards by XRT",
+    .list = hf_xrt_list,
+    .open = xrt_open,
+    .close = xrt_close,
+    .build = xrt_build,
+    .load = hf_xrt_load_xclbin,
+    .kernel = hf_xrt_kernel_open,
+    .kernel_free = hf_xrt_kernel_free,
+    .alloc = hf_xrt_alloc,
+    .wrap = xrt_wrap,
+    .pin = xrt_pin,
+    .free = xrt_free,
+    .write = xrt_write,
+    .read = xrt_read,
+    .copy = xrt_copy,
+    .launch = hf_xrt_launch,
+    .mark = xrt_mark,
+    .map = xrt_map,
+    .unmap = xrt_unmap,
+    .test = xrt_test,
+    .wait = xrt_wait,
+    .finish = xrt_finish,
+    .idle = xrt_idle,
+    .profile = xrt_profile,
+    .times = xrt_times,
+    .host_clock = true,
+};

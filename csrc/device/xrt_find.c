@@ -1,0 +1,167 @@
+/* xrt_find.c - which Xilinx cards there are. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/error.h"
+#include "core/known.h"
+#include "xrt_device.h"
+
+enum { MAX_DEVICES = 64 };
+
+hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call) {
+    return hf_xrt_fail(status, call->name, call->code, call->words);
+}
+
+static void probe_make(hf_xrt_call *call) {
+    call->bytes = hf_xrt.probe();
+}
+
+static hf_status devices_count(size_t *n) {
+    hf_xrt_call call = {.make = probe_make, .name = "xclProbe"};
+    HF_TRY(hf_xrt_make(&call, NULL));
+    *n = call.bytes < MAX_DEVICES ? call.bytes : MAX_DEVICES;
+    return HF_OK;
+}
+
+static void open_make(hf_xrt_call *call) {
+    call->result = hf_xrt.DeviceOpen(call->number);
+    int code = errno;
+    if (call->result &&
+        hf_xrt.info(hf_xrt.DeviceToXclDevice(call->result), &call->info) != 0)
+        call->info = (hf_xrt_info){0};
+    errno = code;
+}
+
+static void close_make(hf_xrt_call *call) {
+    hf_xrt.DeviceClose(call->handle);
+}
+
+void hf_xrt_handle_close(void *handle, hf_device *device) {
+    hf_xrt_call call = {.make = close_make, .name = "xrtDeviceClose", .handle = handle};
+    hf_xrt_make(&call, device);
+}
+
+static bool contains(const char *text, const char *part) {
+    size_t length = strlen(part);
+    for (; strlen(text) >= length; text++)
+        if (strncasecmp(text, part, length) == 0)
+            return true;
+    return false;
+}
+
+static hf_device_info info_of(const hf_xrt_call *call) {
+    hf_device_info info = {.runtime = "xrt",
+                           .platform = "XRT",
+                           .index = (int)call->number,
+                           .type = HF_ACCELERATOR,
+                           .half = true,
+                           .fp64 = true,
+                           .items = 1,
+                           .workers = HF_MAX_QUEUES - 1,
+                           .ports = HF_PORTS_NONE,
+                           .kernels = HF_MAX_QUEUES - 1,
+                           .more_kernels = ""};
+    const hf_xrt_info *card = &call->info;
+    snprintf(info.driver, sizeof info.driver, "%s", hf_xrt_version());
+    if (!call->result)
+        snprintf(info.name, sizeof info.name, "card %u, %s", call->number,
+                 call->code == EBUSY ? "busy" : "not ready");
+    else if (!*card->name)
+        snprintf(info.name, sizeof info.name, "card %u", call->number);
+    else
+        snprintf(info.name, sizeof info.name, "%.*s", (int)sizeof info.name - 1,
+                 card->name);
+    if (call->result)
+        snprintf(info.version, sizeof info.version, "%04x:%02x:%02x.%x",
+                 card->slot >> 16, card->slot >> 8 & 255, card->slot >> 3 & 31,
+                 card->slot & 7);
+    info.emulated = *hf_xrt_mode() || contains(info.name, "emulat");
+    info.memory = card->memory ? card->memory : hf_xrt_max_alloc;
+    info.max_alloc = info.memory < hf_xrt_max_alloc ? info.memory : hf_xrt_max_alloc;
+    return info;
+}
+
+/** Open card number `index` and tell what it says; one that does not open, too. */
+static hf_status card_open(void **handle, hf_device_info *info, size_t index,
+                           hf_xrt_call *call) {
+    *call = (hf_xrt_call){
+        .make = open_make, .name = "xrtDeviceOpen", .number = (uint32_t)index};
+    HF_TRY(hf_xrt_make(call, NULL));
+    *handle = call->result;
+    *info = info_of(call);
+    return HF_OK;
+}
+
+static hf_status card_list(hf_device_info *out, size_t index, bool *found) {
+    size_t n;
+    void *handle;
+    hf_xrt_call call;
+    *found = false;
+    hf_status status = hf_xrt_load();
+    if (status == HF_ENOTSUP) /* no XRT means no card; `open` says it */
+        return HF_OK;
+    HF_TRY(status);
+    HF_TRY(devices_count(&n));
+    if (index >= n)
+        return HF_OK;
+    HF_TRY(card_open(&handle, out, index, &call));
+    if (handle)
+        hf_xrt_handle_close(handle, NULL);
+    *found = true;
+    return HF_OK;
+}
+
+static void loading(const hf_vendors *vendors, bool begins) {
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, begins);
+}
+
+hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
+                      const hf_vendors *vendors) {
+    loading(vendors, true);
+    hf_status status = card_list(out, index, found);
+    loading(vendors, false);
+    return status;
+}
+
+/** Whether `selector` means a card: by number, kind, part of its shell, or PCI address. */
+static bool card_is(const hf_device_info *info, const char *selector) {
+    hf_device_type type;
+    if (*selector && selector[strspn(selector, "0123456789")] == '\0')
+        return strtoul(selector, NULL, 10) == (unsigned long)info->index;
+    if (hf_device_type_named(&type, selector))
+        return type == info->type;
+    return contains(info->name, selector) || contains(info->version, selector);
+}
+
+hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
+                      int local_rank) {
+    size_t n, matches[MAX_DEVICES], n_matches = 0;
+    hf_known known = {.wanted = selector};
+    hf_xrt_call call;
+    HF_TRY(hf_xrt_load());
+    HF_TRY(devices_count(&n));
+    if (n == 0)
+        return hf_fail(HF_EDEVICE, "no Xilinx card: XRT %s finds none",
+                       hf_xrt_version());
+    for (size_t i = 0; i < n; i++) {
+        char line[200];
+        HF_TRY(card_open(handle, info, i, &call));
+        bool ready = *handle != NULL;
+        if (ready)
+            hf_xrt_handle_close(*handle, NULL);
+        snprintf(line, sizeof line, "%zu: %s", i, info->name);
+        hf_known_add(&known, line);
+        /* One that is busy is told apart only if it alone is meant. */
+        if (card_is(info, selector) && (ready || *selector))
+            matches[n_matches++] = i;
+    }
+    if (n_matches == 0)
+        return hf_fail(HF_ENOENT, "no Xilinx card \"%s\"; %s", selector,
+                       hf_known_text(&known));
+    HF_TRY(card_open(handle, info, matches[(size_t)local_rank % n_matches], &call));
+    return *handle ? HF_OK : hf_xrt_failed(HF_EDEVICE, &call);
+}

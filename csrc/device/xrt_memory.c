@@ -1,0 +1,239 @@
+/* xrt_memory.c - in which of a card's memories a buffer lies.
+ *
+ * An argument of a compute unit reaches some of them. XRT gives a kernel a copy of a buffer that
+ * lies elsewhere, and what it writes there never comes back: so buffers are placed where they
+ * are used, and a launch checks that they are.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/pages.h"
+#include "xrt_device.h"
+
+enum { UNKNOWN_MEMORIES = 64 };
+
+void hf_xrt_memories_text(char *text, size_t room, const hf_xclbin *xclbin,
+                          const hf_xclbin_reach *reach) {
+    size_t used = 0;
+    snprintf(text, room, "none");
+    for (size_t m = 0; m < xclbin->n_memories; m++) {
+        if (!hf_xclbin_reaches(reach, m) || !xclbin->memories[m].used)
+            continue;
+        if (used + sizeof xclbin->memories[m].tag + strlen(", ...") >= room) {
+            snprintf(text + used, room - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
+                                 xclbin->memories[m].tag);
+    }
+}
+
+/* ---- which memories a buffer may lie in ---- */
+
+/** Those that most of the pointers of all units reach. */
+static hf_xclbin_reach common_reach(const hf_xclbin *x) {
+    size_t counts[HF_XCLBIN_MEMORIES] = {0}, most = 0;
+    hf_xclbin_reach reach = {{0}};
+    for (size_t m = 0; m < x->n_memories; m++) {
+        for (size_t u = 0; x->memories[m].used && u < x->n_units; u++)
+            for (size_t i = 0; i < HF_XCLBIN_ARGS; i++)
+                counts[m] += hf_xclbin_reaches(&x->units[u].reach[i], m);
+        most = counts[m] > most ? counts[m] : most;
+    }
+    for (size_t m = 0; m < x->n_memories; m++)
+        if (x->memories[m].used && counts[m] == most)
+            hf_xclbin_reach_add(&reach, m);
+    return reach;
+}
+
+/** Those that an argument reaches on all units of a kernel. */
+static hf_status kernel_reach(hf_xclbin_reach *out, const hf_xrt_kernel *kernel,
+                              unsigned arg) {
+    const hf_xclbin *x = kernel->device->xclbin;
+    hf_xclbin_reach reach = {{0}};
+    bool any = false;
+    if (arg >= kernel->info.n_args || !kernel->info.args[arg].pointer)
+        return hf_fail(HF_EARG, "kernel \"%s\" has no buffer as argument %u",
+                       kernel->info.name, arg);
+    for (size_t m = 0; m < x->n_memories; m++) {
+        bool all = x->memories[m].used;
+        for (size_t u = 0; u < kernel->n_units; u++)
+            all = all && hf_xclbin_reaches(&kernel->units[u].info->reach[arg], m);
+        if (all)
+            hf_xclbin_reach_add(&reach, m);
+        any = any || all;
+    }
+    if (!any)
+        return hf_fail(
+            HF_EARG,
+            "kernel \"%s\", argument %u, \"%s\": its %zu units reach no memory "
+            "in common",
+            kernel->info.name, arg, kernel->info.args[arg].name, kernel->n_units);
+    *out = reach;
+    return HF_OK;
+}
+
+static hf_status bank_reach(hf_xclbin_reach *out, const hf_xclbin *x, size_t bank,
+                            const hf_xclbin_reach *wanted) {
+    char text[120];
+    hf_xclbin_reach used = {{0}};
+    for (size_t m = 0; m < x->n_memories; m++)
+        if (x->memories[m].used && (!wanted || hf_xclbin_reaches(wanted, m)))
+            hf_xclbin_reach_add(&used, m);
+    if (bank >= x->n_memories || !hf_xclbin_reaches(&used, bank)) {
+        hf_xrt_memories_text(text, sizeof text, x, &used);
+        return hf_fail(
+            HF_EARG, "bank %zu, %s: the kernels of the xclbin reach %s", bank,
+            bank < x->n_memories ? x->memories[bank].tag : "which is none", text);
+    }
+    *out = (hf_xclbin_reach){{0}};
+    hf_xclbin_reach_add(out, bank);
+    return HF_OK;
+}
+
+static hf_status spot_reach(hf_xclbin_reach *out, const hf_xclbin *x,
+                            const hf_spot *spot) {
+    if (spot && spot->kernel)
+        HF_TRY(kernel_reach(out, (const hf_xrt_kernel *)spot->kernel, spot->arg));
+    else
+        *out = common_reach(x);
+    return spot && spot->bank
+               ? bank_reach(out, x, spot->bank - 1, spot->kernel ? out : NULL)
+               : HF_OK;
+}
+
+/** The memory of the least use among those with room, of these the smallest; false: none. */
+static bool memory_best(size_t *out, const hf_xrt_device *device,
+                        const hf_xclbin_reach *reach, size_t bytes) {
+    const hf_xclbin *x = device->xclbin;
+    bool found = false;
+    for (size_t m = 0; m < x->n_memories; m++) {
+        if (!hf_xclbin_reaches(reach, m) || x->memories[m].bytes < bytes)
+            continue;
+        bool better = found && (device->used[m] != device->used[*out]
+                                    ? device->used[m] < device->used[*out]
+                                    : x->memories[m].bytes < x->memories[*out].bytes);
+        if (!found || better)
+            *out = m;
+        found = true;
+    }
+    return found;
+}
+
+/* ---- buffers ---- */
+
+static void alloc_make(hf_xrt_call *call) {
+    void *bo = hf_xrt.BOAlloc(call->handle, call->bytes, 0, call->number);
+    call->name = bo ? "xrtBOMap" : call->name;
+    call->data = bo ? hf_xrt.BOMap(bo) : NULL;
+    int code = errno;
+    if (bo && !call->data)
+        hf_xrt.BOFree(bo);
+    call->result = call->data ? bo : NULL;
+    errno = code;
+}
+
+static void free_make(hf_xrt_call *call) {
+    hf_xrt.BOFree(call->handle);
+}
+
+/** Take `bytes` bytes of a memory; *code is the errno of a failure. */
+static hf_status memory_take(hf_xrt_buffer *buffer, size_t memory, size_t bytes,
+                             int *code) {
+    hf_xrt_device *device = buffer->device;
+    hf_xrt_call call = {.make = alloc_make,
+                        .name = "xrtBOAlloc",
+                        .handle = device->handle,
+                        .bytes = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
+                        .number = (uint32_t)memory};
+    *code = 0;
+    HF_TRY(hf_xrt_make(&call, &device->base));
+    *code = call.code;
+    bool full = call.code == ENOMEM || call.code == ENOSPC;
+    if (!call.result)
+        return hf_xrt_failed(full ? HF_ENOMEM : HF_EDEVICE, &call);
+    buffer->bo = call.result;
+    buffer->mirror = (char *)call.data;
+    buffer->memory = memory;
+    device->used[memory] += bytes;
+    return HF_OK;
+}
+
+static hf_status place(hf_xrt_buffer *buffer, size_t bytes, const hf_spot *spot) {
+    const hf_xclbin *x = buffer->device->xclbin;
+    hf_status status = HF_EDEVICE;
+    hf_xclbin_reach reach = {{0}};
+    size_t memory = 0;
+    int code;
+    if (!x) { /* the card may hold what another run has loaded */
+        for (memory = 0; memory < UNKNOWN_MEMORIES; memory++) {
+            status = memory_take(buffer, memory, bytes, &code);
+            if (status == HF_OK || code != EINVAL)
+                return status;
+        }
+        return hf_fail(HF_EDEVICE,
+                       "card \"%s\" has no memory: it holds no xclbin yet; run a "
+                       "benchmark with kernels first",
+                       buffer->device->base.info.name);
+    }
+    HF_TRY(spot_reach(&reach, x, spot));
+    bool tried = false;
+    while (memory_best(&memory, buffer->device, &reach, bytes)) {
+        status = memory_take(buffer, memory, bytes, &code);
+        if (status != HF_ENOMEM)
+            return status;
+        tried = true;
+        reach.words[memory / 64] &= ~((uint64_t)1 << memory % 64); /* it is full */
+    }
+    char text[120];
+    hf_xrt_memories_text(text, sizeof text, x, &reach);
+    return tried ? status
+                 : hf_fail(HF_ENOMEM,
+                           "a buffer of %zu B fits none of the memories of "
+                           "its kernel, %s",
+                           bytes, text);
+}
+
+hf_status hf_xrt_alloc(hf_buffer **out, hf_device *base, size_t bytes,
+                       const hf_spot *spot) {
+    hf_xrt_device *device = (hf_xrt_device *)base;
+    assert(bytes > 0);
+    HF_TRY(hf_device_check(base));
+    if (bytes > base->info.max_alloc)
+        return hf_fail(
+            HF_ENOMEM,
+            "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
+            "buffer",
+            bytes, base->info.name, base->info.max_alloc);
+    hf_xrt_buffer *buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return hf_fail(HF_ENOMEM, "no memory for a buffer");
+    buffer->base.bytes = bytes;
+    buffer->device = device;
+    hf_status status = place(buffer, bytes, spot);
+    if (status != HF_OK) {
+        free(buffer);
+        return status;
+    }
+    buffer->next = device->buffers;
+    device->buffers = buffer;
+    *out = &buffer->base;
+    return HF_OK;
+}
+
+void hf_xrt_release(hf_xrt_buffer *buffer) {
+    hf_xrt_device *device = buffer->device;
+    hf_xrt_call call = {.make = free_make, .name = "xrtBOFree", .handle = buffer->bo};
+    hf_xrt_buffer **at = &device->buffers;
+    while (*at && *at != buffer)
+        at = &(*at)->next;
+    if (*at)
+        *at = buffer->next;
+    device->used[buffer->memory] -= buffer->base.bytes;
+    hf_xrt_make(&call, &device->base);
+    free(buffer);
+}

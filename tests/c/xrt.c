@@ -1,0 +1,337 @@
+/* xrt.c - the runtime `xrt` over a stand-in: its queues, waits, memories and values.
+ *
+ * xrt XCLBIN, started by tests/xrt/run.py. The kernel `gate` runs until this program lets it.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "device.h"
+
+extern const hf_device_ops hf_device_xrt;
+__attribute__((visibility("default"))) extern volatile int gate_is_open;
+volatile int gate_is_open;
+
+enum { WORDS = 1024, BYTES = WORDS * sizeof(uint32_t), PASSED = 1, VALUE = 7 };
+
+static const hf_device_ops *const ops = &hf_device_xrt;
+static hf_device *device;
+static hf_kernel *gate, *echo[3]; /* of unit 1, of unit 2, of any */
+static hf_buffer *words;
+static unsigned char *binary;
+static size_t binary_bytes;
+
+#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
+
+static void said(hf_status status, hf_status wanted, const char *text) {
+    CHECK(status == wanted && strstr(hf_error(), text), "%d: %s, not %s", status,
+          hf_error(), text);
+}
+
+static void words_write(uint32_t value) {
+    uint32_t all[WORDS];
+    for (size_t i = 0; i < WORDS; i++)
+        all[i] = value;
+    OK(ops->write(device, words, 0, all, BYTES, NULL, NULL));
+}
+
+static uint32_t word_read(size_t i, const hf_order *order) {
+    uint32_t value = 0;
+    OK(ops->read(device, words, i * sizeof value, &value, sizeof value, order, NULL));
+    return value;
+}
+
+static void device_open(void) {
+    OK(ops->open(&device, "0", 0, NULL));
+    device->deadline = 20;
+    OK(ops->load(device, "xrt", binary, binary_bytes));
+    OK(ops->kernel(&gate, device, "gate", 0));
+    OK(ops->kernel(&echo[0], device, "echo", 1));
+    OK(ops->kernel(&echo[1], device, "echo", 2));
+    OK(ops->kernel(&echo[2], device, "echo", 0));
+    OK(ops->alloc(&words, device, BYTES, &(hf_spot){.bank = 1}));
+}
+
+static void device_close(void) {
+    ops->free(words);
+    ops->kernel_free(gate);
+    for (int i = 0; i < 3; i++)
+        ops->kernel_free(echo[i]);
+    ops->close(device);
+}
+
+static hf_status gate_launch(uint32_t value, const hf_order *order, hf_event **done) {
+    const hf_arg args[] = {{.buffer = words}, {.value = &value, .bytes = sizeof value}};
+    return ops->launch(device, &(hf_launch){.kernel = gate, .args = args, .n_args = 2},
+                       order, done);
+}
+
+typedef struct values {
+    float single;
+    double twice;
+    uint32_t number;
+    uint64_t large;
+} values;
+
+static hf_status echo_launch(hf_kernel *kernel, hf_buffer *buffer, const values *v,
+                             const hf_order *order, hf_event **done) {
+    const hf_arg args[] = {{.buffer = buffer},
+                           {.value = &v->single, .bytes = sizeof v->single},
+                           {.value = &v->twice, .bytes = sizeof v->twice},
+                           {.value = &v->number, .bytes = sizeof v->number},
+                           {.value = &v->large, .bytes = sizeof v->large}};
+    return ops->launch(
+        device, &(hf_launch){.kernel = kernel, .args = args, .n_args = 5}, order, done);
+}
+
+static bool has_ended(hf_event *event, double seconds) {
+    bool ended = false;
+    OK(ops->test(device, event, seconds, &ended));
+    return ended;
+}
+
+static void *gate_open_later(void *unused) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    gate_is_open = 1;
+    return unused;
+}
+
+/* ---- what comes after what ---- */
+
+/* Every kind of command waits for a kernel of another queue, and those of one queue in turn. */
+static void after_test(void) {
+    hf_buffer *other;
+    hf_event *first, *done[4];
+    static uint32_t got[2], sent = VALUE + 1;
+    const values none = {0};
+    gate_is_open = 0;
+    words_write(0);
+    OK(ops->alloc(&other, device, BYTES, &(hf_spot){.kernel = echo[1]}));
+    OK(gate_launch(VALUE, &(hf_order){.queue = 1}, &first));
+    const hf_order after = {.queue = 2, .n_after = 1, .after = &first};
+    OK(ops->copy(device, other, 0, words, 4, 4, &after, &done[0]));
+    OK(ops->read(device, other, 0, &got[0], 4, &(hf_order){.queue = 2}, &done[1]));
+    const hf_order more = {.queue = 3, .n_after = 1, .after = &first};
+    OK(ops->write(device, words, 8, &sent, 4, &more, &done[2]));
+    const hf_order last = {.queue = 4, .n_after = 1, .after = &done[1]};
+    OK(echo_launch(echo[1], other, &none, &last, &done[3]));
+    for (int i = 0; i < 4; i++)
+        CHECK(!has_ended(done[i], 0.02), "command %d did not wait", i);
+    CHECK(!ops->idle(device));
+    gate_is_open = 1;
+    for (int i = 0; i < 4; i++)
+        OK(ops->wait(device, done[3 - i]));
+    CHECK(has_ended(first, 0));
+    OK(ops->wait(device, first));
+    OK(ops->read(device, other, 0, &got[1], 4, NULL, NULL));
+    CHECK(got[0] == VALUE && got[1] == 0 && word_read(2, NULL) == VALUE + 1, "%u %u",
+          got[0], got[1]);
+    CHECK(ops->idle(device));
+    ops->free(other);
+}
+
+/* Queues go on beside one that waits, also on two units of one kernel. */
+static void beside_test(void) {
+    hf_event *first, *both[2];
+    hf_buffer *two[2];
+    const values v = {.number = 5};
+    gate_is_open = 0;
+    words_write(0);
+    OK(gate_launch(VALUE, &(hf_order){.queue = 1}, &first));
+    for (unsigned i = 0; i < 2; i++) {
+        const hf_order order = {.queue = 1 + i};
+        OK(ops->alloc(&two[i], device, 4096, &(hf_spot){.kernel = echo[i]}));
+        OK(echo_launch(echo[2], two[i], &v, &order, &both[i]));
+    }
+    OK(ops->wait(device, both[1]));
+    CHECK(!has_ended(both[0], 0.02) && word_read(PASSED, NULL) == 0);
+    gate_is_open = 1;
+    OK(ops->wait(device, both[0]));
+    OK(ops->wait(device, first));
+    CHECK(word_read(PASSED, NULL) == VALUE);
+    ops->free(two[0]);
+    ops->free(two[1]);
+}
+
+/* Calls that return when their command has ended. */
+static void blocking_test(void) {
+    for (int i = 0; i < 4; i++) {
+        hf_event *first;
+        pthread_t opener;
+        void *mapped;
+        uint32_t got;
+        gate_is_open = 0;
+        words_write(0);
+        OK(gate_launch(VALUE, &(hf_order){.queue = i == 2 ? 0 : 5}, &first));
+        const hf_order order = {.queue = 6, .n_after = 1, .after = &first};
+        pthread_create(&opener, NULL, gate_open_later, NULL);
+        if (i == 0) {
+            got = word_read(PASSED, &order);
+        } else if (i == 2) {
+            OK(ops->map(device, words, &mapped));
+            got = ((uint32_t *)mapped)[PASSED]++;
+            OK(ops->unmap(device, words, mapped));
+            CHECK(word_read(PASSED, NULL) == VALUE + 1);
+        } else {
+            OK(i == 1 ? ops->finish(device) : ops->mark(device, &order, NULL));
+            got = word_read(PASSED, NULL);
+        }
+        CHECK(has_ended(first, 0) && got == VALUE, "call %d: %u", i, got);
+        OK(ops->wait(device, first));
+        pthread_join(opener, NULL);
+    }
+}
+
+/* ---- values and memories ---- */
+
+static void values_test(void) {
+    static const values all[] = {
+        {1.5F, -2.25, 0xFFFFFFFF, 0xFEDCBA9876543210},
+        {-0.0F, 4.9e-324, 1U << 31, 1ULL << 63},
+        {3.4028235e38F, 1.7976931348623157e308, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        values got;
+        char out[32], singles[4], twices[8];
+        memcpy(singles, &all[i].single, sizeof singles);
+        memcpy(twices, &all[i].twice, sizeof twices);
+        OK(echo_launch(echo[0], words, &all[i], NULL, NULL));
+        OK(ops->read(device, words, 0, out, sizeof out, NULL, NULL));
+        memset(&got, 0, sizeof got);
+        memcpy(&got.single, out, 4);
+        memcpy(&got.twice, out + 8, 8);
+        memcpy(&got.number, out + 16, 4);
+        memcpy(&got.large, out + 24, 8);
+        CHECK(memcmp(out, singles, sizeof singles) == 0 &&
+                  memcmp(out + 8, twices, sizeof twices) == 0 &&
+                  got.number == all[i].number && got.large == all[i].large,
+              "values %zu: %g %g %x %llx", i, (double)got.single, got.twice, got.number,
+              (unsigned long long)got.large);
+    }
+}
+
+static void memories_test(void) {
+    hf_buffer *buffer = NULL, *any;
+    const values none = {0};
+    const uint64_t wide = 1;
+    OK(ops->alloc(&buffer, device, BYTES, &(hf_spot){.bank = 2}));
+    said(
+        echo_launch(echo[0], buffer, &none, NULL, NULL), HF_EARG,
+        "kernel \"echo\", unit \"echo_1\": the buffer for argument 0, \"words\", is in "
+        "HBM[1], the unit reaches HBM[0]");
+    ops->free(buffer);
+    OK(ops->pin(&buffer, device, NULL, BYTES));
+    said(echo_launch(echo[0], buffer, &none, NULL, NULL), HF_EARG, "is in host memory");
+    ops->free(buffer);
+    said(ops->alloc(&any, device, BYTES, &(hf_spot){.kernel = echo[2]}), HF_EARG,
+         "its 2 units reach no memory in common");
+    said(ops->alloc(&any, device, BYTES, &(hf_spot){.kernel = echo[0], .bank = 2}),
+         HF_EARG, "bank 1, HBM[1]: the kernels of the xclbin reach HBM[0]");
+    said(ops->alloc(&any, device, BYTES, &(hf_spot){.bank = 10}), HF_EARG,
+         "bank 9, HBM[9]: the kernels");
+    said(ops->alloc(&any, device, BYTES, &(hf_spot){.bank = 99}), HF_EARG,
+         "bank 98, which is none: the kernels of the xclbin reach HBM[0], HBM[1], "
+         "HBM[0:1]");
+    said(ops->alloc(&any, device, BYTES, &(hf_spot){.kernel = echo[0], .arg = 1}),
+         HF_EARG, "no buffer as argument 1");
+    said(ops->alloc(&any, device, (size_t)257 << 20, &(hf_spot){.kernel = echo[0]}),
+         HF_ENOMEM, "fits none of the memories of its kernel, HBM[0]");
+    said(ops->alloc(&any, device, (size_t)1 << 33, NULL), HF_ENOMEM,
+         "at most 536870912 B per buffer");
+    said(ops->wrap(&any, device, NULL, BYTES), HF_ENOTSUP, "host memory");
+    const hf_arg args[] = {{.buffer = words}, {.value = &wide, .bytes = sizeof wide}};
+    hf_launch launch = {.kernel = gate, .args = args, .n_args = 2};
+    said(ops->launch(device, &launch, NULL, NULL), HF_EARG,
+         "kernel \"gate\", argument 1, \"value\": given a value of 8 B, taken a value "
+         "of "
+         "4 B");
+    launch.n_args = 1;
+    said(ops->launch(device, &launch, NULL, NULL), HF_EARG, "takes 2 arguments, not 1");
+    launch.items = 2;
+    said(ops->launch(device, &launch, NULL, NULL), HF_ENOTSUP, "2 work-items");
+    hf_kernel *kernel;
+    said(ops->kernel(&kernel, device, "gates", 0), HF_EDEVICE,
+         "no kernel \"gates\"; did you mean \"gate\"?");
+    said(ops->kernel(&kernel, device, "echo", 3), HF_EDEVICE, "no unit 3");
+}
+
+/* Buffers without a spot are spread over the memories that most arguments reach. */
+static void spread_test(void) {
+    hf_buffer *all[3];
+    hf_event *done;
+    const values none = {0};
+    gate_is_open = 1;
+    for (int i = 0; i < 3; i++)
+        OK(ops->alloc(&all[i], device, (size_t)200 << 20, NULL));
+    hf_buffer *was = words;
+    for (int i = 0; i < 3; i++) {
+        words = all[i];
+        OK(gate_launch(VALUE, NULL, &done));
+        OK(ops->wait(device, done));
+        CHECK(word_read(PASSED, NULL) == VALUE);
+    }
+    words = was;
+    int reached = 0;
+    for (int i = 0; i < 3; i++)
+        reached += echo_launch(echo[0], all[i], &none, NULL, NULL) == HF_OK;
+    CHECK(reached == 1, "%d of three buffers lie in HBM[0]", reached);
+    for (int i = 0; i < 3; i++)
+        ops->free(all[i]);
+}
+
+/* ---- a kernel that never ends ---- */
+
+static void deadline_test(void) {
+    hf_event *event;
+    hf_buffer *buffer;
+    pthread_t opener;
+    device_open();
+    gate_is_open = 0;
+    device->deadline = 0.2;
+    OK(gate_launch(VALUE, &(hf_order){.queue = 1}, &event));
+    said(ops->wait(device, event), HF_EDEVICE,
+         "kernel \"gate\" (unit \"gate\") has not ended within 0.2 s");
+    CHECK(device->broken);
+    said(gate_launch(VALUE, NULL, NULL), HF_EDEVICE, "open a new session");
+    said(ops->alloc(&buffer, device, BYTES, NULL), HF_EDEVICE, "open a new session");
+    said(ops->finish(device), HF_EDEVICE, "open a new session");
+    said(ops->load(device, "xrt", binary, binary_bytes), HF_EDEVICE, "a new session");
+    device_close(); /* what the kernel uses stays */
+    pthread_create(&opener, NULL, gate_open_later, NULL);
+    pthread_join(opener, NULL);
+}
+
+static void binary_take(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        exit(2);
+    CHECK(fseek(file, 0, SEEK_END) == 0, "%s", path);
+    binary_bytes = (size_t)ftell(file);
+    binary = malloc(binary_bytes);
+    CHECK(fseek(file, 0, SEEK_SET) == 0, "%s", path);
+    CHECK(fread(binary, 1, binary_bytes, file) == binary_bytes, "%s", path);
+    fclose(file);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        return fprintf(stderr, "xrt XCLBIN\n"), 2;
+    binary_take(argv[1]);
+    device_open();
+    after_test();
+    beside_test();
+    blocking_test();
+    values_test();
+    memories_test();
+    spread_test();
+    device_close();
+    deadline_test();
+    device_open(); /* stays open when the process ends */
+    free(binary);
+    return check_failures != 0;
+}
