@@ -1,0 +1,45 @@
+/* programs.c - the vertex programs of this library over small graphs, for sanitizers; alone or
+ * on the ranks of an mpirun. */
+#include <mpi.h>
+#include <stdio.h>
+
+#include "runs.h"
+
+static hf_session *session_new(void) {
+    int size;
+    char library[256];
+    hf_session *session = NULL;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    hf_mpi_library(library, sizeof library);
+    const hf_options options = {.device = "host",
+                                .exchange = "host",
+                                .library = library,
+                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
+                                .has_comm = size > 1};
+    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    return session;
+}
+
+int main(int argc, char **argv) {
+    static const char *const programs[] = {"bfs", "pagerank", "sssp", "wcc"},
+                             *const graphs[] = {"kron:7", "urand:5:1", "grid:6",
+                                                "kron:1"},
+                             *const partitions[] = {"cyclic", "sorted", "edges"};
+    MPI_Init(&argc, &argv);
+    hf_session *session = session_new();
+    for (size_t i = 0; session && i < 4 * 4 * 3; i++) {
+        char kernel[64];
+        const char *program = programs[i % 4], *graph = graphs[i / 4 % 4],
+                   *partition = partitions[i / 16];
+        const char *const params[] = {
+            "graph", graph,  "program", program,    "partition", partition, "sources",
+            "2",     "reps", "1",       "deadline", "60",        NULL};
+        snprintf(kernel, sizeof kernel, "graph_memory_%s", program);
+        CHECK(run_verified(session, "graph", kernel, params), "%s over %s, %s", program,
+              graph, partition);
+    }
+    if (session)
+        hf_session_close(session);
+    MPI_Finalize();
+    return check_failures != 0;
+}
