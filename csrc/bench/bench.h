@@ -1,7 +1,7 @@
 /* bench.h - what is computed: a benchmark is a description and up to two paths.
  *
  * The session owns the loop, the clock and the statistics. A benchmark holds no clock,
- * calls no MPI, prints nothing, and allocates nothing between `setup` and `teardown`.
+ * calls no MPI, prints nothing, and allocates nothing in `step`.
  */
 #ifndef HF_BENCH_H
 #define HF_BENCH_H

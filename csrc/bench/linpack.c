@@ -38,7 +38,7 @@ static const hf_param params[] = {
      "none", "none|classical|gmres", NULL, 0, 0, HF_TEXT},
     HF_SHAPE_PARAM,
     {"replications", "kernels that share the inner blocks; 1 for shape ndrange", "1",
-     NULL, "HF_REPLICATIONS", 1, LINPACK_MOST, HF_INT},
+     NULL, "HF_REPLICATIONS", 1, LINPACK_MAX_REPLICATIONS, HF_INT},
     {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
      "HF_GEMM_SIZE", 1, 256, HF_INT},
     {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
@@ -81,7 +81,7 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     size_t parts = (s->n_parts + 1) * rows * vector;
     *largest = rows * columns * s->block * s->block * s->real;
     *all = *largest + s->panels * (rows + columns + 1) * panels + parts +
-           (4 * rows + (3 + LINPACK_CORRECTIONS) * columns) * vector;
+           (4 * rows + (3 + HF_LINPACK_MAX_CORRECTIONS) * columns) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
 }

@@ -3,15 +3,15 @@
 #define HF_LINPACK_H
 
 #include "bench.h"
+#include "core/work.h"
 #include "grid.h"
 #include "linpack_turn.h"
 #include "verdict.h"
 
 enum {
-    LINPACK_ITERATIONS = 2,  /* whose commands may be under way */
-    LINPACK_BOUND = 16,      /* of HPL's scaled residual */
-    LINPACK_X_BOUND = 8,     /* of an error of x, over sqrt(n) units of roundoff */
-    LINPACK_CORRECTIONS = 2, /* at most */
+    LINPACK_ITERATIONS = 2, /* whose commands may be under way */
+    LINPACK_BOUND = 16,     /* of HPL's scaled residual */
+    LINPACK_X_BOUND = 8,    /* of an error of x, over sqrt(n) units of roundoff */
 };
 
 enum {
@@ -57,11 +57,11 @@ struct linpack {
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
      * columns: x as it is sent, and all of it; refined, and the basis of gmres. */
     hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
-    hf_buffer *refined, *basis[LINPACK_CORRECTIONS], *dots;
+    hf_buffer *refined, *basis[HF_LINPACK_MAX_CORRECTIONS], *dots;
     size_t dot_items;
     void *zeros;
     double *scalars; /* [dot_items], or of the ranks of a row */
-    hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MOST], *next;
+    hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MAX_REPLICATIONS], *next;
     hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *add, *dot, *check;
     hf_verdict verdict;
     /* the current point and sample */

@@ -4,6 +4,8 @@
  * it, and those inner blocks that are the next ones of these. The other inner blocks
  * are in queues from 1 on, beside the next iteration's messages.
  */
+#include <assert.h>
+
 #include "core/error.h"
 #include "linpack.h"
 
@@ -21,6 +23,7 @@ static hf_status events_wait(const linpack *s, linpack_events *e) {
 
 hf_status linpack_launch(const linpack *s, linpack_turn *t, const hf_launch *what,
                          const hf_order *order, hf_event **event) {
+    assert(t->now->n < LINPACK_MAX_EVENTS);
     hf_event **done = &t->now->all[t->now->n];
     HF_TRY(s->env.device->ops->launch(s->env.device, what, order, done));
     t->now->n++;
@@ -66,7 +69,18 @@ static size_t rest_parts(const linpack *s, size_t rows, size_t columns) {
     if (!s->env.ndrange)
         return s->replications;
     size_t parts = rows * columns / BLOCKS;
-    return parts < 1 ? 1 : parts < LINPACK_PARTS ? parts : LINPACK_PARTS;
+    return parts < 1 ? 1 : parts < LINPACK_MAX_PARTS ? parts : LINPACK_MAX_PARTS;
+}
+
+/* What the rest comes after: the panels, and with several queues the rest before, since a row
+ * of blocks is not always in the same queue's share. */
+static size_t rest_after(const linpack *s, const linpack_turn *t, hf_event **after) {
+    size_t n = 0;
+    for (size_t i = 0; i < t->now->n_ready; i++)
+        after[n++] = t->now->ready[i];
+    for (size_t i = 0; s->replications > 1 && i < t->before->n_rest; i++)
+        after[n++] = t->before->rest[i];
+    return n;
 }
 
 /* The other inner blocks, shared out among the replications. */
@@ -75,14 +89,16 @@ static hf_status rest_update(const linpack *s, linpack_turn *t, uint32_t below,
     uint32_t rows = s->rows - below;
     if (below >= s->rows || beside >= s->columns)
         return HF_OK;
+    hf_event *after[LINPACK_MAX_READY + LINPACK_MAX_REST];
     size_t parts = rest_parts(s, rows, s->columns - beside);
+    size_t n_after = rest_after(s, t, after);
     for (size_t part = 0; part < parts; part++) {
         uint32_t first = below + (uint32_t)(rows * part / parts);
         uint32_t end = below + (uint32_t)(rows * (part + 1) / parts);
         size_t r = part % s->replications;
         const hf_order order = {.queue = 1 + s->routing->queues + (unsigned)r,
-                                .n_after = t->now->n_ready,
-                                .after = t->now->ready};
+                                .n_after = n_after,
+                                .after = after};
         if (end > first)
             HF_TRY(inner_update(s, t, s->inner[r], first, end, beside, s->columns,
                                 &order, &t->now->rest[t->now->n_rest++]));

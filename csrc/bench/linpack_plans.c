@@ -20,6 +20,7 @@ typedef struct plans {
     linpack base;
     size_t n_classes;
     messages *classes; /* [n_classes] of the current point */
+    hf_message *list;  /* room for those of a plan while it is made */
     hf_plan *residuals, *scalars;
     /* The diagonal block as this rank makes it, and as it gets it; panels of others. */
     hf_buffer *packed, *packed_in, *left_in[2], *top_in[2];
@@ -299,22 +300,13 @@ static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
     const linpack *s = &r->base;
     HF_TRY(linpack_plan(state, point, out));
     plans_free(r);
-    list l = {.messages = calloc((size_t)s->grid.p + 2 * (size_t)s->grid.q,
-                                 sizeof *l.messages)};
-    if (!l.messages)
-        return hf_fail(HF_ENOMEM, "no memory for messages");
-    hf_status status = HF_OK;
-    for (size_t i = 0; status == HF_OK && i < r->n_classes; i++)
-        status = class_plan(r, i, &l);
+    list l = {.messages = r->list};
+    for (size_t i = 0; i < r->n_classes; i++)
+        HF_TRY(class_plan(r, i, &l));
     row_collect(&l, s, 0, s->rows * s->block * sizeof(double));
-    if (status == HF_OK)
-        status = plan_take(s, &r->residuals, s->parts, s->sums, &l);
-    if (status == HF_OK) {
-        row_share(&l, s);
-        status = plan_take(s, &r->scalars, s->parts, s->sums, &l);
-    }
-    free(l.messages);
-    return status;
+    HF_TRY(plan_take(s, &r->residuals, s->parts, s->sums, &l));
+    row_share(&l, s);
+    return plan_take(s, &r->scalars, s->parts, s->sums, &l);
 }
 
 /* ---- the path ---- */
@@ -361,7 +353,8 @@ static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *en
     int lcm = s->grid.p / common_divisor(s->grid.p, s->grid.q) * s->grid.q;
     r->n_classes = (size_t)(lcm % 2 ? 2 * lcm : lcm); /* panels of two iterations */
     r->classes = calloc(r->n_classes, sizeof *r->classes);
-    if (!r->classes)
+    r->list = calloc((size_t)s->grid.p + 2 * (size_t)s->grid.q, sizeof *r->list);
+    if (!r->classes || !r->list)
         return hf_fail(HF_ENOMEM, "no memory for the plans of %zu iterations",
                        r->n_classes);
     HF_TRY(linpack_memory_take(s, args));
@@ -374,6 +367,7 @@ static void blocks_teardown(void *state) {
     if (!device)
         return;
     plans_free(r);
+    free(r->list);
     free(r->classes);
     hf_buffer *buffers[] = {r->packed,     r->packed_in, r->left_in[0],
                             r->left_in[1], r->top_in[0], r->top_in[1]};

@@ -69,7 +69,7 @@ static hf_status basis_add(linpack *s, unsigned i, double norm) {
 
 /* One column of H as it is made, then turned into one of a triangle. */
 typedef struct column {
-    double h[LINPACK_CORRECTIONS + 1];
+    double h[HF_LINPACK_MAX_CORRECTIONS + 1];
     double cosine, sine;
 } column;
 
@@ -104,8 +104,8 @@ static void column_turn(column *columns, unsigned j, double *right) {
 }
 
 hf_status linpack_gmres(linpack *s) {
-    column columns[LINPACK_CORRECTIONS] = {0};
-    double right[LINPACK_CORRECTIONS + 1] = {0};
+    column columns[HF_LINPACK_MAX_CORRECTIONS] = {0};
+    double right[HF_LINPACK_MAX_CORRECTIONS + 1] = {0};
     HF_TRY(linpack_vector_copy(s, s->refined, s->x, s->columns));
     HF_TRY(change_find(s));
     HF_TRY(norm_find(s, &right[0]));

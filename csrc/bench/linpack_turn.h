@@ -5,21 +5,23 @@
 #include "device.h"
 
 enum {
-    LINPACK_MOST = 16, /* replications of inner */
-    LINPACK_PARTS = 8, /* at most LINPACK_MOST: launches of the rest, one replication */
-    LINPACK_EVENTS = 64, /* of an iteration, at most */
+    LINPACK_MAX_REPLICATIONS = 16, /* of inner */
+    LINPACK_MAX_PARTS = 8, /* launches that multiply the rest, with one replication */
+    LINPACK_MAX_REST = LINPACK_MAX_REPLICATIONS, /* the larger of these two */
+    LINPACK_MAX_READY = 2,                       /* left and top */
+    LINPACK_MAX_EVENTS = 64,                     /* of an iteration */
 };
 
 typedef struct linpack linpack;
 
 /** Commands of an iteration that may be under way. */
 typedef struct linpack_events {
-    hf_event *all[LINPACK_EVENTS];
+    hf_event *all[LINPACK_MAX_EVENTS];
     size_t n;
-    hf_event *ready[2]; /* left and top */
+    hf_event *ready[LINPACK_MAX_READY];
     size_t n_ready;
     hf_event
-        *rest[LINPACK_MOST]; /* inner blocks that the next iteration can wait for */
+        *rest[LINPACK_MAX_REST]; /* inner blocks that the next iteration waits for */
     size_t n_rest;
 } linpack_events;
 

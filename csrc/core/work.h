@@ -25,10 +25,12 @@ static inline double hf_linpack_refined_operations(double n) {
     return hf_linpack_operations(n) + 3 * n * n / 2;
 }
 
+enum { HF_LINPACK_MAX_CORRECTIONS = 2 };
+
 /** Corrections of its solution in double: each adds nearly the digits of factors whose values
  *  have so many bytes. */
 static inline unsigned hf_linpack_corrections(double bytes) {
-    return bytes < sizeof(double) ? 2 : 1;
+    return bytes < sizeof(double) ? HF_LINPACK_MAX_CORRECTIONS : 1;
 }
 
 /** Additions of n x n matrices C = B + A^T. */
