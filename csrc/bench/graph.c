@@ -260,14 +260,12 @@ static hf_status checks_compare(graph_state *s, bool *right) {
 }
 
 /* Collective, so all ranks do all of it. */
-static hf_status graph_verify(void *state, size_t point, size_t steps, double *error) {
-    graph_state *s = state;
+static hf_status sample_check(graph_state *s, double *error) {
     hf_device *device = s->env.device;
     size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];
     bool right;
     double wrong = 0;
     uint64_t reached = 0, edges = 0;
-    (void)point, (void)steps; /* one */
     memset(s->state, 0xA5, vertices * vertex);
     HF_TRY(checks_compare(s, &right));
     HF_TRY(hf_plan_run(s->gather_plan));
@@ -294,6 +292,17 @@ static hf_status graph_verify(void *state, size_t point, size_t steps, double *e
     if (s->ended && right)
         *error = wrong;
     return HF_OK;
+}
+
+/* What its plans take is no part of a step. */
+static hf_status graph_verify(void *state, size_t point, size_t steps, double *error) {
+    graph_state *s = state;
+    hf_exchange *exchange = s->env.exchange;
+    (void)point, (void)steps; /* one */
+    exchange->laps = NULL;
+    hf_status status = sample_check(s, error);
+    exchange->laps = s->env.laps;
+    return status;
 }
 
 /* What the last sample was. */

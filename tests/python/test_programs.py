@@ -32,6 +32,8 @@ def test_programs_are_right_on_every_graph(program, graph, partition):
     assert (r["bytes"] == 0).all(), "one rank tells nobody"
     edges = r["reached_edges"] * (r["supersteps"] if program == "pagerank" else 1)
     assert np.allclose(r["edge_rate"], edges / r["time"])
+    parts = sum(r[f"{part}_time"] for part in ("kernel", "exchange", "transfer"))
+    assert (parts <= 1.01 * r["time"]).all(), "the check is no part of a step"
     harmonic = len(r["time"]) / (1 / r["edge_rate"]).sum()
     assert np.isclose(r.summary["edge_rate"].value, harmonic)
 
