@@ -50,13 +50,11 @@ static const hf_quantity parts[] = {{"transfer_time", "s", HF_F64, NULL},
                                     {"exchange_time", "s", HF_F64, NULL},
                                     {"kernel_time", "s", HF_F64, NULL},
                                     {0}};
-static const hf_quantity counts[] = {{"supersteps", "1", HF_I64, NULL},
-                                     {"messages", "1", HF_I64, NULL},
-                                     {"updates", "1", HF_I64, NULL},
-                                     {"bytes", "B", HF_I64, NULL},
-                                     {"reached", "1", HF_I64, NULL},
-                                     {"reached_edges", "1", HF_I64, NULL},
-                                     {0}};
+static const hf_quantity counts[] = {
+    {"supersteps", "1", HF_I64, NULL}, {"messages", "1", HF_I64, NULL},
+    {"updates", "1", HF_I64, NULL},    {"bytes", "B", HF_I64, NULL},
+    {"reached", "1", HF_I64, NULL},    {"reached_edges", "1", HF_I64, NULL},
+    {"traversed", "1", HF_I64, NULL},  {0}};
 static const hf_figure figures[] = {
     {"edge_rate", "1/s", "edge_rate", HF_FIGURE_HARMONIC}, {0}};
 
@@ -320,6 +318,7 @@ static void graph_observe(void *state, size_t point, double *work, double *found
     found[3] = (double)t->bytes;
     found[4] = (double)s->reached;
     found[5] = (double)edges;
+    found[6] = work[0];
 }
 
 /* The state of each vertex of the input. */

@@ -7,13 +7,14 @@
 
 #include "hf.h"
 
-enum { HF_MAX_TERMS = 16 }; /**< inputs of a formula, and outputs */
+enum { HF_MAX_TERMS = 20 }; /**< inputs of a formula, and outputs */
 
 /** An input or output; a table of them ends with name == NULL. How a parameter that is no
  *  number tells an input stands behind its name:
  *    data_type:bytes         the length of that type
  *    grid:rows               P of PxQ
- *    distribution:diagonal   1 for this word, else 0 */
+ *    distribution:diagonal   1 for this word, else 0
+ *  A fact may name a parameter that is a word: graph.cycles_per_edge.<program>. */
 typedef struct hf_term {
     const char *name, *unit, *summary;
     const char *fact;  /**< the board's value of an input: "memory.banks", or over an
@@ -33,10 +34,11 @@ typedef enum hf_role {
     HF_CALIBRATED, /**< the same, from curves that a calibration measured */
     HF_FITTED,     /**< an equation's constants, from measured times */
     HF_SUMMARY,    /**< figures beside the benchmark's own: one value per output */
+    HF_CHOSEN,     /**< which of many points is the best: one value per output */
 } hf_role;
 
 /** One equation; a table of them ends with summary == NULL. Inputs come as arrays of length
- *  n, and outputs have length n, but for a summary. */
+ *  n, and outputs have length n, but for a summary and a choice. */
 typedef struct hf_formula {
     hf_role role;
     const char *exchange; /**< scheme that it is for; NULL: whichever */

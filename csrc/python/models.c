@@ -24,7 +24,8 @@ static PyObject *terms_dict(const hf_term *terms) {
 }
 
 PyObject *core_models(PyObject *module, PyObject *name) {
-    static const char *const roles[] = {"expected", "calibrated", "fitted", "summary"};
+    static const char *const roles[] = {"expected", "calibrated", "fitted", "summary",
+                                        "chosen"};
     const hf_model_ops *model;
     const char *text = PyUnicode_AsUTF8(name);
     if (!text)
@@ -87,7 +88,7 @@ static PyArrayMultiIterObject *inputs_broadcast(const hf_formula *f, PyObject *i
 static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *inputs) {
     size_t n_in = hf_terms_count(f->inputs), n_out = hf_terms_count(f->outputs);
     size_t n = (size_t)PyArray_MultiIter_SIZE(inputs);
-    if (f->role == HF_SUMMARY && n == 0)
+    if (f->role >= HF_SUMMARY && n == 0)
         return PyErr_Format(PyExc_ValueError, "formula \"%s\" needs at least one point",
                             f->summary);
     double *in[HF_MAX_TERMS], *out[HF_MAX_TERMS];
@@ -102,7 +103,7 @@ static PyObject *formula_eval(const hf_formula *f, PyArrayMultiIterObject *input
     }
     for (size_t i = 0; arrays && i < n_out; i++) {
         PyObject *array =
-            f->role == HF_SUMMARY
+            f->role >= HF_SUMMARY
                 ? PyArray_SimpleNew(0, NULL, NPY_FLOAT64)
                 : PyArray_SimpleNew(PyArray_MultiIter_NDIM(inputs),
                                     PyArray_MultiIter_DIMS(inputs), NPY_FLOAT64);

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hpccfpga.boards import Board, board, boards
     from hpccfpga.comparison import Comparison, compare
     from hpccfpga.components import benchmarks, devices, exchanges
+    from hpccfpga.configuration import configure
     from hpccfpga.fit import fit
     from hpccfpga.graph import Graph
     from hpccfpga.measure import calibrate, launch, run
@@ -51,6 +52,7 @@ __all__ = [
     "boards",
     "calibrate",
     "compare",
+    "configure",
     "devices",
     "exchanges",
     "fit",
@@ -71,6 +73,7 @@ _HOME = {
     "boards": ("Board", "board", "boards"),
     "components": ("benchmarks", "devices", "exchanges"),
     "comparison": ("Comparison", "compare"),
+    "configuration": ("configure",),
     "fit": ("fit",),
     "graph": ("Graph",),
     "measure": ("calibrate", "launch", "run"),

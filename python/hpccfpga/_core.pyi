@@ -52,7 +52,7 @@ class _Term(TypedDict):
 
 class _Formula(TypedDict):
     index: int
-    role: Literal["expected", "calibrated", "fitted", "summary"]
+    role: Literal["expected", "calibrated", "fitted", "summary", "chosen"]
     exchange: str | None
     summary: str
     inputs: dict[str, _Term]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,11 @@ from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.tables import digits
 from hpccfpga.text import brief
 
+_WORD = re.compile(r"<(\w+)>")
+
+_BOUND = "_bound"
+"""So ends an output that a rate cannot exceed; `limit` is the number of the lowest."""
+
 
 def model(
     benchmark: str,
@@ -24,7 +30,7 @@ def model(
     sizes: Iterable[int] | None = None,
     ranks: int | None = None,
     calibration: Result | None = None,
-    **overrides: float | str,
+    **overrides: float | str | np.ndarray,
 ) -> Result:
     """Return what the performance model of a benchmark expects.
 
@@ -55,8 +61,8 @@ def model(
     calibration : Result, optional
         b_eff only: what `hpccfpga.calibrate` measured. Between its sizes, times are
         interpolated on logarithmic axes; outside them nothing is guessed.
-    **overrides : float
-        Inputs by name, in place of the board's.
+    **overrides : float or array
+        Inputs by name, in place of the board's; arrays have a value of each point.
 
     Returns
     -------
@@ -64,8 +70,8 @@ def model(
         Of kind "modelled", with the labels, time [s per step] and metrics of a measured
         one, each [points]; so too its summary. b_eff also has the parts write_time,
         exchange_time, read_time [s] of its scheme and, where pcie_bandwidth is known,
-        pair_bound [B/s] (Eq. 7, for two ranks). `provenance["counts"]` says what the
-        numbers count.
+        pair_bound [B/s] (Eq. 7, for two ranks). Where the lowest of several bounds is
+        the rate, `limit` names it. `provenance["counts"]` says what the numbers count.
 
     Raises
     ------
@@ -94,6 +100,15 @@ def model(
         **{name: column.values for name, column in curves.items()},
         "ranks": ranks,
     }
+    for name in formula["inputs"].keys() & overrides.keys():
+        if isinstance(values := overrides[name], np.ndarray) and values.ndim > 0:
+            zero = formula["inputs"][name]["zero"]
+            if values.shape != at.values.shape:
+                raise ValueError(
+                    f"{name}: {values.size} values of {at.values.size} points"
+                )
+            feed[name] = np.array([number(name, value, zero) for value in values])
+            del overrides[name]
     inputs, sources, notes = _inputs(benchmark, formula, feed, hardware, overrides)
     feed |= inputs
     found = _evaluate(benchmark, formula, feed)
@@ -129,7 +144,7 @@ def model(
             label: Column(at.unit, np.array(choices)) if choices else at,
             **{
                 name: Column(unit, np.broadcast_to(values, at.values.shape))
-                for name, (unit, values) in found.items()
+                for name, (unit, values) in _named(found).items()
             },
             **curves,
         },
@@ -162,11 +177,21 @@ def beside(
     program = result.provenance.get("kernel") or {}
     is_binary = not str(program.get("path", ".cl")).endswith(".cl")
     built_in = program["knobs"] if is_binary else {}
+    formula = check(result.benchmark, result.exchange)
+    told = {
+        name: result.parameters[name]
+        for name in (*built_in, *_words(formula["inputs"]), *given)
+    }
+    found = {
+        name: result[name]
+        for name in formula["inputs"]
+        if name in result.columns and name not in (*result.parameters, result.labels[0])
+    }
     return for_run(
         result.benchmark,
         result.exchange,
         board,
-        {name: result.parameters[name] for name in (*built_in, *given)},
+        found | told,
         result[result.labels[0]],
         result.ranks,
     )
@@ -191,11 +216,16 @@ def for_run(
         As `model`.
     """
     formula = check(benchmark, exchange)
-    told = {n: _told(term["param"], params) for n, term in formula["inputs"].items()}
+    (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
+    told = {
+        name: _told(term["param"], params)
+        for name, term in formula["inputs"].items()
+        if name not in (label, "ranks")
+    }
     found: dict[str, Any] = {n: value for n, value in told.items() if value is not None}
+    found |= {n: params[n] for n in _words(formula["inputs"]) if n in params}
     if not isinstance(board, str):
         found |= board
-    (_, choices), *_ = _core.quantities(benchmark)["labels"].values()
     return model(
         benchmark,
         exchange=exchange,
@@ -277,7 +307,10 @@ def _label(
         sizes = _core.values(benchmark, {})["sizes"]
     elif sizes is None:
         sizes = [fallback]
-    return name, Column(unit, _checked(sizes, name.replace("_", " "), unit))
+    return name, Column(
+        unit,
+        _checked(sizes, name.replace("_", " "), unit, formula["inputs"][name]["zero"]),
+    )
 
 
 def _curves(
@@ -319,6 +352,16 @@ def _evaluate(
     return {name: (formula["outputs"][name]["unit"], found[name]) for name in found}
 
 
+def _named(found: dict[str, tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
+    """Put the limit's name in place of its number."""
+    bounds = [n.removesuffix(_BOUND) for n in found if n.endswith(_BOUND)]
+    return {
+        name: ("1", np.array(bounds)[values.astype(int)]) if name == "limit" else pair
+        for name, pair in found.items()
+        for values in [pair[1]]
+    }
+
+
 def _summaries(benchmark: str, formula: _core._Formula) -> list[_core._Formula]:
     """Formulas for figures beside the benchmark's own: of all schemes, of this one."""
     ours = (None, formula["exchange"])
@@ -357,13 +400,17 @@ def _inputs(
         terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
     chosen = dict(overrides)
     memory = chosen.pop("memory", None)
+    words = {
+        name: str(chosen.pop(name, None) or _core.values(benchmark, {})[name])
+        for name in sorted(_words(terms))
+    }
     if unknown := [name for name in chosen if name not in terms]:
         raise ValueError(_no_input(benchmark, formula, unknown[0], terms))
     values: dict[str, float] = {}
     sources: dict[str, str] = {}
     notes = []
     for name, term in terms.items():
-        fact_path, _, shared = (term["fact"] or "").partition("/")
+        fact_path, _, shared = _filled(term, words).partition("/")
         fact = None if board is None else _fact(board, fact_path, memory)
         if name in chosen:
             values[name] = number(name, chosen[name], term["zero"])
@@ -383,6 +430,16 @@ def _inputs(
             f"{', '.join(boards().names)}"
         )
     return values, sources, notes
+
+
+def _words(terms: Mapping[str, _core._Term]) -> set[str]:
+    """Parameters that facts name, as <parameter>."""
+    return {n for t in terms.values() for n in _WORD.findall(t["fact"] or "")}
+
+
+def _filled(term: _core._Term, words: Mapping[str, str]) -> str:
+    """Path of a term's fact, with words in place of their names."""
+    return _WORD.sub(lambda match: words[match[1]], term["fact"] or "")
 
 
 def _no_input(
@@ -413,17 +470,18 @@ def _fact(board: Board, path: str, memory: Any) -> Fact | None:
     return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
 
 
-def _checked(sizes: Iterable[Any], what: str, unit: str) -> np.ndarray:
+def _checked(sizes: Iterable[Any], what: str, unit: str, zero: bool) -> np.ndarray:
     """Sizes as int64 [points]; ValueError if there are none or impossible ones."""
     checked = []
+    least = -1 if zero else 1  # a source: -1 is none
     for size in entries("sizes", sizes):
         try:
             whole = int(size)
         except (TypeError, ValueError, OverflowError):
-            whole = 0
-        if whole < 1 or whole != size or whole > 2**53:
+            whole = -1
+        if whole < least or whole != size or whole > 2**53:
             noun = "number of bytes" if unit == "B" else "number"
-            raise ValueError(f"{what} {brief(size)} is not a {noun} from 1 up")
+            raise ValueError(f"{what} {brief(size)} is not a {noun} from {least} up")
         checked.append(whole)
     if not checked:
         raise ValueError("sizes: none given")

@@ -306,6 +306,7 @@ ORDER = (
     # results, and what is held against them
     {"result", "topology"},
     {"comparison", "published", "models", "fit"},
+    {"configuration"},
     # runs
     {"trial", "progress", "ranks", "xclbin"},
     {"kernels"},

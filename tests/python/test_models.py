@@ -72,7 +72,7 @@ def test_a_summary_of_no_points(benchmark):
     """It has no largest one; an array of no points is one of no values."""
     for f in _core.models(benchmark):
         nothing = {name: [] for name in f["inputs"]}
-        if f["role"] == "summary":
+        if f["role"] in ("summary", "chosen"):
             with pytest.raises(ValueError, match=f'"{f["summary"]}" needs at least'):
                 _core.evaluate(benchmark, f["index"], nothing)
         else:
@@ -407,14 +407,15 @@ def test_linpack_scales_to_many_boards_at_once():
 
 @pytest.mark.parametrize("benchmark", [name for name, _ in _core.components("model")])
 def test_a_model_counts_what_its_benchmark_counts(benchmark):
-    sizes = {} if benchmark in ("fft", "stream") else {"sizes": [64, 128]}
+    swept = "sizes" in _core.values(benchmark, {}) and benchmark != "fft"
+    sizes = {"sizes": [64, 128]} if swept else {}
     measured = run(benchmark, exchange="host", reps=1, **sizes)
-    (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
+    label = next(iter(_core.quantities(benchmark)["labels"]))
     terms = check(benchmark, "host")["inputs"]
     needed = terms.keys() - {label, "ranks"} - measured.parameters.keys()
+    needed -= measured.columns.keys()
     anything = {name: 1e9 for name in needed if np.isnan(terms[name]["fallback"])}
-    points = None if choices else measured[label]
-    expected = for_run(benchmark, "host", anything, measured.parameters, points)
+    expected = beside(measured, anything, measured.parameters)
     for metric in _core.quantities(benchmark)["metrics"]:
         counted, wanted = (r[metric] * r["time"] for r in (measured, expected))
         assert counted == pytest.approx(wanted), metric

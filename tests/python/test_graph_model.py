@@ -1,0 +1,94 @@
+"""The roofline of the graph engine, against what was published, and what it chooses."""
+
+import numpy as np
+import pytest
+
+import hpccfpga as hf
+
+DEGREE = {"vertices": 1e6, "edges": 64e6}
+AC510 = {"board": "ac510", **DEGREE}
+
+
+def rates(ranks, **inputs):
+    """Modelled million edges per second of each number of devices."""
+    found = [hf.model("graph", ranks=n, **inputs)["edge_rate"][0] for n in ranks]
+    return (np.array(found) / 1e6).round()
+
+
+@pytest.mark.parametrize(
+    ("program", "published"),
+    [
+        ("pagerank", [1188, 2377, 3565, 4754]),
+        ("bfs", [1534, 3068, 4602, 6136]),
+        ("wcc", [1607, 3214, 4821, 6429]),
+    ],
+)
+def test_processing_elements_bound_gravf_m(program, published):
+    assert rates(range(1, 5), program=program, **AC510).tolist() == published
+
+
+def test_interfaces_and_streams_bound_gravf():
+    found = rates(range(2, 5), program="pagerank", messages=1, **AC510)
+    assert found.tolist() == [750, 1688, 2094]
+    unlimited = {**AC510, "stream_rate": 1e12}
+    found = rates(range(2, 5), program="pagerank", messages=1, **unlimited)
+    assert found.tolist() == [1570, 1767, 2094]
+    ethernet = {"board": "adm_pcie_7v3", "messages": 1, **DEGREE}
+    found = rates(range(2, 5), program="bfs", **ethernet)
+    assert found.tolist() == pytest.approx([209, 235, 279], abs=1)
+
+
+def test_an_update_for_each_device_needs_less_than_a_message_for_each_edge():
+    r = hf.model("graph", ranks=4, network_bandwidth=1e9, program="bfs", **AC510)
+    other = hf.model(
+        "graph", ranks=4, network_bandwidth=1e9, program="bfs", messages=1, **AC510
+    )
+    for bound in ("interface_bound", "network_bound"):
+        assert r[bound] / other[bound] == pytest.approx(64 / 4)  # (|E| / |V|) (1 / n)
+    assert other["limit"].tolist() == ["network"]
+
+
+def test_memory_is_read_in_words():
+    memory = {"memory_bandwidth": 1e9, **AC510}
+    r = hf.model("graph", program="bfs", **memory)
+    assert r["memory_bound"][0] == 1e9 / 4
+    assert r["limit"][0] == "memory"
+    wide = hf.model("graph", program="bfs", word_bytes=16, **memory)
+    assert wide["memory_bound"][0] == pytest.approx(1e9 / (4 + 9 / 64 * 12))
+
+
+def test_vertices_need_devices():
+    few = hf.model("graph", vertices=2**32, edges=2**36, board="ac510", ranks=3)
+    assert few["fewest_devices"][0] == 4
+    assert np.isnan(few["edge_rate"][0])
+
+
+def test_supersteps_end_with_barriers():
+    r = hf.model("graph", ranks=1, supersteps=30, traversed=30 * 64e6, **AC510)
+    still = hf.model("graph", ranks=1, traversed=30 * 64e6, barrier=0, **AC510)
+    assert r["time"][0] - still["time"][0] == pytest.approx(30 * 3.6e-6, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "devices", "pes"),
+    [
+        ({"board": "adm_pcie_7v3", "program": "bfs", "messages": 1}, 1, 16),
+        ({"board": "ac510", "program": "pagerank", "messages": 1}, 4, 4),
+        ({"board": "ac510", "program": "pagerank"}, 4, 9),
+    ],
+)
+def test_the_published_choices(inputs, devices, pes):
+    r = hf.configure("graph", **inputs, **DEGREE)
+    assert (r.ranks, r.parameters["pes"]) == (devices, pes)
+    assert f"chosen: {devices} devices of {pes} " in r.provenance["notes"][-1]
+
+
+def test_a_choice_within_what_there_is():
+    r = hf.configure("graph", devices=2, pes=3, **AC510)
+    assert (r.ranks, r.parameters["pes"]) == (2, 3)
+    with pytest.raises(ValueError, match="no board was given: say how many devices"):
+        hf.configure("graph", clock=1e8, cycles_per_edge=1, **DEGREE)
+    with pytest.raises(ValueError, match="up to 4 devices has the memory; 8 devices"):
+        hf.configure("graph", board="ac510", vertices=2**33, edges=2**36)
+    with pytest.raises(LookupError, match=r"no choice of .*'gemm'.*known: graph"):
+        hf.configure("gemm")
