@@ -83,6 +83,13 @@ static size_t rest_after(const linpack *s, const linpack_turn *t, hf_event **aft
     return n;
 }
 
+/* Where a part of the rows starts. No part is larger than the one before it: PoCL 5 miscounts
+ * launches of one kernel that grow (linpack_ndrange.cl). */
+static uint32_t part_start(size_t rows, size_t part, size_t parts) {
+    size_t each = rows / parts, more = rows % parts;
+    return (uint32_t)(part * each + (part < more ? part : more));
+}
+
 /* The other inner blocks, shared out among the replications. */
 static hf_status rest_update(const linpack *s, linpack_turn *t, uint32_t below,
                              uint32_t beside) {
@@ -93,8 +100,8 @@ static hf_status rest_update(const linpack *s, linpack_turn *t, uint32_t below,
     size_t parts = rest_parts(s, rows, s->columns - beside);
     size_t n_after = rest_after(s, t, after);
     for (size_t part = 0; part < parts; part++) {
-        uint32_t first = below + (uint32_t)(rows * part / parts);
-        uint32_t end = below + (uint32_t)(rows * (part + 1) / parts);
+        uint32_t first = below + part_start(rows, part, parts);
+        uint32_t end = below + part_start(rows, part + 1, parts);
         size_t r = part % s->replications;
         const hf_order order = {.queue = 1 + s->routing->queues + (unsigned)r,
                                 .n_after = n_after,

@@ -320,7 +320,7 @@ static hf_status opencl_copy(hf_device *base, hf_buffer *to, size_t to_at,
 static hf_status opencl_mark(hf_device *base, const hf_order *order, hf_event **done) {
     hf_opencl_command command;
     if (!done)
-        return hf_opencl_begin_blocking(&command, base, order);
+        return hf_opencl_reach(base, order);
     HF_TRY(hf_opencl_begin(&command, base, order));
     cl_int code =
         clEnqueueMarkerWithWaitList(command.queue, command.n_after,

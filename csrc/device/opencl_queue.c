@@ -269,7 +269,6 @@ static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device
     command->device = device;
     command->queue = device->queues[queue];
     command->n_after = 0;
-    command->event = NULL;
     return hf_opencl_check(code, "clCreateCommandQueue");
 }
 
@@ -289,30 +288,26 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
     return HF_OK;
 }
 
-/* A call that blocks comes only after all that could keep it from ending. */
-hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
-                                   const hf_order *order) {
+hf_status hf_opencl_reach(hf_device *base, const hf_order *order) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    unsigned queue = order ? order->queue : 0;
-    HF_TRY(queue_open(command, device, queue));
+    HF_TRY(hf_device_check(base));
     for (size_t i = 0; order && i < order->n_after; i++)
         if (order->after[i])
             HF_TRY(event_wait(device, (hf_opencl_event *)order->after[i]));
-    HF_TRY(queue_drain(device, queue));
-    if (!device->properties)
-        return HF_OK;
-    HF_TRY(event_new(&command->event, device)); /* it keeps the command's times */
-    assert(command->event);
-    command->event->queue = queue;
-    return HF_OK;
+    return queue_drain(device, order ? order->queue : 0);
+}
+
+hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
+                                   const hf_order *order) {
+    HF_TRY(hf_opencl_reach(base, order));
+    return hf_opencl_begin(command, base,
+                           &(hf_order){.queue = order ? order->queue : 0});
 }
 
 hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *call,
                         cl_kernel kernel, hf_event **done) {
     hf_opencl_device *device = command->device;
     hf_opencl_event *event = command->event;
-    if (!event)
-        return hf_opencl_check(code, call);
     if (code != CL_SUCCESS) {
         event_drop(device, event);
         return hf_opencl_check(code, call);

@@ -24,13 +24,16 @@ typedef struct hf_opencl_command {
     cl_command_queue queue;
     cl_event after[HF_MAX_AFTER];
     cl_uint n_after;
-    hf_opencl_event *event; /**< NULL: the command returns when it has ended */
+    hf_opencl_event *event;
 } hf_opencl_command;
 
-/** What a command needs that has an event. */
+/** Wait for all that a command of `order` comes after. */
+hf_status hf_opencl_reach(hf_device *base, const hf_order *order);
+/** What a command needs. */
 hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
                           const hf_order *order);
-/** The same for one that the runtime itself waits for; all before it has ended. */
+/** The same for a call that blocks: all that could keep it from returning has ended. When it
+ *  returns, the caller's memory is free again; what it wrote may still be on its way. */
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
                                    const hf_order *order);
 /** Have the queue take the command, to which the call said `code`; it is `kernel`'s, or a
@@ -42,7 +45,7 @@ static inline const cl_event *hf_opencl_after(const hf_opencl_command *command) 
     return command->n_after ? command->after : NULL;
 }
 static inline cl_event *hf_opencl_own(const hf_opencl_command *command) {
-    return command->event ? &command->event->event : NULL;
+    return &command->event->event;
 }
 
 hf_status hf_opencl_test(hf_device *base, hf_event *event, double seconds, bool *ended);

@@ -3,6 +3,8 @@
  * queues host|opencl [looks]. With `looks` commands are waited for as on a GPU. The kernel `gate` waits until the host opens it, so that a test knows
  * what has not ended, without any measure of time.
  */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -110,6 +112,41 @@ static hf_status launch(hf_kernel *kernel, uint32_t value, const hf_order *order
 
 static void gate_open(void) {
     __atomic_store_n(&words[OPEN], 1, __ATOMIC_RELEASE);
+}
+
+/* ---- a runtime whose calls return early ---- */
+
+static bool lazy;
+
+static void *event_open_later(void *event) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    clSetUserEventStatus(event, CL_COMPLETE);
+    clReleaseEvent(event);
+    return NULL;
+}
+
+/* As OpenCL allows: a write that blocks returns when the host's memory has been copied. */
+#define WRITE_PARAMETERS                                                       \
+    (cl_command_queue queue, cl_mem to, cl_bool wait, size_t at, size_t bytes, \
+     const void *from, cl_uint n, const cl_event *after, cl_event *event)
+cl_int __real_clEnqueueWriteBuffer WRITE_PARAMETERS;
+cl_int __wrap_clEnqueueWriteBuffer WRITE_PARAMETERS;
+cl_int __wrap_clEnqueueWriteBuffer WRITE_PARAMETERS {
+    static char copied[BYTES];
+    cl_context context;
+    pthread_t opener;
+    if (!lazy || !wait)
+        return __real_clEnqueueWriteBuffer(queue, to, wait, at, bytes, from, n, after,
+                                           event);
+    CHECK(bytes <= BYTES && n == 0);
+    memcpy(copied, from, bytes);
+    clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    cl_event later = clCreateUserEvent(context, NULL);
+    cl_int code = __real_clEnqueueWriteBuffer(queue, to, CL_FALSE, at, bytes, copied, 1,
+                                              &later, event);
+    CHECK(pthread_create(&opener, NULL, event_open_later, later) == 0);
+    pthread_detach(opener);
+    return code;
 }
 
 static void *gate_open_later(void *unused) {
@@ -270,6 +307,16 @@ static void blocking_test(void) {
     }
     OK(ops->wait(device, NULL));
     CHECK(has_ended(NULL, 1));
+}
+
+/* What is written without an event is there for other queues. */
+static void written_test(void) {
+    uint32_t value = VALUE;
+    words_clear();
+    lazy = true;
+    OK(ops->write(device, shared, sizeof value, &value, sizeof value, NULL, NULL));
+    lazy = false;
+    CHECK(words[PASSED] == VALUE, "%u", words[PASSED]);
 }
 
 /* Many more commands than are in flight at once. */
@@ -443,6 +490,7 @@ int main(int argc, char **argv) {
     device_open();
     after_test();
     overlap_test();
+    written_test();
     blocking_test();
     many_test();
     pin_test();
