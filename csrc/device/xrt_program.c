@@ -1,6 +1,7 @@
 /* xrt_program.c - program binaries of the runtime `xrt`, their kernels, and launches. */
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,16 +266,20 @@ static bool state_ended(int state) {
     return state >= HF_XRT_COMPLETED && state != HF_XRT_SUBMITTED;
 }
 
-/** The state in which a run ended; 0: the process ends before it. A TIMEOUT of the wait is not
- *  one of the run. */
+/** The state in which a run ended; 0: the process ends before it. A wait may fail before the run
+ *  has ended: XRT ends the process where such a run is closed. */
 static int run_await(void *run) {
-    int state = 0;
+    int failed = 0;
     while (!atomic_load(&hf_xrt_ending)) {
-        state = hf_xrt.RunWaitFor(run, WAIT_SLICE);
-        if (state == HF_XRT_TIMEOUT)
-            state = hf_xrt.RunState(run);
+        int waited = hf_xrt.RunWaitFor(run, WAIT_SLICE);
+        if (waited == HF_XRT_COMPLETED)
+            return failed ? failed : waited;
+        if (waited != HF_XRT_TIMEOUT && state_ended(waited))
+            failed = waited;
+        int state = hf_xrt.RunState(run);
         if (state_ended(state))
-            return state;
+            return failed ? failed : state;
+        sched_yield();
     }
     return 0;
 }

@@ -84,7 +84,7 @@ BAD = [
     (["show", "--loud", "r.json"], "show has no option --loud; known: --help"),
     (["run", "b_eff", "--model=520n"], "--model is called --board now"),
     (["run", "b_eff", "--exchang=host"], 'did you mean "--exchange"? known: --sizes'),
-    (["model", "b_eff"], "model b_eff needs a board: 520n, 520n_mx, pac_d5005, u250"),
+    (["model", "b_eff"], "model b_eff needs a board: 520n, 520n_mx, ac510"),
     (["run"], "the following arguments are required: benchmark"),
     (["run", "nbody"], 'no benchmark "nbody"; known: b_eff'),
     (["run", "nbody", "--n=3"], 'no benchmark "nbody"; known: b_eff'),

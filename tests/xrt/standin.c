@@ -6,8 +6,8 @@
  * an xclbin has a second reader here, and prototypes are those of XRT's headers.
  *
  * HF_STANDIN_FAULT  FUNCTION:NTH:KIND,...; NTH from 1, 0 for each; KIND an errno or "fail" (errno
- *                   0), "hang", "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also "kernel"
- *                   counted since standin_forget
+ *                   0), "hang", "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also "kernel",
+ *                   with "lost" and "slow"; counted since standin_forget
  * HF_STANDIN_CARDS  how many there are, 1 unless told; HF_STANDIN_BUSY the number of one
  * HF_STANDIN_HOLDS  an xclbin that the cards hold from before
  * HF_STANDIN_COUNTS a file to which a process adds what it has not given back
@@ -627,6 +627,8 @@ static void *run_work(void *context) {
         addresses[i] = r->buffers[i] ? r->buffers[i]->card : NULL;
         values[i] = r->buffers[i] ? (void *)&addresses[i] : &r->values[i];
     }
+    if (strcmp(fault, "slow") == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     pthread_mutex_lock(&r->kernel->unit->runs);
     if (strcmp(fault, "lost") != 0)
         r->kernel->code->call(values, 1);
