@@ -144,7 +144,7 @@ hf_status mtx_open(file_graph **out, const graph_file *file, bool weights) {
     const char *word = line;
     uint64_t at = 0, numbers[3];
     HF_TRY(line_read(file, &at, line));
-    *strchr(line, '\n') = 0;
+    *(char *)memchr(line, '\n', LINE_ROOM) = 0; /* strings may end before */
     if (sscanf(line, "%%%%MatrixMarket %15s %15s %15s %15s", words[0], words[1],
                words[2], words[3]) != 4)
         return hf_fail(HF_EARG,

@@ -132,7 +132,8 @@ static void rows_sort(void *context, size_t thread) {
     size_t room = 0;
     for (uint32_t chunk;
          (uint64_t)(chunk = atomic_fetch_add(&s->next, 1)) * ROWS_AT_ONCE < r->own;) {
-        uint32_t row = chunk * ROWS_AT_ONCE, last = row + ROWS_AT_ONCE;
+        uint32_t row = chunk * ROWS_AT_ONCE;
+        uint64_t last = (uint64_t)row + ROWS_AT_ONCE;
         uint64_t begin = s->begins[chunk];
         for (; row < last && row < r->own; row++) {
             size_t n = (size_t)(r->rows[row] - begin);

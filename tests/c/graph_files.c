@@ -247,7 +247,10 @@ static void binaries_check(void) {
 /* ---- what is refused ---- */
 
 static void refusals_check(void) {
+    static const char cut[] =
+        "%%Matrix\0Market matrix coordinate real general\n1 1 1\n";
     char banner[128];
+    refused("a.mtx", cut, sizeof cut - 1, "its first line should be");
     text_refused("a.el", "", "no vertices");
     text_refused("a.el", "0 1\n1 -2\n", "line 2: vertex \"-2\"");
     text_refused("a.el", "0 4294967296\n", "vertex \"4294967296\"");

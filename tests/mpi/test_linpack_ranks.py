@@ -83,18 +83,17 @@ def ends(mpirun, faults):
     return run
 
 
-@pytest.mark.parametrize(
-    ("ranks", "on", "refine"), [(2, 1, "gmres"), (4, 0, "classical")]
-)
-def test_a_launch_that_fails_ends_all(ends, ranks, on, refine):
+def test_a_launch_that_fails_ends_all(ends):
     """In the input, the factorisation, the refined solution and the check."""
-    lines = ends(ranks, "launch", on, "ndrange", refine)
+    lines = ends(2, "launch", 1, "ndrange", "gmres")
     assert len(lines) > 12
-    assert set(lines) == {f"rank {on}: planted: a launch failed"}
+    assert set(lines) == {"rank 1: planted: a launch failed"}
 
 
-@pytest.mark.parametrize("kind", ["flip", "swap", "shift", "stale"])
-@pytest.mark.parametrize(("ranks", "on"), [(2, 1), (4, 3)])
+@pytest.mark.parametrize(
+    ("ranks", "on", "kind"),
+    [*((2, 1, kind) for kind in ("flip", "swap", "shift", "stale")), (4, 3, "stale")],
+)
 def test_a_damaged_block_is_seen(ends, kind, ranks, on):
     """The diagonal one, those of L and of U, sums and unknowns of the solution.
 
