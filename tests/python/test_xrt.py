@@ -185,8 +185,14 @@ print(standin.standin_objects(), found)
 
 
 # Numbers of copies that nobody reads: the host overwrites them, or has checked them. 0,
-# all: tables that would lead a kernel astray are among them.
-HARMLESS = {"gemm": {5, 10}, "ptrans": {0}, "randomaccess": {2, 5, 6, 9}}
+# all: tables that would lead a kernel astray are among them. Those of graph poison its
+# state before a sample: without them each copy that is lost is seen.
+HARMLESS = {
+    "gemm": {5, 10},
+    "graph": {24, 41, 61, 77, 96, 112, 131, 147, 25, 42, 62, 78, 97, 113, 132, 148},
+    "ptrans": {0},
+    "randomaccess": {2, 5, 6, 9},
+}
 
 
 def of_fault(name, *planned):
@@ -195,8 +201,7 @@ def of_fault(name, *planned):
     return f"name = {name!r}; planned, harmless = {list(planned)}, {harmless}\n{FAULTS}"
 
 
-# Which of graph's many copies nobody reads is for the harness to tell.
-@pytest.mark.parametrize("name", [name for name in SMALL if name != "graph"])
+@pytest.mark.parametrize("name", SMALL)
 def test_what_is_lost_is_unverified(folder, setting, name):
     """Copies and kernels that XRT says are made: each of sixteen of a run, and all."""
     planned = [("xrtBOSync", "lost"), ("kernel", "lost")]
