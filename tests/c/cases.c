@@ -198,9 +198,11 @@ outcome run(const plant_fault *fault, const char *deadline) {
     hf_status status = hf_session_run(now.session, &result, &what);
     plant_report report = plant_end();
     bool verified = result && hf_result_verified(result);
-    long mine[] = {(long)status, !verified, !report.right, !report.checked}, worst[4];
+    long mine[] = {(long)status,    !verified,     !report.right,
+                   !report.checked, !report.given, !report.apart},
+         worst[6];
     unsigned long sums[] = {report.acted, report.changed, report.spoiled}, sum[3];
-    MPI_Allreduce(mine, worst, 4, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 6, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(sums, sum, 3, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     hf_result_free(result);
     hf_args_free(args);
@@ -216,7 +218,9 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .sample = report.sample,
                                 .key = report.key,
                                 .right = !worst[2],
-                                .checked = !worst[3]}};
+                                .checked = !worst[3],
+                                .given = !worst[4],
+                                .apart = !worst[5]}};
 }
 
 bool goes_on(const score *s) {

@@ -2,13 +2,14 @@
  *
  * Rules tell calls, kinds and phases, never benchmarks. What can be measured, is: device memory
  * is byte for byte that of a run without a fault after each sample's steps (RIGHT), after each
- * check (CHECKED), or both (SAME); nobody got other bytes (NOTHING); or, in a run with this fault
+ * check (CHECKED), or both (SAME); nobody got other bytes (NOTHING); all buffers that the check is
+ * given are right, and those of the damaged bytes are none of them (APART); or, in a run with this fault
  * and another one, steps that got lost are seen, and so are the first and the last of their bytes where
  * one is wrong (SEEN).
  */
 #include "harmless.h"
 
-enum { RIGHT, CHECKED, SAME, NOTHING, SEEN };
+enum { RIGHT, CHECKED, SAME, NOTHING, APART, SEEN };
 
 #define ONE(x) (1U << (x))
 #define ANY    (~0U)
@@ -38,6 +39,10 @@ static const struct {
      "a launch that was to prepare memory left it as it should be"},
     {ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, SAME,
      "the copy was made, and a later one overwrote the byte that was damaged"},
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART,
+     "what the check is given is right to the last byte: padding was damaged, of "
+     "blocks "
+     "that only steps use"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_STALE), STEPS, SAME,
      "launches that do not depend on each other changed places: none is missing"},
     {ONE(PLANT_READ), ONE(PLANT_SHORTEN), CHECKS, NOTHING,
@@ -62,6 +67,8 @@ static bool proven(int proof, const plant_report *report) {
         return report->checked;
     case SAME:
         return report->right && report->checked;
+    case APART:
+        return report->given && report->apart;
     default: /* NOTHING */
         return report->changed == 0;
     }

@@ -79,6 +79,9 @@ typedef struct plant_report {
     size_t sample;  /**< the last that it reached, from 1; one before it in set-up */
     bool right;     /**< after each sample's steps device memory was as without it */
     bool checked;   /**< after each check it was */
+    bool
+        given; /**< after each sample's steps all buffers that the check is given were */
+    bool apart; /**< what was damaged came from no buffer that the check is given */
 } plant_report;
 
 /** Take the place of the tables of a session until `plant_close`. */

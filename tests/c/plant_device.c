@@ -15,6 +15,7 @@ static struct {
     hf_buffer *buffer;
     unsigned char *memory, *image;
     size_t bytes;
+    bool given; /* to a check */
 } kept[PLANT_BUFFERS];
 static size_t n_kept;
 
@@ -92,12 +93,26 @@ static void planted_free(hf_buffer *buffer) {
     table->free(buffer);
 }
 
+/* The check is given this buffer. */
+static void given_note(const hf_buffer *buffer) {
+    size_t i = number_of(buffer);
+    bool checks = plant.phase == PLANT_CHECK || plant.phase == PLANT_WARM_CHECK;
+    if (i < PLANT_BUFFERS)
+        kept[i].given = kept[i].given || checks;
+}
+
+/* The fault damages bytes on their way from or to this buffer. */
+static void damaged_note(const hf_buffer *buffer) {
+    size_t i = number_of(buffer);
+    plant.report.apart = plant.report.apart && i < PLANT_BUFFERS && !kept[i].given;
+}
+
 /* A number that differs when the contents of the buffers do. */
-uint64_t plant_digest(void) {
+uint64_t plant_digest(bool given) {
     uint64_t sum = 0;
     for (size_t b = 0; b < n_kept; b++) {
         hf_buffer *buffer = kept[b].buffer;
-        if (!buffer)
+        if (!buffer || (given && !kept[b].given))
             continue;
         unsigned char *data = plant_room(buffer->bytes);
         must_work(buffer_get(buffer, 0, data, buffer->bytes, NULL));
@@ -115,10 +130,12 @@ uint64_t plant_digest(void) {
 static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
                                const void *from, size_t bytes, const hf_order *order,
                                hf_event **done) {
+    given_note(to);
     if (!plant_hit(PLANT_WRITE)) {
         plant_keep(PLANT_WRITE, from, bytes);
         return table->write(device, to, at, from, bytes, order, done);
     }
+    damaged_note(to);
     unsigned char *was = plant_room(bytes), *is = plant_room(bytes);
     hf_status status = buffer_get(to, at, was, bytes, order);
     memcpy(is, from, bytes);
@@ -138,6 +155,9 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
                               void *to, size_t bytes, const hf_order *order,
                               hf_event **done) {
     bool now = plant_hit(PLANT_READ);
+    given_note(from);
+    if (now)
+        damaged_note(from);
     if (plant.spoiling == PLANT_SOUND && !now &&
         !(plant.fault && plant.fault->kind == PLANT_STALE &&
           plant.fault->call == PLANT_READ))
@@ -165,6 +185,7 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
 
 /* Mapped memory: what the host finds there, and what of its writing arrives. */
 static hf_status planted_map(hf_device *device, hf_buffer *buffer, void **address) {
+    given_note(buffer);
     HF_TRY(table->map(device, buffer, address));
     if (plant_hit(PLANT_MAP) && plant.fault->kind > PLANT_SHORTEN)
         plant_damage(*address, *address, buffer->bytes);
@@ -184,6 +205,14 @@ static hf_status planted_unmap(hf_device *device, hf_buffer *buffer, void *addre
         plant_damage(address, running.before[number], buffer->bytes);
     plant_keep(PLANT_UNMAP, address, buffer->bytes);
     return table->unmap(device, buffer, address);
+}
+
+static hf_status noted_copy(hf_device *device, hf_buffer *to, size_t to_at,
+                            const hf_buffer *from, size_t from_at, size_t bytes,
+                            const hf_order *order, hf_event **done) {
+    given_note(to);
+    given_note(from);
+    return table->copy(device, to, to_at, from, from_at, bytes, order, done);
 }
 
 /* Waits that return before what they wait for has ended. */
@@ -319,13 +348,24 @@ static void launch_keep(const hf_launch *launch) {
     }
 }
 
+/* Arguments before the first ring: those after it are the scheme's own, addresses of this
+ * host among them, of which an old one leads two kernels onto one stack. */
+static size_t benchmark_args(const hf_launch *launch) {
+    size_t n = 0;
+    while (n < launch->n_args && (!launch->args[n].buffer ||
+                                  number_of(launch->args[n].buffer) < PLANT_BUFFERS))
+        n++;
+    return n;
+}
+
 /* The launch with the numbers and buffers of the one before; false where they are equal. */
 static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MAX_ARGS][2]) {
-    size_t slot = kernel_slot(launch->kernel);
+    size_t slot = kernel_slot(launch->kernel), n = benchmark_args(launch);
     bool differs = false;
     if (last_launches[slot].kernel != launch->kernel)
         return false;
-    for (size_t a = 0; a < launch->n_args; a++) {
+    memcpy(args, launch->args, launch->n_args * sizeof *args);
+    for (size_t a = 0; a < n; a++) {
         const hf_arg *is = &launch->args[a], *was = &last_launches[slot].args[a];
         args[a] = *was;
         differs = differs || is->buffer != was->buffer ||
@@ -339,15 +379,13 @@ static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MAX_ARGS
     return differs;
 }
 
-/* Half of one number, before any ring: what follows those is the scheme's own. */
+/* Half of one number. */
 static bool launch_shorten(hf_launch *launch, hf_arg *args,
                            uint64_t values[MAX_ARGS][2]) {
-    size_t numbers[MAX_ARGS], n = 0;
+    size_t numbers[MAX_ARGS], n = 0, own = benchmark_args(launch);
     memcpy(args, launch->args, launch->n_args * sizeof *args);
     launch->args = args;
-    for (size_t a = 0; a < launch->n_args; a++) {
-        if (args[a].buffer && number_of(args[a].buffer) == PLANT_BUFFERS)
-            break;
+    for (size_t a = 0; a < own; a++) {
         uint64_t value = 0;
         if (args[a].buffer || args[a].bytes > sizeof value)
             continue;
@@ -376,6 +414,8 @@ static hf_status planted_launch(hf_device *device, const hf_launch *what,
     uint64_t values[MAX_ARGS][2];
     int times = 1;
     plant_must(what->n_args <= MAX_ARGS);
+    for (size_t a = 0; a < what->n_args; a++)
+        given_note(what->args[a].buffer);
     if (now && plant.fault->kind == PLANT_SHORTEN)
         now = launch_shorten(&launch, args, values);
     else if (now && plant.fault->kind == PLANT_STALE)
@@ -434,6 +474,7 @@ void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
     ops->free = planted_free;
     ops->write = planted_write;
     ops->read = planted_read;
+    ops->copy = noted_copy;
     ops->map = planted_map;
     ops->unmap = planted_unmap;
     ops->launch = planted_launch;
