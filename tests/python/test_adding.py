@@ -76,13 +76,14 @@ def build(copy):
 def plant(copy):
     """Plant faults in the new benchmark, and in all benchmarks over the new scheme."""
     bench, scheme = ADDED["bench"], ADDED["exchange"]
-    harness = [copy / BUILT / "tests" / "test_harness", copy / "kernels"]
-    told = run(*harness, f"bench={bench}", cwd=copy)
+    harness = [copy / BUILT / "tests" / "test_harness", "."]
+    here = copy / "kernels"
+    told = run(*harness, f"bench={bench}", cwd=here)
     assert re.search(rf"^{bench} +{scheme} +opencl", told, re.MULTILINE)
     over = [*harness, "device=host", f"exchange={scheme}"]
-    told = run(*over, cwd=copy)
+    told = run(*over, cwd=here)
     assert len(re.findall(rf"^\w+ +{scheme} +host", told, re.MULTILINE)) > 4
-    run(*mpirun_command(), "-n", "2", *over, f"bench={bench}", cwd=copy)
+    run(*mpirun_command(), "-n", "2", *over, f"bench={bench}", cwd=here)
 
 
 def conform(python):
