@@ -123,7 +123,7 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
     HF_TRY(hf_part_new(&s->part, s->graph, hf_args_word(args, "partition"), s->env.rank,
                        s->env.size, both, weights));
     snprintf(s->note, sizeof s->note,
-             "%s graph, %s; opened in %.3g s, rank 0's part made in %.3g s",
+             "%s graph, %s; opened in %.3f s, rank 0's part made in %.3f s",
              s->info->directed ? "directed" : "undirected",
              s->info->simple ? "without duplicates and self-loops"
                              : "duplicates and self-loops as they are",

@@ -16,7 +16,7 @@ from hpccfpga.text import brief, printable
 Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
 
-_WIDTH = 20
+_WIDTH = 12  # of a column, unless its heading is longer
 
 
 class Progress:
@@ -46,9 +46,10 @@ class Progress:
     def __call__(self, point: int, n_points: int, row: Mapping[str, Any]) -> None:
         """Show that `point` is done; SI units, names as in a result's columns."""
         if point == 0 and self.rows:
-            self.write("".join(name.rjust(_WIDTH) for name in self._shown(row)))
+            self.write(_line({name: name for name in self._shown(row)}))
         if self.rows:
-            self.write(self._line(row))
+            line = _line(self._shown(row))
+            self.write(line if row["verified"] else f"{line}  WRONG DATA")
         self.advance(point + 1, n_points)
 
     def write(self, text: str) -> None:
@@ -69,9 +70,11 @@ class Progress:
                 shown[heading] = printable(text)
         return shown
 
-    def _line(self, row: Mapping[str, Any]) -> str:
-        text = "".join(value.rjust(_WIDTH) for value in self._shown(row).values())
-        return text if row["verified"] else f"{text}  WRONG DATA"
+
+def _line(cells: Mapping[str, str]) -> str:
+    """Cells by heading, below each other in all lines."""
+    widths = {name: max(_WIDTH, len(name)) for name in cells}
+    return "".join(f"  {cell:>{widths[name]}}" for name, cell in cells.items())
 
 
 class _Terminal(Progress):

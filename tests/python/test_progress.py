@@ -1,0 +1,19 @@
+"""Lines of a run's progress."""
+
+from __future__ import annotations
+
+from hpccfpga.progress import Progress
+
+
+def test_headings_are_apart_and_above_their_values(capsys):
+    row = {"source": 33.0, "edges": 16384.0, "edge_rate": 3.67e6, "verified": 1.0}
+    with Progress("graph", "graph") as shown:
+        shown(0, 2, row)
+        shown(1, 2, row | {"verified": 0.0})
+    title, heads, right, wrong = capsys.readouterr().out.splitlines()
+    assert title == "graph ..."
+    assert heads.split("  ")[-1] == "edge rate [million/s]"
+    assert wrong == right + "  WRONG DATA"
+    for head, value in ("source", "33"), ("edges", "16384"), ("[million/s]", "3.670"):
+        end = f"{heads}  ".index(f"{head}  ") + len(head)
+        assert right[:end].endswith(f" {value}"), heads
