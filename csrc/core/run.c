@@ -8,6 +8,7 @@
 #include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/random.h"
 #include "core/registry.h"
 #include "core/run.h"
@@ -287,6 +288,7 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         .exchange = session->exchange,
         .rank = session->net->rank,
         .size = session->net->size,
+        .host_memory = l->host_memory,
         .seed = seed,
         .seals = &l->seals,
         .laps = l->bench->parts ? &l->laps : NULL,
@@ -395,6 +397,8 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     hf_loop l = {0};
     hf_result *result = NULL;
     hf_transport *net = session->net;
+    /* Before they have agreed, no rank takes memory for the run. */
+    l.host_memory = hf_host_memory_of("").free / (uint64_t)net->local_size;
     HF_TRY(run_agree(net, run));
     HF_TRY(hf_bench_find(&l.bench, run->bench));
     HF_TRY(hf_session_path(&l.path, session, l.bench));

@@ -10,6 +10,7 @@
 #include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/known.h"
 #include "core/param.h"
 #include "core/random.h"
@@ -120,9 +121,8 @@ static hf_status session_agree(hf_session *session, const hf_options *options) {
 
 /* Ranks with one device share its memory; of a CPU's, half is for what the host keeps. */
 static void memory_share(hf_device_info *info, size_t shares) {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (info->type == HF_CPU && pages > 0 && page > 0) {
-        size_t half = (size_t)pages * (size_t)page / 2;
+    if (info->type == HF_CPU) {
+        size_t half = hf_host_memory_of("").all / 2;
         info->memory = info->memory < half ? info->memory : half;
     }
     info->memory /= shares;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/kernel_info.h"
 #include "core/pages.h"
 #include "host_queue.h"
@@ -45,9 +45,7 @@ static hf_device_info host_info(void) {
                  system.release);
     }
     info.half = hf_kernels_typed("half");
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    info.memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX / 2;
-    info.max_alloc = info.memory;
+    info.memory = info.max_alloc = hf_host_memory_of("").all;
     return info;
 }
 

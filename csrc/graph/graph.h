@@ -69,8 +69,8 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
 void hf_part_free(hf_part *base);
 /** Most memory that making a part takes, if edges spread evenly [B]. */
 uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights);
-/** Refuses parts that this host has no memory for, where `here` of the ranks are on it. */
-hf_status hf_part_fits(const hf_graph *graph, int size, int here, bool both,
+/** Refuses parts for which a rank's host has no memory: `bytes` are left for it. */
+hf_status hf_part_fits(const hf_graph *graph, int size, uint64_t bytes, bool both,
                        bool weights);
 
 /** What a whole graph is like, and how evenly a partition cuts it. */

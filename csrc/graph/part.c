@@ -6,7 +6,7 @@
 #include "core/clock.h"
 #include "core/digest.h"
 #include "core/error.h"
-#include "graph_memory.h"
+#include "core/host_memory.h"
 #include "numbering.h"
 #include "rows.h"
 
@@ -157,7 +157,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
         return hf_fail(HF_EARG, "rank %d of %d ranks", rank, size);
     if (weights && !graph->info.weighted)
         return hf_fail(HF_EARG, "graph %s has no weights", graph->text);
-    HF_TRY(hf_part_fits(graph, size, 1, both, weights));
+    HF_TRY(hf_part_fits(graph, size, hf_host_memory_of("").free, both, weights));
     part *p = calloc(1, sizeof *p);
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for a part of graph %s", graph->text);
@@ -204,15 +204,13 @@ void hf_part_free(hf_part *base) {
     free(p);
 }
 
-hf_status hf_part_fits(const hf_graph *graph, int size, int here, bool both,
+hf_status hf_part_fits(const hf_graph *graph, int size, uint64_t bytes, bool both,
                        bool weights) {
-    uint64_t free_bytes = memory_free(), ranks = (uint64_t)here;
     uint64_t wanted = hf_part_bytes(graph, size, both, weights);
-    if (wanted <= free_bytes / ranks)
+    if (wanted <= bytes)
         return HF_OK;
     hf_graph smaller = *graph;
-    while (smaller.scale > 0 &&
-           hf_part_bytes(&smaller, size, both, weights) > free_bytes / ranks) {
+    while (smaller.scale > 0 && hf_part_bytes(&smaller, size, both, weights) > bytes) {
         smaller.scale--;
         smaller.info.vertices /= 2;
         smaller.info.edges /= 2;
@@ -221,11 +219,11 @@ hf_status hf_part_fits(const hf_graph *graph, int size, int here, bool both,
     if (smaller.scale > 0)
         snprintf(fits, sizeof fits, "; the largest that fits has scale %u",
                  smaller.scale);
-    return hf_fail(HF_ENOMEM,
-                   "graph %s: each of %d ranks takes %.3g GB, and %d on this host have "
-                   "%.3g GB%s",
-                   graph->text, size, (double)wanted / 1e9, here,
-                   (double)free_bytes / 1e9, fits);
+    return hf_fail(
+        HF_ENOMEM,
+        "graph %s: each of %d ranks takes %.3g GB, and this host has %.3g GB "
+        "left for one%s",
+        graph->text, size, (double)wanted / 1e9, (double)bytes / 1e9, fits);
 }
 
 uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights) {

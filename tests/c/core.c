@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "b_eff.h"
@@ -10,6 +11,7 @@
 #include "check.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/known.h"
 #include "core/param.h"
 #include "core/random.h"
@@ -255,7 +257,62 @@ static void formulas_test(void) {
     CHECK(strstr(hf_error(), "\"long\" has 40 inputs and 1 outputs; at most"));
 }
 
+/* ---- memory of the host ---- */
+
+static void file_write(const char *root, const char *path, const char *text) {
+    char all[512];
+    snprintf(all, sizeof all, "%s", root);
+    for (const char *at = path; *at;) { /* its folders */
+        size_t length = strcspn(at + 1, "/") + 1;
+        if (at[length] != '/')
+            break;
+        strncat(all, at, length);
+        mkdir(all, 0700);
+        at += length;
+    }
+    snprintf(all, sizeof all, "%s%s", root, path);
+    FILE *file = fopen(all, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0, "%s", all);
+}
+
+static void memory_is(const char *root, uint64_t all, uint64_t left) {
+    hf_host_memory m = hf_host_memory_of(root);
+    CHECK(m.all == all && m.free == left, "%llu of %llu B", (unsigned long long)m.free,
+          (unsigned long long)m.all);
+}
+
+/* The least that a limit leaves counts: of the host, of the group, of one that it lies in. */
+static void host_memory_test(void) {
+    char root[] = "/tmp/hf_core.XXXXXX", command[64];
+    CHECK(mkdtemp(root));
+    memory_is(root, UINT64_MAX / 2 / 1024 * 1024, UINT64_MAX / 2 / 1024 * 1024);
+    file_write(root, "/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
+    memory_is(root, 1024000, 409600);
+    file_write(root, "/proc/self/cgroup", "1:name=systemd:/x\n0::/a/b\n");
+    file_write(root, "/sys/fs/cgroup/a/b/memory.max", "max\n");
+    memory_is(root, 1024000, 409600);
+    file_write(root, "/sys/fs/cgroup/a/memory.max", "500000\n");
+    memory_is(root, 500000, 409600);
+    file_write(root, "/sys/fs/cgroup/a/memory.current", "300000\n");
+    file_write(root, "/sys/fs/cgroup/a/memory.stat",
+               "anon 1\nactive_file 7\ninactive_file 20000\n");
+    memory_is(root, 500000, 220000);
+    file_write(root, "/sys/fs/cgroup/a/b/memory.max", "9000\n");
+    file_write(root, "/sys/fs/cgroup/a/b/memory.current", "9001\n");
+    memory_is(root, 9000, 0);
+    file_write(root, "/proc/self/cgroup", "4:cpu,memory:/c\n0::/\n");
+    memory_is(root, 1024000, 409600);
+    file_write(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "5000");
+    file_write(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "1000");
+    memory_is(root, 5000, 4000);
+    hf_host_memory here = hf_host_memory_of("");
+    CHECK(here.free > 0 && here.free <= here.all && here.all < UINT64_MAX / 2048);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    CHECK(system(command) == 0);
+}
+
 int main(void) {
+    host_memory_test();
     known_test();
     params_test();
     formulas_test();

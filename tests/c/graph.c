@@ -273,7 +273,10 @@ static void refusals_check(void) {
     CHECK(hf_graph_open(&graph, "kron:31:65536", 0) == HF_OK);
     CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, false) == HF_ENOMEM);
     CHECK(strstr(hf_error(), "the largest that fits has scale"), "%s", hf_error());
-    CHECK(hf_part_fits(graph, 4, 4, false, false) == HF_ENOMEM);
+    uint64_t bytes = hf_part_bytes(graph, 4, false, false);
+    CHECK(hf_part_fits(graph, 4, bytes, false, false) == HF_OK);
+    CHECK(hf_part_fits(graph, 4, bytes - 1, false, false) == HF_ENOMEM);
+    CHECK(strstr(hf_error(), "the largest that fits has scale 30"), "%s", hf_error());
     hf_graph_close(graph);
 }
 

@@ -1,5 +1,6 @@
 /* programs.c - the vertex programs of this library over small graphs, for sanitizers; alone or
  * on the ranks of an mpirun. */
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 
@@ -20,6 +21,19 @@ static hf_session *session_new(void) {
     return session;
 }
 
+/* As if many ranks shared this host: what is left for one of them has no room for its part. */
+static void crowded_test(hf_session *session) {
+    static const char *const params[] = {"graph", "grid:8", NULL};
+    const hf_run run = {.bench = "graph", .kernel = "graph_memory_bfs"};
+    int *local = &session->net->local_size, here = *local;
+    bool right;
+    *local = INT_MAX;
+    CHECK(run_take(&right, session, run, params) == HF_ENOMEM &&
+              strstr(hf_error(), "left for one"),
+          "%s", hf_error());
+    *local = here;
+}
+
 int main(int argc, char **argv) {
     static const char *const programs[] = {"bfs", "pagerank", "sssp", "wcc"},
                              *const graphs[] = {"kron:7", "urand:5:1", "grid:6",
@@ -38,8 +52,10 @@ int main(int argc, char **argv) {
         CHECK(run_verified(session, "graph", kernel, params), "%s over %s, %s", program,
               graph, partition);
     }
-    if (session)
+    if (session) {
+        crowded_test(session);
         hf_session_close(session);
+    }
     MPI_Finalize();
     return check_failures != 0;
 }
