@@ -11,6 +11,10 @@
 #define GRAPH_ALIGN  64 /**< bytes at which each part begins */
 #define GRAPH_VALUES 4  /**< scalars of a program */
 
+#define GRAPH_FEW_EDGES (1u << 14) /**< of the vertices of a superstep of graph_few */
+#define GRAPH_FEW_WORK  (1u << 21) /**< and of all in a launch, before the last */
+#define GRAPH_FEW_ROOM  (1u << 16) /**< vertices in a list */
+
 /** What a work-item counted in its chunk. */
 typedef struct graph_count {
     unsigned long edges;    /**< that leave the vertices with an update */
@@ -50,6 +54,7 @@ enum {
     GRAPH_GROWTH,     /**< factor by which the next window is wider */
     GRAPH_SUPERSTEPS, /**< at most, unless told otherwise; 0: any number */
     GRAPH_SOURCE,     /**< it starts at one vertex */
+    GRAPH_HINTS,      /**< it says when it has got enough */
     GRAPH_PROOF,      /**< that all these were written */
     GRAPH_TRAITS
 };

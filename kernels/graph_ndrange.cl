@@ -11,6 +11,8 @@
  * graph_take   what all ranks told becomes what the next superstep sees
  */
 #include "graph_again.h"
+#include "graph_few.h"
 #include "graph_pull.h"
+#include "graph_push.h"
 #include "graph_start.h"
 #include "graph_take.h"

@@ -35,12 +35,31 @@ typedef struct graph_out {
     HF_GLOBAL uint *list;       /**< [list_words]: ids, then tolds */
     HF_GLOBAL uint *ids;        /**< [room] */
     HF_GLOBAL hf_update *tolds; /**< [room] */
+    uint room, first, superstep, until;
     graph_count count;
 } graph_out;
 
+static inline graph_count graph_nothing(uint first, uint end, uint superstep) {
+    graph_count count;
+    count.edges = 0;
+    count.messages = 0;
+    count.active = 0;
+    count.pending = 0;
+    count.lowest = HF_NOBODY;
+    count.changed = 0;
+    count.first = first;
+    count.end = end;
+    count.superstep = superstep;
+    count.digest = 0;
+    count.listed = 0;
+    count.seal = 0;
+    return count;
+}
+
 static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
                                    HF_GLOBAL const graph_run *run, uint c,
-                                   HF_GLOBAL const uint *chunks) {
+                                   HF_GLOBAL const uint *chunks, uint superstep,
+                                   ulong window) {
     const ulong place = run->list + (ulong)c * run->list_words * sizeof(uint);
     graph_out out;
     out.list = GRAPH_AT(uint, outbox, place);
@@ -50,45 +69,74 @@ static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
     out.told = GRAPH_AT(hf_update, outbox, run->out_updates);
     out.ids = GRAPH_AT(uint, outbox, place);
     out.tolds = GRAPH_AT(hf_update, outbox, place + run->room * sizeof(uint));
-    out.count.edges = 0;
-    out.count.messages = 0;
-    out.count.active = 0;
-    out.count.pending = 0;
-    out.count.lowest = HF_NOBODY;
-    out.count.changed = 0;
-    out.count.first = run->first + chunks[c];
-    out.count.end = run->first + chunks[c + 1];
-    out.count.digest = 0;
-    out.count.listed = 0;
-    out.count.seal = 0;
+    out.room = run->room;
+    out.first = run->first;
+    out.superstep = superstep;
+    out.until = (uint)(window >> 32);
+    out.count =
+        graph_nothing(run->first + chunks[c], run->first + chunks[c + 1], superstep);
     return out;
 }
 
-/** Tell the update of vertex `v`, a number of all ranks. */
-static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degree,
-                              uint room, uint superstep) {
+/** Tell the update of own vertex `v`. */
+static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degree) {
     const uint n = out->count.active;
-    if (n < room) {
-        out->ids[n] = v;
-        out->tolds[n] = told;
-    }
+    out->told[v] = told;
     out->count.active = n + 1;
     out->count.edges += degree;
-    out->count.digest += graph_digest(v, told, superstep);
+    if (out->room == 0)
+        return; /* there is no other rank */
+    if (n < out->room) {
+        out->ids[n] = out->first + v;
+        out->tolds[n] = told;
+    }
+    out->count.digest += graph_digest(out->first + v, told, out->superstep);
 }
 
-static inline void graph_wait(graph_out *out, uint when) {
-    out->count.pending++;
-    out->count.lowest = when < out->count.lowest ? when : out->count.lowest;
+/** Bits of 32 vertices: of those that tell, and of those whose update is not yet due. */
+typedef struct graph_word {
+    uint bits, late;
+} graph_word;
+
+/** A new update of own vertex `v` is told now, or waits in `later`. */
+static inline void graph_update(graph_out *out, graph_word *word,
+                                HF_GLOBAL hf_update *later, uint v, hf_update told,
+                                uint degree) {
+    const uint bit = 1u << v % 32;
+    (void)later;
+#ifndef GRAPH_NO_PRIORITIES
+    if (GRAPH_LATER(told, out->until)) {
+        later[v] = told;
+        word->late |= bit;
+        return;
+    }
+    word->late &= ~bit;
+#endif
+    word->bits |= bit;
+    graph_tell(out, v, told, degree);
+}
+
+/** Count the updates that wait; their lowest priority is of use only where nobody tells. */
+static inline void graph_wait(graph_out *out, HF_GLOBAL const uint *waiting,
+                              HF_GLOBAL const hf_update *later, uint first, uint end) {
+    (void)out, (void)waiting, (void)later, (void)first, (void)end;
+#ifndef GRAPH_NO_PRIORITIES
+    for (uint v = first; v < end; v += 32)
+        for (uint left = waiting[v / 32]; left; left &= left - 1) {
+            out->count.pending++;
+            if (out->count.active == 0) {
+                const uint when = HF_WHEN(later[v + graph_lowest_bit(left)]);
+                out->count.lowest = when < out->count.lowest ? when : out->count.lowest;
+            }
+        }
+#endif
 }
 
 static inline void graph_close(HF_GLOBAL uchar *outbox, graph_out *out, uint c,
-                               uint list_words, uint seal, uint superstep,
-                               ulong window) {
-    out->count.superstep = superstep;
+                               uint list_words, uint seal, ulong window) {
     for (uint i = 0; i < list_words; i++)
         out->count.listed += graph_term(i, out->list[i]);
-    out->count.seal = graph_seal(&out->count, seal, superstep, window);
+    out->count.seal = graph_seal(&out->count, seal, out->superstep, window);
     GRAPH_AT(graph_count, outbox, 0)[c] = out->count;
 }
 

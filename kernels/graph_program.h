@@ -81,7 +81,10 @@ typedef struct hf_at {
 #ifndef HF_WANTS
 #define HF_WANTS(v, settled) 1
 #endif
-#ifndef HF_ENOUGH
+#ifdef HF_ENOUGH
+#define GRAPH_HINTED 1
+#else
+#define GRAPH_HINTED            0
 #define HF_ENOUGH(got, settled) 0
 #endif
 #ifndef HF_SUPERSTEPS
@@ -114,6 +117,7 @@ HF_KERNEL(graph_traits, HF_WRITE(uint, told)) {
     traits[GRAPH_WINDOW] = HF_WINDOW;
     traits[GRAPH_GROWTH] = HF_GROWTH;
     traits[GRAPH_SUPERSTEPS] = HF_SUPERSTEPS;
+    traits[GRAPH_HINTS] = GRAPH_HINTED;
     traits[GRAPH_ALWAYS] = 0;
     traits[GRAPH_WEIGHTED] = 0;
     traits[GRAPH_UNDIRECTED] = 0;

@@ -2,7 +2,7 @@
 #ifndef GRAPH_START_H
 #define GRAPH_START_H
 
-#include "graph_outbox.h"
+#include "graph_push.h"
 
 /** Sum of a buffer's words, by which the host sees that they are those that it sent: they are
  *  indices, by which kernels find memory. */
@@ -16,63 +16,57 @@ HF_KERNEL(graph_sum, HF_READ(uint, words), HF_WRITE(ulong, sums),
     sums[HF_ITEM] = sum;
 }
 
+/** The bits of those who got messages, and what they got, are as after a superstep. */
 HF_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
           HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(hf_vertex, state),
-          HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting), HF_VALUE(ulong, window),
-          HF_VALUE(uint, seal)) {
-    HF_UNUSED const uint until = (uint)(window >> 32);
+          HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting), HF_WRITE(hf_update, later),
+          HF_WRITE(uint, got), HF_WRITE(uint, touched), HF_VALUE(uint, pushes),
+          HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
     for (uint c = (uint)HF_ITEM; c < run->chunks; c += (uint)HF_ITEMS) {
-        graph_out out = graph_open(outbox, run, c, chunks);
-        for (uint word = chunks[c]; word < chunks[c + 1]; word += 32) {
-            const uint end = word + 32 < chunks[c + 1] ? word + 32 : chunks[c + 1];
-            uint bits = 0, late = 0;
-            for (uint v = word; v < end; v++) {
-                const hf_at at = graph_at(run, names[v], degrees[v], 0);
+        graph_out out = graph_open(outbox, run, c, chunks, 0, window);
+        for (uint first = chunks[c]; first < chunks[c + 1]; first += 32) {
+            const uint end = first + 32 < chunks[c + 1] ? first + 32 : chunks[c + 1];
+            graph_word word = {0, 0};
+            for (uint v = first; v < end; v++) {
+                const uint degree = degrees[v];
+                const hf_at at = graph_at(run, names[v], degree, 0);
                 hf_vertex s;
                 hf_update told;
-                const int tells = hf_start(&s, at, &told) && GRAPH_HEARD(at.degree);
+                const int tells = hf_start(&s, at, &told);
                 state[v] = s;
-                out.told[v] = told;
-                if (!tells)
-                    continue;
-                if (GRAPH_LATER(told, until)) {
-                    late |= 1u << (v - word);
-                    graph_wait(&out, HF_WHEN(told));
-                } else {
-                    bits |= 1u << (v - word);
-                    graph_tell(&out, run->first + v, told, at.degree, run->room, 0);
-                }
+                if (pushes)
+                    got[v] = graph_bits_of(HF_NOTHING);
+                if (tells && GRAPH_HEARD(degree))
+                    graph_update(&out, &word, later, v, told, degree);
             }
-            out.bits[word / 32] = bits;
-            waiting[word / 32] = late;
+            out.bits[first / 32] = word.bits;
+            waiting[first / 32] = word.late;
+            if (pushes)
+                touched[first / 32] = 0;
         }
-        graph_close(outbox, &out, c, run->list_words, seal, 0, window);
+        graph_wait(&out, waiting, later, chunks[c], chunks[c + 1]);
+        graph_close(outbox, &out, c, run->list_words, seal, window);
     }
 }
 
 HF_KERNEL(graph_admit, HF_READ(uint, chunks), HF_READ(uint, degrees),
           HF_READ(graph_run, run), HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
-          HF_VALUE(uint, superstep), HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
-    HF_UNUSED const uint until = (uint)(window >> 32);
+          HF_WRITE(hf_update, later), HF_VALUE(uint, superstep),
+          HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
     for (uint c = (uint)HF_ITEM; c < run->chunks; c += (uint)HF_ITEMS) {
-        graph_out out = graph_open(outbox, run, c, chunks);
-        for (uint word = chunks[c]; word < chunks[c + 1]; word += 32) {
-            uint bits = 0, late = waiting[word / 32];
+        graph_out out = graph_open(outbox, run, c, chunks, superstep, window);
+        for (uint first = chunks[c]; first < chunks[c + 1]; first += 32) {
+            const uint late = waiting[first / 32];
+            graph_word word = {0, late};
             for (uint left = late; left; left &= left - 1) {
-                const uint v = word + graph_lowest_bit(left);
-                const hf_update told = out.told[v];
-                if (GRAPH_LATER(told, until)) {
-                    graph_wait(&out, HF_WHEN(told));
-                } else {
-                    bits |= left & (0 - left);
-                    graph_tell(&out, run->first + v, told, degrees[v], run->room,
-                               superstep);
-                }
+                const uint v = first + graph_lowest_bit(left);
+                graph_update(&out, &word, later, v, later[v], degrees[v]);
             }
-            out.bits[word / 32] = bits;
-            waiting[word / 32] = late & ~bits;
+            out.bits[first / 32] = word.bits;
+            waiting[first / 32] = word.late;
         }
-        graph_close(outbox, &out, c, run->list_words, seal, superstep, window);
+        graph_wait(&out, waiting, later, chunks[c], chunks[c + 1]);
+        graph_close(outbox, &out, c, run->list_words, seal, window);
     }
 }
 

@@ -29,6 +29,9 @@
  *                       CPUs
  * HF_LARGE(bytes)       whether that pays for an array of so many bytes
  * HF_XOR(address, x)    change a word that other work-items change, too; no FPGAs
+ * HF_SWAP(address, old, x), HF_OR(address, x)
+ *                       the same, of 32 bits: x in place of old, if that is there; bits set.
+ *                       Both give what was there
  *
  * Files with channels include hf_channel.h instead, which adds those.
  */
@@ -71,6 +74,7 @@ typedef uint64_t ulong;
 #define HF_INDEPENDENT
 #define HF_ITEM  ((ulong)0)
 #define HF_ITEMS ((ulong)1)
+#define HF_ALONE
 
 #else
 
@@ -88,6 +92,7 @@ typedef uint64_t ulong;
 #define HF_INDEPENDENT HF_PRAGMA(ivdep)
 #define HF_ITEM        ((ulong)0)
 #define HF_ITEMS       ((ulong)1)
+#define HF_ALONE
 #else
 #define HF_DEFINE(kernel, replicated, streams, ...) \
     __kernel void kernel(HF_EACH(HF_DECLARE, __VA_ARGS__))
@@ -106,6 +111,9 @@ typedef uint64_t ulong;
 #define HF_PREFETCH_READ(address)
 #define HF_PREFETCH_WRITE(address)
 #endif
+#define HF_SWAP(address, old, x) \
+    atomic_cmpxchg((HF_GLOBAL volatile uint *)(address), old, x)
+#define HF_OR(address, x) atomic_or((HF_GLOBAL volatile uint *)(address), x)
 #ifdef cl_khr_int64_extended_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #define HF_XOR(address, x) atom_xor(address, x)
@@ -125,6 +133,22 @@ typedef uint64_t ulong;
 #ifndef HF_LARGE
 #define HF_STORE_PAST(address, x) (*(address) = (x))
 #define HF_LARGE(bytes)           0
+#endif
+
+#ifdef HF_ALONE /* one work-item at a time */
+static inline uint hf_swap(HF_GLOBAL uint *address, uint old, uint x) {
+    const uint seen = *address;
+    if (seen == old)
+        *address = x;
+    return seen;
+}
+static inline uint hf_or(HF_GLOBAL uint *address, uint x) {
+    const uint seen = *address;
+    *address = seen | x;
+    return seen;
+}
+#define HF_SWAP(address, old, x) hf_swap(address, old, x)
+#define HF_OR(address, x)        hf_or(address, x)
 #endif
 
 #ifndef HF_HOST

@@ -30,6 +30,9 @@ static const hf_param params[] = {
     {"partition", "how vertices are dealt out: cyclic, in turn; sorted, by falling degree; "
      "edges, ranges with equally many edges; or a file with a rank for each", "cyclic",
      NULL, NULL, 0, 0, HF_TEXT},
+    {"direction", "how messages are made: pull, where edges lead; push, where they leave; "
+     "auto, in each superstep what is faster", "auto", "auto|pull|push", NULL, 0, 0,
+     HF_TEXT},
     {"value", "scalars of the program; pagerank: its damping", "0.85", NULL, NULL, -1e9,
      1e9, HF_REALS},
     {"tolerance", "a program that applies all vertices ends when they change by no more "
@@ -83,6 +86,23 @@ static hf_status traits_take(graph_state *s) {
     return HF_OK;
 }
 
+/* Those that apply all vertices have messages along all edges. */
+static hf_status direction_take(graph_state *s, const char *word) {
+    s->direction = strcmp(word, "pull") == 0   ? GRAPH_PULL
+                   : strcmp(word, "push") == 0 ? GRAPH_PUSH
+                                               : GRAPH_AUTO;
+    bool words = s->traits[GRAPH_MESSAGE_BYTES] == sizeof(uint32_t);
+    s->pushes = s->direction != GRAPH_PULL && words && !s->traits[GRAPH_ALWAYS];
+    if (s->direction != GRAPH_PUSH || s->pushes)
+        return HF_OK;
+    return words ? hf_fail(HF_EARG, "direction: push, but the program applies all "
+                                    "vertices; auto and pull are possible")
+                 : hf_fail(HF_EARG,
+                           "direction: push, but a message has %u B, not 4; auto and "
+                           "pull are possible",
+                           s->traits[GRAPH_MESSAGE_BYTES]);
+}
+
 static hf_status params_take(graph_state *s, const hf_args *args) {
     size_t n;
     const double *values = hf_args_list(args, "value", &n);
@@ -101,6 +121,7 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
                                 "or a tolerance");
     s->starts = s->traits[GRAPH_SOURCE];
     s->n_points = s->starts ? (size_t)hf_args_number(args, "sources") : 1;
+    HF_TRY(direction_take(s, hf_args_word(args, "direction")));
     const double *given = hf_args_list(args, "source", &n);
     if (s->starts && (n > 1 || given[0] >= 0)) {
         s->given = given;
@@ -123,6 +144,7 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
     HF_TRY(hf_part_fits(s->graph, s->env.size, s->env.host_memory, both, weights));
     HF_TRY(hf_part_new(&s->part, s->graph, hf_args_word(args, "partition"), s->env.rank,
                        s->env.size, both, weights));
+    s->mirrored = s->env.size == 1 && (both || !s->info->directed);
     snprintf(s->note, sizeof s->note,
              "%s graph, %s; opened in %.3f s, rank 0's part made in %.3f s",
              s->info->directed ? "directed" : "undirected",
@@ -137,11 +159,11 @@ static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env
     const struct {
         hf_kernel **kernel;
         const char *name;
-    } kernels[] = {{&s->kernels.sum, "graph_sum"},
-                   {&s->kernels.start, "graph_start"},
-                   {&s->kernels.pull, "graph_pull"},
-                   {&s->kernels.admit, "graph_admit"},
-                   {&s->kernels.take, "graph_take"}};
+    } kernels[] = {
+        {&s->kernels.sum, "graph_sum"},     {&s->kernels.start, "graph_start"},
+        {&s->kernels.pull, "graph_pull"},   {&s->kernels.push, "graph_push"},
+        {&s->kernels.apply, "graph_apply"}, {&s->kernels.few, "graph_few"},
+        {&s->kernels.admit, "graph_admit"}, {&s->kernels.take, "graph_take"}};
     s->env = *env;
     HF_TRY(params_take(s, args));
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
@@ -153,6 +175,7 @@ static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env
     out->n_points = s->n_points;
     out->note = s->note;
     HF_TRY(graph_buffers_new(s));
+    HF_TRY(graph_outs_new(s));
     HF_TRY(graph_forest_new(s));
     HF_TRY(graph_reference_new(s));
     return s->check->program ? HF_OK : graph_own_new(s);

@@ -11,21 +11,29 @@ enum { VERTEX_WEIGHT = 4 }; /* of a vertex in a chunk, in edges */
 static size_t aligned(size_t bytes) {
     return (bytes + GRAPH_ALIGN - 1) / GRAPH_ALIGN * GRAPH_ALIGN;
 }
-/* Chunks of about as many edges, at multiples of HF_VERTEX_GRAIN. */
+
+/* Cut vertices with these rows into n pieces of about as many edges, at multiples of
+ * HF_VERTEX_GRAIN. */
+static void pieces_cut(uint32_t *pieces, uint32_t n, const uint64_t *rows,
+                       uint32_t vertices) {
+    double each = ((double)rows[vertices] + (double)VERTEX_WEIGHT * vertices) / n;
+    uint32_t v = 0;
+    for (uint32_t c = 0; c < n; c++) {
+        pieces[c] = v;
+        while (v < vertices &&
+               (double)rows[v] + (double)VERTEX_WEIGHT * v < each * (c + 1))
+            v = v + HF_VERTEX_GRAIN < vertices ? v + HF_VERTEX_GRAIN : vertices;
+    }
+    pieces[n] = vertices;
+}
+
 hf_status graph_chunks_cut(graph_state *s) {
     const hf_part *p = s->part;
-    uint32_t n = s->env.device->info.type == HF_GPU ? GPU_CHUNKS : CPU_CHUNKS, v = 0;
-    double each = ((double)p->in_edges + (double)VERTEX_WEIGHT * p->own) / n;
+    uint32_t n = s->env.device->info.type == HF_GPU ? GPU_CHUNKS : CPU_CHUNKS;
     s->chunks = malloc((n + 1) * sizeof *s->chunks);
     if (!s->chunks)
         return hf_fail(HF_ENOMEM, "no memory for %u chunks", n);
-    for (uint32_t c = 0; c < n; c++) {
-        s->chunks[c] = v;
-        while (v < p->own &&
-               (double)p->rows[v] + (double)VERTEX_WEIGHT * v < each * (c + 1))
-            v = v + HF_VERTEX_GRAIN < p->own ? v + HF_VERTEX_GRAIN : p->own;
-    }
-    s->chunks[n] = p->own;
+    pieces_cut(s->chunks, n, p->rows, p->own);
     s->run.chunks = n;
     return HF_OK;
 }
@@ -37,7 +45,9 @@ void graph_layout_set(graph_state *s) {
     run->own = s->part->own;
     run->rank = (unsigned)s->env.rank;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.device->info.type == HF_GPU ? GPU_ROOM : CPU_ROOM;
+    run->room = s->env.size == 1                     ? 0
+                : s->env.device->info.type == HF_GPU ? GPU_ROOM
+                                                     : CPU_ROOM;
     run->list = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
@@ -127,6 +137,7 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->run, sizeof s->run));
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
+    HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
     HF_TRY(graph_buffer_new(s, &b->outbox, s->run.out_updates + own * update));
     HF_TRY(graph_buffer_new(s, &b->inbox, s->run.in_updates + p->vertices * update));
     HF_TRY(graph_buffer_new(s, &b->checks, n * word));
@@ -148,6 +159,69 @@ hf_status graph_buffers_new(graph_state *s) {
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
                          p->vertices);
+}
+
+/* The edges of this rank's part by where they leave, in the order of where they lead. */
+typedef struct edges_out {
+    uint64_t *rows; /* [vertices + 1] */
+    uint32_t *to, *weights, *pieces;
+} edges_out;
+
+static void outs_fill(const hf_part *p, edges_out *o) {
+    for (uint64_t e = 0; e < p->in_edges; e++)
+        o->rows[p->from[e] + 1]++;
+    for (uint32_t v = 0; v < p->vertices; v++)
+        o->rows[v + 1] += o->rows[v];
+    for (uint32_t v = 0; v < p->own; v++)
+        for (uint64_t e = p->rows[v]; e < p->rows[v + 1]; e++) {
+            uint64_t at = o->rows[p->from[e]]++;
+            o->to[at] = v;
+            if (p->weights)
+                o->weights[at] = p->weights[e];
+        }
+    memmove(o->rows + 1, o->rows, p->vertices * sizeof *o->rows);
+    o->rows[0] = 0;
+}
+
+static hf_status outs_write(graph_state *s, edges_out *o) {
+    graph_buffers *b = &s->buffers;
+    const hf_part *p = s->part;
+    size_t word = sizeof(uint32_t), n = p->in_edges;
+    if (!o->rows || !o->to || !o->weights || !o->pieces)
+        return hf_fail(HF_ENOMEM, "no memory for %zu edges by where they leave", n);
+    outs_fill(p, o);
+    pieces_cut(o->pieces, s->run.chunks, o->rows, p->vertices);
+    HF_TRY(graph_words_new(s, &b->pieces, "pieces", o->pieces,
+                           (s->run.chunks + 1) * word));
+    HF_TRY(graph_words_new(s, &b->outs, "rows", o->rows,
+                           ((size_t)p->vertices + 1) * sizeof *o->rows));
+    HF_TRY(graph_words_new(s, &b->to, "edges", o->to, n * word));
+    return graph_words_new(s, &b->to_weights, "weights", o->weights,
+                           p->weights ? n * word : 0);
+}
+
+hf_status graph_outs_new(graph_state *s) {
+    graph_buffers *b = &s->buffers;
+    const hf_part *p = s->part;
+    size_t own = s->pushes ? graph_room(s, s->env.rank) : 0, word = sizeof(uint32_t);
+    HF_TRY(graph_buffer_new(s, &b->got, own * word));
+    HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
+    HF_TRY(graph_buffer_new(s, &b->made, s->run.chunks * sizeof(uint64_t)));
+    HF_TRY(graph_buffer_new(
+        s, &b->lists,
+        graph_fewer(s) ? (2 * GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word : 0));
+    if (!s->pushes || s->mirrored)
+        return HF_OK;
+    edges_out o = {calloc((size_t)p->vertices + 2, sizeof *o.rows),
+                   malloc(p->in_edges * word + 1),
+                   malloc(p->weights ? p->in_edges * word : 1),
+                   malloc((s->run.chunks + 1) * word)};
+    hf_status status = outs_write(s, &o);
+    free(o.rows);
+    free(o.to);
+    free(o.weights);
+    free(o.pieces);
+    return status;
 }
 
 /* Only where a check needs it: it is as large as the state of all vertices on each rank. */

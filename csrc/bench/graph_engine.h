@@ -12,6 +12,8 @@ enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
 hf_status graph_chunks_cut(graph_state *s);
 void graph_layout_set(graph_state *s);
 hf_status graph_buffers_new(graph_state *s);
+/** Edges by where they leave, for programs that push. */
+hf_status graph_outs_new(graph_state *s);
 hf_status graph_forest_new(graph_state *s);
 hf_status graph_reference_new(graph_state *s);
 hf_status graph_buffer_new(const graph_state *s, hf_buffer **out, size_t bytes);
@@ -47,6 +49,13 @@ static inline uint32_t graph_first(const graph_state *s) {
 }
 static inline uint32_t graph_room(const graph_state *s, int rank) {
     return s->part->starts[rank + 1] - s->part->starts[rank];
+}
+
+/** Does graph_few take supersteps of few vertices? It has one work-item and knows of no other
+ *  rank. */
+static inline bool graph_fewer(const graph_state *s) {
+    return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
+           s->env.device->info.type != HF_GPU;
 }
 
 /* ---- graph_steps.c ---- */

@@ -33,26 +33,32 @@ typedef struct graph_totals {
 
 /** What a run of a program was, from the totals of its supersteps. */
 typedef struct graph_tally {
-    uint64_t supersteps, messages, updates, bytes;
+    uint64_t supersteps, messages, updates, edges, bytes;
 } graph_tally;
 
 /** Buffers of the device. */
-enum { GRAPH_BUFFERS = 21, GRAPH_KERNELS = 6 };
+enum { GRAPH_BUFFERS = 30, GRAPH_KERNELS = 9 };
 typedef union graph_buffers {
     struct {
         hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *traits,
             *sums, *state, *waiting, *outbox, *inbox, *checks, *told, *all_told, *whole,
             *forest, *forests, *numbers, *all_numbers;
+        hf_buffer *later;                           /**< [own] updates that wait */
+        hf_buffer *pieces, *outs, *to, *to_weights; /**< edges by where they leave */
+        hf_buffer *got, *touched, *made, *lists;    /**< of graph_push.h, graph_few.h */
     };
     hf_buffer *all[GRAPH_BUFFERS];
 } graph_buffers;
 
 typedef union graph_kernels {
     struct {
-        hf_kernel *traits, *sum, *start, *pull, *admit, *take;
+        hf_kernel *traits, *sum, *start, *pull, *push, *apply, *few, *admit, *take;
     };
     hf_kernel *all[GRAPH_KERNELS];
 } graph_kernels;
+
+/** How messages are made in a superstep: where they are gathered, or where they leave. */
+typedef enum graph_direction { GRAPH_AUTO, GRAPH_PULL, GRAPH_PUSH } graph_direction;
 
 typedef struct graph_state {
     hf_env env;
@@ -61,7 +67,14 @@ typedef struct graph_state {
     const hf_graph_info *info;
     const graph_check *check;
     uint32_t traits[GRAPH_TRAITS];
-    bool starts; /**< the program starts at one vertex */
+    graph_direction direction;
+    bool starts;    /**< the program starts at one vertex */
+    bool pushes;    /**< it can: updates have edges to leave by, messages are words */
+    bool mirrored;  /**< edges by where they leave are those by where they lead */
+    bool pulled;    /**< in the superstep before */
+    bool ended;     /**< the program has, in this sample */
+    bool own_known; /**< what `own` should leave at this point */
+    uint64_t edges; /**< of all ranks, as they are gone along */
     const double *given;
     size_t n_points;
     uint32_t *sources; /**< [n_points] numbers in the input */
@@ -89,7 +102,7 @@ typedef struct graph_state {
     uint64_t width;
     graph_totals totals;
     graph_tally tally;
-    bool ended;        /**< the program has, in this sample */
+    uint64_t active_before;
     void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
     uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw: graph_check.c */
@@ -98,7 +111,6 @@ typedef struct graph_state {
     double *share; /**< [own, those that nobody has too] of one of them */
     uint64_t reference_supersteps; /**< of `reference`; 0: none */
     graph_own *own; /**< NULL, or for a program that no other check knows */
-    bool own_known; /**< what it should leave at this point */
     uint64_t reached, reached_edges; /**< of all ranks; input edges */
 } graph_state;
 

@@ -8,8 +8,14 @@ static uint64_t window_of(const graph_state *s) {
     return s->settled | (uint64_t)s->until << 32;
 }
 
+/* ---- kernels ---- */
+
+#define N_ARGS(args) (sizeof(args) / sizeof *(args))
+#define SEAL         GRAPH_VALUE(s->seals[s->env.rank])
+
 static hf_status start_launch(graph_state *s) {
     uint64_t window = window_of(s);
+    uint32_t pushes = s->pushes;
     const hf_arg args[] = {GRAPH_BUFFER(chunks),
                            GRAPH_BUFFER(degrees),
                            GRAPH_BUFFER(names),
@@ -17,42 +23,75 @@ static hf_status start_launch(graph_state *s) {
                            GRAPH_BUFFER(state),
                            GRAPH_BUFFER(outbox),
                            GRAPH_BUFFER(waiting),
+                           GRAPH_BUFFER(later),
+                           GRAPH_BUFFER(got),
+                           GRAPH_BUFFER(touched),
+                           GRAPH_VALUE(pushes),
                            GRAPH_VALUE(window),
-                           GRAPH_VALUE(s->seals[s->env.rank])};
-    return graph_launch(s, s->kernels.start, args, sizeof args / sizeof *args,
-                        s->run.chunks);
+                           SEAL};
+    return graph_launch(s, s->kernels.start, args, N_ARGS(args), s->run.chunks);
 }
 
 static hf_status pull_launch(graph_state *s) {
     uint64_t window = window_of(s);
     uint32_t everyone = s->totals.active == s->info->vertices;
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),
-                           GRAPH_BUFFER(rows),
-                           GRAPH_BUFFER(from),
-                           GRAPH_BUFFER(weights),
-                           GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(names),
-                           GRAPH_BUFFER(run),
-                           GRAPH_BUFFER(inbox),
-                           GRAPH_BUFFER(state),
-                           GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting),
-                           GRAPH_VALUE(s->superstep),
-                           GRAPH_VALUE(everyone),
-                           GRAPH_VALUE(window),
-                           GRAPH_VALUE(s->seals[s->env.rank])};
-    return graph_launch(s, s->kernels.pull, args, sizeof args / sizeof *args,
-                        s->run.chunks);
+    const hf_arg args[] = {GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),
+                           GRAPH_BUFFER(from),        GRAPH_BUFFER(weights),
+                           GRAPH_BUFFER(degrees),     GRAPH_BUFFER(names),
+                           GRAPH_BUFFER(run),         GRAPH_BUFFER(inbox),
+                           GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
+                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
+                           GRAPH_VALUE(window),       SEAL};
+    return graph_launch(s, s->kernels.pull, args, N_ARGS(args), s->run.chunks);
+}
+
+/* Edges by where they leave. */
+#define OUTS(name, other) \
+    { .buffer = s->mirrored ? s->buffers.other : s->buffers.name }
+
+static hf_status push_launch(graph_state *s) {
+    uint64_t window = window_of(s);
+    const hf_arg push[] = {
+        OUTS(pieces, chunks),      OUTS(outs, rows),    OUTS(to, from),
+        OUTS(to_weights, weights), GRAPH_BUFFER(run),   GRAPH_BUFFER(inbox),
+        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),   GRAPH_BUFFER(touched),
+        GRAPH_BUFFER(made),        GRAPH_VALUE(window),
+    };
+    const hf_arg apply[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
+                            GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
+                            GRAPH_BUFFER(made),    GRAPH_BUFFER(got),
+                            GRAPH_BUFFER(touched), GRAPH_BUFFER(state),
+                            GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
+                            GRAPH_BUFFER(later),   GRAPH_VALUE(s->superstep),
+                            GRAPH_VALUE(window),   SEAL};
+    HF_TRY(graph_launch(s, s->kernels.push, push, N_ARGS(push), s->run.chunks));
+    return graph_launch(s, s->kernels.apply, apply, N_ARGS(apply), s->run.chunks);
+}
+
+static hf_status few_launch(graph_state *s) {
+    uint64_t window = window_of(s);
+    uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
+    const hf_arg args[] = {OUTS(outs, rows),          OUTS(to, from),
+                           OUTS(to_weights, weights), GRAPH_BUFFER(degrees),
+                           GRAPH_BUFFER(names),       GRAPH_BUFFER(run),
+                           GRAPH_BUFFER(inbox),       GRAPH_BUFFER(state),
+                           GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting),
+                           GRAPH_BUFFER(later),       GRAPH_BUFFER(got),
+                           GRAPH_BUFFER(touched),     GRAPH_BUFFER(lists),
+                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
+                           GRAPH_VALUE(pending),      GRAPH_VALUE(window),
+                           GRAPH_VALUE(s->width),     SEAL};
+    return graph_launch(s, s->kernels.few, args, N_ARGS(args), 1);
 }
 
 static hf_status admit_launch(graph_state *s) {
     uint64_t window = window_of(s);
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(run),     GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting), GRAPH_VALUE(s->superstep),
-                           GRAPH_VALUE(window),   GRAPH_VALUE(s->seals[s->env.rank])};
-    return graph_launch(s, s->kernels.admit, args, sizeof args / sizeof *args,
-                        s->run.chunks);
+    const hf_arg args[] = {
+        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees), GRAPH_BUFFER(run),
+        GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
+        GRAPH_VALUE(s->superstep), GRAPH_VALUE(window),   SEAL};
+    return graph_launch(s, s->kernels.admit, args, N_ARGS(args), s->run.chunks);
 }
 
 /* Count `i` of those of all ranks. */
@@ -61,21 +100,37 @@ static const graph_count *count_of(const graph_state *s, size_t i) {
     return (const graph_count *)head + i % s->run.chunks;
 }
 
-/* What all ranks told in this superstep becomes what the next one sees. */
+/* What all ranks told in this superstep becomes what the next one sees. Of one rank it is
+ * already where that looks. */
 static hf_status take_launch(graph_state *s) {
     uint32_t ranks = (uint32_t)s->env.size, listed = s->totals.listed;
     size_t n = (size_t)ranks * s->run.chunks;
+    if (ranks > 1 && s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
+        return HF_OK;
+    if (ranks == 1) {
+        hf_buffer *told = s->buffers.outbox;
+        s->buffers.outbox = s->buffers.inbox;
+        s->buffers.inbox = told;
+        return HF_OK;
+    }
     const hf_arg args[] = {GRAPH_BUFFER(run),   GRAPH_BUFFER(outbox),
                            GRAPH_BUFFER(inbox), GRAPH_BUFFER(checks),
                            GRAPH_VALUE(ranks),  GRAPH_VALUE(s->superstep),
                            GRAPH_VALUE(listed)};
-    if (!listed && s->env.size > 1) {
+    if (!listed) {
         HF_TRY(hf_plan_run(s->dense_plan));
         s->tally.bytes += s->bytes_dense;
     }
     for (size_t i = 0; i < n; i++)
         s->digests[i] += count_of(s, i)->digest;
-    return graph_launch(s, s->kernels.take, args, sizeof args / sizeof *args, n);
+    return graph_launch(s, s->kernels.take, args, N_ARGS(args), n);
+}
+
+/* ---- counts ---- */
+
+static bool sealed(const graph_state *s, int rank, const graph_count *count) {
+    return count->superstep == s->superstep &&
+           count->seal == graph_seal(count, s->seals[rank], s->superstep, window_of(s));
 }
 
 /* Was chunk `c` of a rank counted in this superstep, and did its list come as it was? */
@@ -87,8 +142,7 @@ static bool count_right(const graph_state *s, int rank, uint32_t c) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < s->run.list_words; i++)
         sum += graph_term(i, list[i]);
-    return sum == count->listed && count->superstep == s->superstep &&
-           count->seal == graph_seal(count, s->seals[rank], s->superstep, window_of(s));
+    return sum == count->listed && sealed(s, rank, count);
 }
 
 /* The heads of all ranks. */
@@ -109,6 +163,10 @@ static hf_status heads_read(graph_state *s) {
                              NULL));
     s->tally.bytes += s->bytes_heads;
     hf_lap(s->env.laps, HF_LAP_TRANSFER);
+    return HF_OK;
+}
+
+static hf_status counts_check(const graph_state *s) {
     for (int rank = 0; rank < s->env.size; rank++)
         for (uint32_t c = 0; c < s->run.chunks; c++)
             if (!count_right(s, rank, c))
@@ -119,9 +177,10 @@ static hf_status heads_read(graph_state *s) {
     return HF_OK;
 }
 
-static void totals_add(graph_state *s) {
+/* The totals of counts first .. first + n - 1 are those of the superstep. */
+static void totals_add(graph_state *s, size_t first, size_t n) {
     graph_totals t = {.lowest = HF_NO_VERTEX, .listed = true};
-    for (size_t i = 0; i < (size_t)s->env.size * s->run.chunks; i++) {
+    for (size_t i = first; i < first + n; i++) {
         const graph_count *c = count_of(s, i);
         t.active += c->active;
         t.pending += c->pending;
@@ -131,12 +190,16 @@ static void totals_add(graph_state *s) {
         t.changed += c->changed;
         t.listed = t.listed && c->active <= s->run.room;
     }
+    s->active_before = s->totals.active;
     s->totals = t;
     s->tally.updates += t.active;
     s->tally.messages += t.messages;
+    s->tally.edges += t.edges;
 }
 
-/* Is the program over? All ranks decide from the same totals. */
+/* ---- decisions, on all ranks from the same totals ---- */
+
+/* Is the program over? */
 static bool over(const graph_state *s) {
     const graph_totals *t = &s->totals;
     if (s->cap > 0 && s->superstep >= s->cap)
@@ -155,27 +218,88 @@ static void window_move(graph_state *s) {
     s->width = s->width < HF_NO_VERTEX ? s->width : HF_NO_VERTEX;
 }
 
+/* Supersteps that one launch may take, from here on. */
+static bool few(const graph_state *s) {
+    const graph_totals *t = &s->totals;
+    return graph_fewer(s) && t->edges <= GRAPH_FEW_EDGES &&
+           (t->active > 0 || t->pending <= GRAPH_FEW_ROOM);
+}
+
+/* Where the edges to go along are many, each vertex looks for messages. By Beamer, Asanovic
+ * and Patterson: it begins when active vertices have a good part of the edges that are left, and
+ * ends when they become fewer and few. A program that takes all messages looks at all edges. */
+static bool pulls(const graph_state *s) {
+    enum { ALPHA = 15, BETA = 18, PATIENT = 4 };
+    const graph_totals *t = &s->totals;
+    uint64_t told = s->tally.edges - t->edges;
+    if (!s->pushes)
+        return true;
+    if (s->direction == GRAPH_PUSH)
+        return false;
+    if (!s->traits[GRAPH_HINTS])
+        return t->edges > s->edges / PATIENT;
+    if (s->pulled &&
+        (t->active >= s->active_before || t->active > s->info->vertices / BETA))
+        return true;
+    uint64_t left = told < s->edges ? s->edges - told : 0;
+    return t->edges > left / ALPHA;
+}
+
+/* ---- a run ---- */
+
+/* The supersteps of a launch of graph_few, each as if it had been launched. */
+static hf_status few_take(graph_state *s, bool *done) {
+    HF_TRY(few_launch(s));
+    HF_TRY(heads_read(s));
+    for (uint32_t step = 0; !*done; step++) {
+        const graph_count *count = count_of(s, step);
+        if (s->totals.active == 0)
+            window_move(s);
+        s->superstep++;
+        if (step == s->run.chunks || count->first != step || !sealed(s, 0, count))
+            return hf_fail(HF_EDEVICE, "superstep %u was not counted", s->superstep);
+        totals_add(s, step, 1);
+        *done = over(s);
+        if (!count->end)
+            break;
+    }
+    return HF_OK;
+}
+
+static hf_status superstep_take(graph_state *s) {
+    if (s->totals.active > 0 || s->traits[GRAPH_ALWAYS]) {
+        s->pulled = pulls(s);
+        s->superstep++;
+        HF_TRY(s->pulled ? pull_launch(s) : push_launch(s));
+    } else {
+        window_move(s);
+        s->pulled = false;
+        s->superstep++;
+        HF_TRY(admit_launch(s));
+    }
+    HF_TRY(heads_read(s));
+    HF_TRY(counts_check(s));
+    totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
+    return HF_OK;
+}
+
 hf_status graph_run_program(graph_state *s) {
+    bool done = false, fresh = true; /* in the outbox, not yet seen by the next */
     s->superstep = 0;
+    s->pulled = false;
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
     HF_TRY(start_launch(s));
-    for (;;) {
-        HF_TRY(heads_read(s));
-        totals_add(s);
-        if (over(s))
-            break;
+    HF_TRY(heads_read(s));
+    HF_TRY(counts_check(s));
+    totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
+    for (done = over(s); !done; done = done || over(s)) {
         HF_TRY(s->env.go_on(s->env.loop));
-        if (s->totals.active > 0 || s->traits[GRAPH_ALWAYS]) {
+        if (fresh)
             HF_TRY(take_launch(s));
-            s->superstep++;
-            HF_TRY(pull_launch(s));
-        } else {
-            window_move(s);
-            s->superstep++;
-            HF_TRY(admit_launch(s));
-        }
+        fresh = !few(s);
+        HF_TRY(fresh ? superstep_take(s) : few_take(s, &done));
     }
     s->tally.supersteps = s->superstep;
     s->ended = true;

@@ -8,7 +8,7 @@
 #include "graph_engine.h"
 
 /* Drawn for each source; words of a row before them. */
-enum { CANDIDATES = 32, FACTS = 3 };
+enum { CANDIDATES = 32, FACTS = 4 };
 
 /* ---- what all ranks tell each other ---- */
 
@@ -181,6 +181,7 @@ hf_status graph_connect(graph_state *s) {
     mine[0] = hf_random(s->env.seals->key, s->env.seals->drawn++);
     mine[1] = s->info->digest;
     mine[2] = s->part->vertices;
+    mine[3] = s->part->in_edges;
     if (s->starts && !s->given)
         candidates_mark(s, mine + FACTS);
     hf_status status = graph_tell_all(s, mine);
@@ -189,6 +190,7 @@ hf_status graph_connect(graph_state *s) {
     for (int rank = 0; rank < s->env.size; rank++) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
         s->keys[rank] = told[0];
+        s->edges += told[3];
         if (told[1] != s->info->digest || told[2] != s->part->vertices)
             return hf_fail(HF_EARG, "graph: that of rank %d is another one", rank);
     }

@@ -9,7 +9,7 @@
 
 typedef struct hf_host_queues hf_host_queues;
 
-enum { HF_HOST_ARGS = 16 };
+enum { HF_HOST_ARGS = 20 };
 
 /** What a command does: `run` in the thread of its queue, with whatever of the rest it uses. */
 typedef struct hf_host_task {

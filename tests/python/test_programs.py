@@ -38,10 +38,20 @@ def test_programs_are_right_on_every_graph(program, graph, partition):
     assert np.isclose(r.summary["edge_rate"].value, harmonic)
 
 
-@pytest.mark.parametrize("shape", ["pipeline", "ndrange"])
+@pytest.mark.parametrize(
+    ("shape", "direction", "graph"),
+    [
+        ("pipeline", "auto", "kron:7"),
+        ("ndrange", "auto", "kron:11"),
+        ("ndrange", "push", "kron:7"),
+        ("ndrange", "pull", "kron:7"),
+    ],
+)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_both_shapes_count_the_same(program, shape):
-    given = {"program": program, "sources": 2, "graph": "kron:7"}
+def test_both_shapes_count_the_same(program, shape, direction, graph):
+    if (program, direction) == ("pagerank", "push"):
+        direction = "pull"
+    given = {"program": program, "sources": 2, "graph": graph, "direction": direction}
     r, other = run(device="opencl", shape=shape, **given), run(device="host", **given)
     assert r.verified
     for name in ("source", "supersteps", "messages", "updates", "reached"):
@@ -52,6 +62,16 @@ def test_sources_are_those_that_were_named():
     r = run(source=[3, 0, 3])
     assert r["source"].tolist() == [3, 0, 3]
     assert run(program="wcc")["source"].tolist() == [-1]
+
+
+def test_directions_find_the_same():
+    for program in ("bfs", "sssp", "wcc"):
+        found = [
+            run(program=program, graph="kron:11", direction=direction, device="host")
+            for direction in ("auto", "push", "pull")
+        ]
+        for name in ("supersteps", "updates", "reached"):
+            assert len({tuple(r[name]) for r in found}) == 1, (program, name)
 
 
 def test_supersteps_and_tolerance_end_a_program():
@@ -80,71 +100,116 @@ def broken(tmp_path):
     return make
 
 
-PULL = "HF_UNUSED const uint settled = (uint)window"
-STORED = "state[v] = s;\n                }\n                if (tells) {"
+APPLIED = "&out.count.changed);\n                    state[v] = s;"
 WORD = "((HF_GLOBAL uint *)state)"
-WEIGHT = "{GRAPH_WEIGHT(weights, e)};\n                                got"
-TOLD = "mirror[v] = tolds[k];"
-CLOSE = "out->count.superstep = superstep;"
-FAULTS = {  # programs, text, what replaces it
+MADE = "graph_merge(&got[v], hf_scatter(told, edge));"
+FEW = "got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));"
+CLOSE = "out->count.seal = graph_seal("
+FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
-        ["pagerank", "wcc"],
-        STORED,
-        f"state[v] = s; if (names[v] == 33) {WORD}[v] ^= 1u << 22; }} if (tells) {{",
+        "pagerank",
+        {"supersteps": 5},
+        APPLIED,
+        APPLIED + f" if (names[v] == 33) {WORD}[v] ^= 1u << 22;",
     ),
     "another edge": (
-        ["bfs"],
+        "bfs",
+        {"direction": "pull"},
         "const uint u = from[e];",
-        "const uint u = names[v] == 20 ? from[0] : from[e];",
+        "const uint u = e % 3 ? from[e] : from[0];",
     ),
     "a weight that is off by one": (
-        ["sssp"],
-        WEIGHT,
-        WEIGHT.replace("}", " + (names[v] % 5 == 0)}"),
+        "sssp",
+        {"direction": "pull"},
+        "{GRAPH_WEIGHT(weights, e)};\n    (void)weights;",
+        "{GRAPH_WEIGHT(weights, e) + (e % 5 == 0)};\n    (void)weights;",
     ),
     "a flipped bit in an update": (
-        ["sssp"],
-        TOLD,
-        TOLD + " if (superstep == 1) ((HF_GLOBAL uint *)mirror)[v] ^= 1;",
+        "sssp",
+        {"direction": "pull"},
+        "out->told[v] = told;",
+        "out->told[v] = told; ((HF_GLOBAL uint *)out->told)[v] ^= v == 33;",
     ),
-    "an update that got lost": (
-        ["pagerank"],
+    "a flipped bit in an update of another rank": (
+        "sssp",
+        {"ranks": 2},
+        "mirror[v] = tolds[k];",
+        "mirror[v] = tolds[k]; if (superstep == 1) ((HF_GLOBAL uint *)mirror)[v] ^= 1;",
+    ),
+    "an update that got lost on the way": (
+        "pagerank",
+        {"ranks": 2, "supersteps": 5},
         "active[w] = own_bits[w - run->first / 32];",
         "active[w] = own_bits[w - run->first / 32] & ~(w == 1 ? 0x10u : 0u);",
     ),
     "a chunk that stops too early": (
-        ["bfs", "wcc"],
+        "wcc",
+        {"direction": "pull"},
         CLOSE,
-        CLOSE
-        + " if (superstep > 0) { out->count.active = 0; out->count.pending = 0; }",
+        "if (out->superstep > 0) out->count.active = out->count.pending = 0; " + CLOSE,
     ),
     "counts of another superstep": (
-        ["bfs"],
+        "bfs",
+        {"direction": "pull"},
         CLOSE,
-        "out->count.superstep = superstep + (superstep == 2);",
+        "out->count.superstep += out->superstep == 2; " + CLOSE,
+    ),
+    "pushed messages that get lost": (
+        "sssp",
+        {"direction": "push"},
+        MADE,
+        "if (e % 7) " + MADE,
+    ),
+    "pushed messages for another vertex": (
+        "bfs",
+        {"direction": "push"},
+        MADE,
+        MADE.replace("[v]", "[v ^ 1]"),
+    ),
+    "a vertex that does not apply what was pushed": (
+        "wcc",
+        {"direction": "push"},
+        "these = touched[first / 32];",
+        "these = touched[first / 32] & ~2u;",
+    ),
+    "messages of few that get lost": ("sssp", {}, FEW, "if (e % 7) " + FEW),
+    "few that stop too early": (
+        "bfs",
+        {},
+        "count.active = l.n_front;",
+        "if (now > 3) l.n_front = 0; count.active = l.n_front;",
+    ),
+    "a superstep of few that is not counted": (
+        "wcc",
+        {},
+        "counts[step] = count;",
+        "counts[step == 2 ? 1 : step] = count;",
+    ),
+    "few that forget some of those who go on": (
+        "wcc",
+        {"graph": "kron:11"},
+        "i < l.n_front; i++)\n        active",
+        "i < l.n_front / 2; i++)\n        active",
     ),
 }
 
 
-@pytest.mark.parametrize(
-    ("fault", "program"), [(f, p) for f, (names, *_) in FAULTS.items() for p in names]
-)
-def test_faults_are_seen(broken, fault, program):
-    _, old, new = FAULTS[fault]
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_seen(broken, fault):
+    program, other, old, new = FAULTS[fault]
     kernel = broken(old, new)
-    given = {"graph": "grid:8", "source": [5], "device": "opencl", "shape": "ndrange"}
-    if program == "pagerank":
-        given["supersteps"] = 5
-    assert run(program=program, **given).verified
+    source = [5] if program in ("bfs", "sssp") else -1
+    given = {"graph": "grid:8", "source": source, "device": "opencl", "deadline": 60}
+    given |= {"shape": "ndrange", "program": program} | other
+    assert "ranks" in other or run(**given).verified
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hpccfpga.VerificationWarning)
         with suppress(hpccfpga.Error):
-            assert not run(program=program, kernel=kernel, **given).verified
+            assert not run(kernel=kernel, **given).verified
 
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
-    new = STORED.replace("s;", "s; if (superstep == 1) told *= 1.5f;")
-    kernel = broken(STORED, new)
+    kernel = broken(APPLIED, APPLIED + " if (superstep == 1) told *= 1.5f;")
     with pytest.warns(hpccfpga.VerificationWarning):
         r = run(program="pagerank", supersteps=12, device="opencl", kernel=kernel)
     assert not r.verified
@@ -154,8 +219,9 @@ def test_labels_that_are_all_zero_are_no_components(broken):
     """Equal labels along all edges prove nothing."""
     zero = "if (superstep > 0) ((HF_GLOBAL uint *)state)[v] = 0;\n"
     kernel = broken("out.count.messages += any;", f"out.count.messages += any; {zero}")
+    given = {"program": "wcc", "graph": "urand:8:1", "direction": "pull"}
     with pytest.warns(hpccfpga.VerificationWarning):
-        r = run(program="wcc", graph="urand:8:1", device="opencl", kernel=kernel)
+        r = run(device="opencl", kernel=kernel, **given)
     assert not r.verified
 
 
@@ -268,6 +334,12 @@ def test_a_state_of_several_fields_and_an_update_of_12_bytes(tmp_path):
         ({"source": [256]}, ValueError, "source: 256 is not within 0 .. 255"),
         ({"source": [0.5]}, ValueError, "source: 0.5 is not an integer"),
         ({"value": [1, 2, 3, 4, 5]}, ValueError, "value: 5 values given, 4 at most"),
+        ({"direction": "down"}, ValueError, 'no choice "down"; known: auto, pull'),
+        (
+            {"program": "pagerank", "direction": "push"},
+            ValueError,
+            "direction: push, but the program applies all vertices; auto and pull",
+        ),
         ({"value": float("nan")}, ValueError, "value: nan"),
         ({"graph": "kron:8", "partition": "sort"}, ValueError, 'partition: "sort"'),
         ({"program": "sssp", "graph": "unweighted:kron:8"}, ValueError, "no weights"),

@@ -63,7 +63,7 @@ int xclGetDeviceInfo2(const void *device, unsigned char *info) {
 
 enum { DEVICE = 0xD1, BUFFER, KERNEL, RUN, GONE = 0xDEAD };
 enum { NEW = 1, RUNNING = 3, COMPLETED = 4, ABORTED = 6, TIMED_OUT = 8 };
-enum { MAX_ARGS = 16, MAX_UNITS = 64, MAX_MEMORIES = 128, MAX_FAULTS = 64, NAME = 64 };
+enum { MAX_ARGS = 20, MAX_UNITS = 64, MAX_MEMORIES = 128, MAX_FAULTS = 64, NAME = 64 };
 
 typedef struct code {
     const char *name;

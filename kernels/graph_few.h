@@ -1,0 +1,136 @@
+/* graph_few.h - many supersteps of few vertices in one launch, on one rank.
+ *
+ * One work-item goes through lists of vertices, so a superstep costs what its edges cost. It
+ * leaves what the other kernels would: active vertices and their updates in `box`, and a count
+ * of each superstep, sealed as those of chunks are, in the outbox. The host goes through these
+ * and decides as it would have after each.
+ */
+#ifndef GRAPH_FEW_H
+#define GRAPH_FEW_H
+
+#include "graph_lists.h"
+
+HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weights),
+          HF_READ(uint, degrees), HF_READ(uint, names), HF_READ(graph_run, run),
+          HF_WRITE(uchar, box), HF_WRITE(hf_vertex, state), HF_WRITE(uchar, outbox),
+          HF_WRITE(uint, waiting), HF_WRITE(hf_update, later), HF_WRITE(uint, got),
+          HF_WRITE(uint, touched), HF_WRITE(uint, lists), HF_VALUE(uint, superstep),
+          HF_VALUE(uint, cap), HF_VALUE(uint, pending), HF_VALUE(ulong, window),
+          HF_VALUE(ulong, width), HF_VALUE(uint, seal)) {
+    HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
+    HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
+    HF_GLOBAL graph_count *counts = GRAPH_AT(graph_count, outbox, 0);
+    graph_lists l;
+    ulong all_edges = 0, wide = width;
+    uint settled = (uint)window, until = (uint)(window >> 32), lowest = HF_NOBODY;
+    (void)weights, (void)until, (void)wide;
+    if (HF_ITEM > 0)
+        return;
+    l.front = lists;
+    l.heard = lists + GRAPH_FEW_ROOM;
+    l.late = l.heard + GRAPH_FEW_EDGES;
+    l.n_front = 0;
+    l.n_pending = pending;
+    l.n_late = 0;
+    l.known = 0;
+    for (uint first = 0; first < run->own; first += 32) {
+        for (uint left = active[first / 32]; left && l.n_front < GRAPH_FEW_ROOM;
+             left &= left - 1)
+            l.front[l.n_front++] = first + graph_lowest_bit(left);
+        active[first / 32] = 0;
+    }
+    if (l.n_front == 0)
+        lowest = graph_late(&l, waiting, later, run->own);
+    for (uint step = 0; step < run->chunks; step++) {
+        const uint now = superstep + step + 1;
+        graph_count count = graph_nothing(step, 0, now);
+        uint n = 0;
+        if (l.n_front == 0) {
+#ifndef GRAPH_NO_PRIORITIES
+            const ulong next = lowest + wide;
+            settled = lowest;
+            until = next < HF_NOBODY ? (uint)next : HF_NOBODY;
+            wide = wide * HF_GROWTH < HF_NOBODY ? wide * HF_GROWTH : HF_NOBODY;
+            for (uint i = 0; i < l.n_late; i++) {
+                const uint v = l.late[i];
+                if (!(waiting[v / 32] >> v % 32 & 1) || GRAPH_LATER(later[v], until))
+                    continue;
+                waiting[v / 32] &= ~(1u << v % 32);
+                l.n_pending--;
+                mirror[v] = later[v];
+                count.edges += degrees[v];
+                l.front[l.n_front++] = v;
+            }
+#endif
+        } else {
+            for (uint i = 0; i < l.n_front; i++) {
+                const uint u = l.front[i];
+                const hf_update told = mirror[u];
+                for (ulong e = outs[u]; e < outs[u + 1]; e++) {
+                    const uint v = to[e], bit = 1u << v % 32;
+                    if (!HF_WANTS(state[v], settled))
+                        continue;
+                    const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
+                    const hf_message m = hf_scatter(told, edge);
+                    got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));
+                    if (!(touched[v / 32] & bit)) {
+                        touched[v / 32] |= bit;
+                        l.heard[n++] = v;
+                    }
+                    count.messages++;
+                }
+            }
+            l.n_front = 0;
+            for (uint i = 0; i < n; i++) {
+                const uint v = l.heard[i], degree = degrees[v];
+                const hf_at at = graph_at(run, names[v], degree, now);
+                const hf_message sum = graph_message_of(got[v]);
+                hf_vertex s = state[v];
+                hf_update told;
+                const int tells = hf_apply(&s, sum, at, &told, &count.changed);
+                got[v] = graph_bits_of(HF_NOTHING);
+                touched[v / 32] &= ~(1u << v % 32);
+                state[v] = s;
+                if (!tells || !GRAPH_HEARD(degree))
+                    continue;
+#ifndef GRAPH_NO_PRIORITIES
+                const uint bit = 1u << v % 32, waits = waiting[v / 32] & bit;
+                if (GRAPH_LATER(told, until)) {
+                    later[v] = told;
+                    if (waits)
+                        continue;
+                    waiting[v / 32] |= bit;
+                    l.n_pending++;
+                    if (l.n_late < GRAPH_FEW_ROOM)
+                        l.late[l.n_late++] = v;
+                    else
+                        l.known = 0;
+                    continue;
+                }
+                waiting[v / 32] &= ~bit;
+                l.n_pending -= waits != 0;
+#endif
+                mirror[v] = told;
+                count.edges += degree;
+                l.front[l.n_front++] = v;
+            }
+        }
+        if (l.n_front == 0 && l.n_pending > 0)
+            lowest = graph_late(&l, waiting, later, run->own);
+        all_edges += count.edges;
+        count.active = l.n_front;
+        count.pending = l.n_pending;
+        count.lowest = l.n_front == 0 ? lowest : HF_NOBODY;
+        count.end = now != cap && step + 1 < run->chunks &&
+                    l.n_front + l.n_pending > 0 && count.edges <= GRAPH_FEW_EDGES &&
+                    all_edges < GRAPH_FEW_WORK && (l.n_front > 0 || l.known);
+        count.seal = graph_seal(&count, seal, now, (ulong)until << 32 | settled);
+        counts[step] = count;
+        if (!count.end)
+            break;
+    }
+    for (uint i = 0; i < l.n_front; i++)
+        active[l.front[i] / 32] |= 1u << l.front[i] % 32;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* graph_lists.h - the lists of vertices of graph_few.h. */
+#ifndef GRAPH_LISTS_H
+#define GRAPH_LISTS_H
+
+#include "graph_push.h"
+
+/** Lists of vertices; a plain value. */
+typedef struct graph_lists {
+    HF_GLOBAL uint *front; /**< [GRAPH_FEW_ROOM] active */
+    HF_GLOBAL uint *heard; /**< [GRAPH_FEW_EDGES] those who got messages */
+    HF_GLOBAL uint *late;  /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
+    uint n_front, n_late, n_pending;
+    uint known; /**< the list of those that wait is complete */
+} graph_lists;
+
+/** The lowest priority of those that wait, who are listed. */
+static inline uint graph_late(graph_lists *l, HF_GLOBAL const uint *waiting,
+                              HF_GLOBAL const hf_update *later, uint own) {
+    uint lowest = HF_NOBODY;
+    (void)l, (void)waiting, (void)later, (void)own;
+#ifndef GRAPH_NO_PRIORITIES
+    uint n = 0;
+    if (l->known) {
+        for (uint i = 0; i < l->n_late; i++) {
+            const uint v = l->late[i];
+            if (!(waiting[v / 32] >> v % 32 & 1))
+                continue;
+            const uint when = HF_WHEN(later[v]);
+            lowest = when < lowest ? when : lowest;
+            l->late[n++] = v;
+        }
+        l->n_late = n;
+        return lowest;
+    }
+    for (uint first = 0; first < own; first += 32)
+        for (uint left = waiting[first / 32]; left; left &= left - 1) {
+            const uint v = first + graph_lowest_bit(left), when = HF_WHEN(later[v]);
+            lowest = when < lowest ? when : lowest;
+            if (n < GRAPH_FEW_ROOM)
+                l->late[n] = v;
+            n++;
+        }
+    l->known = n <= GRAPH_FEW_ROOM;
+    l->n_late = n;
+#endif
+    return lowest;
+}
+
+#endif
