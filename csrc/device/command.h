@@ -18,6 +18,10 @@ typedef struct hf_kernel hf_kernel;
 typedef struct hf_buffer {
     size_t bytes;
     void *host; /**< its address where the host may use it in place, else NULL */
+    /** NULL, or host memory as long as the buffer, through which its copies go. A copy from
+     *  or to the same place of the mirror saves one on the host; what a read brings there
+     *  stays until the next copy of these bytes, or `map`. */
+    void *mirror;
 } hf_buffer;
 
 /** Which memory a buffer lies in: that of a kernel's argument, or a bank. All-zero: the

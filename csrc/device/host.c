@@ -193,11 +193,8 @@ static hf_status bytes_copy(hf_device *base, void *to, const void *from, size_t 
                             const hf_order *order, hf_event **done) {
     hf_host_queues *queues = ((host_device *)base)->queues;
     const hf_host_task task = {.run = copy_run, .to = to, .from = from, .bytes = bytes};
-    if (done)
-        return hf_host_start(queues, &task, order, done);
-    HF_TRY(hf_host_drain(queues, order));
-    hf_host_copy_now(queues, to, from, bytes);
-    return HF_OK;
+    return done ? hf_host_start(queues, &task, order, done)
+                : hf_host_now(queues, &task, order, copy_run);
 }
 
 static hf_status host_write(hf_device *base, hf_buffer *to, size_t at, const void *from,

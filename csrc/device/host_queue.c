@@ -188,14 +188,6 @@ hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
     return HF_OK;
 }
 
-void hf_host_copy_now(hf_host_queues *all, void *to, const void *from, size_t bytes) {
-    if (all->profile)
-        all->start = hf_clock_now();
-    memcpy(to, from, bytes);
-    if (all->profile)
-        all->end = hf_clock_now();
-}
-
 /* ---- waits ---- */
 
 /** Name what has not ended, a kernel that runs; with the lock. */
@@ -310,6 +302,18 @@ hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
     if (status == HF_OK)
         status = queue_drain(all, queue);
     pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+hf_status hf_host_now(hf_host_queues *all, const hf_host_task *task,
+                      const hf_order *order,
+                      hf_status (*run)(const hf_host_task *task)) {
+    HF_TRY(hf_host_drain(all, order));
+    if (all->profile)
+        all->start = hf_clock_now();
+    hf_status status = run(task);
+    if (all->profile)
+        all->end = hf_clock_now();
     return status;
 }
 

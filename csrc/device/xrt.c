@@ -1,9 +1,7 @@
 /* xrt.c - the runtime `xrt`: Xilinx's cards by XRT's own C functions.
  *
  * XRT's copies block, and its runs are waited for: threads of the host do both, one for each
- * queue. A copy goes through a mirror of the buffer in host memory. Since XRT 2.16 it says of
- * no copy that it failed: so what a read finds in the mirror is spoiled before, and is right
- * only if it came from the card.
+ * queue, but for short copies, which the caller makes itself.
  */
 #include <assert.h>
 #include <errno.h>
@@ -98,6 +96,7 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
         free(device);
         return status;
     }
+    device->watch = hf_xrt_watch_new(&device->base);
     device_enter(device);
     *out = &device->base;
     return HF_OK;
@@ -109,6 +108,7 @@ static void xrt_close(hf_device *base) {
     if (!device || base->broken || atomic_load(&hf_xrt_ending) ||
         !hf_host_queues_free(device->queues))
         return;
+    hf_xrt_watch_free(device->watch);
     device_leave(device);
     while (device->buffers && !base->broken)
         hf_xrt_release(device->buffers);
@@ -175,114 +175,13 @@ static void xrt_free(hf_buffer *base) {
     }
 }
 
-/* ---- copies, in the thread of their queue ---- */
-
-static hf_status mirror_sync(const hf_xrt_buffer *buffer, int direction, size_t at,
-                             size_t bytes) {
-    hf_xrt_words words = hf_xrt_listen();
-    errno = 0;
-    if (hf_xrt.BOSync(buffer->bo, direction, bytes, at) == 0)
-        return HF_OK;
-    return hf_xrt_fail(HF_EDEVICE,
-                       direction == HF_XRT_TO_DEVICE ? "xrtBOSync to the card"
-                                                     : "xrtBOSync from the card",
-                       errno, words);
-}
-
-static hf_status mirror_fetch(const hf_xrt_buffer *buffer, size_t at, size_t bytes) {
-    enum { SPOILED = 8 }; /* of a page [B] */
-    for (size_t i = 0; i < bytes; i += HF_PAGE)
-        for (size_t k = i; k < i + SPOILED && k < bytes; k++)
-            buffer->mirror[at + k] ^= (char)0xFF;
-    return mirror_sync(buffer, HF_XRT_FROM_DEVICE, at, bytes);
-}
-
-static hf_status write_run(const hf_host_task *task) {
-    const hf_xrt_buffer *buffer = task->context;
-    memcpy(buffer->mirror + task->to_at, task->from, task->bytes);
-    return mirror_sync(buffer, HF_XRT_TO_DEVICE, task->to_at, task->bytes);
-}
-
-static hf_status read_run(const hf_host_task *task) {
-    const hf_xrt_buffer *buffer = task->context;
-    HF_TRY(mirror_fetch(buffer, task->from_at, task->bytes));
-    memcpy(task->to, buffer->mirror + task->from_at, task->bytes);
-    return HF_OK;
-}
-
-static hf_status copy_run(const hf_host_task *task) {
-    const hf_xrt_buffer *from = task->from, *to = task->context;
-    HF_TRY(mirror_fetch(from, task->from_at, task->bytes));
-    memcpy(to->mirror + task->to_at, from->mirror + task->from_at, task->bytes);
-    return mirror_sync(to, HF_XRT_TO_DEVICE, task->to_at, task->bytes);
-}
-
-static hf_status fetch_run(const hf_host_task *task) {
-    return mirror_fetch(task->context, 0, task->bytes);
-}
-
-static hf_status store_run(const hf_host_task *task) {
-    return mirror_sync(task->context, HF_XRT_TO_DEVICE, 0, task->bytes);
-}
-
-static hf_status start(hf_device *base, const hf_host_task *task, const hf_order *order,
-                       hf_event **done) {
-    return hf_host_start(((hf_xrt_device *)base)->queues, task, order, done);
-}
-
-static hf_status xrt_write(hf_device *base, hf_buffer *to, size_t at, const void *from,
-                           size_t bytes, const hf_order *order, hf_event **done) {
-    assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
-    const hf_host_task task = {
-        .run = write_run, .context = to, .to_at = at, .from = from, .bytes = bytes};
-    return start(base, &task, order, done);
-}
-
-static hf_status xrt_read(hf_device *base, const hf_buffer *from, size_t at, void *to,
-                          size_t bytes, const hf_order *order, hf_event **done) {
-    assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    const hf_host_task task = {.run = read_run,
-                               .context = (void *)from,
-                               .from_at = at,
-                               .to = to,
-                               .bytes = bytes};
-    return start(base, &task, order, done);
-}
-
-static hf_status xrt_copy(hf_device *base, hf_buffer *to, size_t to_at,
-                          const hf_buffer *from, size_t from_at, size_t bytes,
-                          const hf_order *order, hf_event **done) {
-    assert(bytes > 0 && to_at <= to->bytes && bytes <= to->bytes - to_at);
-    assert(from_at <= from->bytes && bytes <= from->bytes - from_at);
-    const hf_host_task task = {.run = copy_run,
-                               .context = to,
-                               .to_at = to_at,
-                               .from = from,
-                               .from_at = from_at,
-                               .bytes = bytes};
-    return start(base, &task, order, done);
-}
+/* ---- waits ---- */
 
 static hf_status xrt_mark(hf_device *base, const hf_order *order, hf_event **done) {
-    return start(base, &(hf_host_task){0}, order, done);
+    hf_host_queues *queues = ((hf_xrt_device *)base)->queues;
+    return done ? hf_host_start(queues, &(hf_host_task){0}, order, done)
+                : hf_host_drain(queues, order);
 }
-
-static hf_status xrt_map(hf_device *base, hf_buffer *buffer, void **address) {
-    const hf_host_task task = {
-        .run = fetch_run, .context = buffer, .bytes = buffer->bytes};
-    HF_TRY(start(base, &task, NULL, NULL));
-    *address = ((hf_xrt_buffer *)buffer)->mirror;
-    return HF_OK;
-}
-
-static hf_status xrt_unmap(hf_device *base, hf_buffer *buffer, void *address) {
-    (void)address;
-    const hf_host_task task = {
-        .run = store_run, .context = buffer, .bytes = buffer->bytes};
-    return start(base, &task, NULL, NULL);
-}
-
-/* ---- waits ---- */
 
 static hf_status xrt_test(hf_device *base, hf_event *event, double seconds,
                           bool *ended) {
@@ -325,13 +224,13 @@ const hf_device_ops hf_device_xrt = {
     .wrap = xrt_wrap,
     .pin = xrt_pin,
     .free = xrt_free,
-    .write = xrt_write,
-    .read = xrt_read,
-    .copy = xrt_copy,
+    .write = hf_xrt_write,
+    .read = hf_xrt_read,
+    .copy = hf_xrt_copy,
     .launch = hf_xrt_launch,
     .mark = xrt_mark,
-    .map = xrt_map,
-    .unmap = xrt_unmap,
+    .map = hf_xrt_map,
+    .unmap = hf_xrt_unmap,
     .test = xrt_test,
     .wait = xrt_wait,
     .finish = xrt_finish,

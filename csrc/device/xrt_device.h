@@ -8,8 +8,11 @@
 #include "host_queue.h"
 #include "xrt_library.h"
 
+typedef struct hf_xrt_watch hf_xrt_watch;
+
 typedef struct hf_xrt_device {
     hf_device base;
+    hf_xrt_watch *watch; /**< NULL: threads make all copies */
     void *handle;
     hf_host_queues *queues;
     unsigned char *binary; /**< what the card holds of this session; NULL: nothing */
@@ -26,7 +29,6 @@ typedef struct hf_xrt_buffer {
     hf_buffer base;
     hf_xrt_device *device;
     void *bo;      /**< NULL: memory of the host alone */
-    char *mirror;  /**< of the host, through which all copies go */
     size_t memory; /**< number of its memory */
     bool borrowed; /**< over the caller's memory */
     struct hf_xrt_buffer *next;
@@ -61,6 +63,23 @@ hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                       int local_rank);
 void hf_xrt_handle_close(void *handle, hf_device *device);
+
+/** For calls of XRT by a caller's own thread; NULL: no signal is free for it. */
+hf_xrt_watch *hf_xrt_watch_new(hf_device *device);
+void hf_xrt_watch_free(hf_xrt_watch *watch);
+/** Run a task that makes a call of XRT, or a few. HF_EDEVICE: it has not ended by the device's
+ *  deadline, was left, and XRT is given up. One thread at a time. */
+hf_status hf_xrt_watched(hf_xrt_watch *watch, const hf_host_task *task);
+
+hf_status hf_xrt_write(hf_device *base, hf_buffer *to, size_t at, const void *from,
+                       size_t bytes, const hf_order *order, hf_event **done);
+hf_status hf_xrt_read(hf_device *base, const hf_buffer *from, size_t at, void *to,
+                      size_t bytes, const hf_order *order, hf_event **done);
+hf_status hf_xrt_copy(hf_device *base, hf_buffer *to, size_t to_at,
+                      const hf_buffer *from, size_t from_at, size_t bytes,
+                      const hf_order *order, hf_event **done);
+hf_status hf_xrt_map(hf_device *base, hf_buffer *buffer, void **address);
+hf_status hf_xrt_unmap(hf_device *base, hf_buffer *buffer, void *address);
 
 hf_status hf_xrt_load_xclbin(hf_device *base, const char *name,
                              const unsigned char *binary, size_t bytes);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static hf_status loaded;
 static char load_error[HF_MESSAGE_ROOM], version[64];
 static char mode[32];
 static int log_file = -1; /* what XRT says, in memory */
+static atomic_long heard; /* so much of it, when it was looked at last */
 static pid_t process;
 
 /* ---- loading ---- */
@@ -168,8 +170,13 @@ const char *hf_xrt_mode(void) {
 
 hf_xrt_words hf_xrt_listen(void) {
     struct stat now;
-    return (hf_xrt_words){
-        log_file >= 0 && fstat(log_file, &now) == 0 ? (long)now.st_size : 0};
+    if (log_file >= 0 && fstat(log_file, &now) == 0)
+        atomic_store(&heard, (long)now.st_size);
+    return hf_xrt_heard();
+}
+
+hf_xrt_words hf_xrt_heard(void) {
+    return (hf_xrt_words){atomic_load(&heard)};
 }
 
 /** The last line that was said, without its head. */
@@ -302,4 +309,11 @@ hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device) {
     if (status == HF_OK || !entered)
         free(kept);
     return status;
+}
+
+void hf_xrt_give_up(const char *name) {
+    pthread_mutex_lock(&desk.lock);
+    if (!desk.stuck)
+        desk.stuck = name;
+    pthread_mutex_unlock(&desk.lock);
 }

@@ -87,6 +87,8 @@ typedef struct hf_xrt_words {
     long from;
 } hf_xrt_words;
 hf_xrt_words hf_xrt_listen(void);
+/** The same from the last `listen` of any thread on: for calls that are too many to ask. */
+hf_xrt_words hf_xrt_heard(void);
 
 /** Fail with the call, `code`, an errno or 0, and XRT's words since `hf_xrt_listen`. */
 hf_status hf_xrt_fail(hf_status status, const char *call, int code, hf_xrt_words words);
@@ -110,5 +112,7 @@ typedef struct hf_xrt_call {
 /** Make a call. HF_EDEVICE: it has not returned by the deadline, of `device` or, if that is
  *  NULL, HF_DEADLINE; what it uses is kept, and no other call is made any more. */
 hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device);
+/** Something else has not returned from XRT: no call is made any more. */
+void hf_xrt_give_up(const char *name);
 
 #endif

@@ -157,7 +157,7 @@ static hf_status memory_take(hf_xrt_buffer *buffer, size_t memory, size_t bytes,
     if (!call.result)
         return hf_xrt_failed(full ? HF_ENOMEM : HF_EDEVICE, &call);
     buffer->bo = call.result;
-    buffer->mirror = (char *)call.data;
+    buffer->base.mirror = (void *)call.data;
     buffer->memory = memory;
     device->used[memory] += bytes;
     return HF_OK;

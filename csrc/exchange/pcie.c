@@ -11,7 +11,7 @@ extern const hf_exchange_ops hf_exchange_pcie;
 
 typedef struct pcie {
     hf_exchange base;
-    hf_buffer *out, *in; /* staging memory, pinned */
+    hf_buffer *out, *in; /* staging memory, pinned; NULL where buffers have mirrors */
     hf_plan *moving;     /* the plan that is under way, or NULL */
 } pcie;
 
@@ -61,8 +61,10 @@ static hf_status pcie_plan_take(hf_plan *plan) {
     assert(!exchange->moving);
     for (size_t i = 0; i < plan->n; i++) {
         const hf_message *m = &plan->messages[i];
-        out = m->send_bytes > out ? m->send_bytes : out;
-        in = m->recv_bytes > in ? m->recv_bytes : in;
+        if (m->send_bytes > out && !plan->send->mirror)
+            out = m->send_bytes;
+        if (m->recv_bytes > in && !plan->recv->mirror)
+            in = m->recv_bytes;
     }
     HF_TRY(staging_grow(&exchange->out, plan->exchange->device, out));
     return staging_grow(&exchange->in, plan->exchange->device, in);
@@ -98,30 +100,43 @@ static void pcie_plan_free(hf_plan *base) {
 
 /* ---- the stages of a message; *ended says whether it goes on with the next ---- */
 
+/* Where a block is on the host. */
+static char *block_host(const hf_buffer *buffer, size_t at, const hf_buffer *staging) {
+    return buffer->mirror ? (char *)buffer->mirror + at : staging->host;
+}
+
+static char *out_host(const pcie_plan *plan, const hf_message *m) {
+    return block_host(plan->base.send, m->send_at,
+                      ((const pcie *)plan->base.exchange)->out);
+}
+
+static char *in_host(const pcie_plan *plan, const hf_message *m) {
+    return block_host(plan->base.recv, m->recv_at,
+                      ((const pcie *)plan->base.exchange)->in);
+}
+
 /* A block that goes to several ranks, one after the other, is read once. */
 static hf_status read_begin(pcie_plan *plan, const hf_message *m, bool wait,
                             bool *ended) {
-    const pcie *exchange = (pcie *)plan->base.exchange;
-    hf_device *device = exchange->base.device;
+    hf_device *device = plan->base.exchange->device;
     const hf_message *held = plan->held;
     *ended = true;
     if (m->send_bytes == 0 ||
         (held && held->send_at == m->send_at && held->send_bytes == m->send_bytes))
         return HF_OK;
     plan->held = m;
-    return device->ops->read(device, plan->base.send, m->send_at, exchange->out->host,
+    return device->ops->read(device, plan->base.send, m->send_at, out_host(plan, m),
                              m->send_bytes, plan->order, wait ? NULL : &plan->event);
 }
 
 static hf_status write_begin(pcie_plan *plan, const hf_message *m, bool wait,
                              bool *ended) {
-    const pcie *exchange = (pcie *)plan->base.exchange;
-    hf_device *device = exchange->base.device;
+    hf_device *device = plan->base.exchange->device;
     *ended = true;
     return m->recv_bytes == 0
                ? HF_OK
                : device->ops->write(device, plan->base.recv, m->recv_at,
-                                    exchange->in->host, m->recv_bytes, plan->order,
+                                    in_host(plan, m), m->recv_bytes, plan->order,
                                     wait ? NULL : &plan->event);
 }
 
@@ -135,17 +150,16 @@ static hf_status copy_end(pcie_plan *plan, const hf_message *m, bool wait,
 
 static hf_status exchange_begin(pcie_plan *plan, const hf_message *m, bool wait,
                                 bool *ended) {
-    const pcie *exchange = (pcie *)plan->base.exchange;
-    hf_transport *net = exchange->base.net;
+    hf_transport *net = plan->base.exchange->net;
     *ended = true;
     plan->out = plan->in = (hf_transfer){.over = true}; /* an end may be nobody's */
     if (wait && m->send_bytes > 0 && m->send_bytes == m->recv_bytes)
-        return net->ops->sendrecv(net, exchange->out->host, m->to, exchange->in->host,
+        return net->ops->sendrecv(net, out_host(plan, m), m->to, in_host(plan, m),
                                   m->from, m->send_bytes);
     if (m->recv_bytes > 0)
-        HF_TRY(hf_recv(net, &plan->in, exchange->in->host, m->recv_bytes, m->from));
+        HF_TRY(hf_recv(net, &plan->in, in_host(plan, m), m->recv_bytes, m->from));
     if (m->send_bytes > 0)
-        HF_TRY(hf_send(net, &plan->out, exchange->out->host, m->send_bytes, m->to));
+        HF_TRY(hf_send(net, &plan->out, out_host(plan, m), m->send_bytes, m->to));
     return HF_OK;
 }
 

@@ -14,7 +14,7 @@
 enum { ITEMS = 3 };
 
 static hf_finding memory[ITEMS];
-static hf_buffer buffer = {sizeof memory, memory};
+static hf_buffer buffer = {.bytes = sizeof memory, .host = memory};
 static bool lost;
 static uint64_t seen = 2;
 

@@ -2,7 +2,9 @@
  *
  * xrt XCLBIN, started by tests/xrt/run.py. The kernel `gate` runs until this program lets it.
  */
+#include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +308,44 @@ static void deadline_test(void) {
     pthread_join(opener, NULL);
 }
 
+/* ---- a copy that never ends ---- */
+
+static void (*standin_plan(void))(const char *) {
+    void (*plan)(const char *) = NULL;
+    *(void **)&plan = dlsym(RTLD_DEFAULT, "standin_plan");
+    CHECK(plan);
+    return plan;
+}
+
+/* By a thread of the device, and by this one, which has all signals blocked: XRT is left with
+ * what it may have locked, and is not called again. */
+static void copies_test(void) {
+    static uint32_t all[WORDS]; /* outlives the device */
+    hf_event *event;
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    for (int own = 0; own < 2; own++) {
+        device_open();
+        device->deadline = 0.2;
+        standin_plan()("xrtBOSync:1:hang");
+        hf_status status = ops->write(device, words, 0, all, BYTES,
+                                      &(hf_order){.queue = 1}, own ? NULL : &event);
+        said(own || status != HF_OK ? status : ops->wait(device, event), HF_EDEVICE,
+             "a copy has not ended within 0.2 s");
+        CHECK(device->broken);
+        said(ops->read(device, words, 0, all, BYTES, NULL, NULL), HF_EDEVICE,
+             "open a new session");
+        standin_plan()("");
+        if (!own) /* that stays open when the process ends */
+            device_close();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    hf_device *another;
+    said(ops->open(&another, "0", 0, NULL), HF_EDEVICE,
+         "XRT has not returned from xrtBOSync: start a new process");
+}
+
 static void binary_take(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -331,7 +371,7 @@ int main(int argc, char **argv) {
     spread_test();
     device_close();
     deadline_test();
-    device_open(); /* stays open when the process ends */
+    copies_test();
     free(binary);
     return check_failures != 0;
 }

@@ -73,7 +73,8 @@ import hpccfpga as hf
 small, folder = json.loads({small!r}), {folder!r}
 warnings.simplefilter("ignore")
 standin = ctypes.CDLL(folder + "/lib/libxrt_coreutil.so.2")
-forget = standin.standin_forget
+def plan(faults):
+    standin.standin_plan(faults.encode())
 def calls(name):
     return standin.standin_calls(name.encode())
 def measured(session, name, n=1, **more):
@@ -158,8 +159,7 @@ FAULTS = """
 def tried(name, fault, at):
     if fault.startswith("xrtBOSync") and at in harmless:
         return False
-    os.environ["HF_STANDIN_FAULT"] = fault
-    forget()
+    plan(fault)
     try:
         right = measured(session, name).verified
     except hf.Error:
@@ -167,7 +167,7 @@ def tried(name, fault, at):
     return right and standin.standin_harms() > 0
 session = hf.open("xrt")
 measured(session, name)
-forget()
+plan("")
 assert measured(session, name).verified
 found = []
 n = {function: calls(function) for function, _ in planned}
@@ -177,7 +177,7 @@ for function, kind in planned:
         fault = f"{function}:{at}:{kind}"
         if tried(name, fault, at):
             found.append(fault)
-del os.environ["HF_STANDIN_FAULT"]
+plan("")
 assert measured(session, name).verified, "the session is of use"
 session.close()
 print(standin.standin_objects(), found)
@@ -224,8 +224,7 @@ def line_of(error):
     assert str(error).count(chr(10)) == 0 and "Traceback" not in str(error)
     return str(error)
 for fault, words in planned:
-    os.environ["HF_STANDIN_FAULT"] = fault
-    forget()
+    plan(fault)
     session = None
     try:
         session = hf.open("xrt")
@@ -234,7 +233,7 @@ for fault, words in planned:
     except (hf.Error, MemoryError) as error:
         if not all(word in line_of(error) for word in words):
             print(fault, error)
-    del os.environ["HF_STANDIN_FAULT"]
+    plan("")
     if session:
         assert measured(session, "stream", 2).verified, fault
         session.close()
@@ -295,7 +294,7 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     script = (
         f"{head(folder)}\n"
         "session = hf.open('xrt', comm=comm, deadline=2)\n"
-        f"if rank == 0: os.environ['HF_STANDIN_FAULT'] = {fault!r}\n"
+        f"if rank == 0: plan({fault!r})\n"
         "try: measured(session, 'stream', 2, deadline=2)\n"
         "except hf.Error as error: say(rank, error)\n"
         "session.close()"
@@ -369,7 +368,7 @@ def test_a_process_ends_with_its_sessions_open(folder, setting, hangs):
         f"{head(folder)}\n"
         "from hpccfpga import _core\n"
         "session = hf.open('xrt')\n"
-        f"if {hangs}: os.environ['HF_STANDIN_FAULT'] = 'kernel:1:hang'\n"
+        f"if {hangs}: plan('kernel:1:hang')\n"
         "try: measured(session, 'stream', deadline=1)\n"
         "except hf.Error: pass\n"
         "print('open', flush=True)\n"
@@ -493,6 +492,7 @@ def refusals(folder, tmp_path_factory):
     script = (
         f"{head(folder)}\n"
         "session, said = hf.open('xrt'), {}\n"
+        "plan('')\n"
         f"for name in {list(BAD)}:\n"
         f"    path = f'{made}/{{name}}.xclbin'\n"
         "    try: session.run('stream', size=4096, replications=2, kernel=path)\n"

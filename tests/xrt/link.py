@@ -10,7 +10,10 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = {"libxrt_coreutil.so.2": [], "libxrt_core.so.2": ["-DSHIM"]}
+LIBRARIES = {
+    "libxrt_coreutil.so.2": ["fault", "xclbin", "device", "kernel"],
+    "libxrt_core.so.2": ["shim"],
+}
 SHELL = "xilinx_u280_emulated_1"
 METADATA, MEMORIES, LINKS, IPS, CLOCKS, GROUPS, GROUP_LINKS = 2, 6, 7, 8, 11, 26, 27
 _MIB = 1 << 20
@@ -56,11 +59,12 @@ def _range(tag, tags):
 
 def build(folder):
     """Build the stand-in's two libraries below a folder."""
-    source = Path(__file__).with_name("standin.c")
-    cc = ["cc", "-std=gnu11", "-O1", "-g", "-shared", "-fPIC", "-Wall", "-Wextra"]
-    for name, flags in LIBRARIES.items():
+    cc = ["cc", "-std=gnu11", "-O2", "-g", "-shared", "-fPIC", "-Wall", "-Wextra"]
+    cc += ["-fvisibility=hidden"]
+    for name, parts in LIBRARIES.items():
         path = folder / "lib" / name
-        words = [*cc, *flags, f"-Wl,-soname,{path.name}", source, "-o", path]
+        sources = [Path(__file__).with_name(f"standin_{part}.c") for part in parts]
+        words = [*cc, f"-Wl,-soname,{path.name}", *sources, "-o", path]
         subprocess.run([*words, "-ldl", "-lpthread"], check=True, timeout=100)
 
 

@@ -1,0 +1,170 @@
+/* standin_device.c - cards, and buffers of them. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "standin.h"
+
+/* ---- devices ---- */
+
+API void *xrtDeviceOpen(unsigned index) {
+    const char *mode = getenv("XCL_EMULATION_MODE"), *path = getenv("HF_STANDIN_HOLDS");
+    if (mode && strcmp(mode, "noop") != 0) {
+        while (strcmp(mode, "hw_emu") == 0 || strcmp(mode, "sw_emu") == 0)
+            pause();
+        end_process("invalid XCL_EMULATION_MODE");
+    }
+    if (!getenv("XILINX_XRT") && !dlopen("libxrt_core.so.2", RTLD_NOW | RTLD_NOLOAD))
+        end_process("XILINX_XRT not set");
+    if (fails("xrtDeviceOpen"))
+        return NULL;
+    if ((long)index >= setting("HF_STANDIN_CARDS", 1) ||
+        (long)index == setting("HF_STANDIN_BUSY", -1)) {
+        refuse((long)index == setting("HF_STANDIN_BUSY", -1) ? EBUSY : ENOENT,
+               "Could not open device with index '%u'", index);
+        return NULL;
+    }
+    device *d = calloc(1, sizeof *d);
+    *d = (device){.magic = DEVICE, .index = index};
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    if (file) {
+        fseek(file, 0, SEEK_END);
+        size_t bytes = (size_t)ftell(file);
+        char *data = malloc(bytes);
+        rewind(file);
+        if (fread(data, 1, bytes, file) == bytes)
+            d->image = image_read(data);
+        free(data);
+        fclose(file);
+    }
+    n_devices++;
+    return d;
+}
+
+API int xrtDeviceClose(void *handle) {
+    device *d = handle;
+    if (!valid(d, DEVICE) || fails("xrtDeviceClose"))
+        return -1;
+    if (d->buffers)
+        return refuse(EBUSY, "device closed with %d buffers", d->buffers);
+    if (d->image)
+        dlclose(d->image->library);
+    free(d->image);
+    d->magic = GONE;
+    n_devices--;
+    free(d);
+    return 0;
+}
+
+API void *xrtDeviceToXclDevice(void *handle) {
+    return handle;
+}
+
+API int xrtDeviceLoadXclbin(void *handle, const char *file) {
+    device *d = handle;
+    if (!valid(d, DEVICE) || fails("xrtDeviceLoadXclbin"))
+        return -1;
+    if (d->buffers)
+        return refuse(EBUSY, "Xclbin on card is in use, can't change");
+    if (strcmp(file + 352, SHELL) != 0)
+        return refuse(EINVAL, "Xclbin does not match shell on card");
+    image *x = image_read(file);
+    if (!x)
+        return refuse(EINVAL, "no bitstream: %s", dlerror());
+    if (d->image)
+        dlclose(d->image->library);
+    free(d->image);
+    d->image = x;
+    return 0;
+}
+
+/* ---- buffers ---- */
+
+API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory) {
+    device *d = handle;
+    if (!valid(d, DEVICE) || fails("xrtBOAlloc"))
+        return NULL;
+    const image *x = d->image;
+    if (flags != 0 || !x || memory >= x->n_memories || !x->memories[memory].used) {
+        refuse(EINVAL, "failed to allocate bo in memory %u", memory);
+        return NULL;
+    }
+    if (bytes > x->memories[memory].bytes) {
+        refuse(ENOMEM, "failed to allocate bo of %zu B", bytes);
+        return NULL;
+    }
+    enter();
+    buffer *b = calloc(1, sizeof *b);
+    char *all = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *b = (buffer){.magic = BUFFER, .device = d, .bytes = bytes, .memory = memory};
+    b->host = all;
+    b->card = all + bytes;
+    memset(b->card, 0xA5, bytes < 4096 ? bytes : 4096);
+    d->buffers++;
+    n_buffers++;
+    leave();
+    return b;
+}
+
+API int xrtBOFree(void *handle) {
+    buffer *b = handle;
+    if (!valid(b, BUFFER) || fails("xrtBOFree"))
+        return -1;
+    if (b->users > 0)
+        end_process("a buffer is freed under a kernel");
+    enter();
+    munmap(b->host, 2 * b->bytes);
+    b->device->buffers--;
+    b->magic = GONE;
+    n_buffers--;
+    leave();
+    free(b);
+    return 0;
+}
+
+API void *xrtBOMap(void *handle) {
+    buffer *b = handle;
+    return valid(b, BUFFER) && !fails("xrtBOMap") ? b->host : NULL;
+}
+
+/* Whether a copy brings other bytes; one that clears memory leaves nothing that is right. */
+static bool bytes_differ(const char *to, const char *from, size_t bytes) {
+    bool clears = true;
+    for (size_t i = 0; i < bytes && clears; i++)
+        clears = from[i] == 0;
+    return !clears && memcmp(to, from, bytes) != 0;
+}
+
+/* Eight in the middle. */
+static void bytes_damage(char *to, size_t bytes) {
+    for (size_t i = 0; i < 8 && i < bytes; i++)
+        to[bytes / 2 / 8 * 8 + i] ^= (char)0xFF;
+    n_harms++;
+}
+
+API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
+    buffer *b = handle;
+    if (!valid(b, BUFFER))
+        return -1;
+    const char *fault = fault_of("xrtBOSync");
+    if (*fault && (atoi(fault) > 0 || strcmp(fault, "fail") == 0))
+        return refuse(atoi(fault), "planned fault of xrtBOSync");
+    if (at > b->bytes || bytes > b->bytes - at)
+        return refuse(EINVAL, "sync past the end");
+    char *to = (direction == 0 ? b->card : b->host) + at;
+    const char *from = (direction == 0 ? b->host : b->card) + at;
+    if (!*fault) {
+        memcpy(to, from, bytes);
+    } else if (strcmp(fault, "lost") == 0) {
+        n_harms += bytes_differ(to, from, bytes);
+    } else {
+        memcpy(to, from, bytes);
+        bytes_damage(to, bytes);
+    }
+    return 0;
+}
