@@ -311,6 +311,8 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
         hf_result_set_verified(result, verified);
         if (l->note)
             hf_result_add_note(result, l->note);
+        if (*l->session->exchange->note)
+            hf_result_add_note(result, l->session->exchange->note);
         hf_trace_fill(trace, result, n_summary);
         *out = result;
     }

@@ -27,6 +27,7 @@ typedef struct hf_exchange {
         *laps; /**< NULL, or where plans count HF_LAP_TRANSFER and HF_LAP_EXCHANGE */
     const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
     char prelude[128]; /**< goes in front of kernels that are built here */
+    char note[256];    /**< a remark for results, or "" */
 } hf_exchange;
 
 struct hf_exchange_ops {

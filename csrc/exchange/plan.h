@@ -36,7 +36,8 @@ typedef struct hf_plan {
 
 typedef struct hf_block_ops {
     /** Get ready for `n` messages, checked; `plan` has all its public fields and is where
-     *  the scheme's own are, zeroed. Not collective. */
+     *  the scheme's own are, zeroed. All ranks come here together, none with a plan under
+     *  way, and no rank starts before all have left. */
     hf_status (*plan)(hf_plan *plan);
     size_t plan_bytes; /**< of a plan, with the scheme's own fields */
 

@@ -356,6 +356,12 @@ static hf_status mpi_heed(hf_transport *base) {
     return hf_mpi_heed((mpi *)base);
 }
 
+static hf_status mpi_look(hf_transport *base, int from, double since) {
+    mpi *net = (mpi *)base;
+    HF_TRY(hf_mpi_intact(net));
+    return hf_mpi_look(net, hf_mpi_comm_rank(net, from), since);
+}
+
 static hf_status mpi_busy(hf_transport *base, const char *what) {
     return hf_mpi_notices((mpi *)base, DEVICE, what);
 }
@@ -379,6 +385,7 @@ const hf_transport_ops hf_transport_mpi = {
     .renew = mpi_renew,
     .alarm = mpi_alarm,
     .heed = mpi_heed,
+    .look = mpi_look,
     .busy = mpi_busy,
     .close = mpi_close,
 };

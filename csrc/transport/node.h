@@ -6,11 +6,14 @@
 
 /** Memory that all ranks of a node see; they may see it at different addresses. */
 typedef struct hf_shared {
-    void **parts; /**< one per rank, page aligned, of any content */
-    size_t bytes; /**< of each part */
+    void **parts;     /**< one per rank, page aligned; NULL: it is on another node */
+    size_t bytes;     /**< of each part */
+    void *memory;     /**< that the parts of this node lie in, one after the other */
+    size_t all_bytes; /**< of it, new: zeros [B] */
 } hf_shared;
 
-/** Memory of `bytes` per rank, all of them on one node. Collective. */
+/** Memory of `bytes` per rank, on each node for its own ranks. Collective; fails on all
+ *  ranks or none. */
 hf_status hf_shared_new(hf_shared **out, hf_transport *net, size_t bytes);
 
 /** What the file of such memory is called until it has lost its name: this and a number. */
@@ -19,6 +22,8 @@ hf_status hf_shared_new(hf_shared **out, hf_transport *net, size_t bytes);
 /** Leave it; the other ranks keep it until they leave, too. Accepts NULL. Not
  *  collective. */
 void hf_shared_free(hf_shared *shared);
+/** The same, but the memory stays for good: a device may still use it. */
+void hf_shared_keep(hf_shared *shared);
 
 enum { HF_NODE_ROOM = 128 }; /* characters of a node's name, with its end */
 

@@ -69,12 +69,19 @@ static void self_abandon(hf_transport *base, hf_transfer *t) {
     t->over = true;
 }
 
-static hf_status self_test(hf_transport *base, hf_transfer *t) {
-    if (t->over || hf_clock_now() - t->since < base->deadline)
+static hf_status self_look(hf_transport *base, int from, double since) {
+    (void)from;
+    if (hf_clock_now() - since < base->deadline)
         return HF_OK;
-    self_abandon(base, t);
     return hf_fail(HF_ECOMM, "rank 0 waits for itself; the deadline of %g s has passed",
                    base->deadline);
+}
+
+static hf_status self_test(hf_transport *base, hf_transfer *t) {
+    hf_status status = t->over ? HF_OK : self_look(base, 0, t->since);
+    if (status != HF_OK)
+        self_abandon(base, t);
+    return status;
 }
 
 static hf_status self_broadcast(hf_transport *net, void *data, size_t bytes, int root) {
@@ -151,6 +158,7 @@ const hf_transport_ops hf_transport_self = {
     .renew = self_alone,
     .alarm = self_nothing,
     .heed = self_alone,
+    .look = self_look,
     .busy = self_busy,
     .close = self_close,
 };

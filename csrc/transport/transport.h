@@ -1,8 +1,8 @@
 /* transport.h - how host bytes cross between ranks.
  *
  * Every call that can block ends by its deadline; afterwards the transport is broken and
- * each further call fails at once. All calls but `version`, `check`, `alarm`, `heed`, `busy`
- * and those of transfers are collective over the ranks that they name. What all ranks do
+ * each further call fails at once. All calls but `version`, `check`, `alarm`, `heed`, `look`,
+ * `busy` and those of transfers are collective over the ranks that they name. What all ranks do
  * together proves that each of them took part in this very call, and that what it told came
  * as it was sent; a broadcast proves so of the ranks that it came through.
  */
@@ -97,11 +97,11 @@ struct hf_transport_ops {
 
     /** Wake every rank that waits for us in this epoch; they fail with HF_ECOMM. */
     void (*alarm)(hf_transport *net);
-
     /** HF_ECOMM once a rank has raised the alarm in this epoch or none can go on. Who waits
      *  for other ranks by other means calls it many times in a second. */
     hf_status (*heed)(hf_transport *net);
-
+    /** As `heed`, for a wait for rank `from` since `since`: it ends by the deadline, too. */
+    hf_status (*look)(hf_transport *net, int from, double since);
     /** As `heed`, while this rank waits for its device; ranks that ask hear `what`. */
     hf_status (*busy)(hf_transport *net, const char *what);
 

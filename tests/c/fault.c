@@ -1,8 +1,9 @@
-/* fault.c - scheme `fault`: `pcie` with one planted fault, to prove that faults are seen.
+/* fault.c - scheme `fault`: another one with one planted fault, to prove that faults are seen.
  *
  * HPCCFPGA_FAULT="KIND RANK CALL" names the fault, the rank that has it and the move (or
- * kernel launch, for `launch`) at which it happens, counted from 0 since the session opened; where
- * that move has no block for it, the next one that has. */
+ * kernel launch, for `launch`; or write to the device, for `killwrite` and `hangwrite`) at which it
+ * happens, counted from 0 since the session opened; where that move has no block for it, the next
+ * one that has. HPCCFPGA_FAULT_OVER names the other scheme, `pcie` unless told. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,39 +11,58 @@
 #include <time.h>
 
 #include "core/error.h"
+#include "core/registry.h"
 #include "exchange.h"
 
 extern const hf_exchange_ops hf_exchange_fault;
-extern const hf_exchange_ops hf_exchange_pcie;
 
-/* The fault of this process; a scheme is that of `pcie` with another table. */
+/* The fault of this process; a scheme is the other one with another table. */
 static struct {
     char kind[16];
     int rank;
     long call, moves;
 } fault;
+static const hf_exchange_ops *other;
 static hf_block_ops blocks;
 
-/* The device's table with one function replaced. */
+/* The device's table with functions replaced. */
 static hf_device_ops device_ops;
-static hf_status (*device_launch)(hf_device *, const hf_launch *, const hf_order *,
-                                  hf_event **);
-static long launches_left;
+static const hf_device_ops *device_own;
+static long launches_left, writes_left;
 
 static hf_status launch(hf_device *device, const hf_launch *what, const hf_order *order,
                         hf_event **done) {
     return launches_left-- == 0 ? hf_fail(HF_EDEVICE, "planted: a launch failed")
-                                : device_launch(device, what, order, done);
+                                : device_own->launch(device, what, order, done);
 }
 
-static void launch_plant(hf_device *device, long call) {
+static void nap(double seconds) {
+    struct timespec span = {(time_t)seconds, 0};
+    nanosleep(&span, NULL);
+}
+
+/* Between the arrival of a block and its copy. */
+static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
+                               const void *from, size_t bytes, const hf_order *order,
+                               hf_event **done) {
+    if (writes_left-- == 0) {
+        if (strcmp(fault.kind, "killwrite") == 0)
+            raise(SIGKILL);
+        nap(600);
+    }
+    return device_own->write(device, to, at, from, bytes, order, done);
+}
+
+static void device_plant(hf_device *device) {
     if (device->ops != &device_ops) {
-        device_ops = *device->ops;
-        device_launch = device_ops.launch;
+        device_own = device->ops;
+        device_ops = *device_own;
         device_ops.launch = launch;
+        device_ops.write = planted_write;
         device->ops = &device_ops;
     }
-    launches_left = call;
+    launches_left = strcmp(fault.kind, "launch") == 0 ? fault.call : -1;
+    writes_left = strstr(fault.kind, "write") ? fault.call : -1;
 }
 
 static bool planted(const hf_transport *net, const char *kind) {
@@ -52,12 +72,7 @@ static bool planted(const hf_transport *net, const char *kind) {
 static hf_status fault_plan(hf_plan *plan) {
     if (planted(plan->exchange->net, "setup"))
         return hf_fail(HF_ENOMEM, "planted: set-up failed");
-    return hf_exchange_pcie.blocks->plan(plan);
-}
-
-static void nap(double seconds) {
-    struct timespec span = {(time_t)seconds, 0};
-    nanosleep(&span, NULL);
+    return other->blocks->plan(plan);
 }
 
 /* Damage `bytes` bytes that were just received, where `old` was before. */
@@ -100,7 +115,7 @@ static hf_status move_damaged(hf_plan *plan, const hf_message *m, bool wait,
     hf_status status =
         device->ops->read(device, plan->recv, m->recv_at, old, bytes, NULL, NULL);
     if (status == HF_OK)
-        status = hf_exchange_pcie.blocks->progress(plan, wait, done);
+        status = other->blocks->progress(plan, wait, done);
     if (status == HF_OK)
         status =
             device->ops->read(device, plan->recv, m->recv_at, data, bytes, NULL, NULL);
@@ -124,12 +139,12 @@ static hf_status fault_progress(hf_plan *plan, bool wait, bool *done) {
     if (now && strcmp(fault.kind, "hang") == 0)
         nap(600);
     if (!m)
-        return hf_exchange_pcie.blocks->progress(plan, wait, done);
+        return other->blocks->progress(plan, wait, done);
     fault.rank = -1; /* no second time */
     if (!loses)
         return move_damaged(plan, m, wait, done);
     m->send_bytes = 0;
-    return hf_exchange_pcie.blocks->progress(plan, wait, done);
+    return other->blocks->progress(plan, wait, done);
 }
 
 static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *net) {
@@ -138,29 +153,31 @@ static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *
     fault.rank = -1;
     if (text && sscanf(text, "%15s %d %ld", fault.kind, &fault.rank, &fault.call) != 3)
         return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
-    static const char kinds[] =
-        " none setup launch fail kill hang lose flip shift swap stale ";
+    static const char kinds[] = " none setup launch fail kill hang killwrite hangwrite "
+                                "lose flip shift swap stale ";
     char word[20];
     snprintf(word, sizeof word, " %s ", fault.kind);
     if (text && !strstr(kinds, word))
         return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not one of%s", text, kinds);
-    HF_TRY(hf_exchange_pcie.open(out, device, net));
-    blocks = *hf_exchange_pcie.blocks;
+    const char *over = getenv("HPCCFPGA_FAULT_OVER");
+    HF_TRY(hf_exchange_find(&other, over ? over : HF_SCHEME));
+    HF_TRY(other->open(out, device, net));
+    blocks = *other->blocks;
     blocks.plan = fault_plan;
     blocks.progress = fault_progress;
     (*out)->ops = &hf_exchange_fault;
-    if (planted(net, "launch"))
-        launch_plant(device, fault.call);
+    if (fault.rank == net->rank)
+        device_plant(device);
     return HF_OK;
 }
 
 static void fault_close(hf_exchange *exchange) {
-    hf_exchange_pcie.close(exchange);
+    other->close(exchange);
 }
 
 const hf_exchange_ops hf_exchange_fault = {
     .name = "fault",
-    .summary = "pcie with a planted fault, for tests",
+    .summary = "another scheme with a planted fault, for tests",
     .device = "opencl",
     .blocks = &blocks,
     .open = fault_open,

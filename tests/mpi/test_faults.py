@@ -1,10 +1,11 @@
 """Verification can fail, and a rank that fails takes all ranks out by one clear line.
 
 The faults are planted by the exchange scheme `fault` of a build with -DHF_TESTS=ON
-(tests/c/fault.c): `pcie` with one fault at one move of one rank.
+(tests/c/fault.c): another scheme, `pcie` unless told, with one fault of one rank.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import ours
@@ -122,3 +123,27 @@ def test_a_killed_rank_is_named_once(run):
     assert "SIGKILL" in lines[0]
     assert result["verified"] is False
     assert "rank 1" in result["provenance"]["error"]
+
+
+# The write to the device that follows when a rank has seen its block in the window.
+@pytest.mark.parametrize(
+    ("fault", "deadline", "words"),
+    [
+        ("hangwrite 1 7", 5, "rank 1, which does not answer; the deadline of 5 s"),
+        ("killwrite 1 7", 1000, "SIGKILL"),
+    ],
+)
+def test_a_rank_that_stops_before_it_copies_from_the_window(
+    run, monkeypatch, fault, deadline, words
+):
+    """The others end, and nothing of the window is left."""
+    monkeypatch.setenv("HPCCFPGA_FAULT_OVER", "shared")
+    before = set(Path("/dev/shm").glob("hpccfpga*"))
+    run("none -1 0", 1000)  # and PoCL has compiled the kernels
+    done, result = run(fault, deadline)
+    lines = ours(done.stderr).splitlines()
+    assert done.returncode == 3, done.stderr
+    assert len(lines) == 1, done.stderr
+    assert words in lines[0]
+    assert result["verified"] is False
+    assert set(Path("/dev/shm").glob("hpccfpga*")) <= before

@@ -1,0 +1,425 @@
+/* chunks.c - plans whose messages go in chunks. */
+#include "chunks.h"
+
+#include <assert.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/pages.h"
+
+enum {
+    WRITES = HF_MAX_QUEUES - 1, /* queue of writes that go on beside reads */
+    SPINS = 128,                /* looks between two at the clock */
+    CHUNK_MIN = 512 << 10,      /* [B] */
+    CHUNK_MAX = 4 << 20,
+};
+
+/* What a device takes to begin a copy, as bytes that it could have copied [B]. */
+static const double BEGIN = 256 << 10;
+
+/* Time between two looks for ranks that no longer come [s]. */
+static const double LOOKS = 1e-3;
+
+/* Time before the core is left to others, where each rank has one [s]: a thread of the device
+ * that wakes is put on a core that is given away again and again. */
+static const double PATIENCE = 1e-3;
+
+/* What of a list is next, to send or to receive. */
+typedef struct cursor {
+    size_t message, at;          /* its next byte */
+    size_t after;                /* the message behind those that are sent together */
+    int targets[HF_MAX_TARGETS]; /* of these; one where it receives */
+    size_t n_targets;            /* 0: the next message is to be found */
+} cursor;
+
+typedef struct chunks_plan {
+    hf_plan base;
+    const hf_order *order;
+    cursor out, in;
+    bool blocks;     /* who waits for it waits for each copy */
+    bool marked;     /* `ready` is there, or was */
+    hf_event *ready; /* of all that the plan comes after */
+    double moved;    /* when something moved last [s] */
+    double looked;
+    unsigned looks; /* since then */
+} chunks_plan;
+
+static hf_chunks *chunks_of(const chunks_plan *plan) {
+    return (hf_chunks *)plan->base.exchange;
+}
+
+/* Chunks of a message overlap: k of them take the time of k + 1, and each takes what BEGIN and its
+ * own bytes do. That is least for chunks of sqrt(BEGIN message). A CPU makes one copy at a time:
+ * there few chunks are best. */
+static size_t chunk_of(const hf_chunks *c, size_t message) {
+    size_t bytes = CHUNK_MAX;
+    if (c->base.device->info.type != HF_CPU) {
+        bytes = (size_t)sqrt(BEGIN * (double)message) / HF_PAGE * HF_PAGE;
+        bytes = bytes < CHUNK_MIN ? CHUNK_MIN : bytes > CHUNK_MAX ? CHUNK_MAX : bytes;
+    }
+    return message < bytes ? message : bytes;
+}
+
+static size_t chunk_at(const hf_chunks *c, size_t message, size_t at) {
+    size_t chunk = chunk_of(c, message), left = message - at;
+    return left < chunk ? left : chunk;
+}
+
+/* ---- plans ---- */
+
+static hf_status chunks_plan_take(hf_plan *plan) {
+    hf_chunks *c = (hf_chunks *)plan->exchange;
+    double most = 0;
+    assert(!c->moving);
+    for (size_t i = 0; i < plan->n; i++) {
+        const hf_message *m = &plan->messages[i];
+        most = fmax(most, (double)chunk_of(c, m->send_bytes));
+        most = fmax(most, (double)chunk_of(c, m->recv_bytes));
+    }
+    HF_TRY(c->base.net->ops->reduce(c->base.net, &most, 1, HF_MAX));
+    return hf_chunks_room(c, (size_t)most);
+}
+
+/* A single chunk each way has nothing to overlap with. */
+static bool plan_blocks(const hf_chunks *c, const hf_plan *plan) {
+    const hf_message *m = plan->messages;
+    return c->base.device->info.type == HF_CPU ||
+           (plan->n == 1 && chunk_of(c, m->send_bytes) == m->send_bytes &&
+            chunk_of(c, m->recv_bytes) == m->recv_bytes);
+}
+
+static hf_status chunks_start(hf_plan *base, const hf_order *order) {
+    hf_chunks *c = (hf_chunks *)base->exchange;
+    chunks_plan *plan = (chunks_plan *)base;
+    assert(!c->moving);
+    c->moving = base;
+    plan->order = order;
+    plan->out = plan->in = (cursor){0};
+    plan->blocks = plan_blocks(c, base);
+    plan->marked = false;
+    plan->moved = plan->looked = hf_clock_now();
+    plan->looks = 0;
+    return HF_OK;
+}
+
+static void event_end(hf_device *device, hf_event **event) {
+    hf_event *waited = *event;
+    *event = NULL;
+    if (waited)
+        device->ops->wait(device, waited);
+}
+
+static void chunks_plan_free(hf_plan *base) {
+    hf_chunks *c = (hf_chunks *)base->exchange;
+    hf_transport *net = c->base.net;
+    if (c->moving != base)
+        return;
+    c->moving = NULL;
+    for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++) {
+        hf_outgoing *out = &c->outs[slot];
+        hf_incoming *in = &c->ins[slot];
+        for (size_t i = 0; i < out->n_targets; i++)
+            if (!out->targets[i].transfer.over)
+                net->ops->abandon(net, &out->targets[i].transfer);
+        if (!in->transfer.over)
+            net->ops->abandon(net, &in->transfer);
+        event_end(c->base.device, &out->event);
+        event_end(c->base.device, &in->event);
+    }
+    event_end(c->base.device, &((chunks_plan *)base)->ready);
+}
+
+/* ---- what is sent ---- */
+
+static bool same_block(const hf_message *a, const hf_message *b) {
+    return a->send_at == b->send_at && a->send_bytes == b->send_bytes;
+}
+
+/* The next block to send, with those whom it goes to: it is read once. False past the last. */
+static bool block_find(chunks_plan *plan) {
+    cursor *at = &plan->out;
+    const hf_message *m = plan->base.messages;
+    size_t n = plan->base.n;
+    if (at->n_targets > 0)
+        return true;
+    while (at->message < n && m[at->message].send_bytes == 0)
+        at->message++;
+    at->at = 0;
+    for (size_t i = at->message; i < n && at->n_targets < HF_MAX_TARGETS; i++) {
+        if (m[i].send_bytes > 0 && !same_block(&m[i], &m[at->message]))
+            break;
+        if (m[i].send_bytes > 0)
+            at->targets[at->n_targets++] = m[i].to;
+        at->after = i + 1;
+    }
+    return at->n_targets > 0;
+}
+
+static void cursor_go_on(cursor *at, size_t bytes, size_t message) {
+    at->at += bytes;
+    if (at->at < message)
+        return;
+    at->message = at->after;
+    at->at = at->n_targets = 0;
+}
+
+/* Copies that are not waited for: what they come after is in the queue before them. */
+static hf_status plan_mark(chunks_plan *plan, bool blocks) {
+    hf_device *device = plan->base.exchange->device;
+    if (blocks || plan->marked)
+        return HF_OK;
+    plan->marked = true;
+    return device->ops->mark(device, plan->order, &plan->ready);
+}
+
+static hf_status chunk_read(chunks_plan *plan, bool blocks, bool *moved) {
+    hf_chunks *c = chunks_of(plan);
+    hf_device *device = c->base.device;
+    if (c->out_next - c->out_oldest == c->depth || !block_find(plan))
+        return HF_OK;
+    cursor *at = &plan->out;
+    const hf_message *m = &plan->base.messages[at->message];
+    size_t slot = c->out_next % c->depth, bytes = chunk_at(c, m->send_bytes, at->at);
+    hf_outgoing *out = &c->outs[slot];
+    HF_TRY(plan_mark(plan, blocks));
+    out->stage = HF_COPIES;
+    out->bytes = bytes;
+    out->n_targets = at->n_targets;
+    out->since = plan->moved;
+    for (size_t i = 0; i < at->n_targets; i++)
+        out->targets[i] = (hf_target){.carrier = hf_carrier_to(c, at->targets[i]),
+                                      .rank = at->targets[i],
+                                      .transfer.over = true};
+    *moved = true;
+    c->out_next++;
+    HF_TRY(device->ops->read(device, plan->base.send, m->send_at + at->at,
+                             c->out + slot * c->slot_room, bytes, plan->order,
+                             blocks ? NULL : &out->event));
+    if (blocks)
+        hf_lap(c->base.laps, HF_LAP_TRANSFER);
+    cursor_go_on(at, bytes, m->send_bytes);
+    return HF_OK;
+}
+
+/* A chunk that has been read goes to its ranks. */
+static hf_status chunk_go(chunks_plan *plan, size_t slot, bool *moved) {
+    hf_chunks *c = chunks_of(plan);
+    hf_outgoing *out = &c->outs[slot];
+    bool ended;
+    HF_TRY(hf_plan_event(&plan->base, &out->event, out->since, false, &ended));
+    if (!ended)
+        return HF_OK;
+    *moved = true;
+    out->stage = HF_GOES;
+    for (size_t i = 0; i < out->n_targets; i++) {
+        hf_target *to = &out->targets[i];
+        to->number = c->sent[to->rank]++;
+        HF_TRY(to->carrier->go(c, to, slot, out->bytes));
+    }
+    return HF_OK;
+}
+
+/* Has a chunk left its slot? `ends`: as far as the plan waits for it. */
+static hf_status chunk_gone(hf_chunks *c, hf_outgoing *out, bool ends, bool *is) {
+    *is = out->stage == HF_GOES;
+    for (size_t i = 0; *is && i < out->n_targets; i++)
+        if (!ends || out->targets[i].carrier->ends)
+            HF_TRY(out->targets[i].carrier->gone(c, &out->targets[i], is));
+    return HF_OK;
+}
+
+static hf_status out_go_on(chunks_plan *plan, bool blocks, bool *moved) {
+    hf_chunks *c = chunks_of(plan);
+    bool gone = true;
+    while (c->out_oldest < c->out_next && gone) {
+        HF_TRY(chunk_gone(c, &c->outs[c->out_oldest % c->depth], false, &gone));
+        c->out_oldest += gone;
+    }
+    HF_TRY(chunk_read(plan, blocks, moved));
+    bool ready = true;
+    for (size_t k = c->out_oldest; k < c->out_next && ready; k++) {
+        size_t slot = k % c->depth;
+        if (c->outs[slot].stage == HF_COPIES)
+            HF_TRY(chunk_go(plan, slot, moved));
+        ready = c->outs[slot].stage == HF_GOES;
+    }
+    return HF_OK;
+}
+
+static hf_status out_done(chunks_plan *plan, bool *done) {
+    hf_chunks *c = chunks_of(plan);
+    *done = !block_find(plan);
+    for (size_t k = c->out_oldest; *done && k < c->out_next; k++)
+        HF_TRY(chunk_gone(c, &c->outs[k % c->depth], true, done));
+    return HF_OK;
+}
+
+/* ---- what is received ---- */
+
+static bool expected_find(chunks_plan *plan) {
+    cursor *at = &plan->in;
+    const hf_message *m = plan->base.messages;
+    while (at->message < plan->base.n && m[at->message].recv_bytes == 0)
+        at->message++;
+    at->after = at->message + 1;
+    return at->message < plan->base.n;
+}
+
+static hf_status chunk_expect(chunks_plan *plan, bool *moved) {
+    hf_chunks *c = chunks_of(plan);
+    if (c->in_next - c->in_oldest == c->depth || !expected_find(plan))
+        return HF_OK;
+    cursor *at = &plan->in;
+    const hf_message *m = &plan->base.messages[at->message];
+    size_t slot = c->in_next++ % c->depth;
+    hf_incoming *in = &c->ins[slot];
+    *in = (hf_incoming){.stage = HF_GOES,
+                        .carrier = hf_carrier_to(c, m->from),
+                        .rank = m->from,
+                        .number = c->expected[m->from]++,
+                        .bytes = chunk_at(c, m->recv_bytes, at->at),
+                        .at = m->recv_at + at->at,
+                        .transfer.over = true};
+    *moved = true;
+    cursor_go_on(at, in->bytes, m->recv_bytes);
+    return in->carrier->expect(c, in, slot);
+}
+
+static hf_status chunk_write(chunks_plan *plan, hf_incoming *in, bool blocks) {
+    hf_exchange *exchange = plan->base.exchange;
+    hf_device *device = exchange->device;
+    HF_TRY(plan_mark(plan, blocks));
+    const hf_order beside = {.queue = WRITES,
+                             .n_after = 1,
+                             .after = &plan->ready,
+                             .label = plan->order ? plan->order->label : NULL};
+    in->stage = HF_COPIES;
+    in->since = plan->moved;
+    if (blocks)
+        hf_lap(exchange->laps, HF_LAP_EXCHANGE);
+    HF_TRY(device->ops->write(device, plan->base.recv, in->at, in->memory, in->bytes,
+                              blocks ? plan->order : &beside,
+                              blocks ? NULL : &in->event));
+    if (blocks)
+        hf_lap(exchange->laps, HF_LAP_TRANSFER);
+    return HF_OK;
+}
+
+static hf_status chunk_take(chunks_plan *plan, hf_incoming *in, bool blocks,
+                            bool *moved) {
+    bool is = false;
+    if (in->stage == HF_GOES) {
+        HF_TRY(in->carrier->come(chunks_of(plan), in, &is));
+        if (is)
+            HF_TRY(chunk_write(plan, in, blocks));
+        *moved = *moved || is;
+    }
+    if (in->stage == HF_COPIES) {
+        HF_TRY(hf_plan_event(&plan->base, &in->event, in->since, false, &is));
+        if (is)
+            in->stage = HF_IDLE;
+    }
+    return HF_OK;
+}
+
+static hf_status in_go_on(chunks_plan *plan, bool blocks, bool *moved) {
+    hf_chunks *c = chunks_of(plan);
+    HF_TRY(chunk_expect(plan, moved));
+    for (size_t k = c->in_oldest; k < c->in_next; k++)
+        HF_TRY(chunk_take(plan, &c->ins[k % c->depth], blocks, moved));
+    while (c->in_oldest < c->in_next &&
+           c->ins[c->in_oldest % c->depth].stage == HF_IDLE) {
+        const hf_incoming *in = &c->ins[c->in_oldest++ % c->depth];
+        in->carrier->taken(c, in);
+        *moved = true;
+    }
+    return HF_OK;
+}
+
+/* ---- waits ---- */
+
+/* Whom the plan waits for where nobody else looks after him, or HF_NOBODY. */
+static int waited_for(const hf_chunks *c) {
+    for (size_t k = c->in_oldest; k < c->in_next; k++) {
+        const hf_incoming *in = &c->ins[k % c->depth];
+        if (in->stage == HF_GOES && in->carrier->waits)
+            return in->rank;
+    }
+    for (size_t k = c->out_oldest; k < c->out_next; k++) {
+        const hf_outgoing *out = &c->outs[k % c->depth];
+        if (out->stage == HF_GOES && out->targets[0].carrier->waits)
+            return out->targets[0].rank;
+    }
+    return HF_NOBODY;
+}
+
+/* Nothing moves: are all still there? */
+static hf_status plan_look(chunks_plan *plan, bool wait) {
+    hf_chunks *c = chunks_of(plan);
+    hf_transport *net = c->base.net;
+    if (wait && ++plan->looks % SPINS)
+        return HF_OK;
+    double now = hf_clock_now();
+    if (now - plan->looked > LOOKS) {
+        int whom = waited_for(c);
+        plan->looked = now;
+        HF_TRY(whom == HF_NOBODY ? net->ops->heed(net)
+                                 : net->ops->look(net, whom, plan->moved));
+    }
+    if (wait && (c->crowded || now - plan->moved > PATIENCE))
+        sched_yield();
+    return HF_OK;
+}
+
+/* Time of copies and messages side by side is that of the copies. */
+static void plan_lap(const hf_chunks *c) {
+    bool copies = false;
+    if (!c->base.laps)
+        return;
+    for (size_t slot = 0; slot < c->depth; slot++)
+        copies = copies || c->outs[slot].event || c->ins[slot].event;
+    hf_lap(c->base.laps, copies ? HF_LAP_TRANSFER : HF_LAP_EXCHANGE);
+}
+
+static hf_status plan_end(chunks_plan *plan) {
+    hf_device *device = plan->base.exchange->device;
+    hf_event *ready = plan->ready;
+    chunks_of(plan)->moving = NULL;
+    plan->ready = NULL;
+    return ready ? device->ops->wait(device, ready) : HF_OK;
+}
+
+static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
+    chunks_plan *plan = (chunks_plan *)base;
+    hf_chunks *c = chunks_of(plan);
+    bool blocks = wait && plan->blocks, moved;
+    do {
+        moved = *done = false;
+        HF_TRY(out_go_on(plan, blocks, &moved));
+        HF_TRY(in_go_on(plan, blocks, &moved));
+        if (!blocks)
+            plan_lap(c);
+        if (c->in_oldest == c->in_next && !expected_find(plan))
+            HF_TRY(out_done(plan, done));
+        if (*done)
+            return plan_end(plan);
+        if (moved) {
+            plan->moved = hf_clock_now();
+            plan->looks = 0;
+        } else {
+            HF_TRY(plan_look(plan, wait));
+        }
+    } while (wait || moved);
+    return HF_OK;
+}
+
+const hf_block_ops hf_chunks_blocks = {
+    .plan_bytes = sizeof(chunks_plan),
+    .plan = chunks_plan_take,
+    .start = chunks_start,
+    .progress = chunks_progress,
+    .free = chunks_plan_free,
+};

@@ -1,0 +1,183 @@
+/* slots.c - host memory of schemes whose messages go in chunks: who has which, pinned or not. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agree.h"
+#include "chunks.h"
+#include "core/error.h"
+#include "core/pages.h"
+
+enum { DEPTH = 4 };
+
+/* A remark for results, behind those that are there. */
+static void note_add(hf_chunks *c, const char *text) {
+    char *note = c->base.note;
+    size_t used = strlen(note);
+    snprintf(note + used, sizeof c->base.note - used, "%s%s", used ? "; " : "", text);
+}
+
+static bool in_window(const hf_chunks *c, int rank) {
+    return c->window && c->window->parts[rank];
+}
+
+const hf_carrier *hf_carrier_to(const hf_chunks *c, int rank) {
+    return in_window(c, rank) ? &hf_carrier_window : &hf_carrier_messages;
+}
+
+/* Memory that a command may still use stays. */
+static void room_free(hf_chunks *c) {
+    const hf_device *device = c->base.device;
+    device->ops->free(c->pinned);
+    device->ops->free(c->pinned_out);
+    device->ops->free(c->pinned_in);
+    if (device->broken)
+        hf_shared_keep(c->window);
+    else
+        hf_shared_free(c->window);
+    c->pinned = c->pinned_out = c->pinned_in = NULL;
+    c->window = NULL;
+    c->out = c->in = NULL;
+    c->slot_room = 0;
+}
+
+/* Where there is no such memory, messages do. */
+static hf_status window_make(hf_chunks *c, size_t bytes) {
+    hf_transport *net = c->base.net;
+    hf_status status =
+        hf_shared_new(&c->window, net, hf_window_head(net->size) + bytes);
+    if (status == HF_OK || status == HF_ECOMM)
+        return status;
+    char text[sizeof c->base.note];
+    snprintf(text, sizeof text, "all ranks exchange by messages: %.180s", hf_error());
+    note_add(c, text);
+    return HF_OK;
+}
+
+/* Runtimes may pin memory by a copy of it, which the other ranks do not see. */
+static hf_status window_pin(hf_chunks *c) {
+    hf_device *device = c->base.device;
+    HF_TRY(
+        device->ops->pin(&c->pinned, device, c->window->memory, c->window->all_bytes));
+    if (c->pinned->host == c->window->memory)
+        return HF_OK;
+    device->ops->free(c->pinned);
+    c->pinned = NULL;
+    return hf_fail(HF_ENOTSUP, "device \"%s\" pins memory elsewhere",
+                   device->info.name);
+}
+
+/* Copies to and from memory that is not pinned are slower, and right. */
+static hf_status window_use(hf_chunks *c) {
+    hf_transport *net = c->base.net;
+    c->out = (char *)c->window->parts[net->rank] + hf_window_head(net->size);
+    hf_status status = hf_agree(net, window_pin(c));
+    if (status == HF_OK || status == HF_ECOMM)
+        return status;
+    char text[sizeof c->base.note];
+    snprintf(text, sizeof text,
+             "the ranks' common memory is not pinned on each: %.160s", hf_error());
+    note_add(c, text);
+    return HF_OK;
+}
+
+/* Pairs of ranks that use the window, and others. */
+static hf_status pairs_note(hf_chunks *c) {
+    hf_transport *net = c->base.net;
+    double pairs = net->local_size;
+    HF_TRY(net->ops->reduce(net, &pairs, 1, HF_SUM));
+    char text[sizeof c->base.note];
+    snprintf(
+        text, sizeof text,
+        "%.0f of %.0f pairs of ranks exchange by common memory, the others by messages",
+        pairs, (double)net->size * net->size);
+    note_add(c, text);
+    return HF_OK;
+}
+
+static hf_status own_make(hf_chunks *c, bool far, size_t bytes) {
+    hf_device *device = c->base.device;
+    if (!c->window) {
+        HF_TRY(device->ops->pin(&c->pinned_out, device, NULL, bytes));
+        c->out = c->pinned_out->host;
+    }
+    if (far) {
+        HF_TRY(device->ops->pin(&c->pinned_in, device, NULL, bytes));
+        c->in = c->pinned_in->host;
+    }
+    return HF_OK;
+}
+
+static hf_status slots_make(hf_chunks *c, size_t bytes) {
+    hf_transport *net = c->base.net;
+    c->base.note[0] = '\0';
+    if (c->wants_window)
+        HF_TRY(window_make(c, bytes));
+    bool far = !c->window || net->local_size < net->size;
+    if (c->window)
+        HF_TRY(window_use(c));
+    if (c->window && far)
+        HF_TRY(pairs_note(c));
+    return hf_agree(net, own_make(c, far, bytes));
+}
+
+/* A run like the one before uses each slot for what lies there already: a copy that gets lost
+ * would leave right data. */
+static void slots_wipe(const hf_chunks *c, size_t bytes) {
+    enum { NO_DATA = 0xA5 };
+    for (size_t slot = 0; slot < c->depth; slot++) {
+        if (c->out)
+            memset(c->out + slot * c->slot_room, NO_DATA, bytes);
+        if (c->in)
+            memset(c->in + slot * c->slot_room, NO_DATA, bytes);
+    }
+}
+
+hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
+    size_t ranks = (size_t)c->base.net->size,
+           room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE;
+    if (room > c->slot_room) {
+        room_free(c);
+        hf_status status = slots_make(c, c->depth * room);
+        if (status != HF_OK) {
+            room_free(c);
+            return status;
+        }
+        c->slot_room = room;
+    }
+    memset(c->sent, 0, ranks * sizeof *c->sent);
+    memset(c->expected, 0, ranks * sizeof *c->expected);
+    c->out_next = c->out_oldest = c->in_next = c->in_oldest = 0;
+    if (c->window)
+        hf_window_clear(c);
+    slots_wipe(c, bytes);
+    return HF_OK;
+}
+
+/* ---- open, close ---- */
+
+hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
+                         hf_device *device, hf_transport *net, bool wants_window) {
+    size_t ranks = (size_t)net->size;
+    hf_chunks *c = calloc(1, sizeof *c + 2 * ranks * sizeof(uint64_t));
+    if (!c)
+        return hf_fail(HF_ENOMEM, "no memory for an exchange");
+    c->base = (hf_exchange){.ops = ops, .device = device, .net = net};
+    c->sent = (uint64_t *)(c + 1);
+    c->expected = c->sent + ranks;
+    c->depth = DEPTH;
+    c->wants_window = wants_window;
+    c->crowded = net->local_size > sysconf(_SC_NPROCESSORS_ONLN);
+    for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
+        c->ins[slot].transfer.over = true;
+    *out = &c->base;
+    return HF_OK;
+}
+
+void hf_chunks_close(hf_exchange *base) {
+    if (base)
+        room_free((hf_chunks *)base);
+    free(base);
+}
