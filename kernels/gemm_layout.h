@@ -6,7 +6,9 @@
 #ifndef GEMM_LAYOUT_H
 #define GEMM_LAYOUT_H
 
-#define HF_GEMM_STRIP  16
+#define HF_GEMM_STRIP 16
+#define HF_GEMM_BLOCK \
+    128 /* most rows or columns of a panel, or of an ndrange kernel's block */
 #define HF_GEMM_ROW(n) (((n) + HF_GEMM_STRIP - 1) / HF_GEMM_STRIP * HF_GEMM_STRIP)
 
 #endif

@@ -27,14 +27,14 @@
 #define LANES   (REGISTER / (int)sizeof(HF_SUM))
 #define PANEL_B (2 * LANES)
 #define BLOCK_A 96
-#define BLOCK_B 128
+#define BLOCK_B HF_GEMM_BLOCK
 #define DEPTH   512
 #define GROUP   1
 
 #else
 
-#define PANEL_A 128
-#define PANEL_B 128
+#define PANEL_A HF_GEMM_BLOCK
+#define PANEL_B HF_GEMM_BLOCK
 #define BLOCK_A PANEL_A
 #define BLOCK_B PANEL_B
 #define GROUP   256

@@ -9,6 +9,7 @@
 #define LINPACK_DATA_H
 
 #include "hf_real.h"
+#include "linpack_shape.h"
 
 #ifndef HF_BLOCK
 #define HF_BLOCK 256

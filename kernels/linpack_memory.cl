@@ -14,13 +14,13 @@
 #define LOWER_AT(i, j) ((i) * ((i)-1) / 2 + (j))
 #define UPPER_AT(i, j) (LOWER_SIZE + (i) * (2 * HF_BLOCK - 1 - (i)) / 2 + (j))
 
-/** As in linpack_ndrange.cl. */
+/** See linpack_shape.h. */
 HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
-    shape[0] = shape[1] = HF_BLOCK * HF_BLOCK;
-    shape[2] = LOWER_SIZE;
-    shape[3] = UPPER_SIZE;
-    for (uint i = 4; i < 11; i++)
+    for (uint i = 0; i < LINPACK_N_SHAPE; i++)
         shape[i] = 1;
+    shape[LINPACK_LEFT_SIZE] = shape[LINPACK_TOP_SIZE] = HF_BLOCK * HF_BLOCK;
+    shape[LINPACK_LOWER_SIZE] = LOWER_SIZE;
+    shape[LINPACK_UPPER_SIZE] = UPPER_SIZE;
 }
 
 /** L and U of block `block`, in place and in `packed`. */

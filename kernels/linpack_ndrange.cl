@@ -27,21 +27,16 @@
 #define SIDE_GROUP 32
 #endif
 
-/** shape[11] = elements of a packed block of L, and of U; of L in a packed diagonal block, and of U
- *  behind it; work-items of lu, and of left, top and inner for a block; those of a group of
- *  lu, of left and top, of inner. */
+/** See linpack_shape.h. */
 HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
-    shape[0] = (uint)LEFT_SIZE;
-    shape[1] = (uint)TOP_SIZE;
-    shape[2] = (uint)LEFT_SIZE;
-    shape[3] = (uint)TOP_SIZE;
-    shape[4] = LU_ITEMS;
-    shape[5] = LEFT_ITEMS;
-    shape[6] = TOP_ITEMS;
-    shape[7] = PARTS_DOWN * PARTS_WIDE * GROUP;
-    shape[8] = LU_ITEMS;
-    shape[9] = SIDE_GROUP;
-    shape[10] = GROUP;
+    shape[LINPACK_LEFT_SIZE] = shape[LINPACK_LOWER_SIZE] = (uint)LEFT_SIZE;
+    shape[LINPACK_TOP_SIZE] = shape[LINPACK_UPPER_SIZE] = (uint)TOP_SIZE;
+    shape[LINPACK_LU_ITEMS] = shape[LINPACK_LU_GROUP] = LU_ITEMS;
+    shape[LINPACK_LEFT_ITEMS] = LEFT_ITEMS;
+    shape[LINPACK_TOP_ITEMS] = TOP_ITEMS;
+    shape[LINPACK_INNER_ITEMS] = PARTS_DOWN * PARTS_WIDE * GROUP;
+    shape[LINPACK_SIDE_GROUP] = SIDE_GROUP;
+    shape[LINPACK_INNER_GROUP] = GROUP;
 }
 
 #if GROUP == 1

@@ -49,12 +49,12 @@ HF_CHANNEL(upper, 16)
 HF_CHANNEL(lefts, 16)
 HF_CHANNEL(tops, 16)
 
-/** As in linpack_ndrange.cl; packed diagonal blocks are none. */
+/** See linpack_shape.h; packed diagonal blocks are none. */
 HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
-    shape[0] = shape[1] = HF_BLOCK * HF_BLOCK;
-    shape[2] = shape[3] = 0;
-    for (uint i = 4; i < 11; i++)
+    for (uint i = 0; i < LINPACK_N_SHAPE; i++)
         shape[i] = 1;
+    shape[LINPACK_LEFT_SIZE] = shape[LINPACK_TOP_SIZE] = HF_BLOCK * HF_BLOCK;
+    shape[LINPACK_LOWER_SIZE] = shape[LINPACK_UPPER_SIZE] = 0;
 }
 
 /** L and U of block `block`, in place and as packets, row by row. What is sent has the

@@ -19,7 +19,6 @@ enum {
     MAX_REPLICATIONS = HF_MAX_QUEUES,
     N_MULTIPLY_ARGS = 9,
     N_PACK_ARGS = 3,
-    MAX_BLOCK = 128, /* rows and columns of an ndrange kernel's block, at most */
 };
 
 typedef struct gemm {
@@ -46,10 +45,7 @@ static const hf_param params[] = {
      "HF_REPLICATIONS", 1, MAX_REPLICATIONS, HF_INT},
     {"block_size", "width of a block in local memory; pipeline only", "256", NULL,
      "HF_BLOCK", 1, 4096, HF_INT},
-    {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
-     "HF_GEMM_SIZE", 1, 256, HF_INT},
-    {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
-     "HF_GLOBAL_MEM_UNROLL", 1, HF_GEMM_STRIP, HF_INT},
+    HF_GEMM_TILE_PARAMS,
     {0},
 };
 
@@ -65,7 +61,8 @@ static size_t matrix_bytes(const gemm *s, size_t n) {
 
 /* Room for whole blocks. */
 static size_t panels_bytes(const gemm *s, size_t n) {
-    return s->env.ndrange ? (n + MAX_BLOCK) * HF_GEMM_ROW(n) * s->type->sum_bytes : 0;
+    return s->env.ndrange ? (n + HF_GEMM_BLOCK) * HF_GEMM_ROW(n) * s->type->sum_bytes
+                          : 0;
 }
 
 static bool size_fits(const void *state, size_t n) {
@@ -104,13 +101,13 @@ static hf_status panels_take(gemm *s, size_t largest) {
     HF_TRY(ops->read(device, s->a_panels, 0, s->shape, sizeof s->shape, NULL, NULL));
     bool sound = s->shape[2] > 0;
     for (int i = 0; i < 2; i++)
-        sound = sound && s->shape[i] > 0 && s->shape[i] <= MAX_BLOCK;
+        sound = sound && s->shape[i] > 0 && s->shape[i] <= HF_GEMM_BLOCK;
     return sound
                ? HF_OK
                : hf_fail(HF_EDEVICE,
                          "gemm_shape says blocks of %u x %u elements, not 1 to %d, and "
                          "%u work-items",
-                         s->shape[0], s->shape[1], MAX_BLOCK, s->shape[2]);
+                         s->shape[0], s->shape[1], HF_GEMM_BLOCK, s->shape[2]);
 }
 
 static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,

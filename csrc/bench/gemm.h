@@ -6,6 +6,15 @@
 #include "core/element.h"
 #include "gemm_layout.h"
 
+/** Entries of a table of parameters: knobs of gemm_tiles.h. */
+/* clang-format off */
+#define HF_GEMM_TILE_PARAMS                                                            \
+    {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,            \
+     "HF_GEMM_SIZE", 1, 256, HF_INT},                                                  \
+    {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,  \
+     "HF_GLOBAL_MEM_UNROLL", 1, HF_GEMM_STRIP, HF_INT}
+/* clang-format on */
+
 enum {
     HF_GEMM_SHIFTS = 8,  /* samples that differ in their input */
     HF_GEMM_VECTORS = 8, /* random vectors that a product is tried with */

@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/work.h"
 
 hf_status hf_grid_make(hf_grid *out, const char *text, int ranks) {
-    hf_grid grid = {.p = 1, .q = ranks};
+    hf_grid grid = {.p = (int)hf_grid_rows(ranks)};
     int end = 0;
     if (strcmp(text, "auto") == 0) {
-        for (int p = 2; p <= ranks / p; p++)
-            if (ranks % p == 0)
-                grid = (hf_grid){.p = p, .q = ranks / p};
+        grid.q = ranks / grid.p;
     } else if (sscanf(text, "%4dx%4d%n", &grid.p, &grid.q, &end) != 2 || text[end] ||
                grid.p < 1 || grid.q < 1) {
         return hf_fail(HF_EARG, "grid: \"%s\" is neither PxQ nor auto", text);

@@ -25,9 +25,8 @@ void hf_launches_add(hf_launches *l, const hf_launch *launch, unsigned queue) {
 }
 
 hf_status hf_launches_wait(hf_launches *l) {
-    /* Of a broken device nothing ends any more, and why it broke has been said. */
-    for (size_t i = 0; i < l->n && !l->device->broken; i++) {
-        hf_status ended = l->device->ops->wait(l->device, l->done[i]);
+    if (l->status == HF_OK || !l->device->broken) {
+        hf_status ended = hf_device_wait(l->device, l->done, l->n);
         l->status = l->status == HF_OK ? ended : l->status;
     }
     return l->status;

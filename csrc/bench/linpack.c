@@ -14,14 +14,14 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/work.h"
+#include "gemm.h"
 #include "largest.h"
 #include "linpack.h"
 
 enum {
-    LEAST_ITEMS = 1024, /* of kernels that are no pipelines and take turns at rows */
-    PANEL = 128,        /* packed blocks have fewer rows or columns more */
+    MIN_ITEMS = 1024, /* of kernels that are no pipelines and take turns at rows */
     DOUBLE_DIGITS = 53,
-    MOST_ITEMS = 1 << 20, /* of a kernel, for a block */
+    MAX_ITEMS = 1 << 20, /* of a kernel, for a block */
     N_FILL_ARGS = 9,
 };
 
@@ -39,10 +39,7 @@ static const hf_param params[] = {
     HF_SHAPE_PARAM,
     {"replications", "kernels that share the inner blocks; 1 for shape ndrange", "1",
      NULL, "HF_REPLICATIONS", 1, LINPACK_MAX_REPLICATIONS, HF_INT},
-    {"gemm_size", "width of a tile in registers; pipeline only", "8", NULL,
-     "HF_GEMM_SIZE", 1, 256, HF_INT},
-    {"global_mem_unroll", "elements read per clock cycle; pipeline only", "16", NULL,
-     "HF_GLOBAL_MEM_UNROLL", 1, 16, HF_INT},
+    HF_GEMM_TILE_PARAMS,
     {"channel_width", "what an external channel takes at a time [B]", "32", NULL,
      "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
     HF_DEPTH_PARAM,
@@ -67,20 +64,20 @@ size_t linpack_width(const linpack *s, size_t n) {
     return (n + s->block - 1) / s->block;
 }
 
-/* Elements of a packed block, at most. */
-static size_t packed_most(const linpack *s) {
-    return (s->block + PANEL) * s->block;
+/* Elements of a packed block, at most: whole panels. */
+static size_t packed_max(const linpack *s) {
+    return (s->block + HF_GEMM_BLOCK) * s->block;
 }
 
 /* Bytes of a rank for matrices of `width` blocks in a row: the largest buffer and all. */
 static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *all) {
     size_t rows = linpack_share(width, 0, s->grid.p);
     size_t columns = linpack_share(width, 0, s->grid.q);
-    size_t panels = packed_most(s) * s->real, vector = s->block * sizeof(double);
+    size_t panels = packed_max(s) * s->real, vector = s->block * sizeof(double);
     size_t longer = rows > columns ? rows : columns;
     size_t parts = (s->n_parts + 1) * rows * vector;
     *largest = rows * columns * s->block * s->block * s->real;
-    *all = *largest + s->panels * (rows + columns + 1) * panels + parts +
+    *all = *largest + s->n_panels * (rows + columns + 1) * panels + parts +
            (4 * rows + (3 + HF_LINPACK_MAX_CORRECTIONS) * columns) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
@@ -95,14 +92,18 @@ static bool width_fits(const void *state, size_t width) {
 }
 
 static hf_status memory_check(const linpack *s, size_t n) {
-    size_t width = linpack_width(s, n);
+    const hf_device_info *info = &s->env.device->info;
+    size_t width = linpack_width(s, n), largest, all;
     if (width_fits(s, width))
         return HF_OK;
+    memory_of(s, width, &largest, &all);
     return hf_fail(
         HF_ENOMEM,
-        "sizes: a %zu x %zu matrix does not fit \"%s\" on a grid of %dx%d; the "
-        "largest size is %zu",
-        n, n, s->env.device->info.name, s->grid.p, s->grid.q,
+        "sizes: a %zu x %zu matrix takes %.3g GB per rank on a grid of %dx%d, "
+        "%.3g GB of it in one buffer; \"%s\" has %.3g GB, %.3g GB for a "
+        "buffer; the largest size is %zu",
+        n, n, (double)all / 1e9, s->grid.p, s->grid.q, (double)largest / 1e9,
+        info->name, (double)info->memory / 1e9, (double)info->max_alloc / 1e9,
         hf_largest(width, width_fits, s) * s->block);
 }
 
@@ -114,7 +115,8 @@ hf_status linpack_buffer_take(const linpack *s, hf_buffer **out, size_t n,
 static hf_status buffers_take(linpack *s, size_t width) {
     size_t rows = linpack_share(width, 0, s->grid.p);
     size_t columns = linpack_share(width, 0, s->grid.q);
-    size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
+    size_t left = s->shape[LINPACK_LEFT_SIZE] * s->real,
+           top = s->shape[LINPACK_TOP_SIZE] * s->real;
     size_t vector = s->block * sizeof(double);
     HF_TRY(
         linpack_buffer_take(s, &s->a, rows * columns, s->block * s->block * s->real));
@@ -187,19 +189,21 @@ static hf_status shape_take(linpack *s) {
     ops->free(told);
     ops->kernel_free(kernel);
     HF_TRY(status);
-    size_t least = s->block * s->block, most = packed_most(s);
-    bool sound = s->shape[LEFT_SIZE] >= least && s->shape[LEFT_SIZE] <= most &&
-                 s->shape[TOP_SIZE] >= least && s->shape[TOP_SIZE] <= most &&
-                 s->shape[LOWER_SIZE] <= most && s->shape[UPPER_SIZE] <= most;
-    for (size_t i = LU_ITEMS; i < N_SHAPE; i++)
-        sound = sound && s->shape[i] > 0 &&
-                s->shape[i] <= (s->env.ndrange ? MOST_ITEMS : 1);
+    size_t least = s->block * s->block, most = packed_max(s);
+    bool sound =
+        s->shape[LINPACK_LEFT_SIZE] >= least && s->shape[LINPACK_LEFT_SIZE] <= most &&
+        s->shape[LINPACK_TOP_SIZE] >= least && s->shape[LINPACK_TOP_SIZE] <= most &&
+        s->shape[LINPACK_LOWER_SIZE] <= most && s->shape[LINPACK_UPPER_SIZE] <= most;
+    for (size_t i = LINPACK_LU_ITEMS; i < LINPACK_N_SHAPE; i++)
+        sound =
+            sound && s->shape[i] > 0 && s->shape[i] <= (s->env.ndrange ? MAX_ITEMS : 1);
     return sound
                ? HF_OK
                : hf_fail(HF_EDEVICE,
                          "linpack_shape says packed blocks of %u and %u elements, not "
                          "%zu to %zu, or other work-items",
-                         s->shape[LEFT_SIZE], s->shape[TOP_SIZE], least, most);
+                         s->shape[LINPACK_LEFT_SIZE], s->shape[LINPACK_TOP_SIZE], least,
+                         most);
 }
 
 static const struct {
@@ -221,8 +225,8 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
             s->refine = refinements[i].run;
     s->corrections = hf_linpack_corrections((double)type->bytes);
     s->roundoff = ldexp(1, s->refine ? -DOUBLE_DIGITS : -type->digits);
-    s->dot_items = env->ndrange ? LEAST_ITEMS : 1;
-    s->items = !env->ndrange ? 1 : items > LEAST_ITEMS ? items : LEAST_ITEMS;
+    s->dot_items = env->ndrange ? MIN_ITEMS : 1;
+    s->items = !env->ndrange ? 1 : items > MIN_ITEMS ? items : MIN_ITEMS;
     HF_TRY(hf_replicas_check(s->replications, env->ndrange));
     HF_TRY(hf_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
     s->p = env->rank / s->grid.q;
@@ -291,7 +295,7 @@ hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     const hf_launch fill = {
         .kernel = s->fill, .args = args, .n_args = N_FILL_ARGS, .items = s->items};
     HF_TRY(s->env.device->ops->launch(s->env.device, &fill, NULL, NULL));
-    return linpack_sides_make(s);
+    return linpack_right_make(s);
 }
 
 /* Its messages are part of its own time. */

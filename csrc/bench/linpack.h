@@ -5,7 +5,8 @@
 #include "bench.h"
 #include "core/work.h"
 #include "grid.h"
-#include "linpack_turn.h"
+#include "linpack_iteration.h"
+#include "linpack_shape.h"
 #include "verdict.h"
 
 enum {
@@ -23,22 +24,6 @@ enum {
 /** What `verify` finds, beside the larger of the two errors over their bounds. */
 enum { LINPACK_ERROR, LINPACK_SCALED, LINPACK_NORMALISED };
 
-/** What linpack_shape says. */
-enum {
-    LEFT_SIZE,  /* elements of a packed block of L */
-    TOP_SIZE,   /* of U */
-    LOWER_SIZE, /* of L in a packed diagonal block */
-    UPPER_SIZE, /* of U behind it */
-    LU_ITEMS,   /* work-items of lu */
-    LEFT_ITEMS,
-    TOP_ITEMS,
-    INNER_ITEMS, /* of each for a block */
-    LU_GROUP,    /* of a work-group */
-    SIDE_GROUP,
-    INNER_GROUP,
-    N_SHAPE
-};
-
 struct linpack {
     hf_env env;
     const linpack_routing *routing;
@@ -46,12 +31,12 @@ struct linpack {
     int p, q; /* of this rank */
     const double *sizes;
     size_t block, real, replications, items;
-    size_t panels;                   /* of a row or column of blocks, in memory */
-    uint32_t n_parts;                /* vectors that a rank collects */
-    double roundoff;                 /* of data_type; refined: of double */
+    size_t n_panels;  /* rows or columns of blocks that are packed, in memory */
+    uint32_t n_parts; /* vectors that a rank collects */
+    double roundoff;  /* of data_type; refined: of double */
     hf_status (*refine)(linpack *s); /* NULL: the solution is not refined */
     unsigned corrections;            /* each adds nearly the digits of data_type */
-    uint32_t shape[N_SHAPE];
+    uint32_t shape[LINPACK_N_SHAPE];
     hf_buffer *a;
     hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
@@ -92,11 +77,11 @@ extern const hf_bench_path linpack_blocks, linpack_streams;
 
 /** linpack_lu.c: L and U in place of A; and a command of an iteration. */
 hf_status linpack_factor(linpack *s);
-hf_status linpack_launch(const linpack *s, linpack_turn *t, const hf_launch *what,
+hf_status linpack_launch(const linpack *s, linpack_iteration *it, const hf_launch *what,
                          const hf_order *order, hf_event **event);
 
-/** linpack_solve.c: b by its formula; x from L and U; and how far off it is. */
-hf_status linpack_sides_make(linpack *s);
+/** linpack_solve.c: b by its formula, the right side; x from L and U; and how far off it is. */
+hf_status linpack_right_make(linpack *s);
 hf_status linpack_solve(linpack *s);
 /** `x` from L and U, with `sums` for the right side. */
 hf_status linpack_sums_solve(linpack *s);

@@ -42,23 +42,23 @@ static hf_status move(const linpack *s, hf_plan *plan) {
     return plan_run(plan);
 }
 
-static hf_status diagonal_factor(const linpack *s, linpack_turn *t) {
-    uint32_t block = t->row * s->columns + t->column;
+static hf_status diagonal_factor(const linpack *s, linpack_iteration *it) {
+    uint32_t block = it->row * s->columns + it->column;
     const hf_arg args[N_LU_ARGS] = {
         {.buffer = s->a}, {.buffer = ((const plans *)s)->packed}, LINPACK_VALUE(block)};
-    const hf_launch what = {s->lu, args, N_LU_ARGS, s->shape[LU_ITEMS],
-                            s->shape[LU_GROUP]};
-    if (!t->in_row || !t->in_column)
+    const hf_launch what = {s->lu, args, N_LU_ARGS, s->shape[LINPACK_LU_ITEMS],
+                            s->shape[LINPACK_LU_GROUP]};
+    if (!it->in_row || !it->in_column)
         return HF_OK;
-    return linpack_launch(s, t, &what, NULL, NULL);
+    return linpack_launch(s, it, &what, NULL, NULL);
 }
 
 /* Blocks `first` to `end` - 1 of L or of U, with the diagonal block of whoever has it. */
-static hf_status side_solve(const linpack *s, linpack_turn *t, hf_kernel *kernel,
+static hf_status side_solve(const linpack *s, linpack_iteration *it, hf_kernel *kernel,
                             hf_buffer *panels, uint32_t first, uint32_t end,
                             uint32_t at, uint32_t items) {
     const plans *r = (const plans *)s;
-    bool own = t->in_row && t->in_column;
+    bool own = it->in_row && it->in_column;
     const hf_arg args[N_SIDE_ARGS] = {
         {.buffer = s->a},          {.buffer = own ? r->packed : r->packed_in},
         {.buffer = panels},        LINPACK_VALUE(first),
@@ -67,10 +67,10 @@ static hf_status side_solve(const linpack *s, linpack_turn *t, hf_kernel *kernel
     };
     const hf_launch what = {kernel, args, N_SIDE_ARGS,
                             s->env.ndrange ? (size_t)(end - first) * items : 1,
-                            s->shape[SIDE_GROUP]};
+                            s->shape[LINPACK_SIDE_GROUP]};
     if (first == end)
         return HF_OK;
-    return linpack_launch(s, t, &what, NULL, &t->now->ready[t->now->n_ready++]);
+    return linpack_launch(s, it, &what, NULL, &it->now->ready[it->now->n_ready++]);
 }
 
 /* Has rank `at` of `ranks` blocks after number k of a row or column? */
@@ -90,50 +90,54 @@ static void message_cut(hf_message *m, size_t bytes) {
 
 /* L of the diagonal block goes to ranks that have more blocks in its row, U to those that have
  * more in its column. */
-static void diagonal_cut(const linpack *s, const linpack_turn *t) {
-    const hf_plan *plan = messages_of(s, t->k)->diagonal;
+static void diagonal_cut(const linpack *s, const linpack_iteration *it) {
+    const hf_plan *plan = messages_of(s, it->k)->diagonal;
     for (size_t i = 0; i < plan->n; i++) {
         hf_message *m = &plan->messages[i];
         int to = receiver(s, m), p = to / s->grid.q, q = to % s->grid.q;
-        bool row = p == (int)(t->k % (uint32_t)s->grid.p);
+        bool row = p == (int)(it->k % (uint32_t)s->grid.p);
         bool needed =
-            row ? goes_on(s, t->k, q, s->grid.q) : goes_on(s, t->k, p, s->grid.p);
-        message_cut(m, needed ? s->shape[row ? LOWER_SIZE : UPPER_SIZE] * s->real : 0);
+            row ? goes_on(s, it->k, q, s->grid.q) : goes_on(s, it->k, p, s->grid.p);
+        message_cut(m, needed
+                           ? s->shape[row ? LINPACK_LOWER_SIZE : LINPACK_UPPER_SIZE] *
+                                 s->real
+                           : 0);
     }
 }
 
 /* Messages have the panels of blocks from `first` to `end` - 1, for ranks with inner blocks. */
-static void panels_cut(const linpack *s, const linpack_turn *t, bool left, size_t first,
-                       size_t end) {
-    const hf_plan *plan = left ? messages_of(s, t->k)->left : messages_of(s, t->k)->top;
-    size_t bytes = s->shape[left ? LEFT_SIZE : TOP_SIZE] * s->real;
+static void panels_cut(const linpack *s, const linpack_iteration *it, bool left,
+                       size_t first, size_t end) {
+    const hf_plan *plan =
+        left ? messages_of(s, it->k)->left : messages_of(s, it->k)->top;
+    size_t bytes = s->shape[left ? LINPACK_LEFT_SIZE : LINPACK_TOP_SIZE] * s->real;
     for (size_t i = 0; i < plan->n; i++) {
         hf_message *m = &plan->messages[i];
         int to = receiver(s, m);
-        bool needed = left ? goes_on(s, t->k, to % s->grid.q, s->grid.q)
-                           : goes_on(s, t->k, to / s->grid.q, s->grid.p);
+        bool needed = left ? goes_on(s, it->k, to % s->grid.q, s->grid.q)
+                           : goes_on(s, it->k, to / s->grid.q, s->grid.p);
         m->send_at = m->recv_at = first * bytes;
         message_cut(m, needed ? (end - first) * bytes : 0);
     }
 }
 
-static hf_status panels_move(linpack *s, linpack_turn *t) {
+static hf_status panels_move(linpack *s, linpack_iteration *it) {
     const plans *r = (const plans *)s;
-    const messages *m = messages_of(s, t->k);
-    uint32_t i = t->k % 2;
-    t->left = t->in_column ? s->left[i] : r->left_in[i];
-    t->top = t->in_row ? s->top[i] : r->top_in[i];
-    HF_TRY(diagonal_factor(s, t));
-    diagonal_cut(s, t);
+    const messages *m = messages_of(s, it->k);
+    uint32_t i = it->k % 2;
+    it->left = it->in_column ? s->left[i] : r->left_in[i];
+    it->top = it->in_row ? s->top[i] : r->top_in[i];
+    HF_TRY(diagonal_factor(s, it));
+    diagonal_cut(s, it);
     HF_TRY(move(s, m->diagonal));
-    if (t->in_column)
-        HF_TRY(side_solve(s, t, s->left_kernel, t->left, t->below, s->rows, t->column,
-                          s->shape[LEFT_ITEMS]));
-    if (t->in_row)
-        HF_TRY(side_solve(s, t, s->top_kernel, t->top, t->beside, s->columns, t->row,
-                          s->shape[TOP_ITEMS]));
-    panels_cut(s, t, true, t->below, s->rows);
-    panels_cut(s, t, false, t->beside, s->columns);
+    if (it->in_column)
+        HF_TRY(side_solve(s, it, s->left_kernel, it->left, it->below, s->rows,
+                          it->column, s->shape[LINPACK_LEFT_ITEMS]));
+    if (it->in_row)
+        HF_TRY(side_solve(s, it, s->top_kernel, it->top, it->beside, s->columns,
+                          it->row, s->shape[LINPACK_TOP_ITEMS]));
+    panels_cut(s, it, true, it->below, s->rows);
+    panels_cut(s, it, false, it->beside, s->columns);
     HF_TRY(move(s, m->left));
     return move(s, m->top);
 }
@@ -259,13 +263,14 @@ static hf_status class_plan(plans *r, size_t class, list *l) {
     const linpack *s = &r->base;
     messages *c = &r->classes[class];
     int p = (int)(class % (size_t)s->grid.p), q = (int)(class % (size_t)s->grid.q);
-    size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
-    size_t lower = s->shape[LOWER_SIZE] * s->real;
+    size_t left = s->shape[LINPACK_LEFT_SIZE] * s->real,
+           top = s->shape[LINPACK_TOP_SIZE] * s->real;
+    size_t lower = s->shape[LINPACK_LOWER_SIZE] * s->real;
     size_t vector = s->block * sizeof(double), i = class % 2;
     if (s->p == p)
         row_tell(l, s, q, 0, lower);
     if (s->q == q)
-        column_tell(l, s, p, lower, s->shape[UPPER_SIZE] * s->real);
+        column_tell(l, s, p, lower, s->shape[LINPACK_UPPER_SIZE] * s->real);
     HF_TRY(plan_take(s, &c->diagonal, r->packed_in, r->packed, l));
     row_tell(l, s, q, 0, s->rows * left);
     HF_TRY(plan_take(s, &c->left, r->left_in[i], s->left[i], l));
@@ -324,8 +329,10 @@ static hf_status copies_take(plans *r, size_t width) {
     const linpack *s = &r->base;
     size_t rows = linpack_share(width, 0, s->grid.p);
     size_t columns = linpack_share(width, 0, s->grid.q);
-    size_t left = s->shape[LEFT_SIZE] * s->real, top = s->shape[TOP_SIZE] * s->real;
-    size_t diagonal = (s->shape[LOWER_SIZE] + s->shape[UPPER_SIZE]) * s->real;
+    size_t left = s->shape[LINPACK_LEFT_SIZE] * s->real,
+           top = s->shape[LINPACK_TOP_SIZE] * s->real;
+    size_t diagonal =
+        (s->shape[LINPACK_LOWER_SIZE] + s->shape[LINPACK_UPPER_SIZE]) * s->real;
     HF_TRY(linpack_buffer_take(s, &r->packed, 1, diagonal));
     if (s->env.size > 1)
         HF_TRY(linpack_buffer_take(s, &r->packed_in, 1, diagonal));
@@ -348,7 +355,7 @@ static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *en
     linpack *s = &r->base;
     HF_TRY(linpack_take(s, args, env, out));
     s->routing = &by_plans;
-    s->panels = 4; /* of two iterations, made here or received */
+    s->n_panels = 4; /* of two iterations, made here or received */
     s->n_parts = (uint32_t)s->grid.q - 1;
     int lcm = s->grid.p / common_divisor(s->grid.p, s->grid.q) * s->grid.q;
     r->n_classes = (size_t)(lcm % 2 ? 2 * lcm : lcm); /* panels of two iterations */

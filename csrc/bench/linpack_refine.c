@@ -92,7 +92,7 @@ static void rotate(const column *by, double *above, double *below) {
 }
 
 /* By rotations, so that nothing is left below the diagonal; `right` is turned, too. */
-static void column_turn(column *columns, unsigned j, double *right) {
+static void column_rotate(column *columns, unsigned j, double *right) {
     column *c = &columns[j];
     for (unsigned i = 0; i < j; i++)
         rotate(&columns[i], &c->h[i], &c->h[i + 1]);
@@ -112,7 +112,7 @@ hf_status linpack_gmres(linpack *s) {
     HF_TRY(basis_add(s, 0, right[0]));
     for (unsigned j = 0; j < s->corrections; j++) {
         HF_TRY(column_find(s, j, &columns[j]));
-        column_turn(columns, j, right);
+        column_rotate(columns, j, right);
     }
     for (unsigned i = s->corrections; i-- > 0;) {
         for (unsigned j = i + 1; j < s->corrections; j++)

@@ -43,7 +43,7 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
                                                   NULL, NULL);
 }
 
-hf_status linpack_sides_make(linpack *s) {
+hf_status linpack_right_make(linpack *s) {
     const hf_arg args[N_RIGHT_ARGS] = {
         {.buffer = s->x},    LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),
         LINPACK_VALUE(s->q), LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns),
@@ -65,8 +65,8 @@ static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
         LINPACK_VALUE(block),  LINPACK_VALUE(n_parts), LINPACK_VALUE(row),
         LINPACK_VALUE(column), LINPACK_VALUE(upper),
     };
-    const hf_launch what = {s->solve, args, N_SOLVE_ARGS, s->shape[LU_ITEMS],
-                            s->shape[LU_GROUP]};
+    const hf_launch what = {s->solve, args, N_SOLVE_ARGS, s->shape[LINPACK_LU_ITEMS],
+                            s->shape[LINPACK_LU_GROUP]};
     return s->env.device->ops->launch(s->env.device, &what, NULL, NULL);
 }
 

@@ -121,61 +121,61 @@ static passing panel_passing(const streams *s, hf_buffer *panel, uint32_t first,
 /* ---- an iteration ---- */
 
 /* L and U of the diagonal block on their ways. */
-static uint32_t diagonal_ways(const linpack *s, const linpack_turn *t) {
-    int p = (int)(t->k % (uint32_t)s->grid.p), q = (int)(t->k % (uint32_t)s->grid.q);
+static uint32_t diagonal_ways(const linpack *s, const linpack_iteration *it) {
+    int p = (int)(it->k % (uint32_t)s->grid.p), q = (int)(it->k % (uint32_t)s->grid.q);
     int right = steps_between(q, s->q, s->grid.q);
-    int down = steps_between(p, s->p, s->grid.p), last = ranks_after(s, t->k);
+    int down = steps_between(p, s->p, s->grid.p), last = ranks_after(s, it->k);
     uint32_t ways = 0;
-    if (t->in_row && t->in_column)
+    if (it->in_row && it->in_column)
         ways |= LINPACK_MADE_HERE;
-    if (t->in_row && right > 0 && right <= last)
+    if (it->in_row && right > 0 && right <= last)
         ways |= LINPACK_FROM_LEFT;
-    if (t->in_row && right < last)
+    if (it->in_row && right < last)
         ways |= LINPACK_TO_RIGHT;
-    if (t->in_row && t->beside < s->columns)
+    if (it->in_row && it->beside < s->columns)
         ways |= LINPACK_TO_TOP;
-    if (t->in_column && down > 0 && down <= last)
+    if (it->in_column && down > 0 && down <= last)
         ways |= LINPACK_FROM_ABOVE;
-    if (t->in_column && down < last)
+    if (it->in_column && down < last)
         ways |= LINPACK_TO_BELOW;
-    if (t->in_column && t->below < s->rows)
+    if (it->in_column && it->below < s->rows)
         ways |= LINPACK_TO_LEFT;
     return ways;
 }
 
-static hf_status panels_stream(linpack *l, linpack_turn *t) {
+static hf_status panels_stream(linpack *l, linpack_iteration *it) {
     streams *s = (streams *)l;
-    uint32_t block = t->row * l->columns + t->column, ways = diagonal_ways(l, t);
-    int p = (int)(t->k % (uint32_t)l->grid.p), q = (int)(t->k % (uint32_t)l->grid.q);
-    bool below = t->below < l->rows, beside = t->beside < l->columns;
-    t->left = l->left[t->k % 2];
-    t->top = l->top[t->k % 2];
+    uint32_t block = it->row * l->columns + it->column, ways = diagonal_ways(l, it);
+    int p = (int)(it->k % (uint32_t)l->grid.p), q = (int)(it->k % (uint32_t)l->grid.q);
+    bool below = it->below < l->rows, beside = it->beside < l->columns;
+    it->left = l->left[it->k % 2];
+    it->top = l->top[it->k % 2];
     const hf_arg lu[] = {{.buffer = l->a}, LINPACK_VALUE(block)};
     const hf_arg network[] = {LINPACK_VALUE(ways)};
     const hf_arg left[N_SIDE_ARGS] = {{.buffer = l->a},
-                                      LINPACK_VALUE(t->below),
+                                      LINPACK_VALUE(it->below),
                                       LINPACK_VALUE(l->rows),
-                                      LINPACK_VALUE(t->column),
+                                      LINPACK_VALUE(it->column),
                                       LINPACK_VALUE(l->columns)};
     const hf_arg top[N_SIDE_ARGS] = {{.buffer = l->a},
-                                     LINPACK_VALUE(t->beside),
+                                     LINPACK_VALUE(it->beside),
                                      LINPACK_VALUE(l->columns),
-                                     LINPACK_VALUE(t->row),
+                                     LINPACK_VALUE(it->row),
                                      LINPACK_VALUE(l->columns)};
-    passing lefts = panel_passing(s, t->left, t->below, l->rows,
+    passing lefts = panel_passing(s, it->left, it->below, l->rows,
                                   steps_between(l->q, q, l->grid.q), beside);
-    passing tops = panel_passing(s, t->top, t->beside, l->columns,
+    passing tops = panel_passing(s, it->top, it->beside, l->columns,
                                  steps_between(l->p, p, l->grid.p), below);
     /* The blocks that these kernels read are those that were updated first. */
     HF_TRY(l->env.device->ops->mark(l->env.device, NULL, NULL));
     hf_lap(l->env.laps, LINPACK_LAP_KERNEL);
-    if (t->in_row && t->in_column)
+    if (it->in_row && it->in_column)
         stream_add(s, LU, l->lu, lu, 2);
     if (ways)
         stream_add(s, NETWORK, s->networks[0], network, 1);
-    if (t->in_column && below)
+    if (it->in_column && below)
         stream_add(s, LEFT, l->left_kernel, left, N_SIDE_ARGS);
-    if (t->in_row && beside)
+    if (it->in_row && beside)
         stream_add(s, TOP, l->top_kernel, top, N_SIDE_ARGS);
     if (below)
         passing_add(s, NETWORK_LEFT, &lefts);
@@ -300,7 +300,7 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     l->routing = &by_streams;
-    l->panels = 2;              /* of two iterations */
+    l->n_panels = 2;            /* of two iterations */
     l->n_parts = l->grid.q > 1; /* others add up on the way */
     HF_TRY(links_take(s, strcmp(hf_args_word(args, "grid"), "auto") != 0));
     HF_TRY(linpack_memory_take(l, args));

@@ -33,6 +33,14 @@ static inline unsigned hf_linpack_corrections(double bytes) {
     return bytes < sizeof(double) ? HF_LINPACK_MAX_CORRECTIONS : 1;
 }
 
+/** P of a grid of P x Q ranks that is as square as can be, P <= Q. */
+static inline double hf_grid_rows(double ranks) {
+    double p = floor(sqrt(ranks));
+    while (p > 1 && fmod(ranks, p) > 0)
+        p--;
+    return p;
+}
+
 /** Additions of n x n matrices C = B + A^T. */
 static inline double hf_ptrans_operations(double n) {
     return n * n;

@@ -27,3 +27,12 @@ hf_status hf_device_break(hf_device *device, const char *what) {
                    "deadline if it takes longer",
                    what, device->deadline);
 }
+
+hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n) {
+    hf_status status = HF_OK;
+    for (size_t i = 0; i < n && (status == HF_OK || !device->broken); i++) {
+        hf_status ended = device->ops->wait(device, events[i]);
+        status = status == HF_OK ? ended : status;
+    }
+    return status;
+}

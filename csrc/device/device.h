@@ -27,12 +27,12 @@ typedef struct hf_device {
 
 /** HF_EDEVICE for a broken device. */
 hf_status hf_device_check(const hf_device *device);
-
 /** Break the device, and fail with the name of what has not ended, e.g. `kernel "x"`. */
 hf_status hf_device_break(hf_device *device, const char *what);
-
 /** Call `meanwhile`; its failure breaks the device. */
 hf_status hf_device_meanwhile(hf_device *device, const char *what);
+/** Wait for all these commands, up to the one that breaks the device; the first failure. */
+hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n);
 
 /** The most that each of `n` equal buffers may have [B]. */
 static inline size_t hf_device_room(const hf_device_info *info, size_t n) {

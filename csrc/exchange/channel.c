@@ -151,16 +151,6 @@ static hf_status kernels_end(channel *c, size_t n, size_t *n_ended) {
     return HF_OK;
 }
 
-static hf_status kernels_wait(channel *c, size_t n) {
-    hf_device *device = c->base.device;
-    hf_status status = HF_OK;
-    for (size_t i = 0; i < n; i++) {
-        hf_status one = device->ops->wait(device, c->events[i]);
-        status = status == HF_OK ? one : status;
-    }
-    return status;
-}
-
 /* ---- stop ---- */
 
 /* Who waits for what: asked before anything is stopped. */
@@ -196,7 +186,7 @@ static hf_status stream_fail(channel *c, size_t n, hf_status status) {
     if (left > 0)
         return hf_fail(status, "%.400s; %zu cannot be stopped: open a new session",
                        line, left);
-    kernels_wait(c, n);
+    hf_device_wait(c->base.device, c->events, n);
     return hf_fail(status, "%s", line);
 }
 
@@ -219,7 +209,7 @@ static hf_status channel_stream(hf_exchange *base, size_t n_streams,
         status = deadlock_fail(c, n_ended);
     if (status != HF_OK)
         return stream_fail(c, n, status);
-    HF_TRY(kernels_wait(c, n));
+    HF_TRY(hf_device_wait(c->base.device, c->events, n));
     return medium->ops->check ? medium->ops->check(medium) : HF_OK;
 }
 

@@ -12,8 +12,8 @@
  * per cycle. In a product all boards have their own rows and columns; row blocks of a
  * solution follow each other, and find the boards of one column of the torus at work.
  *
- * The first two count blocks of a board; where there are several boards, N blocks of a row are N / tw
- * on each of a torus of tw x tw.
+ * The first two count blocks of a board; where there are several boards, N blocks of a column are
+ * N / P on each of a torus of P x Q, those of a row N / Q. Published with P = Q.
  */
 #include "core/work.h"
 #include "model.h"
@@ -66,18 +66,19 @@ static void refined_fill(size_t i, const double *const *in, size_t at, double fa
         out[0][i];
 }
 
-/* n^2 / (l f) cycles' worth of elements: a product on all boards, a solution on one column. */
-static void boards_fill(size_t i, const double *const *in, size_t at, double factor,
-                        double clock, double *const *out) {
+/* n^2 / (l f) cycles' worth of elements: a product on all boards, a solution on one column of
+ * `rows` boards. */
+static void boards_fill(size_t i, const double *const *in, size_t at, double rows,
+                        double factor, double clock, double *const *out) {
     double n = in[0][i], ranks = in[1][i], pass = n * n / (in[at + 3][i] * clock);
-    refined_fill(i, in, at, factor, pass / sqrt(ranks), pass / ranks, out);
+    refined_fill(i, in, at, factor, pass / rows, pass / ranks, out);
 }
 
 /* ---- one after the other ---- */
 
 static const hf_term serial_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of A"),
-    HF_TERM("ranks", "1", "boards, as a square torus"),
+    HF_TERM("ranks", "1", "boards of the torus"),
     {"block_size", "1", "rows and columns b of a block", NULL, 512, NULL, false},
     {"gemm_size", "1", "rows and columns s of a tile, a product per cycle", NULL, 8,
      NULL, false},
@@ -88,15 +89,18 @@ static const hf_term serial_inputs[] = {
      false},
     REFINE_TERMS,
     LANES_TERM,
+    {"rows", "1", "P of the torus; 0: as square as can be", NULL, 0, "grid:rows", true},
     {0},
 };
 
 /* t_lu = 2 b^2 / (s m) + b^2 / (2 s f) + b (s + 100) / f + b (b / s)^2 / (2 f),
  * t_mm = 2 b^2 / (s m) + (b / s)^3 / f with m = min(f, memory clock), and for N blocks
- * T = sum of i from 1 to N - 1 of i t_lu + ceil((i - 1) i / r) t_mm + (b / s)^2 / f, + t_lu. */
+ * T = sum of i from 1 to N - 1 of i / min(P, Q) t_lu + ceil((i - 1) i / (P Q r)) t_mm +
+ * (b / s)^2 / f, + t_lu. */
 static void serial_eval(size_t count, const double *const *in, double *const *out) {
     for (size_t i = 0; i < count; i++) {
-        double n = in[0][i], torus = sqrt(in[1][i]), b = in[2][i], s = in[3][i];
+        double n = in[0][i], ranks = in[1][i], b = in[2][i], s = in[3][i];
+        double p = in[11][i] > 0 ? in[11][i] : hf_grid_rows(ranks);
         double r = in[4][i], f = in[5][i], memory = fmin(f, in[6][i]);
         double lu = 2 * b * b / (s * memory) + b * b / (2 * s * f) + b * (s + 100) / f +
                     b * (b / s) * (b / s) / (2 * f);
@@ -104,10 +108,10 @@ static void serial_eval(size_t count, const double *const *in, double *const *ou
         size_t blocks = blocks_of(n, b);
         for (size_t row = 1; row < blocks; row++) {
             double k = (double)row;
-            time += k / torus * lu + ceil((k - 1) * k / (torus * torus * r)) * product +
-                    (b / s) * (b / s) / f;
+            time += k / fmin(p, ranks / p) * lu +
+                    ceil((k - 1) * k / (ranks * r)) * product + (b / s) * (b / s) / f;
         }
-        boards_fill(i, in, 7, blocks > 0 ? time : NAN, f, out);
+        boards_fill(i, in, 7, p, blocks > 0 ? time : NAN, f, out);
     }
 }
 
@@ -115,7 +119,7 @@ static void serial_eval(size_t count, const double *const *in, double *const *ou
 
 static const hf_term overlap_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of A"),
-    HF_TERM("ranks", "1", "boards, as a square torus"),
+    HF_TERM("ranks", "1", "boards, as a torus as square as can be"),
     {"block_size", "1", "rows and columns b of a block", NULL, 512, NULL, false},
     {"gemm_size", "1", "rows and columns g of a tile, a product per cycle", NULL, 8,
      NULL, false},
@@ -137,12 +141,13 @@ static const hf_term overlap_inputs[] = {
 /* t_mm = 3.5 b^2 / (g f) + (b / g)^3 / f,
  * t_lu = 4 b^2 / (g f) + sum of i below b of 300 / f + (b / g) / channel clock +
  *        b (b - g floor(i / g)) / (g^2 f),
- * and for m blocks a side of a board, T = t_lu + max(m - 2, 0) t_lu + sum of i from 1 to m tw -
- * 1 of the longer of (2 i / tw - 1) / r t_mm + t_lu + max(ceil(i / tw) - 2, 0) t_lu and
- * (i / tw)^2 / r t_mm. */
+ * and for N blocks a row and P <= Q, T = t_lu + max(N / P - 2, 0) t_lu + sum of i from 1 to N - 1
+ * of the longer of (i / P + i / Q - 1) / r t_mm + t_lu + max(ceil(i / P) - 2, 0) t_lu and
+ * i^2 / (P Q r) t_mm. */
 static void overlap_eval(size_t count, const double *const *in, double *const *out) {
     for (size_t i = 0; i < count; i++) {
-        double n = in[0][i], torus = sqrt(in[1][i]), b = in[2][i], g = in[3][i];
+        double n = in[0][i], ranks = in[1][i], b = in[2][i], g = in[3][i];
+        double p = hf_grid_rows(ranks), q = ranks / p;
         double r = in[4][i], f = in[5][i];
         double product = in[7][i] * b * b / (g * f) + pow(b / g, 3) / f;
         double lu = 4 * b * b / (g * f);
@@ -150,14 +155,14 @@ static void overlap_eval(size_t count, const double *const *in, double *const *o
         for (size_t row = 0; row < rows; row++)
             lu += in[8][i] / f + b / g / in[6][i] +
                   b * (b - g * floor((double)row / g)) / (g * g * f);
-        double time = lu + fmax((double)blocks / torus - 2, 0) * lu;
-        for (size_t k = 1; k < blocks; k++) {
-            double side = (double)k / torus;
-            time +=
-                fmax((2 * side - 1) / r * product + lu + fmax(ceil(side) - 2, 0) * lu,
-                     side * side / r * product);
+        double time = lu + fmax((double)blocks / p - 2, 0) * lu;
+        for (size_t block = 1; block < blocks; block++) {
+            double k = (double)block, down = k / p, across = k / q;
+            time += fmax((down + across - 1) / r * product + lu +
+                             fmax(ceil(down) - 2, 0) * lu,
+                         down * across / r * product);
         }
-        boards_fill(i, in, 9, rows > 0 && blocks > 0 ? time : NAN, f, out);
+        boards_fill(i, in, 9, p, rows > 0 && blocks > 0 ? time : NAN, f, out);
     }
 }
 

@@ -60,9 +60,7 @@ static double common_divisor(double a, double b) {
 static double moved_share(double ranks, double rows, double diagonal) {
     if (diagonal > 0)
         return ranks > 1;
-    double p = rows > 0 ? rows : floor(sqrt(ranks));
-    while (rows == 0 && fmod(ranks, p) > 0)
-        p--;
+    double p = rows > 0 ? rows : hf_grid_rows(ranks);
     return common_divisor(p, floor(ranks / p)) > 1 ? 1 : 1 - 1 / ranks;
 }
 

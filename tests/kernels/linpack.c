@@ -127,17 +127,19 @@ static void reference_factor(void) {
 }
 
 static void factor(HF_REAL *a) {
-    uint shape[11], *told = shape;
+    uint shape[LINPACK_N_SHAPE], *told = shape;
     TABLE[SHAPE].call((void *[]){&told}, 1);
-    HF_REAL *packed = room((shape[2] + shape[3]) * sizeof *packed),
-            *left = room(WIDTH * shape[0] * sizeof *left),
-            *top = room(WIDTH * shape[1] * sizeof *top);
+    HF_REAL *packed = room((shape[LINPACK_LOWER_SIZE] + shape[LINPACK_UPPER_SIZE]) *
+                           sizeof *packed),
+            *left = room(WIDTH * shape[LINPACK_LEFT_SIZE] * sizeof *left),
+            *top = room(WIDTH * shape[LINPACK_TOP_SIZE] * sizeof *top);
     for (uint k = 0; k < WIDTH; k++) {
         uint block = k * WIDTH + k, next = k + 1, rest = WIDTH - next;
-        TABLE[LU].call((void *[]){&a, &packed, &block}, shape[4]);
+        TABLE[LU].call((void *[]){&a, &packed, &block}, shape[LINPACK_LU_ITEMS]);
 #ifdef NDRANGE
-        size_t lefts = rest * shape[5] + 1, tops = rest * shape[6] + 1; /* one idles */
-        size_t inners = rest * rest * shape[7];
+        size_t lefts = rest * shape[LINPACK_LEFT_ITEMS] + 1,
+               tops = rest * shape[LINPACK_TOP_ITEMS] + 1; /* one idles */
+        size_t inners = rest * rest * shape[LINPACK_INNER_ITEMS];
 #else
         size_t lefts = 1, tops = 1, inners = 1;
 #endif

@@ -1,12 +1,12 @@
-/* linpack_turn.h - an iteration of linpack, and how what it makes gets to other ranks. */
-#ifndef HF_LINPACK_TURN_H
-#define HF_LINPACK_TURN_H
+/* linpack_iteration.h - an iteration of linpack, and how what it makes gets to other ranks. */
+#ifndef HF_LINPACK_ITERATION_H
+#define HF_LINPACK_ITERATION_H
 
 #include "device.h"
 
 enum {
     LINPACK_MAX_REPLICATIONS = 16, /* of inner */
-    LINPACK_MAX_PARTS = 8, /* launches that multiply the rest, with one replication */
+    LINPACK_MAX_LAUNCHES = 8,      /* that multiply the rest, with one replication */
     LINPACK_MAX_REST = LINPACK_MAX_REPLICATIONS, /* the larger of these two */
     LINPACK_MAX_READY = 2,                       /* left and top */
     LINPACK_MAX_EVENTS = 64,                     /* of an iteration */
@@ -26,20 +26,20 @@ typedef struct linpack_events {
 } linpack_events;
 
 /** An iteration on this rank. */
-typedef struct linpack_turn {
+typedef struct linpack_iteration {
     uint32_t k, row, column; /* of the diagonal block, here or where it would be */
     uint32_t below, beside;  /* the first row and column of blocks after it */
     bool in_row, in_column;  /* are blocks of its row, of its column here? */
     linpack_events *now, *before;
     hf_buffer *left, *top; /* where panels of L and U are */
-} linpack_turn;
+} linpack_iteration;
 
 /** How blocks and vectors get to the ranks that need them: each path has one. */
 typedef struct linpack_routing {
     unsigned queues; /**< from 1 on, that `panels` uses */
     /** Factor the diagonal block, find the blocks of L below it and of U beside it, and
      *  bring them to the ranks with inner blocks. */
-    hf_status (*panels)(linpack *s, linpack_turn *t);
+    hf_status (*panels)(linpack *s, linpack_iteration *it);
     /** Sums of row block k, of all ranks of its row, for the rank with the diagonal block;
      *  of `kept` for U, else of `sums`. Those of others are in `parts`, so many of them. */
     hf_status (*sums_collect)(linpack *s, uint32_t k, bool upper, uint32_t *n_parts);
