@@ -364,6 +364,21 @@ def test_linpack_without_overlap_is_off_as_documented():
     assert off == pytest.approx([21.9, 1.5, -17.3, -25.5], abs=0.11)
 
 
+@pytest.mark.parametrize(("ranks", "rows", "given"), [(6, 2, 0), (6, 1, 1), (3, 1, 0)])
+def test_linpack_counts_blocks_on_grids_that_are_not_square(ranks, rows, given):
+    n, b, s, r, f, memory = 4096, 512, 8, 5, 244e6, 300e6
+    side = 2 * b**2 / (s * f) + b**2 / (2 * s * f) + b * (s + 100) / f
+    side += b * (b / s) ** 2 / (2 * f)
+    product = 2 * b**2 / (s * f) + (b / s) ** 3 / f
+    time = side
+    for k in range(1, n // b):
+        blocks = np.ceil((k - 1) * k / (ranks * r))
+        time += k / min(rows, ranks / rows) * side + blocks * product + (b / s) ** 2 / f
+    inputs = {"clock": f, "memory_clock": memory, "rows": given}
+    found = linpack(exchange="pcie", sizes=[n], ranks=ranks, **inputs)
+    assert found["time"] == pytest.approx(time)
+
+
 REFINED = [("classical", "float", 3, 2), ("gmres", "float", 4, 3)]
 REFINED += [("classical", "double", 2, 1), ("gmres", "double", 3, 2)]
 
