@@ -54,7 +54,7 @@ static const char *sizes_for(const hf_problem *problem) {
     bool several = size > 1 || strncmp(now.variant, "replications", 12) == 0;
     if (problem->power == 1)
         return problem->shared ? "256" : "1000,1000"; /* twice: nothing is left over */
-    return problem->power == 3 ? "48" : now.compiles ? "96" : several ? "1024" : "512";
+    return problem->power == 3 ? "48" : now.compiles ? "96" : several ? "768" : "512";
 }
 
 static void arg_set(hf_args *args, const char *name, const char *value) {
