@@ -1,14 +1,15 @@
 """Kernels of linpack that do harm, each in a way that must be seen."""
 
+from harms import HARM
+
 # A kernel that does its work, or not, and harm before or after it; three blocks in a
 # row.
-BROKEN = """
-#define linpack_{kernel} right
-#include "linpack_{shape}.cl"
+KERNEL = """
 #undef linpack_{kernel}
 __kernel void linpack_{kernel}({declared}) {{
+    const uint harm = HARM;
     {before}
-    right({passed});
+    right_{kernel}({passed});
     if (HF_ITEM == 0) {{ {after} }}
 }}
 """
@@ -94,14 +95,44 @@ HARMS = {
 }
 
 
-def broken(kernel, before, after):
-    """Text of the kernels for pipelines, one of them with harm."""
-    arguments = ARGUMENTS[kernel]
-    return BROKEN.format(
-        kernel=kernel,
-        shape="memory",
-        declared=", ".join(kind + name for kind, name in arguments),
-        passed=", ".join(name for _, name in arguments),
-        before=before,
-        after=after,
-    )
+# What is wrong in double: way of refinement, harm.
+REFINED = {
+    "no correction": ("classical", "add", "if (columns > 0) return;", ""),
+    "a wrong correction": ("classical", "add", "", "to[40] += 1e-9;"),
+    "no sum": ("gmres", "add", "if (columns > 0) return;", ""),
+    "a wrong sum": ("gmres", "add", "", "to[40] += 1e-9;"),
+    "no scaling": ("gmres", "add", "if (scale == 0) return;", ""),
+    "nothing taken away": ("gmres", "add", "if (factor < -0.5) return;", ""),
+    "no product of vectors": ("gmres", "dot", "if (columns > 0) return;", ""),
+    "a wrong product of vectors": ("gmres", "dot", "", "dots[0] += 0.5;"),
+    "not a number for a product": ("gmres", "dot", "", "dots[0] = NAN;"),
+    "no A v": ("gmres", "product", "if (columns > 0) return;", ""),
+}
+RESIDUAL = "a wrong residual"
+ALL = {
+    **HARMS,
+    **{harm: change[1:] for harm, change in REFINED.items()},
+    RESIDUAL: ("residual", "", "residual[40] += 1;"),
+}
+
+
+def program():
+    """Text of the kernels for pipelines, with all harms."""
+    kernels = dict.fromkeys(kernel for kernel, _, _ in ALL.values())
+    text = HARM + "".join(f"#define linpack_{name} right_{name}\n" for name in kernels)
+    text += '#include "linpack_memory.cl"\n'
+    for kernel in kernels:
+        before, after = "", ""
+        for at, (where, *codes) in enumerate(ALL.values()):
+            if where == kernel:
+                before += f"if (harm == {at + 1}) {{ {codes[0]} }}\n"
+                after += f"if (harm == {at + 1}) {{ {codes[1]} }}\n"
+        arguments = ARGUMENTS[kernel]
+        text += KERNEL.format(
+            kernel=kernel,
+            declared=", ".join(kind + name for kind, name in arguments),
+            passed=", ".join(name for _, name in arguments),
+            before=before,
+            after=after,
+        )
+    return text

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from conftest import ours
-from linpack_harms import HARMS, broken
+from conftest import ROOT, ours
+from linpack_harms import program
 
 GRIDS = [(2, "1x2"), (2, "2x1"), (4, "2x2"), (6, "2x3"), (6, "3x2"), (9, "3x3")]
 
@@ -169,20 +169,23 @@ def test_a_rank_that_fails_in_an_exchange_ends_all(
 
 def test_wrong_kernels_are_seen_by_all(on_ranks, tmp_path):
     """On a grid of 2x2, where each rank has as many blocks as one alone has there."""
-    first_of_each = {parts[0]: parts for parts in reversed(HARMS.values())}
-    for harm, parts in first_of_each.items():
-        (tmp_path / f"{harm}.cl").write_text(broken(*parts))
+    path = tmp_path / "harms.cl"
+    path.write_text(program())
     on_ranks(
         4,
-        "import numpy as np, pathlib, warnings\n"
+        "import numpy as np, warnings\n"
+        "from harms import done\n"
+        "from linpack_harms import ALL, HARMS\n"
         "warnings.simplefilter('ignore', hf.VerificationWarning)\n"
-        f"paths = sorted(pathlib.Path({str(tmp_path)!r}).iterdir())\n"
+        "first_of_each = {HARMS[harm][0]: harm for harm in reversed(HARMS)}\n"
         "with hf.open(comm=comm) as s:\n"
-        "    for path in paths:\n"
-        "        r = s.run('linpack', kernel=path, shape='pipeline', sizes=[192],\n"
-        "                  block_size=32, reps=1)\n"
-        "        assert r.verified is False, path\n"
-        "        assert np.isnan(r['flops']).all(), path\n",
+        "    for harm in (None, *first_of_each.values()):\n"
+        "        with done(ALL, harm):\n"
+        f"            r = s.run('linpack', kernel={str(path)!r}, shape='pipeline',\n"
+        "                      sizes=[192], block_size=32, reps=1)\n"
+        "        assert r.verified is (harm is None), harm\n"
+        "        assert np.isnan(r['flops']).all() == (harm is not None), harm\n",
+        PYTHONPATH=str(ROOT / "tests"),
     )
 
 

@@ -1,6 +1,10 @@
 """LINPACK over channels: grids verify, and no damage on the way does."""
 
 import pytest
+from conftest import ROOT
+from harms import planted
+
+from hpccfpga import kernels
 
 SMALL = "sizes=[20, 97, 330], reps=2, block_size=32"
 OPEN = "with hf.open('opencl', exchange='channel', comm=comm) as s:\n"
@@ -42,7 +46,7 @@ def test_a_grid_that_is_no_square_is_refused(mpirun, ranks, grid):
     assert all(text.startswith(line) for text in lines), lines
 
 
-# What is done to packets: the text of the kernels that is replaced, and its stand-in.
+# What is done to packets: a statement of the kernels, and its stand-in.
 SENT = "kept[kept_at + n] = passed.packet"
 NEXT = "HF_SEND(out, passed.packet)"
 MADE = "sent.lanes[l] = i == j ? inverses[i] : lu[i][j]"
@@ -84,82 +88,79 @@ FAR_HARMS = {
         "passed.sums[l] *= 2",
     ),
 }
-FAULTY = """
-from hpccfpga import kernels
+# Packets that are not sent, and what the report of the deadlock says.
+FEW = {
+    "on a rank": (
+        "HF_SEND(name, sent.packet)",
+        "if (i > 0) HF_SEND(name, sent.packet)",
+        "linpack_network_left held 3: empty after 496 packets",
+    ),
+    "on the way to the left": (
+        NEXT,
+        "if (n != 100) " + NEXT,
+        "linpack_network_left in 0: empty after 255 packets",
+    ),
+    "on the way to the right": (
+        "HF_SEND(right_out, packet)",
+        "if (i > 0) HF_SEND(right_out, packet)",
+        "linpack_network in 1",
+    ),
+}
+ALL = {**HARMS, **FAR_HARMS, **{harm: change[:2] for harm, change in FEW.items()}}
+OF_ALL = f"""
+from harms import done
 import warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)
-text = (kernels.kernel_dir() / "linpack_stream.cl").read_text()
-for end in ("HF_OPEN_OUT(lower)", "HF_OPEN_OUT(out)"):
-    text = text.replace(end, end + " hf_packet before = {{{{0}}}};")
-def broken(number, was, now):
-    assert was in text, was
-    path = f"{folder}/{{number}}.cl"
-    if rank == 0:
-        open(path, "w").write(text.replace(was, now))
-    comm.Barrier()
-    return path
+ALL = {list(ALL)!r}
 """
 
 
+@pytest.fixture
+def harmed(tmp_path):
+    """Path of the kernels with all harms."""
+    text = (kernels.kernel_dir() / "linpack_stream.cl").read_text()
+    for end in ("HF_OPEN_OUT(lower)", "HF_OPEN_OUT(out)"):
+        text = text.replace(end, end + " hf_packet before = {{0}};")
+    path = tmp_path / "harms.cl"
+    path.write_text(planted(text, ALL))
+    return str(path)
+
+
 @pytest.mark.parametrize(("ranks", "harms"), [(1, HARMS), (4, FAR_HARMS)])
-def test_verification_sees(on_ranks, tmp_path, ranks, harms):
+def test_verification_sees(on_ranks, harmed, ranks, harms):
     on_ranks(
         ranks,
-        FAULTY.format(folder=tmp_path)
-        + f"harms = {{'none': ('', ''), **{harms!r}}}\n"
-        + OPEN
-        + "    for harm, change in harms.items():\n"
-        "        r = s.run('linpack', sizes=[160], block_size=32, reps=1,\n"
-        "                  kernel=broken(harm, *change))\n"
-        "        assert r.verified is (harm == 'none'), harm\n"
-        "        assert (r['flops'] != r['flops']).all() == (harm != 'none'), harm",
+        OF_ALL + OPEN + f"    for harm in {[None, *harms]!r}:\n"
+        "        with done(ALL, harm):\n"
+        "            r = s.run('linpack', sizes=[160], block_size=32, reps=1,\n"
+        f"                      kernel={harmed!r})\n"
+        "        assert r.verified is (harm is None), harm\n"
+        "        assert (r['flops'] != r['flops']).all() == (harm is not None), harm",
+        PYTHONPATH=str(ROOT / "tests"),
     )
 
 
-@pytest.mark.parametrize(
-    ("ranks", "was", "now", "report"),
-    [
-        (
-            1,
-            "HF_SEND(name,",
-            "if (i > 0) HF_SEND(name,",
-            "linpack_network_left held 3: empty after 496 packets",
-        ),
-        (
-            4,
-            NEXT,
-            "if (n != 100) " + NEXT,
-            "linpack_network_left in 0: empty after 255 packets",
-        ),
-        (
-            4,
-            "HF_SEND(right_out",
-            "if (i > 0) HF_SEND(right_out",
-            "linpack_network in 1",
-        ),
-    ],
-    ids=["on a rank", "on the way to the left", "on the way to the right"],
-)
+@pytest.mark.parametrize(("ranks", "harm"), list(zip((1, 4, 4), FEW, strict=True)))
 def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(
-    mpirun, tmp_path, ranks, was, now, report
+    mpirun, harmed, ranks, harm
 ):
     answer = mpirun(
         ranks,
-        FAULTY.format(folder=tmp_path)
-        + f"path = broken('few', {was!r}, {now!r})\n"
-        + OPEN
-        + "    few = dict(block_size=32, reps=1)\n"
-        "    s.run('linpack', kernel=path, sizes=[32], **few)  # they are compiled\n"
-        "    try: s.run('linpack', kernel=path, sizes=[160], deadline=4, **few)\n"
-        "    except hf.Error as error: say(error)\n"
+        OF_ALL + OPEN + "    few = dict(block_size=32, reps=1)\n"
+        f"    few['kernel'] = {harmed!r}\n"
+        "    s.run('linpack', sizes=[32], **few)  # they are compiled\n"
+        f"    with done(ALL, {harm!r}):\n"
+        "        try: s.run('linpack', sizes=[160], deadline=2, **few)\n"
+        "        except hf.Error as error: say(error)\n"
         "    assert s.run('linpack', sizes=[160], **few).verified",
+        PYTHONPATH=str(ROOT / "tests"),
     )
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
     assert len(lines) == ranks
     for line in lines:
         assert "deadlock: " in line
-        assert report in line
+        assert FEW[harm][2] in line
 
 
 def test_a_rank_killed_in_the_factorisation_ends_all(mpirun):
