@@ -72,6 +72,9 @@ typedef struct hf_bench_path {
     /** What the samples of a point have shown, the same on all ranks: the work of a step in
      *  place of the planned, [metrics], and `counts`. May be NULL. */
     void (*observe)(void *state, size_t point, double *work, double *counts);
+    /** Stages of the last sample of a point: their number, and *values, [stages,
+     *  quantities], of this rank. NULL where the benchmark has none. */
+    size_t (*stages)(const void *state, size_t point, const double **values);
     /** What the last sample has left for the caller, the same on all ranks; may be NULL. */
     hf_status (*records)(void *state, hf_records *out);
     /** Also of a state whose `setup` failed. */
@@ -97,7 +100,10 @@ typedef struct hf_bench {
      *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */
     const hf_quantity *parts;
     const hf_quantity *counts; /**< whole numbers that `observe` tells */
-    const hf_figure *figures;  /**< what follows from all points */
+    /** Of each stage of a step, such as a superstep, on each rank: columns of [points,
+     *  stages, ranks]. */
+    const hf_quantity *stages;
+    const hf_figure *figures; /**< what follows from all points */
 
     const hf_bench_path *blocks;  /**< over host-routed schemes; NULL: not there */
     const hf_bench_path *streams; /**< over kernel-routed schemes; NULL: not there */

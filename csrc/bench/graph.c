@@ -58,6 +58,14 @@ static const hf_quantity counts[] = {
     {"updates", "1", HF_I64, NULL},    {"bytes", "B", HF_I64, NULL},
     {"reached", "1", HF_I64, NULL},    {"reached_edges", "1", HF_I64, NULL},
     {"traversed", "1", HF_I64, NULL},  {0}};
+/* In the order of graph_table.c. */
+static const hf_quantity stages[] = {{"superstep_active", "1", HF_I64, NULL},
+                                     {"superstep_edges", "1", HF_I64, NULL},
+                                     {"superstep_messages", "1", HF_I64, NULL},
+                                     {"superstep_bytes", "B", HF_I64, NULL},
+                                     {"superstep_kernel_time", "s", HF_F64, NULL},
+                                     {"superstep_exchange_time", "s", HF_F64, NULL},
+                                     {0}};
 static const hf_figure figures[] = {
     {"edge_rate", "1/s", "edge_rate", HF_FIGURE_HARMONIC}, {0}};
 
@@ -170,6 +178,7 @@ static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env
         HF_TRY(env->device->ops->kernel(kernels[i].kernel, env->device, kernels[i].name,
                                         0));
     HF_TRY(graph_take(s, args));
+    HF_TRY(graph_table_new(s));
     HF_TRY(graph_chunks_cut(s));
     graph_layout_set(s);
     out->n_points = s->n_points;
@@ -202,6 +211,7 @@ static void graph_teardown(void *state) {
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);
+    graph_table_free(s);
     hf_part_free(s->part);
     hf_graph_close(s->graph);
 }
@@ -320,11 +330,15 @@ static hf_status sample_check(graph_state *s, double *error) {
 static hf_status graph_verify(void *state, size_t point, size_t steps, double *error) {
     graph_state *s = state;
     hf_exchange *exchange = s->env.exchange;
-    (void)point, (void)steps; /* one */
+    (void)steps; /* one */
     exchange->laps = NULL;
     hf_status status = sample_check(s, error);
     exchange->laps = s->env.laps;
-    return status;
+    return status == HF_OK ? graph_table_keep(s, point) : status;
+}
+
+static size_t graph_stages(const void *state, size_t point, const double **values) {
+    return graph_table_of(state, point, values);
 }
 
 /* What the last sample was. */
@@ -368,6 +382,7 @@ static const hf_bench_path blocks = {
     .step = graph_step,
     .verify = graph_verify,
     .observe = graph_observe,
+    .stages = graph_stages,
     .records = graph_records,
     .teardown = graph_teardown,
 };
@@ -382,6 +397,7 @@ const hf_bench hf_bench_graph = {
     .metrics = metrics,
     .parts = parts,
     .counts = counts,
+    .stages = stages,
     .figures = figures,
     .blocks = &blocks,
 };

@@ -63,6 +63,23 @@ static inline bool graph_fewer(const graph_state *s) {
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);
 
+/* ---- graph_table.c: what each superstep was for this rank ---- */
+
+enum { GRAPH_ROWS = 1024 }; /**< supersteps that are kept, from the first on */
+
+hf_status graph_table_new(graph_state *s);
+void graph_table_free(graph_state *s);
+void graph_table_begin(graph_state *s);
+/** So much was counted in this superstep. */
+void graph_table_count(graph_state *s, const graph_count *count);
+/** Heads have been sent, or bits and updates. */
+void graph_table_sent(graph_state *s, bool dense);
+/** Supersteps from `first` to this one took the time since the last call. */
+void graph_table_time(graph_state *s, uint32_t first);
+/** This sample is the one that a point is told of. */
+hf_status graph_table_keep(graph_state *s, size_t point);
+size_t graph_table_of(const graph_state *s, size_t point, const double **values);
+
 /* ---- graph_own.c ---- */
 
 hf_status graph_own_new(graph_state *s);

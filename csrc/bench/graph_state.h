@@ -20,8 +20,9 @@ typedef struct graph_check {
     double (*vertex)(const graph_checking *c, uint32_t i, bool *reached);
 } graph_check;
 
-/** What graph_own.c needs. */
+/** What graph_own.c and graph_table.c need. */
 typedef struct graph_own graph_own;
+typedef struct graph_table graph_table;
 
 /** What all chunks of all ranks counted in a superstep. */
 typedef struct graph_totals {
@@ -103,8 +104,9 @@ typedef struct graph_state {
     graph_totals totals;
     graph_tally tally;
     uint64_t active_before;
-    void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
-    uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
+    graph_table *table; /**< what each superstep was */
+    void *state;        /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    uint32_t *forests;  /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw: graph_check.c */
     double *reference,
         *spread;   /**< [vertices] ranks in double and what they tell, or NULL */

@@ -120,6 +120,7 @@ static hf_status take_launch(graph_state *s) {
     if (!listed) {
         HF_TRY(hf_plan_run(s->dense_plan));
         s->tally.bytes += s->bytes_dense;
+        graph_table_sent(s, true);
     }
     for (size_t i = 0; i < n; i++)
         s->digests[i] += count_of(s, i)->digest;
@@ -189,7 +190,10 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
         t.lowest = c->lowest < t.lowest ? c->lowest : t.lowest;
         t.changed += c->changed;
         t.listed = t.listed && c->active <= s->run.room;
+        if ((int)(i / s->run.chunks) == s->env.rank)
+            graph_table_count(s, c);
     }
+    graph_table_sent(s, false);
     s->active_before = s->totals.active;
     s->totals = t;
     s->tally.updates += t.active;
@@ -249,6 +253,7 @@ static bool pulls(const graph_state *s) {
 
 /* The supersteps of a launch of graph_few, each as if it had been launched. */
 static hf_status few_take(graph_state *s, bool *done) {
+    uint32_t first = s->superstep + 1;
     HF_TRY(few_launch(s));
     HF_TRY(heads_read(s));
     for (uint32_t step = 0; !*done; step++) {
@@ -263,6 +268,16 @@ static hf_status few_take(graph_state *s, bool *done) {
         if (!count->end)
             break;
     }
+    graph_table_time(s, first);
+    return HF_OK;
+}
+
+/* What all ranks counted in this superstep. */
+static hf_status heads_take(graph_state *s) {
+    HF_TRY(heads_read(s));
+    HF_TRY(counts_check(s));
+    totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
+    graph_table_time(s, s->superstep);
     return HF_OK;
 }
 
@@ -277,10 +292,7 @@ static hf_status superstep_take(graph_state *s) {
         s->superstep++;
         HF_TRY(admit_launch(s));
     }
-    HF_TRY(heads_read(s));
-    HF_TRY(counts_check(s));
-    totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
-    return HF_OK;
+    return heads_take(s);
 }
 
 hf_status graph_run_program(graph_state *s) {
@@ -290,10 +302,9 @@ hf_status graph_run_program(graph_state *s) {
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
+    graph_table_begin(s);
     HF_TRY(start_launch(s));
-    HF_TRY(heads_read(s));
-    HF_TRY(counts_check(s));
-    totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
+    HF_TRY(heads_take(s));
     for (done = over(s); !done; done = done || over(s)) {
         HF_TRY(s->env.go_on(s->env.loop));
         if (fresh)

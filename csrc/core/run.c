@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agree.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/host_memory.h"
@@ -327,6 +326,8 @@ static void loop_close(hf_loop *l) {
         free(l->points[i].warmup.slowest);
         free(l->points[i].timed.ranks);
         free(l->points[i].timed.slowest);
+        free(l->points[i].stages);
+        free(l->points[i].stages_at);
     }
     if (l->points)
         free(l->points->shares); /* of all */
@@ -354,6 +355,8 @@ static hf_status points_take(hf_loop *l) {
             status = point_take(l, i, scratch);
         if (status == HF_OK)
             status = hf_agree(l->session->net, point_end(l, i));
+        if (status == HF_OK)
+            status = hf_stages_gather(l, i);
     }
     if (status == HF_OK)
         status = hf_trace_clocks(trace, l->n_points);

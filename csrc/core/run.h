@@ -2,6 +2,7 @@
 #ifndef HF_RUN_H
 #define HF_RUN_H
 
+#include "agree.h"
 #include "bench.h"
 #include "core/result.h"
 #include "core/session.h"
@@ -39,6 +40,8 @@ typedef struct hf_point {
         double found[HF_MAX_FOUND]; /* the largest so far */
         double parts[HF_N_LAPS];    /* of the best sample */
     } * shares;                     /* [ranks] */
+    char *stages;                   /* [ranks, stages, quantities] doubles, or NULL */
+    size_t *stages_at;              /* [ranks + 1] bytes where those of a rank begin */
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 
@@ -66,6 +69,15 @@ bool hf_point_verified(const hf_point *point);
 /* Metrics at a point, NaN where the data did not verify. */
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values);
 hf_status hf_loop_result(hf_result **out, const hf_loop *l);
+
+hf_column hf_column_make(const char *name, const char *suffix, const char *unit,
+                         hf_dtype dtype, size_t points);
+
+/* Stages of a step of a benchmark that has some: of all ranks, after a point (collective);
+ * their columns, and those of a point filled. */
+hf_status hf_stages_gather(const hf_loop *l, size_t index);
+size_t hf_stages_columns(const hf_loop *l, hf_column *columns);
+void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index);
 
 enum { HF_TRACE_COLUMNS = 8, HF_TRACE_SUMMARY = 2 };
 

@@ -25,8 +25,8 @@ void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *val
         values[i] = hf_point_verified(p) ? p->setting.work[i] / seconds : NAN;
 }
 
-static hf_column column_make(const char *name, const char *suffix, const char *unit,
-                             hf_dtype dtype, size_t points) {
+hf_column hf_column_make(const char *name, const char *suffix, const char *unit,
+                         hf_dtype dtype, size_t points) {
     hf_column column = {.unit = unit, .shape = {points}, .n_dims = 1, .dtype = dtype};
     snprintf(column.name, sizeof column.name, "%s%s", name, suffix);
     return column;
@@ -56,7 +56,7 @@ enum { N_TRAFFIC = sizeof traffic_columns / sizeof traffic_columns[0] };
 
 /* The largest error of each rank, its parts of the best sample, its share of a rate. */
 static hf_column ranks_column(const hf_loop *l, const char *name, const char *unit) {
-    hf_column column = column_make(name, "_ranks", unit, HF_F64, l->n_points);
+    hf_column column = hf_column_make(name, "_ranks", unit, HF_F64, l->n_points);
     column.n_dims = 2;
     column.shape[1] = (size_t)l->session->net->size;
     return column;
@@ -109,44 +109,45 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
         longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
     assert(columns);
     for (const hf_quantity *q = l->bench->labels; q && q->name; q++)
-        columns[n++] = column_make(q->name, "", q->unit, q->dtype, l->n_points);
+        columns[n++] = hf_column_make(q->name, "", q->unit, q->dtype, l->n_points);
     for (size_t i = 0; i < N_STATS; i++)
-        columns[n++] = column_make(stat_columns[i].name, "", "s", HF_F64, l->n_points);
+        columns[n++] =
+            hf_column_make(stat_columns[i].name, "", "s", HF_F64, l->n_points);
     for (const hf_quantity *q = l->bench->metrics; q && q->name; q++) {
-        columns[n++] = column_make(q->name, "", q->unit, HF_F64, l->n_points);
-        columns[n++] = column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
+        columns[n++] = hf_column_make(q->name, "", q->unit, HF_F64, l->n_points);
+        columns[n++] = hf_column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
         columns[n++] = ranks_column(l, q->name, q->unit);
     }
     for (const hf_quantity *q = l->bench->counts; q && q->name; q++)
-        columns[n++] = column_make(q->name, "", q->unit, HF_I64, l->n_points);
+        columns[n++] = hf_column_make(q->name, "", q->unit, HF_I64, l->n_points);
     const hf_quantity *part;
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
-        columns[n++] = column_make(part->name, "", part->unit, HF_F64, l->n_points);
+        columns[n++] = hf_column_make(part->name, "", part->unit, HF_F64, l->n_points);
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
         columns[n++] = ranks_column(l, part->name, part->unit);
-    columns[n++] = column_make("verified", "", "1", HF_BOOL, l->n_points);
+    columns[n++] = hf_column_make("verified", "", "1", HF_BOOL, l->n_points);
     const char *found;
     for (size_t i = 0; (found = found_name(l->bench, i)); i++) {
         const char *unit = found_unit(l->bench, i);
-        columns[n++] = column_make(found, "", unit, HF_F64, l->n_points);
+        columns[n++] = hf_column_make(found, "", unit, HF_F64, l->n_points);
         columns[n++] = ranks_column(l, found, unit);
     }
-    columns[n++] = column_make("reps", "", "1", HF_I64, l->n_points);
-    columns[n++] = column_make("inner", "", "1", HF_I64, l->n_points);
+    columns[n++] = hf_column_make("reps", "", "1", HF_I64, l->n_points);
+    columns[n++] = hf_column_make("inner", "", "1", HF_I64, l->n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         columns[n++] =
-            column_make(traffic_columns[i].name, "", "1", HF_F64, l->n_points);
-    hf_column samples = column_make("samples", "", "s", HF_F64, l->n_points);
+            hf_column_make(traffic_columns[i].name, "", "1", HF_F64, l->n_points);
+    hf_column samples = hf_column_make("samples", "", "s", HF_F64, l->n_points);
     samples.n_dims = 3;
     samples.shape[1] = longest;
     samples.shape[2] = ranks;
     columns[n++] = samples;
-    hf_column warmup = column_make("warmup", "", "s", HF_F64, l->n_points);
+    hf_column warmup = hf_column_make("warmup", "", "s", HF_F64, l->n_points);
     warmup.n_dims = 3;
     warmup.shape[1] = l->n_warmup;
     warmup.shape[2] = ranks;
     columns[n++] = warmup;
-    return n;
+    return n + hf_stages_columns(l, columns + n);
 }
 
 /* Rows of a ragged series, padded with NaN. */
@@ -235,6 +236,7 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
                 &p->timed, ranks);
     series_copy(hf_result_doubles(result, "warmup") + index * l->n_warmup * ranks,
                 l->n_warmup, &p->warmup, ranks);
+    hf_stages_fill(l, result, index);
 }
 
 /* What a figure is of, at a point: NaN where its data did not verify. */
@@ -283,11 +285,11 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
 }
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
-    size_t room = hf_quantity_count(l->bench->labels) + N_STATS +
-                  3 * hf_quantity_count(l->bench->metrics) +
-                  hf_quantity_count(l->bench->counts) +
-                  2 * hf_quantity_count(l->bench->parts) + 2 * (size_t)HF_MAX_FOUND +
-                  N_COMMON + N_TRAFFIC + HF_TRACE_COLUMNS;
+    size_t room =
+        hf_quantity_count(l->bench->labels) + N_STATS +
+        3 * hf_quantity_count(l->bench->metrics) + hf_quantity_count(l->bench->counts) +
+        hf_quantity_count(l->bench->stages) + 2 * hf_quantity_count(l->bench->parts) +
+        2 * (size_t)HF_MAX_FOUND + N_COMMON + N_TRAFFIC + HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;
     size_t n_summary = 2 * figure_count(l) + (l->bench->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpccfpga import supersteps
 from hpccfpga.arguments import known, need_matplotlib
 from hpccfpga.files import replacing
 from hpccfpga.tables import readable
@@ -46,6 +47,9 @@ def plot(
     lines, as are those of the same name in a model. Axes are logarithmic, but for words
     and single points, which stand side by side.
 
+    Runs of graph have a third panel: of the last point, the edges that each superstep
+    went along per second, below the model's rate, and its active vertices.
+
     Results of `hpccfpga.scaling` are drawn over the ranks: left the rate, right the
     efficiency, each with the ideal as a dotted line and the model as a dashed one.
 
@@ -76,9 +80,12 @@ def plot(
     rows = _rows(results)
     for row in rows:
         _check_row(row)
-    figure, places = _figure(path, ax, len(rows))
+    stages = [any(map(supersteps.rates, row)) for row in rows]
+    figure, places = _figure(path, ax, stages)
     for (part, axes), row in zip(places, rows, strict=True):
-        _draw_row(axes, row)
+        _draw_row(axes[:2], row)
+        if len(axes) > 2:
+            supersteps.draw(axes[2], row, _COLOURS)
         _legend(part, axes, row, own=ax is None)
         if ax is None and any("samples" in result.columns for result in row):
             part.supxlabel(_caption(row), fontsize="small", color="0.4")
@@ -217,9 +224,10 @@ def _title(results: Sequence[Result]) -> str:
 
 
 def _figure(
-    path: Any, ax: Sequence[Axes] | None, rows: int
+    path: Any, ax: Sequence[Axes] | None, stages: Sequence[bool]
 ) -> tuple[Figure, list[tuple[FigureBase, Sequence[Axes]]]]:
-    """Figure, and of each row the part of it and the two axes."""
+    """Figure, and of each row the part of it and its axes: three if it has stages."""
+    rows = len(stages)
     if ax is not None:
         axes = np.ravel(np.asarray(ax, dtype=object))
         if len(axes) != 2 * rows:
@@ -228,11 +236,14 @@ def _figure(
         return axes[0].figure, [
             (axes[0].figure, list(pair)) for pair in axes.reshape(-1, 2)
         ]
-    figure = new_figure(path, (10, 4.4 * rows))
+    figure = new_figure(path, (14 if any(stages) else 10, 4.4 * rows))
     parts: list[Any] = [figure]
     if rows > 1:
         parts = list(np.asarray(figure.subfigures(rows, 1), dtype=object))
-    return figure, [(part, list(part.subplots(1, 2))) for part in parts]
+    return figure, [
+        (part, list(part.subplots(1, 2 + staged)))
+        for part, staged in zip(parts, stages, strict=True)
+    ]
 
 
 def new_figure(path: Any, size: tuple[float, float]) -> Figure:

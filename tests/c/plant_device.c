@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "plant_state.h"
 
-enum { MAX_KERNELS = 64, MAX_ARGS = 16 };
+enum { MAX_KERNELS = 64, MAX_ARGS = 20 };
 
 static const hf_device_ops *table; /* the device's own */
 

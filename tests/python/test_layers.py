@@ -300,7 +300,7 @@ ORDER = (
     # words and files
     {"_core", "text", "files", "tables", "provenance"},
     {"errors", "arguments", "stops"},
-    {"records", "emulation", "formats", "mpirun", "keeper", "entry"},
+    {"records", "emulation", "formats", "mpirun", "keeper", "entry", "supersteps"},
     {"npz", "boards", "components", "plot", "program"},
     {"timeline"},
     # results, and what is held against them

@@ -74,6 +74,40 @@ def test_directions_find_the_same():
             assert len({tuple(r[name]) for r in found}) == 1, (program, name)
 
 
+def check_table(r):
+    """Hold the table of supersteps against the columns of all, point by point."""
+    last = r["supersteps"].max() + 1
+    assert r["superstep_active"].shape == (len(r["source"]), last, r.ranks)
+    for name, of in (("active", "updates"), ("messages", None), ("bytes", None)):
+        table = r[f"superstep_{name}"].sum(axis=(1, 2))
+        assert table.tolist() == r[of or name].tolist(), name
+    for point, n in enumerate(r["supersteps"]):
+        times = r["superstep_kernel_time"][point]
+        assert (times[: n + 1] > 0).all()
+        assert np.isnan(times[n + 1 :]).all()
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_the_table_of_supersteps_adds_up(ranks, tmp_path):
+    given = {"device": "host", "exchange": "host", "ranks": ranks}
+    r = run(graph="kron:11", **given)
+    check_table(r)
+    figure = r.plot(tmp_path / "r.png")
+    assert figure.axes[2].get_xlabel() == "superstep"
+    (line,) = figure.axes[2].lines
+    assert len(line.get_xdata()) == np.count_nonzero(
+        r["superstep_edges"][-1].sum(axis=1)
+    )
+
+
+def test_the_table_of_supersteps_has_an_end():
+    path = np.arange(1100)
+    graph = hpccfpga.Graph((path, path + 1), directed=True)
+    r = run(graph=graph, source=[0], device="host", reps=1)
+    assert r["supersteps"][0] > 1024
+    assert r["superstep_active"].shape == (1, 1024, 1)
+
+
 def test_supersteps_and_tolerance_end_a_program():
     assert run(program="pagerank", supersteps=7)["supersteps"] == 7
     few = run(program="pagerank", tolerance=1e-2)["supersteps"][0]
