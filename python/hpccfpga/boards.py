@@ -39,6 +39,14 @@ class Fact(NamedTuple):
     source: str
     verified: bool
 
+    def text(self) -> str:
+        """Text of the value, in a unit that people read."""
+        if self.unit is None:
+            return str(self.value)
+        if self.unit == "B" and self.value % 2**30 == 0:
+            return f"{self.value >> 30} GiB"
+        return human(self.value, self.unit)
+
 
 @dataclass(frozen=True)
 class Board(Mapping[str, Fact]):
@@ -110,19 +118,11 @@ class Board(Mapping[str, Fact]):
         return [
             (
                 name,
-                _text(value, unit),
-                source if verified else f"NOT VERIFIED: {source}",
+                fact.text(),
+                fact.source if fact.verified else f"NOT VERIFIED: {fact.source}",
             )
-            for name, (value, unit, source, verified) in self.facts.items()
+            for name, fact in self.facts.items()
         ]
-
-
-def _text(value: Any, unit: str | None) -> str:
-    if unit is None:
-        return str(value)
-    if unit == "B" and value % 2**30 == 0:
-        return f"{value >> 30} GiB"
-    return human(value, unit)
 
 
 def boards() -> Records:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,17 @@ def _read_run(path: str) -> Result | Suite:
         _, _, why = str(error).partition(" is ")
         raise ValueError(f"{path} is {why}") from None
     return found
+
+
+@contextmanager
+def _told_by_file(result: Result | None, path: str) -> Iterator[None]:
+    """Name a result by its file in errors of the block."""
+    try:
+        yield
+    except ValueError as error:
+        if result is None:
+            raise
+        raise ValueError(str(error).replace(repr(result), path)) from None
 
 
 def _read_result(path: str) -> Result:
@@ -127,23 +138,17 @@ def _list(options: Options) -> int:
 def _model(options: Options) -> int:
     outputs = Outputs(options.json, options.npz, options.plot)
     outputs.check()
-    fed = options.board or options.calibration or options.overrides
-    if not fed:
-        models.check(options.benchmark, options.exchange)
-        raise ValueError(
-            f"model {options.benchmark} needs a board: {', '.join(boards().names)}; "
-            "or --calibration FILE, or its inputs"
-        )
     read = _read_result(options.calibration) if options.calibration else None
-    result = models.model(
-        options.benchmark,
-        exchange=options.exchange,
-        board=options.board,
-        sizes=options.sizes and numbers("--sizes", options.sizes),
-        ranks=options.ranks,
-        calibration=read,
-        **options.overrides,
-    )
+    with _told_by_file(read, options.calibration):
+        result = models.model(
+            options.benchmark,
+            exchange=options.exchange,
+            board=options.board,
+            sizes=options.sizes and numbers("--sizes", options.sizes),
+            ranks=options.ranks,
+            calibration=read,
+            **options.overrides,
+        )
     print(result.table())
     outputs.save(result)
     return OK
@@ -217,10 +222,12 @@ def _timeline(options: Options) -> None:
     if len(options.files) > 1:
         raise ValueError(f"--timeline draws one result, not {len(options.files)}")
     result = _read_result(options.files[0])
-    if options.output.endswith(".json"):
-        result.to_perfetto(options.output)
-    else:
-        result.plot_timeline(options.output, point=options.point, steps=options.steps)
+    choice = {"point": options.point, "steps": options.steps}
+    with _told_by_file(result, options.files[0]):
+        if options.output.endswith(".json"):
+            result.to_perfetto(options.output)
+        else:
+            result.plot_timeline(options.output, **choice)
 
 
 def _compare(options: Options) -> int:

@@ -40,9 +40,9 @@ def benchmarks() -> Records:
         With `name`, `summary` and `parameters`, which are `Records`, too: of each its
         `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
         text, `summary`, `kind` ("int", "real", "text", "ints" or "reals"),
-        `choices` or None, the bounds `low` and `high` of numbers, also as the text
-        `bounds`, and `macro`, the name of the build option if it is built into the
-        kernels.
+        `choices` or None, the bounds `low` and `high` of numbers, choices or bounds as
+        the text `values`, and `macro`, the name of the build option if it is built into
+        the kernels.
     """
     return Records(
         "benchmark",
@@ -121,7 +121,7 @@ def parameters(benchmark: str) -> Records:
     LookupError
         Unknown benchmark; the message lists the known ones.
     """
-    shown = ("name", "unit", "default", "bounds", "summary")
+    shown = ("name", "unit", "default", "values", "summary")
     found = map(_described, _core.parameters(benchmark))
     return Records(f"parameter of {benchmark}", found, shown=shown)
 
@@ -144,9 +144,9 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
         "choices": entry["choices"],
         "low": entry["low"] if number else None,
         "high": entry["high"] if number else None,
-        "bounds": " .. ".join(map(_bound, (entry["low"], entry["high"])))
+        "values": " .. ".join(map(_bound, (entry["low"], entry["high"])))
         if number
-        else None,
+        else "|".join(entry["choices"] or []) or None,
         "macro": entry["macro"],
     }
 

@@ -9,6 +9,7 @@ import numpy as np
 from hpccfpga import _core
 from hpccfpga.arguments import count, known, word
 from hpccfpga.boards import board as find_board
+from hpccfpga.boards import boards
 from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
@@ -99,10 +100,10 @@ def _most(name: str, given: int | None, board: str | None, fact: str) -> int:
         return count(name, given)
     facts = find_board(board) if board is not None else {}
     if fact not in facts:
-        who = "no board was given" if board is None else f"board {board} lacks {fact}"
-        raise ValueError(
-            f"{who}: say how many {'devices' if name == 'ranks' else name}"
-        )
+        what = "devices" if name == "ranks" else name
+        who = "a board" if board is None else f"another board than {board}"
+        having = ", ".join(key for key in boards().names if fact in find_board(key))
+        raise ValueError(f"{what}: none given; give a number, or {who}: {having}")
     return int(facts[fact].value)
 
 

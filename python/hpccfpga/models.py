@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from hpccfpga import _core
+from hpccfpga import _core, inputs
 from hpccfpga.arguments import count, entries, known, number, word
-from hpccfpga.boards import Board, Fact, boards
 from hpccfpga.boards import board as find_board
 from hpccfpga.result import Column, Quantity, Result
-from hpccfpga.tables import digits
 from hpccfpga.text import brief
-
-_WORD = re.compile(r"<(\w+)>")
 
 _BOUND = "_bound"
 """So ends an output that a rate cannot exceed; `limit` is the number of the lowest."""
@@ -35,8 +30,9 @@ def model(
     """Return what the performance model of a benchmark expects.
 
     Each input of the model's formula is given by name, or comes from the board, or has
-    a default; an unknown name is answered by the list of all. A board with several
-    kinds of memory lends the first, or e.g. `memory="hbm2"`.
+    a default; an unknown name is answered by the list of all. Those that a parameter of
+    a run tells have its name and words: `refine="gmres"`, `data_type="double"`. A board
+    with several kinds of memory lends the first, or e.g. `memory="hbm2"`.
 
     b_eff: over "channel" (Eq. 3 and 4) the inputs are channels (per kernel pair,
     default 2), replications (kernel pairs, default the board's ports / channels), width
@@ -61,7 +57,7 @@ def model(
     calibration : Result, optional
         b_eff only: what `hpccfpga.calibrate` measured. Between its sizes, times are
         interpolated on logarithmic axes; outside them nothing is guessed.
-    **overrides : float or array
+    **overrides : float, str or array
         Inputs by name, in place of the board's; arrays have a value of each point.
 
     Returns
@@ -109,10 +105,12 @@ def model(
                 )
             feed[name] = np.array([number(name, value, zero) for value in values])
             del overrides[name]
-    inputs, sources, notes = _inputs(benchmark, formula, feed, hardware, overrides)
-    feed |= inputs
-    found = _evaluate(benchmark, formula, feed)
-    feed |= {name: values for name, (_, values) in found.items()}
+    scalars, sources, notes = inputs.gather(
+        benchmark, formula, feed, hardware, overrides
+    )
+    feed |= scalars
+    made = _evaluate(benchmark, formula, feed)
+    feed |= {name: column for name, (_, column) in made.items()}
     scheme = formula["exchange"]
     by = " calibrated" if calibration is not None else ""
     provenance = {
@@ -139,12 +137,12 @@ def model(
         emulated=emulated,
         ranks=ranks,
         verified=None,
-        parameters={**points, **inputs},
+        parameters={**points, **scalars},
         columns={
             label: Column(at.unit, np.array(choices)) if choices else at,
             **{
-                name: Column(unit, np.broadcast_to(values, at.values.shape))
-                for name, (unit, values) in _named(found).items()
+                name: Column(unit, np.broadcast_to(column, at.values.shape))
+                for name, (unit, column) in _named(made).items()
             },
             **curves,
         },
@@ -180,7 +178,7 @@ def beside(
     formula = check(result.benchmark, result.exchange)
     told = {
         name: result.parameters[name]
-        for name in (*built_in, *_words(formula["inputs"]), *given)
+        for name in (*built_in, *inputs.words(formula["inputs"]), *given)
     }
     found = {
         name: result[name]
@@ -217,13 +215,8 @@ def for_run(
     """
     formula = check(benchmark, exchange)
     (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
-    told = {
-        name: _told(term["param"], params)
-        for name, term in formula["inputs"].items()
-        if name not in (label, "ranks")
-    }
-    found: dict[str, Any] = {n: value for n, value in told.items() if value is not None}
-    found |= {n: params[n] for n in _words(formula["inputs"]) if n in params}
+    names = {*inputs.names(formula["inputs"])} - {label, "ranks"}
+    found = {name: value for name, value in params.items() if name in names}
     if not isinstance(board, str):
         found |= board
     return model(
@@ -234,19 +227,6 @@ def for_run(
         ranks=ranks,
         **found,
     )
-
-
-def _told(param: str, params: Mapping[str, Any]) -> Any:
-    """Input that a run's parameter tells, read as the model says; None: it does not."""
-    name, _, how = param.partition(":")
-    value = params.get(name)
-    if not isinstance(value, str):
-        return value
-    if how == "bytes":
-        return _core.value_bytes(value)
-    if how == "rows":
-        return int(rows) if (rows := value.partition("x")[0]).isdecimal() else None
-    return int(value == how) if how else None
 
 
 def check(
@@ -263,11 +243,11 @@ def check(
     if word("benchmark", benchmark, modelled) not in modelled:
         raise LookupError(f"no model of {benchmark!r}; {known(benchmark, modelled)}")
     role = "calibrated" if calibrated else "expected"
-    formulas = {f["exchange"]: f for f in _formulas(benchmark, role)}
+    formulas = {f["exchange"]: f for f in inputs.formulas(benchmark, role)}
     if None in formulas:
         return formulas[None]
     if not formulas:
-        takers = [name for name in modelled if _formulas(name, role)]
+        takers = [name for name in modelled if inputs.formulas(name, role)]
         raise LookupError(
             f"no model of {benchmark} takes a calibration; {known(benchmark, takers)}"
         )
@@ -282,10 +262,6 @@ def check(
             f"{known(wanted, schemes)}"
         )
     return formulas[wanted]
-
-
-def _formulas(benchmark: str, role: str) -> list[_core._Formula]:
-    return [f for f in _core.models(benchmark) if f["role"] == role]
 
 
 def _label(
@@ -325,7 +301,7 @@ def _curves(
     for name in (name for name in terms if name not in (label, "ranks")):
         if name not in calibration.columns or label not in calibration.columns:
             raise ValueError(
-                f"no calibration: {name} is missing in {', '.join(calibration.columns)}"
+                f"{calibration!r} is no calibration of {name}: `calibrate` makes one"
             )
         usable = ~calibration.failed & (calibration[name] > 0)
         points, order = np.unique(calibration[label][usable], return_index=True)
@@ -362,12 +338,6 @@ def _named(found: dict[str, tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
     }
 
 
-def _summaries(benchmark: str, formula: _core._Formula) -> list[_core._Formula]:
-    """Formulas for figures beside the benchmark's own: of all schemes, of this one."""
-    ours = (None, formula["exchange"])
-    return [f for f in _formulas(benchmark, "summary") if f["exchange"] in ours]
-
-
 def _summary(
     benchmark: str, formula: _core._Formula, label: str, given: Mapping[str, Any]
 ) -> dict[str, Quantity]:
@@ -376,98 +346,10 @@ def _summary(
     own = _core.figures(benchmark, given[label], made)
     return {name: Quantity(*pair) for name, pair in own.items()} | {
         output: Quantity(unit, value.item())
-        for figures in _summaries(benchmark, formula)
+        for figures in inputs.summaries(benchmark, formula)
         if all(name in given for name in figures["inputs"])
         for output, (unit, value) in _evaluate(benchmark, figures, given).items()
     }
-
-
-def _inputs(
-    benchmark: str,
-    formula: _core._Formula,
-    arrays: Iterable[str],
-    board: Board | None,
-    overrides: Mapping[str, Any],
-) -> tuple[dict[str, float], dict[str, str], list[str]]:
-    """Values and sources of the scalar inputs, and what is to be noted about them.
-
-    `arrays` are those that are no scalars. What only a figure needs may be missing.
-    """
-    made = {*arrays, *formula["outputs"]}
-    needed = formula["inputs"]
-    terms = {name: term for name, term in needed.items() if name not in made}
-    for extra in _summaries(benchmark, formula):
-        terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
-    chosen = dict(overrides)
-    memory = chosen.pop("memory", None)
-    words = {
-        name: str(chosen.pop(name, None) or _core.values(benchmark, {})[name])
-        for name in sorted(_words(terms))
-    }
-    if unknown := [name for name in chosen if name not in terms]:
-        raise ValueError(_no_input(benchmark, formula, unknown[0], terms))
-    values: dict[str, float] = {}
-    sources: dict[str, str] = {}
-    notes = []
-    for name, term in terms.items():
-        fact_path, _, shared = _filled(term, words).partition("/")
-        fact = None if board is None else _fact(board, fact_path, memory)
-        if name in chosen:
-            values[name] = number(name, chosen[name], term["zero"])
-            sources[name] = "given"
-        elif fact is not None:
-            values[name], sources[name] = float(fact.value), fact.source
-            notes += _doubt(name, fact)
-            if shared:
-                values[name] = max(1.0, values[name] // values[shared])
-                sources[name] = f"{fact_path} / {shared}: {fact.source}"
-        elif not np.isnan(term["fallback"]):
-            values[name], sources[name] = term["fallback"], "default"
-    if missing := [name for name in needed if name in terms and name not in values]:
-        who = "no board was given, and" if board is None else f"board {board.key} lacks"
-        raise ValueError(
-            f"{who} {', '.join(missing)}: give {missing[0]}=... and so on, or a board: "
-            f"{', '.join(boards().names)}"
-        )
-    return values, sources, notes
-
-
-def _words(terms: Mapping[str, _core._Term]) -> set[str]:
-    """Parameters that facts name, as <parameter>."""
-    return {n for t in terms.values() for n in _WORD.findall(t["fact"] or "")}
-
-
-def _filled(term: _core._Term, words: Mapping[str, str]) -> str:
-    """Path of a term's fact, with words in place of their names."""
-    return _WORD.sub(lambda match: words[match[1]], term["fact"] or "")
-
-
-def _no_input(
-    benchmark: str, formula: _core._Formula, name: str, terms: Iterable[str]
-) -> str:
-    """Say which inputs there are, and over which scheme `name` would be one."""
-    schemes = [
-        str(other["exchange"])
-        for other in _formulas(benchmark, formula["role"])
-        if name in other["inputs"] and other["exchange"] is not None
-    ]
-    there = f", only over exchange {' and '.join(schemes)}" if schemes else ""
-    here = f" over exchange {formula['exchange']}" if formula["exchange"] else ""
-    return f"no input {name} of {benchmark}{here}{there}; {known(name, terms)}"
-
-
-def _fact(board: Board, path: str, memory: Any) -> Fact | None:
-    """Fact of a board; "memory.x" is that of its memory `memory`, or of the first."""
-    kind, _, name = path.partition(".")
-    if kind != "memory":
-        return board.facts.get(path)
-    facts = (name.split(".") for name in board)
-    kinds = list(dict.fromkeys(name[1] for name in facts if name[0] == kind))
-    if memory is not None and memory not in kinds:
-        raise ValueError(
-            f"memory: board {board.key} has no {memory!r}; {known(memory, kinds)}"
-        )
-    return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
 
 
 def _checked(sizes: Iterable[Any], what: str, unit: str, zero: bool) -> np.ndarray:
@@ -486,11 +368,3 @@ def _checked(sizes: Iterable[Any], what: str, unit: str, zero: bool) -> np.ndarr
     if not checked:
         raise ValueError("sizes: none given")
     return np.array(checked, np.int64)
-
-
-def _doubt(name: str, fact: Fact) -> list[str]:
-    """Note about an input whose value nobody has verified."""
-    if fact.verified:
-        return []
-    value = digits(fact.value) if fact.value >= 1 else f"{fact.value:g}"
-    return [f"{name} of {value} {fact.unit} is not verified: {fact.source}"]

@@ -84,12 +84,15 @@ class _Words:
         Values as text, and the first word that belongs to no option as `benchmark`.
     unknown : list of tuple
         Names and values, "" for none, of unknown options.
+    apart : list of tuple
+        Names of options whose value stands behind "=", and the number after a blank.
     """
 
     def __init__(self, words: list[str], parser: _Parser) -> None:
         self.kept: list[str] = []
         self.options = Options(command=parser.prog.partition(" ")[2])
         self.unknown: list[tuple[str, str]] = []
+        self.apart: list[tuple[str, str]] = []
         actions, rest = parser.actions, list(words)
         while rest:
             taken = [rest.pop(0)]
@@ -102,6 +105,8 @@ class _Words:
             else:
                 if action is not None and action.nargs == "?" and not glued:
                     taken = [f"{name}={action.const}"]  # no next word is its value
+                    if rest and rest[0].isdecimal():
+                        self.apart.append((name, rest[0]))
                 takes = action is None or action.nargs is None
                 if takes and not glued and rest and not _is_option(rest[0]):
                     value = rest.pop(0)
@@ -187,6 +192,8 @@ def parse(words: list[str]) -> Options:
     try:
         if name != "model":
             _refuse_unknown(read, parser)
+        for option, value in read.apart:
+            raise ValueError(f"{option} {value}: say {option}={value}")
         options = parser.parse_args(read.kept)
         if name == "model":
             options.overrides = dict(map(_override, read.unknown))
@@ -542,21 +549,21 @@ def _add_knobs(command: _Parser) -> None:
     group = command.add_argument_group("what is built into the kernels")
     for owners in knobs.values():
         first, *_ = owners.values()
-        told = {(e["summary"], e["bounds"], e["default"]) for e in owners.values()}
-        summary, bounds, default = (
+        told = {(e["summary"], e["values"], e["default"]) for e in owners.values()}
+        summary, values, default = (
             told.pop() if len(told) == 1 else (_ELSEWHERE, None, "its own")
         )
         text = f"{', '.join(owners)}: {summary}"
-        own = {"summary": text, "bounds": bounds, "default": default}
+        own = {"summary": text, "values": values, "default": default}
         _add_parameter(group, {**first, **own})
 
 
 def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
-    summary, unit, bounds = entry["summary"], entry["unit"], entry["bounds"]
+    summary, unit, values = entry["summary"], entry["unit"], entry["values"]
     if unit not in (None, "1") and not summary.endswith(_ELSEWHERE):
         summary += f" [{unit}]"
-    if bounds:
-        summary += f"; {bounds}"
+    if values and not entry["choices"]:
+        summary += f"; {values}"
     metavar = "|".join(entry["choices"] or []) or _METAVARS.get(unit, "TEXT")
     if entry["kind"] in ("real", "reals") and unit == "1":
         metavar = "NUMBER"
@@ -594,9 +601,9 @@ def _override(given: tuple[str, str]) -> tuple[str, float | str]:
     option, value = given
     name = option.lstrip("-").replace("-", "_")
     try:
-        return name, value if name == "memory" else float(value)
+        return name, float(value)
     except ValueError:
-        raise ValueError(f'{option}: "{value}" is not a number such as 0.5') from None
+        return name, value
 
 
 def _whole(text: str) -> int:

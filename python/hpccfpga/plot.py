@@ -124,7 +124,10 @@ def _rows(things: Sequence[Result | Suite]) -> list[list[Result]]:
     for each in things:
         found = getattr(each, "results", None)
         if not isinstance(found, dict):
-            raise TypeError(f"only results and suites can be plotted, not {each!r}")
+            path = "; for a file: path=" if isinstance(each, str | os.PathLike) else ""
+            raise TypeError(
+                f"only results and suites can be plotted, not {each!r}{path}"
+            )
         models = getattr(each, "models", {})
         for name, result in found.items():
             rows.setdefault(name, []).append(result)

@@ -133,7 +133,7 @@ def _list(runs: list[dict[str, str]]) -> str:
         return "; ".join(f"{run['source']}: {run['log']}" for run in runs)
     ranks = {name: sorted({int(r["ranks"]) for r in g}) for name, g in groups.items()}
     return "; ".join(
-        f"{name} on {', '.join(map(str, counts))} ranks"
+        f"{name} on {', '.join(map(str, counts))} rank{'s' * (counts != [1])}"
         for name, counts in ranks.items()
     )
 

@@ -113,6 +113,7 @@ def test_lists(call):
         (["boards", "520n"], "520N"),
         (["list"], "b_eff  "),
         (["list", "b_eff"], "--sizes          B     1,2,...,1048576"),
+        (["list", "linpack"], "none|classical|gmres"),
         (["published", "b_eff"], "ranks"),
         (["doctor"], "a run is possible"),
     ):

@@ -84,7 +84,11 @@ BAD = [
     (["show", "--loud", "r.json"], "show has no option --loud; known: --help"),
     (["run", "b_eff", "--model=520n"], "--model is called --board now"),
     (["run", "b_eff", "--exchang=host"], 'did you mean "--exchange"? known: --sizes'),
-    (["model", "b_eff"], "model b_eff needs a board: 520n, 520n_mx, ac510"),
+    (
+        ["model", "b_eff"],
+        "network_bandwidth [B/s], read_bandwidth [B/s]: give them to `model` by name",
+    ),
+    (["run", "stream", "--trace", "5"], "--trace 5: say --trace=5"),
     (["run"], "the following arguments are required: benchmark"),
     (["run", "nbody"], 'no benchmark "nbody"; known: b_eff'),
     (["run", "nbody", "--n=3"], 'no benchmark "nbody"; known: b_eff'),
@@ -128,7 +132,10 @@ BAD = [
         "no input clock of b_eff over exchange pcie, only over exchange channel; known",
     ),
     (["run", "linpac", "--help"], 'no benchmark "linpac"'),
-    (["model", "b_eff", "--width=wide"], '--width: "wide" is not a number such as 0.5'),
+    (
+        ["model", "b_eff", "--exchange=channel", "--width=wide"],
+        "width: 'wide' is not a positive number",
+    ),
     (
         ["model", "b_eff", "--board=520n", "--sizes=1,x"],
         '--sizes: "x" is not a number such as 1024',

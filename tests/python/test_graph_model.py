@@ -86,9 +86,26 @@ def test_the_published_choices(inputs, devices, pes):
 def test_a_choice_within_what_there_is():
     r = hf.configure("graph", devices=2, pes=3, **AC510)
     assert (r.ranks, r.parameters["pes"]) == (2, 3)
-    with pytest.raises(ValueError, match="no board was given: say how many devices"):
+    with pytest.raises(
+        ValueError, match=r"devices: none given; .* a board: ac510, adm"
+    ):
         hf.configure("graph", clock=1e8, cycles_per_edge=1, **DEGREE)
     with pytest.raises(ValueError, match="up to 4 devices has the memory; 8 devices"):
         hf.configure("graph", board="ac510", vertices=2**33, edges=2**36)
     with pytest.raises(LookupError, match=r"no choice of .*'gemm'.*known: graph"):
         hf.configure("gemm")
+
+
+def test_a_program_of_which_nothing_is_known():
+    with pytest.raises(ValueError, match="board ac510 has no 'xyz'; known: bfs, page"):
+        hf.model("graph", program="xyz", **AC510)
+    with pytest.raises(ValueError, match="no board has 'xyz'; known: bfs, page"):
+        hf.model("graph", program="xyz")
+    given = hf.model("graph", program="xyz", cycles_per_edge=2, **AC510)
+    assert given["edge_rate"][0] == 9 * 187.5e6 / 2
+
+
+def test_what_is_not_verified_is_one_note():
+    (note,) = hf.model("graph", **AC510).provenance["notes"]
+    assert note.startswith("not verified: pes 9, clock 187.5 MHz, cycles per edge 1.1")
+    assert note.endswith("; sources: board ac510")

@@ -302,7 +302,7 @@ ORDER = (
     {"errors", "arguments", "stops"},
     {"records", "emulation", "formats", "mpirun", "keeper", "entry", "supersteps"},
     {"npz", "boards", "components", "plot", "program"},
-    {"timeline"},
+    {"timeline", "inputs"},
     # results, and what is held against them
     {"result", "topology"},
     {"comparison", "published", "models", "fit"},

@@ -231,7 +231,7 @@ def test_points_of_a_calibration_that_failed_are_not_used():
 
 
 def test_a_result_that_is_no_calibration_is_refused():
-    with pytest.raises(ValueError, match="no calibration: write_time is missing"):
+    with pytest.raises(ValueError, match="is no calibration of write_time: `cal"):
         model("b_eff", exchange="pcie", calibration=measured())
     with pytest.raises(ValueError, match="takes no board"):
         model("b_eff", exchange="pcie", calibration=calibration(), board="520n")
@@ -259,20 +259,37 @@ def test_parameters_and_provenance_hold_every_input():
     assert "BSP" in r.provenance["sources"]["clock"]
     assert r.provenance["counts"]
     estimate = model("b_eff", exchange="pcie", board="520n").provenance["notes"]
-    assert any("pcie_latency of 3e-05 s is not verified" in note for note in estimate)
+    (note,) = (note for note in estimate if note.startswith("not verified: "))
+    assert "pcie latency 30.00 us, " in note
+    assert note.endswith("; sources: board 520n")
     assert Result.from_json(r.to_json()).table() == r.table()
 
 
 def test_board_that_lacks_an_input_says_which():
-    with pytest.raises(
-        ValueError, match="board u250 lacks width, clock, latency: give"
-    ):
+    needs = r"needs width \[B\], clock \[Hz\], latency \[s\], which board u250 lacks: "
+    with pytest.raises(ValueError, match=f"{needs}.* has them: 520n$"):
         model("b_eff", exchange="channel", board="u250")
     given = {"width": 64, "clock": 161e6, "latency": 1e-6}
     r = model("b_eff", exchange="channel", board="u250", **given)
     assert r.parameters["replications"] == 1
-    with pytest.raises(ValueError, match="no board was given, and"):
-        model("b_eff", exchange="host")
+    with pytest.raises(ValueError, match=r"host needs product_rate .* no board has it"):
+        model("linpack", exchange="host")
+
+
+def test_a_parameter_of_a_run_tells_an_input_by_its_word():
+    def told(benchmark, exchange, **words):
+        return model(benchmark, exchange=exchange, board="520n", **words).parameters
+
+    assert told("linpack", "channel", refine="gmres")["gmres"] == 1
+    assert told("linpack", "channel", refine="gmres")["classical"] == 0
+    assert told("ptrans", "pcie", data_type="double")["value_bytes"] == 8
+    assert told("ptrans", "pcie", ranks=6, grid="3x2")["rows"] == 3
+    with pytest.raises(ValueError, match='no choice "gm"; known: none, classical, gm'):
+        told("linpack", "channel", refine="gm")
+    with pytest.raises(
+        ValueError, match=r"no input gmres of .*refine, data_type, lanes"
+    ):
+        told("linpack", "channel", gmres=1)
 
 
 def test_unknown_names_list_the_known_ones():

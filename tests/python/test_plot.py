@@ -254,7 +254,7 @@ def test_bad_paths_are_one_clear_line(tmp_path):
 def test_what_cannot_be_drawn_is_refused(path):
     with pytest.raises(ValueError, match="at least one result"):
         plot(path=path)
-    with pytest.raises(TypeError, match=r"can be plotted, not 'r\.json'"):
+    with pytest.raises(TypeError, match=r"not 'r\.json'; for a file: path="):
         plot("r.json", path=path)
     with pytest.raises(ValueError, match="no points with a time"):
         plot(measured(columns={}), path=path)

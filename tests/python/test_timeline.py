@@ -269,7 +269,8 @@ def test_the_command_draws_timelines(tmp_path, capsys):
     plain = tmp_path / "p.json"
     measured().to_json(plain)
     assert main(["plot", "--timeline", str(plain), "-o", str(picture)]) == 2
-    assert "has no trace: measure with trace=True or --trace" in capsys.readouterr().err
+    said = f"{plain} has no trace: measure with trace=True or --trace"
+    assert said in capsys.readouterr().err
     assert main(["plot", str(plain), "--steps", "2", "-o", str(picture)]) == 2
     assert "go with --timeline" in capsys.readouterr().err
     assert main(["plot", "--timeline", *[str(saved)] * 2, "-o", str(picture)]) == 2

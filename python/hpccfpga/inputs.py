@@ -1,0 +1,210 @@
+"""Inputs of models: given by name, of a board, or defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hpccfpga import _core
+from hpccfpga.arguments import known, number
+from hpccfpga.boards import Board, Fact, boards
+from hpccfpga.boards import board as find_board
+
+_WORD = re.compile(r"<(\w+)>")
+
+
+def formulas(benchmark: str, role: str) -> list[_core._Formula]:
+    """Formulas of a benchmark's model that have a role."""
+    return [f for f in _core.models(benchmark) if f["role"] == role]
+
+
+def summaries(benchmark: str, formula: _core._Formula) -> list[_core._Formula]:
+    """Formulas for figures beside the benchmark's own: of all schemes, of this one."""
+    ours = (None, formula["exchange"])
+    return [f for f in formulas(benchmark, "summary") if f["exchange"] in ours]
+
+
+def words(terms: Mapping[str, _core._Term]) -> set[str]:
+    """Parameters that facts name, as <parameter>."""
+    return {n for t in terms.values() for n in _WORD.findall(t["fact"] or "")}
+
+
+def names(terms: Mapping[str, _core._Term]) -> list[str]:
+    """Names by which inputs are given: parameters of a run, where these tell them."""
+    given = [term["param"].partition(":")[0] for term in terms.values()]
+    return list(dict.fromkeys([*given, *sorted(words(terms))]))
+
+
+def gather(
+    benchmark: str,
+    formula: _core._Formula,
+    arrays: Iterable[str],
+    board: Board | None,
+    given: Mapping[str, Any],
+) -> tuple[dict[str, float], dict[str, str], list[str]]:
+    """Values and sources of the scalar inputs, and what is to be noted about them.
+
+    `arrays` are those that are no scalars. What only a figure needs may be missing.
+
+    Raises
+    ------
+    ValueError
+        Unknown, missing or impossible inputs.
+    """
+    made = {*arrays, *formula["outputs"]}
+    needed = formula["inputs"]
+    terms = {name: term for name, term in needed.items() if name not in made}
+    for extra in summaries(benchmark, formula):
+        terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
+    chosen = dict(given)
+    memory = chosen.pop("memory", None)
+    said = {
+        name: str(chosen.pop(name, None) or _core.values(benchmark, {})[name])
+        for name in sorted(words(terms))
+    }
+    if unknown := [name for name in chosen if name not in names(terms)]:
+        raise ValueError(_no_input(benchmark, formula, unknown[0], names(terms)))
+    chosen = _read(benchmark, terms, chosen)
+    values: dict[str, float] = {}
+    sources: dict[str, str] = {}
+    doubted = []
+    for name, term in terms.items():
+        path, _, shared = _path(term, said).partition("/")
+        fact = None if board is None else _fact(board, path, memory)
+        if name in chosen:
+            values[name] = number(name, chosen[name], term["zero"])
+            sources[name] = "given"
+        elif fact is not None:
+            values[name], sources[name] = float(fact.value), fact.source
+            if not fact.verified:
+                doubted.append(f"{name.replace('_', ' ')} {fact.text()}")
+            if shared:
+                values[name] = max(1.0, values[name] // values[shared])
+                sources[name] = f"{path} / {shared}: {fact.source}"
+        elif not np.isnan(term["fallback"]):
+            values[name], sources[name] = term["fallback"], "default"
+    missing = [name for name in needed if name in terms and name not in values]
+    if missing:
+        lacked = {name: terms[name] for name in missing}
+        _refuse_words(lacked, said, board)
+        raise ValueError(_missing(benchmark, formula, lacked, said, board))
+    notes = []
+    if board is not None and doubted:
+        notes = [f"not verified: {', '.join(doubted)}; sources: board {board.key}"]
+    return values, sources, notes
+
+
+def _read(
+    benchmark: str, terms: Mapping[str, _core._Term], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the inputs that were given; words, as refine="gmres", become numbers."""
+    found = {}
+    for name, term in terms.items():
+        param, _, how = term["param"].partition(":")
+        if param not in given:
+            continue
+        value = given[param]
+        if how:
+            word = _core.values(benchmark, {param: value})[param]
+            if (value := _number_of(word, how)) is None:
+                continue
+        found[name] = value
+    return found
+
+
+def _number_of(text: str, how: str) -> int | None:
+    """Input that a word tells, read as the model says; None: it tells none."""
+    if how == "bytes":
+        return _core.value_bytes(text)
+    if how == "rows":
+        return int(rows) if (rows := text.partition("x")[0]).isdecimal() else None
+    return int(text == how)
+
+
+def _path(term: _core._Term, said: Mapping[str, str]) -> str:
+    """Path of a term's fact, with words in place of their names."""
+    return _WORD.sub(lambda match: said[match[1]], term["fact"] or "")
+
+
+def _fact(board: Board, path: str, memory: Any = None) -> Fact | None:
+    """Fact of a board; "memory.x" is that of its memory `memory`, or of the first."""
+    kind, _, name = path.partition(".")
+    if kind != "memory":
+        return board.facts.get(path)
+    facts = (name.split(".") for name in board)
+    kinds = list(dict.fromkeys(name[1] for name in facts if name[0] == kind))
+    if memory is not None and memory not in kinds:
+        raise ValueError(
+            f"memory: board {board.key} has no {memory!r}; {known(memory, kinds)}"
+        )
+    return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
+
+
+def _no_input(
+    benchmark: str, formula: _core._Formula, name: str, there: Iterable[str]
+) -> str:
+    """Say which inputs there are, and over which scheme `name` would be one."""
+    schemes = [
+        str(other["exchange"])
+        for other in formulas(benchmark, formula["role"])
+        if name in names(other["inputs"]) and other["exchange"] is not None
+    ]
+    elsewhere = f", only over exchange {' and '.join(schemes)}" if schemes else ""
+    here = f" over exchange {formula['exchange']}" if formula["exchange"] else ""
+    return f"no input {name} of {benchmark}{here}{elsewhere}; {known(name, there)}"
+
+
+def _refuse_words(
+    lacked: Mapping[str, _core._Term], said: Mapping[str, str], board: Board | None
+) -> None:
+    """Raise ValueError for a word of which facts are known, but of others only."""
+    who = "no board" if board is None else f"board {board.key}"
+    every = boards().names
+    looked_at = [board] if board is not None else [find_board(key) for key in every]
+    for term in lacked.values():
+        for name in _WORD.findall(term["fact"] or ""):
+            begin = str(term["fact"]).partition(f"<{name}>")[0]
+            found = {
+                path.removeprefix(begin)
+                for each in looked_at
+                for path in each
+                if path.startswith(begin)
+            }
+            if found and said[name] not in found:
+                has = "has" if board is None else "has no"
+                others = known(said[name], sorted(found))
+                raise ValueError(f"{name}: {who} {has} {said[name]!r}; {others}")
+
+
+def _missing(
+    benchmark: str,
+    formula: _core._Formula,
+    lacked: Mapping[str, _core._Term],
+    said: Mapping[str, str],
+    board: Board | None,
+) -> str:
+    """Say which inputs nothing gives, and what would."""
+    what = ", ".join(
+        f"{name} [{term['unit']}]".removesuffix(" [1]") for name, term in lacked.items()
+    )
+    paths = [_path(term, said).partition("/")[0] for term in lacked.values()]
+    having = [
+        key
+        for key in boards().names
+        if all(_fact(find_board(key), path) for path in paths)
+    ]
+    scheme = formula["exchange"]
+    over = f" over exchange {scheme}" if scheme else ""
+    it = "it" if len(lacked) == 1 else "them"
+    calibrated = any(f["exchange"] == scheme for f in formulas(benchmark, "calibrated"))
+    return (
+        f"the model of {benchmark}{over} needs {what}"
+        + (f", which board {board.key} lacks" if board is not None else "")
+        + f": give {it} to `model` by name"
+        + (", or a calibration" if calibrated else "")
+        + (f", or a board that has {it}: {', '.join(having)}" if having else "")
+        + ("" if having else f"; no board has {it}")
+    )
