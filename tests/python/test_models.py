@@ -381,7 +381,9 @@ def test_linpack_without_overlap_is_off_as_documented():
     assert off == pytest.approx([21.9, 1.5, -17.3, -25.5], abs=0.11)
 
 
-@pytest.mark.parametrize(("ranks", "rows", "given"), [(6, 2, 0), (6, 1, 1), (3, 1, 0)])
+@pytest.mark.parametrize(
+    ("ranks", "rows", "given"), [(6, 2, "auto"), (6, 1, "1x6"), (3, 1, "auto")]
+)
 def test_linpack_counts_blocks_on_grids_that_are_not_square(ranks, rows, given):
     n, b, s, r, f, memory = 4096, 512, 8, 5, 244e6, 300e6
     side = 2 * b**2 / (s * f) + b**2 / (2 * s * f) + b * (s + 100) / f
@@ -391,7 +393,7 @@ def test_linpack_counts_blocks_on_grids_that_are_not_square(ranks, rows, given):
     for k in range(1, n // b):
         blocks = np.ceil((k - 1) * k / (ranks * r))
         time += k / min(rows, ranks / rows) * side + blocks * product + (b / s) ** 2 / f
-    inputs = {"clock": f, "memory_clock": memory, "rows": given}
+    inputs = {"clock": f, "memory_clock": memory, "grid": given}
     found = linpack(exchange="pcie", sizes=[n], ranks=ranks, **inputs)
     assert found["time"] == pytest.approx(time)
 
