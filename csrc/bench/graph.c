@@ -28,7 +28,8 @@ static const hf_param params[] = {
     {"source", "vertices of the input to start at, in their place; -1: none", "-1", NULL,
      NULL, -1, 4294967294.0, HF_INTS},
     {"partition", "how vertices are dealt out: cyclic, in turn; sorted, by falling degree; "
-     "edges, ranges with equally many edges; or a file with a rank for each", "cyclic",
+     "edges, ranges with equally many edges; metis, few edges between ranks, by pymetis; "
+     "or a file with a rank for each", "cyclic",
      NULL, NULL, 0, 0, HF_TEXT},
     {"direction", "how messages are made: pull, where edges lead; push, where they leave; "
      "auto, in each superstep what is faster", "auto", "auto|pull|push", NULL, 0, 0,
@@ -37,7 +38,8 @@ static const hf_param params[] = {
      1e9, HF_REALS},
     {"tolerance", "a program that applies all vertices ends when they change by no more "
      "together; 0: it takes all its supersteps", "0", NULL, NULL, 0, 1e9, HF_REAL},
-    {"supersteps", "most supersteps; 0: what the program says", "0", NULL, NULL, 0, 4e9,
+    {"supersteps", "of a program that applies all vertices; of any other the most that "
+     "it may take; 0: what the program says", "0", NULL, NULL, 0, 4e9,
      HF_INT},
     HF_SHAPE_PARAM,
     {0},
@@ -120,6 +122,9 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
         s->run.value[i] = (float)values[i];
     s->tolerance = hf_args_number(args, "tolerance");
     s->check = graph_check_find(hf_args_word(args, "program"));
+    if (s->check->damped && !(values[0] >= 0 && values[0] <= 1))
+        return hf_fail(HF_EARG, "value: a damping of %g is not within 0 .. 1",
+                       values[0]);
     HF_TRY(traits_take(s));
     s->cap = (uint64_t)hf_args_number(args, "supersteps");
     if (s->cap == 0)
@@ -143,8 +148,8 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
     HF_TRY(hf_graph_open(&s->graph, hf_args_word(args, "graph"), s->env.seed));
     s->info = hf_graph_info_of(s->graph);
     if (weights && !s->info->weighted)
-        return hf_fail(HF_EARG, "graph: %s has no weights, which program %s needs",
-                       hf_args_word(args, "graph"), hf_args_word(args, "program"));
+        return hf_fail(HF_EARG, "graph: it has no weights, which program %s needs",
+                       hf_args_word(args, "program"));
     for (size_t i = 0; s->given && i < s->n_points; i++)
         if (s->given[i] < 0 || s->given[i] >= (double)s->info->vertices)
             return hf_fail(HF_EARG, "source: %.0f is not within 0 .. %llu", s->given[i],

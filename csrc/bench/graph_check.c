@@ -253,11 +253,11 @@ static hf_status nothing_begin(graph_checking *c) {
 }
 
 static const graph_check checks[] = {
-    {"bfs", sizeof(uint32_t), 0, false, false, levels_begin, bfs_vertex},
-    {"sssp", sizeof(uint32_t), 0, false, false, nothing_begin, sssp_vertex},
-    {"wcc", sizeof(uint32_t), 0, true, false, forest_begin, wcc_vertex},
-    {"pagerank", sizeof(float), 1, false, true, mirror_begin, pagerank_vertex},
-    {NULL, 0, 0, false, false, nothing_begin, own_vertex},
+    {"bfs", sizeof(uint32_t), 0, false, false, false, levels_begin, bfs_vertex},
+    {"sssp", sizeof(uint32_t), 0, false, false, false, nothing_begin, sssp_vertex},
+    {"wcc", sizeof(uint32_t), 0, true, false, false, forest_begin, wcc_vertex},
+    {"pagerank", sizeof(float), 1, false, true, true, mirror_begin, pagerank_vertex},
+    {NULL, 0, 0, false, false, false, nothing_begin, own_vertex},
 };
 
 const graph_check *graph_check_find(const char *program) {

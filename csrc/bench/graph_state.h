@@ -15,6 +15,7 @@ typedef struct graph_check {
     double tolerance;    /**< 0: wrong vertices are counted; else the largest error */
     bool forest;         /**< it takes the components of all ranks' edges */
     bool reference;      /**< it takes a second result, in double */
+    bool damped;         /**< the first of its values is a share */
     hf_status (*begin)(graph_checking *c);
     /** Error of own vertex `i`; is it reached? */
     double (*vertex)(const graph_checking *c, uint32_t i, bool *reached);

@@ -312,6 +312,10 @@ hf_status graph_run_program(graph_state *s) {
         fresh = !few(s);
         HF_TRY(fresh ? superstep_take(s) : few_take(s, &done));
     }
+    if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
+        (s->totals.active > 0 || s->totals.pending > 0))
+        return hf_fail(HF_EARG, "supersteps: %s goes on after %llu; 0 lets it end",
+                       s->check->program, (unsigned long long)s->cap);
     s->tally.supersteps = s->superstep;
     s->ended = true;
     return HF_OK;

@@ -122,9 +122,10 @@ static hf_status owners_read(const deal *d, const graph_file *file, uint32_t *ow
 static hf_status deal_file(const deal *d, uint32_t *order, uint32_t *owners) {
     graph_file file;
     if (access(d->name, F_OK) != 0)
-        return hf_fail(HF_EARG,
-                       "partition: \"%s\" is no file and none of cyclic, sorted, edges",
-                       d->name);
+        return hf_fail(
+            HF_EARG,
+            "partition: \"%s\" is no file and none of cyclic, sorted, edges, metis",
+            d->name);
     HF_TRY(graph_file_open(&file, "partition", d->name));
     order_keep(d, order);
     hf_status status = owners_read(d, &file, owners);

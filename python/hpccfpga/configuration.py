@@ -14,6 +14,9 @@ from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
 
+MAX_TRIED = 4096
+"""Most configurations to try."""
+
 
 def configure(
     benchmark: str,
@@ -63,11 +66,20 @@ def configure(
         raise LookupError(
             f"no choice of configurations of {benchmark!r}; {known(benchmark, makers)}"
         )
+    if "ranks" in inputs:
+        raise ValueError(
+            "ranks: what is to be chosen; devices= says how many there are"
+        )
     (rule,) = (f for f in _core.models(benchmark) if f["role"] == "chosen")
     most = {"ranks": devices, "pes": pes}
     for name, term in rule["inputs"].items():
         if name in most:
             most[name] = _most(name, most[name], board, str(term["fact"]))
+    if int(most["ranks"] or 1) * int(most["pes"] or 1) > MAX_TRIED:
+        raise ValueError(
+            f"devices: {most['ranks']} with pes: {most['pes']} are more than "
+            f"{MAX_TRIED} configurations"
+        )
     tried = [
         model(benchmark, board=board, ranks=n, pes=p, **inputs)
         for n in range(1, int(most["ranks"] or 1) + 1)
@@ -97,7 +109,7 @@ def configure(
 def _most(name: str, given: int | None, board: str | None, fact: str) -> int:
     """How many there are: given, or the board's."""
     if given is not None:
-        return count(name, given)
+        return count("devices" if name == "ranks" else name, given)
     facts = find_board(board) if board is not None else {}
     if fact not in facts:
         what = "devices" if name == "ranks" else name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import operator
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +32,13 @@ MAX_VERTICES = 2**32 - 2
 MAX_WEIGHT = 2**32 - 1
 """Largest weight of an edge."""
 
-PARTITIONS = ("cyclic", "sorted", "edges", "metis")
+MAX_RANKS = 1 << 20
+"""Most ranks that a graph is dealt out to."""
+
+METIS = "metis"
+"""The partition that a package of others finds."""
+
+PARTITIONS = ("cyclic", "sorted", "edges", METIS)
 """How vertices are shared out among ranks."""
 
 _GENERATORS = ("kron", "urand", "grid")
@@ -108,9 +115,9 @@ class Graph:
         vertices: int | None = None,
         seed: int = 0,
     ) -> None:
-        if not 0 <= seed < 2**64:
+        self.seed = _whole(seed, 0)
+        if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed: {brief(seed)} is not from 0 to 2^64 - 1")
-        self.seed = int(seed)
         self._arrays: _Arrays | None = None
         self._source, words = "", dict.fromkeys(_WORDS, False)
         if isinstance(source, str | os.PathLike):
@@ -208,8 +215,10 @@ class Graph:
         MemoryError
             The graph needs more memory than this host has.
         """
+        if count("ranks", ranks) > MAX_RANKS:
+            raise ValueError(f"ranks: {brief(ranks)} is not from 1 to {MAX_RANKS}")
         chosen = self.partition(partition, ranks)
-        return _core.graph_survey(self.text, self.seed, chosen, count("ranks", ranks))
+        return _core.graph_survey(self.text, self.seed, chosen, int(ranks))
 
     def facts(self, partition: str = "cyclic", ranks: int = 1) -> dict[str, Any]:
         """Return what `hpccfpga graph info` shows: see `survey`.
@@ -254,9 +263,9 @@ class Graph:
         ValueError
             No such partition, or its file cannot be kept.
         """
-        if name in PARTITIONS[:-1]:
+        if path_of("partition", name) in PARTITIONS[:-1]:
             return name
-        if name == "metis":
+        if name == METIS:
             return self._cut_by_metis(count("ranks", ranks))
         if not os.path.isfile(name):
             raise ValueError(f"partition: {brief(name)}; {known(name, PARTITIONS)}")
@@ -374,7 +383,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1:
-        raise ValueError(f"graph: {name} has the shape {array.shape}, not (edges,)")
+        raise ValueError(f"graph: {name} has {array.ndim} dimensions, not 1")
     if array.dtype.kind not in "iu":
         raise ValueError(f"graph: {name} is of {array.dtype}, not of whole numbers")
     return array
@@ -389,8 +398,16 @@ def _check_range(name: str, numbers: np.ndarray, low: int, high: int) -> None:
         )
 
 
+def _whole(value: Any, least: int) -> int:
+    """Return it as a whole number; `least` - 1 if it is none."""
+    try:
+        return least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return least - 1
+
+
 def _vertices(value: Any) -> int:
-    found = value if isinstance(value, int) and not isinstance(value, bool) else 0
+    found = _whole(value, 1)
     if not 1 <= found <= MAX_VERTICES:
         raise ValueError(f"vertices: {brief(value)} is not from 1 to {MAX_VERTICES}")
     return found
@@ -402,6 +419,8 @@ def _weights(values: Any, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         raise ValueError(f"graph: weights of {array.shape} for {first.shape} edges")
     if array.dtype.kind not in "biuf":
         raise ValueError(f"graph: weights are of {array.dtype}, not numbers")
+    if array.dtype.kind == "f":  # its own type may hold no MAX_WEIGHT
+        array = array.astype(np.float64)
     right = (array >= 1) & (array <= MAX_WEIGHT)  # false of NaN
     if array.dtype.kind == "f":
         right &= array == np.floor(array)
@@ -477,7 +496,7 @@ def _npz(path: str, weighted: bool | None) -> _Arrays:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(f"graph {path}: {why}") from None
-    kind = found.get("format", np.array("")).item()
+    kind = found.get("format", np.array("")).tolist()
     kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
     names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices")}
     names |= {"coo": ("row", "col")}
@@ -486,9 +505,12 @@ def _npz(path: str, weighted: bool | None) -> _Arrays:
     needed = ("shape", "data", *names[kind])
     if missing := [name for name in needed if name not in found]:
         raise ValueError(f"graph {path}: {', '.join(missing)} missing")
-    shape = tuple(found["shape"].tolist())
-    first, second = (found[name] for name in names[kind])
+    shape = tuple(_numbers("shape", found["shape"]).tolist())
+    if len(shape) != 2:
+        raise ValueError(f"graph {path}: a matrix has 2 dimensions, not {len(shape)}")
+    first, second = (_numbers(name, found[name]) for name in names[kind])
     if kind != "coo":
+        first = first.astype(np.int64)
         lengths = np.diff(first)
         whole = first.size and first[0] == 0 and first[-1] == second.size
         if not whole or first.size - 1 != shape[kind == "csc"] or (lengths < 0).any():

@@ -482,10 +482,24 @@ def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
     try:
         return core.build(source, options, not debugging())
     except _core.Error as error:
-        told = re.findall(r"\w+", str(error))
-        named = [o for o in options.split() if o[2:].partition("=")[0] in told]
-        asked = f" ({' '.join(named)})" if named else ""
-        raise ValueError(f"kernel {stem}: {error}{asked}") from None
+        raise ValueError(f"kernel {stem}: {_said(stem, str(error), options)}") from None
+
+
+def _said(stem: str, error: str, options: str) -> str:
+    """Tell what the compiler says; of refused parameters what and why, by name."""
+    benchmark = stem.rpartition("_")[0]
+    names = {e["macro"]: e["name"] for e in _core.parameters(benchmark) if e["macro"]}
+    refusals = re.findall(r'"(HF_[^"]*)"', error)
+    told = re.sub(
+        r"HF_\w+", lambda m: names.get(m[0], m[0]), "; ".join(refusals) or error
+    )
+    given = dict(o[2:].split("=", 1) for o in options.split() if "=" in o)
+    asked = [
+        f"{names.get(macro, macro)}={value}"
+        for macro, value in given.items()
+        if re.search(rf"\b{macro}\b", error)
+    ]
+    return f"{told} ({', '.join(asked)})" if asked else told
 
 
 def _entry(

@@ -18,7 +18,7 @@ from hpccfpga.arguments import number, path, word
 from hpccfpga.components import CALIBRATION, benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
-from hpccfpga.graph import text_of
+from hpccfpga.graph import METIS, Graph, text_of
 from hpccfpga.program import vertex
 from hpccfpga.progress import Callback, begin, follow
 from hpccfpga.progress import check as check_progress
@@ -218,6 +218,10 @@ class Session:
                 kernel = path("kernel", kernel)
             if "graph" in params:
                 params = {**params, "graph": text_of(params["graph"])}
+            if params.get("partition") == METIS:
+                values = _core.values(benchmark, dict(params))
+                cut = Graph(values["graph"], seed=values["seed"])
+                params = {**params, "partition": cut.partition(METIS, self.size)}
             if "topology" in params:
                 params = {**params, "topology": topology.text(params["topology"])}
             program = kernels.load(self._core, benchmark, params, kernel)

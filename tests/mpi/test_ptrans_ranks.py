@@ -99,7 +99,7 @@ BAD = {
         ("pcie", "grid='2'", 'grid: "2" is neither PxQ nor auto'),
         ("pcie", "sizes=[1048576], data_type='double'", "the largest size is "),
         ("pcie", "replications=3, bank_b=[0, 1]", "bank_b: 2 banks for 3 repl"),
-        ("pcie", "block_size=48", "HF_BLOCK"),
+        ("pcie", "block_size=48", "block_size, the width"),
         ("channel", "grid='1x2'", "needs as many rows as columns, the grid is 1x2"),
     ],
     3: [("pcie", "grid='2x2'", "grid: 2x2 has 4 ranks, the run has 3")],

@@ -186,10 +186,10 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
 
 
 @pytest.mark.parametrize(("params", "words"), [
-    ({"shape": "pipeline", "block_size": 100}, "HF_BLOCK, .* HF_GEMM_SIZE"),
-    ({"shape": "pipeline", "block_size": 24, "gemm_size": 3}, "HF_GLOBAL_MEM_UNROLL"),
+    ({"shape": "pipeline", "block_size": 100}, "block_size, .* gemm_size"),
+    ({"shape": "pipeline", "block_size": 24, "gemm_size": 3}, "global_mem_unroll"),
     ({"shape": "pipeline", "global_mem_unroll": 3}, "must divide 16"),
-    ({"shape": "pipeline", "block_size": 736}, "up to 720, .*HF_BLOCK=736"),
+    ({"shape": "pipeline", "block_size": 736}, "up to 720, .*block_size=736"),
     ({"shape": "pipeline", "block_size": 528, "data_type": "double"}, "in double 512"),
     ({"device": "host", "block_size": 64}, "block_size: device host has"),
     ({"replications": 2}, "replications: 2, but one launch"),

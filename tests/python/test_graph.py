@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -108,6 +109,14 @@ def test_npz_of_scipy(tmp_path):
         ({"indices": [1, 0, 3]}, "to: 3 of edge 2|from: 3 of edge 2"),
         ({"format": "dia"}, "known: csr, csc, coo"),
         ({"shape": (4, 3)}, "4 x 3"),
+        ({"shape": ()}, "2 dimensions, not 0"),
+        ({"shape": [4]}, "2 dimensions, not 1"),
+        ({"indptr": [0.0, 1, 1, 3]}, "indptr is of float64"),
+        ({"indptr": np.array([0, 5, 2, 3], np.uint8)}, "does not ascend"),
+        ({"indptr": [[0, 1, 1, 3]]}, "indptr has 2 dimensions"),
+        ({"indptr": 3}, "indptr has 0 dimensions"),
+        ({"format": []}, "known: csr, csc, coo"),
+        ({"format": ["csc", "csr"]}, "known: csr, csc, coo"),
     ):
         good = {"format": "csc", "indptr": [0, 1, 1, 3], "indices": [1, 0, 1], **parts}
         np.savez(path, **{**good, **changed})
@@ -127,13 +136,16 @@ def test_npz_of_scipy(tmp_path):
         (([0], [2**32 - 2]), "to: 4294967294 of edge 0"),
         (([0.5], [1]), "from is of float64, not of whole numbers"),
         (([0, 1], [1]), "2 ends that edges leave, 1"),
-        (([[0]], [[1]]), "has the shape"),
+        (([[0]], [[1]]), "from has 2 dimensions, not 1"),
+        ((0, 1), "from has 0 dimensions"),
         (([], []), "no vertices"),
         (([0, 0], [1, 1], [1, np.nan]), "weight nan of edge 1, from 0 to 1, is no"),
         (([0], [1], [-1]), "weight -1 of edge 0"),
         (([0], [1], [0]), "weight 0 of edge 0"),
         (([0], [1], [1.5]), r"weight 1\.5 of edge 0"),
         (([0], [1], [2**32]), "weight 4294967296 of edge 0"),
+        (([0], [1], np.array([2**32], np.float32)), r"weight 4294967296\.0 of edge 0"),
+        (([0], [1], np.array([np.inf], np.float16)), "weight inf of edge 0"),
         (([0], [1], [1, 2]), "weights of"),
         (([0], [1], ["a"]), "not numbers"),
         (matrix((2, 3), [0], [1], [1]), "2 x 3"),
@@ -161,8 +173,14 @@ def test_what_arguments_are_refused():
         hf.Graph("grid:3", directed=True)
     with pytest.raises(ValueError, match="no weights"):
         hf.Graph(([0], [1]), weighted=True)
-    with pytest.raises(ValueError, match="seed: -1"):
-        hf.Graph("grid:3", seed=-1)
+    for seed in (-1, 2**64, 1.5, "x", None):
+        with pytest.raises(ValueError, match=f"seed: .?{seed}"):
+            hf.Graph("grid:3", seed=seed)
+    assert hf.Graph(([0], [3]), vertices=np.int64(5)).vertices == 5
+    with pytest.raises(TypeError, match="partition: None is no path"):
+        hf.Graph("grid:3").survey(None)
+    with pytest.raises(ValueError, match="ranks: 1000000000 is not from 1 to"):
+        hf.Graph("grid:3").survey(ranks=10**9)
     with pytest.raises(MemoryError, match="the largest that fits has scale"):
         hf.Graph("kron:31:65536").degrees()
 
@@ -230,12 +248,14 @@ def test_a_partition_of_metis(cache, monkeypatch):
 
     source = hf.Graph(([0, 1, 1], [1, 2, 1]))
     monkeypatch.setitem(sys.modules, "pymetis", None)
+    run = partial(hf.run, "graph", device="host", graph=source, source=0, reps=1)
     with pytest.raises(ImportError, match="pip install pymetis"):
-        source.partition("metis", 2)
+        run(partition="metis")
     monkeypatch.setitem(sys.modules, "pymetis", SimpleNamespace(part_graph=part_graph))
     path = source.partition("metis", 2)
     assert source.partition("metis", 2) == path
     assert asked == [(2, [0, 1, 3, 4], [1, 0, 2, 1])]
+    assert run(partition="metis").parameters["partition"].endswith("-metis-1.part")
     found = source.survey("metis", 2)
     assert (found["rank_edges"].tolist(), found["cut"]) == ([2, 1], 2)
     with pytest.raises(ValueError, match='did you mean "cyclic"'):

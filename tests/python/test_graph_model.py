@@ -94,6 +94,12 @@ def test_a_choice_within_what_there_is():
         hf.configure("graph", board="ac510", vertices=2**33, edges=2**36)
     with pytest.raises(LookupError, match=r"no choice of .*'gemm'.*known: graph"):
         hf.configure("gemm")
+    with pytest.raises(ValueError, match="devices: 1000000000 with pes: 9 are more"):
+        hf.configure("graph", devices=10**9, **AC510)
+    with pytest.raises(ValueError, match="devices: 0 is not a number"):
+        hf.configure("graph", devices=0, **AC510)
+    with pytest.raises(ValueError, match="devices= says how many"):
+        hf.configure("graph", ranks=3, **AC510)
 
 
 def test_a_program_of_which_nothing_is_known():

@@ -113,8 +113,8 @@ def test_supersteps_and_tolerance_end_a_program():
     few = run(program="pagerank", tolerance=1e-2)["supersteps"][0]
     many = run(program="pagerank", tolerance=1e-3)["supersteps"][0]
     assert 1 < few < many < 20
-    with pytest.warns(hpccfpga.VerificationWarning):
-        assert not run(supersteps=2).verified, "half a search is none"
+    with pytest.raises(ValueError, match="supersteps: bfs goes on after 2; 0 lets"):
+        run(supersteps=2)
 
 
 # ---- faults ----
@@ -375,8 +375,13 @@ def test_a_state_of_several_fields_and_an_update_of_12_bytes(tmp_path):
             "direction: push, but the program applies all vertices; auto and pull",
         ),
         ({"value": float("nan")}, ValueError, "value: nan"),
+        ({"program": "pagerank", "value": 1.5}, ValueError, "1.5 is not within 0 .. 1"),
         ({"graph": "kron:8", "partition": "sort"}, ValueError, 'partition: "sort"'),
-        ({"program": "sssp", "graph": "unweighted:kron:8"}, ValueError, "no weights"),
+        (
+            {"program": "sssp", "graph": "unweighted:kron:8"},
+            ValueError,
+            "graph: it has no weights",
+        ),
     ],
     ids=str,
 )

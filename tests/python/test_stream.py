@@ -164,11 +164,11 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
 
 
 @pytest.mark.parametrize(("params", "words"), [
-    ({"vector": 3}, "HF_VECTOR, the elements of a vector, must be a power of two"),
-    ({"shape": "pipeline", "buffer_size": 24, "size": 4096}, "HF_BUFFER_SIZE, the el"),
+    ({"vector": 3}, "vector, the elements of a vector, must be a power of two"),
+    ({"shape": "pipeline", "buffer_size": 24, "size": 4096}, "buffer_size, the el"),
     (
         {"shape": "pipeline", "data_type": "double", "buffer_size": 1 << 20},
-        "786432 elements in double.*HF_BUFFER_SIZE=1048576",
+        "786432 elements in double.*buffer_size=1048576",
     ),
     ({"data_type": "int"}, "data_type"),
     ({"shape": "square"}, "shape"),
