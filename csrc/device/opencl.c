@@ -273,18 +273,13 @@ static hf_status opencl_pin(hf_buffer **out, hf_device *base, void *memory,
     return HF_OK;
 }
 
-static hf_status copy_begin(hf_opencl_command *command, hf_device *base,
-                            const hf_order *order, bool waits) {
-    return waits ? hf_opencl_begin_blocking(command, base, order)
-                 : hf_opencl_begin(command, base, order);
-}
-
 static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
                               const void *from, size_t bytes, const hf_order *order,
                               hf_event **done) {
     hf_opencl_command command;
     assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
-    HF_TRY(copy_begin(&command, base, order, !done));
+    HF_TRY(done ? hf_opencl_begin(&command, base, order)
+                : hf_opencl_begin_blocking(&command, base, order));
     cl_int code = clEnqueueWriteBuffer(
         command.queue, ((hf_opencl_buffer *)to)->mem, !done, at, bytes, from,
         command.n_after, hf_opencl_after(&command), hf_opencl_own(&command));
@@ -296,7 +291,8 @@ static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
                              hf_event **done) {
     hf_opencl_command command;
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    HF_TRY(copy_begin(&command, base, order, !done));
+    HF_TRY(done ? hf_opencl_begin(&command, base, order)
+                : hf_opencl_begin_reading(&command, base, order));
     cl_int code = clEnqueueReadBuffer(
         command.queue, ((const hf_opencl_buffer *)from)->mem, !done, at, bytes, to,
         command.n_after, hf_opencl_after(&command), hf_opencl_own(&command));

@@ -269,6 +269,7 @@ static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device
     command->device = device;
     command->queue = device->queues[queue];
     command->n_after = 0;
+    command->blocks = false;
     return hf_opencl_check(code, "clCreateCommandQueue");
 }
 
@@ -300,21 +301,37 @@ hf_status hf_opencl_reach(hf_device *base, const hf_order *order) {
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
                                    const hf_order *order) {
     HF_TRY(hf_opencl_reach(base, order));
-    return hf_opencl_begin(command, base,
-                           &(hf_order){.queue = order ? order->queue : 0});
+    HF_TRY(
+        hf_opencl_begin(command, base, &(hf_order){.queue = order ? order->queue : 0}));
+    command->blocks = true;
+    return HF_OK;
+}
+
+hf_status hf_opencl_begin_reading(hf_opencl_command *command, hf_device *base,
+                                  const hf_order *order) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    if (device->properties) /* the event tells the times */
+        return hf_opencl_begin_blocking(command, base, order);
+    HF_TRY(hf_opencl_reach(base, order));
+    HF_TRY(queue_open(command, device, order ? order->queue : 0));
+    command->event = NULL;
+    return HF_OK;
 }
 
 hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *call,
                         cl_kernel kernel, hf_event **done) {
     hf_opencl_device *device = command->device;
     hf_opencl_event *event = command->event;
+    if (!event)
+        return hf_opencl_check(code, call);
     if (code != CL_SUCCESS) {
         event_drop(device, event);
         return hf_opencl_check(code, call);
     }
     event->kernel = kernel;
     event_enter(device, event);
-    code = clFlush(command->queue); /* others may wait for it in their queues */
+    if (!command->blocks)
+        code = clFlush(command->queue); /* others may wait for it in their queues */
     if (code != CL_SUCCESS) {
         event_leave(device, event);
         return hf_opencl_check(code, "clFlush");

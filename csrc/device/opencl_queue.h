@@ -24,7 +24,8 @@ typedef struct hf_opencl_command {
     cl_command_queue queue;
     cl_event after[HF_MAX_AFTER];
     cl_uint n_after;
-    hf_opencl_event *event;
+    bool blocks;            /**< the call blocks, which flushes the queue */
+    hf_opencl_event *event; /**< NULL: it has ended when its call returns */
 } hf_opencl_command;
 
 /** Wait for all that a command of `order` comes after. */
@@ -36,6 +37,9 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
  *  returns, the caller's memory is free again; what it wrote may still be on its way. */
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
                                    const hf_order *order);
+/** The same for a call that brings data, and so ends with its command. */
+hf_status hf_opencl_begin_reading(hf_opencl_command *command, hf_device *base,
+                                  const hf_order *order);
 /** Have the queue take the command, to which the call said `code`; it is `kernel`'s, or a
  *  copy. Where `done` is NULL, wait for it. */
 hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *call,
@@ -45,7 +49,7 @@ static inline const cl_event *hf_opencl_after(const hf_opencl_command *command) 
     return command->n_after ? command->after : NULL;
 }
 static inline cl_event *hf_opencl_own(const hf_opencl_command *command) {
-    return &command->event->event;
+    return command->event ? &command->event->event : NULL;
 }
 
 hf_status hf_opencl_test(hf_device *base, hf_event *event, double seconds, bool *ended);

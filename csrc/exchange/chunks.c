@@ -166,13 +166,14 @@ static void cursor_go_on(cursor *at, size_t bytes, size_t message) {
     at->at = at->n_targets = 0;
 }
 
-/* Copies that are not waited for: what they come after is in the queue before them. */
-static hf_status plan_mark(chunks_plan *plan, bool blocks) {
+/* Copies that are not waited for: writes have a queue of their own, and come after what the plan
+ * does. Who waits for the plan waits for that at once: events between queues cost more. */
+static hf_status plan_mark(chunks_plan *plan, bool wait) {
     hf_device *device = plan->base.exchange->device;
-    if (blocks || plan->marked)
+    if (plan->marked)
         return HF_OK;
     plan->marked = true;
-    return device->ops->mark(device, plan->order, &plan->ready);
+    return device->ops->mark(device, plan->order, wait ? NULL : &plan->ready);
 }
 
 static hf_status chunk_read(chunks_plan *plan, bool blocks, bool *moved) {
@@ -182,9 +183,10 @@ static hf_status chunk_read(chunks_plan *plan, bool blocks, bool *moved) {
         return HF_OK;
     cursor *at = &plan->out;
     const hf_message *m = &plan->base.messages[at->message];
+    if (c->out_oldest == c->out_next)
+        c->out_oldest = c->out_next = 0; /* the slot that is in the caches */
     size_t slot = c->out_next % c->depth, bytes = chunk_at(c, m->send_bytes, at->at);
     hf_outgoing *out = &c->outs[slot];
-    HF_TRY(plan_mark(plan, blocks));
     out->stage = HF_COPIES;
     out->bytes = bytes;
     out->n_targets = at->n_targets;
@@ -274,6 +276,8 @@ static hf_status chunk_expect(chunks_plan *plan, bool *moved) {
         return HF_OK;
     cursor *at = &plan->in;
     const hf_message *m = &plan->base.messages[at->message];
+    if (c->in_oldest == c->in_next)
+        c->in_oldest = c->in_next = 0; /* likewise */
     size_t slot = c->in_next++ % c->depth;
     hf_incoming *in = &c->ins[slot];
     *in = (hf_incoming){.stage = HF_GOES,
@@ -291,7 +295,6 @@ static hf_status chunk_expect(chunks_plan *plan, bool *moved) {
 static hf_status chunk_write(chunks_plan *plan, hf_incoming *in, bool blocks) {
     hf_exchange *exchange = plan->base.exchange;
     hf_device *device = exchange->device;
-    HF_TRY(plan_mark(plan, blocks));
     const hf_order beside = {.queue = WRITES,
                              .n_after = 1,
                              .after = &plan->ready,
@@ -396,6 +399,8 @@ static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
     chunks_plan *plan = (chunks_plan *)base;
     hf_chunks *c = chunks_of(plan);
     bool blocks = wait && plan->blocks, moved;
+    if (!blocks)
+        HF_TRY(plan_mark(plan, wait));
     do {
         moved = *done = false;
         HF_TRY(out_go_on(plan, blocks, &moved));

@@ -102,7 +102,10 @@ BAD = [
     (["run", "b_eff", "--sizes", "-4"], "sizes: -4 is not within 1 .. "),
     (["run", "b_eff", "--sizes=1,1K"], 'sizes: "1K" is not a number such as 1024'),
     (["run", "b_eff", "--deadline=x"], 'deadline: "x" is not a number such as 0.5'),
-    (["run", "gemm", "--exchange=channel"], '"channel"; known: host, pcie, shared'),
+    (
+        ["run", "gemm", "--exchange=channel"],
+        '"channel"; known: host, pcie, pipelined, shared',
+    ),
     (["run", "b_eff", "--sizes="], "sizes: "),
     (["run", "b_eff", "--ranks=x"], '--ranks: "x" is not a number such as 2; see'),
     (["run", "b_eff", "--ranks=0"], "ranks: 0 is not a number from 1 up"),
