@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_LETTERS = 48, NEAR = 3 /* letters of a word for each wrong one */ };
+enum {
+    MAX_LETTERS = 48,
+    NEAR = 3,  /* letters of a word for each wrong one */
+    LONG = 600 /* letters of a list that is left out where one name is near */
+};
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -48,8 +52,12 @@ void hf_known_add(hf_known *known, const char *name) {
 const char *hf_known_text(hf_known *known) {
     size_t letters = strlen(known->wanted);
     bool near = *known->nearest && known->distance * NEAR <= letters;
-    snprintf(known->text, sizeof known->text, "%s%s%sknown: %s",
-             near ? "did you mean \"" : "", near ? known->nearest : "",
-             near ? "\"? " : "", known->names);
+    bool list = !near || strlen(known->names) < LONG;
+    char meant[sizeof known->nearest + 24] = "";
+    if (near)
+        snprintf(meant, sizeof meant, "did you mean \"%s\"?%s", known->nearest,
+                 list ? " " : "");
+    snprintf(known->text, sizeof known->text, "%s%s%s", meant, list ? "known: " : "",
+             list ? known->names : "");
     return known->text;
 }

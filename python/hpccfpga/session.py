@@ -158,8 +158,13 @@ class Session:
             raise error
         try:
             self._core.agree(error)
-        except BaseException as agreed:
-            raise agreed from error
+        except BaseException as raised:
+            agreed = raised
+        else:
+            return
+        if error and (type(agreed), str(agreed)) == (type(error), str(error)):
+            raise error  # one traceback, from where it happened
+        raise agreed from error
 
     def run(
         self,
