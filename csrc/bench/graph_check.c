@@ -92,6 +92,19 @@ static double bfs_vertex(const graph_checking *c, uint32_t i, bool *reached) {
 
 /* ---- sssp ---- */
 
+/* A length at which scatter stops proves nothing: around a circle it offers itself. All ranks
+ * see the lengths of all, and so fail together. */
+static hf_status lengths_begin(graph_checking *c) {
+    const hf_part *p = c->s->part;
+    for (uint32_t v = 0; v < p->vertices; v++)
+        if (p->names[v] != HF_NO_VERTEX && c->words[v] == NOBODY - 1)
+            return hf_fail(HF_EARG,
+                           "program sssp: the path to vertex %u is longer than %u, the "
+                           "longest possible",
+                           p->names[v], NOBODY - 2);
+    return HF_OK;
+}
+
 /* Each length is the least that an in-neighbour offers. As weights are positive, one set of
  * lengths alone is so. */
 static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
@@ -215,6 +228,11 @@ static hf_status mirror_begin(graph_checking *c) {
                                           s->mirror, bytes, NULL, NULL);
 }
 
+/* What a float may be off by, of `roundings` at about `right`; never 0. */
+static double room_at(double roundings, double right) {
+    return roundings * (FLT_EPSILON * fabs(right) + (double)FLT_MIN);
+}
+
 /* Sums of n floats err by n epsilon at most, and by about the root of it: so much the hubs'
  * errors are at all others. */
 static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached) {
@@ -230,9 +248,8 @@ static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached
         sum += (double)s->mirror[p->from[e]];
     if (s->superstep > 0)
         last = (1 - damping) / (double)s->info->vertices + damping * sum;
-    double exact = (degree + 8) * FLT_EPSILON * last,
-           whole = (degree + 64 + 4 * sqrt((double)s->info->vertices)) * FLT_EPSILON *
-                   right;
+    double exact = room_at(degree + 8, last),
+           whole = room_at(degree + 64 + 4 * sqrt((double)s->info->vertices), right);
     return hf_larger(fabs((double)rank - last) / exact,
                      fabs((double)rank - right) / whole);
 }
@@ -254,7 +271,7 @@ static hf_status nothing_begin(graph_checking *c) {
 
 static const graph_check checks[] = {
     {"bfs", sizeof(uint32_t), 0, false, false, false, levels_begin, bfs_vertex},
-    {"sssp", sizeof(uint32_t), 0, false, false, false, nothing_begin, sssp_vertex},
+    {"sssp", sizeof(uint32_t), 0, false, false, false, lengths_begin, sssp_vertex},
     {"wcc", sizeof(uint32_t), 0, true, false, false, forest_begin, wcc_vertex},
     {"pagerank", sizeof(float), 1, false, true, true, mirror_begin, pagerank_vertex},
     {NULL, 0, 0, false, false, false, nothing_begin, own_vertex},

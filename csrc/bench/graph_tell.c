@@ -180,7 +180,7 @@ hf_status graph_connect(graph_state *s) {
         return hf_fail(HF_ENOMEM, "no memory for %zu sources", s->n_points);
     mine[0] = hf_random(s->env.seals->key, s->env.seals->drawn++);
     mine[1] = s->info->digest;
-    mine[2] = s->part->vertices;
+    mine[2] = s->part->digest;
     mine[3] = s->part->in_edges;
     if (s->starts && !s->given)
         candidates_mark(s, mine + FACTS);
@@ -191,8 +191,10 @@ hf_status graph_connect(graph_state *s) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
         s->keys[rank] = told[0];
         s->edges += told[3];
-        if (told[1] != s->info->digest || told[2] != s->part->vertices)
+        if (told[1] != s->info->digest)
             return hf_fail(HF_EARG, "graph: that of rank %d is another one", rank);
+        if (told[2] != s->part->digest)
+            return hf_fail(HF_EARG, "partition: that of rank %d is another one", rank);
     }
     for (size_t i = 0; s->given && i < s->n_points; i++)
         s->sources[i] = (uint32_t)s->given[i];

@@ -143,10 +143,12 @@ static hf_status part_number(part *p, const char *partition, const counts *c, in
     return HF_OK;
 }
 
-/* Of the graph, and of what the partition made of it. */
-static uint64_t part_digest(const part *p) {
+/* Of the graph, and of what the partition made of it: numbers alone do not tell owners. */
+static uint64_t part_digest(const part *p, int size) {
     const numbering *n = &p->numbering;
-    return hf_digest(p->in.graph->info.digest, n->numbers,
+    uint64_t digest = hf_digest(p->in.graph->info.digest, n->starts,
+                                ((size_t)size + 1) * sizeof *n->starts);
+    return hf_digest(digest, n->numbers,
                      p->in.graph->info.vertices * sizeof *n->numbers);
 }
 
@@ -187,7 +189,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
                         .ends = p->ends,
                         .names = p->numbering.names,
                         .numbers = p->numbering.numbers,
-                        .digest = part_digest(p),
+                        .digest = part_digest(p, size),
                         .time = hf_clock_now() - start};
     *out = &p->base;
     return HF_OK;

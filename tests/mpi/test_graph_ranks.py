@@ -23,6 +23,24 @@ def test_ranks_find_what_one_finds(on_ranks, ranks, partition):
     on_ranks(ranks, RUN.format(partition=partition))
 
 
+OTHERS = """
+os.chdir(os.environ["FOLDER"])
+os.makedirs(str(rank), exist_ok=True)
+os.chdir(str(rank))
+for owners in ([rank, 1 - rank] * 16, [rank] * 32):
+    open("copy.part", "w").write("\\n".join(map(str, owners)))
+    try:
+        hf.run("graph", comm=comm, graph="grid:5", partition="copy.part", device="host")
+        raise SystemExit("a vertex of two owners, and one of none")
+    except ValueError as error:
+        assert "partition: that of rank " in str(error), error
+"""
+
+
+def test_ranks_that_read_other_owners_are_refused(on_ranks, tmp_path):
+    on_ranks(2, OTHERS, FOLDER=str(tmp_path))
+
+
 OWN = """
 import warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)

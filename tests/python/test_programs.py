@@ -259,6 +259,23 @@ def test_labels_that_are_all_zero_are_no_components(broken):
     assert not r.verified
 
 
+def test_a_length_that_no_word_holds_is_refused(broken):
+    """No way leads to 2 and 3; each offers the other the length they start with."""
+    graph = hpccfpga.Graph(([0, 2, 3], [1, 3, 2], [3, 1, 1]))
+    given = {"program": "sssp", "graph": graph, "source": [0], "device": "opencl"}
+    assert run(**given)["reached"] == 2
+    kernel = broken(
+        "hf_start(&s, at, &told);",
+        "hf_start(&s, at, &told); if (!tells) *(uint *)&s = HF_NOBODY - 1;",
+    )
+    with pytest.raises(ValueError, match="path to vertex 2 is longer than "):
+        run(kernel=kernel, **given)
+
+
+def test_a_damping_of_1_leaves_nothing_to_a_vertex_without_edges():
+    assert run(program="pagerank", value=1, graph="kron:6", device="host").verified
+
+
 # ---- programs of users ----
 
 
