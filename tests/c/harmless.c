@@ -49,7 +49,7 @@ static const struct {
      "the half that did not come lay there already, sealed by the half that came"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_SHORTEN), STEPS, NOTHING,
      "the half of a message that did not come lay there already, byte for byte"},
-    {ONE(PLANT_START), ANY, CHECKS, SEEN,
+    {ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS, SEEN,
      "the results are right: what ranks tell each other for the check is checked on "
      "each, too"},
     {ONE(PLANT_UNMAP), ANY, CHECKS, RIGHT,
