@@ -5,11 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    MAX_LETTERS = 48,
-    NEAR = 3,  /* letters of a word for each wrong one */
-    LONG = 600 /* letters of a list that is left out where one name is near */
-};
+enum { MAX_LETTERS = 48, NEAR = 3 /* letters of a word for each wrong one */ };
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -52,12 +48,8 @@ void hf_known_add(hf_known *known, const char *name) {
 const char *hf_known_text(hf_known *known) {
     size_t letters = strlen(known->wanted);
     bool near = *known->nearest && known->distance * NEAR <= letters;
-    bool list = !near || strlen(known->names) < LONG;
-    char meant[sizeof known->nearest + 24] = "";
-    if (near)
-        snprintf(meant, sizeof meant, "did you mean \"%s\"?%s", known->nearest,
-                 list ? " " : "");
-    snprintf(known->text, sizeof known->text, "%s%s%s", meant, list ? "known: " : "",
-             list ? known->names : "");
+    snprintf(known->text, sizeof known->text, "%s%s%sknown: %s",
+             near ? "did you mean \"" : "", near ? known->nearest : "",
+             near ? "\"? " : "", known->names);
     return known->text;
 }

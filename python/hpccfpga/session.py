@@ -158,13 +158,9 @@ class Session:
             raise error
         try:
             self._core.agree(error)
-        except BaseException as raised:
-            agreed = raised
-        else:
-            return
-        if error and (type(agreed), str(agreed)) == (type(error), str(error)):
-            raise error  # one traceback, from where it happened
-        raise agreed from error
+        except BaseException as agreed:
+            told = type(agreed) is type(error)  # and says what `error` does
+            raise agreed from (None if told else error)
 
     def run(
         self,
