@@ -189,6 +189,15 @@ def _graph_info(options: Options) -> int:
     return OK
 
 
+def _graph_check(options: Options) -> int:
+    from hpccfpga.sound import FINE, SKIPPED, check
+
+    found = check(options.program, options.value)
+    _show_records(found)
+    fine = all(r["finding"].startswith((FINE, SKIPPED)) for r in found)
+    return OK if fine else WRONG_DATA
+
+
 def _said(value: Any) -> str:
     """Text of a fact."""
     if isinstance(value, bool):
@@ -301,6 +310,7 @@ COMMANDS = {
     "compare": _compare,
     "devices": _devices,
     "doctor": _doctor,
+    "graph check": _graph_check,
     "graph info": _graph_info,
     "kernels build": _build,
     "list": _list,

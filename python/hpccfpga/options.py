@@ -349,6 +349,11 @@ def _graph_info(command: _Parser, benchmark: str | None) -> None:
     _add_json(command)
 
 
+def _graph_check(command: _Parser, benchmark: str | None) -> None:
+    command.add_argument("program", help="path of a header, or a program's name")
+    command.add_argument("--value", type=float, nargs="+", default=[], help="scalars")
+
+
 def _show(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("file", help=".json or .npz, also of run all")
 
@@ -441,6 +446,11 @@ COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
         _graph_info,
         "In front of a graph's name may stand simple: (no duplicates, no self-loops), "
         "undirected: and unweighted: .",
+    ),
+    "graph check": (
+        "run a vertex program on small graphs every way: do results differ?",
+        _graph_check,
+        "Where a C compiler with sanitizers is, the program runs under them, too.",
     ),
     "kernels build": (
         "compile kernels for a device: program binaries with manifests",

@@ -316,7 +316,7 @@ ORDER = (
     {"perform"},
     {"launch"},
     {"measure"},
-    {"scaling", "suite"},
+    {"scaling", "sound", "suite"},
     # the command
     {"options", "outputs", "doctor"},
     {"commands"},

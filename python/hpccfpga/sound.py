@@ -1,0 +1,137 @@
+"""Is a vertex program sound? It runs every way, and by itself under sanitizers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hpccfpga import _core, kernels, program
+from hpccfpga.measure import run
+from hpccfpga.records import Records
+from hpccfpga.session import VerificationWarning
+
+COMPILERS = ("cc", "gcc", "clang")
+SANITIZERS = "-fsanitize=address,undefined"
+LONGEST = 60
+"""Seconds that a compiler, or a program that it made, may take."""
+FINE, SKIPPED = "fine", "not tried"
+GRAPHS = ("kron:6", "grid:6")
+"""What a program is run on."""
+WAYS = (
+    ("ndrange", "pull", None),
+    ("ndrange", "push", None),
+    ("ndrange", "auto", None),
+    ("pipeline", "auto", None),
+    ("ndrange", "auto", 2),
+    ("ndrange", "auto", 3),
+)
+"""Shape, direction, ranks."""
+_PLACE = re.compile(r"\S*?([^/\s]+:\d+:\d+): runtime error: (.*)")
+_BROKEN = re.compile(r"ERROR: AddressSanitizer: (\S+)")
+
+
+def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
+    """Run a vertex program on small graphs every way, and alone under sanitizers.
+
+    Parameters
+    ----------
+    path : path
+        The header of the program, or the name of one of the package's.
+    value : sequence of float, optional
+        Its scalars.
+
+    Returns
+    -------
+    Records
+        A record of each way: way, finding ("fine", "not tried: ...", or what is wrong).
+
+    Raises
+    ------
+    ValueError
+        There is no such program, or it does not compile.
+    """
+    (header,) = kernels.named_files("graph", {"program": os.fspath(path)}).values()
+    program.check(header.read_text(), header)
+    params: dict[str, Any] = {"program": os.fspath(path), "reps": 1, "sources": 2}
+    if value:
+        params["value"] = list(value)
+    found = [*alone(header, value), *(_way(params, *way) for way in WAYS)]
+    ways = [{"way": way, "finding": finding} for way, finding in found]
+    return Records("way", ways)
+
+
+def _way(
+    params: dict[str, Any], shape: str, direction: str, ranks: int | None
+) -> tuple[str, str]:
+    """Name of a way, and what is wrong on the first graph on which something is."""
+    name = f"{shape}, {direction}, {ranks or 1} rank{'s' * (ranks is not None)}"
+    for graph in GRAPHS[: 1 if ranks else None]:
+        given = params | {"graph": graph, "shape": shape, "direction": direction}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", VerificationWarning)
+                result = run("graph", device="opencl", ranks=ranks, **given)
+        except ValueError as error:
+            if direction != "push" or "direction: push" not in str(error):
+                raise
+            return name, f"{SKIPPED}: this program only pulls"
+        except _core.Error as error:
+            return name, f"{graph}: {error}"
+        if not result.verified:
+            wrong = result["error"].max()
+            return (
+                name,
+                f"{graph}: {wrong:g} vertices are not as the plainest way leaves them",
+            )
+    return name, FINE
+
+
+def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:
+    """Run a program as plain C, and say what a sanitizer and its own gather tell."""
+    way = "plain C, sanitizers"
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if compiler is None:
+        yield way, f"{SKIPPED}: none of {', '.join(COMPILERS)} is here"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "sound.c"
+        text = kernels.kernel_dir() / "graph_sound.h"
+        source.write_text(kernels.read_source(text, {"hf_program.h": header}))
+        values = ",".join(f"{float(v)!r}f" for v in value) or "0.85f"
+        words = [compiler, "-std=gnu11", "-O1", "-w", "-DHF_HOST", SANITIZERS]
+        words += [
+            f"-DSOUND_VALUES={values}",
+            str(source),
+            "-lm",
+            "-o",
+            f"{folder}/sound",
+        ]
+        built = _done(words)
+        if built.returncode != 0:
+            yield way, f"{SKIPPED}: {compiler} does not compile it with sanitizers"
+            return
+        done = _done([f"{folder}/sound"])
+    places = {match[1]: match[2] for match in _PLACE.finditer(done.stderr)}
+    said = [f"{place}: {text}" for place, text in places.items()]
+    said += [f"memory: {text}" for text in _BROKEN.findall(done.stderr)]
+    said += done.stdout.splitlines()
+    if done.returncode < 0 and not said:
+        said = [f"it does not end within {LONGEST} s"]
+    yield from ((way, text) for text in said or [FINE])
+
+
+def _done(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; one that takes too long has ended by a signal."""
+    try:
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, -9, "", "")

@@ -1,0 +1,71 @@
+"""What `hpccfpga graph check` finds in vertex programs."""
+
+import shutil
+
+import pytest
+
+from hpccfpga import sound
+
+PROGRAM = """typedef uint hf_update;
+typedef uint hf_message;
+HF_VERTEX(uint first;)
+#define HF_NOTHING HF_NOBODY
+#define HF_SOURCE
+HF_START(v, at, told) { v->first = *told = at.id; return at.id == at.source; }
+HF_SCATTER(told, edge) { return told; }
+HF_GATHER(a, b) { return a < b ? a : b; }
+HF_APPLY(v, got, at, told) {
+    if (v->first != at.id || at.id == at.source)
+        return 0;
+    v->first = got;
+    *told = at.id;
+    return 1;
+}
+"""
+ORDER = ("a < b ? a : b", "b")
+SHIFT = ("return told; }", "return told + (1 << (told % 40)); }")
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write the program, changed: program((text, its replacement), ...)."""
+
+    def make(*changes):
+        text = PROGRAM
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "mine.h"
+        path.write_text(text)
+        return path
+
+    return make
+
+
+def alone(path):
+    return [finding for _, finding in sound.alone(path, ())]
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_a_gather_and_a_shift_by_themselves(program):
+    assert alone(program()) == [sound.FINE]
+    commutes, *_ = alone(program(ORDER))
+    assert "HF_GATHER does not commute" in commutes
+    shifts, *_ = alone(program(SHIFT))
+    assert shifts.startswith("mine.h:7:")
+    assert "shift" in shifts
+
+
+def test_results_that_differ_are_named(program, monkeypatch):
+    monkeypatch.setattr(sound, "WAYS", sound.WAYS[2:3])
+    monkeypatch.setattr(sound, "GRAPHS", ("kron:6",))
+    findings = [r["finding"] for r in sound.check(program())]
+    assert {finding.partition(":")[0] for finding in findings} == {sound.FINE}
+    *_, last = sound.check(program(ORDER))
+    assert "kron:6: 13 vertices are not as the plainest way leaves" in last["finding"]
+
+
+def test_a_program_that_lacks_a_part_is_refused(program, command):
+    done = command("graph", "check", str(program(("HF_GATHER", "HF_GOTHER"))))
+    assert done.returncode == 2
+    assert "mine.h lacks HF_GATHER" in done.stderr
