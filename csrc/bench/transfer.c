@@ -1,22 +1,21 @@
-/* transfer.c - device reads and writes alone: two of the three parts of scheme `pcie`.
+/* transfer.c - device reads and writes alone: two of the three parts of scheme `pcie`,
+ * from pinned memory and to it, as there.
  *
  * Windows slide down: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the last one
  * first. So the last HF_SLIDE bytes that a step writes stay, and no other step writes the same
  * there: a lost, repeated, late or shortened copy is seen. What lies before them the next step
  * overwrites.
  */
-#include <stdlib.h>
-
 #include "bench.h"
 #include "core/error.h"
-#include "core/pages.h"
 #include "sweep.h"
 
 typedef struct transfer {
     hf_env env;
-    hf_buffer *block;
-    unsigned char *sent; /* on the host: where the windows of a sample come from */
-    unsigned char *got;  /* on the host: where they end */
+    hf_buffer *block, *pinned_sent, *pinned_got;
+    unsigned char
+        *sent; /* on the host, pinned: where the windows of a sample come from */
+    unsigned char *got; /* likewise: where they end */
     hf_sweep sweep;
     bool reads;
     uint64_t sample;
@@ -62,21 +61,22 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
         sent = larger(sent, sent_bytes(s, i));
         got = larger(got, got_bytes(s, i));
     }
-    HF_TRY(
-        env->device->ops->alloc(&s->block, env->device, s->reads ? sent : got, NULL));
-    s->sent = hf_pages_new(sent);
-    s->got = hf_pages_new(got);
-    return s->sent && s->got
-               ? HF_OK
-               : hf_fail(HF_ENOMEM, "no host memory for two blocks of %zu B", sent);
+    hf_device *device = env->device;
+    HF_TRY(device->ops->alloc(&s->block, device, s->reads ? sent : got, NULL));
+    HF_TRY(device->ops->pin(&s->pinned_sent, device, NULL, sent));
+    HF_TRY(device->ops->pin(&s->pinned_got, device, NULL, got));
+    s->sent = s->pinned_sent->host;
+    s->got = s->pinned_got->host;
+    return HF_OK;
 }
 
 static void transfer_teardown(void *state) {
     transfer *s = state;
-    if (s->env.device)
-        s->env.device->ops->free(s->block);
-    free(s->sent);
-    free(s->got);
+    if (!s->env.device)
+        return;
+    s->env.device->ops->free(s->block);
+    s->env.device->ops->free(s->pinned_sent);
+    s->env.device->ops->free(s->pinned_got);
 }
 
 /* Byte `i` of what is sent. Windows that lie up to a thousand slides apart differ in it. */

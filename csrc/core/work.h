@@ -1,4 +1,5 @@
-/* work.h - what HPC Challenge counts: benchmarks measure it, and their models expect it. */
+/* work.h - what runs and their models must have in common: what HPC Challenge counts, and how
+ * messages are cut. */
 #ifndef HF_WORK_H
 #define HF_WORK_H
 
@@ -54,6 +55,15 @@ enum {
 /** Arrays that an operation of STREAM reads and writes: copy, scale, add or triad. */
 static inline double hf_stream_arrays(size_t operation) {
     return operation < 2 ? 2 : 3;
+}
+
+/** Longest chunk of a message [B] where its parts overlap. k chunks take the time of k + 1, and each
+ *  takes what HF_CHUNK_BEGIN and its own bytes do: that is least for the root. */
+enum { HF_CHUNK_BEGIN = 256 << 10, HF_CHUNK_MIN = 512 << 10, HF_CHUNK_MAX = 4 << 20 };
+static inline double hf_chunk(double message) {
+    enum { PAGE = 4096 };
+    double bytes = floor(sqrt(HF_CHUNK_BEGIN * message) / PAGE) * PAGE;
+    return fmin(message, fmin(fmax(bytes, HF_CHUNK_MIN), HF_CHUNK_MAX));
 }
 
 #endif

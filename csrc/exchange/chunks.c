@@ -8,17 +8,12 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/pages.h"
+#include "core/work.h"
 
 enum {
     WRITES = HF_MAX_QUEUES - 1, /* queue of writes that go on beside reads */
     SPINS = 128,                /* looks between two at the clock */
-    CHUNK_MIN = 512 << 10,      /* [B] */
-    CHUNK_MAX = 4 << 20,
 };
-
-/* What a device takes to begin a copy, as bytes that it could have copied [B]. */
-static const double BEGIN = 256 << 10;
 
 /* Time between two looks for ranks that no longer come [s]. */
 static const double LOOKS = 1e-3;
@@ -51,16 +46,11 @@ static hf_chunks *chunks_of(const chunks_plan *plan) {
     return (hf_chunks *)plan->base.exchange;
 }
 
-/* Chunks of a message overlap: k of them take the time of k + 1, and each takes what BEGIN and its
- * own bytes do. That is least for chunks of sqrt(BEGIN message). A CPU makes one copy at a time:
- * there few chunks are best. */
+/* A CPU makes one copy at a time: there few chunks are best. */
 static size_t chunk_of(const hf_chunks *c, size_t message) {
-    size_t bytes = CHUNK_MAX;
-    if (c->base.device->info.type != HF_CPU) {
-        bytes = (size_t)sqrt(BEGIN * (double)message) / HF_PAGE * HF_PAGE;
-        bytes = bytes < CHUNK_MIN ? CHUNK_MIN : bytes > CHUNK_MAX ? CHUNK_MAX : bytes;
-    }
-    return message < bytes ? message : bytes;
+    if (c->base.device->info.type != HF_CPU)
+        return (size_t)hf_chunk((double)message);
+    return message < HF_CHUNK_MAX ? message : HF_CHUNK_MAX;
 }
 
 static size_t chunk_at(const hf_chunks *c, size_t message, size_t at) {

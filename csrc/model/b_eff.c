@@ -3,6 +3,7 @@
  * Equations 1 to 4 and 7 of Meyer, Kenter and Plessl, "Multi-FPGA designs and scaling of
  * HPC Challenge benchmarks via MPI and circuit-switched inter-FPGA networks".
  */
+#include "core/work.h"
 #include "model.h"
 
 static const hf_term time_and_bandwidth[] = {
@@ -135,6 +136,76 @@ static void pcie_calibrated_eval(size_t n, const double *const *in,
         parts_sum(i, in[0][i], in[1][i], in[2][i] + in[3][i] + in[4][i], out);
 }
 
+/* ---- messages in chunks ---- */
+
+/* k chunks that overlap, from the parts of the whole message: the slowest part goes on all the
+ * time, and the others show for one chunk. With one chunk this is Eq. 2. */
+static double chunks_time(double message, const double *parts, int n) {
+    double k = ceil(message / hf_chunk(message)), sum = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        sum += parts[i];
+        most = fmax(most, parts[i]);
+    }
+    return most + (sum - most) / k;
+}
+
+/* Each chunk has its own latency: parts of a message are those of its chunks together. */
+static double chunks_part(double message, double latency, double bandwidth) {
+    return ceil(message / hf_chunk(message)) * latency + message / bandwidth;
+}
+
+static const hf_term pipelined_inputs[] = {
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
+    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN, NULL, true},
+    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
+     false},
+    {"network_latency", "s", "of an empty message", "host.latency", NAN, NULL, true},
+    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
+    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
+     false},
+    {0},
+};
+
+static void pipelined_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        double size = in[0][i];
+        out[2][i] = chunks_part(size, in[2][i], in[3][i]);
+        out[3][i] = chunks_part(size, in[4][i], in[5][i]);
+        out[4][i] = chunks_part(size, in[2][i], in[6][i]);
+        const double parts[] = {out[2][i], out[3][i], out[4][i]};
+        parts_sum(i, size, in[1][i], chunks_time(size, parts, 3), out);
+    }
+}
+
+static const hf_term shared_inputs[] = {
+    HF_TERM("message_size", "B", "length L of a message"),
+    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
+    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN, NULL, true},
+    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
+     false},
+    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
+     false},
+    {0},
+};
+static const hf_term shared_outputs[] = {
+    HF_TERM("time", "s", "one step of the slowest rank"),
+    HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
+    PART_WRITE,
+    PART_READ,
+    {0},
+};
+
+static void shared_eval(size_t n, const double *const *in, double *const *out) {
+    for (size_t i = 0; i < n; i++) {
+        double size = in[0][i];
+        out[2][i] = chunks_part(size, in[2][i], in[3][i]);
+        out[3][i] = chunks_part(size, in[2][i], in[4][i]);
+        const double parts[] = {out[2][i], out[3][i]};
+        parts_sum(i, size, in[1][i], chunks_time(size, parts, 2), out);
+    }
+}
+
 /* Eq. 2 without a device. */
 static const hf_term host_inputs[] = {
     HF_TERM("message_size", "B", "length L of a message"),
@@ -202,6 +273,15 @@ static const hf_formula formulas[] = {
     {HF_SUMMARY, "pcie",
      "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
      bound_inputs, bound_outputs, bound_eval},
+    {HF_EXPECTED, "pipelined",
+     "Eq. 2 in chunks: the slowest of read, MPI and write, and one chunk of the "
+     "others; "
+     "counts one message per rank",
+     pipelined_inputs, pcie_outputs, pipelined_eval},
+    {HF_EXPECTED, "shared",
+     "Eq. 2 in chunks without MPI: the slower of read and write, and one chunk of the "
+     "other; counts one message per rank",
+     shared_inputs, shared_outputs, shared_eval},
     {HF_EXPECTED, "host",
      "Eq. 2 without a device: MPI alone; counts one message per rank", host_inputs,
      host_outputs, host_eval},

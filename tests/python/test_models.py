@@ -138,12 +138,34 @@ def test_equation_2_tends_to_equation_7():
     assert slow["bandwidth"][1] < fastest
 
 
-@pytest.mark.parametrize("exchange", ["channel", "pcie", "host"])
+def test_chunks_overlap():
+    """One chunk is Eq. 2; of many the slowest part is what shows."""
+    links = {
+        "pcie_latency": 5e-6, "write_bandwidth": 8e9, "read_bandwidth": 6e9, "ranks": 2,
+    }  # fmt: skip
+    net = {"network_latency": 1e-6, "network_bandwidth": 4e9}
+    sizes = [1, 2**19, 2**20, 2**24, 2**36]
+    pcie, pipelined = (
+        model("b_eff", exchange=name, sizes=sizes, **links, **net)["time"]
+        for name in ("pcie", "pipelined")
+    )
+    np.testing.assert_allclose(pipelined[:2], pcie[:2])
+    assert (pipelined[2:] < pcie[2:]).all()
+    assert pipelined[-1] == pytest.approx(2**36 / 4e9, rel=0.01)
+    # two chunks: all of MPI, and half of what a read and a write take
+    parts = [2 * 5e-6 + 2**20 / 6e9, 2 * 1e-6 + 2**20 / 4e9, 2 * 5e-6 + 2**20 / 8e9]
+    assert pipelined[2] == pytest.approx(parts[1] + (parts[0] + parts[2]) / 2)
+    shared = model("b_eff", exchange="shared", sizes=sizes, **links)["time"]
+    assert shared[0] == pytest.approx(pcie[0] - 1e-6 - 1 / 4e9)
+    assert shared[-1] == pytest.approx(2**36 / 6e9, rel=0.01)
+
+
+@pytest.mark.parametrize("exchange", ["channel", "pcie", "pipelined", "shared", "host"])
 def test_time_and_bandwidth_grow_with_the_size(exchange):
     r = model("b_eff", exchange=exchange, board="520n", ranks=2)
     assert (np.diff(r["time"]) >= 0).all()
     assert (np.diff(r["bandwidth"]) > 0).all()
-    messages = {"channel": 4, "pcie": 2, "host": 2}[exchange]
+    messages = 4 if exchange == "channel" else 2
     work = messages * r["message_size"]
     np.testing.assert_allclose(r["bandwidth"] * r["time"], work)
 
@@ -295,7 +317,7 @@ def test_a_parameter_of_a_run_tells_an_input_by_its_word():
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(LookupError, match="no model of 'transfer'; known: b_eff"):
         model("transfer", exchange="pcie")
-    with pytest.raises(LookupError, match="'pigeon'; known: channel, pcie, host"):
+    with pytest.raises(LookupError, match="'pigeon'; known: channel, pcie, pipelined"):
         model("b_eff", exchange="pigeon")
     with pytest.raises(LookupError, match="no board 'x'; known: 520n"):
         model("b_eff", exchange="pcie", board="x")
