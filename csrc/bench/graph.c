@@ -296,26 +296,35 @@ static hf_status checks_compare(graph_state *s, bool *right) {
     return HF_OK;
 }
 
+/* Did the tolerance end the program, and no superstep before? */
+static bool end_right(const graph_state *s, double last, double before) {
+    uint64_t n = s->tally.supersteps;
+    if (!s->reference || s->tolerance == 0)
+        return true;
+    return (n == s->cap || last <= s->tolerance) && (n < 2 || before > s->tolerance);
+}
+
 /* Collective, so all ranks do all of it. */
 static hf_status sample_check(graph_state *s, double *error) {
     hf_device *device = s->env.device;
     size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];
     bool right;
-    double wrong = 0;
-    uint64_t reached = 0, edges = 0;
+    graph_verdict verdict;
+    double last = 0, before = 0, changed[2];
     memset(s->state, 0xA5, vertices * vertex);
     HF_TRY(checks_compare(s, &right));
     HF_TRY(hf_plan_run(s->gather_plan));
     if (vertices > 0)
         HF_TRY(device->ops->read(device, s->buffers.whole, 0, s->state,
                                  vertices * vertex, NULL, NULL));
-    HF_TRY(graph_check_run(s, &wrong, &reached, &edges));
+    HF_TRY(graph_check_run(s, &verdict));
     uint64_t *mine = calloc(s->words, sizeof *mine);
     if (!mine)
         return hf_fail(HF_ENOMEM, "no memory for a verdict");
-    mine[0] = reached;
-    mine[1] = edges;
+    mine[0] = verdict.reached;
+    mine[1] = verdict.edges;
     mine[2] = s->sample;
+    memcpy(mine + 3, (double[]){verdict.last, verdict.before}, sizeof changed);
     hf_status status = graph_tell_all(s, mine);
     free(mine);
     HF_TRY(status);
@@ -325,9 +334,12 @@ static hf_status sample_check(graph_state *s, double *error) {
         right = right && told[2] == s->sample;
         s->reached += told[0];
         s->reached_edges += told[1];
+        memcpy(changed, told + 3, sizeof changed);
+        last += changed[0];
+        before += changed[1];
     }
-    if (s->ended && right)
-        *error = wrong;
+    if (s->ended && right && end_right(s, last, before))
+        *error = verdict.error;
     return HF_OK;
 }
 

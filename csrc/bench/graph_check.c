@@ -17,7 +17,7 @@
 
 /** What a thread found among its vertices. */
 typedef struct graph_found {
-    double error;
+    double error, changed;
     uint64_t reached, edges;
 } graph_found;
 
@@ -180,14 +180,17 @@ static void reference_pull(void *context, size_t thread) {
     const hf_part *p = s->part;
     uint64_t own = p->own, first = own * thread / c->n_threads,
              end = own * (thread + 1) / c->n_threads;
-    double damping = (double)s->run.value[0];
+    double damping = (double)s->run.value[0], changed = 0;
     for (uint64_t i = first; i < end; i++) {
         double sum = 0;
         for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
             sum += s->spread[p->from[e]];
-        s->reference[graph_first(s) + i] =
-            (1 - damping) / (double)s->info->vertices + damping * sum;
+        double *rank = &s->reference[graph_first(s) + i],
+               now = (1 - damping) / (double)s->info->vertices + damping * sum;
+        changed += fabs(now - *rank);
+        *rank = now;
     }
+    c->found[thread].changed = changed;
 }
 
 static hf_status reference_spread(graph_state *s) {
@@ -211,6 +214,10 @@ static hf_status reference_find(graph_checking *c) {
         HF_TRY(s->env.go_on(s->env.loop));
         HF_TRY(reference_spread(s));
         hf_parallel(c->n_threads, reference_pull, c);
+        s->changed[0] = s->changed[1];
+        s->changed[1] = 0;
+        for (size_t i = 0; i < c->n_threads; i++)
+            s->changed[1] += c->found[i].changed;
     }
     s->reference_supersteps = supersteps + 1;
     return HF_OK;
@@ -252,6 +259,25 @@ static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached
            whole = room_at(degree + 64 + 4 * sqrt((double)s->info->vertices), right);
     return hf_larger(fabs((double)rank - last) / exact,
                      fabs((double)rank - right) / whole);
+}
+
+/* A program that ends by a tolerance adds up changes in float, a chunk at once, of ranks that are
+ * about as far from the reference as they are now. */
+static void changes_bound(const graph_state *s, graph_verdict *out) {
+    double room = 0;
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < s->part->own; i++) {
+        float rank;
+        memcpy(&rank, (const char *)s->state + (graph_first(s) + i) * sizeof rank,
+               sizeof rank);
+        double right = s->reference[graph_first(s) + i];
+        room += 4 * fabs((double)rank - right) + 8 * FLT_EPSILON * fabs(right);
+    }
+    for (uint32_t c = 0; c < s->run.chunks; c++)
+        if (s->chunks[c + 1] - s->chunks[c] > longest)
+            longest = s->chunks[c + 1] - s->chunks[c];
+    out->before = s->changed[0] * (1 + longest * (double)FLT_EPSILON) + room;
+    out->last = s->changed[1] * (1 - longest * (double)FLT_EPSILON) - room;
 }
 
 /* ---- others ---- */
@@ -303,8 +329,7 @@ static void vertices_check(void *context, size_t thread) {
     c->found[thread] = found;
 }
 
-hf_status graph_check_run(graph_state *s, double *error, uint64_t *reached,
-                          uint64_t *edges) {
+hf_status graph_check_run(graph_state *s, graph_verdict *out) {
     graph_checking c = {
         .s = s, .check = s->check, .words = s->state, .n_threads = hf_cores()};
     if (s->check->bytes && s->check->bytes != s->traits[GRAPH_VERTEX_BYTES])
@@ -319,15 +344,14 @@ hf_status graph_check_run(graph_state *s, double *error, uint64_t *reached,
         hf_parallel(c.n_threads, vertices_check, &c);
     free(c.levels);
     HF_TRY(status);
-    *error = 0;
-    *reached = *edges = 0;
+    *out = (graph_verdict){0};
     for (size_t i = 0; i < c.n_threads; i++) {
-        *error = s->check->tolerance > 0 ? hf_larger(*error, c.found[i].error)
-                                         : *error + c.found[i].error;
-        *reached += c.found[i].reached;
-        *edges += c.found[i].edges;
+        out->error = s->check->tolerance > 0 ? hf_larger(out->error, c.found[i].error)
+                                             : out->error + c.found[i].error;
+        out->reached += c.found[i].reached;
+        out->edges += c.found[i].edges;
     }
-    if (s->own)
-        HF_TRY(graph_own_check(s, error));
-    return HF_OK;
+    if (s->reference)
+        changes_bound(s, out);
+    return s->own ? graph_own_check(s, &out->error) : HF_OK;
 }

@@ -91,8 +91,7 @@ hf_status graph_own_check(graph_state *s, double *wrong);
 
 /** The check of a program; that of all others for a path. */
 const graph_check *graph_check_find(const char *program);
-/** Vertices that are wrong, and *reached and *edges of this rank's part. */
-hf_status graph_check_run(graph_state *s, double *error, uint64_t *reached,
-                          uint64_t *edges);
+/** What this rank's vertices are. Collective. */
+hf_status graph_check_run(graph_state *s, graph_verdict *out);
 
 #endif

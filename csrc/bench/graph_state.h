@@ -4,22 +4,8 @@
 
 #include "bench.h"
 #include "graph.h"
+#include "graph_check.h"
 #include "graph_layout.h"
-
-typedef struct graph_checking graph_checking;
-
-/** How the result of a program is checked. */
-typedef struct graph_check {
-    const char *program; /**< NULL: any other; graph_own.c */
-    size_t bytes;        /**< of a vertex; 0: any number */
-    double tolerance;    /**< 0: wrong vertices are counted; else the largest error */
-    bool forest;         /**< it takes the components of all ranks' edges */
-    bool reference;      /**< it takes a second result, in double */
-    bool damped;         /**< the first of its values is a share */
-    hf_status (*begin)(graph_checking *c);
-    /** Error of own vertex `i`; is it reached? */
-    double (*vertex)(const graph_checking *c, uint32_t i, bool *reached);
-} graph_check;
 
 /** What graph_own.c and graph_table.c need. */
 typedef struct graph_own graph_own;
@@ -113,6 +99,8 @@ typedef struct graph_state {
         *spread;   /**< [vertices] ranks in double and what they tell, or NULL */
     double *share; /**< [own, those that nobody has too] of one of them */
     uint64_t reference_supersteps; /**< of `reference`; 0: none */
+    double
+        changed[2]; /**< own ranks of it, in its last superstep but one, and its last */
     graph_own *own; /**< NULL, or for a program that no other check knows */
     uint64_t reached, reached_edges; /**< of all ranks; input edges */
 } graph_state;

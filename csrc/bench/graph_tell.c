@@ -8,7 +8,7 @@
 #include "graph_engine.h"
 
 /* Drawn for each source; words of a row before them. */
-enum { CANDIDATES = 32, FACTS = 4 };
+enum { CANDIDATES = 32, FACTS = 5 };
 
 /* ---- what all ranks tell each other ---- */
 

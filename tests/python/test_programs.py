@@ -182,6 +182,18 @@ FAULTS = {  # program, what else is given, text, what replaces it
         CLOSE,
         "if (out->superstep > 0) out->count.active = out->count.pending = 0; " + CLOSE,
     ),
+    "changes that are not told": (
+        "pagerank",
+        {"tolerance": 1e-6, "supersteps": 500},
+        CLOSE,
+        "out->count.changed = 0; " + CLOSE,
+    ),
+    "changes that are told too large": (
+        "pagerank",
+        {"tolerance": 1e-3, "supersteps": 500},
+        CLOSE,
+        "out->count.changed *= 2; " + CLOSE,
+    ),
     "counts of another superstep": (
         "bfs",
         {"direction": "pull"},

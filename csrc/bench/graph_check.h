@@ -1,0 +1,32 @@
+/* graph_check.h - how the result of a program is checked. */
+#ifndef HF_GRAPH_CHECK_H
+#define HF_GRAPH_CHECK_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+
+typedef struct graph_checking graph_checking;
+
+/** How the result of a program is checked. */
+typedef struct graph_check {
+    const char *program; /**< NULL: any other; graph_own.c */
+    size_t bytes;        /**< of a vertex; 0: any number */
+    double tolerance;    /**< 0: wrong vertices are counted; else the largest error */
+    bool forest;         /**< it takes the components of all ranks' edges */
+    bool reference;      /**< it takes a second result, in double */
+    bool damped;         /**< the first of its values is a share */
+    hf_status (*begin)(graph_checking *c);
+    /** Error of own vertex `i`; is it reached? */
+    double (*vertex)(const graph_checking *c, uint32_t i, bool *reached);
+} graph_check;
+
+/** What a check found among a rank's vertices. */
+typedef struct graph_verdict {
+    double error; /**< wrong vertices, or the largest error */
+    uint64_t reached, edges;
+    double last, before; /**< with a reference: least that the last superstep changed,
+                              and most that the one before did */
+} graph_verdict;
+
+#endif
