@@ -147,3 +147,20 @@ def test_a_rank_that_stops_before_it_copies_from_the_window(
     assert words in lines[0]
     assert result["verified"] is False
     assert set(Path("/dev/shm").glob("hpccfpga*")) <= before
+
+
+def test_a_result_says_that_its_ranks_share_no_memory(mpirun):
+    """A limit on files is one on shared memory, too."""
+    done = mpirun(
+        2,
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "r = hf.run('b_eff', exchange='shared', device='host', comm=comm,\n"
+        "           sizes=[1000], reps=2)\n"
+        "say(r.verified, r.provenance['notes'])",
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2, done
+    for line in lines:
+        assert line.startswith("True"), done
+        assert "all ranks exchange by messages: " in line, done
