@@ -3,6 +3,8 @@
 #define HF_GRAPH_CHECK_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 
