@@ -46,7 +46,8 @@ static void at_exit(void) {
         return;
     atomic_store(&hf_xrt_ending, true);
     for (hf_xrt_device *d = open_devices; d; d = d->next)
-        hf_host_queues_free(d->queues);
+        if (d->queues)
+            hf_host_queues_free(d->queues);
     if (!open_devices || sem_init(&ended, 0, 0) != 0 ||
         pthread_create(&thread, NULL, buffers_give, &ended) != 0)
         return;
@@ -102,20 +103,25 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
     return HF_OK;
 }
 
-/* What a command of a broken device may still use stays, and XRT knows it until the end. */
+/* What a command of a broken device may still use stays, as does what XRT does not take back:
+ * XRT knows it until the end. */
 static void xrt_close(hf_device *base) {
     hf_xrt_device *device = (hf_xrt_device *)base;
     if (!device || base->broken || atomic_load(&hf_xrt_ending) ||
         !hf_host_queues_free(device->queues))
         return;
-    hf_xrt_watch_free(device->watch);
-    device_leave(device);
-    while (device->buffers && !base->broken)
-        hf_xrt_release(device->buffers);
+    device->queues = NULL;
+    if (device->watch)
+        hf_xrt_watch_free(device->watch);
+    for (hf_xrt_buffer *b = device->buffers, *next; b && !base->broken; b = next) {
+        next = b->next;
+        hf_xrt_release(b);
+    }
     if (!base->broken)
         hf_xrt_handle_close(device->handle, base);
-    if (base->broken)
+    if (base->broken || device->buffers)
         return;
+    device_leave(device);
     free(device->xclbin);
     free(device->binary);
     free(device);

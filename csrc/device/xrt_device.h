@@ -37,6 +37,7 @@ typedef struct hf_xrt_buffer {
 /** A compute unit; a queue has a run of its own. */
 typedef struct hf_xrt_unit {
     const hf_xclbin_unit *info;
+    const hf_device *device;
     void *handle;
     void *runs[HF_MAX_QUEUES]; /**< the thread of the queue opens and uses it */
 } hf_xrt_unit;
@@ -95,7 +96,7 @@ void hf_xrt_memories_text(char *text, size_t room, const hf_xclbin *xclbin,
 /** A buffer of the card's memory. */
 hf_status hf_xrt_alloc(hf_buffer **out, hf_device *base, size_t bytes,
                        const hf_spot *spot);
-/** Give the card's memory back. */
+/** Give the card's memory back, and the buffer; both stay if XRT does not take it. */
 void hf_xrt_release(hf_xrt_buffer *buffer);
 
 /** More is copied in no call of XRT. */

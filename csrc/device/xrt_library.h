@@ -103,14 +103,15 @@ typedef struct hf_xrt_call {
     size_t bytes;
     uint32_t number;
     char text[160];
-    void *result; /**< NULL, or not 0: it failed, as `make` says */
-    int code;     /**< errno */
+    void *result;    /**< NULL, or not 0: it failed, as `make` says */
+    int code;        /**< errno */
+    double deadline; /**< where there is no device; 0: HF_DEADLINE [s] */
     hf_xrt_words words;
     hf_xrt_info info;
 } hf_xrt_call;
 
 /** Make a call. HF_EDEVICE: it has not returned by the deadline, of `device` or, if that is
- *  NULL, HF_DEADLINE; what it uses is kept, and no other call is made any more. */
+ *  NULL, of the call; what it uses is kept, and no other call is made any more. */
 hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device);
 /** Something else has not returned from XRT: no call is made any more. */
 void hf_xrt_give_up(const char *name);

@@ -127,18 +127,31 @@ static bool memory_best(size_t *out, const hf_xrt_device *device,
 /* ---- buffers ---- */
 
 static void alloc_make(hf_xrt_call *call) {
-    void *bo = hf_xrt.BOAlloc(call->handle, call->bytes, 0, call->number);
-    call->name = bo ? "xrtBOMap" : call->name;
-    call->data = bo ? hf_xrt.BOMap(bo) : NULL;
-    int code = errno;
-    if (bo && !call->data)
-        hf_xrt.BOFree(bo);
-    call->result = call->data ? bo : NULL;
-    errno = code;
+    call->result = hf_xrt.BOAlloc(call->handle, call->bytes, 0, call->number);
+}
+
+static void map_make(hf_xrt_call *call) {
+    call->result = hf_xrt.BOMap(call->handle);
 }
 
 static void free_make(hf_xrt_call *call) {
-    hf_xrt.BOFree(call->handle);
+    call->bytes = (size_t)hf_xrt.BOFree(call->handle);
+}
+
+/** Give the card's memory back. False: it stays, known to the device until the process ends. */
+static bool memory_give(hf_xrt_buffer *buffer) {
+    hf_xrt_device *device = buffer->device;
+    hf_xrt_call call = {.make = free_make, .name = "xrtBOFree", .handle = buffer->bo};
+    if (hf_xrt_make(&call, &device->base) != HF_OK || call.bytes != 0)
+        return false;
+    hf_xrt_buffer **at = &device->buffers;
+    while (*at && *at != buffer)
+        at = &(*at)->next;
+    if (*at)
+        *at = buffer->next;
+    device->used[buffer->memory] -= buffer->base.bytes;
+    buffer->bo = NULL;
+    return true;
 }
 
 /** Take `bytes` bytes of a memory; *code is the errno of a failure. */
@@ -157,9 +170,18 @@ static hf_status memory_take(hf_xrt_buffer *buffer, size_t memory, size_t bytes,
     if (!call.result)
         return hf_xrt_failed(full ? HF_ENOMEM : HF_EDEVICE, &call);
     buffer->bo = call.result;
-    buffer->base.mirror = (void *)call.data;
     buffer->memory = memory;
+    buffer->next = device->buffers;
+    device->buffers = buffer;
     device->used[memory] += bytes;
+    call = (hf_xrt_call){.make = map_make, .name = "xrtBOMap", .handle = buffer->bo};
+    HF_TRY(hf_xrt_make(&call, &device->base));
+    *code = call.code;
+    if (!call.result) {
+        memory_give(buffer);
+        return hf_xrt_failed(HF_EDEVICE, &call);
+    }
+    buffer->base.mirror = call.result;
     return HF_OK;
 }
 
@@ -216,24 +238,15 @@ hf_status hf_xrt_alloc(hf_buffer **out, hf_device *base, size_t bytes,
     buffer->device = device;
     hf_status status = place(buffer, bytes, spot);
     if (status != HF_OK) {
-        free(buffer);
+        if (!buffer->bo)
+            free(buffer);
         return status;
     }
-    buffer->next = device->buffers;
-    device->buffers = buffer;
     *out = &buffer->base;
     return HF_OK;
 }
 
 void hf_xrt_release(hf_xrt_buffer *buffer) {
-    hf_xrt_device *device = buffer->device;
-    hf_xrt_call call = {.make = free_make, .name = "xrtBOFree", .handle = buffer->bo};
-    hf_xrt_buffer **at = &device->buffers;
-    while (*at && *at != buffer)
-        at = &(*at)->next;
-    if (*at)
-        *at = buffer->next;
-    device->used[buffer->memory] -= buffer->base.bytes;
-    hf_xrt_make(&call, &device->base);
-    free(buffer);
+    if (memory_give(buffer))
+        free(buffer);
 }

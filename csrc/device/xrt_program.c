@@ -185,8 +185,10 @@ static void units_take(hf_xrt_kernel *kernel, const hf_xclbin *x, unsigned unit)
         kernel->n_units = chosen < n;
         kernel->info_units[0] = kernel->info_units[chosen < n ? chosen : 0];
     }
-    for (size_t u = 0; u < kernel->n_units; u++)
+    for (size_t u = 0; u < kernel->n_units; u++) {
         kernel->units[u].info = &kernel->info_units[u];
+        kernel->units[u].device = &kernel->device->base;
+    }
 }
 
 static hf_status kernel_missing(const hf_xclbin *x, const char *name) {
@@ -236,7 +238,10 @@ static hf_status thread_failed(const char *call, int code, hf_xrt_words words) {
 }
 
 static hf_status run_open(hf_xrt_unit *unit, unsigned queue) {
-    hf_xrt_call call = {.make = run_make, .name = "xrtRunOpen", .handle = unit->handle};
+    hf_xrt_call call = {.make = run_make,
+                        .name = "xrtRunOpen",
+                        .handle = unit->handle,
+                        .deadline = unit->device->deadline};
     if (unit->runs[queue])
         return HF_OK;
     HF_TRY(hf_xrt_make(&call, NULL));

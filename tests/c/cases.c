@@ -54,7 +54,8 @@ static const char *sizes_for(const hf_problem *problem) {
     bool several = size > 1 || strncmp(now.variant, "replications", 12) == 0;
     if (problem->power == 1)
         return problem->shared ? "256" : "1000,1000"; /* twice: nothing is left over */
-    return problem->power == 3 ? "48" : now.compiles ? "96" : several ? "768" : "512";
+    bool knobs = now.compiles || asked.knobs;         /* that are small */
+    return problem->power == 3 ? "48" : knobs ? "96" : several ? "768" : "512";
 }
 
 static void arg_set(hf_args *args, const char *name, const char *value) {
@@ -78,6 +79,21 @@ static bool names_file(const hf_param *param) {
     return dot && strcmp(dot, ".h") == 0;
 }
 
+/* What program binaries were built with. */
+static void knobs_set(hf_args *args) {
+    const hf_param *param;
+    for (size_t i = 0; asked.knobs && (param = hf_args_param(args, i)); i++) {
+        size_t length = strlen(param->name);
+        for (const char *at = asked.knobs; at; at = strchr(at, ',')) {
+            char value[32];
+            at += *at == ',';
+            if (strncmp(at, param->name, length) == 0 && at[length] == '=' &&
+                sscanf(at + length + 1, "%31[^,]", value) == 1)
+                arg_set(args, param->name, value);
+        }
+    }
+}
+
 /* The parameters of a run; NULL if it does not have the variant's. */
 hf_args *args_make(const char *deadline) {
     hf_args *args;
@@ -92,6 +108,7 @@ hf_args *args_make(const char *deadline) {
             strcmp(param->name, ops->problem.param) == 0)
             arg_set(args, param->name, sizes_for(&ops->problem));
     }
+    knobs_set(args);
     arg_set(args, "reps", "2");
     arg_set(args, "warmup", "1");
     if (ops->kernels & HF_KERNELS_NDRANGE)
@@ -117,7 +134,19 @@ static void program_share(hf_status status) {
     MPI_Bcast(now.program, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-/* The kernels of a run: compiled by rank 0, or in this library. */
+static void binary_take(const char *stem) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.xclbin", asked.binaries, stem);
+    FILE *file = fopen(path, "rb");
+    enum { ROOM = 1 << 22 };
+    now.program = malloc(ROOM);
+    if (!file || !now.program)
+        abort();
+    now.program_bytes = fread(now.program, 1, ROOM, file);
+    fclose(file);
+}
+
+/* The kernels of a run: compiled by rank 0, from a file, or in this library. */
 hf_status program_make(const hf_args *args) {
     static char source[1 << 18];
     char stem[48], name[64], options[2048] = "";
@@ -146,6 +175,8 @@ hf_status program_make(const hf_args *args) {
             used += (size_t)snprintf(options + used, sizeof options - used, " -D%s=%s",
                                      param->macro, text);
     }
+    if (!now.compiles && asked.binaries)
+        binary_take(stem);
     if (!now.compiles)
         return HF_OK;
     hf_status status = HF_OK;
@@ -164,7 +195,7 @@ hf_status program_make(const hf_args *args) {
 hf_status session_open(void) {
     char library[256], device[64];
     hf_mpi_library(library, sizeof library);
-    snprintf(device, sizeof device, "%s:cpu", now.device); /* faults write its memory */
+    snprintf(device, sizeof device, "%s:%s", now.device, now.type);
     const hf_options options = {.device = device,
                                 .exchange = now.exchange,
                                 .library = library,

@@ -8,6 +8,8 @@
 /** What the ranks are asked to try. */
 typedef struct case_request {
     const char *folder, *bench, *exchange, *device, *shape, *broken;
+    const char *binaries; /**< a folder of program binaries; NULL: there are none */
+    const char *knobs;    /**< of these: "NAME=VALUE,...", each of all that have it */
     size_t faults;
     uint64_t seed;
 } case_request;
@@ -17,6 +19,7 @@ typedef struct case_state {
     hf_session *session;
     const char *bench, *exchange, *device, *shape;
     char variant[64]; /**< a parameter that is not the default: NAME=VALUE */
+    const char *type; /**< word for the device's */
     bool compiles;    /**< the device takes programs, and knobs with them */
     char stem[64];
     unsigned char *program;

@@ -5,6 +5,8 @@
  *               device in each shape and variant of its parameters; without it a fixed choice
  *   seed=S      of the draw
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
+ *   binaries=FOLDER knobs=NAME=VALUE,...  programs of a device that does not compile, as FILE.xclbin,
+ *               and what is built into them
  *   broken=verify       a benchmark whose verification finds every result right must show
  *   broken=neighbours   likewise a scheme that sends to the wrong rank
  *   broken=evidence     likewise a transport whose messages have no digest
@@ -391,12 +393,13 @@ static void transport_try(void) {
     tried = true;
 }
 
-/* Whether there is a device of the runtime here. */
+/* Whether there is a device of the runtime here; a CPU, unless the first is emulated. */
 static bool device_there(void) {
     hf_device_info info;
     bool found = false;
     CHECK(hf_device_list(&info, now.device, 0, &found, NULL) == HF_OK, "%s",
           hf_error());
+    now.type = hf_device_types[found && info.emulated ? info.type : HF_CPU];
     return found;
 }
 
@@ -429,11 +432,10 @@ static void words_take(int argc, char **argv) {
         const struct {
             const char *name;
             const char **to;
-        } names[] = {{"bench=", &asked.bench},
-                     {"exchange=", &asked.exchange},
-                     {"device=", &asked.device},
-                     {"shape=", &asked.shape},
-                     {"broken=", &asked.broken}};
+        } names[] = {{"bench=", &asked.bench},   {"exchange=", &asked.exchange},
+                     {"device=", &asked.device}, {"shape=", &asked.shape},
+                     {"broken=", &asked.broken}, {"binaries=", &asked.binaries},
+                     {"knobs=", &asked.knobs}};
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (strncmp(argv[i], names[n].name, strlen(names[n].name)) == 0)
                 *names[n].to = value;

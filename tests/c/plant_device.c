@@ -65,9 +65,18 @@ static void buffer_forget(size_t i) {
     memset(&kept[i], 0, sizeof kept[i]);
 }
 
+/* A buffer over memory of ours; one of the device's own, with the same in it, where that is not
+ * the host's. */
+static hf_status buffer_make(hf_buffer **out, hf_device *device, size_t i, size_t bytes,
+                             const hf_spot *spot) {
+    if (table->wrap(out, device, kept[i].memory, bytes) == HF_OK)
+        return HF_OK;
+    HF_TRY(table->alloc(out, device, bytes, spot));
+    return buffer_put(*out, 0, kept[i].memory, bytes, NULL);
+}
+
 static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
                                const hf_spot *spot) {
-    (void)spot;
     plant_must(n_kept < PLANT_BUFFERS);
     size_t i = n_kept++;
     if (kept[i].bytes != bytes) {
@@ -76,7 +85,7 @@ static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
     }
     if (kept[i].image)
         memcpy(kept[i].memory, kept[i].image, bytes);
-    HF_TRY(table->wrap(out, device, kept[i].memory, bytes));
+    HF_TRY(buffer_make(out, device, i, bytes, spot));
     kept[i].buffer = *out;
     return HF_OK;
 }
@@ -136,14 +145,17 @@ static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
         return table->write(device, to, at, from, bytes, order, done);
     }
     damaged_note(to);
-    unsigned char *was = plant_room(bytes), *is = plant_room(bytes);
+    unsigned char *was = plant_room(bytes), *is = plant_room(bytes),
+                  *right = plant_room(bytes);
+    memcpy(right, from, bytes); /* which may be where the next copy goes through */
+    memcpy(is, right, bytes);
     hf_status status = buffer_get(to, at, was, bytes, order);
-    memcpy(is, from, bytes);
     plant_damage(is, was, bytes);
     plant.report.acted += plant.fault->kind == PLANT_REPEAT;
     for (int i = 0; status == HF_OK && i <= (plant.fault->kind == PLANT_REPEAT); i++)
         status = buffer_put(to, at, is, bytes, order);
-    plant_keep(PLANT_WRITE, from, bytes);
+    plant_keep(PLANT_WRITE, right, bytes);
+    free(right);
     free(was);
     free(is);
     if (done)
@@ -162,20 +174,23 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
         !(plant.fault && plant.fault->kind == PLANT_STALE &&
           plant.fault->call == PLANT_READ))
         return table->read(device, from, at, to, bytes, order, done);
-    unsigned char *is = plant_room(bytes), *right = plant_room(bytes);
+    unsigned char *is = plant_room(bytes), *right = plant_room(bytes),
+                  *was = plant_room(bytes);
+    memcpy(was, to, bytes); /* through which the copy may go */
     hf_status status = buffer_get(from, at, is, bytes, order);
     memcpy(right, is, bytes);
     if (now)
-        plant_damage(is, to, bytes);
+        plant_damage(is, was, bytes);
     plant.report.acted += now && plant.fault->kind == PLANT_REPEAT;
     if (plant.spoiling == PLANT_LOST)
-        memcpy(is, to, bytes);
+        memcpy(is, was, bytes);
     else if (plant.spoiling != PLANT_SOUND)
         is[plant.spoiling == PLANT_WRONG_FIRST ? 0 : bytes - 1] ^=
             0x20; /* not what plant_memory_spoil changes: two would cancel */
     plant.report.spoiled += plant.spoiling != PLANT_SOUND;
     memcpy(to, is, bytes);
     plant_keep(PLANT_READ, right, bytes);
+    free(was);
     free(right);
     free(is);
     if (done)

@@ -9,6 +9,9 @@
 
 #include "standin.h"
 
+/* Nothing lies so near the memory of the card: who goes astray does not go unseen. */
+static const size_t GUARD = (size_t)1 << 34;
+
 /* ---- devices ---- */
 
 API void *xrtDeviceOpen(unsigned index) {
@@ -99,11 +102,14 @@ API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory
     }
     enter();
     buffer *b = calloc(1, sizeof *b);
-    char *all = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
+    size_t whole = (bytes + 4095) / 4096 * 4096;
+    char *all = mmap(NULL, 2 * (whole + GUARD), PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    mprotect(all, whole, PROT_READ | PROT_WRITE);
+    mprotect(all + whole + GUARD, whole, PROT_READ | PROT_WRITE);
     *b = (buffer){.magic = BUFFER, .device = d, .bytes = bytes, .memory = memory};
     b->host = all;
-    b->card = all + bytes;
+    b->card = all + whole + GUARD;
     memset(b->card, 0xA5, bytes < 4096 ? bytes : 4096);
     d->buffers++;
     n_buffers++;
@@ -118,7 +124,7 @@ API int xrtBOFree(void *handle) {
     if (b->users > 0)
         end_process("a buffer is freed under a kernel");
     enter();
-    munmap(b->host, 2 * b->bytes);
+    munmap(b->host, 2 * ((b->bytes + 4095) / 4096 * 4096 + GUARD));
     b->device->buffers--;
     b->magic = GONE;
     n_buffers--;
