@@ -230,15 +230,16 @@ static bool few(const graph_state *s) {
 }
 
 /* Where the edges to go along are many, each vertex looks for messages. By Beamer, Asanovic
- * and Patterson: it begins when active vertices have a good part of the edges that are left, and
- * ends when they become fewer and few. A program that takes all messages looks at all edges. */
+ * and Patterson: it begins when active vertices have a good part of the edges that are left,
+ * and ends when they become fewer and few. A program that takes all messages looks at all
+ * edges; with weights hardly one is enough, so that never pays. */
 static bool pulls(const graph_state *s) {
     enum { ALPHA = 15, BETA = 18, PATIENT = 4 };
     const graph_totals *t = &s->totals;
     uint64_t told = s->tally.edges - t->edges;
     if (!s->pushes)
         return true;
-    if (s->direction == GRAPH_PUSH)
+    if (s->direction == GRAPH_PUSH || s->traits[GRAPH_WEIGHTED])
         return false;
     if (!s->traits[GRAPH_HINTS])
         return t->edges > s->edges / PATIENT;

@@ -82,3 +82,34 @@ def test_a_run_without_end_ends_by_the_deadline_on_all_ranks(command):
     done = command("run", "graph", *words.split(), *where.split())
     assert done.returncode == 3, done.stderr
     assert "deadline of 2 s" in done.stderr
+
+
+ENDS = """
+import signal, threading
+name = f"/proc/self/cwd/{rank}"
+os.makedirs(name, exist_ok=True)
+os.chdir(name)
+open("g.el", "w").write(f"0 1\\n1 {2 + rank}\\n")
+with hf.open("host", "host", comm=comm) as session:
+    try:
+        session.run("graph", graph="/proc/self/cwd/g.el", program="wcc")
+    except ValueError as error:
+        say("refused" if "is another one" in str(error) else error)
+    assert session.run("graph", graph="kron:8", program="pagerank").verified
+    if rank == 1:
+        me = os.getpid(), signal.SIGKILL
+        threading.Timer(0.5, os.kill, me).start()
+    session.run("graph", graph="kron:8", program="pagerank", supersteps=4 * 10**9)
+say("over")
+"""
+
+
+def test_other_graphs_are_refused_and_a_killed_rank_ends_all(
+    mpirun, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    answer = mpirun(2, ENDS)
+    assert answer.stdout.split() == ["refused"] * 2, answer
+    assert answer.returncode == 128 + 9
+    assert "exited on signal 9 (Killed)" in " ".join(answer.stderr.split())
+    assert "Traceback" not in answer.stderr

@@ -1,6 +1,9 @@
 """Vertex programs: results, planted faults, programs of users, bad input."""
 
+import os
 import re
+import signal
+import threading
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -354,6 +357,16 @@ def test_an_endless_program_ends_by_the_deadline(hops):
         run(program=endless, source=[1], deadline=1)
 
 
+def test_control_c_is_heard_between_supersteps():
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    given = {"program": "pagerank", "graph": "kron:8"}
+    with hpccfpga.open("host", "host") as session:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            timer.start()
+            session.run("graph", supersteps=4 * 10**9, **given)
+        assert session.run("graph", **given).verified
+
+
 WIDE = """
 typedef struct { uint hops, two, three; } hf_update;
 typedef uint hf_message;
@@ -405,6 +418,7 @@ def test_a_state_of_several_fields_and_an_update_of_12_bytes(tmp_path):
         ),
         ({"value": float("nan")}, ValueError, "value: nan"),
         ({"program": "pagerank", "value": 1.5}, ValueError, "1.5 is not within 0 .. 1"),
+        ({"graph": "kron:31:64"}, MemoryError, "kron:31:64"),
         ({"graph": "kron:8", "partition": "sort"}, ValueError, 'partition: "sort"'),
         (
             {"program": "sssp", "graph": "unweighted:kron:8"},
