@@ -8,8 +8,9 @@
 #ifndef GRAPH_LAYOUT_H
 #define GRAPH_LAYOUT_H
 
-#define GRAPH_ALIGN  64 /**< bytes at which each part begins */
-#define GRAPH_VALUES 4  /**< scalars of a program */
+#define GRAPH_ALIGN  64   /**< bytes at which each part begins */
+#define GRAPH_STATE  4096 /**< most bytes of a vertex */
+#define GRAPH_VALUES 4    /**< scalars of a program */
 
 #define GRAPH_FEW_EDGES (1u << 14) /**< of the vertices of a superstep of graph_few */
 #define GRAPH_FEW_WORK  (1u << 21) /**< and of all in a launch, before the last */
@@ -55,6 +56,7 @@ enum {
     GRAPH_SUPERSTEPS, /**< at most, unless told otherwise; 0: any number */
     GRAPH_SOURCE,     /**< it starts at one vertex */
     GRAPH_HINTS,      /**< it says when it has got enough */
+    GRAPH_PRIORITIES, /**< updates have some */
     GRAPH_PROOF,      /**< that all these were written */
     GRAPH_TRAITS
 };

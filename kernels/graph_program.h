@@ -109,11 +109,14 @@ static inline uint graph_digest(uint v, hf_update told, uint superstep) {
     return x;
 }
 
+/** A size in a word: the largest for those that have none. */
+#define GRAPH_BYTES(T) (sizeof(T) < HF_NOBODY ? (uint)sizeof(T) : HF_NOBODY)
+
 HF_KERNEL(graph_traits, HF_WRITE(uint, told)) {
     uint traits[GRAPH_TRAITS];
-    traits[GRAPH_VERTEX_BYTES] = sizeof(hf_vertex);
-    traits[GRAPH_UPDATE_BYTES] = sizeof(hf_update);
-    traits[GRAPH_MESSAGE_BYTES] = sizeof(hf_message);
+    traits[GRAPH_VERTEX_BYTES] = GRAPH_BYTES(hf_vertex);
+    traits[GRAPH_UPDATE_BYTES] = GRAPH_BYTES(hf_update);
+    traits[GRAPH_MESSAGE_BYTES] = GRAPH_BYTES(hf_message);
     traits[GRAPH_WINDOW] = HF_WINDOW;
     traits[GRAPH_GROWTH] = HF_GROWTH;
     traits[GRAPH_SUPERSTEPS] = HF_SUPERSTEPS;
@@ -122,6 +125,10 @@ HF_KERNEL(graph_traits, HF_WRITE(uint, told)) {
     traits[GRAPH_WEIGHTED] = 0;
     traits[GRAPH_UNDIRECTED] = 0;
     traits[GRAPH_SOURCE] = 0;
+    traits[GRAPH_PRIORITIES] = 1;
+#ifdef GRAPH_NO_PRIORITIES
+    traits[GRAPH_PRIORITIES] = 0;
+#endif
 #ifdef HF_ALWAYS
     traits[GRAPH_ALWAYS] = 1;
 #endif

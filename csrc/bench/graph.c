@@ -91,8 +91,20 @@ static hf_status traits_take(graph_state *s) {
         return hf_fail(HF_EARG,
                        "program: an update has %u B; 4, 8, ... %d are possible", bytes,
                        GRAPH_ALIGN);
-    if (s->traits[GRAPH_VERTEX_BYTES] == 0)
+    bytes = s->traits[GRAPH_VERTEX_BYTES];
+    if (bytes == 0)
         return hf_fail(HF_EARG, "program: a vertex has no state");
+    if (bytes > GRAPH_STATE)
+        return hf_fail(HF_EARG,
+                       "program: the state of a vertex has %u B; %d at most are "
+                       "possible",
+                       bytes, GRAPH_STATE);
+    if (s->traits[GRAPH_PRIORITIES] &&
+        (s->traits[GRAPH_WINDOW] == 0 || s->traits[GRAPH_GROWTH] == 0))
+        return hf_fail(HF_EARG,
+                       "program: HF_WINDOW is %u and HF_GROWTH %u; no update is ever "
+                       "due where one is 0",
+                       s->traits[GRAPH_WINDOW], s->traits[GRAPH_GROWTH]);
     return HF_OK;
 }
 

@@ -12,8 +12,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from hpccfpga import _core
 from hpccfpga.arguments import known
@@ -21,9 +24,14 @@ from hpccfpga.errors import debugging
 from hpccfpga.files import PrivateFolder, opened, read, replacing
 from hpccfpga.formats import parse
 from hpccfpga.program import check as check_program
+from hpccfpga.program import vertex
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-kernel/1"
+DEEPEST = 32
+"""Files in a chain of includes."""
+MOST_TEXT = 1 << 20
+"""Kernels with all that they include [B]."""
 TARGETS = ("hardware", "emulation")
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
@@ -109,9 +117,12 @@ def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
     Raises
     ------
     ValueError
-        No such file, no text, or a file that includes itself.
+        No such file, no text, a name that no `#line` can have, or a file that
+        includes itself or too much.
     """
-    return _inlined(path, (), named or {})
+    out = StringIO()
+    _inline(out, path, (), named or {})
+    return out.getvalue()[:-1]
 
 
 def included(path: Path, named: Mapping[str, Path]) -> dict[str, Path]:
@@ -272,6 +283,12 @@ def named_files(benchmark: str, params: Mapping[str, Any]) -> dict[str, Path]:
     }
 
 
+def fields(benchmark: str, params: Mapping[str, Any]) -> np.dtype | None:
+    """Fields of a vertex's state, where kernels have a program."""
+    paths = named_files(benchmark, params).values()
+    return next((vertex(read_source(path)) for path in paths), None)
+
+
 def replicated(benchmark: str, params: Mapping[str, Any]) -> list[str]:
     """Option that builds as many kernels as a run takes, where that is no knob.
 
@@ -309,7 +326,7 @@ def _named(parameter: str, value: str) -> Path:
     """File that a parameter names."""
     if "/" in value or value.endswith(".h"):
         path = _existing(value, parameter)
-        check_program(_text(path), path)
+        check_program(read_source(path), path)
         return path
     if value not in programs():
         raise LookupError(
@@ -319,22 +336,29 @@ def _named(parameter: str, value: str) -> Path:
     return kernel_dir() / "programs" / f"{value}.h"
 
 
-def _inlined(path: Path, above: tuple[Path, ...], named: Mapping[str, Path]) -> str:
+def _inline(
+    out: StringIO, path: Path, above: tuple[Path, ...], named: Mapping[str, Path]
+) -> None:
     if path.resolve() in above:
         raise ValueError(f"{path} includes itself")
+    if len(above) == DEEPEST:
+        raise ValueError(f"{path} is the file {DEEPEST + 1} of a chain of includes")
+    if not path.name.isprintable() or set('"\\') & set(path.name):
+        raise ValueError(
+            f"{brief(str(path))}: compilers take no quotes, backslashes and control "
+            "characters in the name of a file"
+        )
     above = (*above, path.resolve())
-    lines = [f'#line 1 "{path.name}"']
+    out.write(f'#line 1 "{path.name}"\n')
     for number, line in enumerate(_text(path).split("\n"), 1):
         match = _INCLUDE.match(line)
         found = match and _beside(path, match[1], named)
         if found:
-            lines += [
-                _inlined(found, above, named),
-                f'#line {number + 1} "{path.name}"',
-            ]
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+            _inline(out, found, above, named)
+            line = f'#line {number + 1} "{path.name}"'
+        out.write(f"{line}\n")
+    if out.tell() > MOST_TEXT:
+        raise ValueError(f"{above[0]} with its includes has more than {MOST_TEXT} B")
 
 
 def _beside(path: Path, name: str, named: Mapping[str, Path]) -> Path | None:

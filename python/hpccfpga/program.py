@@ -37,10 +37,12 @@ _FIELD = re.compile(r"(\w+)\s+(\w+)\s*(?:\[\s*(\d+)\s*\])?")
 
 
 def check(text: str, path: Path) -> None:
-    """Raise ValueError for a program that lacks a part."""
+    """Raise ValueError for a program that lacks a part, or has two states."""
     code = _COMMENT.sub(" ", text)
     if missing := [p for p in PARTS if not re.search(rf"\b{p}\b", code)]:
         raise ValueError(f"program: {path} lacks {', '.join(missing)}")
+    if (n := len(_VERTEX.findall(code))) > 1:
+        raise ValueError(f"program: {path} has {n} times HF_VERTEX, not once")
 
 
 def vertex(text: str) -> np.dtype | None:

@@ -19,7 +19,6 @@ from hpccfpga.components import CALIBRATION, benchmarks, exchanges
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
 from hpccfpga.graph import METIS, Graph, text_of
-from hpccfpga.program import vertex
 from hpccfpga.progress import Callback, begin, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
@@ -211,7 +210,7 @@ class Session:
             The device failed, or a rank did not answer by the deadline.
         """
         start = datetime.now(UTC)
-        program, error = None, None
+        program, fields, error = None, None, None
         try:
             check_progress(progress)
             word("benchmark", benchmark, benchmarks().names)
@@ -231,6 +230,7 @@ class Session:
                     benchmark, params, program.manifest.get("banks", [])
                 )
                 params = {**own, **params, **program.manifest["knobs"]}
+            fields = kernels.fields(benchmark, params)
         except BaseException as raised:
             error = raised
         self.agree(error)
@@ -270,7 +270,7 @@ class Session:
                 ],
             },
             trace=trace,
-            vertices=_vertices(found["records"], benchmark, params),
+            vertices=_vertices(found["records"], fields),
         )
         if self.rank == 0:
             warn(result)
@@ -418,15 +418,9 @@ def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:
     return program.stem, program.binary, program.made_of[:16]
 
 
-def _vertices(
-    records: np.ndarray | None, benchmark: str, params: dict[str, Any]
-) -> np.ndarray | None:
+def _vertices(records: np.ndarray | None, fields: np.dtype | None) -> np.ndarray | None:
     """Give records the fields of the program that made them."""
-    if records is None:
-        return None
-    (path,) = kernels.named_files(benchmark, params).values()
-    fields = vertex(path.read_text())
-    if fields is None or fields.itemsize != records.itemsize:
+    if records is None or fields is None or fields.itemsize != records.itemsize:
         return records
     return records.view(fields)
 

@@ -342,12 +342,47 @@ def test_hints_that_are_wrong_are_seen(hops):
         ("#define HF_NOTHING HF_NOBODY", "", "hops.h lacks HF_NOTHING"),
         ("return told + 1;", "return tolt + 1;", r"hops.h:7:\d+: .*tolt"),
         ("uint hf_update", "uchar hf_update", "an update has 1 B; 4, 8"),
+        ("HF_VERTEX(", "HF_VERTEX(int no;) HF_VERTEX(", "2 times HF_VERTEX, not once"),
+        ("uint hops;", "uint hops; uint more[99999];", "has 400000 B; 4096 at most"),
+        (
+            "HF_SCATTER",
+            "#define HF_WHEN(told) told\n#define HF_WINDOW 0\nHF_SCATTER",
+            "HF_WINDOW is 0 and HF_GROWTH 1",
+        ),
+        ("HF_SCATTER", '#include "hops.h"\nHF_SCATTER', "hops.h includes itself"),
     ],
 )
 def test_mistakes_are_one_line_with_the_place(hops, old, new, words):
     with pytest.raises(ValueError, match=words) as refused:
         run(program=hops(old, new))
     assert "\n" not in str(refused.value)
+
+
+def test_includes_have_bounds(hops, tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "MOST_TEXT", 9999)
+    for times, words in ((1, "the file 33 of a chain"), (2, "has more than 9999 B")):
+        for n in range(40 if times == 1 else 28):
+            more = f'#include "{n + 1}.h"\n' * times
+            (tmp_path / f"{n}.h").write_text(more)
+        (tmp_path / f"{n + 1}.h").write_text("//\n")
+        with pytest.raises(ValueError, match=words):
+            run(program=hops("HF_SCATTER", '#include "0.h"\nHF_SCATTER'))
+
+
+@pytest.mark.parametrize("name", ["a\nb.h", 'a"b.h', "a\\b.h"])
+def test_a_name_that_no_compiler_takes_is_one_line(hops, name):
+    with pytest.raises(ValueError, match="in the name of a file") as refused:
+        run(program=hops(name=name))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_program_is_read_before_the_run(hops, monkeypatch):
+    monkeypatch.setattr(Path, "read_text", None)  # in the locale's encoding
+    program = hops("HF_SCATTER", "/* é */ HF_SCATTER")
+    told = run(
+        program=program, source=[1], progress=lambda *_: Path(program).unlink(True)
+    )
+    assert told.vertices.dtype.names == ("hops",)
 
 
 def test_an_endless_program_ends_by_the_deadline(hops):
