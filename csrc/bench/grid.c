@@ -22,3 +22,19 @@ hf_status hf_grid_make(hf_grid *out, const char *text, int ranks) {
     *out = grid;
     return HF_OK;
 }
+
+hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange,
+                               const char *more) {
+    hf_grid grid;
+    HF_TRY(hf_grid_make(&grid, text, ranks));
+    if (grid.p == grid.q)
+        return HF_OK;
+    long side = 1;
+    while (side + 1 <= ranks / (side + 1))
+        side++;
+    return hf_fail(strcmp(text, "auto") == 0 ? HF_ENOTSUP : HF_EARG,
+                   "grid: exchange \"%s\" needs as many rows as columns, the grid is "
+                   "%dx%d; %ld or %ld ranks can be a square%s",
+                   exchange, grid.p, grid.q, side * side, (side + 1) * (side + 1),
+                   more);
+}

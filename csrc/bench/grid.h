@@ -10,5 +10,9 @@ typedef struct hf_grid {
 
 /** Grid "PxQ" of `ranks` ranks, or "auto": as square as can be, P <= Q. */
 hf_status hf_grid_make(hf_grid *out, const char *text, int ranks);
+/** Refuse a grid that has not as many rows as columns: `exchange` needs them. `more` ends the
+ *  message. */
+hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange,
+                               const char *more);
 
 #endif

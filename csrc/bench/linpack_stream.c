@@ -280,14 +280,14 @@ static const linpack_routing by_streams = {
 
 /* ---- the path ---- */
 
-static hf_status links_take(streams *s, bool grid_given) {
+static hf_status streams_ranks_check(const hf_args *args, const char *exchange,
+                                     int ranks) {
+    return hf_grid_check_square(hf_args_word(args, "grid"), ranks, exchange, "");
+}
+
+static hf_status links_take(streams *s) {
     const linpack *l = &s->base;
     char torus[64];
-    if (l->grid.p != l->grid.q)
-        return hf_fail(grid_given ? HF_EARG : HF_ENOTSUP,
-                       "grid: exchange \"%s\" needs as many rows as columns, the grid "
-                       "is %dx%d",
-                       l->env.exchange->ops->name, l->grid.p, l->grid.q);
     snprintf(torus, sizeof torus, "torus:%dx%d", l->grid.p, l->grid.q);
     return hf_links_make(&s->links, torus, l->env.size, N_PORTS);
 }
@@ -302,7 +302,7 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
     l->routing = &by_streams;
     l->n_panels = 2;            /* of two iterations */
     l->n_parts = l->grid.q > 1; /* others add up on the way */
-    HF_TRY(links_take(s, strcmp(hf_args_word(args, "grid"), "auto") != 0));
+    HF_TRY(links_take(s));
     HF_TRY(linpack_memory_take(l, args));
     static const size_t networks[] = {NETWORK, NETWORK_LEFT, NETWORK_TOP};
     for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++)
@@ -336,6 +336,7 @@ static void streams_teardown(void *state) {
 
 const hf_bench_path linpack_streams = {
     .state_size = sizeof(streams),
+    .ranks_check = streams_ranks_check,
     .setup = streams_setup,
     .connect = streams_connect,
     .plan = linpack_plan,

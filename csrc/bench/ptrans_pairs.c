@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "grid.h"
 #include "ptrans.h"
 
+static hf_status pairs_ranks_check(const hf_args *args, const char *exchange,
+                                   int ranks) {
+    if (hf_args_chosen(args, "distribution", "diagonal"))
+        return HF_OK;
+    return hf_grid_check_square(hf_args_word(args, "grid"), ranks, exchange,
+                                "; distribution diagonal takes any");
+}
+
 /* Port `i` of a rank leads to that of its partner. */
-static hf_status links_take(ptrans *s, bool grid_given) {
-    if (!s->grid.diagonal && s->grid.p != s->grid.q)
-        return hf_fail(grid_given ? HF_EARG : HF_ENOTSUP,
-                       "grid: exchange \"%s\" needs as many rows as columns, the grid "
-                       "is %dx%d; distribution diagonal takes any",
-                       s->env.exchange->ops->name, s->grid.p, s->grid.q);
+static hf_status links_take(ptrans *s) {
     size_t n = 0, ports = s->replications;
     s->links = malloc((size_t)s->env.size * ports * sizeof *s->links);
     if (!s->links)
@@ -63,7 +67,7 @@ static hf_status pairs_setup(void *state, const hf_args *args, const hf_env *env
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     HF_TRY(ptrans_take(s, args, env, out));
-    HF_TRY(links_take(s, strcmp(hf_args_word(args, "grid"), "auto") != 0));
+    HF_TRY(links_take(s));
     HF_TRY(ptrans_memory_take(s, args, 3));
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(pair_take(s, r));
@@ -96,6 +100,7 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
 
 const hf_bench_path ptrans_streams = {
     .state_size = sizeof(ptrans),
+    .ranks_check = pairs_ranks_check,
     .setup = pairs_setup,
     .connect = pairs_connect,
     .plan = ptrans_plan,

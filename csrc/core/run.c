@@ -298,6 +298,8 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
         env.ndrange =
             hf_session_ndrange(session, l->bench, hf_args_word(args, "shape"));
     hf_outline outline = {0};
+    if (l->path->ranks_check)
+        HF_TRY(l->path->ranks_check(args, session->exchange->ops->name, env.size));
     HF_TRY(l->path->setup(l->state, args, &env, &outline));
     l->n_points = outline.n_points;
     l->note = outline.note;

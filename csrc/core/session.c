@@ -259,6 +259,18 @@ hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
     return *out ? HF_OK : path_refuse(bench, scheme);
 }
 
+hf_status hf_ranks_check(const char *bench, const char *exchange, const hf_args *args,
+                         int ranks) {
+    const hf_bench *found;
+    const hf_exchange_ops *scheme;
+    HF_TRY(hf_bench_find(&found, bench));
+    HF_TRY(hf_exchange_find(&scheme, exchange));
+    const hf_bench_path *path = path_over(found, scheme);
+    if (!path)
+        return path_refuse(found, scheme);
+    return path->ranks_check ? path->ranks_check(args, exchange, ranks) : HF_OK;
+}
+
 /* Many work-items suit CPUs and GPUs; the device `host` calls C functions. */
 bool hf_session_ndrange(const hf_session *session, const hf_bench *bench,
                         const char *shape) {

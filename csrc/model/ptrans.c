@@ -28,6 +28,8 @@ static const hf_term channel_inputs[] = {
      false},
     {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,
      "data_type:bytes", false},
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq. It changes nothing here",
+     NULL, 0, "distribution:diagonal", true},
     {0},
 };
 static const hf_term channel_outputs[] = {

@@ -134,6 +134,23 @@ static PyObject *core_values(PyObject *module, PyObject *args) {
     return dict;
 }
 
+static PyObject *core_check_ranks(PyObject *module, PyObject *given) {
+    const char *bench, *exchange;
+    PyObject *params;
+    hf_args *values;
+    int ranks;
+    if (!PyArg_ParseTuple(given, "ssO!i:check_ranks", &bench, &exchange, &PyDict_Type,
+                          &params, &ranks))
+        return NULL;
+    hf_status status = args_fill(&values, bench, params);
+    if (status == HF_OK) {
+        status = hf_ranks_check(bench, exchange, values, ranks);
+        hf_args_free(values);
+    }
+    return status == HF_OK ? Py_NewRef(Py_None)
+                           : status_raise(PyModule_GetState(module), status);
+}
+
 /* Entries of a table as dict: name -> (unit, choices or None). */
 static PyObject *quantities_dict(const hf_quantity *table) {
     PyObject *dict = PyDict_New();
@@ -311,6 +328,9 @@ static PyMethodDef core_methods[] = {
     {"values", core_values, METH_VARARGS,
      "values(benchmark, params, /)\n--\n\n"
      "Every parameter's value, checked: those in a dict, else the defaults."},
+    {"check_ranks", core_check_ranks, METH_VARARGS,
+     "check_ranks(benchmark, exchange, params, ranks, /)\n--\n\n"
+     "Raise the error that a run on so many ranks would end with, known before it."},
     {"scheme", core_scheme, METH_O,
      "scheme(exchange, /)\n--\n\n"
      "What an exchange scheme says of itself: kernel_routed, host_memory, and of "

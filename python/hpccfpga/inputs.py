@@ -38,6 +38,14 @@ def names(terms: Mapping[str, _core._Term]) -> list[str]:
     return list(dict.fromkeys([*given, *sorted(words(terms))]))
 
 
+def told_by_words(
+    terms: Mapping[str, _core._Term], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what is given of the parameters whose words tell inputs."""
+    found = (term["param"].partition(":") for term in terms.values())
+    return {name: given[name] for name, colon, _ in found if colon and name in given}
+
+
 def gather(
     benchmark: str,
     formula: _core._Formula,

@@ -77,6 +77,8 @@ def model(
         A calibration that is no result.
     ValueError
         Unknown, missing or impossible inputs; sizes outside the calibration.
+    NotImplementedError
+        A number of ranks that no run over this scheme can have.
     """
     if not (calibration is None or isinstance(calibration, Result)):
         raise TypeError(f"calibration: only a result can be one, not {calibration!r}")
@@ -86,6 +88,9 @@ def model(
     if ranks is None:
         ranks = 1 if calibration is None else calibration.ranks
     ranks = count("ranks", ranks)
+    if formula["exchange"] is not None:
+        told = inputs.told_by_words(formula["inputs"], overrides)
+        _core.check_ranks(benchmark, formula["exchange"], told, ranks)
     hardware = None if board is None else find_board(board)
     label, at = _label(benchmark, formula, sizes, calibration)
     curves: dict[str, Column] = {}

@@ -71,7 +71,8 @@ def scaling(
     ------
     LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
         As `hpccfpga.run` and `hpccfpga.model`; ValueError also for an unknown mode,
-        no ranks, several sizes, or a size that cannot be shared.
+        no ranks, several sizes, or a size that cannot be shared. Numbers of ranks that
+        the benchmark cannot have are refused before the first run.
     """
     start = datetime.now(UTC)
     counts = _counts(ranks)
@@ -81,6 +82,8 @@ def scaling(
         raise TypeError(f"board: {brief(board)} is neither a name nor a mapping")
     shares = [params | work.share(count) for count in counts]
     todo = job(exchange, device, *(run_task(benchmark, kernel, s) for s in shares))
+    for task, number in zip(todo.tasks, counts, strict=True):
+        _core.check_ranks(benchmark, exchange, task.parameters, number)
     if board is not None:  # its errors come before the runs
         models.for_run(benchmark, exchange, board, todo.tasks[0].parameters)
     runs = [

@@ -450,6 +450,19 @@ def test_linpack_refined_on_a_processor_takes_the_given_rates():
     assert plain["time"] == pytest.approx(parts[0])
 
 
+@pytest.mark.parametrize("benchmark", ["linpack", "ptrans"])
+def test_a_model_refuses_ranks_that_no_run_can_have(benchmark):
+    def on(ranks, **words):
+        return model(benchmark, exchange="channel", board="520n", ranks=ranks, **words)
+
+    line = "as many rows as columns, the grid is 49x51; 2401 or 2500 ranks can be"
+    with pytest.raises(NotImplementedError, match=line):
+        on(2499)
+    assert on(2500).ranks == 2500
+    if benchmark == "ptrans":
+        assert on(2499, distribution="diagonal").ranks == 2499
+
+
 def test_linpack_scales_to_many_boards_at_once():
     start = time.process_time()
     many = linpack(exchange="channel", ranks=2500, sizes=[50 * 24576])

@@ -121,6 +121,11 @@ def test_without_a_size_the_last_of_a_run_is_taken(launched):
         ({"sizes": "x"}, ValueError, 'sizes: "x" is not a number'),
         ({"sizes": 1, "mode": "strong"}, ValueError, "sizes: 1 cannot be shared by 2"),
         ({"board": "cardboard"}, LookupError, "no board 'cardboard'; known: 520n"),
+        (
+            {"benchmark": "linpack", "exchange": "channel"},
+            NotImplementedError,
+            "the grid is 1x2; 1 or 4 ranks can be a square",
+        ),
         ({"benchmark": "nbody"}, LookupError, 'no benchmark "nbody"; known: b_eff'),
     ],
 )
