@@ -12,6 +12,7 @@ import numpy as np
 
 from hpccfpga import supersteps
 from hpccfpga.arguments import known, need_matplotlib
+from hpccfpga.axes import name_places, of_bytes, plain, scales, ticks
 from hpccfpga.files import replacing
 from hpccfpga.tables import readable
 
@@ -29,8 +30,6 @@ FORMATS = ("png", "pdf", "svg", "eps")
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
 _MAX_TICKS = 8
-_FEW_TICKS = 4  # ratio of ends below which a logarithmic axis has too few of its ticks
-_MAX_LETTERS = 200
 
 
 @np.errstate(all="ignore")  # what is not finite is not drawn
@@ -44,8 +43,8 @@ def plot(
     Left the time per step, right the rate. Measured: every repetition as a faint point,
     the best as a line, the median with its 95 % interval as a mark with a bar. Models
     are dashed lines, published results hollow marks. Parts of a measured time are thin
-    lines, as are those of the same name in a model. Axes are logarithmic, but for words
-    and single points, which stand side by side.
+    lines, as are those of the same name in a model. Axes are logarithmic, but for names
+    (operations, vertices) and single points, which stand side by side.
 
     Runs of graph have a third panel: of the last point, the edges that each superstep
     went along per second, below the model's rate, and its active vertices.
@@ -98,6 +97,8 @@ def _caption(results: Sequence[Result]) -> str:
     """Say what the lines and marks of a row are."""
     said = "line: best repetition; mark and bar: median and its 95 % interval; dots: "
     said += "repetitions"
+    if all("efficiency" in result.columns for result in results):
+        return f"left: {said}; right: of the best repetitions"
     if any(_parts(result) for result in results if result.kind == "measured"):
         said += "; thin: parts of the step"
     if any(result.kind == "published" for result in results):
@@ -190,15 +191,21 @@ def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
         unit_shown = first.columns[name].unit if name in first.columns else "s"
         shown = readable(unit_shown)[0].replace("us", "µs")
         axis.set(
-            xlabel=_plain(f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]")),
-            ylabel=_plain(f"{title} [{shown}]".removesuffix(" [1]")),
+            xlabel=plain(f"{index.replace('_', ' ')} [{unit}]".removesuffix(" [1]")),
+            ylabel=plain(f"{title} [{shown}]".removesuffix(" [1]")),
         )
-        _scales(axis, places, name)
-        _ticks(axis, unit)
+        scales(axis, places, name)
+        ticks(axis, unit)
+        if not any(np.isfinite(axis.dataLim.intervaly)):
+            axis.set_yticks([])
+            half_way = (0.5, 0.5)
+            axis.annotate(
+                "no verified rate", half_way, xycoords="axes fraction", ha="center"
+            )
         if places:
-            axis.set_xticks(range(len(places)), map(_plain, places))
+            name_places(axis, places)
         elif unit != "B" and len(points) <= _MAX_TICKS:
-            told = _bytes if points.max() >= 1 << 20 else str
+            told = of_bytes if points.max() >= 1 << 20 else str
             axis.set_xticks(points, map(told, points))
             axis.xaxis.set_minor_locator(NullLocator())
 
@@ -208,12 +215,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ending = picture_format(path)
     with replacing(path) as file:
         figure.savefig(file, format=ending, dpi=150)
-
-
-def _plain(text: str) -> str:
-    """Text in which no formula of matplotlib's is, and that it can draw in time."""
-    text = text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 3]}..."
-    return text.replace("$", r"\$")
 
 
 def _title(results: Sequence[Result]) -> str:
@@ -265,11 +266,24 @@ def new_figure(path: Any, size: tuple[float, float]) -> Figure:
 
 
 def _places(results: Sequence[Result]) -> list[str]:
-    """Texts below points that stand side by side: words, or the only point of all."""
+    """Texts below points that stand side by side: names, or the only point of all."""
     labels = [result[result.labels[0]] for result in results]
     found = list(dict.fromkeys(str(x) for at in labels for x in at))
-    words = any(at.dtype.kind == "U" for at in labels)
-    return found if words or len(found) == 1 else []
+    names = any(at.dtype.kind == "U" for at in labels) or _are_names(results[0])
+    return found if names or len(found) == 1 else []
+
+
+def _are_names(result: Result) -> bool:
+    """Whether numbers of the points are names, as vertices are: its work is a text."""
+    from hpccfpga import _core
+
+    if result.benchmark not in [name for name, _ in _core.components("bench")]:
+        return False
+    told = _core.quantities(result.benchmark)
+    problem = told["problem"]
+    kinds = {e["name"]: e["kind"] for e in _core.parameters(result.benchmark)}
+    text = problem is not None and kinds[problem["parameter"]] == "text"
+    return text and result.labels[0] in told["labels"]
 
 
 def _where(result: Result, places: list[str], beside: float) -> np.ndarray:
@@ -277,7 +291,8 @@ def _where(result: Result, places: list[str], beside: float) -> np.ndarray:
     labels = result[result.labels[0]]
     if not places:
         return labels
-    return np.array([places.index(str(x)) for x in labels]) + 0.6 * beside
+    number = {place: n for n, place in enumerate(places)}
+    return np.array([number[str(x)] for x in labels]) + 0.6 * beside
 
 
 def _panels(result: Result, scaled: bool) -> list[str]:
@@ -388,7 +403,7 @@ def _draw_part(
     style = "--" if result.kind == "modelled" else "-"
     _join(axis, at, values, half, style, colour, thin=True)
     axis.annotate(
-        _plain(name.removesuffix("_time")),
+        plain(name.removesuffix("_time")),
         (at[-1] + half, values[-1]),
         xytext=(3, 0),
         textcoords="offset points",
@@ -421,71 +436,6 @@ def _draw_ideal(axes: Sequence[Axes], results: Sequence[Result]) -> None:
     axes[1].axhline(1, color="0.5", lw=1, ls=":", zorder=1)
 
 
-def _scales(axis: Axes, places: list[str], name: str) -> None:
-    """Linear from 0 where points stand side by side and are alike, else logarithmic."""
-    low, high = axis.dataLim.intervaly
-    if name == "efficiency" or (places and low > 0.02 * high):
-        axis.set_ylim(0, 1.1 * max(high, 1e-300))
-    elif high > 0:
-        axis.set_yscale("log")
-    if places:
-        axis.set_xlim(-0.6, len(places) - 0.4)
-    else:
-        axis.set_xscale("log")
-
-
-def _ticks(axis: Axes, unit: str) -> None:
-    axis.grid(True, which="major", color="0.9", lw=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
-    from matplotlib.ticker import (
-        FuncFormatter,
-        LogFormatter,
-        LogLocator,
-        MaxNLocator,
-        NullLocator,
-    )
-
-    def text(value: float, _: Any = None) -> str:
-        low, high = axis.get_ylim()
-        return _number(value, not 1e-4 < (low or high / 10) <= high < 1e6)
-
-    class Minor(LogFormatter):
-        """Where there are few major ticks, in their style."""
-
-        def __call__(self, value: float, place: Any = None) -> str:
-            return text(value) if super().__call__(value, place) else ""
-
-    axis.yaxis.set_major_formatter(FuncFormatter(text))
-    low, high = axis.get_ylim()
-    if axis.get_yscale() == "log" and high < _FEW_TICKS * low:
-        axis.yaxis.set_major_locator(MaxNLocator(6))
-        axis.yaxis.set_minor_locator(NullLocator())
-    elif axis.get_yscale() == "log":
-        axis.yaxis.set_minor_formatter(Minor(minor_thresholds=(2, 0.5)))
-    if unit == "B" and axis.get_xscale() == "log":
-        low, high = axis.get_xlim()
-        axis.xaxis.set_major_locator(LogLocator(base=4 if high < 4**6 * low else 16))
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: _bytes(size)))
-
-
-def _number(value: float, power: bool) -> str:
-    """Text of a tick; by powers of ten where an axis would have many zeros."""
-    if value == 0 or not power:
-        return f"{value:g}"
-    digits, _, exponent = f"{value:.3e}".partition("e")
-    factor = "" if float(digits) == 1 else rf"{float(digits):g} \cdot "
-    return f"${factor}10^{{{int(exponent)}}}$"
-
-
-def _bytes(size: float) -> str:
-    for power, prefix in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
-        if size >= 2**power:
-            return f"{size / 2**power:g} {prefix}"
-    return f"{size:g}"
-
-
 def _legend(
     figure: FigureBase, axes: Sequence[Axes], results: Sequence[Result], own: bool
 ) -> None:
@@ -502,7 +452,7 @@ def _legend(
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
         } | styles[result.kind]
-        label = _plain(result.label.replace("emulated", "EMULATED"))
+        label = plain(result.label.replace("emulated", "EMULATED"))
         handles.append(Line2D([], [], label=label, **style))
     if any("efficiency" in result.columns for result in results):
         handles.append(Line2D([], [], label="ideal", color="0.5", ls=":"))
@@ -511,7 +461,7 @@ def _legend(
     if own:
         figure.legend(
             handles=handles,
-            title=_plain(_title(results)),
+            title=plain(_title(results)),
             loc="outside upper center",
             ncols=min(len(handles), 3 if len(results) == 1 else 2),
             frameon=False,

@@ -23,6 +23,8 @@ def rates(result: Result) -> dict[int, float]:
     """
     if "superstep_edges" not in result.columns or not len(result["supersteps"]):
         return {}
+    if result.failed[-1]:  # a rate of wrong data does not stand
+        return {}
     edges = result["superstep_edges"][-1].sum(axis=1)
     parts = ("superstep_kernel_time", "superstep_exchange_time")
     seconds = sum(result[name][-1] for name in parts).max(axis=1)

@@ -292,8 +292,8 @@ def plot_timeline(
     point : int
         Number of the point; -1 is the last one.
     steps : int, optional
-        Draw the time of so many steps of the sample, from its begin on; default: all,
-        or 4 where a lane has many spans.
+        Draw so many steps of the sample, from its begin on; default: all, or 4 where a
+        lane has many spans.
     path : path, optional
         Also write the figure there, whole or not at all; the ending names the format.
         No display is needed.
@@ -327,9 +327,9 @@ def plot_timeline(
     begin = float(np.min(shown["start"]))
     length = float(np.max(shown["end"])) - begin
     if len(whole) and steps < inner:
-        length = float(np.max(whole["end"])) - begin
-        length *= steps / inner
-    shown = shown.where(shown["start"] < begin + length)
+        kept = _of_first(shown, steps, inner)
+        length = float(np.max(shown["end"][kept], initial=begin)) - begin or length
+        shown = shown.where(kept | (shown["queue"] == SAMPLE))
     scale = next(s for s in _SCALES if length * s[1] >= 1 or s is _SCALES[-1])
     lanes = _lanes(shown)
     if ax is None:
@@ -349,6 +349,22 @@ def plot_timeline(
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _of_first(trace: Trace, steps: int, inner: int) -> np.ndarray:
+    """Mask of the spans of the first steps of `inner`.
+
+    A step has equally many spans of a kind in each lane: a trace has no other mark.
+    """
+    mask = np.zeros(len(trace), bool)
+    kinds = np.unique(trace["kind"], return_inverse=True)[1]
+    groups = np.stack([trace["rank"], trace["queue"], kinds], axis=1)
+    for group in np.unique(groups[trace["queue"] != SAMPLE], axis=0):
+        (members,) = np.nonzero((groups == group).all(axis=1))
+        order = members[np.argsort(trace["start"][members], kind="stable")]
+        each = max(1, round(len(members) / inner))
+        mask[order[: steps * each]] = True
+    return mask
 
 
 _SCALES = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))

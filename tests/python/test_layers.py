@@ -300,7 +300,16 @@ ORDER = (
     # words and files
     {"_core", "text", "files", "tables", "provenance"},
     {"errors", "arguments", "stops"},
-    {"records", "emulation", "formats", "mpirun", "keeper", "entry", "supersteps"},
+    {
+        "records",
+        "emulation",
+        "formats",
+        "mpirun",
+        "keeper",
+        "entry",
+        "supersteps",
+        "axes",
+    },
     {"npz", "boards", "components", "plot", "program"},
     {"timeline", "inputs"},
     # results, and what is held against them

@@ -162,6 +162,34 @@ def test_values_of_words_that_are_far_apart_are_on_a_logarithmic_axis(path):
     assert plot(far, path=path).axes[0].get_yscale() == "log"
 
 
+def searched(failed=None):
+    """Give what a run of graph has: sources in the order of the run."""
+    r = measured(sizes=(233, 13, 3000000000, 55), failed=failed, benchmark="graph")
+    r.columns = {
+        {"message_size": "source", "bandwidth": "edge_rate"}.get(name, name): column
+        for name, column in r.columns.items()
+    }
+    r.columns["source"] = Column("1", r["source"])
+    r.columns["edge_rate"] = Column("1/s", r["edge_rate"])
+    return r
+
+
+def test_vertices_are_names_side_by_side(path):
+    for axis in plot(searched(), path=path).axes:
+        names = [text.get_text() for text in axis.get_xticklabels()]
+        assert names == ["233", "13", "3000000000", "55"]
+        assert len(axis.collections[0].get_segments()) == 4
+        assert all(line.get_linestyle() == "None" for line in axis.lines)
+
+
+def test_where_no_point_has_a_rate_the_picture_says_so(path):
+    wrong = searched()
+    wrong.columns["verified"] = Column("1", np.zeros(4, bool))
+    _, rate = plot(wrong, path=path).axes
+    assert [text.get_text() for text in rate.texts] == ["no verified rate"]
+    assert len(rate.get_yticks()) == 0
+
+
 def test_a_single_point_is_seen(path):
     one = measured(sizes=(64,))
     time, _ = plot(one, path=path).axes
@@ -206,6 +234,9 @@ def test_scaling_is_drawn_with_its_ideal_and_its_model(path):
         drawn = [line.get_ydata() for line in axis.lines if len(line.get_ydata()) == 3]
         for values in expected:
             assert any(np.allclose(y, values) for y in drawn), values
+    assert figure.get_supxlabel().endswith(
+        "repetitions; right: of the best repetitions"
+    )
     assert texts(figure) == [
         "measured pcie, weak scaling on 1, 2, 4 ranks, EMULATED",
         "ideal",

@@ -71,7 +71,7 @@ def test_hidden_of_many_spans_agrees_with_a_grid():
 @pytest.mark.parametrize("ranks", [1, 2, 4, 16])
 def test_a_lane_for_each_rank_and_queue(tmp_path, ranks):
     path = tmp_path / "t.png"
-    axis, *_ = traced(ranks).plot_timeline(path, steps=4).axes
+    axis, *_ = traced(ranks).plot_timeline(path, steps=3).axes
     assert path.read_bytes().startswith(b"\x89PNG")
     names = [label.get_text() for label in axis.get_yticklabels()]
     lanes = ("host", "queue 0", "queue 1")
@@ -121,10 +121,21 @@ def test_the_first_steps_are_drawn_where_there_are_many(tmp_path):
     axis, *_ = traced().plot_timeline(path).axes
     assert axis.get_xlim() == pytest.approx((0, 241))
     axis, *_ = traced(steps=40).plot_timeline(path).axes
-    assert axis.get_xlim() == pytest.approx((0, 4 / 40 * 1201))
+    assert axis.get_xlim() == pytest.approx((0, 120))
     assert "first 4 of 40 steps" in axis.get_title(loc="left")
     axis, *_ = traced(steps=40).plot_timeline(path, steps=99).axes
     assert axis.get_xlim() == pytest.approx((0, 1.201))  # in ms
+
+
+def test_steps_are_counted_where_they_are_not_equally_long(tmp_path):
+    def drawn(result):
+        axis, *_ = result.plot_timeline(tmp_path / "t.svg").axes
+        return sum(len(bars.get_paths()) for bars in axis.collections)
+
+    later = traced(steps=40)
+    for name in ("start", "end"):  # the first steps are the shortest
+        later.trace.columns[name].values[:] **= 1.25
+    assert drawn(later) == drawn(traced(steps=40))
 
 
 def test_a_point_without_spans_is_an_error(tmp_path):
