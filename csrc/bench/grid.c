@@ -25,7 +25,7 @@ hf_status hf_grid_make(hf_grid *out, const char *text, int ranks) {
 
 hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange,
                                const char *more) {
-    hf_grid grid;
+    hf_grid grid = {0};
     HF_TRY(hf_grid_make(&grid, text, ranks));
     if (grid.p == grid.q)
         return HF_OK;
