@@ -119,11 +119,14 @@ void plant_keep(int call, const void *data, size_t bytes) {
 
 /* ---- the scheme ---- */
 
-/* Senders and receivers in each other's place, once both ends were found to agree. */
+/* Senders and receivers in each other's place, once both ends were found to agree. What goes one
+ * way has nobody to take a place: such a plan would be refused. */
 static hf_status swapped_plan(hf_plan *plan) {
     for (size_t i = 0; i < plan->n; i++) {
         hf_message *m = &plan->messages[i];
         int to = m->to;
+        if (to == HF_NOBODY || m->from == HF_NOBODY)
+            continue;
         m->to = m->from;
         m->from = to;
         swapped += to != m->to;
