@@ -13,9 +13,6 @@ from hpccfpga.text import brief, printable
 MAX_COUNT = 2**31 - 1
 """Largest number of ranks, ports and the like."""
 
-LONG = 600
-"""Letters of a list of names that is left out where one of them is near."""
-
 INSTALL_DATA = "pip install 'hpccfpga[data]'"
 """What installs the packages of `need`."""
 
@@ -73,9 +70,7 @@ def known(wanted: Any, names: Iterable[str]) -> str:
     """Say which names there are, and which of them was meant, if one is near."""
     from hpccfpga import _core
 
-    text = _core.known(printable(str(wanted)), names or ["none"])
-    meant, _, rest = text.partition(" known: ")  # a long list hides the one meant
-    return meant if len(rest) > LONG else text
+    return _core.known(printable(str(wanted)), names or ["none"])
 
 
 def word(name: str, value: Any, names: Iterable[str] = ()) -> str:

@@ -377,7 +377,13 @@ def test_a_name_that_no_compiler_takes_is_one_line(hops, name):
 
 
 def test_a_program_is_read_before_the_run(hops, monkeypatch):
-    monkeypatch.setattr(Path, "read_text", None)  # in the locale's encoding
+    whole = Path.read_text
+
+    def read_text(path, encoding=None, errors=None):
+        assert encoding, "not by the locale's"
+        return whole(path, encoding, errors)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
     program = hops("HF_SCATTER", "/* é */ HF_SCATTER")
     told = run(
         program=program, source=[1], progress=lambda *_: Path(program).unlink(True)

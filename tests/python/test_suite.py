@@ -275,7 +275,6 @@ def test_exit_codes(errors, code):
         (["--plot=a.png"], "takes no --plot: save --json PATH, then: hpccfpga plot"),
         (["--sizes=1"], "all has no parameter --sizes; known: --reps, "),
         (["--b_eff.colour=1"], "all has no parameter --b_eff.colour; "),
-        (["--b_eff.size=1"], '--b_eff.size; did you mean "--b_eff.sizes"?\n'),
         (["--json=gone/s.json"], "cannot write gone/s.json"),
         (["--exchange=wifi"], 'no exchange scheme "wifi"'),
         (["--board=cardboard"], "no board 'cardboard'"),
