@@ -154,19 +154,6 @@ static double chunks_part(double message, double latency, double bandwidth) {
     return ceil(message / hf_chunk(message)) * latency + message / bandwidth;
 }
 
-static const hf_term pipelined_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN, NULL, true},
-    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
-     false},
-    {"network_latency", "s", "of an empty message", "host.latency", NAN, NULL, true},
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
-    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
-     false},
-    {0},
-};
-
 static void pipelined_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
         double size = in[0][i];
@@ -275,9 +262,8 @@ static const hf_formula formulas[] = {
      bound_inputs, bound_outputs, bound_eval},
     {HF_EXPECTED, "pipelined",
      "Eq. 2 in chunks: the slowest of read, MPI and write, and one chunk of the "
-     "others; "
-     "counts one message per rank",
-     pipelined_inputs, pcie_outputs, pipelined_eval},
+     "others; counts one message per rank",
+     pcie_inputs, pcie_outputs, pipelined_eval},
     {HF_EXPECTED, "shared",
      "Eq. 2 in chunks without MPI: the slower of read and write, and one chunk of the "
      "other; counts one message per rank",

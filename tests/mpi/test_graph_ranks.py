@@ -1,6 +1,7 @@
 """Vertex programs on several ranks: they find what one finds."""
 
 import pytest
+from vertex_programs import FIRST
 
 RUN = """
 for exchange in ("host", "pcie"):
@@ -52,24 +53,7 @@ assert not hf.run("graph", comm=comm, program=os.environ["BAD"], **source).verif
 
 def test_a_gather_that_does_not_commute_is_seen(mpirun, tmp_path):
     good = tmp_path / "good.h"
-    good.write_text(
-        """typedef uint hf_update;
-        typedef uint hf_message;
-        HF_VERTEX(uint first;)
-        #define HF_NOTHING HF_NOBODY
-        #define HF_SOURCE
-        HF_START(v, at, told) { v->first = *told = at.id; return at.id == at.source; }
-        HF_SCATTER(told, edge) { return told; }
-        HF_GATHER(a, b) { return a < b ? a : b; }
-        HF_APPLY(v, got, at, told) {
-            if (v->first != at.id || at.id == at.source)
-                return 0;
-            v->first = got == at.id ? got + 1 : got;
-            *told = at.id;
-            return 1;
-        }
-        """
-    )
+    good.write_text(FIRST.replace("= got;", "= got == at.id ? got + 1 : got;"))
     bad = tmp_path / "bad.h"
     bad.write_text(good.read_text().replace("a < b ? a : b", "b"))
     done = mpirun(2, OWN, GOOD=str(good), BAD=str(bad))

@@ -3,25 +3,10 @@
 import shutil
 
 import pytest
+from vertex_programs import FIRST
 
 from hpccfpga import sound
 
-PROGRAM = """typedef uint hf_update;
-typedef uint hf_message;
-HF_VERTEX(uint first;)
-#define HF_NOTHING HF_NOBODY
-#define HF_SOURCE
-HF_START(v, at, told) { v->first = *told = at.id; return at.id == at.source; }
-HF_SCATTER(told, edge) { return told; }
-HF_GATHER(a, b) { return a < b ? a : b; }
-HF_APPLY(v, got, at, told) {
-    if (v->first != at.id || at.id == at.source)
-        return 0;
-    v->first = got;
-    *told = at.id;
-    return 1;
-}
-"""
 ORDER = ("a < b ? a : b", "b")
 SHIFT = ("return told; }", "return told + (1 << (told % 40)); }")
 
@@ -31,7 +16,7 @@ def program(tmp_path):
     """Write the program, changed: program((text, its replacement), ...)."""
 
     def make(*changes):
-        text = PROGRAM
+        text = FIRST
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)

@@ -1,0 +1,18 @@
+"""Vertex programs that several tests take."""
+
+FIRST = """typedef uint hf_update;
+typedef uint hf_message;
+HF_VERTEX(uint first;)
+#define HF_NOTHING HF_NOBODY
+#define HF_SOURCE
+HF_START(v, at, told) { v->first = *told = at.id; return at.id == at.source; }
+HF_SCATTER(told, edge) { return told; }
+HF_GATHER(a, b) { return a < b ? a : b; }
+HF_APPLY(v, got, at, told) {
+    if (v->first != at.id || at.id == at.source)
+        return 0;
+    v->first = got;
+    *told = at.id;
+    return 1;
+}
+"""
