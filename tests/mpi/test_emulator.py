@@ -129,8 +129,11 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
         "reps=1, loop_upper=4, channel_depth=1)\n"
         "    one = dict(small, sizes=[1], loop_upper=1)\n"
         "    s.run('b_eff', kernel=path, **one)  # and its kernels are compiled\n"
-        "    try: s.run('b_eff', kernel=path, deadline=2, **small)\n"
-        "    except hf.Error as error: say(error)\n"
+        "    for deadline in (2, 8, 32):  # a busy machine gets there late\n"
+        "        try: s.run('b_eff', kernel=path, deadline=deadline, **small)\n"
+        "        except hf.Error as error: found = str(error)\n"
+        f"        if {report!r} in found: break\n"
+        "    say(found)\n"
         "    assert s.run('b_eff', **small).verified",
     )
     assert answer.returncode == 0, answer.stderr
