@@ -303,6 +303,13 @@ static bool case_try(void) {
     return true;
 }
 
+/* Has a parameter one value in all kernels that there are? Those in this library have the
+ * default, but are there for each type; those from files have that of `knobs`. */
+static bool is_built_in(const hf_param *param) {
+    return asked.knobs ? param->macro || strcmp(param->name, "replications") == 0
+                       : param->macro && !param->choices;
+}
+
 /* The defaults; where many faults are asked for, every other choice of words and two of what
  * can be replicated, too, else those only where the defaults are refused. */
 static void variants_try(void) {
@@ -317,8 +324,8 @@ static void variants_try(void) {
     for (size_t i = 0; (asked.faults || !ran) && (param = hf_args_param(args, i));
          i++) {
         bool words = param->choices && strcmp(param->name, "shape") != 0;
-        if (!now.compiles && param->macro && !param->choices)
-            continue; /* kernels in this library have the default */
+        if (!now.compiles && is_built_in(param))
+            continue;
         if (bytes && strcmp(param->name, "sizes") == 0) {
             snprintf(now.variant, sizeof now.variant, "sizes=1");
             ran = case_try() || ran;

@@ -120,12 +120,12 @@ def small(benchmark):
     return values
 
 
-def declared(benchmark, points, reps, warmup):
-    """Unit, kinds of type and shape of each column of a run on one rank."""
+def declared(benchmark, points, reps, warmup, ranks=1):
+    """Unit, kinds of type and shape of each column of a run."""
     told = _core.quantities(benchmark)
     columns = {name: (*kind, (points,)) for name, kind in COMMON.items()}
     columns[told["error"]] = columns.pop("error")
-    columns[f"{told['error']}_ranks"] = ("1", "f", (points, 1))
+    columns[f"{told['error']}_ranks"] = ("1", "f", (points, ranks))
     for name, (unit, words) in told["labels"].items():
         columns[name] = (unit, "U" if words else "if", (points,))
     for name, (unit, _) in told["metrics"].items():
@@ -133,10 +133,10 @@ def declared(benchmark, points, reps, warmup):
             columns[column] = (unit, "f", (points,))
     for name, (unit, _) in (told["findings"] | told["parts"]).items():
         columns[name] = (unit, "f", (points,))
-        columns[f"{name}_ranks"] = (unit, "f", (points, 1))
-    columns["verify_time_ranks"] = ("s", "f", (points, 1))
-    columns["samples"] = ("s", "f", (points, reps, 1))
-    columns["warmup"] = ("s", "f", (points, warmup, 1))
+        columns[f"{name}_ranks"] = (unit, "f", (points, ranks))
+    columns["verify_time_ranks"] = ("s", "f", (points, ranks))
+    columns["samples"] = ("s", "f", (points, reps, ranks))
+    columns["warmup"] = ("s", "f", (points, warmup, ranks))
     return columns
 
 

@@ -1,13 +1,13 @@
 """The runtime `xrt` over a stand-in for XRT: benchmarks, cards, processes."""
 
-import json
 import subprocess
 
 import pytest
 from conftest import ours, python
 
-from hpccfpga import doctor
-from xrt_session import BUILDS, REPLICATED, SMALL, head, link, xclbin
+from hpccfpga import Result, doctor
+from test_conformance import columns_check, declared
+from xrt_session import BUILDS, SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
 
@@ -23,37 +23,66 @@ def test_there_is_a_card(command, setting):
     assert ours(answer.stderr) == ""
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_benchmark_verifies_by_the_command(command, folder, setting, tmp_path, name):
-    """On two ranks, with two replications where there are such, or one."""
+SCHEMES = ["pcie", "pipelined", "shared"]
+
+
+def words_of(folder, name, n):
+    """What a command says of a benchmark with so many replications."""
     knobs, params = SMALL[name]
-    n = 2 if name in REPLICATED else 1
-    words = [f"--{k.replace('_', '-')}={v}" for k, v in params.items()]
-    words = [w.replace("[", "").replace("]", "").replace(" ", "") for w in words]
+    words = [name, "--device=xrt", "--quiet", "--reps=2", "--warmup=1"]
+    for key, value in params.items():
+        each = value if isinstance(value, list) else [value]
+        words.append(f"--{key.replace('_', '-')}={','.join(map(str, each))}")
     if knobs is not None:
-        words += ["--kernel", xclbin(folder, name, n)]
-    if n > 1:
-        words.append("--replications=2")
-    words += ["--ranks=2", "--reps=2", "--device=xrt", "--json", tmp_path / "r.json"]
-    answer = command("run", name, *words, **setting)
-    assert answer.returncode == 0, answer.stderr
-    result = json.loads((tmp_path / "r.json").read_text())
-    assert "2 ranks, verified" in answer.stdout
-    assert "EMULATED" in answer.stdout
-    assert result
+        words.append(f"--kernel={xclbin(folder, name, n)}")
+    return words + [f"--replications={n}"] * (n > 1)
 
 
-@pytest.mark.parametrize("ranks", [1, 4])
-def test_benchmarks_follow_each_other_in_a_session(on_ranks, folder, setting, ranks):
-    """With every replication; nothing of XRT is left behind."""
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_benchmarks_verify_by_the_command(mpirun, folder, setting, tmp_path, ranks):
+    """All, with one and two replications, in turn; nothing is left of XRT."""
+    runs = [*BUILDS, ("transfer", 1)]
+    jobs = [
+        [*words_of(folder, *run), f"--exchange={SCHEMES[(i + ranks) % len(SCHEMES)]}"]
+        for i, run in enumerate(runs)
+    ]
     script = (
         f"{head(folder)}\n"
-        "with hf.open('xrt', comm=comm if size > 1 else None) as session:\n"
+        "from hpccfpga import cli\n"
+        f"for i, words in enumerate({jobs}):\n"
+        f"    code = cli.main(['run', *words, f'--json={tmp_path}/{{i}}.json'])\n"
+        "    assert code == 0, words\n"
+        "assert standin.standin_objects() == 0"
+    )
+    answer = mpirun(ranks, script, **setting)
+    assert answer.returncode == 0, answer.stderr
+    for i, (name, n) in enumerate(runs):
+        result = Result.from_json(tmp_path / f"{i}.json")
+        assert (result.benchmark, result.ranks) == (name, ranks)
+        assert (result.verified, result.emulated) == (True, True)
+        assert n == 1 or result.parameters["replications"] == n
+        columns_check(result.columns, declared(name, len(result["time"]), 2, 1, ranks))
+
+
+def test_the_command_starts_ranks(command, folder, setting):
+    words = words_of(folder, "stream", 2)
+    answer = command("run", *words, "--ranks=2", **setting)
+    assert answer.returncode == 0, answer.stderr
+    assert "2 ranks, verified" in answer.stdout
+    assert "EMULATED" in answer.stdout
+
+
+def test_benchmarks_follow_each_other_in_a_session(folder, setting):
+    """Each has the card programmed anew; nothing of XRT is left behind."""
+    script = (
+        f"{head(folder)}\n"
+        "with hf.open('xrt') as session:\n"
         f"    for name, n in {[*BUILDS, ('transfer', 1)]}:\n"
         "        assert measured(session, name, n).verified, (name, n)\n"
         "assert standin.standin_objects() == 0"
     )
-    on_ranks(ranks, script, **setting)
+    answer = python(script, **setting)
+    assert answer.returncode == 0, answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import ROOT, build_dev, python, start
+from conftest import ROOT, build_dev, mpirun_command, python, start
 
 from xrt_session import SMALL, head, xclbin
 
@@ -40,13 +40,11 @@ print(standin.standin_objects(), found)
 """
 
 
-# Numbers of copies that nobody reads: the host overwrites them, or has checked them. 0,
-# all: tables that would lead a kernel astray are among them. Those of graph poison its
-# state before a sample: without them each copy that is lost is seen.
+# Numbers of copies that nobody reads: the host overwrites them, or has checked them.
+# Those of graph poison its state before a sample: without them what is lost is seen.
 HARMLESS = {
     "gemm": {5, 10},
     "graph": {24, 37, 53, 66, 82, 95, 111, 124, 25, 38, 54, 67, 83, 96, 112, 125},
-    "ptrans": {0},
     "randomaccess": {2, 5, 6, 9},
 }
 
@@ -68,25 +66,27 @@ def test_what_is_lost_is_unverified(folder, setting, name):
 # Numbers of copies of which no byte that is damaged is read: as 0, all, each is seen.
 # fft: zeros that a kernel overwrites; a root of unity that no product of two numbers up
 # to 7 has; the block of which the host checks some frequencies before the device checks
-# all, and which is then given back. linpack: zeros, which each block overwrites.
+# all, and which is then given back. graph: figures of a superstep that was not needed,
+# and a zero that a sum overwrites. linpack, ptrans: zeros, which each block overwrites.
 HARMLESS_FLIPS = {
     "fft": {1, 2, 3, 4, 6, 7},
     "gemm": HARMLESS["gemm"],
+    "graph": HARMLESS["graph"] | {28, 109},
     "linpack": {2, 5, 6, 7, 10, 13, 14, 15},
+    "ptrans": {*range(1, 17)},
     "randomaccess": HARMLESS["randomaccess"],
 }
-# Others have tables that would lead kernels astray: the harness below has them, too.
-DAMAGED = ["b_eff", "fft", "gemm", "linpack", "randomaccess", "stream", "transfer"]
 
 
-@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("name", SMALL)
 def test_what_is_damaged_is_unverified(folder, setting, name):
     script = of_fault(name, HARMLESS_FLIPS.get(name, ()), ("xrtBOSync", "flip"))
     answer = python(head(folder) + script, **setting)
     assert answer.stdout == "0 []\n", answer.stderr
 
 
-def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path):
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ranks):
     """The one that tries every benchmark on every device: tests/c/harness.c."""
     build_dev("test_harness")
     for name, (knobs, _) in SMALL.items():
@@ -96,7 +96,8 @@ def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path):
     text = ",".join(f"{k}={v}" for k, v in {**knobs, "replications": 1}.items())
     words = [".", "device=xrt", f"binaries={tmp_path}", f"knobs={text}"]
     program = ROOT / "build" / "dev" / "tests" / "test_harness"
-    answer = start([str(program), *words], setting)
+    command = [*mpirun_command(), "-n", str(ranks), str(program), *words]
+    answer = start([*command, "exchange=pcie"], setting)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for name in SMALL:
         assert f"\n{name} " in answer.stdout
@@ -173,7 +174,7 @@ def test_what_fails_is_a_line_and_the_session_is_of_use(folder, setting):
     ],
 )
 def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, what):
-    """Of rank 0 alone: the other one is told."""
+    """Of rank 0 alone: the other one is told, unless rank 0 gets no core for 3 s."""
     script = (
         f"{head(folder)}\n"
         "session = hf.open('xrt', comm=comm)\n"
@@ -184,10 +185,11 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     )
     answer = mpirun(2, script, **setting)
     assert answer.returncode == 0, answer.stderr
-    lines = sorted(answer.stdout.splitlines())
-    assert [line[:2] for line in lines] == ["0 ", "1 "]
-    assert all(f"{what}" in line for line in lines), lines
-    assert "has not ended within 2 s" in lines[0]
+    first, second = sorted(answer.stdout.splitlines())
+    assert (first[:2], second[:2]) == ("0 ", "1 ")
+    assert what in first
+    assert what in second or "rank 0, which does not answer" in second
+    assert "within 2 s" in first or "the deadline of 2 s has passed" in first
 
 
 # A process for each, of one that has not loaded XRT yet: they wait side by side.

@@ -26,7 +26,7 @@ static inline long setting(const char *name, long otherwise) {
 }
 
 enum { DEVICE = 0xD1, BUFFER, KERNEL, RUN, GONE = 0xDEAD };
-enum { NEW = 1, RUNNING = 3, COMPLETED = 4, ABORTED = 6, TIMED_OUT = 8 };
+enum { NEW = 1, RUNNING = 3, COMPLETED = 4, FAILED, ABORTED, TIMED_OUT = 8 };
 enum { MAX_ARGS = 20, MAX_UNITS = 64, MAX_MEMORIES = 128, NAME = 64 };
 
 typedef struct code {

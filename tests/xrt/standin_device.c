@@ -9,8 +9,9 @@
 
 #include "standin.h"
 
-/* Nothing lies so near the memory of the card: who goes astray does not go unseen. */
-static const size_t GUARD = (size_t)1 << 34;
+/* Nothing lies so near the memory of the card: who goes astray, by 2^32 words of 8 B at most,
+ * does not go unseen. */
+static const size_t GUARD = (size_t)1 << 35;
 
 /* ---- devices ---- */
 

@@ -1,5 +1,7 @@
 /* standin_kernel.c - kernels, and runs of them. */
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +119,32 @@ static void users_add(run *r, int n) {
             r->buffers[i]->users += n;
 }
 
+static _Thread_local sigjmp_buf *back; /* of a thread that a kernel runs in */
+
+static void access_stop(int number) {
+    if (back)
+        siglongjmp(*back, 1);
+    signal(number, SIG_DFL);
+}
+
+__attribute__((constructor)) static void begin(void) {
+    sigaction(SIGSEGV, &(struct sigaction){.sa_handler = access_stop}, NULL);
+}
+
+/* The state in which it ends: where it reaches for what is no memory of its, a card's firewall
+ * stops it. */
+static int code_call(const code *c, void *const *values) {
+    sigjmp_buf here;
+    int state = COMPLETED;
+    back = &here;
+    if (sigsetjmp(here, 1) == 0)
+        c->call(values, 1);
+    else
+        state = FAILED;
+    back = NULL;
+    return state;
+}
+
 static void *run_work(void *context) {
     run *r = context;
     void *values[MAX_ARGS], *addresses[MAX_ARGS];
@@ -132,7 +160,7 @@ static void *run_work(void *context) {
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     pthread_mutex_lock(&r->kernel->unit->runs);
     if (strcmp(fault, "lost") != 0)
-        r->kernel->code->call(values, 1);
+        state = code_call(r->kernel->code, values);
     else
         n_harms++;
     pthread_mutex_unlock(&r->kernel->unit->runs);
