@@ -52,6 +52,25 @@ static inline hf_message graph_some(HF_GLOBAL const uint *from,
     return got;
 }
 
+/** Bits of those of vertices first .. end - 1 that may change. Their first edges are fetched into
+ *  the cache together: one after the other each would be waited for. */
+static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
+                                    HF_GLOBAL const uint *from,
+                                    HF_GLOBAL const hf_vertex *state,
+                                    HF_UNUSED uint settled, uint first, uint end) {
+    uint bits = HF_NOBODY >> (32 - (end - first));
+    (void)rows, (void)from, (void)state;
+#ifndef HF_ALWAYS
+    for (uint v = first; v < end; v++) {
+        const ulong e = rows[v];
+        const uint no = !HF_WANTS(state[v], settled) || e == rows[v + 1];
+        bits ^= no << (v - first);
+        HF_PREFETCH_READ(from + (no ? rows[first] : e));
+    }
+#endif
+    return bits;
+}
+
 HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint, from),
           HF_READ(uint, weights), HF_READ(uint, degrees), HF_READ(uint, names),
           HF_READ(graph_run, run), HF_READ(uchar, inbox), HF_WRITE(hf_vertex, state),
@@ -70,12 +89,14 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif
-            for (uint v = first; v < end; v++) {
+            for (uint left = graph_candidates(rows, from, state, settled, first, end);
+                 left; left &= left - 1) {
+                const uint v = first + graph_lowest_bit(left);
+                const ulong e = rows[v], stop = rows[v + 1];
                 hf_vertex s = state[v];
                 hf_message got = HF_NOTHING;
                 uint any = 0;
                 if (HF_WANTS(s, settled)) {
-                    const ulong e = rows[v], stop = rows[v + 1];
                     if (everyone && !GRAPH_HINTED) {
                         any = (uint)(stop - e);
                         got = graph_all(from, weights, mirror, e, stop);

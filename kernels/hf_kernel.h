@@ -107,9 +107,6 @@ typedef uint64_t ulong;
     __builtin_prefetch((const void *)(size_t)(address), 1)
 #define HF_STORE_PAST(address, x) __builtin_nontemporal_store(x, address)
 #define HF_LARGE(bytes)           ((bytes) >= 32 << 20)
-#else
-#define HF_PREFETCH_READ(address)
-#define HF_PREFETCH_WRITE(address)
 #endif
 #define HF_SWAP(address, old, x) \
     atomic_cmpxchg((HF_GLOBAL volatile uint *)(address), old, x)
@@ -130,6 +127,10 @@ typedef uint64_t ulong;
 #define HF_UNROLL_SCALAR(n) HF_UNROLL(n)
 #endif
 
+#ifndef HF_PREFETCH_READ
+#define HF_PREFETCH_READ(address)
+#define HF_PREFETCH_WRITE(address)
+#endif
 #ifndef HF_LARGE
 #define HF_STORE_PAST(address, x) (*(address) = (x))
 #define HF_LARGE(bytes)           0
