@@ -48,6 +48,7 @@ static const hf_param params[] = {
      "2", NULL, NULL, 1, HF_MAX_NUMBERED, HF_INT},
     HF_TOPOLOGY_PARAM,
     HF_DEPTH_PARAM,
+    HF_CHUNK_PARAMS,
     {0},
 };
 
@@ -64,6 +65,7 @@ void b_eff_take(b_eff *s, const hf_args *args, const hf_env *env, hf_outline *ou
     s->env = *env;
     s->sweep = hf_sweep_of(args);
     out->n_points = s->sweep.n;
+    out->longest = (size_t)hf_args_largest(args, "sizes");
     if (env->size == 1)
         out->note = "one rank: every message goes to the rank itself";
 }

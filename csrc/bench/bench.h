@@ -37,6 +37,7 @@ enum {
 /** What `setup` says of a run; all-zero at first. */
 typedef struct hf_outline {
     size_t n_points;
+    size_t longest; /**< message at any point [B], 0: not known before it is planned */
     const char *note; /**< a remark for the result, or NULL */
 } hf_outline;
 
@@ -103,8 +104,7 @@ typedef struct hf_bench {
      *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */
     const hf_quantity *parts;
     const hf_quantity *counts; /**< whole numbers that `observe` tells */
-    /** Of each stage of a step, such as a superstep, on each rank: columns of [points,
-     *  stages, ranks]. */
+    /** Of each stage of a step, on each rank: columns of [points, stages, ranks]. */
     const hf_quantity *stages;
     const hf_figure *figures; /**< what follows from all points */
 

@@ -41,6 +41,7 @@ static const hf_param params[] = {
     {"supersteps", "of a program that applies all vertices; of any other the most that "
      "it may take; 0: what the program says", "0", NULL, NULL, 0, 4e9,
      HF_INT},
+    HF_CHUNK_PARAMS,
     HF_SHAPE_PARAM,
     {0},
 };

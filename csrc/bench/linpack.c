@@ -43,6 +43,7 @@ static const hf_param params[] = {
     {"channel_width", "what an external channel takes at a time [B]", "32", NULL,
      "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
     HF_DEPTH_PARAM,
+    HF_CHUNK_PARAMS,
     {0},
 };
 

@@ -43,6 +43,7 @@ static const hf_param params[] = {
     {"channel_width", "what a pipeline or an external channel takes at a time [B]",
      "32", NULL, "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
     HF_DEPTH_PARAM,
+    HF_CHUNK_PARAMS,
     {"bank_a",
      "memory bank of A, one number or one for each replication; -1: the runtime's "
      "choice. Where none is given and a bitstream's manifest tells the banks of its "

@@ -60,16 +60,20 @@ static hf_status choice_refuse(const hf_param *p, const char *text) {
                    hf_known_text(&known));
 }
 
+static hf_status text_keep(value *v, const char *text) {
+    char *copy = strdup(text);
+    if (!copy)
+        return hf_fail(HF_ENOMEM, "no memory for parameter %s", v->param->name);
+    free(v->text);
+    v->text = copy;
+    return HF_OK;
+}
+
 static hf_status value_set_text(value *v, const char *text) {
     const hf_param *p = v->param;
     if (p->choices && !choice_known(p->choices, text))
         return choice_refuse(p, text);
-    char *copy = strdup(text);
-    if (!copy)
-        return hf_fail(HF_ENOMEM, "no memory for parameter %s", p->name);
-    free(v->text);
-    v->text = copy;
-    return HF_OK;
+    return text_keep(v, text);
 }
 
 /* Numbers need not be whole, and there may be several. */
@@ -137,9 +141,43 @@ static hf_status numbers_parse(double **out, size_t *n, const hf_param *p,
     return HF_OK;
 }
 
+/* Is a whole number as good as one of the words? */
+static bool is_either(const hf_param *p) {
+    return p->kind == HF_TEXT && p->low < p->high;
+}
+
+static hf_status either_refuse(const hf_param *p, const char *text) {
+    return hf_fail(HF_EARG, "%s: %s is neither %s nor an integer within %.0f .. %.0f",
+                   p->name, text, p->choices, p->low, p->high);
+}
+
+/* A number is kept as its digits. */
+static hf_status value_set_either(value *v, size_t n, const double *numbers,
+                                  const char *text) {
+    const hf_param *p = v->param;
+    char digits[32];
+    double number = n == 1 ? numbers[0] : NAN;
+    if (text && choice_known(p->choices, text))
+        return value_set_text(v, text);
+    if (text) {
+        char *end;
+        number = hf_number_read(text, &end);
+        if (end == text || *end != '\0')
+            return either_refuse(p, text);
+    } else if (n != 1) {
+        return hf_fail(HF_EARG, "%s: %zu values given, one expected", p->name, n);
+    }
+    snprintf(digits, sizeof digits, "%.17g", number);
+    if (!(number >= p->low && number <= p->high && number == floor(number)))
+        return either_refuse(p, digits);
+    return text_keep(v, digits);
+}
+
 static hf_status value_set(value *v, size_t n, const double *numbers,
                            const char *text) {
     const hf_param *p = v->param;
+    if (is_either(p))
+        return value_set_either(v, n, numbers, text);
     if (p->kind == HF_TEXT)
         return text ? value_set_text(v, text)
                     : hf_fail(HF_EARG, "%s: text expected%s%s", p->name,
@@ -215,6 +253,13 @@ double hf_args_number(const hf_args *args, const char *name) {
     const value *v = args_find(args, name);
     assert(v && v->n == 1);
     return v->numbers[0];
+}
+
+double hf_args_number_or(const hf_args *args, const char *name, double word) {
+    const value *v = args_find(args, name);
+    if (!v || choice_known(v->param->choices, v->text))
+        return word;
+    return hf_number_read(v->text, &(char *){NULL});
 }
 
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n) {

@@ -15,7 +15,9 @@ typedef struct hf_param {
     /** Kernel knob: the build option; NULL for a host parameter. Of a text that ends with
      *  .h: the header in whose place the kernels get the file that the value names. */
     const char *macro;
-    double low, high; /**< inclusive bounds of every number */
+    /** Inclusive bounds of every number. A HF_TEXT with low < high is one of its choices or an
+     *  integer within. */
+    double low, high;
     hf_kind kind;
 } hf_param;
 
@@ -46,6 +48,9 @@ hf_status hf_args_make(hf_args **out, const char *bench, const hf_param *own,
 /** Values of a parameter that the tables are known to hold. */
 double hf_args_number(const hf_args *args, const char *name);
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n);
+/** Of a parameter that is a word or a number: the number, or `word`; `word` as well where the
+ *  tables have none of that name. */
+double hf_args_number_or(const hf_args *args, const char *name, double word);
 /** The largest of a list. */
 double hf_args_largest(const hf_args *args, const char *name);
 const char *hf_args_word(const hf_args *args, const char *name);

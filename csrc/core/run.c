@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/host_memory.h"
+#include "core/pages.h"
 #include "core/random.h"
 #include "core/registry.h"
 #include "core/run.h"
@@ -260,7 +261,16 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
 
 /* ---- the run ---- */
 
-static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *run) {
+static hf_status longest_check(const hf_exchange *exchange, size_t longest) {
+    if (longest == 0 || exchange->chunk_size <= longest)
+        return HF_OK;
+    return hf_fail(HF_EARG,
+                   "chunk_size: %zu B is larger than the longest message, %zu B; auto, "
+                   "up to %zu, or longer messages",
+                   exchange->chunk_size, longest, longest / HF_PAGE * HF_PAGE);
+}
+
+static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
     const hf_args *args = run->args;
     l->session = session;
     l->run = run;
@@ -300,7 +310,9 @@ static hf_status loop_open(hf_loop *l, const hf_session *session, const hf_run *
     hf_outline outline = {0};
     if (l->path->ranks_check)
         HF_TRY(l->path->ranks_check(args, session->exchange->ops->name, env.size));
+    HF_TRY(hf_session_cut(session, args));
     HF_TRY(l->path->setup(l->state, args, &env, &outline));
+    HF_TRY(longest_check(session->exchange, outline.longest));
     l->n_points = outline.n_points;
     l->note = outline.note;
     session->exchange->laps = env.laps;

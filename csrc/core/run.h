@@ -46,7 +46,7 @@ typedef struct hf_point {
 } hf_point;
 
 typedef struct hf_loop {
-    const hf_session *session;
+    hf_session *session;
     const hf_bench *bench;
     const hf_bench_path *path;
     const hf_run *run;

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/known.h"
+#include "core/pages.h"
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
@@ -257,6 +258,43 @@ hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
     const hf_exchange_ops *scheme = session->exchange->ops;
     *out = path_over(bench, scheme);
     return *out ? HF_OK : path_refuse(bench, scheme);
+}
+
+static hf_status chunks_refuse(const hf_args *args, const char *param,
+                               const hf_exchange_ops *scheme) {
+    hf_known known = {.wanted = ""};
+    const char *name, *summary;
+    for (size_t i = 0; hf_component("exchange", i, &name, &summary); i++) {
+        const hf_exchange_ops *other;
+        HF_TRY(hf_exchange_find(&other, name));
+        if (other->blocks && other->blocks->chunks)
+            hf_known_add(&known, name);
+    }
+    return hf_fail(HF_EARG,
+                   "%s: exchange \"%s\" sends no chunks, not of %s; auto, or an "
+                   "exchange that does; %s",
+                   param, scheme->name, hf_args_word(args, param),
+                   hf_known_text(&known));
+}
+
+hf_status hf_session_cut(hf_session *session, const hf_args *args) {
+    static const char *const params[] = {"chunk_size", "chunk_depth"};
+    hf_exchange *exchange = session->exchange;
+    const hf_block_ops *blocks = exchange->ops->blocks;
+    size_t wanted[] = {0, 0};
+    for (size_t i = 0; i < 2; i++)
+        wanted[i] = (size_t)hf_args_number_or(args, params[i], 0);
+    for (size_t i = 0; i < 2; i++)
+        if (wanted[i] && !(blocks && blocks->chunks))
+            return chunks_refuse(args, params[i], exchange->ops);
+    size_t size = wanted[0], pages = size / HF_PAGE * HF_PAGE;
+    if (size > pages)
+        return hf_fail(HF_EARG,
+                       "chunk_size: %zu B is no multiple of %d B; auto, %zu, %zu, ...",
+                       size, HF_PAGE, pages, pages + HF_PAGE);
+    exchange->chunk_size = size;
+    exchange->chunk_depth = wanted[1];
+    return HF_OK;
 }
 
 hf_status hf_ranks_check(const char *bench, const char *exchange, const hf_args *args,

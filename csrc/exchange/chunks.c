@@ -48,9 +48,10 @@ static hf_chunks *chunks_of(const chunks_plan *plan) {
 
 /* A CPU makes one copy at a time: there few chunks are best. */
 static size_t chunk_of(const hf_chunks *c, size_t message) {
-    if (c->base.device->info.type != HF_CPU)
+    size_t most = c->base.chunk_size ? c->base.chunk_size : HF_CHUNK_MAX;
+    if (!c->base.chunk_size && c->base.device->info.type != HF_CPU)
         return (size_t)hf_chunk((double)message);
-    return message < HF_CHUNK_MAX ? message : HF_CHUNK_MAX;
+    return message < most ? message : most;
 }
 
 static size_t chunk_at(const hf_chunks *c, size_t message, size_t at) {
@@ -128,17 +129,27 @@ static bool same_block(const hf_message *a, const hf_message *b) {
     return a->send_at == b->send_at && a->send_bytes == b->send_bytes;
 }
 
-/* The next block to send, with those whom it goes to: it is read once. False past the last. */
+/* May a block go to several ranks from one read? A chunk keeps its slot until all of them have
+ * taken it, and each takes messages in the order of its list: where the slots do not hold the
+ * whole block, ranks could wait for each other in a circle. */
+static bool block_fits(const hf_chunks *c, size_t bytes) {
+    return bytes <= c->depth * chunk_of(c, bytes);
+}
+
+/* The next block to send, with those whom it goes to. False past the last. */
 static bool block_find(chunks_plan *plan) {
+    const hf_chunks *c = chunks_of(plan);
     cursor *at = &plan->out;
     const hf_message *m = plan->base.messages;
-    size_t n = plan->base.n;
+    size_t n = plan->base.n, most = 1;
     if (at->n_targets > 0)
         return true;
     while (at->message < n && m[at->message].send_bytes == 0)
         at->message++;
     at->at = 0;
-    for (size_t i = at->message; i < n && at->n_targets < HF_MAX_TARGETS; i++) {
+    if (at->message < n && block_fits(c, m[at->message].send_bytes))
+        most = HF_MAX_TARGETS;
+    for (size_t i = at->message; i < n && at->n_targets < most; i++) {
         if (m[i].send_bytes > 0 && !same_block(&m[i], &m[at->message]))
             break;
         if (m[i].send_bytes > 0)
@@ -416,5 +427,6 @@ const hf_block_ops hf_chunks_blocks = {
     .plan = chunks_plan_take,
     .start = chunks_start,
     .progress = chunks_progress,
+    .chunks = true,
     .free = chunks_plan_free,
 };

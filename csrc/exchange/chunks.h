@@ -12,7 +12,6 @@
 #include "node.h"
 
 enum {
-    HF_MAX_CHUNKS = 16,  /**< slots of a rank */
     HF_MAX_TARGETS = 16, /**< ranks that a chunk goes to after one read */
 };
 
@@ -96,8 +95,8 @@ void hf_window_clear(hf_chunks *c);
 /** How chunks get to a rank, and from it. */
 const hf_carrier *hf_carrier_to(const hf_chunks *c, int rank);
 
-/** Slots that are all free, for plans whose largest chunk on any rank is `bytes` long. No rank
- *  has a plan under way. Collective. */
+/** As many slots as the run wants, all free, for plans whose largest chunk on any rank is
+ *  `bytes` long. No rank has a plan under way. Collective. */
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes);
 
 /** Functions of a scheme's tables. */

@@ -25,6 +25,7 @@ typedef struct hf_exchange {
     hf_transport *net;
     hf_laps
         *laps; /**< NULL, or where plans count HF_LAP_TRANSFER and HF_LAP_EXCHANGE */
+    size_t chunk_size, chunk_depth; /**< 0: the scheme's own [B], [1] */
     const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
     char prelude[128]; /**< goes in front of kernels that are built here */
     char note[256];    /**< a remark for results, or "" */

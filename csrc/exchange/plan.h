@@ -11,7 +11,21 @@
 
 struct hf_exchange;
 
-enum { HF_NOBODY = -1 };
+enum {
+    HF_NOBODY = -1,
+    HF_MAX_CHUNKS = 16, /**< of a rank under way at a time, each way */
+};
+
+/** The entries for chunks in a benchmark's table of parameters. */
+/* clang-format off */
+#define HF_CHUNK_PARAMS                                                                \
+    {"chunk_size", "longest chunk of a message, a multiple of 4096; auto, by the "     \
+     "model; schemes that send chunks only [B]",                                       \
+     "auto", "auto", NULL, 4096, 1 << 30, HF_TEXT},                                    \
+    {"chunk_depth", "chunks of a rank that are under way at a time, each way; auto: "  \
+     "4; schemes that send chunks only",                                               \
+     "auto", "auto", NULL, 1, HF_MAX_CHUNKS, HF_TEXT}
+/* clang-format on */
 
 /** One block out and one block in; a plain value. Ranks are 0 .. size-1. */
 typedef struct hf_message {
@@ -51,6 +65,8 @@ typedef struct hf_block_ops {
 
     /** Both at once, for a caller that waits; NULL: `start`, then `progress`. */
     hf_status (*run)(hf_plan *plan);
+
+    bool chunks; /**< messages go in chunks: `chunk_size` and `chunk_depth` count */
 
     /** Give up what is under way, and release what `plan` took. */
     void (*free)(hf_plan *plan);

@@ -137,9 +137,11 @@ static void slots_wipe(const hf_chunks *c, size_t bytes) {
 
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
     size_t ranks = (size_t)c->base.net->size,
-           room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE;
-    if (room > c->slot_room) {
+           room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
+           depth = c->base.chunk_depth ? c->base.chunk_depth : DEPTH;
+    if (room > c->slot_room || (room > 0 && depth != c->depth)) {
         room_free(c);
+        c->depth = depth;
         hf_status status = slots_make(c, c->depth * room);
         if (status != HF_OK) {
             room_free(c);
@@ -167,7 +169,6 @@ hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
     c->base = (hf_exchange){.ops = ops, .device = device, .net = net};
     c->sent = (uint64_t *)(c + 1);
     c->expected = c->sent + ranks;
-    c->depth = DEPTH;
     c->wants_window = wants_window;
     c->crowded = net->local_size > sysconf(_SC_NPROCESSORS_ONLN);
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)

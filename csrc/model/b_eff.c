@@ -90,19 +90,25 @@ static void parts_sum(size_t i, double size, double ranks, double parts,
 #define PART_EXCHANGE HF_TERM("exchange_time", "s", "host to host through MPI, L bytes")
 #define PART_READ     HF_TERM("read_time", "s", "device to host, L bytes")
 
+/* Inputs of several formulas: latencies, and bandwidths. */
+/* clang-format off */
+#define SIZE  HF_TERM("message_size", "B", "length L of a message")
+#define RANKS HF_TERM("ranks", "1", "ranks in the ring, one message each per step")
+#define DELAY(name, fact, summary) {name, "s", summary, fact, NAN, NULL, true}
+#define WIDTH(name, fact, summary) {name, "B/s", summary, fact, NAN, NULL, false}
+#define DELAY_PCIE  DELAY("pcie_latency", "pcie.latency", "of an empty transfer")
+#define WIDTH_WRITE WIDTH("write_bandwidth", "pcie.write_bandwidth", "host to device")
+#define WIDTH_READ  WIDTH("read_bandwidth", "pcie.read_bandwidth", "device to host")
+#define DELAY_HOST  DELAY("network_latency", "host.latency", "of an empty message")
+#define WIDTH_HOST  WIDTH("network_bandwidth", "host.bandwidth", "host to host")
+#define CHUNK_SIZE                                                                     \
+    {"chunk_size", "B", "longest chunk; 0: as runs over GPUs and boards cut messages", \
+     NULL, 0, "chunk_size:number", true}
+/* clang-format on */
+
 /* Eq. 2. */
-static const hf_term pcie_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN, NULL, true},
-    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
-     false},
-    {"network_latency", "s", "of an empty message", "host.latency", NAN, NULL, true},
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
-    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
-     false},
-    {0},
-};
+static const hf_term pcie_inputs[] = {SIZE,       RANKS,      DELAY_PCIE, WIDTH_WRITE,
+                                      DELAY_HOST, WIDTH_HOST, WIDTH_READ, {0}};
 static const hf_term pcie_outputs[] = {
     HF_TERM("time", "s", "one step of the slowest rank"),
     HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
@@ -121,14 +127,8 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
     }
 }
 
-static const hf_term pcie_calibrated_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    PART_WRITE,
-    PART_EXCHANGE,
-    PART_READ,
-    {0},
-};
+static const hf_term pcie_calibrated_inputs[] = {SIZE,          RANKS,     PART_WRITE,
+                                                 PART_EXCHANGE, PART_READ, {0}};
 
 static void pcie_calibrated_eval(size_t n, const double *const *in,
                                  double *const *out) {
@@ -138,10 +138,14 @@ static void pcie_calibrated_eval(size_t n, const double *const *in,
 
 /* ---- messages in chunks ---- */
 
+static double chunks_of(double message, double size) {
+    return ceil(message / (size > 0 ? size : hf_chunk(message)));
+}
+
 /* k chunks that overlap, from the parts of the whole message: the slowest part goes on all the
  * time, and the others show for one chunk. With one chunk this is Eq. 2. */
-static double chunks_time(double message, const double *parts, int n) {
-    double k = ceil(message / hf_chunk(message)), sum = 0, most = 0;
+static double chunks_time(double k, const double *parts, int n) {
+    double sum = 0, most = 0;
     for (int i = 0; i < n; i++) {
         sum += parts[i];
         most = fmax(most, parts[i]);
@@ -150,31 +154,27 @@ static double chunks_time(double message, const double *parts, int n) {
 }
 
 /* Each chunk has its own latency: parts of a message are those of its chunks together. */
-static double chunks_part(double message, double latency, double bandwidth) {
-    return ceil(message / hf_chunk(message)) * latency + message / bandwidth;
+static double chunks_part(double message, double k, double latency, double bandwidth) {
+    return k * latency + message / bandwidth;
 }
+
+static const hf_term pipelined_inputs[] = {SIZE,        RANKS,      DELAY_PCIE,
+                                           WIDTH_WRITE, DELAY_HOST, WIDTH_HOST,
+                                           WIDTH_READ,  CHUNK_SIZE, {0}};
 
 static void pipelined_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        double size = in[0][i];
-        out[2][i] = chunks_part(size, in[2][i], in[3][i]);
-        out[3][i] = chunks_part(size, in[4][i], in[5][i]);
-        out[4][i] = chunks_part(size, in[2][i], in[6][i]);
+        double size = in[0][i], k = chunks_of(size, in[7][i]);
+        out[2][i] = chunks_part(size, k, in[2][i], in[3][i]);
+        out[3][i] = chunks_part(size, k, in[4][i], in[5][i]);
+        out[4][i] = chunks_part(size, k, in[2][i], in[6][i]);
         const double parts[] = {out[2][i], out[3][i], out[4][i]};
-        parts_sum(i, size, in[1][i], chunks_time(size, parts, 3), out);
+        parts_sum(i, size, in[1][i], chunks_time(k, parts, 3), out);
     }
 }
 
-static const hf_term shared_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    {"pcie_latency", "s", "of an empty transfer", "pcie.latency", NAN, NULL, true},
-    {"write_bandwidth", "B/s", "host to device", "pcie.write_bandwidth", NAN, NULL,
-     false},
-    {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
-     false},
-    {0},
-};
+static const hf_term shared_inputs[] = {SIZE,       RANKS,      DELAY_PCIE, WIDTH_WRITE,
+                                        WIDTH_READ, CHUNK_SIZE, {0}};
 static const hf_term shared_outputs[] = {
     HF_TERM("time", "s", "one step of the slowest rank"),
     HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
@@ -185,22 +185,16 @@ static const hf_term shared_outputs[] = {
 
 static void shared_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++) {
-        double size = in[0][i];
-        out[2][i] = chunks_part(size, in[2][i], in[3][i]);
-        out[3][i] = chunks_part(size, in[2][i], in[4][i]);
+        double size = in[0][i], k = chunks_of(size, in[5][i]);
+        out[2][i] = chunks_part(size, k, in[2][i], in[3][i]);
+        out[3][i] = chunks_part(size, k, in[2][i], in[4][i]);
         const double parts[] = {out[2][i], out[3][i]};
-        parts_sum(i, size, in[1][i], chunks_time(size, parts, 2), out);
+        parts_sum(i, size, in[1][i], chunks_time(k, parts, 2), out);
     }
 }
 
 /* Eq. 2 without a device. */
-static const hf_term host_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    {"network_latency", "s", "of an empty message", "host.latency", NAN, NULL, true},
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
-    {0},
-};
+static const hf_term host_inputs[] = {SIZE, RANKS, DELAY_HOST, WIDTH_HOST, {0}};
 static const hf_term host_outputs[] = {
     HF_TERM("time", "s", "one step of the slowest rank"),
     HF_TERM("bandwidth", "B/s", "bytes sent by all ranks per second"),
@@ -215,12 +209,7 @@ static void host_eval(size_t n, const double *const *in, double *const *out) {
     }
 }
 
-static const hf_term host_calibrated_inputs[] = {
-    HF_TERM("message_size", "B", "length L of a message"),
-    HF_TERM("ranks", "1", "ranks in the ring, one message each per step"),
-    PART_EXCHANGE,
-    {0},
-};
+static const hf_term host_calibrated_inputs[] = {SIZE, RANKS, PART_EXCHANGE, {0}};
 
 static void host_calibrated_eval(size_t n, const double *const *in,
                                  double *const *out) {
@@ -230,9 +219,8 @@ static void host_calibrated_eval(size_t n, const double *const *in,
 
 /* Eq. 7: two ranks, long messages, latencies left out of Eq. 2. */
 static const hf_term bound_inputs[] = {
-    {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
-    {"pcie_bandwidth", "B/s", "of PCIe, the same in both directions", "pcie.bandwidth",
-     NAN, NULL, false},
+    WIDTH_HOST,
+    WIDTH("pcie_bandwidth", "pcie.bandwidth", "of PCIe, the same in both directions"),
     {0},
 };
 static const hf_term bound_outputs[] = {
@@ -263,7 +251,7 @@ static const hf_formula formulas[] = {
     {HF_EXPECTED, "pipelined",
      "Eq. 2 in chunks: the slowest of read, MPI and write, and one chunk of the "
      "others; counts one message per rank",
-     pcie_inputs, pcie_outputs, pipelined_eval},
+     pipelined_inputs, pcie_outputs, pipelined_eval},
     {HF_EXPECTED, "shared",
      "Eq. 2 in chunks without MPI: the slower of read and write, and one chunk of the "
      "other; counts one message per rank",

@@ -14,6 +14,7 @@ enum { HF_MAX_TERMS = 20 }; /**< inputs of a formula, and outputs */
  *    data_type:bytes         the length of that type
  *    grid:rows               P of PxQ
  *    distribution:diagonal   1 for this word, else 0
+ *    chunk_size:number       the number, where it is one
  *  A fact may name a parameter that is a word: graph.cycles_per_edge.<program>. */
 typedef struct hf_term {
     const char *name, *unit, *summary;

@@ -40,7 +40,7 @@ def benchmarks() -> Records:
         With `name`, `summary` and `parameters`, which are `Records`, too: of each its
         `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
         text, `summary`, `kind` ("int", "real", "text", "ints" or "reals"),
-        `choices` or None, the bounds `low` and `high` of numbers, choices or bounds as
+        `choices` or None, the bounds `low` and `high` of numbers, choices and bounds as
         the text `values`, and `macro`, the name of the build option if it is built into
         the kernels.
     """
@@ -134,7 +134,10 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Record of a parameter, whose summary names the unit in brackets."""
     match = _UNIT.fullmatch(entry["summary"])
     summary, unit = match.groups() if match else (entry["summary"], "1")
-    number = entry["kind"] != "text"
+    either = entry["kind"] == "text" and entry["low"] < entry["high"]
+    number = entry["kind"] != "text" or either
+    bounds = " .. ".join(map(_bound, (entry["low"], entry["high"])))
+    choices = [*(entry["choices"] or []), *([bounds] if number else [])]
     return {
         "name": entry["name"],
         "unit": unit if number else None,
@@ -144,9 +147,7 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
         "choices": entry["choices"],
         "low": entry["low"] if number else None,
         "high": entry["high"] if number else None,
-        "values": " .. ".join(map(_bound, (entry["low"], entry["high"])))
-        if number
-        else "|".join(entry["choices"] or []) or None,
+        "values": "|".join(choices) or None,
         "macro": entry["macro"],
     }
 

@@ -127,6 +127,8 @@ def _number_of(text: str, how: str) -> int | None:
     """Input that a word tells, read as the model says; None: it tells none."""
     if how == "bytes":
         return _core.value_bytes(text)
+    if how == "number":
+        return int(text) if text.isdecimal() else None
     if how == "rows":
         return int(rows) if (rows := text.partition("x")[0]).isdecimal() else None
     return int(text == how)

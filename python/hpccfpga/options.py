@@ -572,9 +572,11 @@ def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
     summary, unit, values = entry["summary"], entry["unit"], entry["values"]
     if unit not in (None, "1") and not summary.endswith(_ELSEWHERE):
         summary += f" [{unit}]"
-    if values and not entry["choices"]:
+    choices = "|".join(entry["choices"] or [])
+    if values != choices and values:
         summary += f"; {values}"
-    metavar = "|".join(entry["choices"] or []) or _METAVARS.get(unit, "TEXT")
+        choices = ""
+    metavar = choices or _METAVARS.get(unit, "TEXT")
     if entry["kind"] in ("real", "reals") and unit == "1":
         metavar = "NUMBER"
     metavar += ",..." if entry["kind"] in ("ints", "reals") else ""

@@ -24,6 +24,7 @@ static const hf_param table[] = {
     {"count", "a count", "3", NULL, NULL, 1, 10, HF_INT},
     {"share", "a share", "0.5", NULL, NULL, 0, 1, HF_REAL},
     {"way", "a way", "left", "left|right", NULL, 0, 0, HF_TEXT},
+    {"room", "a word or a number", "auto", "auto|all", NULL, 4, 4096, HF_TEXT},
     {"sizes", "sizes", "1,2,4", NULL, NULL, 1, 100, HF_INTS},
     {0},
 };
@@ -51,7 +52,17 @@ static void params_test(void) {
     CHECK(n == 3 && sizes[0] == 7 && sizes[1] == 9 && sizes[2] == 100);
     CHECK(hf_args_set(args, "way", 0, NULL, "right") == HF_OK);
     CHECK(hf_args_chosen(args, "way", "right"));
-    double two[] = {1, 2};
+    double two[] = {1, 2}, eight = 8;
+    CHECK(hf_args_number_or(args, "room", -1) == -1);
+    CHECK(hf_args_set(args, "room", 1, &eight, NULL) == HF_OK);
+    CHECK(hf_args_number_or(args, "room", -1) == 8);
+    CHECK(hf_args_set(args, "room", 0, NULL, "1e3") == HF_OK);
+    CHECK(strcmp(hf_args_word(args, "room"), "1000") == 0);
+    CHECK(hf_args_set(args, "room", 2, two, NULL) == HF_EARG);
+    CHECK(hf_args_set(args, "room", 1, two, NULL) == HF_EARG);
+    CHECK(hf_args_number_or(args, "room", -1) == 1000, "of what was refused");
+    CHECK(hf_args_set(args, "room", 0, NULL, "all") == HF_OK);
+    CHECK(hf_args_number_or(args, "room", -1) == -1);
     CHECK(hf_args_set(args, "count", 2, two, NULL) == HF_EARG);
     CHECK(hf_args_set(args, "sizes", 0, two, NULL) == HF_EARG);
     CHECK(hf_args_set(args, "way", 1, two, NULL) == HF_EARG);
@@ -66,9 +77,14 @@ static void params_test(void) {
     refused("sizes", "1,2,", "not a number");
     refused("sizes", "1,101", "1 .. 100");
     refused("sizes", "1,2x", "\"2x\" is not a number");
+    refused("room", "0", "room: 0 is neither auto|all nor an integer within 4 .. 4096");
+    refused("room", "5.5", "5.5 is neither");
+    refused("room", "aut", "aut is neither");
+    refused("room", "4x", "4x is neither");
+    refused("room", "nan", "nan is neither");
     refused("way", "up", "known: left, right");
     refused("way", "lef", "did you mean \"left\"? known: left, right");
-    refused("speed", "1", "known: count, share, way, sizes");
+    refused("speed", "1", "known: count, share, way, room, sizes");
 }
 
 /* Exact coverage of the interval by the binomial distribution, summed naively. */

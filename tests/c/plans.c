@@ -258,6 +258,8 @@ static void long_test(void) {
     for (size_t i = 0; i < LONG; i++)
         wrong += memory_of(to)[i] != byte_of(left, (i + ODD) / 7);
     CHECK(wrong == 0, "%zu B are wrong", wrong);
+    exchange->chunk_size = SAME / 3; /* and another depth: the slots are others */
+    exchange->chunk_depth = 2;
     for (int i = 0; i < size; i++)
         m[i] = (hf_message){.to = (rank + i) % size,
                             .from = (rank + size - i) % size,
@@ -273,6 +275,7 @@ static void long_test(void) {
             wrong +=
                 memory_of(to)[m[k].recv_at + i] != byte_of(m[k].from, (i + ODD) / 7);
     CHECK(wrong == 0, "%zu B of the same block are wrong", wrong);
+    exchange->chunk_size = exchange->chunk_depth = 0;
     device->ops->free(from);
     device->ops->free(to);
     free(m);

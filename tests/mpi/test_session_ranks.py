@@ -96,6 +96,50 @@ def test_ranks_that_do_not_ask_for_the_same(mpirun):
     assert sorted(answer.stdout.splitlines()) == sorted(lines), answer.stderr
 
 
+def test_chunks(mpirun):
+    """As long and as many as told; what cannot be is refused on each rank."""
+    refused = {
+        "'shared', chunk_size=0": (
+            "chunk_size: 0 is neither auto nor an integer within 4096 .. 1073741824"
+        ),
+        "'shared', chunk_size=5000": (
+            "chunk_size: 5000 B is no multiple of 4096 B; auto, 4096, 8192, ..."
+        ),
+        "'pipelined', chunk_size=131072": (
+            "chunk_size: 131072 B is larger than the longest message, 65537 B; auto, "
+            "up to 65536, or longer messages"
+        ),
+        "'pipelined', chunk_depth=17": (
+            "chunk_depth: 17 is neither auto nor an integer within 1 .. 16"
+        ),
+        "'pcie', chunk_depth=2": (
+            'chunk_depth: exchange "pcie" sends no chunks, not of 2; auto, or an '
+            "exchange that does; known: pipelined, shared"
+        ),
+        "'shared', chunk_size=4096 << rank": (
+            'chunk_size differs between ranks: "4096" on rank 0, "8192" on rank 1'
+        ),
+    }
+    body = (
+        "from collections import Counter\n"
+        "def run(exchange, **given):\n"
+        "    return hf.run('b_eff', device='host', exchange=exchange, comm=comm,\n"
+        "                  sizes=[1, 65537], reps=2, loop_upper=2, **given)\n"
+        "for exchange in ('shared', 'pipelined'):\n"
+        "    for depth in (1, 3, 16):\n"
+        "        r = run(exchange, chunk_size=8192, chunk_depth=depth, trace=True)\n"
+        "        t = r.trace\n"
+        "        t = t.where((t['point'] == 1) & (t['rank'] == rank))\n"
+        "        n = Counter(t['kind'].tolist())\n"
+        "        assert r.verified and n['read'] == n['write'] == 2 * 9, n\n"
+    )
+    for call in refused:
+        body += f"try: run({call})\nexcept ValueError as error: say(error)\n"
+    answer = mpirun(2, body)
+    lines = 2 * list(refused.values())
+    assert sorted(answer.stdout.splitlines()) == sorted(lines), answer.stderr
+
+
 def test_ranks_that_open_different_sessions(mpirun):
     """What defines a run is agreed on when a session opens, kernels when it runs."""
     cases = {

@@ -104,7 +104,7 @@ def test_how_a_parameter_is_read_is_known(benchmark):
         for term in formula["inputs"].values():
             name, _, how = term["param"].partition(":")
             choices = (known[name]["choices"] or []) if how else []
-            assert how in ("", "rows") or (how == "bytes") != (how in choices)
+            assert how in ("", "rows", "number") or (how == "bytes") != (how in choices)
 
 
 def test_equation_7():
