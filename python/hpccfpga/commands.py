@@ -7,13 +7,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, components, models, ranks
+from hpccfpga import _core, automatic, components, models, ranks
 from hpccfpga import suite as suites
 from hpccfpga.boards import board
 from hpccfpga.comparison import compare
 from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import start
+from hpccfpga.measure import choose
 from hpccfpga.options import Options, given, numbers
 from hpccfpga.outputs import Outputs
 from hpccfpga.perform import get_ready, perform
@@ -55,6 +56,8 @@ def run(options: Options) -> int:
         if options.board:  # its errors come before the run
             known = todo.tasks[0].parameters
             models.for_run(benchmark, exchange, options.board, known)
+        if getattr(options, "devices", None) is not None:
+            _choose(options)
         return _measure(options, todo, outputs)
 
 
@@ -194,6 +197,24 @@ def _fill(outputs: Outputs, benchmark: str, params: Mapping[str, Any]) -> None:
     outputs.blank.parameters = _core.values(benchmark, dict(params))
 
 
+def _choose(options: Options) -> None:
+    """Set the number of ranks that --devices leaves open, and why it is that."""
+    automatic.check(options.devices, options.ranks)
+    if under_mpi() is not None:
+        raise ValueError(
+            "devices: auto starts its ranks itself: call it without mpirun"
+        )
+    get_ready()
+    options.ranks, options.why = choose(
+        options.benchmark,
+        given(options),
+        options.exchange,
+        device=options.device,
+        kernel=options.kernel,
+        timeout=options.timeout,
+    )
+
+
 def _measure(options: Options, todo: Job, outputs: Outputs) -> int:
     """Do a job on the ranks that there are, or on ranks that mpirun starts."""
     get_ready()
@@ -250,6 +271,8 @@ def _finish(
 ) -> None:
     """Show and save what was measured."""
     measured, *more = results
+    if why := getattr(options, "why", None):
+        measured.provenance["notes"].append(why)
     calibration = more[0] if more else None
     modelled = []
     if calibration:

@@ -10,6 +10,7 @@ from hpccfpga import _core
 from hpccfpga.arguments import count, known, word
 from hpccfpga.boards import board as find_board
 from hpccfpga.boards import boards
+from hpccfpga.inputs import formulas
 from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
@@ -57,20 +58,11 @@ def configure(
         As `hpccfpga.model`; LookupError also for a benchmark without a choice,
         ValueError where no configuration has the memory.
     """
-    makers = [
-        name
-        for name, _ in _core.components("model")
-        if any(f["role"] == "chosen" for f in _core.models(name))
-    ]
-    if word("benchmark", benchmark, makers) not in makers:
-        raise LookupError(
-            f"no choice of configurations of {benchmark!r}; {known(benchmark, makers)}"
-        )
+    rule = rule_of(benchmark)
     if "ranks" in inputs:
         raise ValueError(
             "ranks: what is to be chosen; devices= says how many there are"
         )
-    (rule,) = (f for f in _core.models(benchmark) if f["role"] == "chosen")
     most = {"ranks": devices, "pes": pes}
     for name, term in rule["inputs"].items():
         if name in most:
@@ -86,24 +78,53 @@ def configure(
         for p in range(1, int(most["pes"] or 1) + 1)
     ]
     rates = np.array([1 / np.mean(1 / r["edge_rate"]) for r in tried])
-    found = _core.evaluate(
+    index = chosen(
         benchmark,
-        rule["index"],
-        {
-            "ranks": np.array([r.ranks for r in tried], float),
-            "pes": np.array([r.parameters["pes"] for r in tried], float),
-            "edge_rate": rates,
-        },
+        np.array([r.ranks for r in tried], float),
+        np.array([r.parameters["pes"] for r in tried], float),
+        rates,
     )
-    index = int(found["index"])
     if index < 0:
         raise ValueError(
             f"no configuration of up to {most['ranks']} devices has the memory; "
             f"{tried[-1]['fewest_devices'].max():.0f} devices would"
         )
-    chosen = tried[index]
-    chosen.provenance["notes"].append(_reason(tried, rates, index))
-    return chosen
+    best = tried[index]
+    best.provenance["notes"].append(_reason(tried, rates, index))
+    return best
+
+
+def rule_of(benchmark: str) -> _core._Formula:
+    """Return the formula that chooses among configurations.
+
+    Raises
+    ------
+    LookupError
+        No such benchmark, or none that has a choice.
+    """
+    rules = {
+        name: rule
+        for name, _ in _core.components("model")
+        for rule in formulas(name, "chosen")
+    }
+    if word("benchmark", benchmark, rules) not in rules:
+        raise LookupError(
+            f"no choice of configurations of {benchmark!r}; {known(benchmark, rules)}"
+        )
+    return rules[benchmark]
+
+
+def chosen(
+    benchmark: str, ranks: np.ndarray, pes: np.ndarray, rates: np.ndarray
+) -> int:
+    """Index of the best configuration, -1 where no rate is a number.
+
+    The highest rate comes first, then the fewest processing elements, then the fewest
+    ranks.
+    """
+    inputs = {"ranks": ranks, "pes": pes, "edge_rate": rates}
+    found = _core.evaluate(benchmark, rule_of(benchmark)["index"], inputs)
+    return int(found["index"])
 
 
 def _most(name: str, given: int | None, board: str | None, fact: str) -> int:

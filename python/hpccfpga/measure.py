@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core
+from hpccfpga import _core, automatic
 from hpccfpga.components import CALIBRATION
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
@@ -25,6 +27,7 @@ def run(
     exchange: str = _core.SCHEME,
     device: str | int | None = None,
     ranks: int | None = None,
+    devices: str | None = None,
     comm: Comm | None = None,
     kernel: str | os.PathLike[str] | None = None,
     trace: bool | int = False,
@@ -45,6 +48,10 @@ def run(
         As for `hpccfpga.Session`.
     ranks : int, optional
         Number of ranks to start, also more than there are cores, up to 64 per core.
+    devices : str, optional
+        "auto", in place of `ranks`: as many as are the fastest by short runs on one and
+        two and the benchmark's model; of those as fast, the fewest. The last note of
+        the result says why. `graph` only.
     comm : mpi4py.MPI.Comm, optional
         Ranks that are there.
     kernel, progress, **params
@@ -65,6 +72,19 @@ def run(
         Error also if a started rank was killed, the time is over, or mpirun does not
         work.
     """
+    if devices is not None:
+        automatic.check(devices, ranks, comm)
+        options: dict[str, Any] = {
+            "exchange": exchange,
+            "device": device,
+            "kernel": kernel,
+            "timeout": timeout,
+        }
+        ranks, why = choose(benchmark, params, **options)
+        options |= {"trace": trace, "progress": progress}
+        result = _measured(benchmark, ranks=ranks, **options, **params)
+        result.provenance["notes"].append(why)
+        return result
     if _start(ranks, comm):
         task = run_task(benchmark, kernel, params)
         todo = job(exchange, device, task, trace=trace)
@@ -119,6 +139,25 @@ def launch(benchmark: str, *, ranks: int, **options: Any) -> Result:
     if benchmark == "calibration":
         return calibrate(ranks=ranks, **options)
     return run(benchmark, ranks=ranks, **options)
+
+
+def choose(
+    benchmark: str, params: Mapping[str, Any], exchange: str, **options: Any
+) -> tuple[int, str]:
+    """Return the number of ranks that is the fastest, and why, by short runs.
+
+    Raises
+    ------
+    LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
+        As `run`; LookupError also where no model chooses for the benchmark.
+    """
+    short = partial(_measured, benchmark, exchange=exchange, **options)
+    return automatic.choose(benchmark, exchange, params, short)
+
+
+def _measured(benchmark: str, *, ranks: int, **options: Any) -> Result:
+    """Measure on ranks that are started; one is this process."""
+    return run(benchmark, ranks=None if ranks == 1 else ranks, **options)
 
 
 def _start(ranks: int | None, comm: Comm | None) -> bool:

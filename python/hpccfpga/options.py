@@ -259,6 +259,11 @@ def _run(command: _Parser, benchmark: str | None) -> None:
     else:
         _add_run(command)
         command.add_argument(
+            "--devices",
+            metavar="auto",
+            help="in place of --ranks: as many as are the fastest, by short runs",
+        )
+        command.add_argument(
             "--calibrate",
             action="store_true",
             help="also measure the parts; show the model",

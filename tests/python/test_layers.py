@@ -316,6 +316,7 @@ ORDER = (
     {"result", "topology"},
     {"comparison", "published", "models", "fit"},
     {"configuration"},
+    {"automatic"},
     # runs
     {"trial", "progress", "ranks", "xclbin"},
     {"kernels"},
