@@ -36,8 +36,9 @@ enum {
 };
 
 static const hf_term inputs[] = {
-    [SOURCE] = {"source", "1", "vertex that a run begins at: it changes nothing here",
-                NULL, 0, NULL, true},
+    [SOURCE] = {"source", "1",
+                "vertex that a run begins at, -1: none; it changes nothing here", NULL,
+                -1, NULL, true},
     [VERTICES] = {"vertices", "1", "|V|", NULL, 1 << 20, NULL, false},
     [RANKS] = HF_TERM("ranks", "1", "devices n"),
     [EDGES] = {"edges", "1", "|E|, those of one traversal", NULL, 1 << 24, NULL, false},

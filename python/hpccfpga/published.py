@@ -155,7 +155,13 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
         for name, unit in [_parts(heading)]
         if unit and text
     }
-    counts = ("replications", "repetitions", "nodes")
+    parameters: dict[str, int | str] = {
+        name: int(run[name])
+        for name in ("replications", "repetitions", "nodes", "pes")
+        if run.get(name)
+    }
+    if "program" in run:
+        parameters["program"] = run["program"]
     return Result(
         kind="published",
         benchmark=benchmark,
@@ -164,7 +170,7 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
         emulated=False,
         ranks=int(run["ranks"]),
         verified=verified,
-        parameters={name: int(run[name]) for name in counts if run.get(name)},
+        parameters=parameters,
         columns=columns,
         summary=summary,
         provenance={

@@ -27,6 +27,24 @@ def test_processing_elements_bound_gravf_m(program, published):
     assert rates(range(1, 5), program=program, **AC510).tolist() == published
 
 
+@pytest.mark.parametrize(("program", "least"), [("pagerank", 0.97), ("bfs", 0.88)])
+def test_published_rates_stay_below_the_model(program, least):
+    for n in range(1, 5):
+        words = f"64 {program} updates"
+        found = hf.published("graph", board="ac510", ranks=n, source=words)
+        assert found.parameters == {"pes": 9, "program": program}
+        modelled = hf.model("graph", ranks=n, program=program, **AC510)
+        ratio = hf.compare(modelled, found).ratio
+        assert least < ratio.item() < 1
+
+
+def test_the_published_choices_were_the_fastest():
+    one = {"board": "adm_pcie_7v3", "source": "bfs"}
+    rates = [hf.published("graph", ranks=n, **one)["edge_rate"][0] for n in range(1, 5)]
+    assert max(rates) == rates[0]
+    assert len(hf.published_list("graph")) == 22
+
+
 def test_interfaces_and_streams_bound_gravf():
     found = rates(range(2, 5), program="pagerank", messages=1, **AC510)
     assert found.tolist() == [750, 1688, 2094]
