@@ -29,7 +29,7 @@ static pid_t owner; /* the process of these */
 static void *buffers_give(void *ended) {
     for (hf_xrt_device *d = open_devices; d; d = d->next)
         for (hf_xrt_buffer *b = d->buffers; b; b = b->next)
-            if (b->bo)
+            if (b->bo && !b->leaves)
                 hf_xrt.BOFree(b->bo);
     sem_post(ended);
     return NULL;

@@ -31,6 +31,7 @@ typedef struct hf_xrt_buffer {
     void *bo;      /**< NULL: memory of the host alone */
     size_t memory; /**< number of its memory */
     bool borrowed; /**< over the caller's memory */
+    bool leaves;   /**< xrtBOFree did not return in time: it is not called again */
     struct hf_xrt_buffer *next;
 } hf_xrt_buffer;
 

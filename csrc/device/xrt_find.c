@@ -35,6 +35,10 @@ static void open_make(hf_xrt_call *call) {
     errno = code;
 }
 
+static void open_undo(hf_xrt_call *call) {
+    hf_xrt.DeviceClose(call->result);
+}
+
 static void close_make(hf_xrt_call *call) {
     hf_xrt.DeviceClose(call->handle);
 }
@@ -87,8 +91,10 @@ static hf_device_info info_of(const hf_xrt_call *call) {
 /** Open card number `index` and tell what it says; one that does not open, too. */
 static hf_status card_open(void **handle, hf_device_info *info, size_t index,
                            hf_xrt_call *call) {
-    *call = (hf_xrt_call){
-        .make = open_make, .name = "xrtDeviceOpen", .number = (uint32_t)index};
+    *call = (hf_xrt_call){.make = open_make,
+                          .undo = open_undo,
+                          .name = "xrtDeviceOpen",
+                          .number = (uint32_t)index};
     HF_TRY(hf_xrt_make(call, NULL));
     *handle = call->result;
     *info = info_of(call);

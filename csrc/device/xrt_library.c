@@ -176,7 +176,7 @@ hf_xrt_words hf_xrt_listen(void) {
 }
 
 hf_xrt_words hf_xrt_heard(void) {
-    return (hf_xrt_words){atomic_load(&heard)};
+    return atomic_load(&heard);
 }
 
 /** The last line that was said, without its head. */
@@ -186,8 +186,7 @@ static const char *words_last(char text[WORDS_ROOM], hf_xrt_words words) {
     if (log_file < 0 || fstat(log_file, &now) != 0)
         return text;
     long from = (long)now.st_size - WORDS_ROOM + 1;
-    ssize_t n =
-        pread(log_file, text, WORDS_ROOM - 1, from > words.from ? from : words.from);
+    ssize_t n = pread(log_file, text, WORDS_ROOM - 1, from > words ? from : words);
     while (n > 0 && isspace((unsigned char)text[n - 1]))
         n--;
     text[n > 0 ? n : 0] = '\0';
@@ -214,17 +213,34 @@ static struct {
     pthread_mutex_t lock, turn; /* `turn`: of those that call */
     pthread_cond_t changed;
     bool has_thread;
-    const char *stuck; /* what never returned */
+    const char *stuck; /* what was left, for good */
     hf_xrt_call *call; /* is to be made */
-    bool made;
+    bool made, late;   /* late: nobody waits for it any more */
 } desk = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_MUTEX_INITIALIZER};
+
+/** A call has returned for which nobody waits any more; with the lock. */
+static void late_end(void) {
+    hf_xrt_call *call = desk.call;
+    if (call->undo && call->result && !desk.stuck) {
+        pthread_mutex_unlock(&desk.lock);
+        call->undo(call);
+        pthread_mutex_lock(&desk.lock);
+    }
+    free(call);
+    desk.call = NULL;
+    desk.late = false;
+}
 
 static void *desk_serve(void *unused) {
     pthread_mutex_lock(&desk.lock);
     for (;;) {
-        while (!desk.call || desk.made)
+        while (!desk.call || (desk.made && !desk.late))
             pthread_cond_wait(&desk.changed, &desk.lock);
         hf_xrt_call *call = desk.call;
+        if (desk.made) {
+            late_end();
+            continue;
+        }
         pthread_mutex_unlock(&desk.lock);
         call->words = hf_xrt_listen();
         errno = 0;
@@ -240,9 +256,10 @@ static void *desk_serve(void *unused) {
 /** See that there is a thread; with the lock. */
 static hf_status desk_open(void) {
     pthread_t thread;
-    if (desk.stuck)
+    const char *stuck = desk.late ? desk.call->name : desk.stuck;
+    if (stuck)
         return hf_fail(HF_EDEVICE, "XRT has not returned from %s: start a new process",
-                       desk.stuck);
+                       stuck);
     if (desk.has_thread)
         return HF_OK;
     hf_clock_condition(&desk.changed);
@@ -278,10 +295,8 @@ static hf_status desk_wait(const hf_xrt_call *call, hf_device *device) {
         else if (device)
             status = hf_device_meanwhile(device, call->name);
         pthread_mutex_lock(&desk.lock);
-        if (status != HF_OK) {
-            desk.stuck = call->name;
+        if (status != HF_OK)
             return status;
-        }
     }
     return HF_OK;
 }
@@ -294,20 +309,24 @@ hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device) {
     pthread_mutex_lock(&desk.turn);
     pthread_mutex_lock(&desk.lock);
     hf_status status = desk_open();
-    bool entered = status == HF_OK;
-    if (entered) {
+    call->entered = status == HF_OK;
+    if (call->entered) {
+        kept->entered = true;
         desk.made = false;
         desk.call = kept;
         pthread_cond_broadcast(&desk.changed);
         status = desk_wait(call, device);
+        desk.late = status != HF_OK;
+        if (desk.late)
+            pthread_cond_broadcast(&desk.changed);
+        else
+            desk.call = NULL;
     }
-    if (status == HF_OK)
-        desk.call = NULL;
     pthread_mutex_unlock(&desk.lock);
     pthread_mutex_unlock(&desk.turn);
     if (status == HF_OK)
         *call = *kept;
-    if (status == HF_OK || !entered)
+    if (status == HF_OK || !call->entered)
         free(kept);
     return status;
 }

@@ -82,10 +82,8 @@ const char *hf_xrt_version(void);
 /** XCL_EMULATION_MODE: "" for cards. */
 const char *hf_xrt_mode(void);
 
-/** Words of XRT's messages from here on, of any thread. */
-typedef struct hf_xrt_words {
-    long from;
-} hf_xrt_words;
+/** Where words of XRT's messages begin: here, those of any thread. */
+typedef long hf_xrt_words;
 hf_xrt_words hf_xrt_listen(void);
 /** The same from the last `listen` of any thread on: for calls that are too many to ask. */
 hf_xrt_words hf_xrt_heard(void);
@@ -95,9 +93,11 @@ hf_status hf_xrt_fail(hf_status status, const char *call, int code, hf_xrt_words
 
 /** A call that may create, change or destroy objects of XRT. One thread makes them all: XRT's
  *  own tables take no two at once, and a call that never returns holds no one else. */
-typedef struct hf_xrt_call {
-    void (*make)(struct hf_xrt_call *); /**< makes it; from here on what it uses */
-    const char *name;                   /**< e.g. "xrtBOAlloc"; static */
+typedef struct hf_xrt_call hf_xrt_call;
+struct hf_xrt_call {
+    void (*make)(hf_xrt_call *); /**< makes it; from here on what it uses */
+    void (*undo)(hf_xrt_call *); /**< gives back `result` of a late one; or NULL */
+    const char *name;            /**< e.g. "xrtBOAlloc"; static */
     void *handle;
     const void *data;
     size_t bytes;
@@ -105,13 +105,14 @@ typedef struct hf_xrt_call {
     char text[160];
     void *result;    /**< NULL, or not 0: it failed, as `make` says */
     int code;        /**< errno */
+    bool entered;    /**< it was begun, whether it has returned or not */
     double deadline; /**< where there is no device; 0: HF_DEADLINE [s] */
     hf_xrt_words words;
     hf_xrt_info info;
-} hf_xrt_call;
+};
 
 /** Make a call. HF_EDEVICE: it has not returned by the deadline, of `device` or, if that is
- *  NULL, of the call; what it uses is kept, and no other call is made any more. */
+ *  NULL, of the call; what it uses is kept, and no other call is made until it returns. */
 hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device);
 /** Something else has not returned from XRT: no call is made any more. */
 void hf_xrt_give_up(const char *name);

@@ -130,6 +130,10 @@ static void alloc_make(hf_xrt_call *call) {
     call->result = hf_xrt.BOAlloc(call->handle, call->bytes, 0, call->number);
 }
 
+static void alloc_undo(hf_xrt_call *call) {
+    hf_xrt.BOFree(call->result);
+}
+
 static void map_make(hf_xrt_call *call) {
     call->result = hf_xrt.BOMap(call->handle);
 }
@@ -142,7 +146,9 @@ static void free_make(hf_xrt_call *call) {
 static bool memory_give(hf_xrt_buffer *buffer) {
     hf_xrt_device *device = buffer->device;
     hf_xrt_call call = {.make = free_make, .name = "xrtBOFree", .handle = buffer->bo};
-    if (hf_xrt_make(&call, &device->base) != HF_OK || call.bytes != 0)
+    hf_status status = hf_xrt_make(&call, &device->base);
+    buffer->leaves = status != HF_OK && call.entered;
+    if (status != HF_OK || call.bytes != 0)
         return false;
     hf_xrt_buffer **at = &device->buffers;
     while (*at && *at != buffer)
@@ -159,6 +165,7 @@ static hf_status memory_take(hf_xrt_buffer *buffer, size_t memory, size_t bytes,
                              int *code) {
     hf_xrt_device *device = buffer->device;
     hf_xrt_call call = {.make = alloc_make,
+                        .undo = alloc_undo,
                         .name = "xrtBOAlloc",
                         .handle = device->handle,
                         .bytes = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,

@@ -88,8 +88,16 @@ static void kernel_close_make(hf_xrt_call *call) {
     hf_xrt.KernelClose(call->handle);
 }
 
+static void kernel_undo(hf_xrt_call *call) {
+    hf_xrt.KernelClose(call->result);
+}
+
 static void run_make(hf_xrt_call *call) {
     call->result = hf_xrt.RunOpen(call->handle);
+}
+
+static void run_undo(hf_xrt_call *call) {
+    hf_xrt.RunClose(call->result);
 }
 
 static void run_close_make(hf_xrt_call *call) {
@@ -156,6 +164,7 @@ static hf_status groups_check(const hf_xrt_kernel *kernel, const hf_xrt_unit *un
 
 static hf_status unit_open(hf_xrt_kernel *kernel, hf_xrt_unit *unit) {
     hf_xrt_call call = {.make = kernel_make,
+                        .undo = kernel_undo,
                         .name = "xrtPLKernelOpen",
                         .handle = kernel->device->handle,
                         .data = kernel->device->xclbin->uuid};
@@ -239,6 +248,7 @@ static hf_status thread_failed(const char *call, int code, hf_xrt_words words) {
 
 static hf_status run_open(hf_xrt_unit *unit, unsigned queue) {
     hf_xrt_call call = {.make = run_make,
+                        .undo = run_undo,
                         .name = "xrtRunOpen",
                         .handle = unit->handle,
                         .deadline = unit->device->deadline};

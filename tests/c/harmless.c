@@ -47,8 +47,9 @@ static const struct {
      "launches that do not depend on each other changed places: none is missing"},
     {ONE(PLANT_READ), ONE(PLANT_SHORTEN), CHECKS, NOTHING,
      "the half that did not come lay there already, sealed by the half that came"},
-    {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_SHORTEN), STEPS, NOTHING,
-     "the half of a message that did not come lay there already, byte for byte"},
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE),
+     ONE(PLANT_SHORTEN) | ONE(PLANT_STALE), STEPS, NOTHING,
+     "what did not come lay there already, byte for byte"},
     {ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS, SEEN,
      "the results are right: what ranks tell each other for the check is checked on "
      "each, too"},

@@ -311,13 +311,50 @@ static void deadline_test(void) {
     pthread_join(opener, NULL);
 }
 
-/* ---- a copy that never ends ---- */
+/* ---- calls that end late, or never ---- */
 
 static void (*standin_plan(void))(const char *) {
     void (*plan)(const char *) = NULL;
     *(void **)&plan = dlsym(RTLD_DEFAULT, "standin_plan");
     CHECK(plan);
     return plan;
+}
+
+static int objects(void) {
+    int (*count)(void) = NULL;
+    *(void **)&count = dlsym(RTLD_DEFAULT, "standin_objects");
+    CHECK(count);
+    return count();
+}
+
+/* XRT is called again when it has returned. What it made is given back, what it has given
+ * back is not given back again. */
+static void late_test(void) {
+    static const char *const faults[] = {"xrtBOAlloc:1:late=600",
+                                         "xrtBOFree:1:late=600"};
+    for (int frees = 0; frees < 2; frees++) {
+        hf_buffer *buffer, *more;
+        hf_device *another;
+        device_open();
+        OK(ops->alloc(&buffer, device, BYTES, NULL));
+        int before = objects();
+        device->deadline = 0.2;
+        standin_plan()(faults[frees]);
+        if (frees)
+            ops->free(buffer);
+        else
+            said(ops->alloc(&more, device, BYTES, NULL), HF_EDEVICE,
+                 "xrtBOAlloc has not ended within 0.2 s");
+        CHECK(device->broken);
+        double end = hf_clock_now() + 60;
+        while (ops->open(&another, "0", 0, NULL) != HF_OK && hf_clock_now() < end)
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        standin_plan()("");
+        CHECK(objects() == before + 1 - frees, "%d objects, then %d", before,
+              objects());
+        ops->close(another);
+        device_close(); /* nothing: it is broken */
+    }
 }
 
 /* By a thread of the device, and by this one, which has all signals blocked: XRT is left with
@@ -406,6 +443,7 @@ int main(int argc, char **argv) {
     spread_test();
     device_close();
     deadline_test();
+    late_test();
     copies_test(true);
     int code = 0;
     CHECK(waitpid(child, &code, 0) == child && code == 0, "without a signal: %d", code);

@@ -120,15 +120,19 @@ API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory
 
 API int xrtBOFree(void *handle) {
     buffer *b = handle;
-    if (!valid(b, BUFFER) || fails("xrtBOFree"))
+    if (!valid(b, BUFFER))
+        end_process("a buffer is freed twice");
+    n_buffers--; /* XRT forgets it first */
+    if (fails("xrtBOFree")) {
+        n_buffers++;
         return -1;
+    }
     if (b->users > 0)
         end_process("a buffer is freed under a kernel");
     enter();
     munmap(b->host, 2 * ((b->bytes + 4095) / 4096 * 4096 + GUARD));
     b->device->buffers--;
     b->magic = GONE;
-    n_buffers--;
     leave();
     free(b);
     return 0;

@@ -84,7 +84,7 @@ static struct {
 } faults[MAX_FAULTS]; /* to the first without a name */
 
 /* FUNCTION:NTH:KIND,...; NTH from 1, 0 for each; KIND an errno or "fail" (errno 0), "hang",
- * "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also "kernel", with "lost" and "slow".
+ * "late=N" (it takes N ms), "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also "kernel", with "lost" and "slow".
  * Calls are counted from the first plan on, each time from 1. */
 void standin_plan(const char *text) {
     memset(faults, 0, sizeof faults);
@@ -137,7 +137,11 @@ const char *fault_of(const char *name) {
             continue;
         while (strcmp(faults[i].kind, "hang") == 0)
             pause();
-        return faults[i].kind;
+        long late;
+        if (sscanf(faults[i].kind, "late=%ld", &late) != 1)
+            return faults[i].kind;
+        nanosleep(&(struct timespec){late / 1000, late % 1000 * 1000000}, NULL);
+        return "";
     }
     return "";
 }
