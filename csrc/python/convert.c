@@ -188,15 +188,24 @@ static PyArrayObject *numbers_array(PyObject *value) {
     return (PyArrayObject *)PyArray_FROMANY(value, NPY_FLOAT64, 0, 1, NPY_ARRAY_CARRAY);
 }
 
-/* Set one parameter from a Python number, list of numbers, or str. */
+static hf_status args_set_text(hf_args *args, const char *name, PyObject *value) {
+    const char *text = PyUnicode_AsUTF8(value);
+    if (text)
+        return hf_args_set(args, name, 0, NULL, text);
+    PyErr_Clear();
+    return hf_fail(HF_EARG, "%s: text that is not UTF-8", name);
+}
+
+/* Set one parameter from a Python number, list of numbers, str, or path. */
 static hf_status args_set(hf_args *args, const char *name, PyObject *value) {
-    if (PyUnicode_Check(value)) {
-        const char *text = PyUnicode_AsUTF8(value);
-        if (text)
-            return hf_args_set(args, name, 0, NULL, text);
-        PyErr_Clear();
-        return hf_fail(HF_EARG, "%s: text that is not UTF-8", name);
+    PyObject *path = PyOS_FSPath(value); /* a str is one */
+    if (path && PyUnicode_Check(path)) {
+        hf_status status = args_set_text(args, name, path);
+        Py_DECREF(path);
+        return status;
     }
+    PyErr_Clear();
+    Py_XDECREF(path);
     PyArrayObject *numbers =
         PyBytes_Check(value) || value == Py_None ? NULL : numbers_array(value);
     if (!numbers) {

@@ -38,6 +38,8 @@ def rates(result: Result) -> dict[int, float]:
 
 def draw(axis: Axes, results: Sequence[Result], colours: Sequence[str]) -> None:
     """Draw rates of supersteps, those of models dashed, and active vertices."""
+    from matplotlib.ticker import MaxNLocator
+
     unit, scale = readable("1/s")
     beside = axis.twinx()
     for number, result in enumerate(results):
@@ -57,6 +59,7 @@ def draw(axis: Axes, results: Sequence[Result], colours: Sequence[str]) -> None:
         beside.step(range(len(active)), active, where="mid", color=colour, alpha=0.35)
     axis.set(xlabel="superstep", ylabel=f"edges of a superstep [{unit}]")
     axis.set_yscale("log")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     beside.set(ylabel="active vertices (pale)")
     beside.set_yscale("log")
     axis.set_zorder(beside.get_zorder() + 1)

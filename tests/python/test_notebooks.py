@@ -18,6 +18,7 @@ SMALL = {
         "elements, words, batch, widths = 4096, [4096, 8192], 4, [32, 64]\n"
         "setup['reps'] = 3"
     ),
+    "04_graph": "graph, setup['reps'] = 'kron:10', 3",
 }
 """What the cell tagged `parameters` is followed by, to make the run a short one."""
 

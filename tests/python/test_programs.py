@@ -303,7 +303,7 @@ def hops(tmp_path):
         assert old in text
         path = tmp_path / name
         path.write_text(text.replace(old, new, 1) if old else text)
-        return str(path)
+        return path
 
     return make
 
