@@ -5,13 +5,21 @@
 #include "graph_outbox.h"
 #include "hf_finding.h"
 
-/** One work-item; vertices have the numbers of the input. found[0] is whether any told. */
+enum { GRAPH_RUN = 256 }; /* vertices whose changes are added up by themselves */
+
+/** One work-item; vertices have the numbers of the input. found[0] is whether any told, found[1]
+ *  the bits of how much all changed together. */
 HF_KERNEL(graph_again, HF_READ(ulong, rows), HF_READ(uint, from),
           HF_READ(uint, weights), HF_READ(uint, degrees), HF_READ(graph_run, run),
           HF_WRITE(hf_vertex, state), HF_READ(uint, active), HF_READ(hf_update, told),
           HF_WRITE(uint, next_active), HF_WRITE(hf_update, next_told),
           HF_WRITE(uint, found), HF_VALUE(uint, superstep)) {
     uint any_told = 0;
+    float part = 0;
+    union {
+        float sum;
+        uint bits;
+    } all = {0};
     (void)weights;
     for (uint v = 0; v < run->vertices && HF_ITEM == 0; v++) {
         const hf_at at = graph_at(run, v, degrees[v], superstep);
@@ -43,9 +51,15 @@ HF_KERNEL(graph_again, HF_READ(ulong, rows), HF_READ(uint, from),
             next_told[v] = update;
         next_active[v] = (uint)(tells != 0);
         any_told |= (uint)(tells != 0);
+        part += changed;
+        if (v % GRAPH_RUN + 1 == GRAPH_RUN || v + 1 == run->vertices) {
+            all.sum += part;
+            part = 0;
+        }
         (void)any;
     }
     found[0] = any_told;
+    found[1] = all.bits;
 }
 
 #ifndef HF_SAME

@@ -89,17 +89,17 @@ int main(void) {
     static hf_vertex state[SOUND_VERTICES];
     static hf_update told[2][SOUND_VERTICES];
     graph_run run = {.vertices = SOUND_VERTICES, .source = 1, .value = {SOUND_VALUES}};
-    uint found = 1;
+    uint found[2] = {1, 0};
     for (uint e = 0; e < SOUND_EDGES; e++) {
         from[e] = sound_random(e) % SOUND_VERTICES;
         weights[e] = 1 + sound_random(e + SOUND_EDGES) % 255;
         degrees[from[e]]++;
         rows[e / SOUND_DEGREE + 1] = e + 1;
     }
-    for (uint n = 0; n < SOUND_SUPERSTEPS && found; n++) {
+    for (uint n = 0; n < SOUND_SUPERSTEPS && found[0]; n++) {
         uint now = n % 2, next = 1 - now;
         graph_again(rows, from, weights, degrees, &run, state, active[now], told[now],
-                    active[next], told[next], &found, n);
+                    active[next], told[next], found, n);
         for (uint e = 0; e < SOUND_EDGES; e++)
             if (active[next][from[e]]) {
                 const hf_edge edge = {GRAPH_WEIGHT(weights, e)};

@@ -312,7 +312,7 @@ static hf_status checks_compare(graph_state *s, bool *right) {
 /* Did the tolerance end the program, and no superstep before? */
 static bool end_right(const graph_state *s, double last, double before) {
     uint64_t n = s->tally.supersteps;
-    if (!s->reference || s->tolerance == 0)
+    if (!s->traits[GRAPH_ALWAYS] || s->tolerance == 0)
         return true;
     return (n == s->cap || last <= s->tolerance) && (n < 2 || before > s->tolerance);
 }

@@ -353,5 +353,5 @@ hf_status graph_check_run(graph_state *s, graph_verdict *out) {
     }
     if (s->reference)
         changes_bound(s, out);
-    return s->own ? graph_own_check(s, &out->error) : HF_OK;
+    return s->own ? graph_own_check(s, out) : HF_OK;
 }

@@ -27,8 +27,8 @@ typedef struct graph_check {
 typedef struct graph_verdict {
     double error; /**< wrong vertices, or the largest error */
     uint64_t reached, edges;
-    double last, before; /**< with a reference: least that the last superstep changed,
-                              and most that the one before did */
+    double last, before; /**< with HF_ALWAYS: least that the last superstep changed, and
+                              most that the one before did */
 } graph_verdict;
 
 #endif

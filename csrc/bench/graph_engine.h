@@ -84,8 +84,8 @@ size_t graph_table_of(const graph_state *s, size_t point, const double **values)
 
 hf_status graph_own_new(graph_state *s);
 void graph_own_free(graph_state *s);
-/** Own vertices whose state is not what the plainest way leaves. */
-hf_status graph_own_check(graph_state *s, double *wrong);
+/** Own vertices whose state is not what the plainest way leaves, and what that changed. */
+hf_status graph_own_check(graph_state *s, graph_verdict *out);
 
 /* ---- graph_check.c ---- */
 

@@ -4,13 +4,14 @@
  * too, and takes the program's supersteps once for each point, one vertex after the other, by a
  * kernel that has no chunks, lists, mirrors, hints and priorities.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "graph_engine.h"
 #include "verdict.h"
 
-enum { GRAPH_OWN_BUFFERS = 10, N_SAME_ARGS = 4, MAX_SAME_ITEMS = 64 };
+enum { GRAPH_OWN_BUFFERS = 10, N_SAME_ARGS = 4, MAX_SAME_ITEMS = 64, N_FOUND = 2 };
 
 struct graph_own {
     hf_part *part; /* all of the graph, with the numbers of the input */
@@ -22,6 +23,8 @@ struct graph_own {
         hf_buffer *buffers[GRAPH_OWN_BUFFERS];
     };
     hf_kernel *again, *same;
+    uint64_t supersteps; /* that it took */
+    double changed[2];   /* in its last superstep but one, and its last */
     hf_verdict verdict;
 };
 
@@ -48,7 +51,7 @@ hf_status graph_own_new(graph_state *s) {
         HF_TRY(graph_buffer_new(s, &o->active[i], p->own * word));
         HF_TRY(graph_buffer_new(s, &o->told[i], p->own * update));
     }
-    HF_TRY(graph_buffer_new(s, &o->found, word));
+    HF_TRY(graph_buffer_new(s, &o->found, N_FOUND * word));
     return hf_verdict_new(&o->verdict, &s->env, s->env.ndrange ? MAX_SAME_ITEMS : 1,
                           NULL);
 }
@@ -71,8 +74,13 @@ void graph_own_free(graph_state *s) {
 static hf_status supersteps_take(graph_state *s) {
     graph_own *o = s->own;
     hf_device *device = s->env.device;
-    uint32_t found = 1;
-    for (uint32_t n = 0; found; n++) {
+    struct {
+        uint32_t told;
+        float changed;
+    } found = {1, 0};
+    o->supersteps = s->tally.supersteps;
+    o->changed[1] = 0;
+    for (uint32_t n = 0; found.told; n++) {
         uint32_t now = n % 2, next = 1 - now;
         const hf_arg args[] = {
             {.buffer = o->rows},         {.buffer = o->from},
@@ -88,20 +96,28 @@ static hf_status supersteps_take(graph_state *s) {
         HF_TRY(
             device->ops->read(device, o->found, 0, &found, sizeof found, NULL, NULL));
         if (s->traits[GRAPH_ALWAYS] || s->tally.supersteps == s->cap)
-            found = n < s->tally.supersteps;
+            found.told = n < s->tally.supersteps;
+        o->changed[0] = o->changed[1];
+        o->changed[1] = (double)found.changed;
     }
     return HF_OK;
 }
 
-hf_status graph_own_check(graph_state *s, double *wrong) {
+hf_status graph_own_check(graph_state *s, graph_verdict *out) {
+    enum { ROUNDING = 100 }; /* sums in float, in another order: one part of so many */
     graph_own *o = s->own;
-    if (!s->own_known)
+    if (!s->own_known ||
+        (s->traits[GRAPH_ALWAYS] && o->supersteps != s->tally.supersteps))
         HF_TRY(supersteps_take(s));
     s->own_known = true;
+    if (s->env.rank == 0) { /* all ranks know those of all vertices */
+        out->before = o->changed[0] + fabs(o->changed[0]) / ROUNDING;
+        out->last = o->changed[1] - fabs(o->changed[1]) / ROUNDING;
+    }
     hf_arg args[N_SAME_ARGS + HF_VERDICT_ARGS] = {{.buffer = s->buffers.names},
                                                   {.buffer = s->buffers.run},
                                                   {.buffer = s->buffers.state},
                                                   {.buffer = o->state}};
     return hf_verdict_take(&o->verdict, HF_VERDICT_COUNT, o->same, args, N_SAME_ARGS, 0,
-                           s->part->own, wrong);
+                           s->part->own, &out->error);
 }

@@ -440,6 +440,35 @@ def test_a_state_of_several_fields_and_an_update_of_12_bytes(tmp_path):
     assert run(program=str(path), source=[2]).verified
 
 
+HALVES = """
+typedef uint hf_update;
+typedef uint hf_message;
+HF_VERTEX(uint left;)
+#define HF_NOTHING 0
+#define HF_ALWAYS
+HF_START(v, at, told) { v->left = 1024; *told = 0; return 1; }
+HF_SCATTER(told, edge) { return told; }
+HF_GATHER(a, b) { return a | b; }
+HF_APPLY(v, got, at, told) {
+    v->left /= 2;
+    HF_CHANGED((float)v->left);
+    *told = got;
+    return 1;
+}
+"""
+
+
+def test_a_tolerance_must_have_ended_a_program_of_ones_own(broken, tmp_path):
+    path = tmp_path / "halves.h"
+    path.write_text(HALVES)
+    given = {"program": path, "tolerance": 40 * 256, "device": "opencl"}
+    assert run(**given)["supersteps"][0] == 5  # 32 of each vertex
+    kernel = broken(CLOSE, "out->count.changed /= 2; " + CLOSE)
+    with pytest.warns(hpccfpga.VerificationWarning):
+        assert not run(**given, kernel=kernel).verified
+    assert run(**given, supersteps=3).verified
+
+
 # ---- bad input ----
 
 
