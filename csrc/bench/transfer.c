@@ -1,36 +1,50 @@
-/* transfer.c - device reads and writes alone: two of the three parts of scheme `pcie`,
- * from pinned memory and to it, as there.
+/* transfer.c - what a step of an exchange is made of: device reads and writes alone, from pinned
+ * memory and to it; or whole steps around the ring of ranks, with the time of their parts.
  *
  * Windows slide down: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the last one
  * first. So the last HF_SLIDE bytes that a step writes stay, and no other step writes the same
  * there: a lost, repeated, late or shortened copy is seen. What lies before them the next step
  * overwrites.
+ *
+ * In whole steps, every rank has two chains of bytes. Step j sends window j of chain j % 2 to the
+ * right, and receives the left one's into the same window of its other chain. Windows slide up, so
+ * what came is sent on: a byte that gets wrong in any step stays wrong on some rank.
  */
 #include "bench.h"
 #include "core/error.h"
 #include "sweep.h"
+
+enum { N_CHAINS = 2 };
 
 typedef struct transfer {
     hf_env env;
     hf_buffer *block, *pinned_sent, *pinned_got;
     unsigned char
         *sent; /* on the host, pinned: where the windows of a sample come from */
-    unsigned char *got; /* likewise: where they end */
+    unsigned char *got;          /* likewise: where they end */
+    hf_buffer *chains[N_CHAINS]; /* of whole steps */
+    hf_plan *plans[N_CHAINS];    /* from each to the other, at the current point */
     hf_sweep sweep;
-    bool reads;
+    bool reads, steps;
     uint64_t sample;
     size_t taken; /* steps of this sample */
 } transfer;
 
 static const hf_param params[] = {
-    {"part", "what is timed: read, device to host; or write, host to device", "write",
-     "write|read", NULL, 0, 0, HF_TEXT},
+    {"part",
+     "what is timed: read, device to host; write, host to device; or step, both and "
+     "the "
+     "exchange between them",
+     "write", "write|read|step", NULL, 0, 0, HF_TEXT},
     HF_SWEEP_PARAMS,
+    HF_CHUNK_PARAMS,
     {0},
 };
 
 static const hf_quantity labels[] = {{"message_size", "B", HF_I64, NULL}, {0}};
 static const hf_quantity metrics[] = {{"bandwidth", "B/s", HF_F64, NULL}, {0}};
+static const hf_quantity parts[] = {
+    {"transfer_time", "s", HF_F64, NULL}, {"exchange_time", "s", HF_F64, NULL}, {0}};
 static const hf_figure figures[] = {{"latency", "s", "time", HF_FIGURE_SMALLEST}, {0}};
 
 static size_t larger(size_t a, size_t b) {
@@ -49,20 +63,30 @@ static size_t got_bytes(const transfer *s, size_t point) {
     return (size_t)s->sweep.sizes[point] + HF_SLIDE * (steps_of(s, point) - 1);
 }
 
+static size_t chain_bytes(const transfer *s, size_t point) {
+    return (size_t)s->sweep.sizes[point] + HF_SLIDE * steps_of(s, point);
+}
+
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
                                 hf_outline *out) {
     transfer *s = state;
     s->env = *env;
     s->reads = hf_args_chosen(args, "part", "read");
+    s->steps = hf_args_chosen(args, "part", "step");
     s->sweep = hf_sweep_of(args);
     out->n_points = s->sweep.n;
+    out->longest = s->steps ? (size_t)hf_args_largest(args, "sizes") : 0;
     size_t sent = 0, got = 0;
     for (size_t i = 0; i < s->sweep.n; i++) {
-        sent = larger(sent, sent_bytes(s, i));
-        got = larger(got, got_bytes(s, i));
+        size_t chain = s->steps ? chain_bytes(s, i) : 0;
+        sent = larger(sent, s->steps ? chain : sent_bytes(s, i));
+        got = larger(got, s->steps ? chain : got_bytes(s, i));
     }
     hf_device *device = env->device;
-    HF_TRY(device->ops->alloc(&s->block, device, s->reads ? sent : got, NULL));
+    if (!s->steps)
+        HF_TRY(device->ops->alloc(&s->block, device, s->reads ? sent : got, NULL));
+    for (int i = 0; s->steps && i < N_CHAINS; i++)
+        HF_TRY(device->ops->alloc(&s->chains[i], device, got, NULL));
     HF_TRY(device->ops->pin(&s->pinned_sent, device, NULL, sent));
     HF_TRY(device->ops->pin(&s->pinned_got, device, NULL, got));
     s->sent = s->pinned_sent->host;
@@ -70,10 +94,20 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     return HF_OK;
 }
 
+static void plans_free(transfer *s) {
+    for (int from = 0; from < N_CHAINS; from++) {
+        hf_plan_free(s->plans[from]);
+        s->plans[from] = NULL;
+    }
+}
+
 static void transfer_teardown(void *state) {
     transfer *s = state;
     if (!s->env.device)
         return;
+    plans_free(s);
+    for (int i = 0; i < N_CHAINS; i++)
+        s->env.device->ops->free(s->chains[i]);
     s->env.device->ops->free(s->block);
     s->env.device->ops->free(s->pinned_sent);
     s->env.device->ops->free(s->pinned_got);
@@ -105,6 +139,85 @@ static unsigned char right_byte(const transfer *s, size_t point, size_t steps,
     return covered ? sent_byte(s, i + window * HF_SLIDE) : unwritten_byte(s, point, i);
 }
 
+/* ---- whole steps ---- */
+
+/* Byte `i` of a chain before any step. */
+static unsigned char chain_byte(const transfer *s, int rank, size_t chain, size_t i) {
+    return (unsigned char)((i * 167 + i / 251) + 31 * s->sample +
+                           97 * (N_CHAINS * (uint64_t)rank + chain) + s->env.seed);
+}
+
+static hf_status chains_prepare(const transfer *s, size_t point) {
+    hf_device *device = s->env.device;
+    size_t bytes = chain_bytes(s, point);
+    for (size_t chain = 0; chain < N_CHAINS; chain++) {
+        for (size_t i = 0; i < bytes; i++)
+            s->sent[i] = chain_byte(s, s->env.rank, chain, i);
+        HF_TRY(device->ops->write(device, s->chains[chain], 0, s->sent, bytes, NULL,
+                                  NULL));
+    }
+    return HF_OK;
+}
+
+/* Byte `i` of a chain after so many steps. Those whose windows have it are in a row, and each
+ * passes on what the one before brought: it is from where the first of them found it. */
+static unsigned char passed_byte(const transfer *s, size_t point, size_t steps,
+                                 size_t chain, size_t i) {
+    size_t message = (size_t)s->sweep.sizes[point], size = (size_t)s->env.size;
+    size_t first = i < message + HF_SLIDE ? 0 : (i - message) / HF_SLIDE;
+    size_t end = i / HF_SLIDE < steps ? i / HF_SLIDE : steps; /* behind the last */
+    if (end > first && end % N_CHAINS != chain)
+        end--; /* that one wrote to the other chain */
+    if (end <= first)
+        return chain_byte(s, s->env.rank, chain, i);
+    size_t hops = (end - first) % size;
+    int origin = (int)(((size_t)s->env.rank + size - hops) % size);
+    return chain_byte(s, origin, first % N_CHAINS, i);
+}
+
+static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
+                               double *error) {
+    hf_device *device = s->env.device;
+    size_t bytes = chain_bytes(s, point), wrong = 0;
+    for (size_t chain = 0; chain < N_CHAINS; chain++) {
+        for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
+            s->got[i] = (unsigned char)~passed_byte(s, point, steps, chain, i);
+        HF_TRY(
+            device->ops->read(device, s->chains[chain], 0, s->got, bytes, NULL, NULL));
+        for (size_t i = 0; i < bytes; i++)
+            wrong += s->got[i] != passed_byte(s, point, steps, chain, i);
+    }
+    *error = (double)wrong;
+    return HF_OK;
+}
+
+static hf_status chains_step(transfer *s, size_t inner) {
+    for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
+        hf_plan *plan = s->plans[s->taken % N_CHAINS];
+        plan->messages->send_at = plan->messages->recv_at = (s->taken + 1) * HF_SLIDE;
+        HF_TRY(hf_plan_run(plan));
+    }
+    return HF_OK;
+}
+
+static hf_status chains_plan(transfer *s, size_t point) {
+    size_t bytes = (size_t)s->sweep.sizes[point];
+    int rank = s->env.rank, size = s->env.size;
+    const hf_message message = {
+        .to = (rank + 1) % size,
+        .from = (rank + size - 1) % size,
+        .send_bytes = bytes,
+        .recv_bytes = bytes,
+    };
+    plans_free(s);
+    for (int from = 0; from < N_CHAINS; from++)
+        HF_TRY(hf_plan_new(&s->plans[from], s->env.exchange, s->chains[1 - from],
+                           s->chains[from], 1, &message));
+    return HF_OK;
+}
+
+/* ---- a sample ---- */
+
 /* Other bytes for each sample. */
 static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     transfer *s = state;
@@ -112,6 +225,8 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     size_t sent = sent_bytes(s, point), got = got_bytes(s, point);
     s->sample = sample;
     s->taken = 0;
+    if (s->steps)
+        return chains_prepare(s, point);
     for (size_t i = 0; i < sent; i++)
         s->sent[i] = sent_byte(s, i);
     for (size_t i = 0; i < got; i++)
@@ -124,6 +239,8 @@ static hf_status transfer_step(void *state, size_t point, size_t inner) {
     transfer *s = state;
     hf_device *device = s->env.device;
     size_t bytes = (size_t)s->sweep.sizes[point];
+    if (s->steps)
+        return chains_step(s, inner);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t to = HF_SLIDE * (steps_of(s, point) - 1 - s->taken), from = 2 * to;
         HF_TRY(s->reads ? device->ops->read(device, s->block, from, s->got + to, bytes,
@@ -139,6 +256,8 @@ static hf_status transfer_verify(void *state, size_t point, size_t steps,
     transfer *s = state;
     hf_device *device = s->env.device;
     size_t bytes = got_bytes(s, point), wrong = 0;
+    if (s->steps)
+        return chains_verify(s, point, steps, error);
     if (!s->reads) {
         for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
             s->got[i] = (unsigned char)~right_byte(s, point, steps, i);
@@ -152,10 +271,10 @@ static hf_status transfer_verify(void *state, size_t point, size_t steps,
 
 /* Bytes of all ranks together. */
 static hf_status transfer_plan(void *state, size_t point, hf_setting *out) {
-    const transfer *s = state;
+    transfer *s = state;
     hf_sweep_plan(&s->sweep, point, out);
     out->work[0] = s->env.size * s->sweep.sizes[point];
-    return HF_OK;
+    return s->steps ? chains_plan(s, point) : HF_OK;
 }
 
 static const hf_bench_path blocks = {
@@ -170,11 +289,14 @@ static const hf_bench_path blocks = {
 
 const hf_bench hf_bench_transfer = {
     .name = "transfer",
-    .summary = "device reads or writes alone, all ranks at once; part of a calibration",
+    .summary =
+        "device reads or writes alone, or with an exchange between them; part of a "
+        "calibration",
     .params = params,
     .problem = {"sizes", 1, false},
     .labels = labels,
     .metrics = metrics,
+    .parts = parts,
     .figures = figures,
     .blocks = &blocks,
 };

@@ -127,13 +127,21 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
     }
 }
 
-static const hf_term pcie_calibrated_inputs[] = {SIZE,          RANKS,     PART_WRITE,
-                                                 PART_EXCHANGE, PART_READ, {0}};
+/* Any scheme, from the parts of its steps as it takes them. */
+#define CALIBRATED(scheme)                                                         \
+    static const hf_term scheme##_calibrated_inputs[] = {                          \
+        SIZE,                                                                      \
+        RANKS,                                                                     \
+        HF_TERM(#scheme "_copies_time", "s", "read and write of a step"),          \
+        HF_TERM(#scheme "_exchange_time", "s", "between them, from host to host"), \
+        {0}}
+CALIBRATED(pcie);
+CALIBRATED(pipelined);
+CALIBRATED(shared);
 
-static void pcie_calibrated_eval(size_t n, const double *const *in,
-                                 double *const *out) {
+static void calibrated_eval(size_t n, const double *const *in, double *const *out) {
     for (size_t i = 0; i < n; i++)
-        parts_sum(i, in[0][i], in[1][i], in[2][i] + in[3][i] + in[4][i], out);
+        parts_sum(i, in[0][i], in[1][i], in[2][i] + in[3][i], out);
 }
 
 /* ---- messages in chunks ---- */
@@ -244,7 +252,7 @@ static const hf_formula formulas[] = {
      pcie_inputs, pcie_outputs, pcie_eval},
     {HF_CALIBRATED, "pcie",
      "Eq. 2: read, MPI and write one after the other; counts one message per rank",
-     pcie_calibrated_inputs, time_and_bandwidth, pcie_calibrated_eval},
+     pcie_calibrated_inputs, time_and_bandwidth, calibrated_eval},
     {HF_SUMMARY, "pcie",
      "Eq. 7: limit of Eq. 2 for long messages; counts both messages of two ranks",
      bound_inputs, bound_outputs, bound_eval},
@@ -256,6 +264,12 @@ static const hf_formula formulas[] = {
      "Eq. 2 in chunks without MPI: the slower of read and write, and one chunk of the "
      "other; counts one message per rank",
      shared_inputs, shared_outputs, shared_eval},
+    {HF_CALIBRATED, "pipelined",
+     "copies, and what of the messages they do not hide; counts one message per rank",
+     pipelined_calibrated_inputs, time_and_bandwidth, calibrated_eval},
+    {HF_CALIBRATED, "shared",
+     "copies, and the waits between them; counts one message per rank",
+     shared_calibrated_inputs, time_and_bandwidth, calibrated_eval},
     {HF_EXPECTED, "host",
      "Eq. 2 without a device: MPI alone; counts one message per rank", host_inputs,
      host_outputs, host_eval},

@@ -62,7 +62,7 @@ def run(options: Options) -> int:
 
 
 def calibrate(options: Options) -> int:
-    """Measure the parts of scheme `pcie`; return the exit code."""
+    """Measure the parts of exchange schemes; return the exit code."""
     with _outputs(options, "calibration", None) as outputs:
         todo = job_of(options)
         _fill(outputs, components.CALIBRATION[0].benchmark, given(options))

@@ -13,18 +13,32 @@ from hpccfpga.records import Records
 
 
 class Part(NamedTuple):
-    """A part of a calibration: what `name`_time is of its result."""
+    """A part of a calibration: which columns are of its result."""
 
     name: str
     exchange: str
     benchmark: str
     parameters: Mapping[str, Any]
+    columns: Mapping[str, str]
+
+
+def _alone(name: str, exchange: str, benchmark: str, **parameters: str) -> Part:
+    return Part(name, exchange, benchmark, parameters, {f"{name}_time": "time"})
+
+
+def _step(scheme: str) -> Part:
+    parts = {"copies": "transfer_time", "exchange": "exchange_time"}
+    columns = {f"{scheme}_{part}_time": column for part, column in parts.items()}
+    return Part(scheme, scheme, "transfer", {"part": "step"}, columns)
 
 
 CALIBRATION = (
-    Part("write", "pcie", "transfer", {"part": "write"}),
-    Part("exchange", "host", "b_eff", {}),
-    Part("read", "pcie", "transfer", {"part": "read"}),
+    _alone("write", "pcie", "transfer", part="write"),
+    _alone("exchange", "host", "b_eff"),
+    _alone("read", "pcie", "transfer", part="read"),
+    _step("pcie"),
+    _step("pipelined"),
+    _step("shared"),
 )
 """What a calibration measures; its parameters are checked as those of the first."""
 

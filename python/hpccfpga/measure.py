@@ -102,7 +102,7 @@ def calibrate(
     progress: bool | Callback | None = None,
     **params: Any,
 ) -> Result:
-    """Measure the parts of scheme `pcie`, in a session of its own.
+    """Measure the parts of exchange schemes, in a session of its own.
 
     Parameters
     ----------

@@ -279,25 +279,27 @@ class Session:
     def calibrate(
         self, *, progress: bool | Callback | None = None, **params: Any
     ) -> Result:
-        """Measure apart what scheme `pcie` does one after the other.
+        """Measure the parts of exchanges, which `hpccfpga.model` puts together.
 
-        Device writes, device reads and the exchange over the host's network, each by
-        all ranks at once; `hpccfpga.model` makes an expectation of them. A part that
-        needs another exchange scheme than this session's opens it for that time.
+        Device writes, device reads and the exchange over the host's network, each alone
+        by all ranks at once; then the parts of steps of "pcie", "pipelined" and
+        "shared", as these take them. Schemes other than this session's are opened for
+        that time.
 
         Parameters
         ----------
         progress : bool or callable, optional
-            As for `run`; the points are those of all three parts.
+            As for `run`; the points are those of all parts.
         **params
             Parameters that all benchmarks have: sizes [B], reps, warmup, seed, ...
 
         Returns
         -------
         Result
-            Of benchmark "calibration": message_size [B], and of each part write,
-            exchange and read its `<part>_time` (best repetition of the slowest rank)
-            [s], [points], and its `<part>_samples` [s], [points, reps, ranks].
+            Of benchmark "calibration": message_size [B]; write_time, exchange_time and
+            read_time [s], each alone; `<scheme>_copies_time` and
+            `<scheme>_exchange_time` [s] of a step (best repetition, slowest rank), all
+            [points]; and `<part>_samples` [s], [points, reps, ranks].
 
         Raises
         ------
@@ -435,10 +437,11 @@ def _calibration(parts: dict[str, Result]) -> Result:
     """One result of those of all parts."""
     first, own = parts[CALIBRATION[0].name], CALIBRATION[0].parameters
     columns = {"message_size": first.columns["message_size"]}
-    for part, result in parts.items():
-        columns[f"{part}_time"] = result.columns["time"]
-    for part, result in parts.items():
-        columns[f"{part}_samples"] = result.columns["samples"]
+    for part in CALIBRATION:
+        for name, column in part.columns.items():
+            columns[name] = parts[part.name].columns[column]
+    for name, result in parts.items():
+        columns[f"{name}_samples"] = result.columns["samples"]
     right = np.logical_and.reduce([r["verified"] for r in parts.values()])
     columns["verified"] = Column("1", right)
     notes = [note for r in parts.values() for note in r.provenance["notes"]]

@@ -310,7 +310,7 @@ static bool is_built_in(const hf_param *param) {
                        : param->macro && !param->choices;
 }
 
-/* The defaults; where many faults are asked for, every other choice of words and two of what
+/* The defaults; where many faults are asked for, and of what compiles nothing, every other choice of words and two of what
  * can be replicated, too, else those only where the defaults are refused. */
 static void variants_try(void) {
     hf_args *args;
@@ -321,8 +321,8 @@ static void variants_try(void) {
     CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
     bool bytes = ops->problem.power == 1 && !ops->problem.shared;
     CHECK(hf_args_new(&args, now.bench) == HF_OK);
-    for (size_t i = 0; (asked.faults || !ran) && (param = hf_args_param(args, i));
-         i++) {
+    bool every = asked.faults || ops->kernels == 0;
+    for (size_t i = 0; (every || !ran) && (param = hf_args_param(args, i)); i++) {
         bool words = param->choices && strcmp(param->name, "shape") != 0;
         if (!now.compiles && is_built_in(param))
             continue;

@@ -126,7 +126,7 @@ BAD = [
         ["run", "b_eff", "--exchange=mean", "--calibrate"],
         'no exchange scheme "mean"; known: channel',
     ),
-    (["run", "b_eff", "--exchange=channel", "--calibrate"], "known: pcie, host"),
+    (["run", "b_eff", "--exchange=channel", "--calibrate"], "known: pcie, pipelined"),
     (["calibrate", "--colour=1"], "calibration has no parameter --colour; known: "),
     (["model", "nbody"], "no model of 'nbody'; known: b_eff"),
     (["model", "b_eff", "--exchange=wifi"], "no model of b_eff over exchange 'wifi"),

@@ -209,9 +209,11 @@ def calibration(**fields):
     size = np.array([1, 16, 256])
     columns = {
         "message_size": Column("B", size),
-        "write_time": Column("s", np.array([1e-6, 1e-6, 4e-6])),
         "exchange_time": Column("s", np.array([2e-6, 2e-6, 3e-6])),
-        "read_time": Column("s", np.array([3e-6, 3e-6, 5e-6])),
+        "pcie_copies_time": Column("s", np.array([1e-6, 1e-6, 4e-6])),
+        "pcie_exchange_time": Column("s", np.array([5e-6, 5e-6, 8e-6])),
+        "shared_copies_time": Column("s", np.array([1e-6, 2e-6, 3e-6])),
+        "shared_exchange_time": Column("s", np.array([2e-6, 2e-6, 2e-6])),
     }
     return measured(benchmark="calibration", exchange=None, columns=columns, **fields)
 
@@ -221,18 +223,20 @@ def test_equation_2_from_a_calibration():
     assert r["message_size"].tolist() == [1, 16, 256]
     np.testing.assert_allclose(r["time"], [6e-6, 6e-6, 12e-6])
     np.testing.assert_allclose(r["bandwidth"], 2 * np.array([1, 16, 256]) / r["time"])
-    np.testing.assert_allclose(r["write_time"], [1e-6, 1e-6, 4e-6])
+    np.testing.assert_allclose(r["pcie_copies_time"], [1e-6, 1e-6, 4e-6])
     assert r.ranks == 2
     assert r.emulated
     assert "pair_bound" not in r.summary
     host = model("b_eff", exchange="host", calibration=calibration())
     np.testing.assert_allclose(host["time"], [2e-6, 2e-6, 3e-6])
+    shared = model("b_eff", exchange="shared", calibration=calibration())
+    np.testing.assert_allclose(shared["time"], [3e-6, 4e-6, 5e-6])
 
 
 def test_a_calibration_is_interpolated_but_not_extended():
     given = calibration()
     r = model("b_eff", exchange="pcie", calibration=given, sizes=[4, 64])
-    np.testing.assert_allclose(r["write_time"], [1e-6, 2e-6])
+    np.testing.assert_allclose(r["pcie_copies_time"], [1e-6, 2e-6])
     with pytest.raises(
         ValueError,
         match=r"message size 257 B lies outside the calibration \(1 B to 256 B\)",
@@ -246,14 +250,14 @@ def test_points_of_a_calibration_that_failed_are_not_used():
     given = calibration()
     given.columns["verified"] = Column("1", np.array([True, False, True]))
     r = model("b_eff", exchange="pcie", calibration=given, sizes=[16])
-    assert r["write_time"][0] == pytest.approx(2e-6)
+    assert r["pcie_copies_time"][0] == pytest.approx(2e-6)
     given.columns["verified"] = Column("1", np.array([False, False, True]))
     with pytest.raises(ValueError, match="outside the calibration"):
         model("b_eff", exchange="pcie", calibration=given, sizes=[16])
 
 
 def test_a_result_that_is_no_calibration_is_refused():
-    with pytest.raises(ValueError, match="is no calibration of write_time: `cal"):
+    with pytest.raises(ValueError, match="is no calibration of pcie_copies_time"):
         model("b_eff", exchange="pcie", calibration=measured())
     with pytest.raises(ValueError, match="takes no board"):
         model("b_eff", exchange="pcie", calibration=calibration(), board="520n")
