@@ -76,6 +76,10 @@ static hf_status idle_check(const hf_device *device) {
                          device->info.name);
 }
 
+static double power_now(const hf_device *device) {
+    return device->ops->power ? device->ops->power(device) : NAN;
+}
+
 /* Take what `laps` counted, and start it anew. */
 static void parts_add(double *parts, hf_laps *laps, size_t inner) {
     for (size_t i = 0; i < HF_N_LAPS; i++)
@@ -111,6 +115,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     if (status == HF_OK)
         status = idle_check(l->session->device);
     hf_trace_end(l->session->trace, start, end);
+    mine.power = power_now(l->session->device);
     mine.seconds = (end - start) / (double)inner;
     mine.elapsed = end - began;
     mine.clock_cost = l->clock_cost;
@@ -175,9 +180,11 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
         hf_trace_keep(l->session->trace);
         p->best = slowest;
         p->slowest = (int)last;
-        for (size_t rank = 0; rank < ranks; rank++)
+        for (size_t rank = 0; rank < ranks; rank++) {
             memcpy(p->shares[rank].parts, l->reports[rank].parts,
                    sizeof p->shares->parts);
+            p->shares[rank].power = l->reports[rank].power;
+        }
     }
     s->slowest[s->n++] = slowest;
     return HF_OK;

@@ -16,6 +16,7 @@ enum {
 /* What a rank tells the others after a sample. */
 typedef struct hf_sample {
     double seconds, elapsed, clock_cost, parts[HF_N_LAPS], found[HF_MAX_FOUND];
+    double power; /* when the steps had ended; NAN: nobody tells [W] */
     hf_traffic traffic;
     uint64_t number; /* of the sample: a report of another one is none of this */
     int status;
@@ -39,6 +40,7 @@ typedef struct hf_point {
     struct hf_share {
         double found[HF_MAX_FOUND]; /* the largest so far */
         double parts[HF_N_LAPS];    /* of the best sample */
+        double power;               /* the same [W] */
     } * shares;                     /* [ranks] */
     char *stages;                   /* [ranks, stages, quantities] doubles, or NULL */
     size_t *stages_at;              /* [ranks + 1] bytes where those of a rank begin */

@@ -41,7 +41,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 7 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 9 };
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -103,6 +103,34 @@ static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->streams != NULL;
 }
 
+/* Does any device tell how much power it draws? */
+static bool has_power(const hf_loop *l) {
+    for (size_t i = 0; i < l->n_points; i++)
+        for (int rank = 0; rank < l->session->net->size; rank++)
+            if (!isnan(l->points[i].shares[rank].power))
+                return true;
+    return false;
+}
+
+/* Is it the device of a rank before, too? */
+static bool device_shared(const hf_place *places, size_t rank) {
+    size_t i = 0;
+    while (i < rank && (strcmp(places[i].host, places[rank].host) != 0 ||
+                        strcmp(places[i].device, places[rank].device) != 0))
+        i++;
+    return i < rank;
+}
+
+/* Of each rank's device, and of all: each once. */
+static void power_fill(const hf_loop *l, hf_result *result, size_t index) {
+    double *sum = &hf_result_doubles(result, "power")[index];
+    shares_fill(l, result, "power", index, offsetof(struct hf_share, power));
+    *sum = 0;
+    for (size_t rank = 0; rank < (size_t)l->session->net->size; rank++)
+        if (!device_shared(l->session->places, rank))
+            *sum += l->points[index].shares[rank].power;
+}
+
 static size_t columns_list(const hf_loop *l, hf_column *columns) {
     size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0, at;
     for (size_t i = 0; i < l->n_points; i++)
@@ -137,6 +165,10 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         columns[n++] =
             hf_column_make(traffic_columns[i].name, "", "1", HF_F64, l->n_points);
+    if (has_power(l)) {
+        columns[n++] = hf_column_make("power", "", "W", HF_F64, l->n_points);
+        columns[n++] = ranks_column(l, "power", "W");
+    }
     hf_column samples = hf_column_make("samples", "", "s", HF_F64, l->n_points);
     samples.n_dims = 3;
     samples.shape[1] = longest;
@@ -230,6 +262,8 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         memcpy(&hf_result_doubles(result, traffic_columns[i].name)[index],
                (const char *)&p->traffic + traffic_columns[i].at, sizeof(double));
+    if (has_power(l))
+        power_fill(l, result, index);
     for (size_t i = 0; i < l->n_points; i++)
         rows = l->points[i].timed.n > rows ? l->points[i].timed.n : rows;
     series_copy(hf_result_doubles(result, "samples") + index * rows * ranks, rows,

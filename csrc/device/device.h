@@ -111,9 +111,9 @@ struct hf_device_ops {
 
     /** From now on commands keep their times. Called before the first one. */
     hf_status (*profile)(hf_device *device);
-    /** Start and end of the command that was waited for last, by `wait` or because it gave
-     *  no event, on the device's own clock [ns]. */
+    /** Start and end of the command last waited for, on the device's own clock [ns]. */
     hf_status (*times)(hf_device *device, uint64_t ticks[2]);
+    double (*power)(const hf_device *device); /**< drawn [W]; NAN: not told; or NULL */
     bool host_clock; /**< `times` are those of CLOCK_MONOTONIC */
 };
 

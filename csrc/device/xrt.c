@@ -5,8 +5,10 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -89,6 +91,8 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
         hf_xrt_pick(&device->handle, &device->base.info, selector, local_rank);
     if (vendors && vendors->loading)
         vendors->loading(vendors->context, false);
+    if (status == HF_OK)
+        status = hf_xrt_power_find(device->power, sizeof device->power, device->handle);
     if (status == HF_OK)
         status = hf_host_queues_new(&device->queues, &device->base);
     if (status != HF_OK) {
@@ -216,6 +220,18 @@ static hf_status xrt_times(hf_device *base, uint64_t ticks[2]) {
     return HF_OK;
 }
 
+/** A card that is on draws some: 0 means that nothing measures it. */
+static double xrt_power(const hf_device *base) {
+    const char *path = ((const hf_xrt_device *)base)->power;
+    unsigned long long microwatts = 0;
+    FILE *file = *path ? fopen(path, "r") : NULL;
+    if (file && fscanf(file, "%llu", &microwatts) != 1)
+        microwatts = 0;
+    if (file)
+        fclose(file);
+    return microwatts ? 1e-6 * (double)microwatts : NAN;
+}
+
 const hf_device_ops hf_device_xrt = {
     .name = "xrt",
     .summary = "Xilinx cards by XRT",
@@ -243,5 +259,6 @@ const hf_device_ops hf_device_xrt = {
     .idle = xrt_idle,
     .profile = xrt_profile,
     .times = xrt_times,
+    .power = xrt_power,
     .host_clock = true,
 };

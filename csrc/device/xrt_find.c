@@ -48,6 +48,21 @@ void hf_xrt_handle_close(void *handle, hf_device *device) {
     hf_xrt_make(&call, device);
 }
 
+static void power_make(hf_xrt_call *call) {
+    void *shim = hf_xrt.DeviceToXclDevice(call->handle);
+    if (!hf_xrt.path ||
+        hf_xrt.path(shim, "xmc", "xmc_power", call->text, sizeof call->text) != 0)
+        call->text[0] = '\0';
+}
+
+hf_status hf_xrt_power_find(char *path, size_t room, void *handle) {
+    hf_xrt_call call = {
+        .make = power_make, .name = "xclGetSysfsPath", .handle = handle};
+    HF_TRY(hf_xrt_make(&call, NULL));
+    snprintf(path, room, "%s", call.text);
+    return HF_OK;
+}
+
 static bool contains(const char *text, const char *part) {
     size_t length = strlen(part);
     for (; strlen(text) >= length; text++)

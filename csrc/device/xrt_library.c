@@ -89,6 +89,7 @@ static hf_status shim_open(const char *path) {
         return hf_fail(HF_ENOTSUP, "XRT's driver library does not load: %s", dlerror());
     *(void **)&hf_xrt.probe = dlsym(shim, "xclProbe");
     *(void **)&hf_xrt.info = dlsym(shim, "xclGetDeviceInfo2");
+    *(void **)&hf_xrt.path = dlsym(shim, "xclGetSysfsPath"); /* may be missing */
     if (!hf_xrt.probe || !hf_xrt.info)
         return hf_fail(HF_ENOTSUP,
                        "XRT has no function %s: version 2.8 or later is "

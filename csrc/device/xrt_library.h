@@ -1,7 +1,6 @@
 /* xrt_library.h - the C functions of XRT that the runtime `xrt` calls, and how.
  *
- * They are the same from XRT 2.8 on, and are written down here so that neither XRT nor its
- * headers are needed to build.
+ * They are the same from XRT 2.8 on. Written down here, nothing of XRT is needed to build.
  */
 #ifndef HF_XRT_LIBRARY_H
 #define HF_XRT_LIBRARY_H
@@ -70,6 +69,7 @@ typedef struct hf_xrt_functions {
     HF_XRT_MAP(HF_XRT_FIELD)
     unsigned (*probe)(void);
     int (*info)(void *shim, hf_xrt_info *out);
+    int (*path)(void *shim, const char *part, const char *file, char *out, size_t room);
 } hf_xrt_functions;
 #undef HF_XRT_FIELD
 

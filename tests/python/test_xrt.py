@@ -101,6 +101,31 @@ def test_ranks_of_a_node_take_cards_in_turn(mpirun, setting):
     assert sorted(answer.stdout.split()) == ["0", "1"], answer.stderr
 
 
+def test_power_is_a_column_where_a_driver_tells_it(mpirun, folder, setting, tmp_path):
+    """After the timed steps; a card of two ranks counts once, one of 0 W tells none."""
+    for card, microwatts in enumerate((23500000, 30250000, 0)):
+        path = tmp_path / str(card) / "xmc.u.1" / "xmc_power"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{microwatts}\n")
+    script = (
+        f"{head(folder)}\n"
+        "for card in ('xrt', 'xrt:0', 'xrt:2', 'xrt:3'):\n"
+        "    with hf.open(card, comm=comm) as session:\n"
+        "        r = measured(session, 'stream')\n"
+        "    told = [r.columns.get(name) for name in ('power', 'power_ranks')]\n"
+        "    if rank == 0:\n"
+        "        say(card, *(t and (t.unit, t.values[0].tolist()) for t in told))"
+    )
+    more = {"HF_STANDIN_CARDS": "4", "HF_STANDIN_SYSFS": str(tmp_path)}
+    answer = mpirun(2, script, **setting, **more)
+    assert answer.stdout.splitlines() == [
+        "xrt ('W', 53.75) ('W', [23.5, 30.25])",
+        "xrt:0 ('W', 23.5) ('W', [23.5, 23.5])",
+        "xrt:2 None None",
+        "xrt:3 None None",
+    ], answer.stderr
+
+
 # ---- what would end the process ----
 
 

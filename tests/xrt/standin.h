@@ -7,6 +7,7 @@
  *
  * HF_STANDIN_CARDS  how many there are, 1 unless told; HF_STANDIN_BUSY the number of one
  * HF_STANDIN_HOLDS  an xclbin that the cards hold from before
+ * HF_STANDIN_SYSFS  a folder with those of the cards' drivers, by their numbers
  */
 #ifndef STANDIN_H
 #define STANDIN_H

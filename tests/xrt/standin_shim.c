@@ -1,11 +1,14 @@
 /* standin_shim.c - the driver library: which cards there are. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "standin.h"
 
 API unsigned xclProbe(void);
 API int xclGetDeviceInfo2(const void *device, unsigned char *info);
+API int xclGetSysfsPath(const void *device, const char *part, const char *file,
+                        char *path, size_t room);
 
 unsigned xclProbe(void) {
     return (unsigned)setting("HF_STANDIN_CARDS", 1);
@@ -22,5 +25,15 @@ int xclGetDeviceInfo2(const void *device, unsigned char *info) {
     memcpy(info + AT_NAME, SHELL, sizeof SHELL);
     memcpy(info + AT_MEMORY, &memory, sizeof memory);
     memcpy(info + AT_SLOT, &slot, sizeof slot);
+    return 0;
+}
+
+int xclGetSysfsPath(const void *device, const char *part, const char *file, char *path,
+                    size_t room) {
+    const char *folder = getenv("HF_STANDIN_SYSFS");
+    if (!folder)
+        return -EINVAL;
+    snprintf(path, room, "%s/%u/%s.u.1/%s", folder, ((const unsigned *)device)[1], part,
+             file);
     return 0;
 }
