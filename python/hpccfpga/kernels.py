@@ -24,7 +24,7 @@ from hpccfpga.errors import debugging
 from hpccfpga.files import PrivateFolder, opened, read, replacing
 from hpccfpga.formats import parse
 from hpccfpga.program import check as check_program
-from hpccfpga.program import vertex
+from hpccfpga.program import states
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-kernel/1"
@@ -283,10 +283,10 @@ def named_files(benchmark: str, params: Mapping[str, Any]) -> dict[str, Path]:
     }
 
 
-def fields(benchmark: str, params: Mapping[str, Any]) -> np.dtype | None:
-    """Fields of a vertex's state, where kernels have a program."""
+def fields(benchmark: str, params: Mapping[str, Any]) -> list[np.dtype | None]:
+    """Fields that a vertex's state may have, where kernels have a program."""
     paths = named_files(benchmark, params).values()
-    return next((vertex(read_source(path)) for path in paths), None)
+    return [state for path in paths for state in states(read_source(path))]
 
 
 def replicated(benchmark: str, params: Mapping[str, Any]) -> list[str]:

@@ -32,32 +32,76 @@ _TYPES = {
     "double": np.float64,
 }
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+_DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
+_DEFINED = re.compile(r"(\w+)\s+(\w+)\s*")
 _VERTEX = re.compile(r"\bHF_VERTEX\s*\(([^)]*)\)")
 _FIELD = re.compile(r"(\w+)\s+(\w+)\s*(?:\[\s*(\d+)\s*\])?")
 
 
 def check(text: str, path: Path) -> None:
     """Raise ValueError for a program that lacks a part, or has two states."""
-    code = _COMMENT.sub(" ", text)
-    if missing := [p for p in PARTS if not re.search(rf"\b{p}\b", code)]:
+    code = _compiled(text)
+    everything = "\n".join(line for line, _ in code)
+    if missing := [p for p in PARTS if not re.search(rf"\b{p}\b", everything)]:
         raise ValueError(f"program: {path} lacks {', '.join(missing)}")
-    if (n := len(_VERTEX.findall(code))) > 1:
+    always = "\n".join(line for line, sure in code if sure)
+    if (n := len(_VERTEX.findall(always))) > 1:
         raise ValueError(f"program: {path} has {n} times HF_VERTEX, not once")
 
 
-def vertex(text: str) -> np.dtype | None:
-    """Type of a vertex's state, with the fields of HF_VERTEX.
+def states(text: str) -> list[np.dtype | None]:
+    """Types that a vertex's state may have, with the fields of HF_VERTEX.
 
-    None where a field has a type that NumPy lacks.
+    Several where conditions of the preprocessor choose; None for one with a field of
+    which NumPy lacks the type, or this does not know it.
     """
-    found = _VERTEX.search(_COMMENT.sub(" ", text))
+    code = _compiled(text)
+    words: dict[str, str | None] = {}
+    for line, sure in code:
+        directive = _DIRECTIVE.fullmatch(line)
+        if directive and directive[1] in ("define", "undef"):
+            defined = _DEFINED.fullmatch(directive[2])
+            name = re.split(r"\W", directive[2])[0]
+            once = sure and name not in words
+            words[name] = defined[2] if once and defined else None
+    found = _VERTEX.findall("\n".join(line for line, _ in code))
+    return [_state(fields, words) for fields in found]
+
+
+def _state(text: str, words: dict[str, str | None]) -> np.dtype | None:
     fields = []
-    for declared in (found[1] if found else "").split(";"):
-        if not declared.strip():
-            continue
-        field = _FIELD.fullmatch(declared.strip())
+    for declared in filter(str.strip, text.split(";")):
+        plain = re.sub(r"\w+", lambda m: words.get(m[0], m[0]) or "?", declared)
+        field = _FIELD.fullmatch(plain.strip())
         if field is None or field[1] not in _TYPES:
             return None
         shape = (int(field[3]),) if field[3] else ()
         fields.append((field[2], _TYPES[field[1]], shape))
     return np.dtype(fields, align=True) if fields else None
+
+
+def _compiled(text: str) -> list[tuple[str, bool]]:
+    """Lines that may be compiled, without comments; True for those that surely are.
+
+    What stands in `#if 0`, or behind the `#else` of `#if 1`, is left out.
+    """
+    lines = []
+    parts: list[tuple[bool | None, bool]] = []  # compiled? None: maybe; was one before?
+    for line in _COMMENT.sub(" ", text).splitlines():
+        directive = _DIRECTIVE.fullmatch(line)
+        word = directive[1] if directive else ""
+        if directive and word in ("if", "ifdef", "ifndef"):
+            literal = {"if 0": False, "if 1": True}
+            parts.append((literal.get(f"{word} {directive[2].strip()}"), False))
+        elif word in ("elif", "else") and parts:
+            compiled, over = parts.pop()
+            if over := over or compiled is True:
+                parts.append((False, over))
+            else:
+                maybe = compiled is None or word == "elif"
+                parts.append((None if maybe else True, over))
+        elif word == "endif" and parts:
+            parts.pop()
+        elif all(compiled is not False for compiled, _ in parts):
+            lines.append((line, all(compiled for compiled, _ in parts)))
+    return lines

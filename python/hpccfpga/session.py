@@ -210,7 +210,7 @@ class Session:
             The device failed, or a rank did not answer by the deadline.
         """
         start = datetime.now(UTC)
-        program, fields, error = None, None, None
+        program, fields, error = None, [], None
         try:
             check_progress(progress)
             word("benchmark", benchmark, benchmarks().names)
@@ -420,11 +420,15 @@ def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:
     return program.stem, program.binary, program.made_of[:16]
 
 
-def _vertices(records: np.ndarray | None, fields: np.dtype | None) -> np.ndarray | None:
-    """Give records the fields of the program that made them."""
-    if records is None or fields is None or fields.itemsize != records.itemsize:
-        return records
-    return records.view(fields)
+def _vertices(
+    records: np.ndarray | None, fields: list[np.dtype | None]
+) -> np.ndarray | None:
+    """Give records the fields of the program that made them, if these are known."""
+    if records is None:
+        return None
+    fitting = {f for f in fields if f is None or f.itemsize == records.itemsize}
+    found = fitting.pop() if len(fitting) == 1 else None
+    return records if found is None else records.view(found)
 
 
 def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:

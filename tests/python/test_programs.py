@@ -13,7 +13,7 @@ import pytest
 
 import hpccfpga
 from hpccfpga import kernels
-from hpccfpga.program import vertex
+from hpccfpga.program import check, states
 
 PROGRAMS = kernels.programs()
 DOCS = Path(__file__).parents[2] / "docs" / "graph.md"
@@ -436,7 +436,8 @@ HF_APPLY(v, got, at, told) {
 def test_a_state_of_several_fields_and_an_update_of_12_bytes(tmp_path):
     path = tmp_path / "wide.h"
     path.write_text(WIDE)
-    assert vertex(WIDE).names == ("far", "hops", "share")
+    (state,) = states(WIDE)
+    assert state.names == ("far", "hops", "share")
     assert run(program=str(path), source=[2]).verified
 
 
@@ -509,10 +510,15 @@ def test_device_host_has_the_programs_of_the_package(hops):
         run(program=hops(), device="host")
 
 
-def test_the_fields_of_a_vertex():
-    text = "/* HF_VERTEX(int no;) */ HF_VERTEX(uint a; // first\n float b[2];\n)"
-    assert vertex(text) == np.dtype([("a", "u4"), ("b", "f4", 2)])
-    assert vertex("HF_VERTEX(struct pair x;)") is None
+def test_conditions_may_choose_the_state(hops):
+    old = "HF_VERTEX(uint hops;)"
+    program = hops(old, f"#ifdef HF_WIDE\nHF_VERTEX(uint a;)\n#else\n{old}\n#endif")
+    assert run(program=program, source=[1]).vertices.dtype == "V4"  # a or hops
+    program.write_text(program.read_text().replace("uint a;", "ulong a;"))
+    told = run(program=program, source=[1])
+    assert told.vertices.dtype.names == ("hops",)
+    with pytest.raises(ValueError, match="2 times HF_VERTEX"):
+        check(f"{program.read_text()}\n{old}{old}", program)
 
 
 # ---- vertices ----

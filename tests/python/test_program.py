@@ -1,0 +1,34 @@
+"""The state of a vertex, as the text of its program says."""
+
+import numpy as np
+import pytest
+
+from hpccfpga.program import states
+
+UINT, FLOAT = np.dtype([("a", "u4")]), np.dtype([("b", "f4")])
+A, B = "HF_VERTEX(uint a;)\n", "HF_VERTEX(float b;)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"#if 0\n{A}#endif\n{B}", [FLOAT]),
+        (f"#if 0\n{A}#else\n{B}#endif\n", [FLOAT]),
+        (f"# if 1\n{A}#elif X\n{B}#else\n{B}#endif\n", [UINT]),
+        (f"#if 0\n#if 1\n{A}#endif\n{A}#elif X\n{B}#endif\n", [FLOAT]),
+        ("HF_VERTEX(uint a, b;)", [None]),
+        (f"#ifdef X\n{A}#else\n{B}#endif\n", [UINT, FLOAT]),
+        (f"#define T uint\n{A.replace('uint', 'T')}", [UINT]),
+        (f"#define T uint\n#undef T\n{A.replace('uint', 'T')}", [None]),
+        (f"#ifdef X\n#define T uint\n#endif\n{A.replace('uint', 'T')}", [None]),
+        (f"#define T uint\n#define T float\n{A.replace('uint', 'T')}", [None]),
+    ],
+)
+def test_the_fields_that_are_compiled(text, found):
+    assert states(text) == found
+
+
+def test_the_fields_of_a_vertex():
+    text = "/* HF_VERTEX(int no;) */ HF_VERTEX(uint a; // first\n float b[2];\n)"
+    assert states(text) == [np.dtype([("a", "u4"), ("b", "f4", 2)])]
+    assert states("HF_VERTEX(struct pair x;)") == [None]
