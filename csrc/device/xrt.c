@@ -79,6 +79,28 @@ static void device_leave(const hf_xrt_device *device) {
     pthread_mutex_unlock(&open_lock);
 }
 
+/** What a file of the driver says; 0: nothing. */
+static unsigned long long number_in(const char *path) {
+    unsigned long long number = 0;
+    FILE *file = *path ? fopen(path, "r") : NULL;
+    if (file && fscanf(file, "%llu", &number) != 1)
+        number = 0;
+    if (file)
+        fclose(file);
+    return number;
+}
+
+static hf_status driver_ask(hf_xrt_device *device) {
+    char path[sizeof device->power];
+    HF_TRY(hf_xrt_file_find(path, sizeof path, device->handle, "", "nodma"));
+    if (number_in(path) == 1)
+        return hf_fail(HF_ENOTSUP,
+                       "card \"%s\" has a shell without DMA: these are not supported",
+                       device->base.info.name);
+    return hf_xrt_file_find(device->power, sizeof device->power, device->handle, "xmc",
+                            "xmc_power");
+}
+
 static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
                           const hf_vendors *vendors) {
     hf_xrt_device *device = calloc(1, sizeof *device);
@@ -92,7 +114,7 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
     if (vendors && vendors->loading)
         vendors->loading(vendors->context, false);
     if (status == HF_OK)
-        status = hf_xrt_power_find(device->power, sizeof device->power, device->handle);
+        status = driver_ask(device);
     if (status == HF_OK)
         status = hf_host_queues_new(&device->queues, &device->base);
     if (status != HF_OK) {
@@ -222,13 +244,7 @@ static hf_status xrt_times(hf_device *base, uint64_t ticks[2]) {
 
 /** A card that is on draws some: 0 means that nothing measures it. */
 static double xrt_power(const hf_device *base) {
-    const char *path = ((const hf_xrt_device *)base)->power;
-    unsigned long long microwatts = 0;
-    FILE *file = *path ? fopen(path, "r") : NULL;
-    if (file && fscanf(file, "%llu", &microwatts) != 1)
-        microwatts = 0;
-    if (file)
-        fclose(file);
+    unsigned long long microwatts = number_in(((const hf_xrt_device *)base)->power);
     return microwatts ? 1e-6 * (double)microwatts : NAN;
 }
 

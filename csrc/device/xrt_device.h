@@ -14,7 +14,7 @@ typedef struct hf_xrt_device {
     hf_device base;
     hf_xrt_watch *watch; /**< NULL: threads make all copies */
     void *handle;
-    char power[160]; /**< path of the file with the power that the card draws; or "" */
+    char power[160]; /**< path of the file with the power that it draws [uW]; or "" */
     hf_host_queues *queues;
     unsigned char *binary; /**< what the card holds of this session; NULL: nothing */
     size_t binary_bytes;
@@ -66,8 +66,10 @@ hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                       int local_rank);
 void hf_xrt_handle_close(void *handle, hf_device *device);
-/** Path of the file in which the card's driver tells its power [uW]; "": there is none. */
-hf_status hf_xrt_power_find(char *path, size_t room, void *handle);
+/** Path of a file in which the card's driver tells something; "": there is none. `part` is that
+ *  of the driver, or "". */
+hf_status hf_xrt_file_find(char *path, size_t room, void *handle, const char *part,
+                           const char *file);
 
 /** For calls of XRT by a caller's own thread; NULL: no signal is free for it. */
 hf_xrt_watch *hf_xrt_watch_new(hf_device *device);

@@ -48,16 +48,19 @@ void hf_xrt_handle_close(void *handle, hf_device *device) {
     hf_xrt_make(&call, device);
 }
 
-static void power_make(hf_xrt_call *call) {
+static void file_make(hf_xrt_call *call) {
+    char path[sizeof call->text];
     void *shim = hf_xrt.DeviceToXclDevice(call->handle);
-    if (!hf_xrt.path ||
-        hf_xrt.path(shim, "xmc", "xmc_power", call->text, sizeof call->text) != 0)
-        call->text[0] = '\0';
+    bool found = hf_xrt.path &&
+                 hf_xrt.path(shim, call->data, call->text, path, sizeof path) == 0;
+    snprintf(call->text, sizeof call->text, "%s", found ? path : "");
 }
 
-hf_status hf_xrt_power_find(char *path, size_t room, void *handle) {
+hf_status hf_xrt_file_find(char *path, size_t room, void *handle, const char *part,
+                           const char *file) {
     hf_xrt_call call = {
-        .make = power_make, .name = "xclGetSysfsPath", .handle = handle};
+        .make = file_make, .name = "xclGetSysfsPath", .handle = handle, .data = part};
+    snprintf(call.text, sizeof call.text, "%s", file);
     HF_TRY(hf_xrt_make(&call, NULL));
     snprintf(path, room, "%s", call.text);
     return HF_OK;

@@ -204,10 +204,12 @@ static hf_status place(hf_xrt_buffer *buffer, size_t bytes, const hf_spot *spot)
             if (status == HF_OK || code != EINVAL)
                 return status;
         }
-        return hf_fail(HF_EDEVICE,
-                       "card \"%s\" has no memory: it holds no xclbin yet; run a "
-                       "benchmark with kernels first",
-                       buffer->device->base.info.name);
+        return hf_fail(
+            HF_EDEVICE,
+            "card \"%s\" has no memory, as it holds no xclbin yet: "
+            "\"hpccfpga run transfer --kernel FILE.xclbin\" loads one, as any "
+            "benchmark with kernels does",
+            buffer->device->base.info.name);
     }
     HF_TRY(spot_reach(&reach, x, spot));
     bool tried = false;

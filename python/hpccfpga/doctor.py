@@ -115,9 +115,11 @@ def _card(address: str) -> str:
     folder = PCI / address
     known = [f"xocl {told}"] if (told := _said(XOCL)) else []
     names = {"xclbinuuid": "xclbin", "interface_uuids": "shell", "ready": "ready"}
-    for name, what in {**names, "nodma": "without DMA"}.items():
+    for name, what in names.items():
         if told := _said(folder / name):
             known.append(f"{what} {told}")
+    if _said(folder / "nodma") == "1":
+        known.append("without DMA, which is not supported")
     for path in sorted(folder.glob("xmc*/xmc_power"))[:1]:
         if (told := _said(path)).isdecimal():
             known.append(f"{int(told) / 1e6:g} W")

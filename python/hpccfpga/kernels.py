@@ -158,7 +158,8 @@ def load(
         Parameters of the run; those with a macro are build options.
     path : path, optional
         OpenCL C source (`.cl`), or a program binary with its manifest `<path>.json`
-        beside it. Default: the package's source.
+        beside it. Default: the package's source. For a benchmark without kernels on
+        device `xrt`: any xclbin, for its memories.
 
     Returns
     -------
@@ -177,6 +178,8 @@ def load(
     """
     stem = core.kernel(benchmark, str(params.get("shape", "auto")))
     on_host = core.device["runtime"] == "host"
+    if path is not None and stem is None and core.device["runtime"] == "xrt":
+        return _memories(Path(path))
     if path is not None and (stem is None or on_host):
         reason = "device host runs C functions" if stem else f"{benchmark} needs none"
         raise ValueError(f"kernel: {os.fspath(path)} is of no use here: {reason}")
@@ -602,6 +605,19 @@ def _loaded(
         except ValueError as error:
             raise ValueError(f"kernel: {path} is {error}") from None
     return Kernel(stem, binary, {**manifest, "knobs": knobs}, needed["binary_hash"])
+
+
+def _memories(path: Path) -> Kernel:
+    """Program whose kernels nobody runs: a card has the memories of its xclbin."""
+    try:
+        binary = read(path)
+        _core.xclbin(binary)
+    except OSError as error:
+        raise ValueError(f"cannot read {error.filename}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"kernel: {path}: {error}") from None
+    made_of = _hash(binary)
+    return Kernel(path.stem, binary, {"knobs": {}, "binary_hash": made_of}, made_of)
 
 
 def _manifest(path: Path, text: bytes) -> dict[str, Any]:

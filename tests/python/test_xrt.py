@@ -126,6 +126,33 @@ def test_power_is_a_column_where_a_driver_tells_it(mpirun, folder, setting, tmp_
     ], answer.stderr
 
 
+def test_a_card_has_the_memories_of_an_xclbin(folder, tmp_path):
+    """One without any gets one by --kernel, also where no kernels run."""
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "nodma").write_text("1\n")
+    (tmp_path / "bad.xclbin").write_text("text")
+    script = (
+        f"{head(folder)}\n"
+        "def tried(work):\n"
+        "    try: return work().verified\n"
+        "    except Exception as error: return f'{type(error).__name__}: {error}'\n"
+        "with hf.open('xrt') as session:\n"
+        f"    for path in None, '{tmp_path}/bad.xclbin', '{xclbin(folder, 'fft')}':\n"
+        "        print(tried(lambda: measured(session, 'transfer', kernel=path)))\n"
+        f"os.environ['HF_STANDIN_SYSFS'] = {str(tmp_path)!r}\n"
+        "print(tried(lambda: hf.open('xrt')))"
+    )
+    answer = python(script, XILINX_XRT=str(folder))
+    none, bad, good, shell = answer.stdout.splitlines()
+    assert '"hpccfpga run transfer --kernel FILE.xclbin" loads one' in none
+    assert bad.endswith('bad.xclbin: no xclbin: it does not begin with "xclbin2"')
+    assert good == "True", answer.stderr
+    assert shell == (
+        f'NotImplementedError: card "{link.SHELL}" has a shell without DMA: '
+        "these are not supported"
+    )
+
+
 # ---- what would end the process ----
 
 
@@ -217,6 +244,7 @@ def test_threads_allocate_and_free_at_once(folder, setting):
 
 def test_doctor_tells_of_cards_what_the_driver_does(capsys, monkeypatch, tmp_path):
     files = {"xclbinuuid": "abc\n", "ready": "1\n", "xmc.u.1/xmc_power": "23500000\n"}
+    files["nodma"] = "1\n"
     for name, text in files.items():
         path = tmp_path / "0000:3b:00.1" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +253,8 @@ def test_doctor_tells_of_cards_what_the_driver_does(capsys, monkeypatch, tmp_pat
     monkeypatch.setattr(doctor, "XOCL", tmp_path / "version")
     (tmp_path / "version").write_text("2.13.466,abc")
     told = doctor._card("0000:3b:00.1")
-    assert told == "xocl 2.13.466,abc, xclbin abc, ready 1, 23.5 W"
+    says = "xocl 2.13.466,abc, xclbin abc, ready 1"
+    assert told == f"{says}, without DMA, which is not supported, 23.5 W"
     (tmp_path / "version").unlink()
     assert doctor._card("0000:3c:00.1").endswith("is the driver xocl loaded?")
 

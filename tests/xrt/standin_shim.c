@@ -33,7 +33,7 @@ int xclGetSysfsPath(const void *device, const char *part, const char *file, char
     const char *folder = getenv("HF_STANDIN_SYSFS");
     if (!folder)
         return -EINVAL;
-    snprintf(path, room, "%s/%u/%s.u.1/%s", folder, ((const unsigned *)device)[1], part,
-             file);
+    snprintf(path, room, "%s/%u/%s%s/%s", folder, ((const unsigned *)device)[1], part,
+             *part ? ".u.1" : "", file);
     return 0;
 }
