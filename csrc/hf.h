@@ -86,6 +86,9 @@ hf_status hf_session_build(hf_session *session, const char *source, const char *
                            unsigned char **binary, size_t *bytes);
 /** Every rank gets the worst status of any rank and its message. Collective. */
 hf_status hf_session_agree(hf_session *session, hf_status status);
+/** Go on over another exchange scheme, on the same device. After an error the scheme is that of
+ *  before. Collective. */
+hf_status hf_session_exchange(hf_session *session, const char *name);
 /** Run a benchmark; every rank gets the whole result. Collective. */
 hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run);
 

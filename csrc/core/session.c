@@ -48,6 +48,18 @@ hf_status hf_args_new(hf_args **out, const char *bench) {
     return hf_args_make(out, bench, found->params, hf_session_params);
 }
 
+/* Does a runtime fit a scheme? `text` is what was asked for. */
+static hf_status runtime_check(const hf_exchange_ops *scheme, const char *runtime,
+                               const char *text) {
+    if (!scheme->host_memory || strcmp(runtime, scheme->device) == 0)
+        return HF_OK;
+    return hf_fail(
+        HF_ENOTSUP,
+        "exchange \"%s\" moves host memory only: device \"%s\" does not fit; "
+        "leave it out, or choose another exchange",
+        scheme->name, text);
+}
+
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
 static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
                              const char *text, const hf_vendors *vendors) {
@@ -63,11 +75,7 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
         selector = colon ? colon + 1 : "";
     else
         HF_TRY(hf_device_find(&ops, *text ? "opencl" : scheme->device));
-    if (scheme->host_memory && strcmp(ops->name, scheme->device) != 0)
-        return hf_fail(HF_ENOTSUP,
-                       "exchange \"%s\" moves host memory only: device \"%s\" does not "
-                       "fit; leave it out, or choose another exchange",
-                       scheme->name, text);
+    HF_TRY(runtime_check(scheme, ops->name, text));
     return ops->open(&session->device, selector, session->net->local_rank, vendors);
 }
 
@@ -337,6 +345,27 @@ hf_status hf_session_build(hf_session *session, const char *source, const char *
                            unsigned char **binary, size_t *bytes) {
     HF_TRY(hf_session_check(session));
     return session->device->ops->build(session->device, source, options, binary, bytes);
+}
+
+hf_status hf_session_exchange(hf_session *session, const char *name) {
+    const hf_exchange_ops *scheme;
+    hf_exchange *other = NULL;
+    HF_TRY(hf_session_check(session));
+    hf_status status = hf_exchange_find(&scheme, name);
+    if (status == HF_OK)
+        status = runtime_check(scheme, session->device->info.runtime,
+                               session->device->info.runtime);
+    if (status == HF_OK)
+        status = scheme->open(&other, session->device, session->net);
+    hf_exchange *unused = other;
+    status = hf_agree(session->net, status);
+    if (status == HF_OK) {
+        unused = session->exchange;
+        session->exchange = other;
+    }
+    if (unused)
+        unused->ops->close(unused);
+    return status;
 }
 
 hf_status hf_session_agree(hf_session *session, hf_status status) {

@@ -300,6 +300,21 @@ static PyObject *session_agree(PyObject *self, PyObject *error) {
     Py_RETURN_NONE;
 }
 
+static PyObject *session_exchange(PyObject *self, PyObject *name) {
+    const char *text = PyUnicode_AsUTF8(name);
+    hf_session *session = text ? session_acquire(self) : NULL;
+    if (!session)
+        return NULL;
+    hf_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = hf_session_exchange(session, text);
+    Py_END_ALLOW_THREADS
+    session_release(self);
+    if (status != HF_OK)
+        return status_raise(state_of(self), status);
+    Py_RETURN_NONE;
+}
+
 static PyObject *fact_get(PyObject *self, void *which) {
     hf_session *session = session_of(self);
     if (!session)
@@ -364,6 +379,9 @@ static PyMethodDef session_methods[] = {
     {"agree", session_agree, METH_O,
      "agree($self, error, /)\n--\n\n"
      "Raise on every rank if any rank passes an exception. Collective."},
+    {"take_exchange", session_exchange, METH_O,
+     "take_exchange($self, name, /)\n--\n\nGo on over another exchange scheme; "
+     "collective."},
     {"close", session_close, METH_NOARGS,
      "close($self, /)\n--\n\nRelease the device and the communicator. Collective."},
     {0},

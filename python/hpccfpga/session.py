@@ -6,7 +6,8 @@ import math
 import os
 import sys
 import warnings
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -313,18 +314,20 @@ class Session:
             error = raised
         self.agree(error)
         with ExitStack() as stack:
-            sessions = {  # in the same order on all ranks
-                scheme: self._over(stack, scheme)
-                for scheme in dict.fromkeys(part.exchange for part in CALIBRATION)
+            sessions = {  # by whether host memory moves; in the same order on all ranks
+                alone: self._over(stack, scheme)
+                for scheme, alone in ((_core.SCHEME, False), ("host", True))
             }
             title = f"calibration, {self._ranks}"
             watch = stack.enter_context(self._following(progress))
             begin(watch, title)
             for number, part in enumerate(CALIBRATION):
                 told = watch and _shifted(watch, number, len(CALIBRATION))
-                parts[part.name] = sessions[part.exchange].run(
-                    part.benchmark, progress=told, **part.parameters, **params
-                )
+                alone = _core.scheme(part.exchange)["host_memory"]
+                with sessions[alone]._exchanging(part.exchange) as session:
+                    parts[part.name] = session.run(
+                        part.benchmark, progress=told, **part.parameters, **params
+                    )
         return _calibration(parts)
 
     @property
@@ -339,9 +342,28 @@ class Session:
             progress = None
         return follow(progress)
 
+    @contextmanager
+    def _exchanging(self, exchange: str) -> Iterator[Session]:
+        """Give this session over another scheme, on the same device, for a while."""
+        own = self.exchange
+        if own == exchange:
+            yield self
+            return
+        self._core.take_exchange(exchange)
+        try:
+            yield self
+        except _core.Error:  # no rank waits for others once more
+            raise
+        except BaseException:
+            self._core.take_exchange(own)
+            raise
+        self._core.take_exchange(own)
+
     def _over(self, stack: ExitStack, exchange: str) -> Session:
-        """Give this session if it is over `exchange`, else one that `stack` closes."""
-        if self.exchange == exchange:
+        """Give this session if its device goes with `exchange`, else another one."""
+        own, wanted = _core.scheme(self.exchange), _core.scheme(exchange)
+        same = own["host_memory"] == wanted["host_memory"]
+        if same and not own["kernel_routed"]:
             return self
         device = None if _core.scheme(exchange)["host_memory"] else self._chosen
         return stack.enter_context(

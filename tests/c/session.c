@@ -202,6 +202,16 @@ static void kernel_faults_test(hf_session *session) {
     hf_args_free(args);
 }
 
+/* Another scheme on the same device; what there is not leaves the one of before. */
+static void exchange_test(hf_session *session, const char *own) {
+    CHECK(hf_session_exchange(session, "pigeon") == HF_ENOENT);
+    CHECK(strcmp(hf_session_facts(session).exchange, own) == 0);
+    CHECK(hf_session_exchange(session, "shared") == HF_OK, "%s", hf_error());
+    CHECK(strcmp(hf_session_facts(session).exchange, "shared") == 0);
+    run_test(session);
+    CHECK(hf_session_exchange(session, own) == HF_OK, "%s", hf_error());
+}
+
 int main(int argc, char **argv) {
     if (argc != 4)
         return fprintf(stderr, "session DEVICE EXCHANGE KERNEL_FOLDER\n"), 2;
@@ -226,6 +236,7 @@ int main(int argc, char **argv) {
     cancel_test(session);
     too_large_test(session);
     kernel_faults_test(session);
+    exchange_test(session, argv[2]);
     run_test(session);
     hf_session_close(session);
     hf_session_close(NULL);

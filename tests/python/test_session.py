@@ -142,9 +142,10 @@ def test_calibration():
         assert result.units[f"{part}_time"] == "s"
         assert (result[f"{part}_time"] > 0).all()
         assert result[f"{part}_samples"].shape == (2, 3, 1)
-    model = hf.model("b_eff", exchange="pcie", calibration=result)
-    total = sum(result[f"{part}_time"] for part in ("write", "exchange", "read"))
-    np.testing.assert_allclose(model["time"], total)
+    for exchange in ("pcie", "pipelined", "shared"):
+        model = hf.model("b_eff", exchange=exchange, calibration=result)
+        parts = (result[f"{exchange}_{part}_time"] for part in ("copies", "exchange"))
+        np.testing.assert_allclose(model["time"], sum(parts))
 
 
 def test_a_calibration_opens_no_device_twice(monkeypatch):
@@ -156,9 +157,10 @@ def test_a_calibration_opens_no_device_twice(monkeypatch):
         whole(self, *arguments)
 
     monkeypatch.setattr(hf.Session, "__init__", counted)
-    for exchange, others in (("pcie", ["host"]), ("host", ["pcie"])):
+    for exchange, others in (("shared", ["host"]), ("host", ["pcie"])):
         with hf.open(None, exchange) as session:
             assert session.calibrate(sizes=[64], reps=1).verified
+            assert session.exchange == exchange
             assert session.run("b_eff", sizes=[64], reps=1).verified
         assert opened == [exchange, *others]
         opened.clear()
