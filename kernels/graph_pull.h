@@ -61,11 +61,13 @@ static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
     uint bits = HF_NOBODY >> (32 - (end - first));
     (void)rows, (void)from, (void)state;
 #ifndef HF_ALWAYS
+    const ulong known = rows[first];
     for (uint v = first; v < end; v++) {
         const ulong e = rows[v];
-        const uint no = !HF_WANTS(state[v], settled) || e == rows[v + 1];
+        const uint no = (uint)!HF_WANTS(state[v], settled) | (uint)(e == rows[v + 1]);
+        HF_UNUSED const ulong at = no ? known : e;
         bits ^= no << (v - first);
-        HF_PREFETCH_READ(from + (no ? rows[first] : e));
+        HF_PREFETCH_READ(from + at);
     }
 #endif
     return bits;
