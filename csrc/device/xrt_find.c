@@ -96,7 +96,9 @@ static hf_device_info info_of(const hf_xrt_call *call) {
     else
         snprintf(info.name, sizeof info.name, "%.*s", (int)sizeof info.name - 1,
                  card->name);
-    if (call->result)
+    if (*hf_xrt_mode())
+        snprintf(info.version, sizeof info.version, "%s", hf_xrt_mode());
+    else if (call->result)
         snprintf(info.version, sizeof info.version, "%04x:%02x:%02x.%x",
                  card->slot >> 16, card->slot >> 8 & 255, card->slot >> 3 & 31,
                  card->slot & 7);

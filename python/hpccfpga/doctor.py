@@ -89,7 +89,7 @@ def _examine_devices(found: _Findings) -> None:
         where = f"{device['platform']}, {device['version']}"
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         print(f"         {where}, driver {device['driver']}")
-        if device["runtime"] == "xrt":
+        if device["runtime"] == "xrt" and ":" in device["version"]:  # an address
             print(f"         {_card(device['version'])}")
     if not there and not failures:
         found.bad(

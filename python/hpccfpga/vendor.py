@@ -128,6 +128,8 @@ class Bitstream:
     def advice(self, folder: Path) -> str:
         """Return how to go on from the files to a run."""
         words = ["hpccfpga run", self.benchmark]
+        by_xrt = self.target == "xilinx" and self.kind == "memory"
+        words += ["--device xrt"] if by_xrt else []
         words += ["--exchange channel"] if self.kind == "stream" else []
         values = _core.values(self.benchmark, {})
         chosen = {**self.knobs, "replications": self.replications}

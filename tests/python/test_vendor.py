@@ -66,6 +66,8 @@ def test_the_files_are_those_that_the_kernel_includes(command, tmp_path):
     assert "where aoc is" in told
     line = f"b_eff --exchange channel --replications 3 --kernel {tmp_path}/"
     assert told.endswith(f"then: hpccfpga run {line}b_eff_stream.aocx")
+    card = Bitstream("xilinx", "u280", "stream_memory", {}).advice(tmp_path)
+    assert "hpccfpga run stream --device xrt --kernel" in card
 
 
 def test_arguments_are_those_of_the_definitions():

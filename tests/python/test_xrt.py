@@ -1,11 +1,13 @@
 """The runtime `xrt` over a stand-in for XRT: benchmarks, cards, processes."""
 
+import shutil
 import subprocess
 
 import pytest
 from conftest import ours, python
 
 from hpccfpga import Result, doctor
+from hpccfpga.vendor import Bitstream
 from test_conformance import columns_check, declared
 from xrt_session import BUILDS, SMALL, head, link, xclbin
 
@@ -237,6 +239,32 @@ def test_threads_allocate_and_free_at_once(folder, setting):
     )
     answer = python(script, **setting, HF_STANDIN_CARDS="4")
     assert answer.stdout == f"{[True] * 4}\n", answer.stderr
+
+
+# ---- XRT itself ----
+
+
+def test_nothing_verifies_over_xrt_without_a_card(folder, tmp_path):
+    """XRT's own library in its mode noop, in which no kernel runs and no data moves."""
+    if python("import ctypes\nctypes.CDLL('libxrt_noop.so.2')").returncode:
+        pytest.skip("XRT's libxrt_noop is not installed: Debian has it in libxrt1")
+    for name, (knobs, _) in SMALL.items():
+        if knobs is not None:
+            made = shutil.copytree(folder / f"{name}1", tmp_path / f"{name}1")
+            job = Bitstream("xilinx", "u280", f"{name}_memory", knobs)
+            whole = link.pack(link.sections(job, made, b"none"), "card 0")
+            xclbin(tmp_path, name).write_bytes(whole)
+    jobs = [words_of(tmp_path, name, 1) for name in SMALL]
+    script = (
+        "from hpccfpga import cli\n"
+        f"for words in {jobs}:\n"
+        "    assert cli.main(['run', *words]) != 0, words\n"
+        "print('done')"
+    )
+    answer = python(script, XCL_EMULATION_MODE="noop")
+    assert answer.stdout.endswith("\ndone\n"), answer.stderr
+    wrong = answer.stdout.count("NOT VERIFIED"), answer.stderr.count("hpccfpga: ")
+    assert sum(wrong) == len(jobs)
 
 
 # ---- what doctor says ----

@@ -136,13 +136,15 @@ def described(kernels, spots, bits=b""):
             units.append(f"{name}:{unit}")
     assert not spots, f"of no argument: {spots}"
     used = {m for _, _, m in links}
-    rows = [(m in used, tag, size) for m, (tag, size) in enumerate(U280)]
-    more = [(True, t, sum(U280[m][1] for m in _range(t, tags))) for t in groups]
+    starts = [sum(size for _, size in U280[:m]) for m in range(len(U280))]
+    rows = [(m in used, starts[m], *bank) for m, bank in enumerate(U280)]
+    inside = [(t, _range(t, tags)) for t in groups]
+    more = [(True, starts[m[0]], t, sum(U280[i][1] for i in m)) for t, m in inside]
 
     def memories(rows):
         return struct.pack("<i4x", len(rows)) + b"".join(
-            struct.pack("<BB6xQQ16s", 1, on, size >> 10, 0, tag.encode())
-            for on, tag, size in rows
+            struct.pack("<BB6xQQ16s", 1, on, size >> 10, start, tag.encode())
+            for on, start, tag, size in rows
         )
 
     def connections(rows):
@@ -159,7 +161,10 @@ def described(kernels, spots, bits=b""):
         MEMORIES: memories(rows),
         LINKS: connections(links),
         IPS: struct.pack("<i4x", len(units))
-        + b"".join(struct.pack("<IIQ64s", 1, 0, 0, u.encode()) for u in units),
+        + b"".join(  # XRT tells units apart by their addresses
+            struct.pack("<IIQ64s", 1, 0, 0x1800000 + 0x10000 * i, unit.encode())
+            for i, unit in enumerate(units)
+        ),
         CLOCKS: struct.pack("<hHB5x128s", 1, 300, 1, b"DATA_CLK"),
     }
     if groups:
