@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agree.h"
 #include "chunks.h"
@@ -170,7 +169,7 @@ hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
     c->sent = (uint64_t *)(c + 1);
     c->expected = c->sent + ranks;
     c->wants_window = wants_window;
-    c->crowded = net->local_size > sysconf(_SC_NPROCESSORS_ONLN);
+    c->crowded = hf_node_crowded(net->local_size);
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
         c->ins[slot].transfer.over = true;
     *out = &c->base;

@@ -4,12 +4,20 @@
  * look at memory part of one. Each rank has two boxes: one for its parent in the tree, one
  * for its children. A box is written once for each meeting. It has been read before the
  * next: a rank leaves a meeting only after it has read its parent's box, and its parent wrote
- * that after it had read the rank's own. Where there is no such memory, messages do.
+ * that after it had read the rank's own. Where there is no such memory, messages do. On a
+ * crowded node a rank that waits sleeps until its box is written: ranks that only leave
+ * their core to each other would keep those from it that work.
  */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "agree.h"
 #include "mpi_near.h"
@@ -21,8 +29,12 @@ enum {
     PROGRESS = 16, /* further ones between two calls of MPI: they move other messages */
 };
 
+/* The longest sleep: who waits has to move other messages, too. */
+static const struct timespec nap = {0, 200000};
+
 typedef struct box {
-    _Atomic uint32_t number; /* of the meeting that the rest is of: written last */
+    _Atomic uint32_t number;   /* of the meeting that the rest is of: written last */
+    _Atomic uint32_t sleepers; /* ranks that wait for another number */
     uint32_t bytes;
     char data[BOX_ROOM];
 } box;
@@ -31,6 +43,7 @@ struct near {
     hf_shared *shared;
     box **boxes;         /* [size], of each rank its two; NULL: it is on another node */
     uint32_t (*seen)[2]; /* [size], the number that was in each when it was read last */
+    bool crowded;
 };
 
 static void near_free(struct near *near) {
@@ -66,6 +79,8 @@ hf_status hf_mpi_near_open(mpi *net, mpi *node) {
         status = hf_shared_new(&near->shared, &node->base, 2 * sizeof(box));
     for (int rank = 0; status == HF_OK && rank < node->base.size; rank++)
         near->boxes[hf_mpi_comm_rank(node, rank)] = near->shared->parts[rank];
+    if (near)
+        near->crowded = hf_node_crowded(node->base.size);
     if (status == HF_OK)
         net->near = near;
     else
@@ -85,7 +100,9 @@ bool hf_mpi_near_put(mpi *net, int to, bool up, size_t bytes) {
     if (atomic_load_explicit(&own->number, memory_order_relaxed) != net->number) {
         own->bytes = (uint32_t)bytes;
         memcpy(own->data, net->message, bytes < BOX_ROOM ? bytes : BOX_ROOM);
-        atomic_store_explicit(&own->number, net->number, memory_order_release);
+        atomic_store(&own->number, net->number);
+        if (atomic_load(&own->sleepers) > 0)
+            syscall(SYS_futex, &own->number, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     } /* else another child has it already */
     return bytes <= BOX_ROOM;
 }
@@ -98,13 +115,25 @@ typedef struct look {
     unsigned looks;
 } look;
 
+static void box_sleep(box *from, uint32_t seen) {
+    int before = errno;
+    atomic_fetch_add(&from->sleepers, 1);
+    syscall(SYS_futex, &from->number, FUTEX_WAIT, seen, &nap, NULL, 0);
+    atomic_fetch_sub(&from->sleepers, 1);
+    errno = before;
+}
+
 static hf_status box_look(void *what, bool *done) {
     look *l = what;
     *done = atomic_load_explicit(&l->from->number, memory_order_acquire) != l->seen;
     if (*done || ++l->looks < QUICK)
         return HF_OK;
-    sched_yield();
-    return l->looks % PROGRESS ? HF_OK : hf_mpi_progress(l->net);
+    bool crowded = l->net->near->crowded;
+    if (crowded)
+        box_sleep(l->from, l->seen);
+    else
+        sched_yield();
+    return !crowded && l->looks % PROGRESS ? HF_OK : hf_mpi_progress(l->net);
 }
 
 hf_status hf_mpi_near_get(mpi *net, int from, bool up, int kind, size_t bytes,

@@ -212,9 +212,12 @@ void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends) {
     int done = *request == MPI_REQUEST_NULL;
     if (!done && !sends)
         MPI_Cancel(request);
-    while (!done && hf_clock_now() - start < GRACE)
+    while (!done && hf_clock_now() - start < GRACE) {
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;
+        if (!done)
+            nanosleep(&nap, NULL);
+    }
     if (done)
         return;
     if (!*net->comm->stuck)

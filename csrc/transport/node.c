@@ -145,3 +145,7 @@ void hf_shared_free(hf_shared *s) {
 void hf_shared_keep(hf_shared *s) {
     free(s);
 }
+
+bool hf_node_crowded(int ranks) {
+    return ranks > sysconf(_SC_NPROCESSORS_ONLN);
+}

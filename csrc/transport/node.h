@@ -25,6 +25,9 @@ void hf_shared_free(hf_shared *shared);
 /** The same, but the memory stays for good: a device may still use it. */
 void hf_shared_keep(hf_shared *shared);
 
+/** Are so many ranks of this node more than its cores? */
+bool hf_node_crowded(int ranks);
+
 enum { HF_NODE_ROOM = 128 }; /* characters of a node's name, with its end */
 
 /** A name that the ranks of this node share with no others; zeros follow it. */
