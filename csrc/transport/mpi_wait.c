@@ -32,8 +32,9 @@ static const double LATE_ANSWERS = 1;
 /* Time between two looks for alarms and notices [s]: they take as long as several tests. */
 static const double LOOKS = 1e-3;
 
-/* Who waits longer than this for what others have to say leaves its core to them [s]. */
-static const double PATIENCE = 5e-3;
+/* Who waits longer than this for a message, or for what others have to say, leaves its core to
+ * them [s]: a message that is on its way is moved by the one who tests. */
+static const double PATIENCE[] = {[FOR_MESSAGE] = 0.1, [FOR_ALL] = 5e-3};
 static const struct timespec nap = {0, 100000};
 
 hf_status hf_mpi_fail(int code, const char *what) {
@@ -258,7 +259,7 @@ hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
         }
         if (now > end)
             return deadline_pass(net, from, kind);
-        if (kind == FOR_ALL && now - start > PATIENCE)
+        if (now - start > PATIENCE[kind])
             nanosleep(&nap, NULL);
     }
 }

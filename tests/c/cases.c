@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/error.h"
 #include "core/registry.h"
 #include "core/result.h"
+#include "meet.h"
 #include "source.h"
 
 case_request asked;
@@ -192,16 +192,6 @@ hf_status program_make(const hf_args *args) {
 }
 
 /* ---- runs ---- */
-
-/* Wait for all ranks, asleep: in a blocking call of MPI they would take turns on the cores with
- * the one that still works. */
-static void all_meet(void) {
-    MPI_Request request;
-    int met = 0;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    while (MPI_Test(&request, &met, MPI_STATUS_IGNORE) == MPI_SUCCESS && !met)
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-}
 
 hf_status session_open(void) {
     char library[256], device[64];
