@@ -32,9 +32,10 @@ static const double LATE_ANSWERS = 1;
 /* Time between two looks for alarms and notices [s]: they take as long as several tests. */
 static const double LOOKS = 1e-3;
 
-/* Who waits longer than this for a message, or for what others have to say, leaves its core to
- * them [s]: a message that is on its way is moved by the one who tests. */
-static const double PATIENCE[] = {[FOR_MESSAGE] = 0.1, [FOR_ALL] = 5e-3};
+/* Who waits longer than this leaves its core to others [s]. A message that is on its way is
+ * moved by the one who tests, and who is asleep goes on later than the others. */
+static const double PATIENCE[] = {
+    [FOR_MESSAGE] = 0.1, [FOR_ALL] = 5e-3, [AT_ONCE] = 0.1};
 static const struct timespec nap = {0, 100000};
 
 hf_status hf_mpi_fail(int code, const char *what) {
