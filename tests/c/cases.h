@@ -20,6 +20,7 @@ typedef struct case_state {
     const char *bench, *exchange, *device, *shape;
     char variant[64]; /**< a parameter that is not the default: NAME=VALUE */
     const char *type; /**< word for the device's */
+    size_t scheme;    /**< number of `exchange` */
     bool compiles;    /**< the device takes programs, and knobs with them */
     char stem[64];
     unsigned char *program;

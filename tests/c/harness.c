@@ -158,7 +158,8 @@ static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
 
 /* One for each call of each phase, more for those in steps. Where a run takes long, some of
  * them: every third on a device that compiles, every seventh with other ranks, where each
- * number of them begins with another. */
+ * number of them begins with another. Schemes that move memory share them out: what a
+ * benchmark does is the same over each. */
 static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
     static const plant_fault list[] = {
         {.kind = PLANT_DROP, .place = PLANT_LAST, .count = 1, .rank = PLANT_ALL_RANKS},
@@ -171,7 +172,11 @@ static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
          .count = 8,
          .rank = PLANT_ALL_RANKS},
     };
-    size_t number = (size_t)size, every = size > 1 ? 7 : now.compiles ? 3 : 1;
+    bool shares =
+        !now.session->exchange->ops->streams && !asked.exchange && !asked.broken;
+    size_t number = (size_t)size + now.scheme, every = 1;
+    every *= size > 1 ? 7 : now.compiles ? 3 : 1;
+    every *= shares ? 2 : 1;
     for (size_t i = 0; i < n_pairs; i++) {
         size_t n = pairs[i].phase == PLANT_STEPS ? sizeof list / sizeof *list : 1;
         for (size_t k = 0; k < n && goes_on(s); k++) {
@@ -420,6 +425,7 @@ static void sessions_try(void) {
                 continue;
             if (!session_try())
                 continue;
+            now.scheme = e;
             unsigned char *nothing = NULL;
             size_t bytes;
             now.compiles =
