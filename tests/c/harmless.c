@@ -50,6 +50,10 @@ static const struct {
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE),
      ONE(PLANT_SHORTEN) | ONE(PLANT_STALE), STEPS, NOTHING,
      "what did not come lay there already, byte for byte"},
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_DROP), STEPS, NOTHING,
+     "the message came, and its bytes lay there already"},
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_DROP), ONE(PLANT_WARM_STEPS),
+     NOTHING, "a warm-up has no rate, and what did not come lay there already"},
     {ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS, SEEN,
      "the results are right: what ranks tell each other for the check is checked on "
      "each, too"},
