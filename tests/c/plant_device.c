@@ -177,6 +177,10 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
     unsigned char *is = plant_room(bytes), *right = plant_room(bytes),
                   *was = plant_room(bytes);
     memcpy(was, to, bytes); /* through which the copy may go */
+    /* A runtime spoils the mirror of its buffer before each copy: a lost one leaves that. */
+    bool mirrored = from->mirror && to == (char *)from->mirror + at;
+    for (size_t i = 0; mirrored && i < bytes && i < 8; i++)
+        was[i] ^= 0xFF;
     hf_status status = buffer_get(from, at, is, bytes, order);
     memcpy(right, is, bytes);
     if (now)

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT, ours
 from linpack_harms import program
 
-GRIDS = [(2, "1x2"), (2, "2x1"), (4, "2x2"), (6, "2x3"), (6, "3x2"), (9, "3x3")]
+GRIDS = [(2, "1x2"), (2, "2x1"), (4, "2x2"), (6, "2x3"), (9, "3x3")]
 
 
 @pytest.mark.parametrize(("ranks", "grid"), GRIDS)
@@ -46,28 +46,27 @@ def test_host_memory_verifies(on_ranks, ranks):
 CASES = """
 import json, os, warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)
-for kind, on, shape, refine, deadline in json.loads(os.environ["CASES"]):
-    call, ended = 0, ""
+for kind, on, shape, refine, call, step in json.loads(os.environ["CASES"]):
+    ended = ""
     while ended is not None and call < 200:
         os.environ["HPCCFPGA_FAULT"] = f"{kind} {on} {call}"
         try:
             r = hf.run("linpack", exchange="fault", comm=comm, sizes=[96], reps=1,
-                       block_size=32, shape=shape, refine=refine,
-                       deadline=deadline)
+                       block_size=32, shape=shape, refine=refine, deadline=1000)
             ended = None if r.verified else True
         except (RuntimeError, OSError) as error:
             ended = str(error)
         say(json.dumps([kind, on, call, ended]))
-        call += 1
+        call += step
 """
 
 
 @pytest.fixture
 def ends(mpirun, faults):
-    """Plant a fault at each call; the calls, and how each rank ended."""
+    """Plant a fault at each `step`th call from `first` on; how each rank ended."""
 
-    def run(ranks, kind, on, shape, refine="none"):
-        cases = json.dumps([[kind, on, shape, refine, 1000]])
+    def run(ranks, kind, on, shape, refine="none", first=0, step=1):
+        cases = json.dumps([[kind, on, shape, refine, first, step]])
         done = mpirun(ranks, CASES, CASES=cases, **faults)
         assert done.returncode == 0, done.stderr
         ended = {}
@@ -76,7 +75,7 @@ def ends(mpirun, faults):
             ended.setdefault(call, []).append(end)
         assert all(len(ends) == ranks for ends in ended.values()), ended
         assert all(len(set(ends)) == 1 for ends in ended.values()), ended
-        ends = [ended[call][0] for call in range(len(ended))]
+        ends = [ended[first + step * i][0] for i in range(len(ended))]
         assert ends.pop() is None, "more calls than were tried"
         return ends
 
@@ -85,29 +84,33 @@ def ends(mpirun, faults):
 
 def test_a_launch_that_fails_ends_all(ends):
     """In the input, the factorisation, the refined solution and the check."""
-    lines = ends(2, "launch", 1, "ndrange", "gmres")
-    assert len(lines) > 12
+    lines = ends(2, "launch", 1, "ndrange", "gmres", step=3)
+    assert len(lines) > 4
     assert set(lines) == {"rank 1: planted: a launch failed"}
+
+
+DAMAGE = ["flip", "swap", "shift", "stale"]
 
 
 @pytest.mark.parametrize(
     ("ranks", "on", "kind"),
-    [*((2, 1, kind) for kind in ("flip", "swap", "shift", "stale")), (4, 3, "stale")],
+    [*((2, 1, kind) for kind in DAMAGE), (4, 3, "stale")],
 )
 def test_a_damaged_block_is_seen(ends, kind, ranks, on):
     """The diagonal one, those of L and of U, sums and unknowns of the solution.
 
-    The panels of shape ndrange have padding, in which nobody sees anything.
+    Two kinds of damage take turns with the other two. The panels of shape ndrange have
+    padding, in which nobody sees anything.
     """
-    seen = ends(ranks, kind, on, "pipeline")
-    assert len(seen) > 4
+    seen = ends(ranks, kind, on, "pipeline", first=DAMAGE.index(kind) % 2, step=2)
+    assert len(seen) > 2
     assert set(seen) == {True}
 
 
 def test_a_damaged_block_or_number_of_gmres_is_seen(ends):
     """Sums of products of vectors are numbers; small errors of them are mended."""
-    seen = ends(2, "flip", 1, "pipeline", "gmres")
-    assert len(seen) > 10
+    seen = ends(2, "flip", 1, "pipeline", "gmres", step=2)
+    assert len(seen) > 5
     assert set(seen) == {True}
 
 
