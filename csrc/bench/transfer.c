@@ -33,8 +33,7 @@ typedef struct transfer {
 static const hf_param params[] = {
     {"part",
      "what is timed: read, device to host; write, host to device; or step, both and "
-     "the "
-     "exchange between them",
+     "the exchange between them",
      "write", "write|read|step", NULL, 0, 0, HF_TEXT},
     HF_SWEEP_PARAMS,
     HF_CHUNK_PARAMS,
@@ -248,6 +247,7 @@ static hf_status transfer_step(void *state, size_t point, size_t inner) {
                         : device->ops->write(device, s->block, to, s->sent + from,
                                              bytes, NULL, NULL));
     }
+    hf_lap(s->env.laps, HF_LAP_TRANSFER);
     return HF_OK;
 }
 

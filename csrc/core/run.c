@@ -271,10 +271,13 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
 static hf_status longest_check(const hf_exchange *exchange, size_t longest) {
     if (longest == 0 || exchange->chunk_size <= longest)
         return HF_OK;
+    char most[40] = "";
+    if (longest >= HF_PAGE)
+        snprintf(most, sizeof most, ", up to %zu", longest / HF_PAGE * HF_PAGE);
     return hf_fail(HF_EARG,
-                   "chunk_size: %zu B is larger than the longest message, %zu B; auto, "
-                   "up to %zu, or longer messages",
-                   exchange->chunk_size, longest, longest / HF_PAGE * HF_PAGE);
+                   "chunk_size: %zu B is larger than the longest message, %zu B; "
+                   "auto%s, or longer messages",
+                   exchange->chunk_size, longest, most);
 }
 
 static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {

@@ -351,6 +351,10 @@ hf_status hf_session_exchange(hf_session *session, const char *name) {
     const hf_exchange_ops *scheme;
     hf_exchange *other = NULL;
     HF_TRY(hf_session_check(session));
+    hf_statement facts = {0};
+    hf_fact(&facts, "exchange scheme");
+    hf_fact_add(&facts, "%s", name);
+    HF_TRY(hf_same(session->net, &facts));
     hf_status status = hf_exchange_find(&scheme, name);
     if (status == HF_OK)
         status = runtime_check(scheme, session->device->info.runtime,

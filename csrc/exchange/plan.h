@@ -19,8 +19,8 @@ enum {
 /** The entries for chunks in a benchmark's table of parameters. */
 /* clang-format off */
 #define HF_CHUNK_PARAMS                                                                \
-    {"chunk_size", "longest chunk of a message, a multiple of 4096; auto, by the "     \
-     "model; schemes that send chunks only [B]",                                       \
+    {"chunk_size", "longest chunk of a message, a multiple of 4096; auto: "            \
+     "docs/exchanges.md; schemes that send chunks only [B]",                           \
      "auto", "auto", NULL, 4096, 1 << 30, HF_TEXT},                                    \
     {"chunk_depth", "chunks of a rank that are under way at a time, each way; auto: "  \
      "4; schemes that send chunks only",                                               \

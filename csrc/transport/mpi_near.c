@@ -5,8 +5,8 @@
  * for its children. A box is written once for each meeting. It has been read before the
  * next: a rank leaves a meeting only after it has read its parent's box, and its parent wrote
  * that after it had read the rank's own. Where there is no such memory, messages do. On a
- * crowded node a rank that waits sleeps until its box is written: ranks that only leave
- * their core to each other would keep those from it that work.
+ * crowded node a rank that waits sleeps on the number of the box that it reads. Ranks that
+ * only yield would take the cores from ranks that work.
  */
 #include <errno.h>
 #include <limits.h>
@@ -128,12 +128,14 @@ static hf_status box_look(void *what, bool *done) {
     *done = atomic_load_explicit(&l->from->number, memory_order_acquire) != l->seen;
     if (*done || ++l->looks < QUICK)
         return HF_OK;
-    bool crowded = l->net->near->crowded;
-    if (crowded)
-        box_sleep(l->from, l->seen);
-    else
+    if (!l->net->near->crowded) {
         sched_yield();
-    return !crowded && l->looks % PROGRESS ? HF_OK : hf_mpi_progress(l->net);
+        return l->looks % PROGRESS ? HF_OK : hf_mpi_progress(l->net);
+    }
+    if (l->looks % QUICK) /* one sleep between two looks at the clock */
+        return HF_OK;
+    box_sleep(l->from, l->seen);
+    return hf_mpi_progress(l->net);
 }
 
 hf_status hf_mpi_near_get(mpi *net, int from, bool up, int kind, size_t bytes,

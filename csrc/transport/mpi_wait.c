@@ -8,6 +8,7 @@
  */
 #include "mpi_wait.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -33,9 +34,9 @@ static const double LATE_ANSWERS = 1;
 static const double LOOKS = 1e-3;
 
 /* Who waits longer than this leaves its core to others [s]. A message that is on its way is
- * moved by the one who tests, and who is asleep goes on later than the others. */
+ * moved by the one who tests; who shall go on together with others never sleeps. */
 static const double PATIENCE[] = {
-    [FOR_MESSAGE] = 0.1, [FOR_ALL] = 5e-3, [AT_ONCE] = 0.1};
+    [FOR_MESSAGE] = 1, [FOR_ALL] = 5e-3, [AT_ONCE] = INFINITY};
 static const struct timespec nap = {0, 100000};
 
 hf_status hf_mpi_fail(int code, const char *what) {

@@ -11,6 +11,7 @@ from hpccfpga import _core
 from hpccfpga.components import survey
 from hpccfpga.configuration import chosen, rule_of
 from hpccfpga.emulation import cpus
+from hpccfpga.errors import under_mpi
 from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
@@ -28,8 +29,12 @@ def check(devices: Any, ranks: Any, comm: Any = None) -> None:
     Raises
     ------
     ValueError
-        Another word than auto, or ranks that are given.
+        Another word than auto, ranks that are given, or a rank that mpirun started.
     """
+    if under_mpi() is not None:
+        raise ValueError(
+            "devices: auto starts its ranks itself: call it without mpirun"
+        )
     if devices != AUTO:
         raise ValueError(f"devices: {devices!r} is not auto; ranks gives their number")
     if ranks is not None or comm is not None:
@@ -69,10 +74,13 @@ def choose(
         short["source"] = list(given)[: TRIAL["sources"]]
     first = _checked(measure(ranks=1, **short))
     most, shared = _most(first)
-    numbers = [n for n in range(1, most + 1) if _possible(benchmark, exchange, n)]
+    numbers = [
+        n for n in range(1, most + 1) if _possible(benchmark, exchange, params, n)
+    ]
     tried = {1: first}
     if 2 in numbers:
         tried[2] = _checked(measure(ranks=2, **short))
+    numbers = [n for n in numbers if n in tried or 2 in tried]
     rates = np.array([_rate(benchmark, tried, n, shared) for n in numbers])
     best = np.nanmax(rates, initial=0)
     if not best > 0:
@@ -96,7 +104,7 @@ def choose(
 def _checked(result: Result) -> Result:
     if not result.verified:
         raise ValueError(
-            f"devices: auto, but the trial on {result.ranks} ranks is not verified"
+            f"devices: auto, but a trial is not verified: ranks {result.ranks}"
         )
     return result
 
@@ -110,9 +118,11 @@ def _most(result: Result) -> tuple[int, bool]:
     return sum(all(d[k] == own[k] for k in names) for d in survey()[0]), False
 
 
-def _possible(benchmark: str, exchange: str, ranks: int) -> bool:
+def _possible(
+    benchmark: str, exchange: str, params: Mapping[str, Any], ranks: int
+) -> bool:
     try:
-        _core.check_ranks(benchmark, exchange, {}, ranks)
+        _core.check_ranks(benchmark, exchange, dict(params), ranks)
     except (NotImplementedError, ValueError):
         return False
     return True

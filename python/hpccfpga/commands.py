@@ -200,10 +200,6 @@ def _fill(outputs: Outputs, benchmark: str, params: Mapping[str, Any]) -> None:
 def _choose(options: Options) -> None:
     """Set the number of ranks that --devices leaves open, and why it is that."""
     automatic.check(options.devices, options.ranks)
-    if under_mpi() is not None:
-        raise ValueError(
-            "devices: auto starts its ranks itself: call it without mpirun"
-        )
     get_ready()
     options.ranks, options.why = choose(
         options.benchmark,

@@ -183,8 +183,12 @@ def _shared(benchmarks: Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def calibrated() -> tuple[str, ...]:
-    """Names of the parameters that all parts of a calibration have."""
-    return _shared(part.benchmark for part in CALIBRATION)
+    """Names of the parameters that all parts of a calibration have.
+
+    Not those of chunks: parts go over schemes that send none.
+    """
+    shared = _shared(part.benchmark for part in CALIBRATION)
+    return tuple(name for name in shared if not name.startswith("chunk_"))
 
 
 @cache

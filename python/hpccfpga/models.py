@@ -64,10 +64,12 @@ def model(
     -------
     Result
         Of kind "modelled", with the labels, time [s per step] and metrics of a measured
-        one, each [points]; so too its summary. b_eff also has the parts write_time,
-        exchange_time, read_time [s] of its scheme and, where pcie_bandwidth is known,
-        pair_bound [B/s] (Eq. 7, for two ranks). Where the lowest of several bounds is
-        the rate, `limit` names it. `provenance["counts"]` says what the numbers count.
+        one, each [points]; so too its summary. b_eff also has the parts [s] of its
+        scheme that its inputs tell: write_time, exchange_time, read_time of a board's
+        data, transfer_time, exchange_time of a calibration; where pcie_bandwidth is
+        known, pair_bound [B/s] (Eq. 7, for two ranks). Where the lowest of several
+        bounds is the rate, `limit` names it. `provenance["counts"]` says what the
+        numbers count.
 
     Raises
     ------
@@ -306,7 +308,8 @@ def _curves(
     for name in (name for name in terms if name not in (label, "ranks")):
         if name not in calibration.columns or label not in calibration.columns:
             raise ValueError(
-                f"{calibration!r} is no calibration of {name}: `calibrate` makes one"
+                f"{calibration!r} has no {name}: `calibrate` of this version makes a "
+                "calibration that has"
             )
         usable = ~calibration.failed & (calibration[name] > 0)
         points, order = np.unique(calibration[label][usable], return_index=True)

@@ -430,7 +430,7 @@ COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
     "boards": ("list the boards, or the data of one", _boards, ""),
     "run": ("measure a benchmark, or all", _run, _OWN),
     "scaling": ("measure a benchmark on several numbers of ranks", _scaling, _OWN),
-    "calibrate": ("measure the parts of scheme pcie apart", _calibrate, ""),
+    "calibrate": ("measure the parts of exchange schemes", _calibrate, ""),
     "model": (
         "say what a performance model expects",
         _model,

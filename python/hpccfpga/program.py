@@ -58,8 +58,11 @@ def states(text: str) -> list[np.dtype | None]:
     code = _compiled(text)
     words: dict[str, str | None] = {}
     for line, sure in code:
+        if re.search(r"\bHF_VERTEX\b", line):
+            break
         directive = _DIRECTIVE.fullmatch(line)
-        if directive and directive[1] in ("define", "undef"):
+        takes_words = directive and re.match(r"\w+\(", directive[2])
+        if directive and directive[1] in ("define", "undef") and not takes_words:
             defined = _DEFINED.fullmatch(directive[2])
             name = re.split(r"\W", directive[2])[0]
             once = sure and name not in words

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,7 @@ class Session:
             number of the point just done, the number of points, and a dict of its
             values in SI units. If it has a method `begin`, that gets a title and the
             benchmark before the first point.
-        **params : int, float, str or sequence of int
+        **params : int, float, str, path or sequence of int
             Parameters of the benchmark, as `hpccfpga.benchmarks()` describes them, the
             same on every rank.
 
@@ -352,10 +352,9 @@ class Session:
         self._core.take_exchange(exchange)
         try:
             yield self
-        except _core.Error:  # no rank waits for others once more
-            raise
         except BaseException:
-            self._core.take_exchange(own)
+            with suppress(_core.Error):  # the transport may be broken
+                self._core.take_exchange(own)
             raise
         self._core.take_exchange(own)
 

@@ -315,8 +315,8 @@ static bool is_built_in(const hf_param *param) {
                        : param->macro && !param->choices;
 }
 
-/* The defaults; where many faults are asked for, and of what compiles nothing, every other choice of words and two of what
- * can be replicated, too, else those only where the defaults are refused. */
+/* Try the defaults. Where many faults are asked for, or the benchmark has no kernels, or the
+ * defaults are refused, try every other choice of words, and two replications, too. */
 static void variants_try(void) {
     hf_args *args;
     const hf_param *param;

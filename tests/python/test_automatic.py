@@ -1,5 +1,6 @@
 """How many devices a run takes when it chooses by itself."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_ranks_on_one_cpu_share_its_cores(monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"verified": False}, "the trial on 1 ranks is not verified"),
+        ({"verified": False}, "a trial is not verified: ranks 1"),
         ({"traversed": 0}, "goes along no edges"),
     ],
 )
@@ -91,3 +92,21 @@ def test_choices_that_are_none(options, error, text):
         hf.run("graph", **options)
     with pytest.raises(LookupError, match=r"no choice of .*'gemm'; known: graph"):
         hf.run("gemm", devices="auto")
+
+
+def test_a_run_chooses_by_itself(command):
+    """On ranks that it starts: real trials have all that the choice looks at."""
+    words = ["run", "graph", "--graph=kron:8", "--source=3,5", "--reps=2"]
+    answer = command(*words, "--devices=auto")
+    assert answer.returncode == 0, answer.stderr
+    assert re.search(
+        "chosen: [12] of [0-9]+ ranks on the cores of one CPU, by rates: 1: ",
+        answer.stdout,
+    )
+    for more, told in (
+        (["--devices=3"], "devices: '3' is not auto; ranks gives their number"),
+        (["--devices=auto", "--ranks=2"], "devices: auto chooses the number of ranks"),
+    ):
+        answer = command(*words, *more)
+        assert answer.returncode == 2
+        assert told in answer.stderr

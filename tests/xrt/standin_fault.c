@@ -84,7 +84,8 @@ static struct {
 } faults[MAX_FAULTS]; /* to the first without a name */
 
 /* FUNCTION:NTH:KIND,...; NTH from 1, 0 for each; KIND an errno or "fail" (errno 0), "hang",
- * "late=N" (it takes N ms), "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also "kernel", with "lost" and "slow".
+ * "late=N" (it takes N ms), "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also
+ * "kernel", with "lost" and "slow".
  * Calls are counted from the first plan on, each time from 1. */
 void standin_plan(const char *text) {
     memset(faults, 0, sizeof faults);
