@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -83,8 +84,8 @@ static void device_leave(const hf_xrt_device *device) {
 static unsigned long long number_in(const char *path) {
     unsigned long long number = 0;
     FILE *file = *path ? fopen(path, "r") : NULL;
-    if (file && fscanf(file, "%llu", &number) != 1)
-        number = 0;
+    if (file && (fscanf(file, "%llu", &number) != 1 || number > LLONG_MAX))
+        number = 0; /* a negative one is too large */
     if (file)
         fclose(file);
     return number;

@@ -200,7 +200,13 @@ static hf_status args_set_text(hf_args *args, const char *name, PyObject *value)
 static hf_status args_set(hf_args *args, const char *name, PyObject *value) {
     PyObject *path = PyOS_FSPath(value); /* a str is one */
     if (path && PyUnicode_Check(path)) {
-        hf_status status = args_set_text(args, name, path);
+        Py_ssize_t end = PyUnicode_GET_LENGTH(path);
+        bool named =
+            PyUnicode_Check(value) || PyUnicode_FindChar(path, '/', 0, end, 1) >= 0;
+        PyObject *text = PyUnicode_FromFormat("%s%U", named ? "" : "./", path);
+        hf_status status =
+            text ? args_set_text(args, name, text) : hf_fail(HF_ENOMEM, "no memory");
+        Py_XDECREF(text);
         Py_DECREF(path);
         return status;
     }

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from hpccfpga import _core, emulation
+from hpccfpga.arguments import known
 from hpccfpga.records import Records
 
 
@@ -189,6 +190,15 @@ def calibrated() -> tuple[str, ...]:
     """
     shared = _shared(part.benchmark for part in CALIBRATION)
     return tuple(name for name in shared if not name.startswith("chunk_"))
+
+
+def check_calibrated(names: Iterable[str]) -> None:
+    """Raise ValueError for a parameter that not all parts of a calibration have."""
+    shared = calibrated()
+    for name in (name for name in names if name not in shared):
+        raise ValueError(
+            f'calibration has no parameter "{name}"; {known(name, shared)}'
+        )
 
 
 @cache

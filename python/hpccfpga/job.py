@@ -186,11 +186,7 @@ def _task(document: Any) -> Task:
     if kind == RUN:
         values = _core.values(word("benchmark", benchmark, names), params)
     else:
-        shared = components.calibrated()
-        for name in (name for name in params if name not in shared):
-            raise ValueError(
-                f'calibration has no parameter "{name}"; {known(name, shared)}'
-            )
+        components.check_calibrated(params)
         values = _core.values(components.CALIBRATION[0].benchmark, params)
     typed = {name: values[name] for name in params}
     return Task(kind, benchmark, document["kernel"], typed)

@@ -311,7 +311,13 @@ def _curves(
                 f"{calibration!r} has no {name}: `calibrate` of this version makes a "
                 "calibration that has"
             )
-        usable = ~calibration.failed & (calibration[name] > 0)
+        column = calibration.columns[name]
+        if column.unit != terms[name]["unit"] or column.values.ndim != 1:
+            raise ValueError(
+                f"the calibration has {name} as {list(column.values.shape)} "
+                f"[{column.unit}], not one value [{terms[name]['unit']}] a point"
+            )
+        usable = ~calibration.failed & (column.values > 0) & np.isfinite(column.values)
         points, order = np.unique(calibration[label][usable], return_index=True)
         if not len(points):
             raise ValueError(f"the calibration has no verified {name}")

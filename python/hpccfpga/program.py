@@ -57,15 +57,15 @@ def states(text: str) -> list[np.dtype | None]:
     """
     code = _compiled(text)
     words: dict[str, str | None] = {}
+    seen = False
     for line, sure in code:
-        if re.search(r"\bHF_VERTEX\b", line):
-            break
+        seen = seen or "HF_VERTEX" in line
         directive = _DIRECTIVE.fullmatch(line)
         takes_words = directive and re.match(r"\w+\(", directive[2])
         if directive and directive[1] in ("define", "undef") and not takes_words:
             defined = _DEFINED.fullmatch(directive[2])
             name = re.split(r"\W", directive[2])[0]
-            once = sure and name not in words
+            once = sure and name not in words and not seen
             words[name] = defined[2] if once and defined else None
     found = _VERTEX.findall("\n".join(line for line, _ in code))
     return [_state(fields, words) for fields in found]
@@ -80,7 +80,10 @@ def _state(text: str, words: dict[str, str | None]) -> np.dtype | None:
             return None
         shape = (int(field[3]),) if field[3] else ()
         fields.append((field[2], _TYPES[field[1]], shape))
-    return np.dtype(fields, align=True) if fields else None
+    try:
+        return np.dtype(fields, align=True) if fields else None
+    except ValueError:  # a name twice, or too large
+        return None
 
 
 def _compiled(text: str) -> list[tuple[str, bool]]:

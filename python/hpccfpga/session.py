@@ -16,7 +16,12 @@ import numpy as np
 
 from hpccfpga import _core, emulation, kernels, timeline, topology
 from hpccfpga.arguments import number, path, word
-from hpccfpga.components import CALIBRATION, benchmarks, exchanges
+from hpccfpga.components import (
+    CALIBRATION,
+    benchmarks,
+    check_calibrated,
+    exchanges,
+)
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
 from hpccfpga.graph import METIS, Graph, text_of
@@ -307,10 +312,12 @@ class Session:
         LookupError, ValueError, TypeError, MemoryError, Error
             As `Session` and `run`.
         """
-        parts, error = {}, None
+        parts: dict[str, Result] = {}
+        error: Exception | None = None
         try:
             check_progress(progress)
-        except TypeError as raised:
+            check_calibrated(params)
+        except (TypeError, ValueError) as raised:
             error = raised
         self.agree(error)
         with ExitStack() as stack:

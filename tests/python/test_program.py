@@ -22,6 +22,11 @@ A, B = "HF_VERTEX(uint a;)\n", "HF_VERTEX(float b;)\n"
         (f"#define T uint\n#undef T\n{A.replace('uint', 'T')}", [None]),
         (f"#ifdef X\n#define T uint\n#endif\n{A.replace('uint', 'T')}", [None]),
         (f"#define T uint\n#define T float\n{A.replace('uint', 'T')}", [None]),
+        (f"{A}#define a far\n", [None]),
+        (f"#define a(v) ((v)->a)\n{A}", [UINT]),
+        ("#define M HF_VERTEX(T a;)\n#define T uint\nM", [None]),
+        ("HF_VERTEX(uint a; float a;)", [None]),
+        ("HF_VERTEX(uint a[99999999999];)", [None]),
     ],
 )
 def test_the_fields_that_are_compiled(text, found):

@@ -389,6 +389,8 @@ def test_a_program_is_read_before_the_run(hops, monkeypatch):
         program=program, source=[1], progress=lambda *_: Path(program).unlink(True)
     )
     assert told.vertices.dtype.names == ("hops",)
+    with pytest.raises(ValueError, match=r"program: \./bfs does not exist"):
+        run(program=Path("bfs"))  # no name of a program of the package
 
 
 def test_an_endless_program_ends_by_the_deadline(hops):

@@ -117,6 +117,13 @@ def test_progress_that_is_no_function(ranks, progress):
             measure(sizes=[64], reps=1, ranks=ranks, progress=progress)
 
 
+def test_a_calibration_takes_what_all_its_parts_have():
+    with hf.open() as session:
+        for given in ({"part": "step"}, {"benchmark": "b_eff"}, {"chunk_size": 4096}):
+            with pytest.raises(ValueError, match=r"^calibration has no parameter"):
+                session.calibrate(sizes=[64], **given)
+
+
 def test_an_error_in_progress_leaves_a_usable_session():
     with hf.open(exchange="host") as session:
         with pytest.raises(ZeroDivisionError):
