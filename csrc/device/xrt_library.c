@@ -257,14 +257,10 @@ static void *desk_serve(void *unused) {
 /** See that there is a thread; with the lock. */
 static hf_status desk_open(void) {
     pthread_t thread;
-    if (desk.late)
-        return hf_fail(HF_EDEVICE,
-                       "XRT has not returned from %s: try again later, or start a new "
-                       "process",
-                       desk.call->name);
-    if (desk.stuck)
+    const char *stuck = desk.late ? desk.call->name : desk.stuck;
+    if (stuck)
         return hf_fail(HF_EDEVICE, "XRT has not returned from %s: start a new process",
-                       desk.stuck);
+                       stuck);
     if (desk.has_thread)
         return HF_OK;
     hf_clock_condition(&desk.changed);
