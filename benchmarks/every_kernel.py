@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 
 import hpccfpga
-from hpccfpga import _core, kernels
+from hpccfpga import _core, kernels, sources
 
 LONGEST = 600.0  # time for a worker until it tells of the next program [s]
 MOST = 64  # replications, elements and the like: above, a build takes minutes
@@ -72,7 +72,7 @@ def compile_from(benchmarks: list[str], first: int) -> None:
             _, options = kernels.knobs_of(benchmark, params)
             if stem and (stem, options) not in seen:
                 seen.add((stem, options))
-                text = kernels.read_source(kernels.kernel_dir() / f"{stem}.cl")
+                text = sources.read_source(sources.kernel_dir() / f"{stem}.cl")
                 kernels._built(core, stem, core.prelude + text, options)
                 said = "compiled"
         except NotImplementedError:

@@ -112,22 +112,13 @@ static bool has_power(const hf_loop *l) {
     return false;
 }
 
-/* Is it the device of a rank before, too? */
-static bool device_shared(const hf_place *places, size_t rank) {
-    size_t i = 0;
-    while (i < rank && (strcmp(places[i].host, places[rank].host) != 0 ||
-                        strcmp(places[i].device, places[rank].device) != 0))
-        i++;
-    return i < rank;
-}
-
 /* Of each rank's device, and of all: each once. */
 static void power_fill(const hf_loop *l, hf_result *result, size_t index) {
     double *sum = &hf_result_doubles(result, "power")[index];
     shares_fill(l, result, "power", index, offsetof(struct hf_share, power));
     *sum = 0;
     for (size_t rank = 0; rank < (size_t)l->session->net->size; rank++)
-        if (!device_shared(l->session->places, rank))
+        if (!l->session->places[rank].again)
             *sum += l->points[index].shares[rank].power;
 }
 

@@ -162,7 +162,11 @@ static hf_status places_gather(hf_session *session) {
     if (status == HF_OK)
         status = net->ops->gather(net, all, &mine, sizeof mine);
     for (size_t rank = 0; status == HF_OK && rank < size; rank++) {
-        session->places[rank] = all[rank].place;
+        hf_place *place = &session->places[rank];
+        *place = all[rank].place;
+        for (size_t i = 0; i < rank && !place->again; i++)
+            place->again = strcmp(all[i].node, all[rank].node) == 0 &&
+                           strcmp(all[i].place.device, place->device) == 0;
         shares += rank != own && strcmp(all[rank].node, mine.node) == 0 &&
                   strcmp(all[rank].place.device, mine.place.device) == 0;
     }

@@ -266,13 +266,13 @@ def _build(options: Options) -> int:
 def _build_for_board(options: Options) -> int:
     import shlex
 
-    from hpccfpga import _core, kernels, vendor
+    from hpccfpga import _core, sources, vendor
     from hpccfpga.arguments import known
 
     kind = _core.scheme(options.exchange)["kernels"]
     folder = Path(options.output)
-    sources = {path.stem for path in kernels.kernel_dir().glob(f"*_{kind}.cl")}
-    built = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in sources]
+    stems = {path.stem for path in sources.kernel_dir().glob(f"*_{kind}.cl")}
+    built = [n for n, _ in _core.components("bench") if f"{n}_{kind}" in stems]
     for name, params in _knobs(options, options.benchmarks or built).items():
         if name not in built:
             raise ValueError(

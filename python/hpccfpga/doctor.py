@@ -136,7 +136,8 @@ def _said(path: Path) -> str:
 
 def _examine_kernels(found: _Findings) -> None:
     from hpccfpga.files import PrivateFolder
-    from hpccfpga.kernels import cache_dir, kernel_dir
+    from hpccfpga.kernels import cache_dir
+    from hpccfpga.sources import kernel_dir
 
     try:
         found.good("kernel sources", str(kernel_dir()))

@@ -12,26 +12,25 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.errors import debugging
-from hpccfpga.files import PrivateFolder, opened, read, replacing
+from hpccfpga.files import PrivateFolder, read, replacing
 from hpccfpga.formats import parse
-from hpccfpga.program import check as check_program
-from hpccfpga.program import states
+from hpccfpga.sources import (
+    existing,
+    headers,
+    kernel_dir,
+    named_files,
+    programs,
+    read_source,
+)
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-kernel/1"
-DEEPEST = 32
-"""Files in a chain of includes."""
-MOST_TEXT = 1 << 20
-"""Kernels with all that they include [B]."""
 TARGETS = ("hardware", "emulation")
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
@@ -40,7 +39,6 @@ BANK = "bank_"
 """So begins a parameter that places buffers; the name of one follows. The first is for
 buffers that have none."""
 
-_INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
 _REQUIRED = ("schema", "benchmark", "kind", "knobs")
 
 
@@ -71,26 +69,6 @@ class Kernel(NamedTuple):
     note: str = ""
 
 
-def kernel_dir() -> Path:
-    """Folder of the kernel sources.
-
-    Raises
-    ------
-    LookupError
-        The installation has none.
-    """
-    folders = (
-        Path(__file__).with_name("kernels_src"),
-        Path(__file__).resolve().parents[2] / "kernels",
-    )
-    for folder in folders:
-        if (folder / "hf_kernel.h").is_file():
-            return folder
-    raise LookupError(
-        f"no kernel sources: neither {folders[0]} nor {folders[1]} has hf_kernel.h"
-    )
-
-
 def cache_dir() -> Path:
     """Folder for built kernels: HPCCFPGA_CACHE, else in the user's cache folder.
 
@@ -106,38 +84,6 @@ def cache_dir() -> Path:
     if folder.parts[:1] and folder.parts[0].startswith("~"):
         raise ValueError(f"{folder}: no such home folder")
     return folder.absolute()
-
-
-def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
-    """Text of a kernel file with its quoted includes put in place.
-
-    They are looked for beside the file, then among the package's kernels; what is not
-    found stays for the compiler to judge. `named` are files in the place of headers.
-
-    Raises
-    ------
-    ValueError
-        No such file, no text, a name that no `#line` can have, or a file that
-        includes itself or too much.
-    """
-    out = StringIO()
-    _inline(out, path, (), named or {})
-    return out.getvalue()[:-1]
-
-
-def included(path: Path, named: Mapping[str, Path]) -> dict[str, Path]:
-    """Return a kernel file and the files that it includes, each once, by their names.
-
-    `named` are files in the place of headers.
-    """
-    found, left = {path.name: path}, [path]
-    for file in left:  # grows meanwhile
-        for match in filter(None, map(_INCLUDE.match, _text(file).split("\n"))):
-            near = _beside(file, match[1], named)
-            if near and match[1] not in found:
-                found[match[1]] = near
-                left.append(near)
-    return found
 
 
 def load(
@@ -185,14 +131,14 @@ def load(
         raise ValueError(f"kernel: {os.fspath(path)} is of no use here: {reason}")
     if stem is None:
         return None
-    source = kernel_dir() / f"{stem}.cl" if path is None else _existing(path)
+    source = kernel_dir() / f"{stem}.cl" if path is None else existing(path)
     if source.suffix != ".cl":
         return _loaded(core, source, stem, params)
     knobs, options = knobs_of(benchmark, params)
     _computed(core, knobs.get("data_type"))
     if on_host:
         _compiled_in(benchmark, knobs)
-        picks = ("data_type", *_headers(benchmark))
+        picks = ("data_type", *headers(benchmark))
         typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n in picks)])
         return Kernel(typed, b"", {"knobs": knobs}, "")
     text = read_source(source, named_files(benchmark, params))
@@ -268,30 +214,6 @@ def knobs_of(benchmark: str, params: Mapping[str, Any]) -> tuple[dict[str, Any],
     return knobs, " ".join(f"-D{macros[name]}={knobs[name]}" for name in defined)
 
 
-def named_files(benchmark: str, params: Mapping[str, Any]) -> dict[str, Path]:
-    """Files that parameters name, by the header in whose place kernels get each.
-
-    A value is a path, with a slash or the ending .h, or the name of a program of the
-    package.
-
-    Raises
-    ------
-    LookupError
-        No such program; the message lists the known ones.
-    """
-    values = _core.values(benchmark, dict(params))
-    return {
-        header: _named(name, values[name])
-        for name, header in _headers(benchmark).items()
-    }
-
-
-def fields(benchmark: str, params: Mapping[str, Any]) -> list[np.dtype | None]:
-    """Fields that a vertex's state may have, where kernels have a program."""
-    paths = named_files(benchmark, params).values()
-    return [state for path in paths for state in states(read_source(path))]
-
-
 def replicated(benchmark: str, params: Mapping[str, Any]) -> list[str]:
     """Option that builds as many kernels as a run takes, where that is no knob.
 
@@ -314,92 +236,6 @@ def placed(
     return {name: each for name in values if name.startswith(BANK)}
 
 
-def _headers(benchmark: str) -> dict[str, str]:
-    """Parameters that name a file, and the header in whose place it comes."""
-    macros = {e["name"]: e["macro"] or "" for e in _core.parameters(benchmark)}
-    return {name: macro for name, macro in macros.items() if macro.endswith(".h")}
-
-
-def programs() -> list[str]:
-    """Names of the package's programs, for parameters that name one."""
-    return sorted(path.stem for path in (kernel_dir() / "programs").glob("*.h"))
-
-
-def _named(parameter: str, value: str) -> Path:
-    """File that a parameter names."""
-    if "/" in value or value.endswith(".h"):
-        path = _existing(value, parameter)
-        check_program(read_source(path), path)
-        return path
-    if value not in programs():
-        raise LookupError(
-            f"{parameter}: no program {value!r}; {known(value, programs())}; one of "
-            "your own by its path, such as ./mine.h"
-        )
-    return kernel_dir() / "programs" / f"{value}.h"
-
-
-def _inline(
-    out: StringIO, path: Path, above: tuple[Path, ...], named: Mapping[str, Path]
-) -> None:
-    if path.resolve() in above:
-        raise ValueError(f"{path} includes itself")
-    if len(above) == DEEPEST:
-        raise ValueError(f"{path} is the file {DEEPEST + 1} of a chain of includes")
-    if not path.name.isprintable() or set('"\\') & set(path.name):
-        raise ValueError(
-            f"{brief(str(path))}: compilers take no quotes, backslashes and control "
-            "characters in the name of a file"
-        )
-    above = (*above, path.resolve())
-    out.write(f'#line 1 "{path.name}"\n')
-    for number, line in enumerate(_text(path).split("\n"), 1):
-        match = _INCLUDE.match(line)
-        found = match and _beside(path, match[1], named)
-        if found:
-            _inline(out, found, above, named)
-            line = f'#line {number + 1} "{path.name}"'
-        out.write(f"{line}\n")
-    if out.tell() > MOST_TEXT:
-        raise ValueError(f"{above[0]} with its includes has more than {MOST_TEXT} B")
-
-
-def _beside(path: Path, name: str, named: Mapping[str, Path]) -> Path | None:
-    if name in named:
-        return named[name]
-    if (near := path.parent / name).is_file():
-        return near
-    return own if (own := kernel_dir() / name).is_file() else None
-
-
-def _text(path: Path) -> str:
-    try:
-        text = read(path).decode()
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is no OpenCL C source: it is not text") from None
-    if not text.strip() or "\0" in text:
-        raise ValueError(
-            f"{path} is no OpenCL C source: it is {'not text' if text else 'empty'}"
-        )
-    return text
-
-
-def _existing(path: str | os.PathLike[str], what: str = "kernel") -> Path:
-    try:
-        opened(path).close()
-    except FileNotFoundError:
-        raise ValueError(f"{what}: {os.fspath(path)} does not exist") from None
-    except OSError as error:
-        raise ValueError(
-            f"{what}: cannot read {os.fspath(path)}: {error.strerror}"
-        ) from None
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
-    return Path(path)
-
-
 def _computed(core: _core.Session, data_type: Any) -> None:
     """Raise ValueError for a data type in which the device does not compute."""
     device = core.device
@@ -418,7 +254,7 @@ def _compiled_in(benchmark: str, knobs: Mapping[str, Any]) -> None:
     The data type picks among them; a word's width changes nothing that they compute.
     """
     defaults, _ = knobs_of(benchmark, {})
-    for name in _headers(benchmark):
+    for name in headers(benchmark):
         if knobs[name] not in programs():
             choices = known(knobs[name], programs())
             raise ValueError(f"{name}: device host compiles nothing; {choices}")

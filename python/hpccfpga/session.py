@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, emulation, kernels, timeline, topology
+from hpccfpga import _core, emulation, kernels, sources, timeline, topology
 from hpccfpga.arguments import number, path, word
 from hpccfpga.components import (
     CALIBRATION,
@@ -236,7 +236,7 @@ class Session:
                     benchmark, params, program.manifest.get("banks", [])
                 )
                 params = {**own, **params, **program.manifest["knobs"]}
-            fields = kernels.fields(benchmark, params)
+            fields = sources.fields(benchmark, params)
         except BaseException as raised:
             error = raised
         self.agree(error)
@@ -322,16 +322,16 @@ class Session:
         self.agree(error)
         with ExitStack() as stack:
             sessions = {  # by whether host memory moves; in the same order on all ranks
-                alone: self._over(stack, scheme)
-                for scheme, alone in ((_core.SCHEME, False), ("host", True))
+                in_host: self._over(stack, scheme)
+                for scheme, in_host in ((_core.SCHEME, False), ("host", True))
             }
             title = f"calibration, {self._ranks}"
             watch = stack.enter_context(self._following(progress))
             begin(watch, title)
             for number, part in enumerate(CALIBRATION):
                 told = watch and _shifted(watch, number, len(CALIBRATION))
-                alone = _core.scheme(part.exchange)["host_memory"]
-                with sessions[alone]._exchanging(part.exchange) as session:
+                in_host = _core.scheme(part.exchange)["host_memory"]
+                with sessions[in_host]._exchanging(part.exchange) as session:
                     parts[part.name] = session.run(
                         part.benchmark, progress=told, **part.parameters, **params
                     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hpccfpga import _core, kernels, program
+from hpccfpga import _core, program, sources
 from hpccfpga.measure import run
 from hpccfpga.records import Records
 from hpccfpga.session import VerificationWarning
@@ -57,7 +57,7 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
     ValueError
         There is no such program, or it does not compile.
     """
-    (header,) = kernels.named_files("graph", {"program": os.fspath(path)}).values()
+    (header,) = sources.named_files("graph", {"program": os.fspath(path)}).values()
     program.check(header.read_text(), header)
     params: dict[str, Any] = {"program": os.fspath(path), "reps": 1, "sources": 2}
     if value:
@@ -102,8 +102,8 @@ def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:
         return
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "sound.c"
-        text = kernels.kernel_dir() / "graph_sound.h"
-        source.write_text(kernels.read_source(text, {"hf_program.h": header}))
+        text = sources.kernel_dir() / "graph_sound.h"
+        source.write_text(sources.read_source(text, {"hf_program.h": header}))
         values = ",".join(f"{float(v)!r}f" for v in value) or "0.85f"
         words = [compiler, "-std=gnu11", "-O1", "-w", "-DHF_HOST", SANITIZERS]
         words += [

@@ -17,13 +17,11 @@ from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import (
     BANK,
     SCHEMA,
-    included,
-    kernel_dir,
     knobs_of,
-    named_files,
     placed,
     replicated,
 )
+from hpccfpga.sources import included, kernel_dir, named_files
 from hpccfpga.xclbin import kernels_built
 
 TARGETS = ("intel", "xilinx")

@@ -52,8 +52,8 @@ def test_a_bad_topology_is_refused_by_all(mpirun):
 def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):
     answer = mpirun(
         2,
-        "from hpccfpga import kernels\n"
-        "text = (kernels.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
+        "from hpccfpga import sources\n"
+        "text = (sources.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
         "bad = text.replace('chunk < chunks', 'chunk + (message == 1) < chunks', 1)\n"
         "assert bad != text\n"
         f"path = {str(tmp_path)!r} + '/b_eff_stream.cl'\n"

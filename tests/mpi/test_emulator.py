@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from conftest import ours
 
-from hpccfpga import emulation, kernels
+from hpccfpga import emulation, sources
 
 HERE = any("libintelocl_emu" in path for path in emulation.vendors()["libraries"])
 pytestmark = pytest.mark.skipif(
@@ -119,8 +119,8 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
     answer = mpirun(
         2,
         "any_kernels()\n"
-        "from hpccfpga import emulation, kernels\n"
-        "text = (kernels.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
+        "from hpccfpga import emulation, sources\n"
+        "text = (sources.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
         f"head, mark, tail = text.partition('HF_STREAM({kernel}')\n"
         f"assert {was!r} in tail\n"
         f"bad = head + mark + tail.replace({was!r}, {now!r}, 1)\n"
@@ -144,7 +144,7 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
 
 def test_a_kernel_that_cannot_be_stopped_takes_a_new_session(mpirun, tmp_path):
     """It waits for one of its own device that has ended: no pipe leads there."""
-    text = (kernels.kernel_dir() / "b_eff_stream.cl").read_text()
+    text = (sources.kernel_dir() / "b_eff_stream.cl").read_text()
     bad = text.replace("if (message + 1 < messages)", "if (message + 2 < messages)")
     assert bad != text
     path = tmp_path / "bad.cl"
@@ -169,7 +169,7 @@ def test_a_kernel_that_cannot_be_stopped_takes_a_new_session(mpirun, tmp_path):
 
 def test_a_channel_that_two_kernels_write_is_refused(command, tmp_path):
     """As the board's compiler would: rings would carry what comes."""
-    text = (kernels.kernel_dir() / "b_eff_stream.cl").read_text()
+    text = (sources.kernel_dir() / "b_eff_stream.cl").read_text()
     bad = text.replace("B_EFF_PAIR(1, out_2,", "B_EFF_PAIR(1, out_0,")
     assert bad != text
     path = tmp_path / "two.cl"

@@ -30,8 +30,8 @@ def test_packets_of_another_width_are_an_error_that_says_so(mpirun, tmp_path):
     answer = mpirun(
         2,
         "any_kernels()\n"
-        "from hpccfpga import kernels\n"
-        "text = (kernels.kernel_dir() / 'fft_stream.cl').read_text()\n"
+        "from hpccfpga import sources\n"
+        "text = (sources.kernel_dir() / 'fft_stream.cl').read_text()\n"
         "width = '#undef HF_CHANNEL_WIDTH\\n#define HF_CHANNEL_WIDTH 32\\n'\n"
         "bad = text.replace('HF_STREAM(', width + 'HF_STREAM(', 1)\n"
         "assert bad != text\n"
@@ -50,8 +50,8 @@ def test_one_rank_with_a_wrong_element_is_a_wrong_result(mpirun, tmp_path):
     answer = mpirun(
         2,
         "any_kernels()\n"
-        "from hpccfpga import kernels\n"
-        "text = (kernels.kernel_dir() / 'fft_ndrange.cl').read_text()\n"
+        "from hpccfpga import sources\n"
+        "text = (sources.kernel_dir() / 'fft_ndrange.cl').read_text()\n"
         "row = 'roots, sign);\\n    }\\n}'\n"
         "assert text.count(row) == 1\n"
         "bad = text.replace(row, 'roots, sign); if (b == 1) y[5] += 1;\\n    }\\n}')\n"

@@ -4,7 +4,7 @@ import pytest
 from conftest import ROOT
 from harms import planted
 
-from hpccfpga import kernels
+from hpccfpga import sources
 
 SMALL = "sizes=[20, 97, 330], reps=2, block_size=32"
 OPEN = "with hf.open('opencl', exchange='channel', comm=comm) as s:\n"
@@ -118,7 +118,7 @@ ALL = {list(ALL)!r}
 @pytest.fixture
 def harmed(tmp_path):
     """Path of the kernels with all harms."""
-    text = (kernels.kernel_dir() / "linpack_stream.cl").read_text()
+    text = (sources.kernel_dir() / "linpack_stream.cl").read_text()
     for end in ("HF_OPEN_OUT(lower)", "HF_OPEN_OUT(out)"):
         text = text.replace(end, end + " hf_packet before = {{0}};")
     path = tmp_path / "harms.cl"

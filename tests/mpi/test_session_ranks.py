@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import kernels
+from hpccfpga import kernels, sources
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7])
@@ -53,6 +53,18 @@ def test_parts_of_the_ranks(mpirun):
         "say(rank, r.ranks, r.verified)",
     )
     assert sorted(answer.stdout.splitlines()) == ["0 2 True", "1 1 True", "2 2 True"]
+
+
+def test_ranks_that_take_other_schemes_are_refused(on_ranks):
+    on_ranks(
+        2,
+        "with hf.open(comm=comm) as s:\n"
+        "    try: s._core.take_exchange('shared' if rank else 'pipelined')\n"
+        "    except ValueError as error: assert 'exchange scheme' in str(error), error\n"
+        "    else: raise SystemExit('two schemes')\n"
+        "    assert s.exchange == 'pcie'\n"
+        "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified",
+    )
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -165,13 +177,13 @@ def test_ranks_that_open_different_sessions(mpirun):
         ),
     }
     body = (
-        "import tempfile\nfrom hpccfpga import kernels, session\n"
+        "import tempfile\nfrom hpccfpga import kernels, session, sources\n"
         "def old(comm):\n"
         "    now, session.own_version = session.own_version, lambda: f'{rank}.0'\n"
         "    try: hf.open(comm=comm, device='host')\n"
         "    finally: session.own_version = now\n"
         "file = tempfile.NamedTemporaryFile(suffix='.cl')\n"
-        "source = kernels.kernel_dir() / 'b_eff_memory.cl'\n"
+        "source = sources.kernel_dir() / 'b_eff_memory.cl'\n"
         "file.write(source.read_bytes() + b'// own' * rank + b'\\n')\n"
         "file.flush()\nown = file.name\n"
     )
@@ -188,7 +200,7 @@ def test_ranks_that_open_different_sessions(mpirun):
 def test_ranks_with_different_binaries(mpirun, tmp_path, told):
     """What their manifests say, or do not say, makes them no more the same."""
     with hf.open(device="opencl:cpu") as session:
-        text = kernels.read_source(kernels.kernel_dir() / "b_eff_memory.cl")
+        text = sources.read_source(sources.kernel_dir() / "b_eff_memory.cl")
         for rank in range(2):
             own = "kernel void own(global int *a) { *a = 1; }\n" * rank
             binary = session._core.build(text + own, "-DHF_CHANNEL_WIDTH=32")

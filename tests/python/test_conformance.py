@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hpccfpga
-from hpccfpga import _core, kernels
+from hpccfpga import _core, sources
 from hpccfpga.progress import units
 
 BENCHMARKS = [name for name, _ in _core.components("bench")]
@@ -231,8 +231,8 @@ def compiles(session):
 def idle_kernels(stem, folder):
     """Write the kernels of a file with what they did in functions that nobody calls."""
     benchmark, _, _ = stem.rpartition("_")
-    named = kernels.named_files(benchmark, {})
-    text = kernels.read_source(KERNELS / f"{stem}.cl", named)
+    named = sources.named_files(benchmark, {})
+    text = sources.read_source(KERNELS / f"{stem}.cl", named)
     for busy, idle in IDLE.items():
         assert busy in text or not stem.endswith("_stream")
         text = text.replace(busy, idle)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import kernels
+from hpccfpga import sources
 
 SMALL = {"log_size": 7, "batch": 5, "reps": 2}
 
 
 def broken(tmp_path, stem, old, new):
     """Kernel file of the package with one passage changed."""
-    text = (kernels.kernel_dir() / f"{stem}.cl").read_text()
+    text = (sources.kernel_dir() / f"{stem}.cl").read_text()
     assert text.count(old) == 1, f"{stem}.cl has changed: {old!r}"
     path = tmp_path / f"{stem}.cl"
     path.write_text(text.replace(old, new))

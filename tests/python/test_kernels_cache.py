@@ -14,7 +14,7 @@ from conftest import GUARD, ours
 from filelock import FileLock
 
 import hpccfpga as hf
-from hpccfpga import _core, files, kernels, trial
+from hpccfpga import _core, files, kernels, sources, trial
 
 DEVICE = {
     "runtime": "opencl",
@@ -54,38 +54,6 @@ def cache(tmp_path, monkeypatch):
 
 def entries(cache):
     return sorted(p.name for p in cache.iterdir() if p.suffix == ".bin")
-
-
-# ---- sources ----
-
-
-def test_includes_are_put_in_place(tmp_path):
-    (tmp_path / "part.h").write_text("int part;\n")
-    file = tmp_path / "x.cl"
-    file.write_text('int a;\n # include "part.h" // text\n#include "gone.h"\nint b;\n')
-    lines = kernels.read_source(file).split("\n")
-    assert lines[:4] == ['#line 1 "x.cl"', "int a;", '#line 1 "part.h"', "int part;"]
-    assert lines[5:8] == ['#line 3 "x.cl"', '#include "gone.h"', "int b;"]
-
-
-def test_includes_are_found_among_the_packages_kernels(tmp_path):
-    file = tmp_path / "x.cl"
-    file.write_text('#include "hf_kernel.h"\n')
-    assert "HF_KERNEL" in kernels.read_source(file)
-
-
-def test_a_file_that_includes_itself(tmp_path):
-    (tmp_path / "a.h").write_text('#include "b.h"\n')
-    (tmp_path / "b.h").write_text('#include "a.h"\n')
-    with pytest.raises(ValueError, match=r"a\.h includes itself"):
-        kernels.read_source(tmp_path / "a.h")
-
-
-def test_every_source_of_the_package_reads():
-    files = list(kernels.kernel_dir().glob("*.cl"))
-    assert files
-    for file in files:
-        assert "HF_KERNEL" in kernels.read_source(file)
 
 
 # ---- the cache ----
@@ -557,7 +525,7 @@ def test_a_trial_that_does_not_end(tmp_path, command, monkeypatch):
 
 def test_a_source_of_ones_own(tmp_path):
     path = tmp_path / "mine.cl"
-    text = (kernels.kernel_dir() / "b_eff_memory.cl").read_text()
+    text = (sources.kernel_dir() / "b_eff_memory.cl").read_text()
     path.write_text(text + "\n/* mine */\n")
     assert hf.run("b_eff", kernel=path, sizes=[64], reps=1).verified
 

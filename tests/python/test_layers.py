@@ -318,7 +318,7 @@ ORDER = (
     {"configuration"},
     {"automatic"},
     # runs
-    {"trial", "progress", "ranks", "xclbin"},
+    {"trial", "progress", "ranks", "sources", "xclbin"},
     {"kernels"},
     {"graph"},
     {"session", "vendor"},

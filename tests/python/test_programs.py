@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import hpccfpga
-from hpccfpga import kernels
+from hpccfpga import sources
 from hpccfpga.program import check, states
 
-PROGRAMS = kernels.programs()
+PROGRAMS = sources.programs()
 DOCS = Path(__file__).parents[2] / "docs" / "graph.md"
 
 
@@ -128,7 +128,7 @@ def broken(tmp_path):
     """Put a fault into the kernels: broken(text, its replacement)."""
 
     def make(old, new):
-        files = [*kernels.kernel_dir().glob("graph_*")]
+        files = [*sources.kernel_dir().glob("graph_*")]
         assert sum(path.read_text().count(old) for path in files) == 1, old
         for path in files:
             (tmp_path / path.name).write_text(path.read_text().replace(old, new))
@@ -359,7 +359,7 @@ def test_mistakes_are_one_line_with_the_place(hops, old, new, words):
 
 
 def test_includes_have_bounds(hops, tmp_path, monkeypatch):
-    monkeypatch.setattr(kernels, "MOST_TEXT", 9999)
+    monkeypatch.setattr(sources, "MOST_TEXT", 9999)
     for times, words in ((1, "the file 33 of a chain"), (2, "has more than 9999 B")):
         for n in range(40 if times == 1 else 28):
             more = f'#include "{n + 1}.h"\n' * times

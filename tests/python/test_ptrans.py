@@ -9,7 +9,7 @@ import pytest
 from conftest import LOSES_LARGE
 
 import hpccfpga
-from hpccfpga import kernels
+from hpccfpga import kernels, sources
 from hpccfpga.models import for_run, model
 from hpccfpga.published import published, published_list
 
@@ -71,7 +71,7 @@ def run(kind, **params):
     ids=[*FAULTS, "ndrange, not transposed"],
 )
 def test_a_broken_kernel_is_caught(kind, faults, tmp_path):
-    text = (kernels.kernel_dir() / f"ptrans_{kind}.cl").read_text()
+    text = (sources.kernel_dir() / f"ptrans_{kind}.cl").read_text()
     for right, wrong in faults.values():
         assert text.count(right) == 1, right
         text = text.replace(right, wrong)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hpccfpga
-from hpccfpga import kernels
+from hpccfpga import sources
 from hpccfpga.models import for_run
 from hpccfpga.published import published, published_list
 
@@ -59,7 +59,7 @@ def broken(tmp_path):
     """Put a fault into a kernel file: broken(stem, text, its replacement)."""
 
     def make(stem, old, new):
-        source = (kernels.kernel_dir() / f"{stem}.cl").read_text()
+        source = (sources.kernel_dir() / f"{stem}.cl").read_text()
         assert old in source
         path = tmp_path / "broken.cl"
         path.write_text(source.replace(old, new))

@@ -11,7 +11,7 @@ import pytest
 from conftest import ours, python
 
 import hpccfpga as hf
-from hpccfpga import _core, kernels
+from hpccfpga import _core, sources
 from hpccfpga.session import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3}
@@ -264,7 +264,7 @@ NO_STREAMS = """
 ])  # fmt: skip
 def test_a_kernel_with_other_arguments(tmp_path, exchange, file, after, more, line):
     """As a file that does not know HF_STREAM has them; the next run works."""
-    text = (kernels.kernel_dir() / file).read_text()
+    text = (sources.kernel_dir() / file).read_text()
     path = tmp_path / file
     path.write_text(text.replace(after, after + more, 1))
     with hf.open(exchange=exchange, device="opencl:cpu") as session:

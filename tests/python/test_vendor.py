@@ -11,7 +11,7 @@ import pytest
 from conftest import GUARD
 
 from hpccfpga import _core
-from hpccfpga.kernels import kernel_dir
+from hpccfpga.sources import kernel_dir
 from hpccfpga.vendor import Bitstream
 
 HLS = Path(__file__).parents[1] / "kernels" / "hls"

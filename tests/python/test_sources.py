@@ -1,0 +1,34 @@
+"""Text of kernels: includes, and what stands in the place of headers."""
+
+import pytest
+
+from hpccfpga import sources
+
+
+def test_includes_are_put_in_place(tmp_path):
+    (tmp_path / "part.h").write_text("int part;\n")
+    file = tmp_path / "x.cl"
+    file.write_text('int a;\n # include "part.h" // text\n#include "gone.h"\nint b;\n')
+    lines = sources.read_source(file).split("\n")
+    assert lines[:4] == ['#line 1 "x.cl"', "int a;", '#line 1 "part.h"', "int part;"]
+    assert lines[5:8] == ['#line 3 "x.cl"', '#include "gone.h"', "int b;"]
+
+
+def test_includes_are_found_among_the_packages_kernels(tmp_path):
+    file = tmp_path / "x.cl"
+    file.write_text('#include "hf_kernel.h"\n')
+    assert "HF_KERNEL" in sources.read_source(file)
+
+
+def test_a_file_that_includes_itself(tmp_path):
+    (tmp_path / "a.h").write_text('#include "b.h"\n')
+    (tmp_path / "b.h").write_text('#include "a.h"\n')
+    with pytest.raises(ValueError, match=r"a\.h includes itself"):
+        sources.read_source(tmp_path / "a.h")
+
+
+def test_every_source_of_the_package_reads():
+    files = list(sources.kernel_dir().glob("*.cl"))
+    assert files
+    for file in files:
+        assert "HF_KERNEL" in sources.read_source(file)
