@@ -42,12 +42,32 @@ LONGEST = 10.0
 
 def marked(mark: str) -> Iterator[int]:
     """Living processes of a job; mpirun's ranks are in groups of their own."""
+    patience = time.monotonic() + GRACE
     for entry in os.listdir("/proc"):
         with suppress(OSError, ValueError):
-            with open(f"/proc/{int(entry)}/environ", "rb") as file:
-                environment = file.read()
+            process = f"/proc/{int(entry)}"
+            while not (environment := _file(f"{process}/environ")):
+                if not _starts(process) or time.monotonic() > patience:
+                    break
+                time.sleep(0.001)
             if f"{mark}=".encode() in environment:
                 yield int(entry)
+
+
+def _file(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _starts(process: str) -> bool:
+    """Whether a process has an environment that Linux did not show.
+
+    For a moment it shows none of a process that executes another program: the start
+    and the end are then 0. Who has none for good has memory, or has ended.
+    """
+    fields = _file(f"{process}/stat").rpartition(b")")[2].split()
+    memory, first, last = (int(fields[number]) for number in (20, 47, 48))
+    return memory > 0 and (last == 0 or first < last)
 
 
 def end(mark: str) -> None:

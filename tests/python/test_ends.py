@@ -380,3 +380,14 @@ def test_the_processes_of_a_job_are_found_by_its_mark():
     process.wait()
     assert gone("sleep 60.75")
     assert list(marked(mark)) == []
+
+
+def test_a_process_that_executes_another_program_is_found(tmp_path):
+    """Linux shows no environment of it for a moment; here it does little else."""
+    (script := tmp_path / "again").write_text('#!/bin/sh\nexec "$0"\n')
+    script.chmod(0o755)
+    process = subprocess.Popen([script], env={(mark := new_mark()): ""})
+    missed = sum(process.pid not in set(marked(mark)) for _ in range(100))
+    process.kill()
+    process.wait()
+    assert missed == 0
