@@ -60,7 +60,7 @@ def test_ranks_that_take_other_schemes_are_refused(on_ranks):
         2,
         "with hf.open(comm=comm) as s:\n"
         "    try: s._core.take_exchange('shared' if rank else 'pipelined')\n"
-        "    except ValueError as error: assert 'exchange scheme' in str(error), error\n"
+        "    except ValueError as e: assert 'exchange scheme' in str(e), e\n"
         "    else: raise SystemExit('two schemes')\n"
         "    assert s.exchange == 'pcie'\n"
         "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified",
