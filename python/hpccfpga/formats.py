@@ -27,12 +27,12 @@ DTYPES = {"float64": (float, int), "int64": (int,), "bool": (bool,), "str": (str
 """Names of the types that a column may have, and what its values are in JSON."""
 
 _KNOWN = {
-    **{name: ("float64", 1) for name in ("time", "time_median")},
-    **{name: ("float64", 1) for name in ("time_low", "time_high")},
-    "verified": ("bool", 1),
-    "samples": ("float64", 3),
+    **{name: ("s", "float64", 1) for name in ("time", "time_median")},
+    **{name: ("s", "float64", 1) for name in ("time_low", "time_high")},
+    "verified": ("1", "bool", 1),
+    "samples": ("s", "float64", 3),
 }
-"""Type and dimensions of columns that are looked at by name."""
+"""Unit, type and dimensions of columns that are looked at by name."""
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "kind": (str,),
@@ -224,23 +224,33 @@ def check_columns(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
                 f"column {name!r} has shape {values.shape}, which does not fit "
                 f"column {first[0]!r} of shape {first[1]}"
             )
-        timed = unit == "s" or unit.endswith("/s")
-        needed = _KNOWN.get(name, ("float64" if timed else found, dimensions))
-        if (found, dimensions) != needed:
+        free = unit, "float64" if _timed(unit) else found, dimensions
+        needed = _KNOWN.get(name, free)
+        if (unit, found, dimensions) != needed:
             raise ValueError(
                 f"column {name!r} [{unit}] is {found} in {dimensions} dimensions, "
-                f"not {needed[0]} in {needed[1]}"
+                f"not [{needed[0]}], {needed[1]} in {needed[2]}"
             )
 
 
+def _timed(unit: str) -> bool:
+    return unit == "s" or unit.endswith("/s")
+
+
 def _check_points(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
-    """Raise ValueError for sizes below 1: columns of bytes before those of times."""
+    """Raise ValueError for sizes below 1, and for times, rates and powers below 0.
+
+    Sizes are columns of bytes before those of times.
+    """
+    sizes = True
     for name, (unit, values) in columns.items():
-        if unit == "s" or unit.endswith("/s"):
-            return
-        numbers = values if values.dtype.kind != "U" else values[:0].astype(int)
-        if unit == "B" and (low := numbers[numbers < 1]).size:
-            raise ValueError(f"column {brief(name)} holds {low[0]} B, no size")
+        sizes = sizes and not _timed(unit)
+        least = 1 if sizes and unit == "B" else 0
+        if values.dtype.kind == "U" or unit not in ("B", "W") and not _timed(unit):
+            continue
+        if (low := values[values < least]).size:
+            found = f"{low[0]:g} {unit}, below {least}"
+            raise ValueError(f"column {brief(name)} holds {found}")
 
 
 def _check_verdict(
