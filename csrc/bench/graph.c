@@ -139,6 +139,10 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
         return hf_fail(HF_EARG, "value: a damping of %g is not within 0 .. 1",
                        values[0]);
     HF_TRY(traits_take(s));
+    if (s->tolerance > 0 && !s->traits[GRAPH_ALWAYS])
+        return hf_fail(HF_EARG, "tolerance: %g, but the program ends when no vertex is "
+                                "active; only one that applies all vertices takes one",
+                       s->tolerance);
     s->cap = (uint64_t)hf_args_number(args, "supersteps");
     if (s->cap == 0)
         s->cap = s->traits[GRAPH_SUPERSTEPS];

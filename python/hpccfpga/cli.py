@@ -163,6 +163,11 @@ def _published(options: Options) -> int:
         if getattr(options, name) is not None
     }
     if not choice:
+        if outputs.paths:
+            raise ValueError(
+                f"{outputs.paths[0]}: a list is not written; choose a run by --board, "
+                "--exchange, --ranks or --source"
+            )
         _show_records(published_list(options.benchmark))
         return OK
     result = published(options.benchmark, **choice)

@@ -31,7 +31,7 @@ _TYPES = {
     "float": np.float32,
     "double": np.float64,
 }
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+_CODE = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*', re.S)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
 _DEFINED = re.compile(r"(\w+)\s+(\w+)\s*")
 _VERTEX = re.compile(r"\bHF_VERTEX\s*\(([^)]*)\)")
@@ -86,6 +86,11 @@ def _state(text: str, words: dict[str, str | None]) -> np.dtype | None:
         return None
 
 
+def _without_comments(text: str) -> str:
+    """Text with a blank for each comment; a literal may hold what begins one."""
+    return _CODE.sub(lambda found: found[1] or " ", text)
+
+
 def _compiled(text: str) -> list[tuple[str, bool]]:
     """Lines that may be compiled, without comments; True for those that surely are.
 
@@ -93,7 +98,7 @@ def _compiled(text: str) -> list[tuple[str, bool]]:
     """
     lines = []
     parts: list[tuple[bool | None, bool]] = []  # compiled? None: maybe; was one before?
-    for line in _COMMENT.sub(" ", text).splitlines():
+    for line in _without_comments(text).splitlines():
         directive = _DIRECTIVE.fullmatch(line)
         word = directive[1] if directive else ""
         if directive and word in ("if", "ifdef", "ifndef"):

@@ -144,6 +144,7 @@ BAD = [
         '--sizes: "x" is not a number such as 1024',
     ),
     (["published", "b_eff", "--ranks=77"], "no published b_eff fits; known: "),
+    (["published", "b_eff", "--json=x"], "x: a list is not written; choose a run by"),
     (["boards", "cardboard"], "no board 'cardboard'; known: 520n"),
     (["show", "gone.json"], "gone.json: No such file or directory"),
     (["plot", "gone.json", "-o", "r.png"], "gone.json: No such file or directory"),

@@ -26,6 +26,7 @@ A, B = "HF_VERTEX(uint a;)\n", "HF_VERTEX(float b;)\n"
         (f"#define a(v) ((v)->a)\n{A}", [UINT]),
         ("#define M HF_VERTEX(T a;)\n#define T uint\nM", [None]),
         ("HF_VERTEX(uint a; float a;)", [None]),
+        (f'#define WORDS "/* // \\" /*"\n{A}', [UINT]),
         ("HF_VERTEX(uint a[99999999999];)", [None]),
     ],
 )
