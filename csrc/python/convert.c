@@ -218,7 +218,7 @@ static hf_status args_set(hf_args *args, const char *name, PyObject *value) {
         PyErr_Clear();
         PyObject *shown = PyObject_Repr(value);
         const char *text = shown ? PyUnicode_AsUTF8(shown) : NULL;
-        hf_status status = hf_fail(HF_EARG, "%s: %.80s is not a number", name,
+        hf_status status = hf_fail(HF_EARG, "%s: %.80s is not a number or text", name,
                                    text ? text : "a value");
         PyErr_Clear();
         Py_XDECREF(shown);

@@ -388,8 +388,8 @@ def _compare(a: Result, b: Result) -> Comparison:
         )
     if not names:
         raise ValueError(
-            f"nothing to compare: {a.label} has {', '.join(a.columns)}; "
-            f"{b.label} has {', '.join(b.columns)}"
+            f"nothing to compare: no time and no rate is in both {a.label} "
+            f"and {b.label}"
         )
     on = names[min(1, len(names) - 1)]
     right = ~(a.failed[in_a] | b.failed[in_b])
