@@ -140,8 +140,9 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
                        values[0]);
     HF_TRY(traits_take(s));
     if (s->tolerance > 0 && !s->traits[GRAPH_ALWAYS])
-        return hf_fail(HF_EARG, "tolerance: %g, but the program ends when no vertex is "
-                                "active; only one that applies all vertices takes one",
+        return hf_fail(HF_EARG,
+                       "tolerance: %g, but the program ends when no vertex is "
+                       "active; only one that applies all vertices takes one",
                        s->tolerance);
     s->cap = (uint64_t)hf_args_number(args, "supersteps");
     if (s->cap == 0)

@@ -246,7 +246,7 @@ def _check_points(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
     for name, (unit, values) in columns.items():
         sizes = sizes and not _timed(unit)
         least = 1 if sizes and unit == "B" else 0
-        if values.dtype.kind == "U" or unit not in ("B", "W") and not _timed(unit):
+        if values.dtype.kind == "U" or (unit not in ("B", "W") and not _timed(unit)):
             continue
         if (low := values[values < least]).size:
             found = f"{low[0]:g} {unit}, below {least}"

@@ -118,7 +118,7 @@ def test_supersteps_and_tolerance_end_a_program():
     assert 1 < few < many < 20
     with pytest.raises(ValueError, match="supersteps: bfs goes on after 2; 0 lets"):
         run(supersteps=2)
-    with pytest.raises(ValueError, match="tolerance: 0.5, but the program ends when"):
+    with pytest.raises(ValueError, match=r"tolerance: 0\.5, but the program ends when"):
         run(tolerance=0.5)
 
 
