@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "core/registry.h"
 #include "core/result.h"
 #include "meet.h"
@@ -85,11 +86,11 @@ static void knobs_set(hf_args *args) {
     const hf_param *param;
     for (size_t i = 0; asked.knobs && (param = hf_args_param(args, i)); i++) {
         size_t length = strlen(param->name);
-        for (const char *at = asked.knobs; at; at = strchr(at, ',')) {
+        for (const char *at = asked.knobs; at; at = strchr(at, ' ')) {
             char value[32];
-            at += *at == ',';
+            at += *at == ' ';
             if (strncmp(at, param->name, length) == 0 && at[length] == '=' &&
-                sscanf(at + length + 1, "%31[^,]", value) == 1)
+                sscanf(at + length + 1, "%31s", value) == 1)
                 arg_set(args, param->name, value);
         }
     }
@@ -216,6 +217,20 @@ void session_close(void) {
     now.session = NULL;
 }
 
+/* Sizes, counts, what supersteps were: all that is told but times, rates and errors. */
+static uint64_t numbers_digest(const hf_result *result) {
+    const hf_column *column;
+    uint64_t sum = 0;
+    for (size_t i = 0; result && (column = hf_result_column(result, i)); i++) {
+        size_t n = column->dtype == HF_I64;
+        for (int k = 0; k < column->n_dims; k++)
+            n *= column->shape[k];
+        for (size_t k = 0; k < n; k++)
+            sum = hf_random(sum, (uint64_t)((const int64_t *)column->data)[k]);
+    }
+    return sum;
+}
+
 /* Run once with this fault on all ranks; a session that failed is opened anew. */
 outcome run(const plant_fault *fault, const char *deadline) {
     hf_args *args = args_make(deadline);
@@ -230,13 +245,20 @@ outcome run(const plant_fault *fault, const char *deadline) {
     hf_status status = hf_session_run(now.session, &result, &what);
     plant_report report = plant_end();
     bool verified = result && hf_result_verified(result);
-    long mine[] = {(long)status,    !verified,     !report.right,
-                   !report.checked, !report.given, !report.apart},
-         worst[6];
+    uint64_t numbers = numbers_digest(result);
+    if (!fault && report.spoiled == 0)
+        now.numbers = numbers;
+    long mine[] = {(long)status,   !verified,
+                   !report.right,  !report.checked,
+                   !report.given,  !report.apart,
+                   !report.clears, numbers != now.numbers},
+         worst[8];
+    double error = 0;
     unsigned long sums[] = {report.acted, report.changed, report.spoiled}, sum[3];
     all_meet();
-    MPI_Allreduce(mine, worst, 6, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 8, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(sums, sum, 3, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     hf_result_free(result);
     hf_args_free(args);
     if (worst[0] != HF_OK && fault) {
@@ -245,15 +267,18 @@ outcome run(const plant_fault *fault, const char *deadline) {
     }
     return (outcome){.status = (hf_status)worst[0],
                      .verified = !worst[1],
+                     .counted = !worst[7],
                      .report = {.acted = sum[0],
                                 .changed = sum[1],
                                 .spoiled = sum[2],
                                 .sample = report.sample,
                                 .key = report.key,
+                                .error = error,
                                 .right = !worst[2],
                                 .checked = !worst[3],
                                 .given = !worst[4],
-                                .apart = !worst[5]}};
+                                .apart = !worst[5],
+                                .clears = !worst[6]}};
 }
 
 bool goes_on(const score *s) {

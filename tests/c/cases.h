@@ -7,9 +7,10 @@
 
 /** What the ranks are asked to try. */
 typedef struct case_request {
+    const char *fault; /**< this one alone; NULL: a choice of them */
     const char *folder, *bench, *exchange, *device, *shape, *broken;
     const char *binaries; /**< a folder of program binaries; NULL: there are none */
-    const char *knobs;    /**< of these: "NAME=VALUE,...", each of all that have it */
+    const char *knobs;    /**< of these: "NAME=VALUE ...", each of all that have it */
     size_t faults;
     uint64_t seed;
 } case_request;
@@ -25,11 +26,14 @@ typedef struct case_state {
     char stem[64];
     unsigned char *program;
     size_t program_bytes;
+    uint64_t numbers; /**< digest of the whole numbers of a result without a fault */
 } case_state;
 
 typedef struct outcome {
     hf_status status; /**< the worst of all ranks */
     bool verified;    /**< on all ranks */
+    bool
+        counted; /**< its whole numbers are those of a run without a fault, on all ranks */
     plant_report
         report; /**< of all ranks together; `sample` and `key` are of this one */
 } outcome;

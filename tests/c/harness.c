@@ -4,8 +4,9 @@
  *   faults=N    that many faults, drawn by `seed`, for each benchmark over each scheme on each
  *               device in each shape and variant of its parameters; without it a fixed choice
  *   seed=S      of the draw
+ *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT    this one alone, on all ranks
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
- *   binaries=FOLDER knobs=NAME=VALUE,...  programs of a device that does not compile, as FILE.xclbin,
+ *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as FILE.xclbin,
  *               and what is built into them
  *   broken=verify       a benchmark whose verification finds every result right must show
  *   broken=neighbours   likewise a scheme that sends to the wrong rank
@@ -67,12 +68,14 @@ static void fault_print(const plant_fault *f, const char *end, const outcome *o)
         say("every %zu from %d", f->period, f->place);
     else
         say("%s %zu", plant_places[f->place], f->count);
-    say(" spot %zu rank %d of %d: %zu reached, %zu B changed, memory %s: %s\n", f->spot,
-        f->rank, size, o->report.acted, o->report.changed,
-        o->report.right     ? o->report.checked ? "same" : "same after steps"
-        : o->report.checked ? "same after checks"
-                            : "differs",
-        end);
+    const char *memory = o->report.right
+                             ? o->report.checked ? "same" : "same after steps"
+                         : o->report.checked ? "same after checks"
+                                             : "differs";
+    say(" spot %zu rank %d of %d: %zu reached, %zu B changed, memory %s, numbers "
+        "%s, error %g: %s\n",
+        f->spot, f->rank, size, o->report.acted, o->report.changed, memory,
+        o->counted ? "same" : "differ", o->report.error, end);
 }
 
 static void reason_count(const char *reason) {
@@ -104,7 +107,7 @@ static void fault_try(const plant_fault *f, score *s) {
     s->unverified += o.status == HF_OK && !o.verified;
     if (o.status != HF_OK || !o.verified)
         return;
-    const char *reason = harmless(f, &o.report, wrong_seen);
+    const char *reason = o.counted ? harmless(f, &o.report, wrong_seen) : NULL;
     if (reason) {
         s->harmless++;
         reason_count(reason);
@@ -154,6 +157,27 @@ static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
         f.spot = draw(&state, 12);
         fault_try(&f, s);
     }
+}
+
+static int place_in(const char *const *names, int n, const char *word) {
+    int i = 0;
+    while (i < n && strcmp(names[i], word) != 0)
+        i++;
+    CHECK(i < n, "fault=%s: no \"%s\"", asked.fault, word);
+    return i;
+}
+
+/* The one that was asked for, as fault_print tells it. */
+static void fault_asked(score *s) {
+    char kind[16] = "", call[16] = "", phase[16] = "", place[16] = "";
+    plant_fault f = {.rank = PLANT_ALL_RANKS};
+    CHECK(sscanf(asked.fault, "%15[^,],%15[^,],%15[^,],%15[^,],%zu,%zu", kind, call,
+                 phase, place, &f.count, &f.spot) == 6);
+    f.kind = place_in(plant_kinds, PLANT_KINDS, kind);
+    f.call = place_in(plant_calls, PLANT_CALLS, call);
+    f.phase = place_in(plant_phases, PLANT_PHASES, phase);
+    f.place = place_in(plant_places, PLANT_PLACES, place);
+    fault_try(&f, s);
 }
 
 /* One for each call of each phase, more for those in steps. Where a run takes long, some of
@@ -296,7 +320,9 @@ static bool case_try(void) {
     size_t n = pairs_list(pairs);
     score s = {0};
     plant_blind(asked.broken != NULL);
-    if (asked.faults)
+    if (asked.fault)
+        fault_asked(&s);
+    else if (asked.faults)
         faults_draw(pairs, n, &s);
     else
         faults_fixed(pairs, n, &s);
@@ -326,7 +352,7 @@ static void variants_try(void) {
     CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
     bool bytes = ops->problem.power == 1 && !ops->problem.shared;
     CHECK(hf_args_new(&args, now.bench) == HF_OK);
-    bool every = asked.faults || ops->kernels == 0;
+    bool every = asked.faults || asked.fault || ops->kernels == 0;
     for (size_t i = 0; (every || !ran) && (param = hf_args_param(args, i)); i++) {
         bool words = param->choices && strcmp(param->name, "shape") != 0;
         if (!now.compiles && is_built_in(param))
@@ -448,7 +474,7 @@ static void words_take(int argc, char **argv) {
         } names[] = {{"bench=", &asked.bench},   {"exchange=", &asked.exchange},
                      {"device=", &asked.device}, {"shape=", &asked.shape},
                      {"broken=", &asked.broken}, {"binaries=", &asked.binaries},
-                     {"knobs=", &asked.knobs}};
+                     {"knobs=", &asked.knobs},   {"fault=", &asked.fault}};
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (strncmp(argv[i], names[n].name, strlen(names[n].name)) == 0)
                 *names[n].to = value;

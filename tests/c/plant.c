@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/registry.h"
+#include "core/stats.h"
 #include "plant_state.h"
 
 enum { MAX_DIGESTS = 4096 };
@@ -219,6 +220,7 @@ static hf_status marked_verify(void *state, size_t index, size_t steps, double *
     seen_acted = plant.report.acted;
     if (blind)
         *error = 0;
+    plant.report.error = hf_larger(plant.report.error, *error);
     return status;
 }
 
@@ -279,7 +281,7 @@ void plant_learn(void) {
 
 void plant_start(const plant_fault *fault, size_t n_warmup) {
     plant.fault = fault;
-    plant.report = (plant_report){.apart = true};
+    plant.report = (plant_report){.apart = true, .clears = true};
     plant.phase = PLANT_SETUP;
     plant.learning -= plant.learning > 0;
     /* Findings hold it: one for all runs that must be equal, but none of the run whose memory

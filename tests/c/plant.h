@@ -76,12 +76,14 @@ typedef struct plant_report {
     size_t changed; /**< bytes that came out other than they should */
     size_t spoiled; /**< bytes that plant_spoil changed */
     uint64_t key;   /**< of the run's seals */
+    double error;   /**< the largest that a check found */
     size_t sample;  /**< the last that it reached, from 1; one before it in set-up */
     bool right;     /**< after each sample's steps device memory was as without it */
     bool checked;   /**< after each check it was */
     bool
         given; /**< after each sample's steps all buffers that the check is given were */
-    bool apart; /**< what was damaged came from no buffer that the check is given */
+    bool apart;  /**< what was damaged came from no buffer that the check is given */
+    bool clears; /**< what was to be written was nothing but zeros */
 } plant_report;
 
 /** Take the place of the tables of a session until `plant_close`. */

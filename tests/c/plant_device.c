@@ -33,6 +33,8 @@ static struct {
     unsigned char *before[PLANT_BUFFERS];
 } running;
 
+static bool waits_lost; /* commands may still use buffers that are freed */
+
 /* ---- device memory ---- */
 
 static hf_status buffer_get(const hf_buffer *buffer, size_t at, void *to, size_t bytes,
@@ -92,6 +94,9 @@ static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
 
 static void planted_free(hf_buffer *buffer) {
     size_t i = number_of(buffer);
+    if (waits_lost)
+        table->finish(plant.session->device);
+    waits_lost = false;
     if (buffer && i < PLANT_BUFFERS) {
         if (plant.learning == 2) {
             kept[i].image = plant_room(kept[i].bytes);
@@ -149,6 +154,8 @@ static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
                   *right = plant_room(bytes);
     memcpy(right, from, bytes); /* which may be where the next copy goes through */
     memcpy(is, right, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        plant.report.clears = plant.report.clears && right[i] == 0;
     hf_status status = buffer_get(to, at, was, bytes, order);
     plant_damage(is, was, bytes);
     plant.report.acted += plant.fault->kind == PLANT_REPEAT;
@@ -238,6 +245,7 @@ static hf_status noted_copy(hf_device *device, hf_buffer *to, size_t to_at,
 static bool waits_not(int call) {
     bool drops = plant_hit(call) && plant.fault->kind == PLANT_DROP;
     plant.report.acted += drops;
+    waits_lost = waits_lost || drops;
     return drops;
 }
 

@@ -1,11 +1,12 @@
 """Faults planted in a stand-in for XRT: none ends in a run that says verified."""
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, build_dev, mpirun_command, python, start
 
-from xrt_session import SMALL, head, xclbin
+from xrt_session import BUILDS, SMALL, head, xclbin
 
 pytest_plugins = ["xrt_session"]
 
@@ -85,15 +86,20 @@ def test_what_is_damaged_is_unverified(folder, setting, name):
     assert answer.stdout == "0 []\n", answer.stderr
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ranks):
+@pytest.mark.parametrize(("ranks", "n"), [(1, 2), (2, 1)])
+def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ranks, n):
     """The one that tries every benchmark on every device: tests/c/harness.c."""
     build_dev("test_harness")
-    for name, (knobs, _) in SMALL.items():
-        if knobs is not None:
-            (tmp_path / f"{name}_memory.xclbin").symlink_to(xclbin(folder, name))
-    knobs = {k: v for each, _ in SMALL.values() for k, v in (each or {}).items()}
-    text = ",".join(f"{k}={v}" for k, v in {**knobs, "replications": 1}.items())
+    knobs = {"replications": n}
+    for name, (own, _) in SMALL.items():
+        if own is not None:
+            path = xclbin(folder, name, n if (name, n) in BUILDS else 1)
+            (tmp_path / f"{name}_memory.xclbin").symlink_to(path)
+            knobs |= own
+    manifest = json.loads(Path(f"{xclbin(folder, 'ptrans', n)}.json").read_text())
+    banks = ",".join(map(str, manifest["banks"][:n]))
+    knobs |= {f"bank_{buffer}": banks for buffer in "abc"}
+    text = " ".join(f"{k}={v}" for k, v in knobs.items())
     words = [".", "device=xrt", f"binaries={tmp_path}", f"knobs={text}"]
     program = ROOT / "build" / "dev" / "tests" / "test_harness"
     command = [*mpirun_command(), "-n", str(ranks), str(program), *words]
