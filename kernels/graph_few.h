@@ -21,6 +21,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
     HF_GLOBAL graph_count *counts = GRAPH_AT(graph_count, outbox, 0);
     graph_lists l;
+    const uint again = counts[0].superstep == superstep + 1; /* as in graph_open */
     ulong all_edges = 0, wide = width;
     uint settled = (uint)window, until = (uint)(window >> 32), lowest = HF_NOBODY;
     (void)weights, (void)until, (void)wide;
@@ -43,7 +44,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         lowest = graph_late(&l, waiting, later, run->own);
     for (uint step = 0; step < run->chunks; step++) {
         const uint now = superstep + step + 1;
-        graph_count count = graph_nothing(step, 0, now);
+        graph_count count = graph_nothing(step, 0, again ? HF_NOBODY : now);
         uint n = 0;
         if (l.n_front == 0) {
 #ifndef GRAPH_NO_PRIORITIES

@@ -61,6 +61,8 @@ static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
                                    HF_GLOBAL const uint *chunks, uint superstep,
                                    ulong window) {
     const ulong place = run->list + (ulong)c * run->list_words * sizeof(uint);
+    /* Taken again, a superstep finds nothing to tell in what it left: it counts as none. */
+    const uint again = GRAPH_AT(const graph_count, outbox, 0)[c].superstep == superstep;
     graph_out out;
     out.list = GRAPH_AT(uint, outbox, place);
     for (uint i = 0; i < run->list_words; i++)
@@ -73,8 +75,8 @@ static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
     out.first = run->first;
     out.superstep = superstep;
     out.until = (uint)(window >> 32);
-    out.count =
-        graph_nothing(run->first + chunks[c], run->first + chunks[c + 1], superstep);
+    out.count = graph_nothing(run->first + chunks[c], run->first + chunks[c + 1],
+                              again ? HF_NOBODY : superstep);
     return out;
 }
 

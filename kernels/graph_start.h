@@ -16,13 +16,16 @@ HF_KERNEL(graph_sum, HF_READ(uint, words), HF_WRITE(ulong, sums),
     sums[HF_ITEM] = sum;
 }
 
-/** The bits of those who got messages, and what they got, are as after a superstep. */
+/** The bits of those who got messages, and what they got, are as after a superstep. No superstep
+ *  is counted in either box: with one rank they change places. */
 HF_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
           HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(hf_vertex, state),
           HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting), HF_WRITE(hf_update, later),
-          HF_WRITE(uint, got), HF_WRITE(uint, touched), HF_VALUE(uint, pushes),
-          HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+          HF_WRITE(uint, got), HF_WRITE(uint, touched), HF_WRITE(uchar, inbox),
+          HF_VALUE(uint, pushes), HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
     for (uint c = (uint)HF_ITEM; c < run->chunks; c += (uint)HF_ITEMS) {
+        GRAPH_AT(graph_count, outbox, 0)[c].superstep = HF_NOBODY;
+        GRAPH_AT(graph_count, inbox, 0)[c].superstep = HF_NOBODY;
         graph_out out = graph_open(outbox, run, c, chunks, 0, window);
         for (uint first = chunks[c]; first < chunks[c + 1]; first += 32) {
             const uint end = first + 32 < chunks[c + 1] ? first + 32 : chunks[c + 1];

@@ -6,8 +6,8 @@
  * same without another message. Few updates travel as lists in the head; else bits and updates
  * of whole parts follow it.
  *
- * Counts are sealed for their superstep and sample; the digests of updates are compared with
- * those of what came, at the end.
+ * Counts are sealed for their superstep and sample; a superstep that is taken twice counts as
+ * none. The digests of updates are compared with those of what came, at the end.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,19 +16,13 @@ static uint64_t window_of(const graph_state *s) {
 static hf_status start_launch(graph_state *s) {
     uint64_t window = window_of(s);
     uint32_t pushes = s->pushes;
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),
-                           GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(names),
-                           GRAPH_BUFFER(run),
-                           GRAPH_BUFFER(state),
-                           GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting),
-                           GRAPH_BUFFER(later),
-                           GRAPH_BUFFER(got),
-                           GRAPH_BUFFER(touched),
-                           GRAPH_VALUE(pushes),
-                           GRAPH_VALUE(window),
-                           SEAL};
+    const hf_arg args[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
+                           GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
+                           GRAPH_BUFFER(state),   GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
+                           GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
+                           GRAPH_BUFFER(inbox),   GRAPH_VALUE(pushes),
+                           GRAPH_VALUE(window),   SEAL};
     return graph_launch(s, s->kernels.start, args, N_ARGS(args), s->run.chunks);
 }
 
