@@ -12,6 +12,7 @@ from hpccfpga import suite as suites
 from hpccfpga.boards import board
 from hpccfpga.comparison import compare
 from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
+from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import start
 from hpccfpga.measure import choose
@@ -86,6 +87,7 @@ def scaling(options: Options) -> int:
         result = measure_scaling(
             options.benchmark,
             ranks=counts,
+            hosts=options.hosts,
             mode=options.mode,
             exchange=options.exchange,
             device=options.device,
@@ -133,7 +135,8 @@ def _run_all(options: Options) -> int:
             outputs.begin()
         deadline = components.typed(None, params).get("deadline")
         suite = suites.run_all(
-            ranks=None if rank is not None or options.ranks == 1 else options.ranks,
+            ranks=options.ranks if _started(options) else None,
+            hosts=options.hosts,
             exchange=options.exchange,
             device=options.device,
             comm=_world(options.ranks, deadline or components.deadline()),
@@ -202,6 +205,7 @@ def _fill(outputs: Outputs, benchmark: str, params: Mapping[str, Any]) -> None:
 
 def _choose(options: Options) -> None:
     """Set the number of ranks that --devices leaves open, and why it is that."""
+    check_hosts(options.hosts, options.ranks)
     automatic.check(options.devices, options.ranks)
     get_ready()
     options.ranks, options.why = choose(
@@ -219,15 +223,22 @@ def _measure(options: Options, todo: Job, outputs: Outputs) -> int:
     get_ready()
     with ExitStack() as stack:
         watch = None if options.quiet else stack.enter_context(Watch())
-        if under_mpi() is None and options.ranks not in (None, 1):
+        if _started(options):
             outputs.check()
             outputs.begin()
-            results = start(todo, options.ranks, options.timeout, watch)
+            results = start(todo, options.ranks, options.timeout, watch, options.hosts)
             stack.close()
             _finish(options, todo, outputs, results)
         else:
             results = _measure_here(options, todo, outputs, watch, stack.close)
     return OK if all(result.verified for result in results) else WRONG_DATA
+
+
+def _started(options: Options) -> bool:
+    """Whether ranks are to be started; one, without hosts, is this process."""
+    check_hosts(options.hosts, options.ranks)
+    alone = options.ranks in (None, 1) and options.hosts is None
+    return under_mpi() is None and not alone
 
 
 def _measure_here(

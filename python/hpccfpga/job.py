@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import NoneType
@@ -19,6 +21,8 @@ SCHEMA = "hpccfpga-job/1"
 """`data/job.schema.json` describes it."""
 
 RUN, CALIBRATE = "run", "calibrate"
+
+_WORD = 1 << 16  # letters; Linux takes twice as many
 
 _JOB: dict[str, tuple[type, ...]] = {
     "schema": (str,),
@@ -114,7 +118,7 @@ class Job:
         fallback = components.deadline()
         return max(task.parameters.get("deadline", fallback) for task in self.tasks)
 
-    def command(self, ranks: int) -> list[str]:
+    def command(self, ranks: int, hosts: Sequence[str] | None = None) -> list[str]:
         """Words of a command line that does the first task, and a calibration of it."""
         first, *more = self.tasks
         words = ["hpccfpga", first.task]
@@ -129,7 +133,8 @@ class Job:
         if self.trace:
             spans = "" if self.trace == timeline.SPANS else f"={self.trace}"
             words.append(f"--trace{spans}")
-        return [*words, f"--ranks={ranks}"]
+        where = [] if hosts is None else [f"--hosts={','.join(hosts)}"]
+        return [*words, f"--ranks={ranks}", *where]
 
 
 def job(
@@ -174,6 +179,18 @@ def calibrate_task(params: Mapping[str, Any]) -> dict[str, Any]:
 def read(text: str | bytes) -> Job:
     """Job of the text of its document."""
     return Job.of(json.loads(text))
+
+
+def packed(job: Job) -> list[str]:
+    """Words of a command line that hold a job, none longer than Linux takes."""
+    document = zlib.compress(json.dumps(job.document()).encode())
+    text = base64.urlsafe_b64encode(document).decode()
+    return [text[at : at + _WORD] for at in range(0, len(text), _WORD)]
+
+
+def unpacked(words: Sequence[str]) -> Job:
+    """Job of what `packed` gave."""
+    return read(zlib.decompress(base64.urlsafe_b64decode("".join(words))))
 
 
 def _task(document: Any) -> Task:

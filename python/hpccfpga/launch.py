@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NoReturn
@@ -19,11 +21,12 @@ from typing import Any, NoReturn
 from hpccfpga import _core, emulation, mpirun
 from hpccfpga.arguments import count, number
 from hpccfpga.errors import INTERRUPT, Stopped, debugging, decode
-from hpccfpga.job import Job
+from hpccfpga.hosts import placed
+from hpccfpga.job import Job, packed
 from hpccfpga.keeper import GRACE, Keeper, marked
 from hpccfpga.perform import JOB, result_path, result_read
 from hpccfpga.progress import Callback
-from hpccfpga.ranks import EVENTS, patience
+from hpccfpga.ranks import EVENTS, OUTPUT, Hearing, patience
 from hpccfpga.result import Result
 from hpccfpga.stops import STARTING, Stops
 from hpccfpga.text import printable
@@ -42,9 +45,13 @@ TIMEOUT = 600.0
 
 
 def start(
-    job: Job, ranks: int, timeout: float = TIMEOUT, watch: Callback | None = None
+    job: Job,
+    ranks: int,
+    timeout: float = TIMEOUT,
+    watch: Callback | None = None,
+    hosts: Sequence[str] | None = None,
 ) -> list[Result]:
-    """Do a job on ranks that mpirun starts on this machine.
+    """Do a job on ranks that mpirun starts.
 
     Parameters
     ----------
@@ -56,6 +63,8 @@ def start(
         Time for all of it, after which the ranks are stopped [s].
     watch : callable, optional
         Whom to tell of tasks and points, as `Session.run` does.
+    hosts : sequence of str, optional
+        On which machines, each as "a" or "a:2", with a number of ranks; default: here.
 
     Returns
     -------
@@ -70,31 +79,25 @@ def start(
         So too; also if a rank was killed, the time is over, or mpirun does not work.
     """
     ranks = count("ranks", ranks)
-    most = RANKS_PER_CORE * emulation.cpus()
-    if ranks > most:
-        raise ValueError(
-            f"ranks: {ranks} are more than the {most} started here at most, "
-            f"{RANKS_PER_CORE} per core; for several machines call mpirun yourself"
-        )
+    where = [] if hosts is None else placed(hosts, ranks)
+    _check_number(ranks, len(where))
     if timeout != math.inf:
         timeout = number("timeout", timeout)
     _check_room()
-    starter = mpirun.command(patience(job.deadline))
+    starter = mpirun.command(patience(job.deadline), where)
     with ExitStack() as stack:
         try:
             keeper = stack.enter_context(Keeper())
         except OSError as error:
             raise _core.Error(str(error)) from None
         folder = keeper.folders[0]
-        (folder / JOB).write_text(json.dumps(job.document()))
-        paths = [result_path(folder, number) for number in range(len(job.tasks))]
-        with _Ranks(starter, ranks, timeout, watch, keeper, job.deadline) as running:
+        with _Ranks(job, starter, ranks, timeout, watch, keeper, where) as running:
             running.wait()
-        if running.failed or not all(path.exists() for path in paths):
+        if running.failed or not running.has_results():
             running.blame()
         results = [result_read(folder, number) for number in range(len(job.tasks))]
     for result in results:
-        result.provenance["command"] = shlex.join(job.command(ranks))
+        result.provenance["command"] = shlex.join(job.command(ranks, hosts))
     return results
 
 
@@ -103,15 +106,18 @@ class _Ranks:
 
     def __init__(
         self,
+        job: Job,
         starter: Sequence[str],
         ranks: int,
         timeout: float,
         watch: Callback | None,
         keeper: Keeper,
-        deadline: float,
+        hosts: Sequence[tuple[str, int]],
     ) -> None:
+        self.ranks = ranks
         self.timeout = timeout
-        self.stops = Stops(min(STARTING, patience(deadline)))
+        self.hosts = ", ".join(name for name, _ in hosts)
+        self.stops = Stops(min(STARTING, patience(job.deadline)))
         self.watch = watch
         self.words = mpirun.Words()
         self.errors: dict[int, dict[str, str]] = {}  # what each rank says it raised
@@ -119,27 +125,38 @@ class _Ranks:
         self.heard = time.monotonic()  # the last first word of a rank
         self.ended = False  # a rank has said its last
         self.begun = False  # all ranks have started
-        folder = keeper.folders[0]
-        program = [sys.executable, "-m", "hpccfpga._rank", str(folder)]
-        environment = mpirun.surroundings()
+        self.folder = folder = keeper.folders[0]
+        self.paths = [result_path(folder, number) for number in range(len(job.tasks))]
+        self.files: dict[str, bytearray] = {}  # as far as they have come
+        self.hearings: dict[int | None, Hearing] = defaultdict(Hearing)
+        program = [sys.executable, "-m", "hpccfpga._rank"]
+        environment = mpirun.surroundings(bool(hosts))
         os.mkfifo(folder / EVENTS)
         self.events = os.open(folder / EVENTS, os.O_RDONLY | os.O_NONBLOCK)
         environment["TMPDIR"] = str(folder)
-        for name in ("btl_vader", "btl_sm", "osc_sm"):
-            environment.setdefault(
-                f"OMPI_MCA_{name}_backing_directory", str(keeper.folders[-1])
-            )
+        if hosts:
+            where = [OUTPUT, *packed(job)]
+        else:
+            where = [str(folder)]
+            (folder / JOB).write_text(json.dumps(job.document()))
+            for name in ("btl_vader", "btl_sm", "osc_sm"):
+                environment.setdefault(
+                    f"OMPI_MCA_{name}_backing_directory", str(keeper.folders[-1])
+                )
         # Open MPI need not wait 2 s for ranks: rank 0 is heard before another ends.
         environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
         self.mark = keeper.mark
         try:
             self.process = subprocess.Popen(
-                [*starter, "-n", str(ranks), *program],
+                [*starter, "-n", str(ranks), *program, *where],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment | {self.mark: ""},
-                process_group=0,  # a session would starve ours: Linux shares by those
+                # A session would starve ours: Linux shares by those. But in one with a
+                # terminal ssh would ask there, in the background, and so be stopped.
+                process_group=None if hosts else 0,
+                start_new_session=bool(hosts),
             )
         except OSError as error:
             os.close(self.events)
@@ -232,8 +249,20 @@ class _Ranks:
             )
         if self.begun and code and not self.words.last():
             raise Stopped(f"{INTERRUPT}: mpirun was told to end")
+        if self.hosts and len(self.here) < self.ranks:
+            raise _core.Error(self._no_start(code))
         why = self.words.last() or "neither it nor a rank said why"
         raise _core.Error(f"mpirun ended with code {code} and no result: {why}")
+
+    def _no_start(self, code: int | None) -> str:
+        """Line for hosts on which not all ranks have started."""
+        why = self.words.of_agent() or self.words.last() or "nobody said why"
+        ours = sys.executable in why or "hpccfpga" in why
+        hint = f"; each host needs hpccfpga in {sys.executable}" if ours else ""
+        return (
+            f"hosts: {self.hosts}: mpirun ended with code {code} before all ranks had "
+            f"started: {why}{hint}"
+        )
 
     def _read(self, fd: int, rest: list[bytes]) -> bool:
         """Take what is there; False at the end of the stream."""
@@ -242,19 +271,25 @@ class _Ranks:
             data = os.read(fd, 1 << 16)
         except BlockingIOError:
             return True
+        if fd == self.events:
+            self._hear(None, data.decode())
+            return bool(data)
         *lines, rest[0] = (rest[0] + data).split(b"\n")
         if not data and rest[0]:
             lines.append(rest[0])
         for line in lines:
             # PRRTE puts zeros between what it passes on.
             text = line.replace(b"\0", b"").decode(errors="replace").rstrip("\r")
-            if fd == self.events:
-                self._event(json.loads(text))
-            else:
-                self._line(text, fd == self.process.stderr.fileno())
+            self._line(text, fd == self.process.stderr.fileno())
         return bool(data)
 
+    def _hear(self, source: int | None, text: str) -> None:
+        for event in self.hearings[source].take(text):
+            self._event(event)
+
     def _line(self, text: str, error: bool) -> None:
+        for rank, part in () if error else mpirun.told(text):
+            self._hear(rank, part)
         said = self.words.take(text, error, debugging())
         # What Python says before it comes to our code stands in our error.
         if said and (debugging() or said[0] in self.here):
@@ -271,9 +306,24 @@ class _Ranks:
                 begin(*more)
         elif word == "row" and self.watch:
             self.watch(*more)
+        elif word == "file":
+            self._file(*more)
         elif word == "error":
             self.errors.setdefault(*more)
-        self.ended = self.ended or word in ("error", "end")
+        last = word == "error" or (word == "end" and self.has_results())
+        self.ended = self.ended or last
+
+    def _file(self, name: str, length: int, at: int, piece: str) -> None:
+        """Take a piece of a file; it is there when it is whole."""
+        there = self.files.setdefault(name, bytearray())
+        if len(there) == at:
+            there += base64.b64decode(piece)
+        if len(there) == length:
+            (self.folder / os.path.basename(name)).write_bytes(self.files.pop(name))
+
+    def has_results(self) -> bool:
+        """Whether all results are there."""
+        return all(path.exists() for path in self.paths)
 
     def _stop(self) -> None:
         """End mpirun and whatever it started here."""
@@ -287,6 +337,17 @@ class _Ranks:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
                 return
+
+
+def _check_number(ranks: int, hosts: int) -> None:
+    """Raise ValueError for more ranks than may be started."""
+    most = RANKS_PER_CORE * emulation.cpus() * max(1, hosts)
+    if ranks > most:
+        where = f"on {hosts} hosts" if hosts else "here"
+        raise ValueError(
+            f"ranks: {ranks} are more than the {most} started {where} at most, "
+            f"{RANKS_PER_CORE} per core of this machine; more go on more hosts"
+        )
 
 
 def _check_room() -> None:

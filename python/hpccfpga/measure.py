@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hpccfpga import _core, automatic
 from hpccfpga.components import CALIBRATION
+from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
 from hpccfpga.progress import Callback, Watch, check
@@ -27,6 +28,7 @@ def run(
     exchange: str = _core.SCHEME,
     device: str | int | None = None,
     ranks: int | None = None,
+    hosts: Sequence[str] | None = None,
     devices: str | None = None,
     comm: Comm | None = None,
     kernel: str | os.PathLike[str] | None = None,
@@ -37,8 +39,8 @@ def run(
 ) -> Result:
     """Measure one benchmark, in a session of its own.
 
-    In this process alone; with `ranks` on ranks that mpirun starts on this machine, for
-    notebooks and scripts; with `comm` on the ranks of a program that runs under mpirun.
+    In this process alone; with `ranks` on ranks that mpirun starts, for notebooks and
+    scripts; with `comm` on the ranks of a program that runs under mpirun.
 
     Parameters
     ----------
@@ -48,6 +50,9 @@ def run(
         As for `hpccfpga.Session`.
     ranks : int, optional
         Number of ranks to start, also more than there are cores, up to 64 per core.
+    hosts : sequence of str, optional
+        Machines to start `ranks` on, evenly as ["a", "b"], or with numbers of ranks as
+        ["a:2", "b:1"]; default: this one.
     devices : str, optional
         "auto", in place of `ranks`: as many as are the fastest by short runs on one and
         two and the benchmark's model; of those as fast, the fewest. The last note of
@@ -72,6 +77,7 @@ def run(
         Error also if a started rank was killed, the time is over, or mpirun does not
         work.
     """
+    check_hosts(hosts, ranks, comm)
     if devices is not None:
         automatic.check(devices, ranks, comm)
         options: dict[str, Any] = {
@@ -88,7 +94,7 @@ def run(
     if _start(ranks, comm):
         task = run_task(benchmark, kernel, params)
         todo = job(exchange, device, task, trace=trace)
-        return _started(todo, ranks, timeout, progress)
+        return _started(todo, ranks, timeout, progress, hosts)
     with Session(device, exchange, comm, params.get("deadline"), trace) as session:
         return session.run(benchmark, kernel=kernel, progress=progress, **params)
 
@@ -97,6 +103,7 @@ def calibrate(
     *,
     device: str | int | None = None,
     ranks: int | None = None,
+    hosts: Sequence[str] | None = None,
     comm: Comm | None = None,
     timeout: float = TIMEOUT,
     progress: bool | Callback | None = None,
@@ -106,7 +113,7 @@ def calibrate(
 
     Parameters
     ----------
-    device, ranks, comm, timeout, progress
+    device, ranks, hosts, comm, timeout, progress
         As for `hpccfpga.run`.
     **params
         As for `hpccfpga.Session.calibrate`.
@@ -121,10 +128,11 @@ def calibrate(
     LookupError, ValueError, TypeError, MemoryError, Error
         As `hpccfpga.run`.
     """
+    check_hosts(hosts, ranks, comm)
     exchange = CALIBRATION[0].exchange
     if _start(ranks, comm):
         todo = job(exchange, device, calibrate_task(params))
-        return _started(todo, ranks, timeout, progress)
+        return _started(todo, ranks, timeout, progress, hosts)
     with Session(device, exchange, comm, params.get("deadline")) as session:
         return session.calibrate(progress=progress, **params)
 
@@ -172,11 +180,12 @@ def _started(
     ranks: Any,
     timeout: float,
     progress: bool | Callback | None,
+    hosts: Sequence[str] | None,
 ) -> Result:
     """Do a job of one task on ranks that mpirun starts."""
     check(progress)
     shown = Watch() if progress is True else nullcontext(progress or None)
     with shown as watch:
-        (result,) = start(todo, ranks, timeout, watch)
+        (result,) = start(todo, ranks, timeout, watch, hosts)
     warn(result, 4)
     return result

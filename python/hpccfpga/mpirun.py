@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
 
@@ -20,6 +20,11 @@ from hpccfpga.stops import LOOKS, SHORTEST, STARTING, Stops
 _PRIVATE = re.compile(
     r"PMI_|PMIX_|OMPI_COMM_WORLD_|OMPI_(UNIVERSE_SIZE|FIRST_RANKS|ARGV|COMMAND|"
     r"APP_CTX_NUM_PROCS|NUM_APP_CTX|FILE_LOCATION)|OMPI_MCA_(orte|ess|pmix)_|HYDI?_"
+)
+# What ranks on other machines get of our environment, too: settings of this package, of
+# Python's paths and of OpenCL runtimes.
+_TRAVELS = re.compile(
+    r"(HPCCFPGA|POCL|OCL|OPENCL|CUDA|XILINX|XCL|OPENBLAS|OMP)_|(PYTHON|LD_LIBRARY_)PATH$"
 )
 TAG = re.compile(
     r"\[(?:[^\[\]]*[,@])?(?P<rank>\d+)\]<std(?:out|err)>: ?"  # Open MPI: [1,0]<stdout>:
@@ -36,10 +41,12 @@ KILLED = re.compile(
 NOISE = re.compile(r"\[[\w.-]+(:\d+\] |\]\[\[\d+,\d+\],\d+\])|\*\*\* ")
 
 
-def surroundings() -> dict[str, str]:
-    """Environment for an mpirun whose ranks are all on this machine."""
+def surroundings(anywhere: bool = False) -> dict[str, str]:
+    """Environment for an mpirun whose ranks are on this machine, or anywhere."""
     found = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
-    if not any(re.fullmatch(r"OMPI_MCA_btl(_tcp_.*)?", name) for name in found):
+    if not anywhere and not any(
+        re.fullmatch(r"OMPI_MCA_btl(_tcp_.*)?", name) for name in found
+    ):
         # Ranks of one machine need no other, and Open MPI 5 tells each of them, on
         # standard error, which of the others it cannot use.
         found["OMPI_MCA_btl_tcp_if_include"] = "lo"
@@ -99,18 +106,42 @@ def _said(process: subprocess.Popen[str], stops: Stops) -> str | None:
     return None
 
 
-def command(patience: float = SHORTEST) -> list[str]:
-    """Path of mpirun with its options, which differ between MPI libraries."""
+def command(
+    patience: float = SHORTEST, hosts: Sequence[tuple[str, int]] = ()
+) -> list[str]:
+    """Path of mpirun with its options, which differ between MPI libraries.
+
+    Parameters
+    ----------
+    patience : float
+        As for `find_mpirun`.
+    hosts : sequence of (str, int), optional
+        Where to start ranks, and how many there.
+    """
     path, version = find_mpirun(patience)
     if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
+        if hosts:
+            raise _core.Error(f"hosts: {path} is not of Open MPI: call it yourself")
         return [path, "-prepend-rank"]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     if not re.search(r"\) [1-4]\.", version):
         options = ["--map-by", ":OVERSUBSCRIBE", "--output", "tag"]
     else:
         options = ["--oversubscribe", "--tag-output"]
+    if hosts:
+        named = ",".join(f"{name}:{ranks}" for name, ranks in hosts)
+        options += ["--host", named]
+        for name in filter(_TRAVELS.match, sorted(os.environ)):
+            options += ["-x", name]
     # Bound to one core, a CPU device would have one core for all its threads.
     return [path, *root, *options, "--bind-to", "none"]
+
+
+def told(text: str) -> Iterator[tuple[int, str]]:
+    """Give what ranks say in a line, in which several tags may stand."""
+    tags = list(TAG.finditer(text))
+    for tag, more in zip(tags, [*tags, None][1:], strict=True):
+        yield int(tag["rank"] or tag["rank_"]), text[tag.end() : more and more.start()]
 
 
 class Words:
@@ -148,6 +179,12 @@ class Words:
         """Join what mpirun said to one line."""
         said = " ".join(line for line in self._said if line.strip(" -="))
         return " ".join(said.split())[:400]
+
+    def of_agent(self) -> str:
+        """Join what stands before mpirun's explanations, such as the line of ssh."""
+        said = takewhile(lambda line: not line.startswith("-----"), self._said)
+        told = " ".join(line for line in said if not NOISE.match(line))
+        return " ".join(told.split())[:400] if len(told) < len(self.of_mpirun()) else ""
 
     def last(self) -> str:
         """Return what tells best why a job ended, in one line, or nothing."""

@@ -135,6 +135,10 @@ def _word(text: str) -> str:
     return text
 
 
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
 def _count(text: str) -> int:
     try:
         return _whole(text)
@@ -503,6 +507,12 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
             metavar="N",
             help="ranks to start; default: those of mpirun, or 1",
         )
+    command.add_argument(
+        "--hosts",
+        type=_names,
+        metavar="A,B,...",
+        help="where to start them, also with numbers of ranks: a:2,b:2; default: here",
+    )
     command.add_argument("--device", help="index, type or part of a name; see devices")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(

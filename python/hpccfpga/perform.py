@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,17 +102,27 @@ def result_read(folder: Path, task: int) -> Result:
 
 
 def perform_as_rank(folder: Path) -> int:
-    """Do the job in a folder as one of the ranks that mpirun started for it."""
-    get_ready()
+    """Do the job in a folder as one of the ranks that mpirun started for it here."""
     job = jobs.read((folder / JOB).read_bytes())
+    return _perform(job, lambda name, data: (folder / name).write_bytes(data))
+
+
+def perform_anywhere(packed: Sequence[str]) -> int:
+    """Do a job as one of the ranks that mpirun started for it on any machines."""
+    return _perform(jobs.unpacked(packed), ranks.give)
+
+
+def _perform(job: Job, keep: Callable[[str, bytes], object]) -> int:
+    get_ready()
 
     def save(results: list[Result]) -> None:
         for number, result in enumerate(results):
-            result.to_json(result_path(folder, number))
+            path = result_path(Path(), number)
             if result.vertices is not None:
-                np.save(
-                    result_path(folder, number).with_suffix(".npy"), result.vertices
-                )
+                vertices = io.BytesIO()
+                np.save(vertices, result.vertices)
+                keep(path.with_suffix(".npy").name, vertices.getvalue())
+            keep(path.name, result.to_json().encode())
 
     perform(job, ranks.world(job.deadline), _Teller(), lambda session: None, save)
     return OK

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hpccfpga.errors import (
     FAILED,
@@ -36,17 +36,30 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
 EVENTS = "events"
-"""Pipe in the folder of a job, in which ranks tell of themselves, a line of JSON each.
+"""Pipe in the folder of a job, in which ranks tell of themselves.
 
-By way of mpirun and its terminals they come seconds late where all cores spin. The
-first word says of what: "here" and the rank; "begin", a title and a benchmark; "row"
-and what `Callback` gets; "error", the rank and the error; "end" and the rank.
+What they tell is JSON. Its first word says of what: "here" and the rank; "begin", a
+title and a benchmark; "row" and what `Callback` gets; "file", a name, bytes of it all,
+where a piece begins, and the piece; "error", the rank and the error; "end" and the
+rank.
+"""
+
+OUTPUT = "-"
+"""In place of that pipe, for ranks on any machines: their standard output.
+
+mpirun brings it, seconds late where all cores spin.
 """
 
 HEARING = 5.0
 """Longest wait until the process that started mpirun takes a word [s]."""
 
+PIECE = 2880
+"""Longest piece of a file [B]: with its other words a pipe takes it whole."""
+
+_START, _END = "\x02", "\x03"
+
 _pipe_path: str | None = None
+_output: int | None = None
 _patience: float = SHORTEST
 
 
@@ -56,25 +69,66 @@ def patience(deadline: float) -> float:
 
 
 def heard() -> bool:
-    """Whether the process that started mpirun listens; not from another machine."""
-    return _pipe_path is not None and os.path.exists(_pipe_path)
+    """Whether the process that started mpirun listens."""
+    return _output is not None or (
+        _pipe_path is not None and os.path.exists(_pipe_path)
+    )
 
 
-def tell(*event: object) -> None:
-    """Tell the process that started mpirun.
+def tell(*event: object) -> bool:
+    """Tell the process that started mpirun; False if it did not take it.
 
     Where it is slow and the pipe is full, a row is dropped; all else waits, and is
     dropped by the deadline: a good run does not fail for want of a listener.
     """
-    pipe = _pipe()
+    pipe, data = _pipe(), _event(*event)
     end = time.monotonic() + (0 if event[0] == "row" else HEARING)
     try:
-        while not _sent(pipe, _event(*event)):
+        while data := _rest(pipe, data):
             left = end - time.monotonic()
             if left <= 0 or not select.select([], [pipe], [], left)[1]:
-                return
+                break
     finally:
         os.close(pipe)
+    return not data
+
+
+def give(name: str, data: bytes) -> None:
+    """Give the process that started mpirun a file of the job, by its name.
+
+    Raises
+    ------
+    Error
+        It does not take it.
+    """
+    import base64
+
+    from hpccfpga._core import Error
+
+    for at in range(0, len(data), PIECE):
+        piece = base64.b64encode(data[at : at + PIECE]).decode()
+        if not tell("file", name, len(data), at, piece):
+            raise Error(
+                f"after {at} of {len(data)} B of {name}, mpirun took no more of it "
+                f"within {HEARING:g} s"
+            )
+
+
+class Hearing:
+    """Finds what ranks told in what comes from them, however mpirun broke it."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def take(self, text: str) -> Iterator[list[Any]]:
+        """Give what was told, once it is there to its end."""
+        *told, rest = (self._rest + text).split(_END)
+        self._rest = rest[rest.rfind(_START) :] if _START in rest else ""
+        for words in told:
+            _, begun, whole = words.rpartition(_START)
+            with suppress(ValueError):  # the end of one whose beginning was dropped
+                if begun:
+                    yield json.loads(whole)
 
 
 def say(error: BaseException) -> bytes:
@@ -92,7 +146,7 @@ def attend(work: Callable[[], int], events: str | None = None) -> int:
     work : callable
         Returns the exit code, or raises.
     events : str, optional
-        Pipe in which the process that started mpirun listens.
+        Pipe in which the process that started mpirun listens, or `OUTPUT`.
 
     Returns
     -------
@@ -142,9 +196,15 @@ def listen(events: str | None = None) -> None:
     """
     from hpccfpga import _core
 
-    global _pipe_path
-    _pipe_path = events
+    global _pipe_path, _output
     rank = under_mpi()
+    if events == OUTPUT:
+        from hpccfpga import daemon
+
+        daemon.watch()
+        _output = _taken_output()
+    else:
+        _pipe_path = events
     if rank is None:
         return
     ears, signals = os.pipe()
@@ -278,13 +338,27 @@ def _endable() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def _taken_output() -> int:
+    """Keep standard output for words: what libraries print there is lost."""
+    output = os.dup(1)
+    os.set_blocking(output, False)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return output
+
+
 def _pipe() -> int:
+    if _output is not None:
+        return os.dup(_output)
     assert _pipe_path is not None
     return os.open(_pipe_path, os.O_WRONLY | os.O_NONBLOCK)  # if it is read
 
 
 def _event(*event: object) -> bytes:
-    return f"{json.dumps(event)}\n".encode()
+    # Without a <, no word is taken for a tag of mpirun.
+    told = json.dumps(event).replace("<", r"\u003c")
+    return f"{_START}{told}{_END}\n".encode()
 
 
 def _failure(error: BaseException) -> tuple[str, int | None, dict[str, str]]:
@@ -295,12 +369,14 @@ def _failure(error: BaseException) -> tuple[str, int | None, dict[str, str]]:
     return "error", rank, told
 
 
-def _sent(pipe: int, data: bytes) -> bool:
-    """Write to the pipe, whole or not at all: words of several ranks must not mix.
+def _rest(pipe: int, data: bytes) -> bytes:
+    """Write to the pipe, and return what it has not taken.
 
-    What is too long for that counts as sent: it never will be.
+    It takes all or nothing, so that words of several ranks do not mix. What is too long
+    for that counts as taken: it never will be. A terminal, of one rank alone, may take
+    a part.
     """
     try:
-        return len(data) > select.PIPE_BUF or bool(os.write(pipe, data))
+        return b"" if len(data) > select.PIPE_BUF else data[os.write(pipe, data) :]
     except BlockingIOError:
-        return False
+        return data

@@ -12,6 +12,7 @@ import numpy as np
 
 from hpccfpga import _core, models
 from hpccfpga.arguments import count, entries, known, word
+from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run as measure
@@ -27,6 +28,7 @@ def scaling(
     benchmark: str,
     *,
     ranks: Iterable[int],
+    hosts: Sequence[str] | None = None,
     mode: str = "weak",
     exchange: str = _core.SCHEME,
     device: str | int | None = None,
@@ -36,7 +38,7 @@ def scaling(
     progress: bool | Callback | None = None,
     **params: Any,
 ) -> Result:
-    """Measure one benchmark on several numbers of ranks that mpirun starts here.
+    """Measure one benchmark on several numbers of ranks that mpirun starts.
 
     One point of the benchmark is looked at: its one size, or the last of its
     operations. The parameter that says how much work a run is (`sizes`, ...) is that of
@@ -51,7 +53,7 @@ def scaling(
         Numbers of ranks; speed-up and efficiency are against the first.
     mode : str
         "weak" keeps the work of each rank, "strong" the work of all together.
-    exchange, device, kernel, timeout, progress
+    hosts, exchange, device, kernel, timeout, progress
         As for `hpccfpga.run`; time and progress are those of each number of ranks.
     board : str or mapping, optional
         Board whose data feed the benchmark's model, or the model's inputs by name.
@@ -76,6 +78,7 @@ def scaling(
     """
     start = datetime.now(UTC)
     counts = _counts(ranks)
+    check_hosts(hosts, counts)
     work = _Work(benchmark, mode, params)
     modelled = []
     if not isinstance(board, str | Mapping | None):
@@ -90,6 +93,7 @@ def scaling(
         measure(
             benchmark,
             ranks=count,
+            hosts=hosts,
             exchange=exchange,
             device=device,
             kernel=kernel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +16,7 @@ from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
 from hpccfpga.components import common
 from hpccfpga.errors import decode, encode
+from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run
@@ -217,6 +218,7 @@ class Suite:
 def run_all(
     *,
     ranks: int | None = None,
+    hosts: Sequence[str] | None = None,
     exchange: str = _core.SCHEME,
     device: str | int | None = None,
     comm: Comm | None = None,
@@ -235,7 +237,7 @@ def run_all(
     ranks : int, optional
         Ranks that mpirun starts, anew for each benchmark; default: this process, or
         those of `comm`.
-    exchange, device, comm, timeout, progress
+    hosts, exchange, device, comm, timeout, progress
         As for `hpccfpga.run`.
     board : str, optional
         Board whose data feed the benchmarks' models.
@@ -262,6 +264,7 @@ def run_all(
         raise ValueError("ranks: those of comm are there already")
     if ranks is not None:
         ranks = count("ranks", ranks)
+    check_hosts(hosts, ranks, comm)
     given = _parameters(params)
     tasks = [run_task(name, None, own) for name, own in given.items()]
     todo = job(exchange, device, *tasks)
@@ -275,7 +278,12 @@ def run_all(
             measure = stack.enter_context(session).run
         else:
             measure = partial(
-                run, ranks=ranks, exchange=exchange, device=device, timeout=timeout
+                run,
+                ranks=ranks,
+                hosts=hosts,
+                exchange=exchange,
+                device=device,
+                timeout=timeout,
             )
         for task in todo.tasks:
             name = task.name

@@ -104,7 +104,7 @@ def test_an_mpirun_that_starts_nothing(monkeypatch, limit, value, capfd):
     """With too few files or too short ones it may sit there for ever."""
     mpirun = command()
     monkeypatch.setattr(sys.modules["hpccfpga.launch"], "STARTING", 7.0)
-    monkeypatch.setattr("hpccfpga.mpirun.command", lambda patience: [
+    monkeypatch.setattr("hpccfpga.mpirun.command", lambda *more: [
         sys.executable, "-c",
         f"import os, resource, sys\nresource.setrlimit({limit}, ({value},) * 2)\n"
         "os.execvp(sys.argv[1], sys.argv[1:])",

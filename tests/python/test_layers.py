@@ -299,13 +299,14 @@ MODULES = sorted(p for p in PACKAGE.glob("*.py") if p.stem != "__init__")
 ORDER = (
     # words and files
     {"_core", "text", "files", "tables", "provenance"},
-    {"errors", "arguments", "stops"},
+    {"errors", "arguments", "stops", "daemon"},
     {
         "records",
         "emulation",
         "formats",
         "mpirun",
         "keeper",
+        "hosts",
         "entry",
         "supersteps",
         "axes",

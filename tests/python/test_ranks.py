@@ -1,6 +1,5 @@
 """What a rank tells a launcher that is slow to listen."""
 
-import json
 import os
 import select
 import subprocess
@@ -38,7 +37,7 @@ def lines(pipe):
     found = b""
     while select.select([pipe], [], [], 0)[0] and (data := os.read(pipe, 1 << 16)):
         found += data
-    return [json.loads(line) for line in found.splitlines()]
+    return list(ranks.Hearing().take(found.decode()))
 
 
 def test_rows_that_nobody_reads_are_dropped(pipe):
