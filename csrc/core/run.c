@@ -76,7 +76,7 @@ static hf_status idle_check(const hf_device *device) {
                          device->info.name);
 }
 
-static double power_now(const hf_device *device) {
+static double power_now(hf_device *device) {
     return device->ops->power ? device->ops->power(device) : NAN;
 }
 

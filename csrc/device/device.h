@@ -113,8 +113,8 @@ struct hf_device_ops {
     hf_status (*profile)(hf_device *device);
     /** Start and end of the command last waited for, on the device's own clock [ns]. */
     hf_status (*times)(hf_device *device, uint64_t ticks[2]);
-    double (*power)(const hf_device *device); /**< drawn [W]; NAN: not told; or NULL */
-    bool host_clock; /**< `times` are those of CLOCK_MONOTONIC */
+    double (*power)(hf_device *device); /**< drawn [W]; NAN: not told; or NULL */
+    bool host_clock;                    /**< `times` are those of CLOCK_MONOTONIC */
 };
 
 #endif

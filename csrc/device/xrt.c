@@ -5,7 +5,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -80,21 +79,10 @@ static void device_leave(const hf_xrt_device *device) {
     pthread_mutex_unlock(&open_lock);
 }
 
-/** What a file of the driver says; 0: nothing. */
-static unsigned long long number_in(const char *path) {
-    unsigned long long number = 0;
-    FILE *file = *path ? fopen(path, "r") : NULL;
-    if (file && (fscanf(file, "%llu", &number) != 1 || number > LLONG_MAX))
-        number = 0; /* a negative one is too large */
-    if (file)
-        fclose(file);
-    return number;
-}
-
 static hf_status driver_ask(hf_xrt_device *device) {
     char path[sizeof device->power];
     HF_TRY(hf_xrt_file_find(path, sizeof path, device->handle, "", "nodma"));
-    if (number_in(path) == 1)
+    if (hf_xrt_number(device, path) == 1)
         return hf_fail(HF_ENOTSUP,
                        "card \"%s\" has a shell without DMA: these are not supported",
                        device->base.info.name);
@@ -244,8 +232,9 @@ static hf_status xrt_times(hf_device *base, uint64_t ticks[2]) {
 }
 
 /** A card that is on draws some: 0 means that nothing measures it. */
-static double xrt_power(const hf_device *base) {
-    unsigned long long microwatts = number_in(((const hf_xrt_device *)base)->power);
+static double xrt_power(hf_device *base) {
+    hf_xrt_device *device = (hf_xrt_device *)base;
+    unsigned long long microwatts = hf_xrt_number(device, device->power);
     return microwatts ? 1e-6 * (double)microwatts : NAN;
 }
 

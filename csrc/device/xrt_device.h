@@ -10,11 +10,15 @@
 
 typedef struct hf_xrt_watch hf_xrt_watch;
 
+enum { HF_XRT_PATH = 160 }; /* room for that of a driver's file */
+
 typedef struct hf_xrt_device {
     hf_device base;
     hf_xrt_watch *watch; /**< NULL: threads make all copies */
     void *handle;
-    char power[160]; /**< path of the file with the power that it draws [uW]; or "" */
+    char
+        power[HF_XRT_PATH]; /**< of the file with the power that it draws [uW]; or "" */
+    bool silent;            /**< its driver left a question without an answer */
     hf_host_queues *queues;
     unsigned char *binary; /**< what the card holds of this session; NULL: nothing */
     size_t binary_bytes;
@@ -70,6 +74,9 @@ void hf_xrt_handle_close(void *handle, hf_device *device);
  *  of the driver, or "". */
 hf_status hf_xrt_file_find(char *path, size_t room, void *handle, const char *part,
                            const char *file);
+
+/** The number in such a file; 0: none, or none in a second. Then the driver is asked no more. */
+unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path);
 
 /** For calls of XRT by a caller's own thread; NULL: no signal is free for it. */
 hf_xrt_watch *hf_xrt_watch_new(hf_device *device);

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from hpccfpga.arguments import INSTALL_DATA
@@ -127,11 +129,17 @@ def _card(address: str) -> str:
 
 
 def _said(path: Path) -> str:
-    """First line of a file of the driver; "" if there is none."""
-    try:
-        return path.read_text("utf-8", "replace").strip().partition("\n")[0]
-    except OSError:
-        return ""
+    """First line of a file of the driver; "" if there is none, or none in a second."""
+    told = [""]
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            told[0] = path.read_text("utf-8", "replace").strip().partition("\n")[0]
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(1)
+    return told[0]
 
 
 def _examine_kernels(found: _Findings) -> None:

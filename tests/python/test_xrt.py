@@ -1,5 +1,6 @@
 """The runtime `xrt` over a stand-in for XRT: benchmarks, cards, processes."""
 
+import os
 import shutil
 import subprocess
 
@@ -104,27 +105,33 @@ def test_ranks_of_a_node_take_cards_in_turn(mpirun, setting):
 
 
 def test_power_is_a_column_where_a_driver_tells_it(mpirun, folder, setting, tmp_path):
-    """After the timed steps; a card of two ranks counts once, one of 0 W tells none."""
+    """After the timed steps; a card of two ranks counts once, one of 0 W tells none.
+
+    A driver that does not answer, as a pipe that nobody writes to, holds no run.
+    """
     for card, microwatts in enumerate((23500000, 30250000, 0)):
         path = tmp_path / str(card) / "xmc.u.1" / "xmc_power"
         path.parent.mkdir(parents=True)
         path.write_text(f"{microwatts}\n")
+    (tmp_path / "4" / "xmc.u.1").mkdir(parents=True)
+    os.mkfifo(tmp_path / "4" / "xmc.u.1" / "xmc_power")
     script = (
         f"{head(folder)}\n"
-        "for card in ('xrt', 'xrt:0', 'xrt:2', 'xrt:3'):\n"
+        "for card in ('xrt', 'xrt:0', 'xrt:2', 'xrt:3', 'xrt:4'):\n"
         "    with hf.open(card, comm=comm) as session:\n"
         "        r = measured(session, 'stream')\n"
         "    told = [r.columns.get(name) for name in ('power', 'power_ranks')]\n"
         "    if rank == 0:\n"
         "        say(card, *(t and (t.unit, t.values[0].tolist()) for t in told))"
     )
-    more = {"HF_STANDIN_CARDS": "4", "HF_STANDIN_SYSFS": str(tmp_path)}
+    more = {"HF_STANDIN_CARDS": "5", "HF_STANDIN_SYSFS": str(tmp_path)}
     answer = mpirun(2, script, **setting, **more)
     assert answer.stdout.splitlines() == [
         "xrt ('W', 53.75) ('W', [23.5, 30.25])",
         "xrt:0 ('W', 23.5) ('W', [23.5, 23.5])",
         "xrt:2 None None",
         "xrt:3 None None",
+        "xrt:4 None None",
     ], answer.stderr
 
 
@@ -283,6 +290,8 @@ def test_doctor_tells_of_cards_what_the_driver_does(capsys, monkeypatch, tmp_pat
     told = doctor._card("0000:3b:00.1")
     says = "xocl 2.13.466,abc, xclbin abc, ready 1"
     assert told == f"{says}, without DMA, which is not supported, 23.5 W"
+    os.mkfifo(tmp_path / "0000:3b:00.1" / "interface_uuids")
+    assert doctor._card("0000:3b:00.1") == told, "it is left without an answer"
     (tmp_path / "version").unlink()
     assert doctor._card("0000:3c:00.1").endswith("is the driver xocl loaded?")
 
