@@ -54,7 +54,16 @@ typedef struct hf_progress {
 
 #define HF_HEARING  0.1    /**< between two looks for Ctrl-C [s] */
 #define HF_SCHEME   "pcie" /**< exchange scheme, unless told otherwise */
+#define HF_AUTO     "auto" /**< in place of one: that which is expected to be the fastest */
 #define HF_DEADLINE 60     /**< longest wait, unless told otherwise [s] */
+
+/** What steps over exchange schemes are expected to take, by the length of messages. */
+typedef struct hf_expected {
+    size_t n, n_schemes;
+    const double *sizes;        /**< [n] rising, above 0 [B] */
+    const char *const *schemes; /**< [n_schemes] that move blocks of devices */
+    const double *times;        /**< [n_schemes, n] above 0 [s] */
+} hf_expected;
 
 typedef struct hf_run {
     const char *bench;
@@ -87,9 +96,11 @@ hf_status hf_session_build(hf_session *session, const char *source, const char *
                            unsigned char **binary, size_t *bytes);
 /** Every rank gets the worst status of any rank and its message. Collective. */
 hf_status hf_session_agree(hf_session *session, hf_status status);
-/** Go on over another exchange scheme, on the same device. After an error the scheme is that of
+/** Go on over another exchange scheme, on the same device; HF_AUTO takes the scheme of each
+ *  plan from `expected`, which is NULL for all others. After an error the scheme is that of
  *  before. Collective. */
-hf_status hf_session_exchange(hf_session *session, const char *name);
+hf_status hf_session_exchange(hf_session *session, const char *name,
+                              const hf_expected *expected);
 /** Run a benchmark; every rank gets the whole result. Collective. */
 hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run);
 

@@ -366,9 +366,9 @@ static hf_status graph_verify(void *state, size_t point, size_t steps, double *e
     graph_state *s = state;
     hf_exchange *exchange = s->env.exchange;
     (void)steps; /* one */
-    exchange->laps = NULL;
+    hf_exchange_lap(exchange, NULL);
     hf_status status = sample_check(s, error);
-    exchange->laps = s->env.laps;
+    hf_exchange_lap(exchange, s->env.laps);
     return status == HF_OK ? graph_table_keep(s, point) : status;
 }
 

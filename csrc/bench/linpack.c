@@ -301,14 +301,14 @@ hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
 
 /* Its messages are part of its own time. */
 static hf_status solution_find(linpack *s) {
-    s->env.exchange->laps = NULL;
+    hf_exchange_lap(s->env.exchange, NULL);
     hf_status status = linpack_solve(s);
     hf_lap(s->env.laps, LINPACK_LAP_SOLVE);
     if (status == HF_OK && s->refine) {
         status = s->refine(s);
         hf_lap(s->env.laps, LINPACK_LAP_REFINE);
     }
-    s->env.exchange->laps = s->env.laps;
+    hf_exchange_lap(s->env.exchange, s->env.laps);
     return status;
 }
 
@@ -325,9 +325,9 @@ hf_status linpack_verify(void *state, size_t point, size_t steps, double *found)
     (void)point, (void)steps; /* one */
     if (!s->refine)
         HF_TRY(solution_find(s));
-    s->env.exchange->laps = NULL;
+    hf_exchange_lap(s->env.exchange, NULL);
     hf_status status = linpack_check(s, found);
-    s->env.exchange->laps = s->env.laps;
+    hf_exchange_lap(s->env.exchange, s->env.laps);
     return status;
 }
 

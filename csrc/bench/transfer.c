@@ -72,6 +72,12 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
     s->env = *env;
     s->reads = hf_args_chosen(args, "part", "read");
     s->steps = hf_args_chosen(args, "part", "step");
+    for (const hf_param *p = hf_plan_params; !s->steps && p->name; p++)
+        if (hf_args_number_or(args, p->name, 0) != 0)
+            return hf_fail(HF_EARG,
+                           "%s: %s, but part %s exchanges nothing; %s, or part step",
+                           p->name, hf_args_word(args, p->name),
+                           hf_args_word(args, "part"), p->fallback);
     s->sweep = hf_sweep_of(args);
     out->n_points = s->sweep.n;
     out->longest = s->steps ? (size_t)hf_args_largest(args, "sizes") : 0;

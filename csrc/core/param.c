@@ -170,6 +170,11 @@ static hf_status value_set_either(value *v, size_t n, const double *numbers,
     snprintf(digits, sizeof digits, "%.17g", number);
     if (!(number >= p->low && number <= p->high && number == floor(number)))
         return either_refuse(p, digits);
+    if (fmod(number, p->low) != 0)
+        return hf_fail(HF_EARG, "%s: %s is no multiple of %.0f; %s, %.0f, %.0f, ...",
+                       p->name, digits, p->low, p->choices,
+                       number - fmod(number, p->low),
+                       number - fmod(number, p->low) + p->low);
     return text_keep(v, digits);
 }
 

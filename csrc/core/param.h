@@ -15,8 +15,8 @@ typedef struct hf_param {
     /** Kernel knob: the build option; NULL for a host parameter. Of a text that ends with
      *  .h: the header in whose place the kernels get the file that the value names. */
     const char *macro;
-    /** Inclusive bounds of every number. A HF_TEXT with low < high is one of its choices or an
-     *  integer within. */
+    /** Inclusive bounds of every number. A HF_TEXT with low < high is one of its choices or a
+     *  multiple of `low` up to `high`. */
     double low, high;
     hf_kind kind;
 } hf_param;

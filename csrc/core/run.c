@@ -107,6 +107,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
         status = hf_trace_ready(l->session->trace);
     HF_TRY(hf_agree(net, status));
     HF_TRY(net->ops->barrier(net));
+    hf_exchange_used(l->session->exchange); /* what `prepare` moves does not count */
     hf_trace_begin(l->session->trace);
     double start = hf_clock_now();
     l->laps.since = l->step_began = l->heard = start;
@@ -115,6 +116,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     if (status == HF_OK)
         status = idle_check(l->session->device);
     hf_trace_end(l->session->trace, start, end);
+    mine.schemes = hf_exchange_used(l->session->exchange);
     mine.power = power_now(l->session->device);
     mine.seconds = (end - start) / (double)inner;
     mine.elapsed = end - began;
@@ -166,6 +168,7 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
     size_t last = 0;
     for (size_t rank = 0; rank < ranks; rank++) {
         traffic_add(&p->traffic, &l->reports[rank].traffic);
+        p->schemes |= l->reports[rank].schemes;
         s->ranks[s->n * ranks + rank] = l->reports[rank].seconds;
         if (l->reports[rank].seconds > slowest)
             last = rank;
@@ -268,18 +271,6 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
 
 /* ---- the run ---- */
 
-static hf_status longest_check(const hf_exchange *exchange, size_t longest) {
-    if (longest == 0 || exchange->chunk_size <= longest)
-        return HF_OK;
-    char most[40] = "";
-    if (longest >= HF_PAGE)
-        snprintf(most, sizeof most, ", up to %zu", longest / HF_PAGE * HF_PAGE);
-    return hf_fail(HF_EARG,
-                   "chunk_size: %zu B is larger than the longest message, %zu B; "
-                   "auto%s, or longer messages",
-                   exchange->chunk_size, longest, most);
-}
-
 static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
     const hf_args *args = run->args;
     l->session = session;
@@ -320,12 +311,11 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
     hf_outline outline = {0};
     if (l->path->ranks_check)
         HF_TRY(l->path->ranks_check(args, session->exchange->ops->name, env.size));
-    HF_TRY(hf_session_cut(session, args));
     HF_TRY(l->path->setup(l->state, args, &env, &outline));
-    HF_TRY(longest_check(session->exchange, outline.longest));
+    HF_TRY(hf_session_take(session, args, outline.longest));
     l->n_points = outline.n_points;
     l->note = outline.note;
-    session->exchange->laps = env.laps;
+    hf_exchange_lap(session->exchange, env.laps);
     session->exchange->run = run;
     size_t ranks = (size_t)env.size;
     l->points = calloc(l->n_points, sizeof *l->points);
@@ -343,7 +333,7 @@ static void loop_close(hf_loop *l) {
     if (l->state)
         l->path->teardown(l->state);
     hf_trace_stop(l->session->trace);
-    l->session->exchange->laps = NULL;
+    hf_exchange_lap(l->session->exchange, NULL);
     l->session->exchange->run = NULL;
     for (size_t i = 0; l->points && i < l->n_points; i++) {
         free(l->points[i].warmup.ranks);

@@ -20,6 +20,7 @@ typedef struct hf_sample {
     hf_traffic traffic;
     uint64_t number; /* of the sample: a report of another one is none of this */
     int status;
+    unsigned schemes; /* of the session's choices, a bit for each that the steps used */
 } hf_sample;
 
 /* Seconds per step of all samples of a point: [n, ranks], and the slowest's: [n]. */
@@ -33,6 +34,7 @@ typedef struct hf_point {
     hf_stats stats;
     hf_setting setting;
     size_t inner;
+    unsigned schemes; /* that any rank used in any sample: see hf_sample */
     double found[HF_MAX_FOUND];
     double counts[HF_MAX_COUNTS];
     double best; /* sample of the series that is being taken */

@@ -41,7 +41,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 9 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 10 };
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -103,6 +103,14 @@ static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->streams != NULL;
 }
 
+/* Bits of the schemes of all points that were chosen. */
+static unsigned schemes_of(const hf_loop *l) {
+    unsigned schemes = 0;
+    for (size_t i = 0; i < l->n_points; i++)
+        schemes |= l->points[i].schemes;
+    return schemes;
+}
+
 /* Does any device tell how much power it draws? */
 static bool has_power(const hf_loop *l) {
     for (size_t i = 0; i < l->n_points; i++)
@@ -153,6 +161,8 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
     }
     columns[n++] = hf_column_make("reps", "", "1", HF_I64, l->n_points);
     columns[n++] = hf_column_make("inner", "", "1", HF_I64, l->n_points);
+    if (schemes_of(l))
+        columns[n++] = hf_column_make("scheme", "", "1", HF_NAME, l->n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         columns[n++] =
             hf_column_make(traffic_columns[i].name, "", "1", HF_F64, l->n_points);
@@ -179,11 +189,28 @@ static void series_copy(double *to, size_t rows, const hf_series *s, size_t rank
         to[i] = i < s->n * ranks ? s->ranks[i] : NAN;
 }
 
+static void text_fill(uint32_t *to, const char *text, size_t length) {
+    for (size_t i = 0; i < length && i < HF_NAME_LETTERS; i++)
+        to[i] = (unsigned char)text[i];
+}
+
 static void name_fill(uint32_t *to, const hf_quantity *q, size_t choice) {
     const char *text;
     size_t length = hf_quantity_choice(q, choice, &text);
-    for (size_t i = 0; i < length; i++)
-        to[i] = (unsigned char)text[i];
+    text_fill(to, text, length);
+}
+
+/* The schemes that were chosen at a point: "pcie", or "pcie+shared". */
+static void schemes_fill(const hf_loop *l, hf_result *result, size_t index) {
+    const hf_exchange *exchange = l->session->exchange;
+    char text[HF_NAME_LETTERS + 1] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < exchange->n_choices; i++)
+        if (l->points[index].schemes >> i & 1 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? "+" : "",
+                                  exchange->choices[i]->ops->name);
+    text_fill(hf_result_names(result, "scheme") + index * HF_NAME_LETTERS, text,
+              strlen(text));
 }
 
 static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
@@ -250,6 +277,8 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
     }
     hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
     hf_result_integers(result, "inner")[index] = (int64_t)p->inner;
+    if (schemes_of(l))
+        schemes_fill(l, result, index);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         memcpy(&hf_result_doubles(result, traffic_columns[i].name)[index],
                (const char *)&p->traffic + traffic_columns[i].at, sizeof(double));
@@ -309,6 +338,15 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
     }
 }
 
+static void exchange_notes_add(const hf_loop *l, hf_result *result) {
+    const hf_exchange *exchange = l->session->exchange;
+    if (*exchange->note)
+        hf_result_add_note(result, exchange->note);
+    for (size_t i = 0; i < exchange->n_choices; i++)
+        if (schemes_of(l) >> i & 1 && *exchange->choices[i]->note)
+            hf_result_add_note(result, exchange->choices[i]->note);
+}
+
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room =
         hf_quantity_count(l->bench->labels) + N_STATS +
@@ -338,8 +376,7 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
         hf_result_set_verified(result, verified);
         if (l->note)
             hf_result_add_note(result, l->note);
-        if (*l->session->exchange->note)
-            hf_result_add_note(result, l->session->exchange->note);
+        exchange_notes_add(l, result);
         hf_trace_fill(trace, result, n_summary);
         *out = result;
     }

@@ -272,40 +272,30 @@ hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
     return *out ? HF_OK : path_refuse(bench, scheme);
 }
 
-static hf_status chunks_refuse(const hf_args *args, const char *param,
-                               const hf_exchange_ops *scheme) {
+static hf_status param_refuse(const hf_args *args, const hf_param *param,
+                              const hf_exchange_ops *scheme) {
     hf_known known = {.wanted = ""};
     const char *name, *summary;
     for (size_t i = 0; hf_component("exchange", i, &name, &summary); i++) {
         const hf_exchange_ops *other;
         HF_TRY(hf_exchange_find(&other, name));
-        if (other->blocks && other->blocks->chunks)
+        if (other->blocks && other->blocks->take)
             hf_known_add(&known, name);
     }
     return hf_fail(HF_EARG,
-                   "%s: exchange \"%s\" sends no chunks, not of %s; auto, or an "
-                   "exchange that does; %s",
-                   param, scheme->name, hf_args_word(args, param),
-                   hf_known_text(&known));
+                   "%s: %s is for other exchanges than \"%s\"; %s, or an exchange that "
+                   "takes it; %s",
+                   param->name, hf_args_word(args, param->name), scheme->name,
+                   param->fallback, hf_known_text(&known));
 }
 
-hf_status hf_session_cut(hf_session *session, const hf_args *args) {
-    static const char *const params[] = {"chunk_size", "chunk_depth"};
-    hf_exchange *exchange = session->exchange;
-    const hf_block_ops *blocks = exchange->ops->blocks;
-    size_t wanted[] = {0, 0};
-    for (size_t i = 0; i < 2; i++)
-        wanted[i] = (size_t)hf_args_number_or(args, params[i], 0);
-    for (size_t i = 0; i < 2; i++)
-        if (wanted[i] && !(blocks && blocks->chunks))
-            return chunks_refuse(args, params[i], exchange->ops);
-    size_t size = wanted[0], pages = size / HF_PAGE * HF_PAGE;
-    if (size > pages)
-        return hf_fail(HF_EARG,
-                       "chunk_size: %zu B is no multiple of %d B; auto, %zu, %zu, ...",
-                       size, HF_PAGE, pages, pages + HF_PAGE);
-    exchange->chunk_size = size;
-    exchange->chunk_depth = wanted[1];
+hf_status hf_session_take(hf_session *session, const hf_args *args, size_t longest) {
+    const hf_exchange_ops *scheme = session->exchange->ops;
+    if (scheme->blocks && scheme->blocks->take)
+        return scheme->blocks->take(session->exchange, args, longest);
+    for (const hf_param *p = hf_plan_params; p->name; p++)
+        if (hf_args_number_or(args, p->name, 0) != 0)
+            return param_refuse(args, p, scheme);
     return HF_OK;
 }
 
@@ -314,7 +304,8 @@ hf_status hf_ranks_check(const char *bench, const char *exchange, const hf_args 
     const hf_bench *found;
     const hf_exchange_ops *scheme;
     HF_TRY(hf_bench_find(&found, bench));
-    HF_TRY(hf_exchange_find(&scheme, exchange));
+    HF_TRY(hf_exchange_find(&scheme,
+                            strcmp(exchange, HF_AUTO) == 0 ? HF_SCHEME : exchange));
     const hf_bench_path *path = path_over(found, scheme);
     if (!path)
         return path_refuse(found, scheme);
@@ -351,20 +342,58 @@ hf_status hf_session_build(hf_session *session, const char *source, const char *
     return session->device->ops->build(session->device, source, options, binary, bytes);
 }
 
-hf_status hf_session_exchange(hf_session *session, const char *name) {
-    const hf_exchange_ops *scheme;
-    hf_exchange *other = NULL;
-    HF_TRY(hf_session_check(session));
+static hf_status exchange_same(hf_transport *net, const char *name,
+                               const hf_expected *expected) {
     hf_statement facts = {0};
     hf_fact(&facts, "exchange scheme");
     hf_fact_add(&facts, "%s", name);
-    HF_TRY(hf_same(session->net, &facts));
-    hf_status status = hf_exchange_find(&scheme, name);
-    if (status == HF_OK)
-        status = runtime_check(scheme, session->device->info.runtime,
-                               session->device->info.runtime);
-    if (status == HF_OK)
-        status = scheme->open(&other, session->device, session->net);
+    if (!expected)
+        return hf_same(net, &facts);
+    for (size_t i = 0; i < expected->n_schemes; i++)
+        for (size_t k = 0; k < expected->n; k++) {
+            hf_fact(&facts, "expected time");
+            hf_fact_add(&facts, "%.17g s over exchange %s for %.17g B",
+                        expected->times[i * expected->n + k], expected->schemes[i],
+                        expected->sizes[k]);
+        }
+    return hf_same(net, &facts);
+}
+
+static hf_status exchange_open(hf_exchange **out, const hf_session *session,
+                               const char *name) {
+    const hf_exchange_ops *scheme;
+    HF_TRY(hf_exchange_find(&scheme, name));
+    HF_TRY(runtime_check(scheme, session->device->info.runtime,
+                         session->device->info.runtime));
+    return scheme->open(out, session->device, session->net);
+}
+
+/* Open what chooses from the schemes that something is expected of. */
+static hf_status choice_open(hf_exchange **out, const hf_session *session,
+                             const hf_expected *expected) {
+    hf_exchange *choice;
+    HF_TRY(hf_choice_open(&choice, session->device, session->net, expected));
+    for (size_t i = 0; i < expected->n_schemes; i++) {
+        hf_exchange *one = NULL;
+        hf_status status = exchange_open(&one, session, expected->schemes[i]);
+        if (status == HF_OK)
+            status = hf_choice_add(choice, one);
+        if (status != HF_OK) {
+            choice->ops->close(choice);
+            return status;
+        }
+    }
+    *out = choice;
+    return HF_OK;
+}
+
+hf_status hf_session_exchange(hf_session *session, const char *name,
+                              const hf_expected *expected) {
+    hf_exchange *other = NULL;
+    HF_TRY(hf_session_check(session));
+    HF_TRY(exchange_same(session->net, name, expected));
+    hf_status status = expected ? choice_open(&other, session, expected)
+                                : exchange_open(&other, session, name);
     hf_exchange *unused = other;
     status = hf_agree(session->net, status);
     if (status == HF_OK) {

@@ -27,8 +27,9 @@ hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
 bool hf_session_ndrange(const hf_session *session, const hf_bench *bench,
                         const char *shape);
 
-/** Give the session's scheme the chunks that a run asks for; HF_EARG for what it cannot do. */
-hf_status hf_session_cut(hf_session *session, const hf_args *args);
+/** Give the session's scheme its parameters of a run, whose longest message at any point is
+ *  `longest` [B], 0: not known; HF_EARG for what it cannot do. */
+hf_status hf_session_take(hf_session *session, const hf_args *args, size_t longest);
 
 /** HF_EARG where a session is of no use: in a child of its process, or after MPI's end. */
 hf_status hf_session_check(const hf_session *session);

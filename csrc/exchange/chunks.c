@@ -48,8 +48,8 @@ static hf_chunks *chunks_of(const chunks_plan *plan) {
 
 /* A CPU makes one copy at a time: there few chunks are best. */
 static size_t chunk_of(const hf_chunks *c, size_t message) {
-    size_t most = c->base.chunk_size ? c->base.chunk_size : HF_CHUNK_MAX;
-    if (!c->base.chunk_size && c->base.device->info.type != HF_CPU)
+    size_t most = c->chunk_size ? c->chunk_size : HF_CHUNK_MAX;
+    if (!c->chunk_size && c->base.device->info.type != HF_CPU)
         return (size_t)hf_chunk((double)message);
     return message < most ? message : most;
 }
@@ -427,6 +427,6 @@ const hf_block_ops hf_chunks_blocks = {
     .plan = chunks_plan_take,
     .start = chunks_start,
     .progress = chunks_progress,
-    .chunks = true,
+    .take = hf_chunks_take,
     .free = chunks_plan_free,
 };

@@ -72,9 +72,10 @@ extern const hf_carrier hf_carrier_window, hf_carrier_messages;
 /** A scheme of chunks. */
 struct hf_chunks {
     hf_exchange base;
-    hf_plan *moving;  /**< that is under way, or NULL */
-    size_t slot_room; /**< of each slot [B] */
-    size_t depth;     /**< slots */
+    size_t chunk_size, chunk_depth; /**< that a run told [B], [1]; 0: our own */
+    hf_plan *moving;                /**< that is under way, or NULL */
+    size_t slot_room;               /**< of each slot [B] */
+    size_t depth;                   /**< slots */
     bool wants_window;
     bool crowded;      /**< the ranks of this node are more than its cores */
     hf_shared *window; /**< NULL: none */
@@ -98,6 +99,9 @@ const hf_carrier *hf_carrier_to(const hf_chunks *c, int rank);
 /** As many slots as the run wants, all free, for plans whose largest chunk on any rank is
  *  `bytes` long. No rank has a plan under way. Collective. */
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes);
+
+/** What a run says of chunks. */
+hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest);
 
 /** Functions of a scheme's tables. */
 hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,

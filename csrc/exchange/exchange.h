@@ -23,9 +23,11 @@ typedef struct hf_exchange {
     const hf_exchange_ops *ops;
     hf_device *device;
     hf_transport *net;
-    hf_laps
-        *laps; /**< NULL, or where plans count HF_LAP_TRANSFER and HF_LAP_EXCHANGE */
-    size_t chunk_size, chunk_depth; /**< 0: the scheme's own [B], [1] */
+    hf_laps *laps; /**< see hf_exchange_lap */
+    struct hf_exchange *
+        *choices; /**< [n_choices] that plans are of in place of this one */
+    size_t n_choices;
+    bool used;         /**< a plan of it was run, since who reads this cleared it */
     const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
     char prelude[128]; /**< goes in front of kernels that are built here */
     char note[256];    /**< a remark for results, or "" */
@@ -44,6 +46,20 @@ struct hf_exchange_ops {
     /** Release everything `open` took. Accepts NULL, never fails. */
     void (*close)(hf_exchange *exchange);
 };
+
+/** From now on plans count HF_LAP_TRANSFER and HF_LAP_EXCHANGE there, or nowhere: NULL. */
+void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps);
+
+/** Which of its choices have run a plan since this was asked last? A bit for each. */
+unsigned hf_exchange_used(hf_exchange *exchange);
+
+/** Open what makes each plan of the scheme that is expected to be the fastest; all of them are
+ *  added, in order, before the first plan. */
+hf_status hf_choice_open(hf_exchange **out, hf_device *device, hf_transport *net,
+                         const hf_expected *expected);
+
+/** Add an open scheme, which is closed with the others, or at once after an error. */
+hf_status hf_choice_add(hf_exchange *choice, hf_exchange *scheme);
 
 /** Kind of the kernel files that go with a scheme: their names end with it. */
 static inline const char *hf_exchange_kernels(const hf_exchange_ops *scheme) {

@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,8 @@ static hf_status ends_check(const hf_plan *plan) {
 
 /* ---- plans ---- */
 
+const hf_param hf_plan_params[] = {HF_CHUNK_PARAMS, {0}};
+
 static hf_status plan_make(hf_plan **out, hf_exchange *exchange, hf_buffer *recv,
                            const hf_buffer *send, size_t n,
                            const hf_message *messages) {
@@ -154,9 +157,26 @@ static hf_status plan_make(hf_plan **out, hf_exchange *exchange, hf_buffer *recv
     return own_check(plan);
 }
 
+static hf_status scheme_choose(hf_exchange **exchange, size_t n,
+                               const hf_message *messages) {
+    const hf_block_ops *ops = (*exchange)->ops->blocks;
+    hf_transport *net = (*exchange)->net;
+    double longest = 0;
+    if (!ops->choose)
+        return HF_OK;
+    for (size_t i = 0; i < n; i++) {
+        longest = fmax(longest, (double)messages[i].send_bytes);
+        longest = fmax(longest, (double)messages[i].recv_bytes);
+    }
+    HF_TRY(net->ops->reduce(net, &longest, 1, HF_MAX));
+    *exchange = ops->choose(*exchange, (size_t)longest);
+    return HF_OK;
+}
+
 hf_status hf_plan_new(hf_plan **out, hf_exchange *exchange, hf_buffer *recv,
                       const hf_buffer *send, size_t n, const hf_message *messages) {
     hf_transport *net = exchange->net;
+    HF_TRY(scheme_choose(&exchange, n, messages));
     hf_plan *plan = NULL;
     hf_status status = plan_make(&plan, exchange, recv, send, n, messages);
     status = hf_agree(net, status);
@@ -205,5 +225,21 @@ hf_status hf_plan_follow(hf_plan *plan) {
 
 hf_status hf_plan_run(hf_plan *plan) {
     const hf_block_ops *ops = plan->exchange->ops->blocks;
+    plan->exchange->used = true;
     return ops->run ? ops->run(plan) : hf_plan_follow(plan);
+}
+
+void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps) {
+    exchange->laps = laps;
+    for (size_t i = 0; i < exchange->n_choices; i++)
+        exchange->choices[i]->laps = laps;
+}
+
+unsigned hf_exchange_used(hf_exchange *exchange) {
+    unsigned used = 0;
+    for (size_t i = 0; i < exchange->n_choices; i++) {
+        used |= (unsigned)exchange->choices[i]->used << i;
+        exchange->choices[i]->used = false;
+    }
+    return used;
 }

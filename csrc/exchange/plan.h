@@ -7,6 +7,7 @@
 #ifndef HF_PLAN_H
 #define HF_PLAN_H
 
+#include "core/param.h"
 #include "device.h"
 
 struct hf_exchange;
@@ -26,6 +27,8 @@ enum {
      "4; schemes that send chunks only",                                               \
      "auto", "auto", NULL, 1, HF_MAX_CHUNKS, HF_TEXT}
 /* clang-format on */
+
+extern const hf_param hf_plan_params[]; /**< those that schemes may take */
 
 /** One block out and one block in; a plain value. Ranks are 0 .. size-1. */
 typedef struct hf_message {
@@ -49,6 +52,10 @@ typedef struct hf_plan {
 } hf_plan;
 
 typedef struct hf_block_ops {
+    /** The scheme whose plans those are whose longest message on any rank has `bytes`, the
+     *  same on all ranks. NULL: this one. With it, nothing else is here. */
+    struct hf_exchange *(*choose)(struct hf_exchange *exchange, size_t bytes);
+
     /** Get ready for `n` messages, checked; `plan` has all its public fields and is where
      *  the scheme's own are, zeroed. All ranks come here together, none with a plan under
      *  way, and no rank starts before all have left. */
@@ -66,7 +73,10 @@ typedef struct hf_block_ops {
     /** Both at once, for a caller that waits; NULL: `start`, then `progress`. */
     hf_status (*run)(hf_plan *plan);
 
-    bool chunks; /**< messages go in chunks: `chunk_size` and `chunk_depth` count */
+    /** Take what a run says of hf_plan_params, or refuse it; `longest` is its message at any
+     *  point [B], 0: not known. NULL: it takes the defaults alone. */
+    hf_status (*take)(struct hf_exchange *exchange, const hf_args *args,
+                      size_t longest);
 
     /** Give up what is under way, and release what `plan` took. */
     void (*free)(hf_plan *plan);

@@ -137,7 +137,7 @@ static void slots_wipe(const hf_chunks *c, size_t bytes) {
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
     size_t ranks = (size_t)c->base.net->size,
            room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
-           depth = c->base.chunk_depth ? c->base.chunk_depth : DEPTH;
+           depth = c->chunk_depth ? c->chunk_depth : DEPTH;
     if (room > c->slot_room || (room > 0 && depth != c->depth)) {
         room_free(c);
         c->depth = depth;
@@ -158,6 +158,22 @@ hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
 }
 
 /* ---- open, close ---- */
+
+hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest) {
+    hf_chunks *c = (hf_chunks *)base;
+    size_t size = (size_t)hf_args_number_or(args, "chunk_size", 0);
+    char most[40] = "";
+    if (longest >= HF_PAGE)
+        snprintf(most, sizeof most, ", up to %zu", longest / HF_PAGE * HF_PAGE);
+    if (longest > 0 && size > longest)
+        return hf_fail(HF_EARG,
+                       "chunk_size: %zu B is larger than the longest message, %zu B; "
+                       "auto%s, or longer messages",
+                       size, longest, most);
+    c->chunk_size = size;
+    c->chunk_depth = (size_t)hf_args_number_or(args, "chunk_depth", 0);
+    return HF_OK;
+}
 
 hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
                          hf_device *device, hf_transport *net, bool wants_window) {

@@ -399,7 +399,8 @@ static int core_exec(PyObject *module) {
         "hpccfpga.Error", "A device or communication error.", PyExc_RuntimeError, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0)
         return -1;
-    if (PyModule_AddStringConstant(module, "SCHEME", HF_SCHEME) < 0)
+    if (PyModule_AddStringConstant(module, "SCHEME", HF_SCHEME) < 0 ||
+        PyModule_AddStringConstant(module, "AUTO", HF_AUTO) < 0)
         return -1;
     return session_type_add(module, state);
 }

@@ -31,6 +31,18 @@ PyObject *result_dict(hf_result *result, const hf_args *args);
 hf_status args_fill(hf_args **out, const char *bench, PyObject *params);
 PyObject *parameters_dict(const hf_args *args);
 
+/* What is expected of exchange schemes, in memory of Python's. */
+typedef struct expectation {
+    hf_expected expected;
+    const char **schemes;
+    PyObject *owners[3]; /* of the names, lengths and times */
+} expectation;
+
+/* Take names, lengths [n] and times [schemes, n]; -1 with an exception. */
+int expectation_take(expectation *out, PyObject *schemes, PyObject *sizes,
+                     PyObject *times);
+void expectation_free(expectation *held);
+
 /* What a call may load of vendors' libraries, and, while it does so, where what they print
  * goes instead of to standard output and error. */
 typedef struct loading {

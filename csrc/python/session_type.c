@@ -300,16 +300,25 @@ static PyObject *session_agree(PyObject *self, PyObject *error) {
     Py_RETURN_NONE;
 }
 
-static PyObject *session_exchange(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8(name);
-    hf_session *session = text ? session_acquire(self) : NULL;
+static PyObject *session_exchange(PyObject *self, PyObject *args) {
+    const char *name;
+    PyObject *schemes = NULL, *sizes = NULL, *times = NULL;
+    expectation held = {0};
+    if (!PyArg_ParseTuple(args, "s|OOO:take_exchange", &name, &schemes, &sizes,
+                          &times) ||
+        (schemes && expectation_take(&held, schemes, sizes, times) < 0))
+        return NULL;
+    hf_session *session = session_acquire(self);
+    hf_status status = HF_OK;
+    if (session) {
+        Py_BEGIN_ALLOW_THREADS
+        status = hf_session_exchange(session, name, schemes ? &held.expected : NULL);
+        Py_END_ALLOW_THREADS
+        session_release(self);
+    }
+    expectation_free(&held);
     if (!session)
         return NULL;
-    hf_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = hf_session_exchange(session, text);
-    Py_END_ALLOW_THREADS
-    session_release(self);
     if (status != HF_OK)
         return status_raise(state_of(self), status);
     Py_RETURN_NONE;
@@ -379,9 +388,11 @@ static PyMethodDef session_methods[] = {
     {"agree", session_agree, METH_O,
      "agree($self, error, /)\n--\n\n"
      "Raise on every rank if any rank passes an exception. Collective."},
-    {"take_exchange", session_exchange, METH_O,
-     "take_exchange($self, name, /)\n--\n\nGo on over another exchange scheme; "
-     "collective."},
+    {"take_exchange", session_exchange, METH_VARARGS,
+     "take_exchange($self, name, schemes=..., sizes=..., times=..., /)\n--\n\n"
+     "Go on over another exchange scheme; AUTO takes what is expected of schemes: "
+     "their "
+     "names, lengths of messages [B], and times [schemes, sizes] [s]. Collective."},
     {"close", session_close, METH_NOARGS,
      "close($self, /)\n--\n\nRelease the device and the communicator. Collective."},
     {0},

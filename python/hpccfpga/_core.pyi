@@ -2,8 +2,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypedDict, final
 
 from numpy import bool_, float64, int64, str_, uint32, uint64, void
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+AUTO: str
 SCHEME: str
 
 class Error(RuntimeError): ...
@@ -132,7 +133,14 @@ class Session:
     def kernel(self, benchmark: str, shape: str = ..., /) -> str | None: ...
     def build(self, source: str, options: str, quiet: bool = False, /) -> bytes: ...
     def agree(self, error: BaseException | None, /) -> None: ...
-    def take_exchange(self, name: str, /) -> None: ...
+    def take_exchange(
+        self,
+        name: str,
+        schemes: Sequence[str] = ...,
+        sizes: ArrayLike = ...,
+        times: ArrayLike = ...,
+        /,
+    ) -> None: ...
     def run(
         self,
         benchmark: str,

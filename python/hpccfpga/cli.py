@@ -19,7 +19,7 @@ from hpccfpga.boards import board, boards
 from hpccfpga.comparison import compare
 from hpccfpga.errors import FAILED, OK, WRONG_DATA, decode, exit_code
 from hpccfpga.options import Options, Unreadable, given, numbers, option, parse
-from hpccfpga.outputs import Outputs
+from hpccfpga.outputs import Outputs, read_result
 from hpccfpga.plot import plot
 from hpccfpga.published import published, published_list
 from hpccfpga.records import Records
@@ -79,10 +79,6 @@ def _told_by_file(result: Result | None, path: str) -> Iterator[None]:
         raise ValueError(str(error).replace(repr(result), path)) from None
 
 
-def _read_result(path: str) -> Result:
-    return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)
-
-
 def _doctor(options: Options) -> int:
     from hpccfpga.doctor import examine
 
@@ -138,7 +134,7 @@ def _list(options: Options) -> int:
 def _model(options: Options) -> int:
     outputs = Outputs(options.json, options.npz, options.plot)
     outputs.check()
-    read = _read_result(options.calibration) if options.calibration else None
+    read = read_result(options.calibration) if options.calibration else None
     with _told_by_file(read, options.calibration):
         result = models.model(
             options.benchmark,
@@ -235,7 +231,7 @@ def _plot(options: Options) -> int:
 def _timeline(options: Options) -> None:
     if len(options.files) > 1:
         raise ValueError(f"--timeline draws one result, not {len(options.files)}")
-    result = _read_result(options.files[0])
+    result = read_result(options.files[0])
     choice = {"point": options.point, "steps": options.steps}
     with _told_by_file(result, options.files[0]):
         if options.output.endswith(".json"):

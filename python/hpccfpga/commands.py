@@ -7,9 +7,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, automatic, components, models, ranks
+from hpccfpga import _core, automatic, choice, components, models, ranks
 from hpccfpga import suite as suites
 from hpccfpga.boards import board
+from hpccfpga.choice import AUTO
 from hpccfpga.comparison import compare
 from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
 from hpccfpga.hosts import check as check_hosts
@@ -17,7 +18,7 @@ from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import start
 from hpccfpga.measure import choose
 from hpccfpga.options import Options, given, numbers
-from hpccfpga.outputs import Outputs
+from hpccfpga.outputs import Outputs, read_result
 from hpccfpga.perform import get_ready, perform
 from hpccfpga.progress import Watch
 from hpccfpga.provenance import origin
@@ -41,7 +42,22 @@ def job_of(options: Options) -> Job:
         names = components.calibrated()
         shared = {name: params[name] for name in names if name in params}
         tasks.append(calibrate_task(shared))
-    return job(options.exchange, options.device, *tasks, trace=options.trace)
+    known = None
+    if len(tasks) == 1 or options.calibration:
+        known = choice.expected(options.exchange, **_chosen_by(options))
+    return job(
+        options.exchange, options.device, *tasks, trace=options.trace, expected=known
+    )
+
+
+def _chosen_by(options: Options) -> dict[str, Any]:
+    """Calibration or board that exchange schemes are chosen by."""
+    read, board = None, None
+    if options.calibration:
+        read = read_result(options.calibration)
+    elif options.exchange == AUTO:
+        board = options.board
+    return {"calibration": read, "board": board}
 
 
 def run(options: Options) -> int:
@@ -93,6 +109,7 @@ def scaling(options: Options) -> int:
             device=options.device,
             kernel=options.kernel,
             board=options.board,
+            calibration=_chosen_by(options)["calibration"],
             timeout=options.timeout,
             progress=not options.quiet,
             **given(options),
@@ -141,6 +158,7 @@ def _run_all(options: Options) -> int:
             device=options.device,
             comm=_world(options.ranks, deadline or components.deadline()),
             board=options.board,
+            calibration=_chosen_by(options)["calibration"],
             timeout=options.timeout,
             progress=not options.quiet,
             **params,
@@ -215,6 +233,7 @@ def _choose(options: Options) -> None:
         device=options.device,
         kernel=options.kernel,
         timeout=options.timeout,
+        **_chosen_by(options),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from hpccfpga import _core, components, timeline, topology
 from hpccfpga.arguments import known, path, word
+from hpccfpga.choice import AUTO, Expected
 from hpccfpga.formats import check_schema
 from hpccfpga.graph import text_of
 from hpccfpga.text import brief
@@ -29,6 +30,7 @@ _JOB: dict[str, tuple[type, ...]] = {
     "exchange": (str,),
     "device": (str, NoneType),
     "trace": (int,),
+    "expected": (dict, NoneType),
     "tasks": (list,),
 }
 _TASK: dict[str, tuple[type, ...]] = {
@@ -73,11 +75,13 @@ class Job:
     Parameters
     ----------
     exchange : str
-        Exchange scheme.
+        Exchange scheme, or "auto".
     device : str or None
         Device, as `Session` takes it.
     trace : int
         Spans of a sample that a rank records, 0 for no trace.
+    expected : Expected or None
+        What "auto" chooses by; None: what is calibrated in the session.
     tasks : tuple of Task
         What to measure.
     """
@@ -85,6 +89,7 @@ class Job:
     exchange: str
     device: str | None
     trace: int
+    expected: Expected | None
     tasks: tuple[Task, ...]
 
     @classmethod
@@ -105,8 +110,12 @@ class Job:
         trace = timeline.spans(document["trace"] or False)
         if not document["tasks"]:
             raise ValueError("a job has one task at least")
+        told = document["expected"]
+        if told is not None and document["exchange"] != AUTO:
+            raise ValueError(f"expected: only exchange {AUTO} takes it")
+        expected = None if told is None else Expected.of(told)
         tasks = tuple(map(_task, document["tasks"]))
-        return cls(document["exchange"], document["device"], trace, tasks)
+        return cls(document["exchange"], document["device"], trace, expected, tasks)
 
     def document(self) -> dict[str, Any]:
         """Return the job in terms of JSON."""
@@ -142,6 +151,7 @@ def job(
     device: str | int | None,
     *tasks: Mapping[str, Any],
     trace: bool | int = False,
+    expected: Expected | None = None,
 ) -> Job:
     """Make a job of what callers give; see `run_task` and `calibrate_task`.
 
@@ -153,7 +163,9 @@ def job(
     chosen = None if device is None else word("device", str(device))
     spans = timeline.spans(trace)
     document = {"schema": SCHEMA, "exchange": exchange, "device": chosen}
-    return Job.of(document | {"trace": spans, "tasks": list(tasks)})
+    told = None if expected is None else asdict(expected)
+    more = {"trace": spans, "expected": told, "tasks": list(tasks)}
+    return Job.of(document | more)
 
 
 def run_task(

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, automatic
+from hpccfpga import _core, automatic, choice
 from hpccfpga.components import CALIBRATION
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
@@ -33,6 +33,8 @@ def run(
     comm: Comm | None = None,
     kernel: str | os.PathLike[str] | None = None,
     trace: bool | int = False,
+    calibration: Result | None = None,
+    board: str | None = None,
     timeout: float = TIMEOUT,
     progress: bool | Callback | None = None,
     **params: Any,
@@ -46,7 +48,7 @@ def run(
     ----------
     benchmark : str
         One of `hpccfpga.benchmarks()`.
-    exchange, device, trace
+    exchange, device, trace, calibration, board
         As for `hpccfpga.Session`.
     ranks : int, optional
         Number of ranks to start, also more than there are cores, up to 64 per core.
@@ -84,6 +86,8 @@ def run(
             "exchange": exchange,
             "device": device,
             "kernel": kernel,
+            "calibration": calibration,
+            "board": board,
             "timeout": timeout,
         }
         ranks, why = choose(benchmark, params, **options)
@@ -93,9 +97,13 @@ def run(
         return result
     if _start(ranks, comm):
         task = run_task(benchmark, kernel, params)
-        todo = job(exchange, device, task, trace=trace)
+        known = choice.expected(exchange, calibration, board)
+        todo = job(exchange, device, task, trace=trace, expected=known)
         return _started(todo, ranks, timeout, progress, hosts)
-    with Session(device, exchange, comm, params.get("deadline"), trace) as session:
+    deadline = params.get("deadline")
+    with Session(
+        device, exchange, comm, deadline, trace, calibration, board
+    ) as session:
         return session.run(benchmark, kernel=kernel, progress=progress, **params)
 
 

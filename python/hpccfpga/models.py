@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def model(
     benchmark : str
         One of `hpccfpga.benchmarks()` that has a model.
     exchange : str, optional
-        Scheme that it runs over; default as for `hpccfpga.run`, where it matters.
+        Scheme that it runs over; default as for `hpccfpga.run`, where it matters. Over
+        "auto" each point is that of the fastest scheme, which column `scheme` names.
     board : str, optional
         Board whose data feed the model, as `hpccfpga.board` takes it.
     sizes : iterable of int, optional
@@ -84,6 +86,21 @@ def model(
     """
     if not (calibration is None or isinstance(calibration, Result)):
         raise TypeError(f"calibration: only a result can be one, not {calibration!r}")
+    if exchange == _core.AUTO:
+        several = None if sizes is None else entries("sizes", sizes)
+
+        def over(scheme: str) -> Result:
+            return model(
+                benchmark,
+                exchange=scheme,
+                board=board,
+                sizes=several,
+                ranks=ranks,
+                calibration=calibration,
+                **_own(benchmark, scheme, calibration is not None, overrides),
+            )
+
+        return _fastest(benchmark, over, calibrated=calibration is not None)
     formula = check(benchmark, exchange, calibrated=calibration is not None)
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")
@@ -179,6 +196,12 @@ def beside(
     LookupError, ValueError
         As `model`.
     """
+    if result.exchange == _core.AUTO:
+
+        def over(scheme: str) -> Result:
+            return beside(replace(result, exchange=scheme), board, given)
+
+        return _fastest(result.benchmark, over)
     program = result.provenance.get("kernel") or {}
     is_binary = not str(program.get("path", ".cl")).endswith(".cl")
     built_in = program["knobs"] if is_binary else {}
@@ -220,6 +243,12 @@ def for_run(
     LookupError, ValueError
         As `model`.
     """
+    if exchange == _core.AUTO:
+
+        def over(scheme: str) -> Result:
+            return for_run(benchmark, scheme, board, params, sizes, ranks)
+
+        return _fastest(benchmark, over)
     formula = check(benchmark, exchange)
     (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
     names = {*inputs.names(formula["inputs"])} - {label, "ranks"}
@@ -246,6 +275,8 @@ def check(
     LookupError
         There is no such model, or none that a calibration feeds.
     """
+    if exchange == _core.AUTO:
+        exchange, *_ = schemes(benchmark, calibrated)
     modelled = [name for name, _ in _core.components("model")]
     if word("benchmark", benchmark, modelled) not in modelled:
         raise LookupError(f"no model of {benchmark!r}; {known(benchmark, modelled)}")
@@ -258,17 +289,121 @@ def check(
         raise LookupError(
             f"no model of {benchmark} takes a calibration; {known(benchmark, takers)}"
         )
-    schemes = [name for name in formulas if name is not None]
+    names = [name for name in formulas if name is not None]
     wanted = _core.SCHEME
     if exchange is not None:
-        wanted = word("exchange", exchange, schemes)
+        wanted = word("exchange", exchange, names)
     if wanted not in formulas:
         fed = " from a calibration" if calibrated else ""
         raise LookupError(
             f"no model of {benchmark} over exchange {wanted!r}{fed}; "
-            f"{known(wanted, schemes)}"
+            f"{known(wanted, names)}"
         )
     return formulas[wanted]
+
+
+def schemes(benchmark: str, calibrated: bool = False) -> list[str]:
+    """Exchange schemes that "auto" takes and a model of the benchmark knows.
+
+    Those which move blocks of any device. Without any in the model it is the same over
+    each, and they are one: that which runs take unless told.
+
+    Raises
+    ------
+    LookupError
+        There is no such model, or none that a calibration feeds.
+    """
+    check(benchmark, None, calibrated)
+    role = "calibrated" if calibrated else "expected"
+    named = [f["exchange"] for f in inputs.formulas(benchmark, role)]
+    kinds = {name: _core.scheme(name) for name in named if name is not None}
+    found = [
+        name
+        for name, kind in kinds.items()
+        if not (kind["kernel_routed"] or kind["host_memory"])
+    ]
+    return found or [_core.SCHEME]
+
+
+def over_each(
+    benchmark: str, over: Callable[[str], Result], calibrated: bool
+) -> tuple[list[Result], list[ValueError]]:
+    """Models over those `schemes` that `over` can give, one at least, and its errors.
+
+    A board may not tell what each of them needs; a calibration has to.
+
+    Raises
+    ------
+    LookupError, ValueError
+        As `model`.
+    """
+    found: list[Result] = []
+    errors: list[ValueError] = []
+    for scheme in schemes(benchmark, calibrated):
+        try:
+            found.append(over(scheme))
+        except ValueError as error:
+            if calibrated:
+                raise
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return found, errors
+
+
+def _own(
+    benchmark: str, scheme: str, calibrated: bool, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what is given but for the inputs of other schemes alone."""
+    own, *others = (
+        {*inputs.names(check(benchmark, name, calibrated)["inputs"])}
+        for name in (scheme, *schemes(benchmark, calibrated))
+    )
+    foreign = set().union(*others) - own
+    return {name: value for name, value in given.items() if name not in foreign}
+
+
+def _fastest(
+    benchmark: str, over: Callable[[str], Result], calibrated: bool = False
+) -> Result:
+    """Return a model over "auto": at each point that over the fastest scheme."""
+    found, errors = over_each(benchmark, over, calibrated)
+    first = found[0]
+    if first.exchange is None:
+        return first
+    best = np.argmin([result["time"] for result in found], axis=0)
+    columns = {
+        name: Column(column.unit, np.choose(best, [result[name] for result in found]))
+        for name, column in first.columns.items()
+        if all(name in result.columns for result in found)
+    }
+    label, *_ = columns
+    names = np.array([result.exchange for result in found])
+    made = {name: c.values for name, c in columns.items() if c.values.dtype.kind == "f"}
+    notes = [note for result in found for note in result.provenance["notes"]]
+    notes += [f"left out: {error}" for error in errors]
+    return replace(
+        first,
+        exchange=_core.AUTO,
+        parameters={n: v for r in reversed(found) for n, v in r.parameters.items()},
+        columns=columns | {"scheme": Column("1", names[best])},
+        summary={
+            name: Quantity(*pair)
+            for name, pair in _core.figures(
+                benchmark, columns[label].values, made
+            ).items()
+        },
+        provenance=first.provenance
+        | {
+            "formula": f"{benchmark} {_core.AUTO}",
+            "sources": {
+                n: v
+                for r in reversed(found)
+                for n, v in r.provenance["sources"].items()
+            },
+            "notes": list(dict.fromkeys(notes)),
+        },
+    )
 
 
 def _label(

@@ -257,7 +257,7 @@ def _boards(command: _Parser, benchmark: str | None) -> None:
 def _run(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name, or all; see list")
     if benchmark == "all":
-        _add_exchange(command, "default: pcie", "pcie")
+        _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
         _add_board(command)
         _add_json(command)
     else:
@@ -484,6 +484,12 @@ def _add_run(command: _Parser) -> None:
 
 def _add_board(command: _Parser) -> None:
     command.add_argument("--board", help="show its model beside; see boards")
+    command.add_argument(
+        "--calibration",
+        metavar="FILE",
+        help=f"what exchange {_core.AUTO} chooses by; default: --board, else it is "
+        "measured",
+    )
 
 
 def _add_json(command: _Parser) -> None:
@@ -491,8 +497,9 @@ def _add_json(command: _Parser) -> None:
 
 
 def _add_exchange(command: _Parser, text: str, default: str | None = None) -> None:
-    names = "|".join(name for name, _ in _core.components("exchange"))
-    command.add_argument("--exchange", metavar=names, default=default, help=text)
+    names = [name for name, _ in _core.components("exchange")]
+    metavar = "|".join([*names, _core.AUTO])
+    command.add_argument("--exchange", metavar=metavar, default=default, help=text)
 
 
 def _add_ranks(command: _Parser, several: bool = False) -> None:

@@ -103,3 +103,8 @@ def _place_of_failures(path: str) -> str:
         if "error" in Result.of(document).provenance:
             return path
     return str(there.with_suffix(".failed.json"))
+
+
+def read_result(path: str) -> Result:
+    """Read a result as its name says: .npz, or JSON."""
+    return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)

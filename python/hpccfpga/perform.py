@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpccfpga import choice, ranks
 from hpccfpga import job as jobs
-from hpccfpga import ranks
+from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
-from hpccfpga.job import Job, Task
+from hpccfpga.job import CALIBRATE, Job, Task
 from hpccfpga.progress import Callback
 from hpccfpga.result import Result
 from hpccfpga.session import Session, VerificationWarning
@@ -58,7 +59,9 @@ def perform(
     ) as session:
         first = session.rank == 0
         session.agree(_error(before, session) if first else None)
-        results = [_do(session, task, watch if first else None) for task in job.tasks]
+        if job.expected is not None:
+            session.expect(job.expected)
+        results = _results(session, job, watch if first else None)
         session.agree(_error(after, results) if first else None)
     return results
 
@@ -136,6 +139,20 @@ class _Teller:
 
     def __call__(self, *row: object) -> None:
         ranks.tell("row", *row)
+
+
+def _results(session: Session, job: Job, watch: Callback | None) -> list[Result]:
+    """Do the tasks; a calibration first where the others are to choose by it."""
+    by_it = job.exchange == AUTO and job.expected is None
+    found: dict[int, Result] = {}
+    order = sorted(enumerate(job.tasks), key=lambda t: by_it and t[1].task != CALIBRATE)
+    for number, task in order:
+        found[number] = _do(session, task, watch)
+        if by_it and task.task == CALIBRATE:
+            expected = choice.expected(AUTO, found[number], None)
+            assert expected is not None
+            session.expect(expected)
+    return [found[number] for number in range(len(job.tasks))]
 
 
 def _do(session: Session, task: Task, watch: Callback | None) -> Result:

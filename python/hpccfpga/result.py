@@ -223,7 +223,7 @@ class Result:
         """A few words for a legend."""
         kind = "model" if self.kind == "modelled" else self.kind
         kind = "fit" if "fitted_to" in self.provenance else kind
-        words = [f"{kind} {self.exchange or self.benchmark}"]
+        words = [f"{kind} {self.exchange or self.benchmark}{self._chosen()}"]
         if self.kind == "modelled" and "calibration" in self.provenance:
             words.append("calibrated")
         elif self.kind != "measured" and self.device:
@@ -234,6 +234,13 @@ class Result:
         if self.verified is False:
             words.append("not verified")
         return ", ".join(words)
+
+    def _chosen(self) -> str:
+        """Name the exchange schemes that were chosen, in the order of the points."""
+        if "scheme" not in self.columns:
+            return ""
+        names = (name for text in self["scheme"] for name in str(text).split("+"))
+        return f" ({', '.join(dict.fromkeys(filter(None, names)))})"
 
     def check_run(self) -> None:
         """Raise ValueError for what a run left that failed: it has no points."""

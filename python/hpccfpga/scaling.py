@@ -12,6 +12,7 @@ import numpy as np
 
 from hpccfpga import _core, models
 from hpccfpga.arguments import count, entries, known, word
+from hpccfpga.choice import AUTO
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
@@ -34,6 +35,7 @@ def scaling(
     device: str | int | None = None,
     kernel: str | os.PathLike[str] | None = None,
     board: str | Mapping[str, float] | None = None,
+    calibration: Result | None = None,
     timeout: float = TIMEOUT,
     progress: bool | Callback | None = None,
     **params: Any,
@@ -57,6 +59,9 @@ def scaling(
         As for `hpccfpga.run`; time and progress are those of each number of ranks.
     board : str or mapping, optional
         Board whose data feed the benchmark's model, or the model's inputs by name.
+    calibration : Result, optional
+        What exchange "auto" chooses by; default: the board's data, else each number of
+        ranks is calibrated before its run.
     **params
         Parameters of the benchmark; `sizes` is one size, default the last of a run's.
 
@@ -89,9 +94,12 @@ def scaling(
         _core.check_ranks(benchmark, exchange, task.parameters, number)
     if board is not None:  # its errors come before the runs
         models.for_run(benchmark, exchange, board, todo.tasks[0].parameters)
+    chooses = exchange == AUTO and calibration is None and isinstance(board, str)
     runs = [
         measure(
             benchmark,
+            calibration=calibration,
+            board=str(board) if chooses else None,
             ranks=count,
             hosts=hosts,
             exchange=exchange,

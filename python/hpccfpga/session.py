@@ -6,18 +6,30 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, emulation, kernels, sources, timeline, topology
+from hpccfpga import (
+    _core,
+    choice,
+    emulation,
+    kernels,
+    models,
+    sources,
+    timeline,
+    topology,
+)
 from hpccfpga.arguments import number, path, word
+from hpccfpga.choice import AUTO, Expected
 from hpccfpga.components import (
     CALIBRATION,
+    Part,
     benchmarks,
     check_calibrated,
     exchanges,
@@ -55,7 +67,8 @@ class Session:
         a device's version; where several devices fit, each node-local rank takes its
         own. Default: what the scheme needs.
     exchange : str
-        Name of the exchange scheme.
+        Name of the exchange scheme; or "auto": messages of each length go over the
+        scheme that the calibrated model expects to be the fastest for them.
     comm : mpi4py.MPI.Comm, optional
         The ranks; default: this process alone, without MPI.
     deadline : float, optional
@@ -66,6 +79,11 @@ class Session:
         `hpccfpga.timeline.SPANS` spans of a sample on each rank or as many as told;
         `Result.trace` holds the best sample of each point, that of the column `time`.
         The same on all ranks. Recording takes time: take rates from a run without it.
+    calibration : Result, optional
+        What "auto" chooses by: what `calibrate` measured, on the same ranks and devices
+        at best. Default: before the first run, a short calibration is made.
+    board : str, optional
+        Board whose data are chosen by, in place of a calibration.
 
     Raises
     ------
@@ -87,18 +105,22 @@ class Session:
         comm: Comm | None = None,
         deadline: float | None = None,
         trace: bool | int = False,
+        calibration: Result | None = None,
+        board: str | None = None,
     ) -> None:
-        word("exchange", exchange, exchanges().names)
+        word("exchange", exchange, [*exchanges().names, AUTO])
         handle, self._mpi = _handle(comm)
         if deadline is None:
             deadline = default_deadline()
         self._chosen, self._comm, self._deadline = device, comm, deadline
         chosen = "" if device is None else word("device", str(device))
         emulation.prepare(exchange)
+        self._expected: Expected | None = None
+        self._unsettled = exchange == AUTO
         try:
             self._core = _core.Session(
                 chosen,
-                exchange,
+                _core.SCHEME if exchange == AUTO else exchange,
                 handle,
                 self._mpi,
                 number("deadline", deadline),
@@ -108,6 +130,16 @@ class Session:
             )
         except _core.Error as error:
             raise _core.Error(f"{error}{emulation.limits()}") from None
+        refused: Exception | None = None
+        try:
+            self._expected = choice.expected(exchange, calibration, board)
+        except Exception as raised:
+            refused = raised
+        try:
+            self.agree(refused)
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Session:
         """Return the session itself."""
@@ -138,7 +170,7 @@ class Session:
     @property
     def exchange(self) -> str:
         """Name of the exchange scheme."""
-        return self._core.exchange
+        return AUTO if self._unsettled else self._core.exchange
 
     @property
     def device(self) -> dict[str, Any]:
@@ -215,7 +247,21 @@ class Session:
         Error
             The device failed, or a rank did not answer by the deadline.
         """
+        if self._unsettled:
+            self._settle(progress)
+        return self._run(benchmark, kernel, progress, params)
+
+    def _run(
+        self,
+        benchmark: str,
+        kernel: str | os.PathLike[str] | None,
+        progress: bool | Callback | None,
+        params: dict[str, Any],
+    ) -> Result:
+        """Measure over the scheme that there is now."""
         start = datetime.now(UTC)
+        exchange = self._core.exchange
+        chosen = self._expected if exchange == AUTO else None
         program, fields, error = None, [], None
         try:
             check_progress(progress)
@@ -240,7 +286,7 @@ class Session:
         except BaseException as raised:
             error = raised
         self.agree(error)
-        title = f"{benchmark} {self.exchange}, {self._ranks}"
+        title = f"{benchmark} {exchange}, {self._ranks}"
         with self._following(progress) as watch:
             found = self._core.run(
                 benchmark,
@@ -253,7 +299,7 @@ class Session:
         result = Result(
             kind="measured",
             benchmark=benchmark,
-            exchange=self.exchange,
+            exchange=exchange,
             device=self._core.device["name"],
             emulated=self._core.emulated,
             ranks=self.size,
@@ -269,9 +315,15 @@ class Session:
                 "devices": self._core.devices,
                 "device": self.device,
                 "kernel": program and _described(program, kernel),
+                **({"expected": asdict(chosen)} if chosen else {}),
                 "notes": [
                     *found["notes"],
                     *filter(None, [program and program.note]),
+                    *(
+                        [chosen.reason]
+                        if chosen and "scheme" in found["columns"]
+                        else []
+                    ),
                     *([ALONE] if self._comm is None and others_beside() else []),
                 ],
             },
@@ -312,7 +364,6 @@ class Session:
         LookupError, ValueError, TypeError, MemoryError, Error
             As `Session` and `run`.
         """
-        parts: dict[str, Result] = {}
         error: Exception | None = None
         try:
             check_progress(progress)
@@ -320,22 +371,53 @@ class Session:
         except (TypeError, ValueError) as raised:
             error = raised
         self.agree(error)
+        return self._calibrate(CALIBRATION, progress, params)
+
+    def expect(self, expected: Expected) -> None:
+        """From now on take exchange schemes as "auto" does, by these times."""
+        self._core.take_exchange(AUTO, *expected.core())
+        self._expected, self._unsettled = expected, False
+
+    def _settle(self, progress: bool | Callback | None) -> None:
+        """Measure what the schemes do, unless it is expected already, and choose."""
+        expected, error = self._expected, None
+        if expected is None:
+            able = models.schemes(choice.RING, calibrated=True)
+            parts = [part for part in CALIBRATION if part.name in able]
+            found = self._calibrate(parts, progress, choice.SHORT)
+            try:
+                expected = choice.expected(AUTO, found, None)
+            except ValueError as raised:
+                error = raised
+            if expected is not None:
+                expected = replace(expected, source=choice.OWN)
+        self.agree(error)
+        assert expected is not None
+        self.expect(expected)
+
+    def _calibrate(
+        self,
+        some: Sequence[Part],
+        progress: bool | Callback | None,
+        params: Mapping[str, Any],
+    ) -> Result:
+        """Measure some parts of a calibration."""
+        parts: dict[str, Result] = {}
         with ExitStack() as stack:
-            sessions = {  # by whether host memory moves; in the same order on all ranks
-                in_host: self._over(stack, scheme)
-                for scheme, in_host in ((_core.SCHEME, False), ("host", True))
+            kinds = {_in_host(part): part.exchange for part in reversed(some)}
+            sessions = {  # in the same order on all ranks
+                in_host: self._over(stack, exchange)
+                for in_host, exchange in kinds.items()
             }
             title = f"calibration, {self._ranks}"
             watch = stack.enter_context(self._following(progress))
             begin(watch, title)
-            for number, part in enumerate(CALIBRATION):
-                told = watch and _shifted(watch, number, len(CALIBRATION))
-                in_host = _core.scheme(part.exchange)["host_memory"]
-                with sessions[in_host]._exchanging(part.exchange) as session:
-                    parts[part.name] = session.run(
-                        part.benchmark, progress=told, **part.parameters, **params
-                    )
-        return _calibration(parts)
+            for number, part in enumerate(some):
+                told = watch and _shifted(watch, number, len(some))
+                with sessions[_in_host(part)]._exchanging(part.exchange) as session:
+                    own = {**part.parameters, **params}
+                    parts[part.name] = session._run(part.benchmark, None, told, own)
+        return _calibration(some, parts)
 
     @property
     def _ranks(self) -> str:
@@ -352,18 +434,19 @@ class Session:
     @contextmanager
     def _exchanging(self, exchange: str) -> Iterator[Session]:
         """Give this session over another scheme, on the same device, for a while."""
-        own = self.exchange
+        own = self._core.exchange
         if own == exchange:
             yield self
             return
+        back = self._expected.core() if own == AUTO and self._expected else ()
         self._core.take_exchange(exchange)
         try:
             yield self
         except BaseException:
             with suppress(_core.Error):  # the transport may be broken
-                self._core.take_exchange(own)
+                self._core.take_exchange(own, *back)
             raise
-        self._core.take_exchange(own)
+        self._core.take_exchange(own, *back)
 
     def _over(self, stack: ExitStack, exchange: str) -> Session:
         """Give this session if its device goes with `exchange`, else another one."""
@@ -383,6 +466,8 @@ def open(
     comm: Comm | None = None,
     deadline: float | None = None,
     trace: bool | int = False,
+    calibration: Result | None = None,
+    board: str | None = None,
 ) -> Session:
     """Open a device and an exchange scheme; see `Session`.
 
@@ -392,7 +477,7 @@ def open(
     ...     short = session.run("b_eff", sizes=[1, 64])
     ...     long = session.run("b_eff", sizes=[1 << 20], reps=0)
     """
-    return Session(device, exchange, comm, deadline, trace)
+    return Session(device, exchange, comm, deadline, trace, calibration, board)
 
 
 def warn(result: Result, level: int = 3) -> None:
@@ -465,11 +550,16 @@ def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:
     return {"name": program.stem, **where, **program.manifest}
 
 
-def _calibration(parts: dict[str, Result]) -> Result:
+def _in_host(part: Part) -> bool:
+    """Whether host memory moves in it."""
+    return bool(_core.scheme(part.exchange)["host_memory"])
+
+
+def _calibration(some: Sequence[Part], parts: dict[str, Result]) -> Result:
     """One result of those of all parts."""
-    first, own = parts[CALIBRATION[0].name], CALIBRATION[0].parameters
+    first, own = parts[some[0].name], some[0].parameters
     columns = {"message_size": first.columns["message_size"]}
-    for part in CALIBRATION:
+    for part in some:
         for name, column in part.columns.items():
             columns[name] = parts[part.name].columns[column]
     for name, result in parts.items():

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpccfpga import _core, formats, models
+from hpccfpga import _core, choice, formats, models
 from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
+from hpccfpga.choice import AUTO
 from hpccfpga.components import common
 from hpccfpga.errors import decode, encode
 from hpccfpga.hosts import check as check_hosts
@@ -223,6 +224,7 @@ def run_all(
     device: str | int | None = None,
     comm: Comm | None = None,
     board: str | None = None,
+    calibration: Result | None = None,
     timeout: float = TIMEOUT,
     progress: bool | Callback | None = None,
     **params: Any,
@@ -241,6 +243,9 @@ def run_all(
         As for `hpccfpga.run`.
     board : str, optional
         Board whose data feed the benchmarks' models.
+    calibration : Result, optional
+        What exchange "auto" chooses by; default: the board's data, else a calibration
+        is made before the first benchmark that runs, or, with `ranks`, before each.
     **params
         `reps`, `seed` and so on for all; under the name of a benchmark a dict of
         parameters of its own, e.g. ``gemm={"sizes": [512]}``.
@@ -270,11 +275,20 @@ def run_all(
     todo = job(exchange, device, *tasks)
     if board is not None:
         find_board(board)
+    chooses = board if exchange == AUTO and calibration is None else None
+    choice.expected(exchange, calibration, chooses)  # its errors come before the runs
     suite = Suite({})
     with ExitStack() as stack:
         measure: Callable[..., Result]
         if ranks is None:
-            session = Session(device, exchange, comm, todo.deadline)
+            session = Session(
+                device,
+                exchange,
+                comm,
+                todo.deadline,
+                calibration=calibration,
+                board=chooses,
+            )
             measure = stack.enter_context(session).run
         else:
             measure = partial(
@@ -284,6 +298,8 @@ def run_all(
                 exchange=exchange,
                 device=device,
                 timeout=timeout,
+                calibration=calibration,
+                board=chooses,
             )
         for task in todo.tasks:
             name = task.name

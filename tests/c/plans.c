@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "chunks.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/session.h"
@@ -238,6 +239,13 @@ static void one_sided_test(void) {
           touched_bytes(uneven.recv_bytes, 100) == 0);
 }
 
+static void chunks_take(size_t bytes, size_t depth) {
+    if (!exchange->ops->blocks->take)
+        return;
+    ((hf_chunks *)exchange)->chunk_size = bytes;
+    ((hf_chunks *)exchange)->chunk_depth = depth;
+}
+
 /* Messages of several chunks, more of them than there are slots; one of them to all, from one
  * read. */
 static void long_test(void) {
@@ -258,8 +266,7 @@ static void long_test(void) {
     for (size_t i = 0; i < LONG; i++)
         wrong += memory_of(to)[i] != byte_of(left, (i + ODD) / 7);
     CHECK(wrong == 0, "%zu B are wrong", wrong);
-    exchange->chunk_size = SAME / 3; /* and another depth: the slots are others */
-    exchange->chunk_depth = 2;
+    chunks_take(SAME / 3, 2); /* another depth: the slots are others */
     for (int i = 0; i < size; i++)
         m[i] = (hf_message){.to = (rank + i) % size,
                             .from = (rank + size - i) % size,
@@ -275,7 +282,7 @@ static void long_test(void) {
             wrong +=
                 memory_of(to)[m[k].recv_at + i] != byte_of(m[k].from, (i + ODD) / 7);
     CHECK(wrong == 0, "%zu B of the same block are wrong", wrong);
-    exchange->chunk_size = exchange->chunk_depth = 0;
+    chunks_take(0, 0);
     device->ops->free(from);
     device->ops->free(to);
     free(m);

@@ -204,12 +204,12 @@ static void kernel_faults_test(hf_session *session) {
 
 /* Another scheme on the same device; what there is not leaves the one of before. */
 static void exchange_test(hf_session *session, const char *own) {
-    CHECK(hf_session_exchange(session, "pigeon") == HF_ENOENT);
+    CHECK(hf_session_exchange(session, "pigeon", NULL) == HF_ENOENT);
     CHECK(strcmp(hf_session_facts(session).exchange, own) == 0);
-    CHECK(hf_session_exchange(session, "shared") == HF_OK, "%s", hf_error());
+    CHECK(hf_session_exchange(session, "shared", NULL) == HF_OK, "%s", hf_error());
     CHECK(strcmp(hf_session_facts(session).exchange, "shared") == 0);
     run_test(session);
-    CHECK(hf_session_exchange(session, own) == HF_OK, "%s", hf_error());
+    CHECK(hf_session_exchange(session, own, NULL) == HF_OK, "%s", hf_error());
 }
 
 int main(int argc, char **argv) {

@@ -121,7 +121,7 @@ def test_chunks(mpirun):
             "chunk_size: 0 is neither auto nor an integer within 4096 .. 1073741824"
         ),
         "'shared', chunk_size=5000": (
-            "chunk_size: 5000 B is no multiple of 4096 B; auto, 4096, 8192, ..."
+            "chunk_size: 5000 is no multiple of 4096; auto, 4096, 8192, ..."
         ),
         "'pipelined', chunk_size=131072": (
             "chunk_size: 131072 B is larger than the longest message, 65537 B; auto, "
@@ -131,8 +131,8 @@ def test_chunks(mpirun):
             "chunk_depth: 17 is neither auto nor an integer within 1 .. 16"
         ),
         "'pcie', chunk_depth=2": (
-            'chunk_depth: exchange "pcie" sends no chunks, not of 2; auto, or an '
-            "exchange that does; known: pipelined, shared"
+            'chunk_depth: 2 is for other exchanges than "pcie"; auto, or an exchange '
+            "that takes it; known: pipelined, shared"
         ),
         "'shared', chunk_size=4096 << rank": (
             'chunk_size differs between ranks: "4096" on rank 0, "8192" on rank 1'
@@ -359,3 +359,31 @@ def test_who_measures_alone_beside_others_is_told(mpirun):
     )
     line = "under mpirun, but comm= was not given: each process measures alone"
     assert sorted(answer.stdout.splitlines()) == ["nothing"] * 2 + [line] * 2
+
+
+def test_an_exchange_that_is_chosen_is_the_same_on_all_ranks(mpirun):
+    """Bad input, and ranks that expect different times, give each rank one line."""
+    script = (
+        "from hpccfpga.choice import Expected\n"
+        "def told(more):\n"
+        "    times = {'pcie': [1e-6, 1e-3], 'shared': [1e-5, 2e-5 + more]}\n"
+        "    return Expected('x', [1, 1e6], times)\n"
+        "def tried(**given):\n"
+        "    try:\n"
+        "        with hf.open('host', 'auto', comm, **given) as session:\n"
+        "            session.expect(told(rank))\n"
+        "    except Exception as error: say(error)\n"
+        "tried(calibration=3 if rank == 1 else None)\n"
+        "tried()\n"
+        "with hf.open('host', 'auto', comm) as session:\n"
+        "    session.expect(told(0))\n"
+        "    r = session.run('b_eff', sizes=[1, 1 << 20], reps=1, loop_upper=4)\n"
+        "    say(r.verified, *r['scheme'])"
+    )
+    answer = mpirun(2, script)
+    assert answer.returncode == 0, answer.stderr
+    lines = sorted(answer.stdout.splitlines())
+    assert lines[:2] == ["True pcie shared"] * 2
+    assert lines[2:4] == [lines[2]] * 2
+    assert lines[2].startswith("expected time differs between ranks: ")
+    assert lines[4:] == ["rank 1: calibration: only a result can be one, not 3"] * 2

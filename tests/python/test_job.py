@@ -21,6 +21,7 @@ DOCUMENT = {
     "exchange": "host",
     "device": None,
     "trace": 0,
+    "expected": None,
     "tasks": [RUN, CALIBRATE],
 }
 

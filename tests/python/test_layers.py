@@ -316,7 +316,7 @@ ORDER = (
     # results, and what is held against them
     {"result", "topology"},
     {"comparison", "published", "models", "fit"},
-    {"configuration"},
+    {"configuration", "choice"},
     {"automatic"},
     # runs
     {"trial", "progress", "ranks", "sources", "xclbin"},

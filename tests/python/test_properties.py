@@ -289,7 +289,7 @@ def test_any_file_of_cables_is_wired_or_refused(tmp_path_factory, document):
 # ---- arguments ----
 
 BENCHMARKS = [name for name, _ in _core.components("bench")]
-SCHEMES = [name for name, _ in _core.components("exchange")]
+SCHEMES = [*(name for name, _ in _core.components("exchange")), "auto"]
 BOARDS = hf.boards().names
 benchmark = st.sampled_from(BENCHMARKS) | odd
 scheme = st.sampled_from(SCHEMES) | odd
