@@ -59,7 +59,7 @@ hf_status hf_choice_open(hf_exchange **out, hf_device *device, hf_transport *net
                          const hf_expected *expected);
 
 /** Add an open scheme, which is closed with the others, or at once after an error. */
-hf_status hf_choice_add(hf_exchange *choice, hf_exchange *scheme);
+hf_status hf_choice_add(hf_exchange *base, hf_exchange *scheme);
 
 /** Kind of the kernel files that go with a scheme: their names end with it. */
 static inline const char *hf_exchange_kernels(const hf_exchange_ops *scheme) {

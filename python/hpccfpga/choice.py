@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,15 @@ RING = "b_eff"
 
 SHORT = {
     "sizes": [4**k for k in range(12)],
-    "reps": 5,
+    "reps": 3,
     "warmup": 1,
     "loop_upper": 64,
-    "loop_lower": 4,
+    "loop_lower": 2,
 }
-"""Parameters of a calibration that a run makes by itself."""
+"""Parameters of the calibrations that a session makes by itself."""
+
+ROUNDS = 3
+"""How many of these it makes: the least times count, so a bad moment does not."""
 
 OWN = "a short calibration before"
 """Source of what a session has measured by itself."""
@@ -81,6 +84,13 @@ class Expected:
             np.array(self.sizes, float),
             np.array([*self.times.values()], float),
         )
+
+    @classmethod
+    def least(cls, source: str, found: Sequence[Expected]) -> Expected:
+        """Return the least times of several of the same schemes and lengths."""
+        times = np.min([each.core()[2] for each in found], axis=0).tolist()
+        first = found[0]
+        return cls(source, first.sizes, dict(zip(first.times, times, strict=True)))
 
     @property
     def reason(self) -> str:

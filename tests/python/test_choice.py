@@ -100,10 +100,10 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
         gemm = session.run("gemm", sizes=[8], reps=1)
         found = session.run("b_eff", sizes=[64], **SMALL)
         assert session.exchange == "auto"
-        assert len(seen) == 1
+        assert len(seen) == choice.ROUNDS
         session.calibrate(sizes=[64], reps=1, loop_upper=2)
         again = session.run("b_eff", sizes=[64], **SMALL)
-        assert len(seen) == 2
+        assert len(seen) == choice.ROUNDS + 1
     assert gemm.verified
     assert "scheme" not in gemm.columns
     assert found["scheme"] == again["scheme"]
@@ -111,6 +111,12 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
     assert any(
         "auto by a short calibration before: " in n for n in found.provenance["notes"]
     )
+
+
+def test_the_least_of_several_calibrations_counts():
+    slow = Expected("a", [1, 2], {"pcie": [3, 1]})
+    fast = Expected("b", [1, 2], {"pcie": [2, 5]})
+    assert Expected.least("x", [slow, fast]) == Expected("x", [1, 2], {"pcie": [2, 1]})
 
 
 def test_a_calibration_of_the_same_command_chooses(call):
