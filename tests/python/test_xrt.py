@@ -165,10 +165,11 @@ def test_a_card_has_the_memories_of_an_xclbin(folder, tmp_path):
 # ---- what would end the process ----
 
 
-def test_without_xrt_a_line_says_where_it_was_looked_for(command, tmp_path):
+def test_without_xrt_a_line_says_where_it_was_looked_for(command, without, tmp_path):
     line = "no XRT: libxrt_coreutil.so.2 is neither in "
     for root in ("", str(tmp_path)):
-        answer = command("run", "stream", "--device=xrt", XILINX_XRT=root)
+        setting = without | {"XILINX_XRT": root}
+        answer = command("run", "stream", "--device=xrt", **setting)
         (told,) = ours(answer.stderr).splitlines()
         assert answer.returncode != 0
         assert told.startswith(f"hpccfpga: {line}")
@@ -296,17 +297,17 @@ def test_doctor_tells_of_cards_what_the_driver_does(capsys, monkeypatch, tmp_pat
     assert doctor._card("0000:3c:00.1").endswith("is the driver xocl loaded?")
 
 
-def test_doctor_lists_cards_or_says_why_not(command, setting):
+def test_doctor_lists_cards_or_says_why_not(command, setting, without):
     answer = command("doctor", **setting)
     assert f"ok       device xrt:0: {link.SHELL}\n" in answer.stdout
     assert "XRT, 0000:3b:00.1" in answer.stdout
-    answer = command("doctor", XILINX_XRT="")
+    answer = command("doctor", **without)
     assert "optional Xilinx cards: no XRT: libxrt_coreutil.so.2 is" in answer.stdout
     answer = command("doctor", **setting, HF_STANDIN_CARDS="0")
     assert "optional Xilinx cards: no Xilinx card: XRT" in answer.stdout
 
 
-def test_xrt_costs_nothing_where_there_is_none():
+def test_xrt_costs_nothing_where_there_is_none(without):
     """A list of its devices, and nothing is loaded when the package is imported."""
     script = (
         "import time\nfrom hpccfpga import _core\n"
@@ -318,5 +319,5 @@ def test_xrt_costs_nothing_where_there_is_none():
         "    first = time.perf_counter()\n    _core.devices('xrt')\n"
         "    return time.perf_counter() - first\n"
     )
-    answer = python(timed + script, XILINX_XRT="")
+    answer = python(timed + script, **without)
     assert float(answer.stdout) < 1e-3, answer.stderr

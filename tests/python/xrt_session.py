@@ -60,6 +60,12 @@ def setting(folder):
     return {"XILINX_XRT": str(folder), "HF_STANDIN_HOLDS": str(holds)}
 
 
+@pytest.fixture
+def without(folder):
+    """Environment in which there is no XRT, whatever this machine has."""
+    return {"LD_PRELOAD": str(folder / "lib" / "absent.so"), "XILINX_XRT": ""}
+
+
 def xclbin(folder, name, n=1):
     """Path of the xclbin of a benchmark with so many replications."""
     return folder / f"{name}{n}" / f"{name}_memory.xclbin"

@@ -143,19 +143,19 @@ API void *xrtBOMap(void *handle) {
     return valid(b, BUFFER) && !fails("xrtBOMap") ? b->host : NULL;
 }
 
-/* Whether a copy brings other bytes; one that clears memory leaves nothing that is right. */
-static bool bytes_differ(const char *to, const char *from, size_t bytes) {
-    bool clears = true;
-    for (size_t i = 0; i < bytes && clears; i++)
-        clears = from[i] == 0;
-    return !clears && memcmp(to, from, bytes) != 0;
+/* A copy that clears memory brings nothing that is right: without it, or where it is damaged,
+ * what the memory is for must still be found there. */
+static bool clears(const char *from, size_t bytes) {
+    size_t i = 0;
+    while (i < bytes && from[i] == 0)
+        i++;
+    return i == bytes;
 }
 
 /* Eight in the middle. */
 static void bytes_damage(char *to, size_t bytes) {
     for (size_t i = 0; i < 8 && i < bytes; i++)
         to[bytes / 2 / 8 * 8 + i] ^= (char)0xFF;
-    n_harms++;
 }
 
 API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
@@ -172,10 +172,11 @@ API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
     if (!*fault) {
         memcpy(to, from, bytes);
     } else if (strcmp(fault, "lost") == 0) {
-        n_harms += bytes_differ(to, from, bytes);
+        n_harms += !clears(from, bytes) && memcmp(to, from, bytes) != 0;
     } else {
         memcpy(to, from, bytes);
         bytes_damage(to, bytes);
+        n_harms += !clears(from, bytes);
     }
     return 0;
 }
