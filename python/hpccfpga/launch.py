@@ -313,11 +313,10 @@ class _Ranks:
         last = word == "error" or (word == "end" and self.has_results())
         self.ended = self.ended or last
 
-    def _file(self, name: str, length: int, at: int, piece: str) -> None:
-        """Take a piece of a file; it is there when it is whole."""
+    def _file(self, name: str, length: int, piece: str) -> None:
+        """Take the next piece of a file; it is there when it is whole."""
         there = self.files.setdefault(name, bytearray())
-        if len(there) == at:
-            there += base64.b64decode(piece)
+        there += base64.b64decode(piece)
         if len(there) == length:
             (self.folder / os.path.basename(name)).write_bytes(self.files.pop(name))
 

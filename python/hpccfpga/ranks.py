@@ -40,8 +40,7 @@ EVENTS = "events"
 
 What they tell is JSON. Its first word says of what: "here" and the rank; "begin", a
 title and a benchmark; "row" and what `Callback` gets; "file", a name, bytes of it all,
-where a piece begins, and the piece; "error", the rank and the error; "end" and the
-rank.
+and the next piece; "error", the rank and the error; "end" and the rank.
 """
 
 OUTPUT = "-"
@@ -107,7 +106,7 @@ def give(name: str, data: bytes) -> None:
 
     for at in range(0, len(data), PIECE):
         piece = base64.b64encode(data[at : at + PIECE]).decode()
-        if not tell("file", name, len(data), at, piece):
+        if not tell("file", name, len(data), piece):
             raise Error(
                 f"after {at} of {len(data)} B of {name}, mpirun took no more of it "
                 f"within {HEARING:g} s"

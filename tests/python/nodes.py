@@ -55,8 +55,11 @@ def why_not():
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         return f"nodes need {', '.join(missing)}"
-    tried = subprocess.run([*UNSHARE.split(), "true"], capture_output=True, text=True)
-    return tried.returncode and f"nodes need root: {tried.stderr.strip()}"
+    made = "hostname n && mount -t tmpfs none /dev/shm && ip link add n type veth"
+    tried = subprocess.run(
+        [*UNSHARE.split(), "sh", "-c", made], capture_output=True, text=True
+    )
+    return f"nodes need root: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 def _children(process):

@@ -1,5 +1,7 @@
 """Which hosts get how many ranks, what is no host, and words that mpirun breaks."""
 
+import tempfile
+
 import pytest
 
 import hpccfpga as hf
@@ -7,7 +9,9 @@ from hpccfpga import mpirun, suite
 from hpccfpga.hosts import placed
 from hpccfpga.job import job, packed, run_task, unpacked
 from hpccfpga.ranks import Hearing, _event
+from processes import stand_in
 
+LINE = {"error": "no room", "error_type": "MemoryError"}
 TODO = job("pcie", None, run_task("b_eff", None, {"sizes": [1, 64]}))
 
 
@@ -148,6 +152,28 @@ def test_words_that_are_broken_anywhere(tag):
                 for rank, text in mpirun.told(line):
                     found[rank] += hearings[rank].take(text)
             assert found == {0: [first, second], 1: [["end", 1]]}, at
+
+
+def lies(monkeypatch, folder, *events):
+    """An mpirun of which rank 0 tells what is not so."""
+    said = folder / "said"
+    said.write_text("".join(f"[1,0]<stdout>:{_event(*e).decode()}" for e in events))
+    version = 'echo "mpirun (Open MPI) 4.1.4"'
+    stand_in(folder, monkeypatch, f"cat {said}", version=version)
+
+
+def test_a_result_of_which_a_piece_is_lost_is_none(monkeypatch, tmp_path):
+    lies(monkeypatch, tmp_path, ["begin", "b_eff"], ["file", "0.json", 6, "e30K"])
+    with pytest.raises(hf.Error, match="mpirun ended with code 0 before all ranks had"):
+        hf.run("b_eff", ranks=1, hosts=["a"])
+
+
+def test_files_of_ranks_stay_in_the_folder_of_the_job(monkeypatch, tmp_path):
+    lies(monkeypatch, tmp_path, ["file", "../0.json", 3, "e30K"], ["error", 0, LINE])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(MemoryError, match="no room"):
+        hf.run("b_eff", ranks=1, hosts=["a"])
+    assert not (tmp_path / "0.json").exists()
 
 
 def test_a_word_without_its_beginning_or_end_is_none():
