@@ -89,7 +89,8 @@ typedef struct run {
 extern pthread_mutex_t lock; /* of states of runs */
 extern pthread_cond_t ended;
 extern atomic_int n_devices, n_buffers, n_kernels, n_runs; /* not given back */
-extern atomic_int n_harms;                                 /* by planned faults */
+extern atomic_bool ending; /* the process: the driver keeps what a kernel uses */
+extern atomic_int n_harms; /* by planned faults */
 
 /* The planned fault of this call, which counts: its kind, or "". One that hangs never returns. */
 const char *fault_of(const char *name);

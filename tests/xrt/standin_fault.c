@@ -16,6 +16,7 @@ pthread_cond_t ended;
 atomic_int n_devices, n_buffers, n_kernels, n_runs, n_harms;
 static atomic_int inside;
 static atomic_bool counting;
+atomic_bool ending;
 static char words_path[256];
 
 /* ---- from its begin to its end ---- */

@@ -149,9 +149,7 @@ static void *run_work(void *context) {
     run *r = context;
     void *values[MAX_ARGS], *addresses[MAX_ARGS];
     int state = COMPLETED;
-    users_add(r, -1); /* one that hangs uses nothing */
     const char *fault = fault_of("kernel");
-    users_add(r, 1);
     for (size_t i = 0; i < MAX_ARGS; i++) {
         addresses[i] = r->buffers[i] ? r->buffers[i]->card : NULL;
         values[i] = r->buffers[i] ? (void *)&addresses[i] : &r->values[i];
@@ -173,8 +171,18 @@ static void *run_work(void *context) {
     return NULL;
 }
 
+static void process_ends(void) {
+    ending = true;
+}
+
+static void end_await(void) {
+    atexit(process_ends);
+}
+
 API int xrtRunStart(void *handle) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     run *r = handle;
+    pthread_once(&once, end_await); /* behind what the runtime has registered */
     if (!valid(r, RUN) || fails("xrtRunStart"))
         return -1;
     for (size_t i = 0; i < r->kernel->unit->n_args; i++)
