@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shlex
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib import metadata
@@ -37,6 +38,14 @@ def origin(start: datetime) -> dict[str, Any]:
             "mpi4py": version("mpi4py"),
         },
     }
+
+
+def ranks_where(ranks: int, provenance: Mapping[str, Any]) -> str:
+    """Count the ranks of a result, and the hosts where there were several."""
+    hosts = provenance.get("hosts")
+    several = len(set(map(str, hosts))) if isinstance(hosts, list) else 1
+    where = f" on {several} hosts" if several > 1 else ""
+    return f"{ranks} rank{'s' * (ranks != 1)}{where}"
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy as np
 from hpccfpga import formats, npz, timeline
 from hpccfpga.arguments import known, need
 from hpccfpga.files import opened, replacing
+from hpccfpga.provenance import ranks_where
 from hpccfpga.tables import digits, html_table, human, lines, readable
 from hpccfpga.text import printable, printable_in
 
@@ -450,7 +451,7 @@ class Result:
         if self.labels[:1] == ["ranks"]:
             counts = ", ".join(map(str, self["ranks"]))
             return f"{self.parameters.get('mode')} scaling on {counts} ranks"
-        return f"{self.ranks} rank{'s' * (self.ranks != 1)}"
+        return ranks_where(self.ranks, self.provenance)
 
     def _headline(self) -> str:
         words = [f"{self.benchmark}, {self.kind}"]

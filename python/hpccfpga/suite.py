@@ -22,6 +22,7 @@ from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run
 from hpccfpga.progress import Callback
+from hpccfpga.provenance import ranks_where
 from hpccfpga.result import Result
 from hpccfpga.session import Session
 from hpccfpga.tables import digits, html_table, lines, readable
@@ -178,7 +179,7 @@ class Suite:
             return ["suite, measured: nothing could run"]
         first = next(iter(results))
         words = [f"suite, measured, exchange {first.exchange}", str(first.device)]
-        words += [f"{first.ranks} rank{'s' * (first.ranks != 1)}", *self._verdict()]
+        words += [ranks_where(first.ranks, first.provenance), *self._verdict()]
         warnings = dict.fromkeys(text for result in results for text in result.warnings)
         return [", ".join(words), *warnings]
 

@@ -12,6 +12,7 @@ import numpy as np
 from hpccfpga import formats
 from hpccfpga.arguments import count, known
 from hpccfpga.files import replacing
+from hpccfpga.provenance import ranks_where
 from hpccfpga.tables import human
 
 if TYPE_CHECKING:
@@ -339,7 +340,7 @@ def plot_timeline(
         figure, axis = ax.figure, ax  # type: ignore[assignment]
     _draw(axis, shown, lanes, begin, length, scale[1])
     words = [f"{result.benchmark} {result.exchange or ''}".strip(), names[number]]
-    words.append(f"{result.ranks} rank{'s' * (result.ranks != 1)}")
+    words.append(ranks_where(result.ranks, result.provenance))
     words += ["EMULATED"] * result.emulated
     if steps < inner:
         words.append(f"first {steps} of {inner} steps")

@@ -111,7 +111,7 @@ def test_all_benchmarks_by_an_mpirun_of_ones_own(nodes):
     ranks = [*mpirun_command(hosts=[(NEAR, 1), (FAR, 1)]), "-n", "2"]
     done = nodes.run(*ranks, *HERE, "run", "all", "--reps=1", "--quiet", *own)
     assert done.returncode == 0, done.stderr
-    assert ", 2 ranks, verified" in done.stdout
+    assert ", 2 ranks on 2 hosts, verified" in done.stdout
 
 
 def test_a_link_that_breaks(nodes):

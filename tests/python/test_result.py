@@ -474,3 +474,17 @@ def test_words_keep_their_order_in_a_comparison():
     columns = {"operation": Column("1", names), "time": r.columns["time"]}
     c = compare(measured(columns=columns), measured(columns=columns))
     assert c.at.tolist() == names.tolist()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        (["a", "a"], "2 ranks, verified"),
+        (["a", "b"], "2 ranks on 2 hosts, verified"),
+        ("ab", "2 ranks, verified"),
+    ],
+)
+def test_hosts_are_counted_where_there_are_several(hosts, words):
+    r = measured()
+    r.provenance["hosts"] = hosts
+    assert repr(r).endswith(f", {words}>")
