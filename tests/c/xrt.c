@@ -248,6 +248,11 @@ static void memories_test(void) {
          HF_ENOMEM, "fits none of the memories of its kernel, HBM[0]");
     said(ops->alloc(&any, device, (size_t)1 << 33, NULL), HF_ENOMEM,
          "at most 536870912 B per buffer");
+    hf_device *bare; /* more than a copy takes, and no xclbin that tells of banks */
+    OK(ops->open(&bare, "1", 0, NULL));
+    said(ops->alloc(&any, bare, (size_t)1 << 32, NULL), HF_ENOMEM,
+         "at most 4294963200 B per buffer");
+    ops->close(bare);
     said(ops->wrap(&any, device, NULL, BYTES), HF_ENOTSUP, "host memory");
     const hf_arg args[] = {{.buffer = words}, {.value = &wide, .bytes = sizeof wide}};
     hf_launch launch = {.kernel = gate, .args = args, .n_args = 2};

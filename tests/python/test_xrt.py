@@ -98,6 +98,17 @@ def test_a_card_is_chosen(folder, setting, selector, address):
     assert answer.stdout == f"0000:{address}:00.1\n", answer.stderr
 
 
+def test_an_unknown_card_is_answered_by_the_list(command, setting):
+    more = {"HF_STANDIN_CARDS": "2", "HF_STANDIN_BUSY": "1"}
+    answer = command("run", "transfer", "--device=xrt:v80", **setting, **more)
+    (line,) = ours(answer.stderr).splitlines()
+    cards = f"0: {link.SHELL}, 1: card 1, busy"
+    assert line == f'hpccfpga: no Xilinx card "v80"; known: {cards}'
+    answer = command("run", "transfer", "--device=xrt:1", **setting, **more)
+    (line,) = ours(answer.stderr).splitlines()
+    assert "xrtDeviceOpen: Device or resource busy" in line
+
+
 def test_ranks_of_a_node_take_cards_in_turn(mpirun, setting):
     script = "say(hf.open('xrt', comm=comm).device['index'])"
     answer = mpirun(2, script, **setting, HF_STANDIN_CARDS="2")
@@ -175,6 +186,10 @@ def test_without_xrt_a_line_says_where_it_was_looked_for(command, without, tmp_p
         assert told.startswith(f"hpccfpga: {line}")
         assert str(tmp_path) in told or root == ""
         assert told.endswith("/opt/xilinx/xrt/lib")
+    answer = command("devices", **without)
+    assert answer.returncode == 0
+    assert "host:0" in answer.stdout
+    assert "xrt:" not in answer.stdout
 
 
 def test_a_variable_that_is_not_set_ends_nothing(folder, command):
