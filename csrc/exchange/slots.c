@@ -7,6 +7,7 @@
 #include "agree.h"
 #include "chunks.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/pages.h"
 
 enum { DEPTH = 4 };
@@ -109,9 +110,28 @@ static hf_status own_make(hf_chunks *c, bool far, size_t bytes) {
     return HF_OK;
 }
 
+/* Slots to send from, and those that messages of others need to come into. Memory that is not
+ * there would end the process when it is written, not here. */
+static hf_status memory_check(const hf_chunks *c, size_t bytes) {
+    const hf_transport *net = c->base.net;
+    bool near = c->wants_window && net->local_size == net->size;
+    uint64_t wanted = (uint64_t)bytes * (near ? 1 : 2),
+             left = hf_host_memory_of("").free / (uint64_t)net->local_size;
+    return wanted <= left
+               ? HF_OK
+               : hf_fail(
+                     HF_ENOMEM,
+                     "%zu chunks of %zu B take %llu B of the host's memory, of "
+                     "which %llu B are left for this rank; less chunk_size, or less "
+                     "chunk_depth",
+                     c->depth, bytes / c->depth, (unsigned long long)wanted,
+                     (unsigned long long)left);
+}
+
 static hf_status slots_make(hf_chunks *c, size_t bytes) {
     hf_transport *net = c->base.net;
     c->base.note[0] = '\0';
+    HF_TRY(hf_agree(net, memory_check(c, bytes)));
     if (c->wants_window)
         HF_TRY(window_make(c, bytes));
     bool far = !c->window || net->local_size < net->size;

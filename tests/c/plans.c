@@ -5,6 +5,7 @@
  *   apart      the last rank is on another node
  *   full       there is no shared memory
  *   unpinned   the device of the last rank does not pin it
+ *   little     the node of the last rank has little memory left
  */
 #include <errno.h>
 #include <mpi.h>
@@ -18,6 +19,7 @@
 #include "chunks.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/session.h"
 #include "node.h"
 
@@ -54,6 +56,15 @@ int __real_posix_fallocate(int file, off_t at, off_t bytes);
 int __wrap_posix_fallocate(int file, off_t at, off_t bytes);
 int __wrap_posix_fallocate(int file, off_t at, off_t bytes) {
     return strcmp(mode, "full") == 0 ? ENOSPC : __real_posix_fallocate(file, at, bytes);
+}
+
+hf_host_memory __real_hf_host_memory_of(const char *root);
+hf_host_memory __wrap_hf_host_memory_of(const char *root);
+hf_host_memory __wrap_hf_host_memory_of(const char *root) {
+    hf_host_memory found = __real_hf_host_memory_of(root);
+    if (strcmp(mode, "little") == 0 && last_rank())
+        found.free = 1 << 20;
+    return found;
 }
 
 static hf_device_ops unpinning;
@@ -478,6 +489,15 @@ static void close_session(void) {
     hf_session_close(session);
 }
 
+/* Too many chunks, or too long ones, for one rank are refused on all; others go. */
+static void little_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    CHECK(plan((hf_message){right, left, 0, 0, ROOM, ROOM}, 1) == HF_ENOMEM &&
+              strstr(hf_error(), "4 chunks of 1048576 B take"),
+          "%s", hf_error());
+    again_test();
+}
+
 int main(int argc, char **argv) {
     if (argc < 2)
         return fprintf(stderr, "plans SCHEME [MODE]\n"), 2;
@@ -485,6 +505,12 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     open_session(argv[1]);
     mode_begin();
+    if (strcmp(mode, "little") == 0) {
+        little_test();
+        close_session();
+        MPI_Finalize();
+        return check_failures != 0;
+    }
     check_test();
     large_test();
     all_to_all_test(true, 100);
