@@ -62,6 +62,7 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench);
 typedef struct hf_scheme {
     bool kernel_routed; /**< kernels send and receive; the host only launches them */
     bool host_memory;   /**< it moves host memory only */
+    bool chunks;        /**< it takes chunk_size and chunk_depth */
     const char
         *kernels; /**< kind of its kernel files, but for those of many work-items */
 } hf_scheme;

@@ -91,8 +91,8 @@ hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
     const hf_exchange_ops
         *ops; /* those to choose from are of a kind with the usual one */
     HF_TRY(hf_exchange_find(&ops, strcmp(name, HF_AUTO) == 0 ? HF_SCHEME : name));
-    *out =
-        (hf_scheme){ops->streams != NULL, ops->host_memory, hf_exchange_kernels(ops)};
+    *out = (hf_scheme){ops->streams != NULL, ops->host_memory,
+                       ops->blocks && ops->blocks->take, hf_exchange_kernels(ops)};
     return HF_OK;
 }
 

@@ -273,9 +273,10 @@ static PyObject *core_scheme(PyObject *module, PyObject *exchange) {
     hf_status status = hf_exchange_scheme(&scheme, name);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
-    return Py_BuildValue(
-        "{s:N,s:N,s:s}", "kernel_routed", PyBool_FromLong(scheme.kernel_routed),
-        "host_memory", PyBool_FromLong(scheme.host_memory), "kernels", scheme.kernels);
+    return Py_BuildValue("{s:N,s:N,s:N,s:s}", "kernel_routed",
+                         PyBool_FromLong(scheme.kernel_routed), "host_memory",
+                         PyBool_FromLong(scheme.host_memory), "chunks",
+                         PyBool_FromLong(scheme.chunks), "kernels", scheme.kernels);
 }
 
 static PyObject *core_value_bytes(PyObject *module, PyObject *data_type) {

@@ -78,6 +78,7 @@ class _Quantities(TypedDict):
 class _Scheme(TypedDict):
     kernel_routed: bool
     host_memory: bool
+    chunks: bool
     kernels: str
 
 class _Graph(TypedDict):

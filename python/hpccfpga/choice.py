@@ -11,6 +11,7 @@ import numpy as np
 from hpccfpga import _core, models
 from hpccfpga.arguments import entries, number, word
 from hpccfpga.boards import board as find_board
+from hpccfpga.components import chunks
 from hpccfpga.result import Result
 from hpccfpga.text import brief
 
@@ -137,6 +138,12 @@ def expected(
         return _of_models(source, board=board, sizes=_FROM_BOARD)
     if not isinstance(calibration, Result):
         raise TypeError(f"calibration: only a result can be one, not {calibration!r}")
+    for name, value in chunks(calibration.parameters).items():
+        if value != AUTO:
+            raise ValueError(
+                f"calibration: it was made with {name} {value}; exchange {AUTO} takes "
+                f"{AUTO}"
+            )
     many = f"{calibration.ranks} rank{'s' * (calibration.ranks != 1)}"
     source = f"a calibration on {many} of {calibration.device}"
     right = None

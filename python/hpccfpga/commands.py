@@ -70,9 +70,6 @@ def run(options: Options) -> int:
         _fill(outputs, benchmark, given(options))
         if len(todo.tasks) > 1:
             models.check(benchmark, exchange, calibrated=True)
-            for name, value in todo.tasks[0].parameters.items():
-                if name.startswith("chunk_") and value != "auto":
-                    raise ValueError(f"{name}: a calibration has chunks of auto only")
         if options.board:  # its errors come before the run
             known = todo.tasks[0].parameters
             models.for_run(benchmark, exchange, options.board, known)

@@ -75,8 +75,8 @@ def exchanges() -> Records:
     -------
     Records
         With `name`, `kernel_routed` (data moves from kernel to kernel), `host_memory`
-        (only host memory moves), `kernels` (the kind of its kernel files: "memory" or
-        "stream") and `summary`.
+        (only host memory moves), `chunks` (it takes chunk_size and chunk_depth),
+        `kernels` (the kind of its kernel files: "memory" or "stream") and `summary`.
     """
     return Records(
         "exchange scheme",
@@ -186,10 +186,14 @@ def _shared(benchmarks: Iterable[str]) -> tuple[str, ...]:
 def calibrated() -> tuple[str, ...]:
     """Names of the parameters that all parts of a calibration have.
 
-    Not those of chunks: parts go over schemes that send none.
+    Those of chunks are for the parts whose schemes send some.
     """
-    shared = _shared(part.benchmark for part in CALIBRATION)
-    return tuple(name for name in shared if not name.startswith("chunk_"))
+    return _shared(part.benchmark for part in CALIBRATION)
+
+
+def chunks(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that say how messages are cut into chunks."""
+    return {n: v for n, v in params.items() if n in ("chunk_size", "chunk_depth")}
 
 
 def check_calibrated(names: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from hpccfpga import _core, inputs
 from hpccfpga.arguments import count, entries, known, number, word
 from hpccfpga.boards import board as find_board
+from hpccfpga.components import CALIBRATION, chunks
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
 
@@ -104,6 +105,8 @@ def model(
     formula = check(benchmark, exchange, calibrated=calibration is not None)
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")
+    if calibration is not None:
+        overrides = _cut_alike(calibration, overrides)
     if ranks is None:
         ranks = 1 if calibration is None else calibration.ranks
     ranks = count("ranks", ranks)
@@ -429,6 +432,25 @@ def _label(
         unit,
         _checked(sizes, name.replace("_", " "), unit, formula["inputs"][name]["zero"]),
     )
+
+
+def _cut_alike(calibration: Result, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is given but for chunks, which are those that were calibrated.
+
+    Raises
+    ------
+    ValueError
+        They are not.
+    """
+    for name, value in chunks(given).items():
+        made = str(calibration.parameters.get(name, _core.AUTO))
+        typed = _core.values(CALIBRATION[0].benchmark, {name: value})[name]
+        if typed != made:
+            raise ValueError(
+                f"{name}: the calibration was made with {made}, not with {typed}: "
+                f"calibrate with {typed}"
+            )
+    return {n: v for n, v in given.items() if n not in chunks(given)}
 
 
 def _curves(

@@ -18,6 +18,7 @@ import numpy as np
 from hpccfpga import (
     _core,
     choice,
+    components,
     emulation,
     kernels,
     models,
@@ -418,6 +419,8 @@ class Session:
                 told = watch and _shifted(watch, number, len(some))
                 with sessions[_in_host(part)]._exchanging(part.exchange) as session:
                     own = {**part.parameters, **params}
+                    if not _core.scheme(part.exchange)["chunks"]:
+                        own = {n: own[n] for n in own.keys() - components.chunks(own)}
                     parts[part.name] = session._run(part.benchmark, None, told, own)
         return _calibration(some, parts)
 
@@ -560,6 +563,10 @@ def _in_host(part: Part) -> bool:
 def _calibration(some: Sequence[Part], parts: dict[str, Result]) -> Result:
     """One result of those of all parts."""
     first, own = parts[some[0].name], some[0].parameters
+    told = {**first.parameters}
+    for part in some:
+        if _core.scheme(part.exchange)["chunks"]:
+            told |= components.chunks(parts[part.name].parameters)
     columns = {"message_size": first.columns["message_size"]}
     for part in some:
         for name, column in part.columns.items():
@@ -577,7 +584,7 @@ def _calibration(some: Sequence[Part], parts: dict[str, Result]) -> Result:
         emulated=first.emulated,
         ranks=first.ranks,
         verified=bool(right.all()),
-        parameters={k: first.parameters[k] for k in first.parameters if k not in own},
+        parameters={k: told[k] for k in told if k not in own},
         columns=columns,
         summary={},
         provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},

@@ -209,6 +209,25 @@ def test_chunks_are_refused_where_they_do_nothing():
         hf.model("b_eff", exchange="shared", board="520n", chunk_size=4097)
 
 
+def test_a_calibration_is_of_its_chunks(call):
+    words = ["--device=host", "--exchange=shared", "--chunk-size=4096", "--sizes=16384"]
+    words += ["--reps=1", "--loop-upper=2", "--quiet", "--save-calibration=c.json"]
+    code, out, _ = call("run", "b_eff", *words)
+    assert code == 0
+    assert "model shared, calibrated" in out
+    made = hf.Result.from_json("c.json")
+    assert made.parameters["chunk_size"] == "4096"
+    assert made.parameters["chunk_depth"] == "auto"
+    given = {"exchange": "shared", "calibration": made}
+    assert hf.model("b_eff", chunk_size=4096, **given)["time"] > 0
+    with pytest.raises(
+        ValueError, match="was made with 4096, not with 8192: calibrate"
+    ):
+        hf.model("b_eff", chunk_size=8192, **given)
+    with pytest.raises(ValueError, match="made with chunk_size 4096; exchange auto"):
+        choice.expected("auto", made, None)
+
+
 def test_a_calibration_that_lacks_what_it_needs_is_refused(refused, tmp_path):
     old = calibration()
     del old.columns["shared_copies_time"]

@@ -119,7 +119,7 @@ def test_progress_that_is_no_function(ranks, progress):
 
 def test_a_calibration_takes_what_all_its_parts_have():
     with hf.open() as session:
-        for given in ({"part": "step"}, {"benchmark": "b_eff"}, {"chunk_size": 4096}):
+        for given in ({"part": "step"}, {"benchmark": "b_eff"}, {"sizes_": 4096}):
             with pytest.raises(ValueError, match=r"^calibration has no parameter"):
                 session.calibrate(sizes=[64], **given)
 
