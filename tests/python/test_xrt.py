@@ -1,11 +1,12 @@
 """The runtime `xrt` over a stand-in for XRT: benchmarks, cards, processes."""
 
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import ours, python
+from conftest import ROOT, ours, python
 
 from hpccfpga import Result, doctor
 from hpccfpga.vendor import Bitstream
@@ -288,6 +289,20 @@ def test_nothing_verifies_over_xrt_without_a_card(folder, tmp_path):
     assert answer.stdout.endswith("\ndone\n"), answer.stderr
     wrong = answer.stdout.count("NOT VERIFIED"), answer.stderr.count("hpccfpga: ")
     assert sum(wrong) == len(jobs)
+
+
+def test_what_is_declared_of_xrt_is_in_its_headers():
+    cc = ["cc", "-std=gnu11", "-fsyntax-only", "-I/usr/include/xrt"]
+    probe = [*cc, "-include", "xrt/xrt_device.h", "-xc", os.devnull]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip("XRT's headers are not installed: Debian has them in libxrt-dev")
+    folders = [f"-I{ROOT}/csrc", f"-I{ROOT}/csrc/core", f"-I{ROOT}/csrc/device"]
+    command = [*cc, *folders, ROOT / "tests" / "xrt" / "headers.c"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.findall(r"(error: .*)", answer.stderr)
+    # By an enum in a number's place, or an xclbin in that of bytes, as told there.
+    differ = ["DeviceLoadXclbin", "BOSync", "RunState", "RunWaitFor"]
+    assert found == [f'error: static assertion failed: "{name}"' for name in differ]
 
 
 # ---- what doctor says ----
