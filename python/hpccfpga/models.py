@@ -11,7 +11,8 @@ import numpy as np
 from hpccfpga import _core, inputs
 from hpccfpga.arguments import count, entries, known, number, word
 from hpccfpga.boards import board as find_board
-from hpccfpga.components import CALIBRATION, chunks
+from hpccfpga.calibration import curves as curves_of
+from hpccfpga.calibration import cut_alike
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
 
@@ -106,7 +107,7 @@ def model(
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")
     if calibration is not None:
-        overrides = _cut_alike(calibration, overrides)
+        overrides = cut_alike(calibration, overrides)
     if ranks is None:
         ranks = 1 if calibration is None else calibration.ranks
     ranks = count("ranks", ranks)
@@ -117,7 +118,7 @@ def model(
     label, at = _label(benchmark, formula, sizes, calibration)
     curves: dict[str, Column] = {}
     if calibration is not None:
-        curves = _curves(formula, label, at, calibration)
+        curves = curves_of(formula, label, at, calibration)
     feed = {
         label: at.values,
         **{name: column.values for name, column in curves.items()},
@@ -432,62 +433,6 @@ def _label(
         unit,
         _checked(sizes, name.replace("_", " "), unit, formula["inputs"][name]["zero"]),
     )
-
-
-def _cut_alike(calibration: Result, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is given but for chunks, which are those that were calibrated.
-
-    Raises
-    ------
-    ValueError
-        They are not.
-    """
-    for name, value in chunks(given).items():
-        made = str(calibration.parameters.get(name, _core.AUTO))
-        typed = _core.values(CALIBRATION[0].benchmark, {name: value})[name]
-        if typed != made:
-            raise ValueError(
-                f"{name}: the calibration was made with {made}, not with {typed}: "
-                f"calibrate with {typed}"
-            )
-    return {n: v for n, v in given.items() if n not in chunks(given)}
-
-
-def _curves(
-    formula: _core._Formula, label: str, at: Column, calibration: Result
-) -> dict[str, Column]:
-    """Return the inputs that a calibration measured, at points `at`.
-
-    Interpolated on logarithmic axes between those that verified.
-    """
-    terms = formula["inputs"]
-    curves = {}
-    for name in (name for name in terms if name not in (label, "ranks")):
-        if name not in calibration.columns or label not in calibration.columns:
-            raise ValueError(
-                f"{calibration!r} has no {name}: `calibrate` of this version makes a "
-                "calibration that has"
-            )
-        column = calibration.columns[name]
-        if column.unit != terms[name]["unit"] or column.values.ndim != 1:
-            raise ValueError(
-                f"the calibration has {name} as {list(column.values.shape)} "
-                f"[{column.unit}], not one value [{terms[name]['unit']}] a point"
-            )
-        usable = ~calibration.failed & (column.values > 0) & np.isfinite(column.values)
-        points, order = np.unique(calibration[label][usable], return_index=True)
-        if not len(points):
-            raise ValueError(f"the calibration has no verified {name}")
-        outside = at.values[(at.values < points[0]) | (at.values > points[-1])]
-        if len(outside):
-            raise ValueError(
-                f"{label.replace('_', ' ')} {outside[0]} {at.unit} lies outside the "
-                f"calibration ({points[0]} {at.unit} to {points[-1]} {at.unit})"
-            )
-        measured = np.log(calibration[name][usable][order])
-        curve = np.exp(np.interp(np.log(at.values), np.log(points), measured))
-        curves[name] = Column(terms[name]["unit"], curve)
-    return curves
 
 
 def _evaluate(

@@ -379,3 +379,21 @@ def _rest(pipe: int, data: bytes) -> bytes:
         return b"" if len(data) > select.PIPE_BUF else data[os.write(pipe, data) :]
     except BlockingIOError:
         return data
+
+
+def handle(comm: Comm | None) -> tuple[int | None, str]:
+    """Fortran handle of a communicator, and the version of its MPI library."""
+    if comm is None:
+        return None, ""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not isinstance(comm, mpi.Comm):
+        raise TypeError(f"comm: {comm!r} is no mpi4py communicator")
+    if not mpi.Is_initialized():
+        raise ValueError("comm: MPI is not initialised; call MPI.Init() first")
+    if mpi.Is_finalized():
+        raise ValueError("comm: MPI is finalised already")
+    if comm == mpi.COMM_NULL:
+        raise ValueError("comm: this rank is in no communicator (COMM_NULL)")
+    if comm.Is_inter():
+        raise ValueError("comm: an intercommunicator has no common ranks")
+    return comm.py2f(), mpi.Get_library_version()

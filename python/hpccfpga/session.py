@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -27,6 +26,7 @@ from hpccfpga import (
     topology,
 )
 from hpccfpga.arguments import number, path, word
+from hpccfpga.calibration import in_host, of_parts, shifted
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.components import (
     CALIBRATION,
@@ -41,6 +41,7 @@ from hpccfpga.graph import METIS, Graph, text_of
 from hpccfpga.progress import Callback, begin, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
+from hpccfpga.ranks import handle as handle_of
 from hpccfpga.result import Column, Quantity, Result
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Session:
         board: str | None = None,
     ) -> None:
         word("exchange", exchange, [*exchanges().names, AUTO])
-        handle, self._mpi = _handle(comm)
+        handle, self._mpi = handle_of(comm)
         if deadline is None:
             deadline = default_deadline()
         self._chosen, self._comm, self._deadline = device, comm, deadline
@@ -407,22 +408,21 @@ class Session:
         """Measure some parts of a calibration."""
         parts: dict[str, Result] = {}
         with ExitStack() as stack:
-            kinds = {_in_host(part): part.exchange for part in reversed(some)}
+            kinds = {in_host(part): part.exchange for part in reversed(some)}
             sessions = {  # in the same order on all ranks
-                in_host: self._over(stack, exchange)
-                for in_host, exchange in kinds.items()
+                host: self._over(stack, exchange) for host, exchange in kinds.items()
             }
             title = f"calibration, {self._ranks}"
             watch = stack.enter_context(self._following(progress))
             begin(watch, title)
             for number, part in enumerate(some):
-                told = watch and _shifted(watch, number, len(some))
-                with sessions[_in_host(part)]._exchanging(part.exchange) as session:
+                told = watch and shifted(watch, number, len(some))
+                with sessions[in_host(part)]._exchanging(part.exchange) as session:
                     own = {**part.parameters, **params}
                     if not _core.scheme(part.exchange)["chunks"]:
                         own = {n: own[n] for n in own.keys() - components.chunks(own)}
                     parts[part.name] = session._run(part.benchmark, None, told, own)
-        return _calibration(some, parts)
+        return of_parts(some, parts)
 
     @property
     def _ranks(self) -> str:
@@ -503,24 +503,6 @@ def warn(result: Result, level: int = 3) -> None:
     )
 
 
-def _handle(comm: Comm | None) -> tuple[int | None, str]:
-    """Fortran handle of a communicator, and the version of its MPI library."""
-    if comm is None:
-        return None, ""
-    mpi = sys.modules.get("mpi4py.MPI")
-    if mpi is None or not isinstance(comm, mpi.Comm):
-        raise TypeError(f"comm: {comm!r} is no mpi4py communicator")
-    if not mpi.Is_initialized():
-        raise ValueError("comm: MPI is not initialised; call MPI.Init() first")
-    if mpi.Is_finalized():
-        raise ValueError("comm: MPI is finalised already")
-    if comm == mpi.COMM_NULL:
-        raise ValueError("comm: this rank is in no communicator (COMM_NULL)")
-    if comm.Is_inter():
-        raise ValueError("comm: an intercommunicator has no common ranks")
-    return comm.py2f(), mpi.Get_library_version()
-
-
 def _trace(columns: dict[str, Any]) -> timeline.Trace | None:
     """Trace as the core gives it; without columns where there is none."""
     found = {name: Column(*pair) for name, pair in columns.items()}
@@ -553,48 +535,3 @@ def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:
     """Provenance of the kernels."""
     where = {} if source is None else {"path": source}
     return {"name": program.stem, **where, **program.manifest}
-
-
-def _in_host(part: Part) -> bool:
-    """Whether host memory moves in it."""
-    return bool(_core.scheme(part.exchange)["host_memory"])
-
-
-def _calibration(some: Sequence[Part], parts: dict[str, Result]) -> Result:
-    """One result of those of all parts."""
-    first, own = parts[some[0].name], some[0].parameters
-    told = {**first.parameters}
-    for part in some:
-        if _core.scheme(part.exchange)["chunks"]:
-            told |= components.chunks(parts[part.name].parameters)
-    columns = {"message_size": first.columns["message_size"]}
-    for part in some:
-        for name, column in part.columns.items():
-            columns[name] = parts[part.name].columns[column]
-    for name, result in parts.items():
-        columns[f"{name}_samples"] = result.columns["samples"]
-    right = np.logical_and.reduce([r["verified"] for r in parts.values()])
-    columns["verified"] = Column("1", right)
-    notes = [note for r in parts.values() for note in r.provenance["notes"]]
-    return Result(
-        kind="measured",
-        benchmark="calibration",
-        exchange=None,
-        device=first.device,
-        emulated=first.emulated,
-        ranks=first.ranks,
-        verified=bool(right.all()),
-        parameters={k: told[k] for k in told if k not in own},
-        columns=columns,
-        summary={},
-        provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},
-    )
-
-
-def _shifted(watch: Callback, part: int, parts: int) -> Callback:
-    """Tell of one of several equally long sweeps as a part of them all."""
-
-    def told(point: int, n_points: int, row: dict[str, float | str]) -> None:
-        watch(part * n_points + point, parts * n_points, row)
-
-    return told

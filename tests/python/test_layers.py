@@ -315,6 +315,7 @@ ORDER = (
     {"timeline", "inputs"},
     # results, and what is held against them
     {"result", "topology"},
+    {"calibration"},
     {"comparison", "published", "models", "fit"},
     {"configuration", "choice"},
     {"automatic"},

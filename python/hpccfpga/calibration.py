@@ -1,0 +1,116 @@
+"""Calibrations: put together from their parts, and read as curves of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpccfpga import _core
+from hpccfpga.components import CALIBRATION, Part, chunks
+from hpccfpga.result import Column, Result
+
+if TYPE_CHECKING:
+    from hpccfpga.progress import Callback
+
+
+def in_host(part: Part) -> bool:
+    """Whether host memory moves in it."""
+    return bool(_core.scheme(part.exchange)["host_memory"])
+
+
+def of_parts(some: Sequence[Part], parts: dict[str, Result]) -> Result:
+    """One result of those of all parts."""
+    first, own = parts[some[0].name], some[0].parameters
+    told = {**first.parameters}
+    for part in some:
+        if _core.scheme(part.exchange)["chunks"]:
+            told |= chunks(parts[part.name].parameters)
+    columns = {"message_size": first.columns["message_size"]}
+    for part in some:
+        for name, column in part.columns.items():
+            columns[name] = parts[part.name].columns[column]
+    for name, result in parts.items():
+        columns[f"{name}_samples"] = result.columns["samples"]
+    right = np.logical_and.reduce([r["verified"] for r in parts.values()])
+    columns["verified"] = Column("1", right)
+    notes = [note for r in parts.values() for note in r.provenance["notes"]]
+    return Result(
+        kind="measured",
+        benchmark="calibration",
+        exchange=None,
+        device=first.device,
+        emulated=first.emulated,
+        ranks=first.ranks,
+        verified=bool(right.all()),
+        parameters={k: told[k] for k in told if k not in own},
+        columns=columns,
+        summary={},
+        provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},
+    )
+
+
+def shifted(watch: Callback, part: int, parts: int) -> Callback:
+    """Tell of one of several equally long sweeps as a part of them all."""
+
+    def told(point: int, n_points: int, row: dict[str, float | str]) -> None:
+        watch(part * n_points + point, parts * n_points, row)
+
+    return told
+
+
+def cut_alike(calibration: Result, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is given but for chunks, which are those that were calibrated.
+
+    Raises
+    ------
+    ValueError
+        They are not.
+    """
+    for name, value in chunks(given).items():
+        made = str(calibration.parameters.get(name, _core.AUTO))
+        typed = _core.values(CALIBRATION[0].benchmark, {name: value})[name]
+        if typed != made:
+            raise ValueError(
+                f"{name}: the calibration was made with {made}, not with {typed}: "
+                f"calibrate with {typed}"
+            )
+    return {n: v for n, v in given.items() if n not in chunks(given)}
+
+
+def curves(
+    formula: _core._Formula, label: str, at: Column, calibration: Result
+) -> dict[str, Column]:
+    """Return the inputs that a calibration measured, at points `at`.
+
+    Interpolated on logarithmic axes between those that verified.
+    """
+    terms = formula["inputs"]
+    found = {}
+    for name in (name for name in terms if name not in (label, "ranks")):
+        if name not in calibration.columns or label not in calibration.columns:
+            raise ValueError(
+                f"{calibration!r} has no {name}: `calibrate` of this version makes a "
+                "calibration that has"
+            )
+        column = calibration.columns[name]
+        if column.unit != terms[name]["unit"] or column.values.ndim != 1:
+            raise ValueError(
+                f"the calibration has {name} as {list(column.values.shape)} "
+                f"[{column.unit}], not one value [{terms[name]['unit']}] a point"
+            )
+        usable = ~calibration.failed & (column.values > 0) & np.isfinite(column.values)
+        points, order = np.unique(calibration[label][usable], return_index=True)
+        if not len(points):
+            raise ValueError(f"the calibration has no verified {name}")
+        outside = at.values[(at.values < points[0]) | (at.values > points[-1])]
+        if len(outside):
+            raise ValueError(
+                f"{label.replace('_', ' ')} {outside[0]} {at.unit} lies outside the "
+                f"calibration ({points[0]} {at.unit} to {points[-1]} {at.unit})"
+            )
+        measured = np.log(calibration[name][usable][order])
+        curve = np.exp(np.interp(np.log(at.values), np.log(points), measured))
+        found[name] = Column(terms[name]["unit"], curve)
+    return found
