@@ -46,7 +46,7 @@ case $host in
     *) echo "agent: no host $host" >&2; exit 255 ;;
 esac
 exec {ENTER} {far} unshare --mount \\
-    env -i PATH=/usr/bin:/bin HOME="{home}" sh -c "$hide; $*"
+    env -i PATH=/usr/bin:/bin HOME="{home}" TMPDIR="{own}" sh -c "$hide; $*"
 """
 
 
@@ -55,7 +55,10 @@ def why_not():
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         return f"nodes need {', '.join(missing)}"
-    made = "hostname n && mount -t tmpfs none /dev/shm && ip link add n type veth"
+    made = (
+        "hostname n && mount -t tmpfs none /dev/shm && ip link add n type veth && "
+        "cat /proc/1/task/1/children"
+    )
     tried = subprocess.run(
         [*UNSHARE.split(), "sh", "-c", made], capture_output=True, text=True
     )
@@ -99,7 +102,7 @@ class Nodes:
     """Two nodes with a link."""
 
     def __init__(self, folder):
-        own = folder / "own"
+        self.own = own = folder / "own"
         own.mkdir()
         self.near = Node(NEAR, own)
         self.far = Node(FAR, own, self.near.enter)
@@ -108,7 +111,7 @@ class Nodes:
         far = re.search(r"NSpid:(.*)", status)[1].split()[-2]
         places = {"package": Path(hpccfpga.__file__).parent, "home": Path.home()}
         agent = folder / "agent"
-        agent.write_text(AGENT.format(**globals(), **places, far=far))
+        agent.write_text(AGENT.format(**globals(), **places, own=own, far=far))
         agent.chmod(0o755)
         self.near.call(f"ip link add far type veth peer name near netns {far}")
         self.near.call("ip addr add 10.77.0.1/30 dev far")
@@ -166,6 +169,18 @@ class Nodes:
     def empty(self):
         """Whether all jobs on the nodes end."""
         return comes(lambda: self.processes() <= self.ours)
+
+    def files(self):
+        """What lies in the memory and the temporary files of the nodes.
+
+        But for Open MPI's, which stay where one of its processes is killed.
+        """
+        found = []
+        for node in (self.near, self.far):
+            words = [*node.enter, "find", "/dev/shm", str(self.own), "-type", "f"]
+            found += subprocess.check_output(words, text=True).split()
+        theirs = re.compile(r"/(vader_segment|sm_segment|ompi|prte|openmpi|pmix)[._-]")
+        return [path for path in found if not theirs.search(path)]
 
     def end(self):
         for node in (self.near, self.far):

@@ -99,7 +99,9 @@ def test_scaling_from_a_machine_without_ranks(nodes):
     )
     assert done.returncode == 0, done.stderr
     inside = subprocess.run(
-        [*nodes.near.enter, "cat", "/dev/shm/r.json"], capture_output=True, check=True
+        [*nodes.near.enter, "sh", "-c", "cat /dev/shm/r.json; rm /dev/shm/r.json"],
+        capture_output=True,
+        check=True,
     )
     runs = json.loads(inside.stdout)["provenance"]["runs"]
     assert [sorted(run["hosts"]) for run in runs] == [[FAR], [FAR, NEAR]]
@@ -122,6 +124,7 @@ def test_a_link_that_breaks(nodes):
         _, err = process.communicate(timeout=GUARD)
     assert nodes.empty()
     nodes.link("up")
+    assert nodes.files() == []
     assert process.returncode == 3
     (line,) = ours(err).splitlines()
     assert "which does not answer; the deadline of 4 s has passed" in line
@@ -131,6 +134,7 @@ def test_a_launcher_that_is_killed(nodes):
     with nodes.begun(*LONG, "--ranks", "2", "--hosts", BOTH) as (_, launcher):
         os.kill(launcher, signal.SIGKILL)
     assert nodes.empty()
+    assert nodes.files() == []
 
 
 def test_a_host_that_nobody_knows(fails):
