@@ -9,8 +9,8 @@
  *   linpack_lu -> linpack_network -> linpack_left -> linpack_network_left
  *                                 -> linpack_top  -> linpack_network_top
  *
- * and a network passes them on to the same one of the next device, up to the last that needs
- * them. So a kernel waits for those before it in this list or on this way only. */
+ * and a network passes them on to the same one of the next device, as far as one that
+ * needs them. So a kernel waits for those before it in this list or on this way only. */
 #include "hf_channel.h"
 #include "linpack_blocks.h"
 #include "linpack_solve.h"

@@ -45,20 +45,22 @@ HF_KERNEL(linpack_dot, HF_READ(double, one), HF_READ(double, other),
 #define LINPACK_WORSE(worst, value) \
     ((value) > (worst) || (value) != (value) ? (value) : (worst))
 
-/** The largest of |x - right x| / x_unit along a rank's columns, and of |residual| / unit along
- *  its rows, which are of all `n_parts` others and its own. */
+/** The largest of |x - right x| along a rank's columns over `x_unit`, or over `small_unit` where x
+ *  is small, and of |residual| / unit along its rows, which are of all `n_parts` others and its
+ *  own. */
 HF_KERNEL(linpack_check, HF_READ(double, x), HF_READ(double, residual),
           HF_READ(double, parts), HF_VALUE(uint, n), HF_VALUE(uint, key),
           HF_VALUE(uint, q), HF_VALUE(uint, grid_q), HF_VALUE(uint, columns),
           HF_VALUE(uint, rows), HF_VALUE(uint, n_parts), HF_VALUE(double, x_unit),
-          HF_VALUE(double, unit), HF_WRITE(hf_finding, findings),
-          HF_VALUE(uint, seal)) {
+          HF_VALUE(double, small_unit), HF_VALUE(double, unit),
+          HF_WRITE(hf_finding, findings), HF_VALUE(uint, seal)) {
     double worst = 0;
     ulong seen = 0;
     for (ulong at = HF_ITEM; at < (ulong)columns * HF_BLOCK; at += HF_ITEMS) {
         HF_PIPELINE
-        const double off =
-            (x[at] - linpack_solution(linpack_place(at, q, grid_q), n, key)) / x_unit;
+        const uint column = linpack_place(at, q, grid_q);
+        const double off = (x[at] - linpack_solution(column, n, key)) /
+                           (linpack_small(column, key) ? small_unit : x_unit);
         const double size = off < 0 ? -off : off;
         worst = LINPACK_WORSE(worst, size);
         seen++;

@@ -109,10 +109,14 @@ REFINED = {
     "no A v": ("gmres", "product", "if (columns > 0) return;", ""),
 }
 RESIDUAL = "a wrong residual"
+BELOW, ABOVE = "a residual just below the bound", "a residual just above it"
+UNIT = "(1.25 * 96 * 96 / 16777216)"  # of n = 96
 ALL = {
     **HARMS,
     **{harm: change[1:] for harm, change in REFINED.items()},
     RESIDUAL: ("residual", "", "residual[40] += 1;"),
+    BELOW: ("residual", "", f"residual[40] = 15.5 * {UNIT};"),
+    ABOVE: ("residual", "", f"residual[40] = 16.5 * {UNIT};"),
 }
 
 

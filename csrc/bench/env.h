@@ -26,6 +26,8 @@ typedef struct hf_env {
     /** May a step or a check that takes long go on? No once it has outlasted the run's deadline, or
      *  where the caller says so. Cheap. `loop` is its argument. */
     hf_status (*go_on)(void *loop);
+    /** The same without the deadline, for work that surely ends. */
+    hf_status (*hear)(void *loop);
     void *loop;
 } hf_env;
 

@@ -19,8 +19,7 @@
 #include "linpack.h"
 
 enum {
-    MIN_ITEMS = 1024, /* of kernels that are no pipelines and take turns at rows */
-    DOUBLE_DIGITS = 53,
+    MIN_ITEMS = 1024,    /* of kernels that are no pipelines and take turns at rows */
     MAX_ITEMS = 1 << 20, /* of a kernel, for a block */
     N_FILL_ARGS = 9,
 };
@@ -34,7 +33,8 @@ static const hf_param params[] = {
      "HF_REAL", 0, 0, HF_TEXT},
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
-    {"refine", "corrections of the solution in double, which is timed and counted then",
+    {"refine", "corrections of the solution in double, which is timed and counted then; True: "
+     "classical",
      "none", "none|classical|gmres", NULL, 0, 0, HF_TEXT},
     HF_SHAPE_PARAM,
     {"replications", "kernels that share the inner blocks; 1 for shape ndrange", "1",
@@ -77,9 +77,12 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     size_t panels = packed_max(s) * s->real, vector = s->block * sizeof(double);
     size_t longer = rows > columns ? rows : columns;
     size_t parts = (s->n_parts + 1) * rows * vector;
+    size_t from_left = s->receives && s->grid.q > 1 ? rows : 0;
+    size_t from_top = s->receives && s->grid.p > 1 ? columns : 0;
     *largest = rows * columns * s->block * s->block * s->real;
-    *all = *largest + s->n_panels * (rows + columns + 1) * panels + parts +
-           (4 * rows + (3 + HF_LINPACK_MAX_CORRECTIONS) * columns) * vector;
+    /* Panels of two iterations, and diagonal blocks with L and U, made and received. */
+    *all = *largest + (2 * (rows + columns + from_left + from_top) + 4) * panels +
+           parts + (4 * rows + (4 + HF_LINPACK_MAX_CORRECTIONS) * columns) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
 }
@@ -133,8 +136,10 @@ static hf_status buffers_take(linpack *s, size_t width) {
                                vector));
     HF_TRY(linpack_buffer_take(s, &s->sent, columns, vector));
     HF_TRY(linpack_buffer_take(s, &s->x, columns, vector));
-    if (s->refine)
+    if (s->refine) {
+        HF_TRY(linpack_buffer_take(s, &s->first, columns, vector));
         HF_TRY(linpack_buffer_take(s, &s->refined, columns, vector));
+    }
     for (unsigned i = 0; s->refine == linpack_gmres && i < s->corrections; i++)
         HF_TRY(linpack_buffer_take(s, &s->basis[i], columns, vector));
     HF_TRY(linpack_buffer_take(s, &s->dots, s->dot_items, sizeof *s->scalars));
@@ -191,9 +196,12 @@ static hf_status shape_take(linpack *s) {
     ops->kernel_free(kernel);
     HF_TRY(status);
     size_t least = s->block * s->block, most = packed_max(s);
+    size_t triangle = s->receives ? s->block * (s->block - 1) / 2 : 0;
     bool sound =
         s->shape[LINPACK_LEFT_SIZE] >= least && s->shape[LINPACK_LEFT_SIZE] <= most &&
         s->shape[LINPACK_TOP_SIZE] >= least && s->shape[LINPACK_TOP_SIZE] <= most &&
+        s->shape[LINPACK_LOWER_SIZE] >= triangle &&
+        s->shape[LINPACK_UPPER_SIZE] >= triangle &&
         s->shape[LINPACK_LOWER_SIZE] <= most && s->shape[LINPACK_UPPER_SIZE] <= most;
     for (size_t i = LINPACK_LU_ITEMS; i < LINPACK_N_SHAPE; i++)
         sound =
@@ -225,7 +233,7 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
         if (strcmp(hf_args_word(args, "refine"), refinements[i].name) == 0)
             s->refine = refinements[i].run;
     s->corrections = hf_linpack_corrections((double)type->bytes);
-    s->roundoff = ldexp(1, s->refine ? -DOUBLE_DIGITS : -type->digits);
+    s->roundoff = ldexp(1, -type->digits);
     s->dot_items = env->ndrange ? MIN_ITEMS : 1;
     s->items = !env->ndrange ? 1 : items > MIN_ITEMS ? items : MIN_ITEMS;
     HF_TRY(hf_replicas_check(s->replications, env->ndrange));
@@ -251,12 +259,13 @@ void linpack_teardown(void *state) {
     const hf_device_ops *ops = s->env.device->ops;
     free(s->zeros);
     free(s->scalars);
-    hf_buffer *buffers[] = {s->a,       s->left[0],  s->left[1],  s->top[0],
-                            s->top[1],  s->b,        s->product,  s->sums,
-                            s->kept,    s->parts,    s->sent,     s->x,
-                            s->refined, s->basis[0], s->basis[1], s->dots};
+    hf_buffer *buffers[] = {s->a,    s->left[0], s->left[1], s->top[0],  s->top[1],
+                            s->b,    s->product, s->sums,    s->kept,    s->parts,
+                            s->sent, s->x,       s->first,   s->refined, s->dots};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
+    for (size_t i = 0; i < HF_LINPACK_MAX_CORRECTIONS; i++)
+        ops->free(s->basis[i]);
     hf_verdict_free(&s->verdict);
     hf_kernel *kernels[] = {s->lu,       s->left_kernel, s->top_kernel, s->fill,
                             s->right,    s->multiply,    s->solve,      s->apply,
@@ -305,7 +314,8 @@ static hf_status solution_find(linpack *s) {
     hf_status status = linpack_solve(s);
     hf_lap(s->env.laps, LINPACK_LAP_SOLVE);
     if (status == HF_OK && s->refine) {
-        status = s->refine(s);
+        status = linpack_vector_copy(s, s->first, s->x, s->columns);
+        status = status == HF_OK ? s->refine(s) : status;
         hf_lap(s->env.laps, LINPACK_LAP_REFINE);
     }
     hf_exchange_lap(s->env.exchange, s->env.laps);

@@ -12,7 +12,6 @@
 enum {
     LINPACK_ITERATIONS = 2, /* whose commands may be under way */
     LINPACK_BOUND = 16,     /* of HPL's scaled residual */
-    LINPACK_X_BOUND = 8,    /* of an error of x, over sqrt(n) units of roundoff */
 };
 
 enum {
@@ -31,18 +30,19 @@ struct linpack {
     int p, q; /* of this rank */
     const double *sizes;
     size_t block, real, replications, items;
-    size_t n_panels;  /* rows or columns of blocks that are packed, in memory */
-    uint32_t n_parts; /* vectors that a rank collects */
-    double roundoff;  /* of data_type; refined: of double */
+    bool receives;                   /* are panels of other ranks in memory, too? */
+    uint32_t n_parts;                /* vectors that a rank collects */
+    double roundoff;                 /* of data_type */
     hf_status (*refine)(linpack *s); /* NULL: the solution is not refined */
     unsigned corrections;            /* each adds nearly the digits of data_type */
     uint32_t shape[LINPACK_N_SHAPE];
     hf_buffer *a;
     hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
-     * columns: x as it is sent, and all of it; refined, and the basis of gmres. */
+     * columns: x as it is sent, and all of it; before and after its refinement, and the basis of
+     * gmres. */
     hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
-    hf_buffer *refined, *basis[HF_LINPACK_MAX_CORRECTIONS], *dots;
+    hf_buffer *first, *refined, *basis[HF_LINPACK_MAX_CORRECTIONS], *dots;
     size_t dot_items;
     void *zeros;
     double *scalars; /* [dot_items], or of the ranks of a row */

@@ -134,8 +134,10 @@ static hf_status iterate(linpack *s, uint32_t k) {
 
 hf_status linpack_factor(linpack *s) {
     hf_status status = HF_OK;
-    for (uint32_t k = 0; status == HF_OK && k < s->width; k++)
-        status = iterate(s, k);
+    for (uint32_t k = 0; status == HF_OK && k < s->width; k++) {
+        status = s->env.hear(s->env.loop);
+        status = status == HF_OK ? iterate(s, k) : status;
+    }
     for (size_t i = 0; i < LINPACK_ITERATIONS && !s->env.device->broken; i++) {
         hf_status ended = events_wait(s, &s->events[i]);
         status = status == HF_OK ? ended : status;

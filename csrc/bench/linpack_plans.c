@@ -37,7 +37,13 @@ static hf_status plan_run(hf_plan *plan) {
     return plan->n > 0 ? hf_plan_run(plan) : HF_OK;
 }
 
+/* What is sent is read when the kernels before have made it: that time is theirs. */
 static hf_status move(const linpack *s, hf_plan *plan) {
+    bool sends = false;
+    for (size_t i = 0; i < plan->n; i++)
+        sends = sends || plan->messages[i].send_bytes > 0;
+    if (sends)
+        HF_TRY(s->env.device->ops->mark(s->env.device, NULL, NULL));
     hf_lap(s->env.laps, LINPACK_LAP_KERNEL);
     return plan_run(plan);
 }
@@ -241,14 +247,18 @@ static void row_collect(list *l, const linpack *s, int q, size_t bytes) {
                      bytes);
 }
 
-/* A number between all ranks of this row, as many parts as there are others. */
+/* A number between all ranks of this row, as many parts as there are others. Each message has
+ * both ends: ranks that all send first would wait for each other. */
 static void row_share(list *l, const linpack *s) {
-    for (int q = 0; q < s->grid.q; q++)
-        if (q != s->q) {
-            size_t part = (size_t)(q < s->q ? q : q - 1);
-            send_add(l, rank_at(s, s->p, q), 0, sizeof(double));
-            recv_add(l, rank_at(s, s->p, q), part * sizeof(double), sizeof(double));
-        }
+    for (int i = 1; i < s->grid.q; i++) {
+        int to = (s->q + i) % s->grid.q, from = (s->q - i + s->grid.q) % s->grid.q;
+        size_t part = (size_t)(from < s->q ? from : from - 1);
+        l->messages[l->n++] = (hf_message){.to = rank_at(s, s->p, to),
+                                           .from = rank_at(s, s->p, from),
+                                           .send_bytes = sizeof(double),
+                                           .recv_at = part * sizeof(double),
+                                           .recv_bytes = sizeof(double)};
+    }
 }
 
 static hf_status plan_take(const linpack *s, hf_plan **out, hf_buffer *recv,
@@ -355,12 +365,12 @@ static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *en
     linpack *s = &r->base;
     HF_TRY(linpack_take(s, args, env, out));
     s->routing = &by_plans;
-    s->n_panels = 4; /* of two iterations, made here or received */
+    s->receives = true;
     s->n_parts = (uint32_t)s->grid.q - 1;
     int lcm = s->grid.p / common_divisor(s->grid.p, s->grid.q) * s->grid.q;
     r->n_classes = (size_t)(lcm % 2 ? 2 * lcm : lcm); /* panels of two iterations */
     r->classes = calloc(r->n_classes, sizeof *r->classes);
-    r->list = calloc((size_t)s->grid.p + 2 * (size_t)s->grid.q, sizeof *r->list);
+    r->list = calloc((size_t)s->grid.p + (size_t)s->grid.q, sizeof *r->list);
     if (!r->classes || !r->list)
         return hf_fail(HF_ENOMEM, "no memory for the plans of %zu iterations",
                        r->n_classes);
@@ -385,6 +395,7 @@ static void blocks_teardown(void *state) {
 
 const hf_bench_path linpack_blocks = {
     .state_size = sizeof(plans),
+    .ranks_check = hf_grid_check,
     .setup = blocks_setup,
     .plan = blocks_plan,
     .prepare = linpack_prepare,

@@ -4,6 +4,7 @@
  * with the diagonal block what is left of the right side, that one finds the unknowns, and
  * tells its column of the grid, whose ranks take them from their own sums.
  */
+#include <float.h>
 #include <math.h>
 
 #include "core/error.h"
@@ -16,8 +17,18 @@ enum {
     N_SOLVE_ARGS = 11,
     N_APPLY_ARGS = 7,
     N_RESIDUAL_ARGS = 4,
-    N_CHECK_ARGS = 12
+    N_CHECK_ARGS = 13
 };
+
+enum {
+    X_BOUND = 64,    /* of an error of x by L and U, in roundoffs of data_type */
+    SOLVED_BOUND = 8 /* of one by the solution, over sqrt(n) roundoffs of double */
+};
+
+/** What errors of x, of a small element of it, and of b - A x are told in. */
+typedef struct units {
+    double x, small, rows;
+} units;
 
 hf_status linpack_run(const linpack *s, hf_kernel *kernel, const hf_arg *args,
                       size_t n_args, size_t items) {
@@ -83,6 +94,7 @@ static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
 
 /* Row block k of L, or of U: `sums` is what is left of the right side. */
 static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
+    HF_TRY(s->env.hear(s->env.loop));
     bool in_row = k % (uint32_t)s->grid.p == (uint32_t)s->p;
     bool in_column = k % (uint32_t)s->grid.q == (uint32_t)s->q;
     uint32_t row = linpack_share(k, s->p, s->grid.p);
@@ -135,34 +147,57 @@ hf_status linpack_residual(const linpack *s, hf_buffer *x) {
 
 /* ---- the check ---- */
 
-/* The largest |x - right x| / x_unit in `columns` blocks, and |b - A x| / unit in `rows`. */
-static hf_status largest_find(linpack *s, uint32_t columns, uint32_t rows,
-                              double x_unit, double unit, double *found) {
+/* The largest error of `x` in `columns` blocks and |b - A x| in `rows`, each over its unit. */
+static hf_status largest_find(linpack *s, hf_buffer *x, uint32_t columns, uint32_t rows,
+                              const units *u, double *found) {
     hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
-        {.buffer = s->x},          {.buffer = s->sums},    {.buffer = s->parts},
-        LINPACK_VALUE(s->n),       LINPACK_VALUE(s->key),  LINPACK_VALUE(s->q),
-        LINPACK_VALUE(s->grid.q),  LINPACK_VALUE(columns), LINPACK_VALUE(rows),
-        LINPACK_VALUE(s->n_parts), LINPACK_VALUE(x_unit),  LINPACK_VALUE(unit),
+        {.buffer = x},
+        {.buffer = s->sums},
+        {.buffer = s->parts},
+        LINPACK_VALUE(s->n),
+        LINPACK_VALUE(s->key),
+        LINPACK_VALUE(s->q),
+        LINPACK_VALUE(s->grid.q),
+        LINPACK_VALUE(columns),
+        LINPACK_VALUE(rows),
+        LINPACK_VALUE(s->n_parts),
+        LINPACK_VALUE(u->x),
+        LINPACK_VALUE(u->small),
+        LINPACK_VALUE(u->rows),
     };
     return hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, 0, (uint64_t)(columns + rows) * s->block,
                            found);
 }
 
-/* HPL's scaled residual, |A x - b| / (eps (|A| |x| + |b|) n): as a row of A has n / 2 on the
+/* HPL's scaled residual is |A x - b| / (eps (|A| |x| + |b|) n): as a row of A has n / 2 on the
  * diagonal, others of 1/4 in the mean, and x is below 1, the norms are 3 n / 4, 1 and n / 2.
- * The published one is the largest error of x over n |b| and twice the roundoff. The error of a
- * sample is the larger of HPL's and that of x in units such that 16 is the bound of both. */
+ * The bound of an error of x is X_BOUND roundoffs of it, and SOLVED_BOUND sqrt(n) of double, in
+ * which the solution is summed up; where x is small, that over sqrt(n). All units are such that
+ * 16 is the bound. */
+static units units_of(double n, double roundoff) {
+    double x = X_BOUND * roundoff + SOLVED_BOUND * sqrt(n) * DBL_EPSILON / 2;
+    return (units){x / LINPACK_BOUND, x / sqrt(n) / LINPACK_BOUND,
+                   roundoff * 1.25 * n * n};
+}
+
+/* The error of a sample is the largest: HPL's, that of x, refined that of x before, and the published
+ * one, the largest error of x over n |b| and twice the roundoff, whose bound is 1. */
 hf_status linpack_check(linpack *s, double *found) {
-    double n = s->n, unit = s->roundoff * 1.25 * n * n;
-    double x_unit = s->roundoff * sqrt(n) * LINPACK_X_BOUND / LINPACK_BOUND;
-    double published = 2 * s->roundoff * n * n / 2, x_error;
+    double n = s->n, last = s->refine ? DBL_EPSILON / 2 : s->roundoff;
+    const units u = units_of(n, last), first = units_of(n, s->roundoff);
+    const units published = {last * n * n, last * n * n, 1};
+    double error, before = 0;
     uint32_t own_rows = s->q == 0 ? s->rows : 0; /* one rank of each row has all */
     HF_TRY(linpack_residual(s, s->x));
     HF_TRY(s->routing->residuals_collect(s));
-    HF_TRY(largest_find(s, s->columns, 0, x_unit, unit, &x_error));
-    HF_TRY(largest_find(s, 0, own_rows, x_unit, unit, &found[LINPACK_SCALED]));
-    found[LINPACK_NORMALISED] = x_error * x_unit / published;
-    found[LINPACK_ERROR] = hf_larger(x_error, found[LINPACK_SCALED]);
+    HF_TRY(largest_find(s, s->x, s->columns, 0, &u, &error));
+    HF_TRY(largest_find(s, s->x, 0, own_rows, &u, &found[LINPACK_SCALED]));
+    HF_TRY(
+        largest_find(s, s->x, s->columns, 0, &published, &found[LINPACK_NORMALISED]));
+    if (s->refine)
+        HF_TRY(largest_find(s, s->first, s->columns, 0, &first, &before));
+    error = hf_larger(hf_larger(error, before), found[LINPACK_SCALED]);
+    found[LINPACK_ERROR] = hf_larger(error, found[LINPACK_NORMALISED] * LINPACK_BOUND);
     return HF_OK;
 }

@@ -300,7 +300,6 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
     s->width = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     l->routing = &by_streams;
-    l->n_panels = 2;            /* of two iterations */
     l->n_parts = l->grid.q > 1; /* others add up on the way */
     HF_TRY(links_take(s));
     HF_TRY(linpack_memory_take(l, args));

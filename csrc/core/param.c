@@ -178,11 +178,28 @@ static hf_status value_set_either(value *v, size_t n, const double *numbers,
     return text_keep(v, digits);
 }
 
+enum { WORD_ROOM = 64 };
+
+/* A word for True, the first choice behind "none", or for False. */
+static hf_status value_set_truth(value *v, bool truth) {
+    char word[WORD_ROOM];
+    const char *first = v->param->choices + strlen("none|");
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(first, "|"), first);
+    return value_set_text(v, truth ? word : "none");
+}
+
+static bool is_truth(const hf_param *p, size_t n, const double *numbers) {
+    return p->kind == HF_TEXT && p->choices && strncmp(p->choices, "none|", 5) == 0 &&
+           n == 1 && (numbers[0] == 0 || numbers[0] == 1);
+}
+
 static hf_status value_set(value *v, size_t n, const double *numbers,
                            const char *text) {
     const hf_param *p = v->param;
     if (is_either(p))
         return value_set_either(v, n, numbers, text);
+    if (!text && is_truth(p, n, numbers))
+        return value_set_truth(v, numbers[0] == 1);
     if (p->kind == HF_TEXT)
         return text ? value_set_text(v, text)
                     : hf_fail(HF_EARG, "%s: text expected%s%s", p->name,

@@ -82,6 +82,18 @@ def ends(mpirun, faults):
     return run
 
 
+def test_ranks_that_do_not_buffer_a_number_get_theirs(on_ranks):
+    """Each of a row sends its part of a sum and receives the others'."""
+    limit = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_eager_limit": "56"}
+    on_ranks(
+        3,
+        "r = hf.run('linpack', exchange='pcie', comm=comm, grid='1x3', sizes=[97],\n"
+        "           block_size=32, reps=1, refine='gmres', deadline=60)\n"
+        "assert r.verified, r",
+        **limit,
+    )
+
+
 def test_a_launch_that_fails_ends_all(ends):
     """In the input, the factorisation, the refined solution and the check."""
     lines = ends(2, "launch", 1, "ndrange", "gmres", step=3)

@@ -1,9 +1,12 @@
 """LINPACK: what it measures, what its verification sees, what it refuses."""
 
+from contextlib import nullcontext
+
 import harms
 import numpy as np
 import pytest
-from linpack_harms import ALL, HARMS, REFINED, RESIDUAL, program
+from conftest import ROOT
+from linpack_harms import ABOVE, ALL, BELOW, HARMS, REFINED, RESIDUAL, program
 
 import hpccfpga as hf
 
@@ -39,10 +42,11 @@ def test_any_size_verifies(session, shape, data_type):
     assert (r["residual"] < 8).all(), r["residual"]
     assert (r["scaled_residual"] <= r["residual"]).all()
     assert (r["scaled_residual"] > 0)[1:].all()  # n = 1 is exact
-    # The error of x in the units of its bound, and in those of the published figure.
-    n = r["matrix_size"]
-    x_part = r["normalised_residual"] * n**1.5 * 2
-    assert np.fmax(r["scaled_residual"], x_part) == pytest.approx(r["residual"])
+    n, eps = r["matrix_size"], 2.0 ** (-24 if data_type == "float" else -53)
+    x_error = r["normalised_residual"] * n**2 * eps
+    bound = 64 * eps + 8 * np.sqrt(n) * 2.0**-53
+    assert (x_error / bound * 16 <= r["residual"] * 1.001).all()
+    assert (r["residual"] <= x_error / bound * 16 * np.sqrt(n) * 1.001).all(), "small x"
     assert r["normalised_residual_ranks"].shape == (len(sizes), 1)
     assert r["flops"] == pytest.approx(2 / 3 * r["matrix_size"] ** 3 / r["time"])
     assert r.summary["flops"].value == r["flops"].max()
@@ -96,10 +100,32 @@ def test_verification_sees_what_is_wrong_in_double(harmed, harm):
     assert np.isnan(r["flops"]).all()
 
 
+def test_refine_is_also_a_truth(session):
+    for truth, word in ((True, "classical"), (False, "none")):
+        r = session.run("linpack", sizes=[33], refine=truth, **SMALL)
+        assert r.parameters["refine"] == word
+    with pytest.raises(ValueError, match="refine: text expected, one of none"):
+        session.run("linpack", sizes=[33], refine=2, **SMALL)
+
+
 def test_the_blocks_of_a_board_verify(session):
     r = session.run("linpack", sizes=[1024], shape="pipeline", reps=1)
     assert r.verified is True
     assert r.parameters["block_size"] == 256
+
+
+def test_blocks_that_are_not_next_are_beside_the_next_iteration():
+    """They have queues of their own, in both shapes."""
+    for shape, first in (("ndrange", "linpack_next"), ("pipeline", "linpack_inner")):
+        r = hf.run("linpack", sizes=[160], shape=shape, trace=True, **SMALL)
+        queues = {
+            label: set(r.trace["queue"][r.trace["label"] == label].tolist())
+            for label in ("linpack_lu", first, "linpack_inner")
+        }
+        assert queues["linpack_lu"] == {0}
+        assert 0 in queues[first]
+        assert queues["linpack_inner"] - {0}
+        assert shape == "pipeline" or 0 not in queues["linpack_inner"]
 
 
 def test_replications_share_the_inner_blocks(session):
@@ -143,13 +169,61 @@ def test_verification_sees(harmed, harm):
     assert not (r["normalised_residual"] < 1).any(), "the published bound"
 
 
+# Of a large matrix the diagonal hides most of the others: what must be seen all the same.
+LARGE = {
+    "no inner update at all": "if (j >= j1 || HARM == 1)",
+    "a block that is never updated": "if (j >= j1 || HARM == 2 && i == 9 && j == 11)",
+    "updates of an iteration that are lost": "if (j >= j1 || HARM == 3 && j0 == 5)",
+    "products that are wrong in their eighth bit": "if (j >= j1)",
+}
+
+
+@pytest.fixture(scope="module")
+def coarse(session, tmp_path_factory):
+    """Run with one of the harms of a large matrix, or with none."""
+    text = (ROOT / "kernels" / "linpack_ndrange.cl").read_text()
+    begin = "if (j >= j1)"
+    every = " || ".join(f"({harm[4:-1]})" for harm in LARGE.values())
+    product = "- sums[r][w], hf_elements"
+    assert begin in text
+    assert product in text
+    cut = "(HARM == 4 ? (x) + (x) / 256 : (x))"
+    text = text.replace(product, "- CUT(sums[r][w]), hf_elements")
+    text = harms.HARM + f"#define CUT(x) {cut}\n" + text.replace(begin, f"if ({every})")
+    (path := tmp_path_factory.mktemp("large") / "large.cl").write_text(text)
+
+    def run(harm, refine):
+        with harms.done(LARGE, harm):
+            return session.run(
+                "linpack", kernel=path, sizes=[4096], reps=1, refine=refine
+            )
+
+    return run
+
+
+@pytest.mark.parametrize("refine", ["none", "classical"])
+@pytest.mark.parametrize("harm", [None, *LARGE])
+def test_verification_of_a_large_matrix_sees(coarse, harm, refine):
+    """Also where a refinement heals x."""
+    with nullcontext() if harm is None else pytest.warns(hf.VerificationWarning):
+        r = coarse(harm, refine)
+    assert r.verified is (harm is None), r["residual"]
+
+
 def test_both_residuals_are_of_what_they_say(harmed):
     """HPL's sees what is wrong with A x, the published one does not look at it."""
     with pytest.warns(hf.VerificationWarning):
         r = harmed(RESIDUAL)
     assert r.verified is False
     assert (r["scaled_residual"] == r["residual"]).all()
+    assert r["scaled_residual"] == pytest.approx(1 / (2**-24 * 1.25 * 96**2), rel=0.01)
     assert (r["normalised_residual"] < 0.1).all()
+
+
+def test_the_bound_is_16(harmed):
+    assert harmed(BELOW).verified is True
+    with pytest.warns(hf.VerificationWarning):
+        assert harmed(ABOVE).verified is False
 
 
 def test_what_does_not_fit_is_refused_first(session):
@@ -158,6 +232,16 @@ def test_what_does_not_fit_is_refused_first(session):
     largest = int(str(refused.value).split()[-1])
     assert 1000 < largest < 1 << 20
     assert largest % 32 == 0
+    device = session.device
+
+    def fits(n):
+        """Has the device room for A, the panels of two iterations, and vectors?"""
+        rows = -(-n // 32)
+        taken = 4 * n**2 + (4 * rows + 4) * (32 + 128) * 32 * 4 + 9 * n * 8
+        return taken <= device["memory"] and 4 * n**2 <= device["max_alloc"]
+
+    assert fits(largest)
+    assert not fits(largest + 32)
     with pytest.raises(ValueError, match="grid: 2x2 has 4 ranks, the run has 1"):
         session.run("linpack", grid="2x2", sizes=[64], **SMALL)
     with pytest.raises(Exception, match="multiple of 32"):
