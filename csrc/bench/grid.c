@@ -23,6 +23,12 @@ hf_status hf_grid_make(hf_grid *out, const char *text, int ranks) {
     return HF_OK;
 }
 
+hf_status hf_grid_check(const hf_args *args, const char *exchange, int ranks) {
+    hf_grid grid;
+    (void)exchange;
+    return hf_grid_make(&grid, hf_args_word(args, "grid"), ranks);
+}
+
 hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange,
                                const char *more) {
     hf_grid grid = {0};

@@ -2,7 +2,7 @@
 #ifndef HF_GRID_H
 #define HF_GRID_H
 
-#include "core/status.h"
+#include "core/param.h"
 
 typedef struct hf_grid {
     int p, q;
@@ -10,6 +10,8 @@ typedef struct hf_grid {
 
 /** Grid "PxQ" of `ranks` ranks, or "auto": as square as can be, P <= Q. */
 hf_status hf_grid_make(hf_grid *out, const char *text, int ranks);
+/** Refuse a parameter `grid` that has not as many ranks. */
+hf_status hf_grid_check(const hf_args *args, const char *exchange, int ranks);
 /** Refuse a grid that has not as many rows as columns: `exchange` needs them. `more` ends the
  *  message. */
 hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange,

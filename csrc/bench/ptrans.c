@@ -399,6 +399,7 @@ hf_status ptrans_verify(void *state, size_t point, size_t steps, double *error) 
 
 static const hf_bench_path blocks = {
     .state_size = sizeof(ptrans),
+    .ranks_check = hf_grid_check,
     .setup = blocks_setup,
     .plan = blocks_plan,
     .prepare = ptrans_prepare,

@@ -329,6 +329,11 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
     HF_TRY(hf_session_path(&path, session, found));
     if (found->kernels == 0)
         return snprintf(stem, room, "%s", ""), HF_OK;
+    if (session->exchange->ops->streams && strcmp(shape, "ndrange") == 0)
+        return hf_fail(HF_EARG,
+                       "shape: ndrange does not go over exchange \"%s\", whose kernels "
+                       "are pipelines; known: auto, pipeline",
+                       session->exchange->ops->name);
     const char *kind = hf_session_ndrange(session, found, shape)
                            ? "ndrange"
                            : hf_exchange_kernels(session->exchange->ops);

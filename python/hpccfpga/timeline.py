@@ -331,6 +331,9 @@ def plot_timeline(
         kept = _of_first(shown, steps, inner)
         length = float(np.max(shown["end"][kept], initial=begin)) - begin or length
         shown = shown.where(kept | (shown["queue"] == SAMPLE))
+    label = shown.columns["label"]
+    short = np.char.replace(label.values, f"{result.benchmark}_", "")
+    shown = Trace(shown.columns | {"label": type(label)("1", short)})
     scale = next(s for s in _SCALES if length * s[1] >= 1 or s is _SCALES[-1])
     lanes = _lanes(shown)
     if ax is None:

@@ -424,6 +424,30 @@ def test_linpack_counts_blocks_on_grids_that_are_not_square(ranks, rows, given):
     assert found["time"] == pytest.approx(time)
 
 
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_linpack_overlaps_blocks_on_a_torus(p):
+    """The equation of the published evaluation, summed up anew."""
+    n, b, g, r, f = 16384, 512, 8, 5, 244e6
+    product = 3.5 * b**2 / (g * f) + (b / g) ** 3 / f
+    rows = np.arange(b)
+    lu = 4 * b**2 / (g * f) + np.sum(
+        300 / f + b / g / 157e6 + b * (b - g * (rows // g)) / (g**2 * f)
+    )
+    time = lu + max(n / b / p - 2, 0) * lu
+    for k in range(1, n // b):
+        panels = max(np.ceil(k / p) - 2, 0) * lu
+        beside = (2 * k / p - 1) / r * product + lu + panels
+        time += max(beside, (k / p) ** 2 / r * product)
+    found = linpack(exchange="channel", sizes=[n], ranks=p**2, clock=f)
+    assert found["time"] == pytest.approx(time)
+
+
+def test_a_model_refuses_a_grid_of_other_ranks():
+    for benchmark in ("linpack", "ptrans"):
+        with pytest.raises(ValueError, match="grid: 3x3 has 9 ranks, the run has 4"):
+            model(benchmark, exchange="pcie", board="520n", ranks=4, grid="3x3")
+
+
 REFINED = [("classical", "float", 3, 2), ("gmres", "float", 4, 3)]
 REFINED += [("classical", "double", 2, 1), ("gmres", "double", 3, 2)]
 
