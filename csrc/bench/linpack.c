@@ -33,7 +33,8 @@ static const hf_param params[] = {
      "HF_REAL", 0, 0, HF_TEXT},
     {"grid", "grid of the ranks: PxQ, or auto: as square as can be", "auto", NULL, NULL,
      0, 0, HF_TEXT},
-    {"refine", "corrections of the solution in double, which is timed and counted then; True: "
+    {"refine",
+     "corrections of the solution in double, which is timed and counted then; True: "
      "classical",
      "none", "none|classical|gmres", NULL, 0, 0, HF_TEXT},
     HF_SHAPE_PARAM,

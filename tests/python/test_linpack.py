@@ -169,7 +169,7 @@ def test_verification_sees(harmed, harm):
     assert not (r["normalised_residual"] < 1).any(), "the published bound"
 
 
-# Of a large matrix the diagonal hides most of the others: what must be seen all the same.
+# The diagonal hides most of the others in a large matrix: what is seen all the same.
 LARGE = {
     "no inner update at all": "if (j >= j1 || HARM == 1)",
     "a block that is never updated": "if (j >= j1 || HARM == 2 && i == 9 && j == 11)",
