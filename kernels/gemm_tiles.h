@@ -36,8 +36,7 @@
     (2 * HF_REAL_BYTES + (HF_REAL_BYTES < 4 ? 4 : HF_REAL_BYTES)) * HF_BLOCK * \
             HF_BLOCK >                                                         \
         6291456
-#error \
-    "HF_BLOCK: emulation has 6 MiB for three: 720 (linpack 704), in double 512, in half 880 at most"
+#error "HF_BLOCK: emulation has 6 MiB for three: up to 720, in double 512, half 880"
 #endif
 
 #define TILES (HF_BLOCK / HF_GEMM_SIZE)

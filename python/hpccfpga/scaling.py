@@ -239,7 +239,7 @@ def _looked_at(run: Result) -> str:
     label = run.labels[0]
     last = run[label][-1]
     if len(run[label]) == 1:
-        return f"of each run its one point: {label.replace('_', ' ')} {last}"
+        return "of each run its one point"
     others = ", ".join(map(str, run[label][:-1]))
     return f"of each run the last point: {label} {last}; {others} are left out"
 

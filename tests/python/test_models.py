@@ -397,6 +397,14 @@ def test_linpack_of_the_520n_is_within_3_percent_of_the_published_sweep():
     )
 
 
+@pytest.mark.parametrize("ranks", [16, 25])
+def test_linpack_of_many_520n_is_within_3_percent_of_the_published_runs(ranks):
+    measured = published("linpack", board="520n", exchange="channel", ranks=ranks)
+    sizes = measured["matrix_size"].tolist()
+    expected = linpack(exchange="channel", sizes=sizes, ranks=ranks)
+    assert expected["flops"] == pytest.approx(measured["flops"], rel=0.03)
+
+
 def test_linpack_without_overlap_is_off_as_documented():
     found = published("linpack", board="520n", exchange="channel", source="sizes")
     sizes = [1024, 4096, 8192, 20480]
