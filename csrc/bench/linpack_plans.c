@@ -320,7 +320,8 @@ static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
         HF_TRY(class_plan(r, i, &l));
     row_collect(&l, s, 0, s->rows * s->block * sizeof(double));
     HF_TRY(plan_take(s, &r->residuals, s->parts, s->sums, &l));
-    row_share(&l, s);
+    if (s->refine == linpack_gmres)
+        row_share(&l, s);
     return plan_take(s, &r->scalars, s->parts, s->sums, &l);
 }
 
