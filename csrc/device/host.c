@@ -229,19 +229,21 @@ static hf_status host_launch(hf_device *base, const hf_launch *launch,
                              const hf_order *order, hf_event **done) {
     const hf_kernel_info *kernel = (const hf_kernel_info *)launch->kernel;
     HF_TRY(hf_launch_check(kernel, launch));
-    hf_host_task task = {.run = kernel_run,
-                         .kernel = kernel->name,
-                         .context = launch->kernel,
-                         .items = launch->items ? launch->items : 1,
-                         .n_args = launch->n_args};
+    hf_host_arg args[HF_HOST_ARGS] = {{0}};
+    const hf_host_task task = {.run = kernel_run,
+                               .kernel = kernel->name,
+                               .context = launch->kernel,
+                               .items = launch->items ? launch->items : 1,
+                               .n_args = launch->n_args,
+                               .args = args};
     assert(launch->n_args <= HF_HOST_ARGS);
     for (size_t i = 0; i < launch->n_args; i++) {
         const hf_arg *arg = &launch->args[i];
-        assert(arg->buffer || arg->bytes <= sizeof task.args[i]);
+        assert(arg->buffer || arg->bytes <= sizeof args[i]);
         if (arg->buffer)
-            task.args[i].address = arg->buffer->host;
+            args[i].address = arg->buffer->host;
         else
-            memcpy(&task.args[i], arg->value, arg->bytes);
+            memcpy(&args[i], arg->value, arg->bytes);
     }
     return hf_host_start(((host_device *)base)->queues, &task, order, done);
 }

@@ -26,8 +26,9 @@ typedef struct host_command {
     unsigned holders;
     bool ended;
     hf_host_task task;
-    hf_status status; /* of the task */
-    char *error;      /* malloc'ed message of one that failed; NULL: no memory for it */
+    hf_host_arg args[HF_HOST_ARGS]; /* of the task */
+    hf_status status;               /* of the task */
+    char *error; /* malloc'ed message of one that failed; NULL: no memory for it */
     size_t n_after;
     struct host_command *after[HF_MAX_AFTER];
     double start, end; /* of its run, where times are kept [s] */
@@ -178,7 +179,11 @@ hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
     host_command *command = command_new(all);
     if (!command)
         return hf_fail(HF_ENOMEM, "no memory for a command");
+    assert(task->n_args <= HF_HOST_ARGS);
     command->task = *task;
+    command->task.args = command->args;
+    for (size_t i = 0; i < task->n_args; i++)
+        command->args[i] = task->args[i];
     command->task.queue = order ? order->queue : 0;
     assert(command->task.queue < HF_MAX_QUEUES);
     HF_TRY(command_enter(all, command, order));

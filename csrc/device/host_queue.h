@@ -11,6 +11,12 @@ typedef struct hf_host_queues hf_host_queues;
 
 enum { HF_HOST_ARGS = 20 };
 
+/** An argument of a launch. */
+typedef union hf_host_arg {
+    void *address; /**< of a buffer */
+    uint64_t bits; /**< of another one */
+} hf_host_arg;
+
 /** What a command does: `run` in the thread of its queue, with whatever of the rest it uses. */
 typedef struct hf_host_task {
     hf_status (*run)(const struct hf_host_task *task); /**< NULL: nothing */
@@ -23,10 +29,7 @@ typedef struct hf_host_task {
     size_t to_at, from_at;
     unsigned queue;
     size_t items, n_args;
-    union {
-        void *address;    /**< of a buffer */
-        uint64_t bits;    /**< of another argument */
-    } args[HF_HOST_ARGS]; /**< [n_args] */
+    const hf_host_arg *args; /**< [n_args] */
 } hf_host_task;
 
 /** Queues of `device`, which stays until `free`. */

@@ -27,12 +27,22 @@ static hf_status mirror_sync(const hf_xrt_buffer *buffer, int direction, size_t 
                        errno, hf_xrt_heard());
 }
 
+/** Spoil a word in each STEP bytes: pages apart, all would share one set of a cache. */
+static void mirror_spoil(char *mirror, size_t bytes) {
+    enum { STEP = HF_PAGE - 64 };
+    uint64_t word;
+    size_t i = 0;
+    for (; i + sizeof word <= bytes; i += STEP) {
+        memcpy(&word, mirror + i, sizeof word);
+        word = ~word;
+        memcpy(mirror + i, &word, sizeof word);
+    }
+    for (; i < bytes; i++)
+        mirror[i] ^= (char)0xFF;
+}
+
 static hf_status mirror_fetch(const hf_xrt_buffer *buffer, size_t at, size_t bytes) {
-    enum { SPOILED = 8 }; /* of a page [B] */
-    char *mirror = buffer->base.mirror;
-    for (size_t i = 0; i < bytes; i += HF_PAGE)
-        for (size_t k = i; k < i + SPOILED && k < bytes; k++)
-            mirror[at + k] ^= (char)0xFF;
+    mirror_spoil((char *)buffer->base.mirror + at, bytes);
     return mirror_sync(buffer, HF_XRT_FROM_DEVICE, at, bytes);
 }
 

@@ -371,12 +371,14 @@ hf_status hf_xrt_launch(hf_device *base, const hf_launch *launch, const hf_order
     unsigned queue = order ? order->queue : 0;
     /* Of a kernel with several units, each queue from 1 on has its own. */
     hf_xrt_unit *unit = &kernel->units[(queue ? queue - 1 : 0) % kernel->n_units];
-    hf_host_task task = {.run = launch_run,
-                         .kernel = kernel->info.name,
-                         .unit = unit->info->name,
-                         .context = unit,
-                         .from = &kernel->info,
-                         .n_args = launch->n_args};
+    hf_host_arg args[HF_HOST_ARGS] = {{0}};
+    const hf_host_task task = {.run = launch_run,
+                               .kernel = kernel->info.name,
+                               .unit = unit->info->name,
+                               .context = unit,
+                               .from = &kernel->info,
+                               .n_args = launch->n_args,
+                               .args = args};
     HF_TRY(hf_device_check(base));
     if (launch->items > 1)
         return hf_fail(HF_ENOTSUP, "kernel \"%s\": %zu work-items, a pipeline has one",
@@ -388,9 +390,9 @@ hf_status hf_xrt_launch(hf_device *base, const hf_launch *launch, const hf_order
         const hf_arg *arg = &launch->args[i];
         HF_TRY(arg_check(kernel, unit, i, arg));
         if (arg->buffer)
-            task.args[i].address = ((hf_xrt_buffer *)arg->buffer)->bo;
+            args[i].address = ((hf_xrt_buffer *)arg->buffer)->bo;
         else
-            memcpy(&task.args[i], arg->value, arg->bytes);
+            memcpy(&args[i], arg->value, arg->bytes);
     }
     return hf_host_start(((hf_xrt_device *)base)->queues, &task, order, done);
 }
