@@ -220,8 +220,8 @@ def _show(options: Options) -> int:
 def _plot(options: Options) -> int:
     if options.timeline:
         _timeline(options)
-    elif options.point != -1 or options.steps is not None:
-        raise ValueError("--point and --steps go with --timeline")
+    elif options.point != -1 or options.steps or options.between:
+        raise ValueError("--point, --steps and --between go with --timeline")
     else:
         plot(*map(_read_run, options.files), path=options.output)
     print(f"wrote {options.output}")
@@ -232,7 +232,7 @@ def _timeline(options: Options) -> None:
     if len(options.files) > 1:
         raise ValueError(f"--timeline draws one result, not {len(options.files)}")
     result = read_result(options.files[0])
-    choice = {"point": options.point, "steps": options.steps}
+    choice = {name: getattr(options, name) for name in ("point", "steps", "between")}
     with _told_by_file(result, options.files[0]):
         if options.output.endswith(".json"):
             result.to_perfetto(options.output)

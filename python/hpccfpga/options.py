@@ -157,6 +157,10 @@ def _real(text: str) -> float:
         ) from None
 
 
+def _times(text: str) -> list[float]:
+    return [_real(part) for part in text.split(",")]
+
+
 def parse(words: list[str]) -> Options:
     """Options of a command line; `command` names the command.
 
@@ -385,6 +389,12 @@ def _plot(command: _Parser, benchmark: str | None) -> None:
     )
     command.add_argument(
         "--steps", type=_count, help="with --timeline: how many; default: 4"
+    )
+    command.add_argument(
+        "--between",
+        type=_times,
+        metavar="FIRST,LAST",
+        help="with --timeline: from when to when, in seconds, e.g. 0.012,0.02",
     )
 
 

@@ -409,10 +409,13 @@ class Result:
         *,
         point: int = -1,
         steps: int | None = None,
+        between: tuple[float, float] | None = None,
         ax: Any = None,
     ) -> Figure:
         """Draw one point of the trace; see `hpccfpga.timeline.plot_timeline`."""
-        return timeline.plot_timeline(self, point=point, steps=steps, path=path, ax=ax)
+        return timeline.plot_timeline(
+            self, point=point, steps=steps, between=between, path=path, ax=ax
+        )
 
     def to_perfetto(self, path: str | os.PathLike[str]) -> None:
         """Write the trace for Perfetto; see `hpccfpga.timeline.to_perfetto`."""

@@ -278,6 +278,7 @@ def plot_timeline(
     *,
     point: int = -1,
     steps: int | None = None,
+    between: tuple[float, float] | None = None,
     path: str | os.PathLike[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
@@ -295,6 +296,9 @@ def plot_timeline(
     steps : int, optional
         Draw so many steps of the sample, from its begin on; default: all, or 4 where a
         lane has many spans.
+    between : (float, float), optional
+        Draw from the first time to the second [s] since the timed part began, as the
+        axis counts, instead of whole steps.
     path : path, optional
         Also write the figure there, whole or not at all; the ending names the format.
         No display is needed.
@@ -308,9 +312,13 @@ def plot_timeline(
     Raises
     ------
     ValueError
-        No trace, no such point, or a path that cannot be written.
+        No trace, no such point, nothing within `between`, or a path that cannot be
+        written.
     """
     from hpccfpga.plot import new_figure, save
+
+    if between is not None and steps is not None:
+        raise ValueError("steps and between: give one of them")
 
     trace, names = of(result), _points(result)
     if not -len(names) <= point < len(names):
@@ -321,7 +329,9 @@ def plot_timeline(
         there = map(str, np.unique(trace["point"]).tolist())
         raise ValueError(f"point {number} has no spans; {known(number, there)}")
     inner = int(result["inner"][number]) if "inner" in result.columns else 1
-    if steps is None:
+    if between is not None:
+        steps = inner
+    elif steps is None:
         steps = _STEPS if np.max(_lane_lengths(shown)) > _FEW else inner
     steps = min(count("steps", steps), inner)
     whole = shown.where(shown["queue"] == SAMPLE)
@@ -331,17 +341,20 @@ def plot_timeline(
         kept = _of_first(shown, steps, inner)
         length = float(np.max(shown["end"][kept], initial=begin)) - begin or length
         shown = shown.where(kept | (shown["queue"] == SAMPLE))
+    window, lanes = (0.0, length), _lanes(shown)
+    if between is not None:
+        window = _window(between, length)
+        shown = _within(shown, begin + window[0], begin + window[1])
     label = shown.columns["label"]
     short = np.char.replace(label.values, f"{result.benchmark}_", "")
     shown = Trace(shown.columns | {"label": type(label)("1", short)})
-    scale = next(s for s in _SCALES if length * s[1] >= 1 or s is _SCALES[-1])
-    lanes = _lanes(shown)
+    scale = next(s for s in _SCALES if window[1] * s[1] >= 1 or s is _SCALES[-1])
     if ax is None:
         figure = new_figure(path, (11, min(1.6 + 0.26 * len(lanes), 40)))
         axis = figure.subplots()
     else:
         figure, axis = ax.figure, ax  # type: ignore[assignment]
-    _draw(axis, shown, lanes, begin, length, scale[1])
+    _draw(axis, shown, lanes, begin, window, scale[1])
     words = [f"{result.benchmark} {result.exchange or ''}".strip(), names[number]]
     words.append(ranks_where(result.ranks, result.provenance))
     words += ["EMULATED"] * result.emulated
@@ -353,6 +366,29 @@ def plot_timeline(
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _window(between: tuple[float, float], length: float) -> tuple[float, float]:
+    """Return the begin and the end [s] of what is drawn, of `length` in all."""
+    try:
+        first, last = map(float, between)
+    except (TypeError, ValueError):
+        raise ValueError(f"between: {between!r} is not two times in seconds") from None
+    if not 0 <= first < min(last, length):
+        raise ValueError(
+            f"between: {first:g} to {last:g} s are not times in order within the "
+            f"{length:g} s of the timed part"
+        )
+    return first, min(last, length)
+
+
+def _within(trace: Trace, first: float, last: float) -> Trace:
+    """Spans, or their parts, between two times."""
+    columns = trace.where((trace["start"] < last) & (trace["end"] > first)).columns
+    for name in ("start", "end"):
+        column = columns[name]
+        columns[name] = type(column)(column.unit, np.clip(column.values, first, last))
+    return Trace(columns)
 
 
 def _of_first(trace: Trace, steps: int, inner: int) -> np.ndarray:
@@ -394,14 +430,14 @@ def _draw(
     trace: Trace,
     lanes: list[tuple[int, int]],
     begin: float,
-    length: float,
+    window: tuple[float, float],
     scale: float,
 ) -> None:
     from matplotlib.patches import Patch
 
-    height = 0.84
+    height, length = 0.84, window[1] - window[0]
     start = scale * (trace["start"] - begin)
-    width = scale * (np.minimum(trace["end"], begin + length) - trace["start"])
+    width = scale * (np.minimum(trace["end"], begin + window[1]) - trace["start"])
     bars = np.stack([start, width], axis=1)
     for row, (rank, queue) in enumerate(lanes):
         of_rank = trace["rank"] == rank
@@ -428,7 +464,7 @@ def _draw(
             )
     _write(axis, trace, lanes, start, width, scale * length)
     _name_lanes(axis, lanes)
-    axis.set_xlim(0, scale * length)
+    axis.set_xlim(scale * window[0], scale * window[1])
     axis.set_ylim(len(lanes) - 0.5, -0.5)
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(left=False)

@@ -138,6 +138,38 @@ def test_steps_are_counted_where_they_are_not_equally_long(tmp_path):
     assert drawn(later) == drawn(traced(steps=40))
 
 
+def test_a_part_between_two_times_is_drawn(tmp_path):
+    path = tmp_path / "t.png"
+    result = traced(2)
+    axis, *_ = result.plot_timeline(path, between=(31e-6, 58e-6)).axes
+    assert axis.get_xlim() == pytest.approx((31, 58))
+    edges = np.concatenate(
+        [p.get_extents().intervalx for b in axis.collections for p in b.get_paths()]
+    )
+    assert edges.min() == pytest.approx(31)  # a read of 30 to 39 is cut
+    assert edges.max() == pytest.approx(58)
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    assert len(names) == 6  # lanes that are idle then stay
+    axis, *_ = result.plot_timeline(path, between=(31e-6, 9)).axes
+    assert axis.get_xlim() == pytest.approx((31, 241))
+
+
+@pytest.mark.parametrize("wrong", [(2, 1), (-1, 1), (1, 2), (np.nan, 1), (0, np.nan)])
+def test_times_that_are_not_of_the_timed_part_are_refused(tmp_path, wrong):
+    with pytest.raises(ValueError, match=r"between: .* s are not times in order"):
+        traced().plot_timeline(tmp_path / "t.png", between=wrong)
+
+
+def test_what_is_not_two_times_is_refused(tmp_path):
+    path = tmp_path / "t.png"
+    for wrong in [(1,), (1, 2, 3), "ab", 3, (None, 1)]:
+        with pytest.raises(ValueError, match="is not two times in seconds"):
+            traced().plot_timeline(path, between=wrong)
+    with pytest.raises(ValueError, match="steps and between: give one of them"):
+        traced().plot_timeline(path, steps=1, between=(0, 1e-5))
+    assert not path.exists()
+
+
 def test_a_point_without_spans_is_an_error(tmp_path):
     path = tmp_path / "t.png"
     with pytest.raises(ValueError, match="point 0 has no spans; known: 2"):
