@@ -34,13 +34,7 @@ HF_REPLICATED_KERNEL(gemm_multiply, HF_READ(HF_REAL, a), HF_READ(HF_REAL, b),
                             AT(b_block, i, j + u) = in_b ? b[b_at + u] : (HF_REAL)0;
                         }
                     }
-                for (uint k = 0; k < TILES; k++)
-                    for (uint i = 0; i < TILES; i++)
-                        for (uint j = 0; j < TILES; j++) {
-                            HF_PIPELINE
-                            tile_multiply(sums[i][j], a_block[i][k], b_block[k][j],
-                                          depth == 0 && k == 0);
-                        }
+                block_multiply(sums, a_block, b_block, depth == 0);
             }
             for (uint i = 0; i < HF_BLOCK; i++)
                 for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {

@@ -68,4 +68,17 @@ static inline void tile_multiply(HF_SUM sum[HF_GEMM_SIZE][HF_GEMM_SIZE],
     }
 }
 
+/** sums = or += a b for blocks in local memory. */
+static inline void block_multiply(HF_SUM sums[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE],
+                                  HF_REAL a[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE],
+                                  HF_REAL b[TILES][TILES][HF_GEMM_SIZE][HF_GEMM_SIZE],
+                                  uint fresh) {
+    for (uint k = 0; k < TILES; k++)
+        for (uint i = 0; i < TILES; i++)
+            for (uint j = 0; j < TILES; j++) {
+                HF_PIPELINE
+                tile_multiply(sums[i][j], a[i][k], b[k][j], fresh && k == 0);
+            }
+}
+
 #endif

@@ -104,12 +104,7 @@ HF_REPLICATED_KERNEL(linpack_inner, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, left)
                         AT(u_block, i, j + u) = top[column * LINPACK_SIZE + at + u];
                     }
                 }
-            for (uint k = 0; k < TILES; k++)
-                for (uint i = 0; i < TILES; i++)
-                    for (uint j = 0; j < TILES; j++) {
-                        HF_PIPELINE
-                        tile_multiply(sums[i][j], l_block[i][k], u_block[k][j], k == 0);
-                    }
+            block_multiply(sums, l_block, u_block, 1);
             for (uint i = 0; i < HF_BLOCK; i++)
                 for (uint j = 0; j < HF_BLOCK; j += HF_GLOBAL_MEM_UNROLL) {
                     HF_PIPELINE

@@ -10,11 +10,11 @@ enum {
     LINPACK_UPPER_SIZE, /* of U, which lies behind it */
 
     /* work-items */
-    LINPACK_LU_ITEMS,    /* of lu */
+    LINPACK_LU_ITEMS,    /* of lu and of solve */
     LINPACK_LEFT_ITEMS,  /* of left, for a block */
     LINPACK_TOP_ITEMS,   /* of top, for a block */
     LINPACK_INNER_ITEMS, /* of inner, for a block */
-    LINPACK_LU_GROUP,    /* of a work-group of lu */
+    LINPACK_LU_GROUP,    /* of a work-group of these */
     LINPACK_SIDE_GROUP,  /* of one of left or top */
     LINPACK_INNER_GROUP, /* of one of inner */
 

@@ -62,7 +62,7 @@ static hf_status first_update(const linpack *s, linpack_iteration *it, uint32_t 
  * all groups of those before it have begun, whatever their queues: kernels of the next
  * iteration begin between these launches. */
 static size_t rest_launches(const linpack *s, size_t rows, size_t columns) {
-    enum { BLOCKS = 256 }; /* that keep a GPU busy */
+    enum { BLOCKS = 256 }; /* of one launch: about two for each processor of an H200 */
     if (!s->env.ndrange)
         return s->replications;
     size_t n = rows * columns / BLOCKS;

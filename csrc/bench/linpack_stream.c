@@ -21,9 +21,9 @@ enum { MAX_ENDS = 7, N_SIDE_ARGS = 5, N_NETWORK_ARGS = 6 };
 typedef struct streams {
     linpack base;
     hf_link *links;
-    size_t width, depth; /* of a packet [B], of a channel [packets] */
-    hf_kernel *networks[3];
-    hf_stream running[N_KERNELS]; /* [n] in this launch */
+    size_t packet, depth;           /* of a packet [B], of a channel [packets] */
+    hf_kernel *networks[N_KERNELS]; /* NULL for those that are no network */
+    hf_stream running[N_KERNELS];   /* [n] in this launch */
     size_t n;
 } streams;
 
@@ -99,15 +99,14 @@ static void passing_add(streams *s, size_t which, passing *p) {
         LINPACK_VALUE(p->own_at), LINPACK_VALUE(p->packets), LINPACK_VALUE(p->ways),
     };
     memcpy(p->args, args, sizeof args);
-    stream_add(s, which, s->networks[which - NETWORK_LEFT + 1], p->args,
-               N_NETWORK_ARGS);
+    stream_add(s, which, s->networks[which], p->args, N_NETWORK_ARGS);
 }
 
 /* Blocks `first` to `end` - 1 of a panel, `steps` ranks from where they are made. */
 static passing panel_passing(const streams *s, hf_buffer *panel, uint32_t first,
                              uint32_t end, int steps, bool needed) {
     const linpack *l = &s->base;
-    uint64_t block = l->block * l->block * l->real / s->width;
+    uint64_t block = l->block * l->block * l->real / s->packet;
     bool last = steps == l->grid.q - 1;
     return (passing){.kept = panel,
                      .own = l->sent, /* not read */
@@ -172,7 +171,7 @@ static hf_status panels_stream(linpack *l, linpack_iteration *it) {
     if (it->in_row && it->in_column)
         stream_add(s, LU, l->lu, lu, 2);
     if (ways)
-        stream_add(s, NETWORK, s->networks[0], network, 1);
+        stream_add(s, NETWORK, s->networks[NETWORK], network, 1);
     if (it->in_column && below)
         stream_add(s, LEFT, l->left_kernel, left, N_SIDE_ARGS);
     if (it->in_row && beside)
@@ -218,7 +217,7 @@ static hf_status memory_tell(streams *s, size_t which, passing all, int steps) {
 
 /* Packets of a block of a vector. */
 static uint64_t vector_packets(const streams *s) {
-    return s->base.block * sizeof(double) / s->width;
+    return s->base.block * sizeof(double) / s->packet;
 }
 
 static hf_status sums_collect(linpack *l, uint32_t k, bool upper, uint32_t *n_parts) {
@@ -297,7 +296,7 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
     streams *s = state;
     linpack *l = &s->base;
     HF_TRY(linpack_take(l, args, env, out));
-    s->width = (size_t)hf_args_number(args, "channel_width");
+    s->packet = (size_t)hf_args_number(args, "channel_width");
     s->depth = (size_t)hf_args_number(args, "channel_depth");
     l->routing = &by_streams;
     l->n_parts = l->grid.q > 1; /* others add up on the way */
@@ -305,7 +304,7 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
     HF_TRY(linpack_memory_take(l, args));
     static const size_t networks[] = {NETWORK, NETWORK_LEFT, NETWORK_TOP};
     for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++)
-        HF_TRY(env->device->ops->kernel(&s->networks[i], env->device,
+        HF_TRY(env->device->ops->kernel(&s->networks[networks[i]], env->device,
                                         kernels[networks[i]].name, 0));
     return HF_OK;
 }
@@ -313,7 +312,7 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
 static hf_status streams_connect(void *state) {
     streams *s = state;
     hf_exchange *exchange = s->base.env.exchange;
-    const hf_wiring wiring = {s->links, N_PORTS, N_INNER, s->width, s->depth};
+    const hf_wiring wiring = {s->links, N_PORTS, N_INNER, s->packet, s->depth};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 
