@@ -73,7 +73,8 @@ class Kill(NamedTuple):
 
 def all_ways() -> list[Way]:
     """Schemes on the devices that they take, and channels on Intel's emulator."""
-    found = [Way(name) for name in hpccfpga.exchanges().names if name != "fault"]
+    names = [name for name in hpccfpga.exchanges().names if name != "fault"]
+    found = [Way(name, "cpu" if name == "channel" else "") for name in names]
     if any(EMULATOR in device["name"] for device in hpccfpga.devices()):
         found.append(Way("channel", EMULATOR))
     return found
@@ -219,7 +220,8 @@ def take(
 
         comes(is_found)
         if pid is not None:
-            os.kill(pid, kill.signal)
+            with suppress(ProcessLookupError):  # it ended by itself: told by its line
+                os.kill(pid, kill.signal)
         if kill.target == "launcher" and kill.signal == signal.SIGSTOP:
             time.sleep(1)
             os.kill(pid or 0, signal.SIGCONT)
