@@ -16,7 +16,7 @@
 #define GRAPH_FEW_WORK  (1u << 21) /**< and of all in a launch, before the last */
 #define GRAPH_FEW_ROOM  (1u << 16) /**< vertices in a list */
 
-/** What a work-item counted in its chunk. */
+/** What was counted in a chunk. */
 typedef struct graph_count {
     unsigned long edges;    /**< that leave the vertices with an update */
     unsigned long messages; /**< gathered */
@@ -57,6 +57,7 @@ enum {
     GRAPH_SOURCE,     /**< it starts at one vertex */
     GRAPH_HINTS,      /**< it says when it has got enough */
     GRAPH_PRIORITIES, /**< updates have some */
+    GRAPH_TEAM_ITEMS, /**< work-items that take a chunk together */
     GRAPH_PROOF,      /**< that all these were written */
     GRAPH_TRAITS
 };

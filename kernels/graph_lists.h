@@ -2,7 +2,7 @@
 #ifndef GRAPH_LISTS_H
 #define GRAPH_LISTS_H
 
-#include "graph_push.h"
+#include "graph_message.h"
 
 /** Lists of vertices; a plain value. */
 typedef struct graph_lists {

@@ -1,9 +1,11 @@
 /* graph_memory.cl - vertex programs for FPGAs: one work-item takes chunk after chunk. */
 #include "graph_again.h"
+#include "graph_apply.h"
 #include "graph_few.h"
 #include "graph_pull.h"
 #include "graph_push.h"
 #include "graph_start.h"
+#include "graph_sum.h"
 #include "graph_take.h"
 
 HF_HOST_FILE(graph_memory, HF_HOST_KERNEL(graph_traits), HF_HOST_KERNEL(graph_sum),

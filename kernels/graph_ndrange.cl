@@ -1,18 +1,34 @@
-/* graph_ndrange.cl - vertex programs for CPUs and GPUs: a work-item takes chunks of vertices.
+/* graph_ndrange.cl - vertex programs for CPUs and GPUs: teams take chunks of vertices.
  *
- * A chunk is a run of a rank's vertices that begins at a multiple of 32, so that no other has a
- * word of its bits. A work-item takes whole chunks: there are no atomics, and sums do not depend
- * on the number of work-items.
+ * A team is a work-item on a CPU, a work-group on a GPU. A chunk is a run of a rank's vertices
+ * that begins at a multiple of 32, so that no other has a word of its bits. A team takes whole
+ * chunks: between teams there are no atomics but those of a push, and sums do not depend on how
+ * many there are.
  *
  * graph_sum    is what was sent there?
  * graph_start  the state before the first superstep, and the updates that it starts with
  * graph_pull   a superstep: every vertex gathers along the edges that lead to it
+ * graph_push   or those who told make messages along the edges that leave them,
+ * graph_apply  and those who got some apply them
  * graph_admit  updates that were not due are, in place of a superstep
  * graph_take   what all ranks told becomes what the next superstep sees
  */
-#include "graph_again.h"
+#if defined(__x86_64__) || defined(__aarch64__)
+
 #include "graph_few.h"
 #include "graph_pull.h"
 #include "graph_push.h"
+
+#else
+
+#define GRAPH_ITEMS 256
+#include "graph_pull_group.h"
+#include "graph_push_group.h"
+
+#endif
+
+#include "graph_again.h"
+#include "graph_apply.h"
 #include "graph_start.h"
+#include "graph_sum.h"
 #include "graph_take.h"

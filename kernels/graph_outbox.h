@@ -2,7 +2,8 @@
 #ifndef GRAPH_OUTBOX_H
 #define GRAPH_OUTBOX_H
 
-#include "graph_program.h"
+#include "graph_bits.h"
+#include "graph_team.h"
 
 #ifdef HF_ALWAYS
 #define GRAPH_HEARD(degree) 1
@@ -11,25 +12,9 @@
 #endif
 #define GRAPH_AT(T, box, place) ((HF_GLOBAL T *)((box) + (place)))
 
-#ifdef HF_HOST
-static inline uint graph_lowest_bit(uint x) {
-    return (uint)__builtin_ctz(x);
-}
-#elif defined(HF_XILINX)
-static inline uint graph_lowest_bit(uint x) {
-    uint n = 0;
-    while (!(x >> n & 1))
-        n++;
-    return n;
-}
-#else
-static inline uint graph_lowest_bit(uint x) {
-    return 31 - clz(x & (0 - x));
-}
-#endif
-
-/** A chunk's part of an outbox while it is written; a plain value. */
+/** A chunk's part of an outbox while it is written; a plain value of each work-item. */
 typedef struct graph_out {
+    GRAPH_LOCAL graph_team *team;
     HF_GLOBAL uint *bits;       /**< [own / 32] */
     HF_GLOBAL hf_update *told;  /**< [own] */
     HF_GLOBAL uint *list;       /**< [list_words]: ids, then tolds */
@@ -56,7 +41,8 @@ static inline graph_count graph_nothing(uint first, uint end, uint superstep) {
     return count;
 }
 
-static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
+static inline graph_out graph_open(GRAPH_LOCAL graph_team *team,
+                                   HF_GLOBAL uchar *outbox,
                                    HF_GLOBAL const graph_run *run, uint c,
                                    HF_GLOBAL const uint *chunks, uint superstep,
                                    ulong window) {
@@ -64,9 +50,11 @@ static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
     /* Taken again, a superstep finds nothing to tell in what it left: it counts as none. */
     const uint again = GRAPH_AT(const graph_count, outbox, 0)[c].superstep == superstep;
     graph_out out;
+    out.team = team;
     out.list = GRAPH_AT(uint, outbox, place);
-    for (uint i = 0; i < run->list_words; i++)
+    for (uint i = GRAPH_ME; i < run->list_words; i += GRAPH_ITEMS)
         out.list[i] = 0;
+    graph_slots_clear(team);
     out.bits = GRAPH_AT(uint, outbox, run->out_bits);
     out.told = GRAPH_AT(hf_update, outbox, run->out_updates);
     out.ids = GRAPH_AT(uint, outbox, place);
@@ -82,23 +70,19 @@ static inline graph_out graph_open(HF_GLOBAL uchar *outbox,
 
 /** Tell the update of own vertex `v`. */
 static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degree) {
-    const uint n = out->count.active;
+    uint n = out->count.active;
     out->told[v] = told;
     out->count.active = n + 1;
     out->count.edges += degree;
     if (out->room == 0)
         return; /* there is no other rank */
+    n = graph_slot(out->team, n);
     if (n < out->room) {
         out->ids[n] = out->first + v;
         out->tolds[n] = told;
     }
     out->count.digest += graph_digest(out->first + v, told, out->superstep);
 }
-
-/** Bits of 32 vertices: of those that tell, and of those whose update is not yet due. */
-typedef struct graph_word {
-    uint bits, late;
-} graph_word;
 
 /** A new update of own vertex `v` is told now, or waits in `later`. */
 static inline void graph_update(graph_out *out, graph_word *word,
@@ -123,7 +107,8 @@ static inline void graph_wait(graph_out *out, HF_GLOBAL const uint *waiting,
                               HF_GLOBAL const hf_update *later, uint first, uint end) {
     (void)out, (void)waiting, (void)later, (void)first, (void)end;
 #ifndef GRAPH_NO_PRIORITIES
-    for (uint v = first; v < end; v += 32)
+    GRAPH_MEET(); /* all of the chunk's bits are there */
+    for (uint v = first + 32 * GRAPH_ME; v < end; v += 32 * GRAPH_ITEMS)
         for (uint left = waiting[v / 32]; left; left &= left - 1) {
             out->count.pending++;
             if (out->count.active == 0) {
@@ -136,6 +121,9 @@ static inline void graph_wait(graph_out *out, HF_GLOBAL const uint *waiting,
 
 static inline void graph_close(HF_GLOBAL uchar *outbox, graph_out *out, uint c,
                                uint list_words, uint seal, ulong window) {
+    graph_count_join(out->team, &out->count);
+    if (GRAPH_ME > 0)
+        return;
     for (uint i = 0; i < list_words; i++)
         out->count.listed += graph_term(i, out->list[i]);
     out->count.seal = graph_seal(&out->count, seal, out->superstep, window);

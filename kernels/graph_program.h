@@ -29,6 +29,10 @@
 #include "graph_layout.h"
 #include "hf_kernel.h"
 
+#ifndef GRAPH_ITEMS
+#define GRAPH_ITEMS 1 /* work-items that take a chunk together */
+#endif
+
 #define HF_NOBODY 0xFFFFFFFFu
 #define HF_UNUSED __attribute__((unused))
 
@@ -121,6 +125,7 @@ HF_KERNEL(graph_traits, HF_WRITE(uint, told)) {
     traits[GRAPH_GROWTH] = HF_GROWTH;
     traits[GRAPH_SUPERSTEPS] = HF_SUPERSTEPS;
     traits[GRAPH_HINTS] = GRAPH_HINTED;
+    traits[GRAPH_TEAM_ITEMS] = GRAPH_ITEMS;
     traits[GRAPH_ALWAYS] = 0;
     traits[GRAPH_WEIGHTED] = 0;
     traits[GRAPH_UNDIRECTED] = 0;

@@ -1,17 +1,10 @@
-/* graph_pull.h - a superstep: every vertex gathers along the edges that lead to it. */
+/* graph_pull.h - a superstep that pulls: every vertex gathers along the edges that lead to it. A
+ * work-item has a chunk. */
 #ifndef GRAPH_PULL_H
 #define GRAPH_PULL_H
 
-#include "graph_outbox.h"
-
-/** The message of edge `e`. */
-static inline hf_message graph_along(HF_GLOBAL const uint *from,
-                                     HF_GLOBAL const uint *weights,
-                                     HF_GLOBAL const hf_update *mirror, ulong e) {
-    const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
-    (void)weights;
-    return hf_scatter(mirror[from[e]], edge);
-}
+#include "graph_along.h"
+#include "graph_change.h"
 
 /** Gather along edges e .. stop - 1, of which all have a message. Four at a time, each with a
  *  sum of its own: one alone is as slow as the additions after each other. */
@@ -83,8 +76,9 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
     HF_UNUSED const uint settled = (uint)window;
-    for (uint c = (uint)HF_ITEM; c < run->chunks; c += (uint)HF_ITEMS) {
-        graph_out out = graph_open(outbox, run, c, chunks, superstep, window);
+    GRAPH_LOCAL graph_team team;
+    for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+        graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
         for (uint first = chunks[c]; first < chunks[c + 1]; first += 32) {
             const uint end = first + 32 < chunks[c + 1] ? first + 32 : chunks[c + 1];
             graph_word word = {0, 0};
@@ -95,10 +89,9 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
                  left; left &= left - 1) {
                 const uint v = first + graph_lowest_bit(left);
                 const ulong e = rows[v], stop = rows[v + 1];
-                hf_vertex s = state[v];
                 hf_message got = HF_NOTHING;
                 uint any = 0;
-                if (HF_WANTS(s, settled)) {
+                if (HF_WANTS(state[v], settled)) {
                     if (everyone && !GRAPH_HINTED) {
                         any = (uint)(stop - e);
                         got = graph_all(from, weights, mirror, e, stop);
@@ -111,15 +104,8 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
 #ifndef HF_ALWAYS
                 if (any)
 #endif
-                {
-                    const uint degree = degrees[v];
-                    const hf_at at = graph_at(run, names[v], degree, superstep);
-                    hf_update told;
-                    const int tells = hf_apply(&s, got, at, &told, &out.count.changed);
-                    state[v] = s;
-                    if (tells && GRAPH_HEARD(degree))
-                        graph_update(&out, &word, later, v, told, degree);
-                }
+                    graph_change(&out, &word, run, names, degrees, state, later, v,
+                                 got);
             }
             out.bits[first / 32] = word.bits;
 #ifndef GRAPH_NO_PRIORITIES

@@ -1,4 +1,16 @@
-"""Vertex programs that several tests take."""
+"""Vertex programs that several tests take, and faults in the kernels."""
+
+from hpccfpga import sources
+
+
+def break_kernels(folder, old, new):
+    """Put a fault into a copy of the kernels: one text, and what replaces it."""
+    files = [*sources.kernel_dir().glob("graph_*")]
+    assert sum(path.read_text().count(old) for path in files) == 1, old
+    for path in files:
+        (folder / path.name).write_text(path.read_text().replace(old, new))
+    return folder / "graph_ndrange.cl"
+
 
 FIRST = """typedef uint hf_update;
 typedef uint hf_message;

@@ -87,11 +87,20 @@ static hf_status traits_take(graph_state *s) {
                      NULL));
     if (s->traits[GRAPH_PROOF] != graph_proof(s->traits))
         return hf_fail(HF_EDEVICE, "the kernels do not tell what the program is");
+    if (graph_groups(s) && !s->env.ndrange)
+        return hf_fail(HF_EARG,
+                       "shape: pipeline, but the kernels are for work-groups of %u",
+                       s->traits[GRAPH_TEAM_ITEMS]);
     uint32_t bytes = s->traits[GRAPH_UPDATE_BYTES];
     if (bytes == 0 || bytes % sizeof(uint32_t) || bytes > GRAPH_ALIGN)
         return hf_fail(HF_EARG,
                        "program: an update has %u B; 4, 8, ... %d are possible", bytes,
                        GRAPH_ALIGN);
+    bytes = s->traits[GRAPH_MESSAGE_BYTES];
+    if (graph_groups(s) && bytes > GRAPH_ALIGN)
+        return hf_fail(HF_EARG,
+                       "program: a message has %u B; %d at most are possible on a GPU",
+                       bytes, GRAPH_ALIGN);
     bytes = s->traits[GRAPH_VERTEX_BYTES];
     if (bytes == 0)
         return hf_fail(HF_EARG, "program: a vertex has no state");
@@ -193,11 +202,12 @@ static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env
     } kernels[] = {
         {&s->kernels.sum, "graph_sum"},     {&s->kernels.start, "graph_start"},
         {&s->kernels.pull, "graph_pull"},   {&s->kernels.push, "graph_push"},
-        {&s->kernels.apply, "graph_apply"}, {&s->kernels.few, "graph_few"},
-        {&s->kernels.admit, "graph_admit"}, {&s->kernels.take, "graph_take"}};
+        {&s->kernels.apply, "graph_apply"}, {&s->kernels.admit, "graph_admit"},
+        {&s->kernels.take, "graph_take"},   {&s->kernels.few, "graph_few"}};
     s->env = *env;
     HF_TRY(params_take(s, args));
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    size_t n = sizeof kernels / sizeof *kernels; /* the last for few alone */
+    for (size_t i = 0; i < (graph_fewer(s) ? n : n - 1); i++)
         HF_TRY(env->device->ops->kernel(kernels[i].kernel, env->device, kernels[i].name,
                                         0));
     HF_TRY(graph_take(s, args));

@@ -5,8 +5,12 @@
 #include "core/error.h"
 #include "graph_engine.h"
 
-enum { CPU_CHUNKS = 64, GPU_CHUNKS = 4096, CPU_ROOM = 16, GPU_ROOM = 4 };
 enum { VERTEX_WEIGHT = 4 }; /* of a vertex in a chunk, in edges */
+
+/* Chunks of a work-item, or of a work-group; for small graphs not all of these. */
+enum { ITEM_CHUNKS = 64, GROUP_CHUNKS = 2048, FEWEST_CHUNKS = 128 };
+enum { GROUP_WORK = 1 << 14 };           /* edges that are worth a group's chunk */
+enum { ITEM_ROOM = 16, GROUP_ROOM = 4 }; /* updates in the list of a chunk */
 
 static size_t aligned(size_t bytes) {
     return (bytes + GRAPH_ALIGN - 1) / GRAPH_ALIGN * GRAPH_ALIGN;
@@ -27,9 +31,20 @@ static void pieces_cut(uint32_t *pieces, uint32_t n, const uint64_t *rows,
     pieces[n] = vertices;
 }
 
+/* Of each rank; all know as many. */
+static uint32_t chunks_of(const graph_state *s) {
+    if (!graph_groups(s))
+        return ITEM_CHUNKS;
+    uint64_t work = (uint64_t)VERTEX_WEIGHT * s->info->vertices + 2 * s->info->edges,
+             n = work / (uint64_t)s->env.size / GROUP_WORK;
+    return n < FEWEST_CHUNKS  ? FEWEST_CHUNKS
+           : n > GROUP_CHUNKS ? GROUP_CHUNKS
+                              : (uint32_t)n;
+}
+
 hf_status graph_chunks_cut(graph_state *s) {
     const hf_part *p = s->part;
-    uint32_t n = s->env.device->info.type == HF_GPU ? GPU_CHUNKS : CPU_CHUNKS;
+    uint32_t n = chunks_of(s);
     s->chunks = malloc((n + 1) * sizeof *s->chunks);
     if (!s->chunks)
         return hf_fail(HF_ENOMEM, "no memory for %u chunks", n);
@@ -45,9 +60,7 @@ void graph_layout_set(graph_state *s) {
     run->own = s->part->own;
     run->rank = (unsigned)s->env.rank;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.size == 1                     ? 0
-                : s->env.device->info.type == HF_GPU ? GPU_ROOM
-                                                     : CPU_ROOM;
+    run->room = s->env.size == 1 ? 0 : graph_groups(s) ? GROUP_ROOM : ITEM_ROOM;
     run->list = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
@@ -60,14 +73,14 @@ void graph_layout_set(graph_state *s) {
 }
 
 hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
-                       size_t n_args, size_t items) {
-    bool many = s->env.ndrange;
+                       size_t n_args, size_t teams) {
+    size_t team = s->traits[GRAPH_TEAM_ITEMS];
     const hf_launch what = {
         .kernel = kernel,
         .args = args,
         .n_args = n_args,
-        .items = many ? items : 1,
-        .group = many && s->env.device->info.type != HF_GPU ? 1 : 0, /* a core's */
+        .items = s->env.ndrange ? teams * team : 1,
+        .group = s->env.ndrange ? team : 0,
     };
     HF_TRY(s->env.device->ops->launch(s->env.device, &what, NULL, NULL));
     hf_lap(s->env.laps, GRAPH_LAP_KERNEL);

@@ -27,9 +27,13 @@ hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
     { .buffer = s->buffers.name }
 #define GRAPH_VALUE(x) \
     { .value = &(x), .bytes = sizeof(x) }
-/** Launch a kernel with a work-item for each chunk, in shape ndrange, and wait. */
+/** Launch a kernel, in shape ndrange with this many work-items or groups, and wait. */
 hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
-                       size_t n_args, size_t items);
+                       size_t n_args, size_t teams);
+/** Does a work-group take a chunk, as on GPUs? */
+static inline bool graph_groups(const graph_state *s) {
+    return s->traits[GRAPH_TEAM_ITEMS] > 1;
+}
 
 /* ---- graph_tell.c ---- */
 
@@ -55,7 +59,7 @@ static inline uint32_t graph_room(const graph_state *s, int rank) {
  *  rank. */
 static inline bool graph_fewer(const graph_state *s) {
     return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
-           s->env.device->info.type != HF_GPU;
+           !graph_groups(s);
 }
 
 /* ---- graph_steps.c ---- */

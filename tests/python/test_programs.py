@@ -6,10 +6,12 @@ import signal
 import threading
 import warnings
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from vertex_programs import break_kernels
 
 import hpccfpga
 from hpccfpga import sources
@@ -128,18 +130,10 @@ def test_supersteps_and_tolerance_end_a_program():
 @pytest.fixture
 def broken(tmp_path):
     """Put a fault into the kernels: broken(text, its replacement)."""
-
-    def make(old, new):
-        files = [*sources.kernel_dir().glob("graph_*")]
-        assert sum(path.read_text().count(old) for path in files) == 1, old
-        for path in files:
-            (tmp_path / path.name).write_text(path.read_text().replace(old, new))
-        return tmp_path / "graph_ndrange.cl"
-
-    return make
+    return partial(break_kernels, tmp_path)
 
 
-APPLIED = "&out.count.changed);\n                    state[v] = s;"
+APPLIED = "&out->count.changed);\n    state[v] = s;"
 WORD = "((HF_GLOBAL uint *)state)"
 MADE = "graph_merge(&got[v], hf_scatter(told, edge));"
 FEW = "got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));"
@@ -220,8 +214,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "a vertex that does not apply what was pushed": (
         "wcc",
         {"direction": "push"},
-        "these = touched[first / 32];",
-        "these = touched[first / 32] & ~2u;",
+        "these = at < end ? touched[at / 32] : 0;",
+        "these = at < end ? touched[at / 32] & ~2u : 0;",
     ),
     "messages of few that get lost": ("sssp", {}, FEW, "if (e % 7) " + FEW),
     "few that stop too early": (
@@ -260,7 +254,7 @@ def test_faults_are_seen(broken, fault):
 
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
-    kernel = broken(APPLIED, APPLIED + " if (superstep == 1) told *= 1.5f;")
+    kernel = broken(APPLIED, APPLIED + " if (out->superstep == 1) told *= 1.5f;")
     with pytest.warns(hpccfpga.VerificationWarning):
         r = run(program="pagerank", supersteps=12, device="opencl", kernel=kernel)
     assert not r.verified
@@ -282,8 +276,8 @@ def test_a_length_that_no_word_holds_is_refused(broken):
     given = {"program": "sssp", "graph": graph, "source": [0], "device": "opencl"}
     assert run(**given)["reached"] == 2
     kernel = broken(
-        "hf_start(&s, at, &told);",
-        "hf_start(&s, at, &told); if (!tells) *(uint *)&s = HF_NOBODY - 1;",
+        "hf_start(&s, where, &told);",
+        "hf_start(&s, where, &told); if (!tells) *(uint *)&s = HF_NOBODY - 1;",
     )
     with pytest.raises(ValueError, match="path to vertex 2 is longer than "):
         run(kernel=kernel, **given)

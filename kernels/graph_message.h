@@ -1,0 +1,54 @@
+/* graph_message.h - messages as words, which work-items change by compare-and-swap. */
+#ifndef GRAPH_MESSAGE_H
+#define GRAPH_MESSAGE_H
+
+#include "graph_outbox.h"
+
+static inline uint graph_bits_of(hf_message m) {
+    union {
+        hf_message m;
+        uint u;
+    } x;
+    x.m = m;
+    return x.u;
+}
+static inline hf_message graph_message_of(uint u) {
+    union {
+        hf_message m;
+        uint u;
+    } x;
+    x.u = u;
+    return x.m;
+}
+
+/** Gather `m` into *got. Bits are compared: a NaN equals nothing. */
+static inline void graph_merge(HF_GLOBAL uint *got, hf_message m) {
+    uint old = *got;
+    for (;;) {
+        const uint both = graph_bits_of(hf_gather(graph_message_of(old), m));
+        if (both == old)
+            return;
+        const uint seen = HF_SWAP(got, old, both);
+        if (seen == old)
+            return;
+        old = seen;
+    }
+}
+
+/** Send `told` along edge `e`; 0 where the vertex there wants no message. */
+static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
+                              HF_GLOBAL const hf_vertex *state, HF_GLOBAL uint *got,
+                              HF_GLOBAL uint *touched, hf_update told, ulong e,
+                              HF_UNUSED uint settled) {
+    const uint v = to[e], bit = 1u << v % 32;
+    (void)weights, (void)state; /* not every program has them, or wants to know */
+    if (!HF_WANTS(state[v], settled))
+        return 0;
+    const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
+    graph_merge(&got[v], hf_scatter(told, edge));
+    if (!(touched[v / 32] & bit))
+        HF_OR(&touched[v / 32], bit);
+    return 1;
+}
+
+#endif
