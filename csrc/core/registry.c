@@ -62,6 +62,12 @@ static hf_status find(const void **out, const char *kind, const char *what,
         }
         hf_known_add(&known, c->name);
     }
+    if (strcmp(kind, "exchange") == 0) {
+        if (strcmp(name, HF_AUTO) == 0)
+            return hf_fail(HF_EARG, "exchange \"%s\" needs times that are expected",
+                           name);
+        hf_known_add(&known, HF_AUTO);
+    }
     return hf_fail(HF_ENOENT, "no %s \"%s\"; %s", what, name, hf_known_text(&known));
 }
 

@@ -261,6 +261,8 @@ static hf_status path_refuse(const hf_bench *bench, const hf_exchange_ops *schem
         if (path_over(bench, other))
             hf_known_add(&known, name);
     }
+    if (bench->blocks)
+        hf_known_add(&known, HF_AUTO);
     return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"; %s",
                    bench->name, scheme->name, hf_known_text(&known));
 }

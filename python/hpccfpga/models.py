@@ -301,7 +301,7 @@ def check(
         fed = " from a calibration" if calibrated else ""
         raise LookupError(
             f"no model of {benchmark} over exchange {wanted!r}{fed}; "
-            f"{known(wanted, names)}"
+            f"{known(wanted, [*names, _core.AUTO])}"
         )
     return formulas[wanted]
 

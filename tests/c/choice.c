@@ -98,6 +98,9 @@ static void refuse_test(void) {
     refuse((hf_expected){2, 2, sizes, hosts, times},
            "exchange \"host\" moves no blocks of devices");
     refuse((hf_expected){0, 2, sizes, schemes, times}, "2 schemes, 0 lengths");
+    CHECK(hf_session_exchange(session, HF_AUTO, NULL) == HF_EARG &&
+              strstr(hf_error(), "exchange \"auto\" needs times that are expected"),
+          "%s", hf_error());
     const double other[] = {1e-6, 1e-4, 1e-5, rank == 1 ? 2e-5 : 1e-5};
     if (size > 1)
         refuse((hf_expected){2, 2, sizes, schemes, other},

@@ -104,7 +104,7 @@ BAD = [
     (["run", "b_eff", "--deadline=x"], 'deadline: "x" is not a number such as 0.5'),
     (
         ["run", "gemm", "--exchange=channel"],
-        '"channel"; known: host, pcie, pipelined, shared',
+        '"channel"; known: host, pcie, pipelined, shared, auto',
     ),
     (["run", "b_eff", "--sizes="], "sizes: "),
     (["run", "b_eff", "--ranks=x"], '--ranks: "x" is not a number such as 2; see'),
@@ -129,7 +129,11 @@ BAD = [
     (["run", "b_eff", "--exchange=channel", "--calibrate"], "known: pcie, pipelined"),
     (["calibrate", "--colour=1"], "calibration has no parameter --colour; known: "),
     (["model", "nbody"], "no model of 'nbody'; known: b_eff"),
-    (["model", "b_eff", "--exchange=wifi"], "no model of b_eff over exchange 'wifi"),
+    (
+        ["model", "b_eff", "--exchange=wifi"],
+        "exchange 'wifi'; known: channel, pcie, pipelined, shared, host, auto",
+    ),
+    (["run", "b_eff", "--exchange=aut"], 'did you mean "auto"? known: channel, host'),
     (
         ["model", "b_eff", "--clock=3e8"],
         "no input clock of b_eff over exchange pcie, only over exchange channel; known",
