@@ -1,96 +1,189 @@
-"""Exchange schemes beside `pcie`: ratios of the times of b_eff, in one run.
+"""Exchange schemes beside each other, and their calibrated models: b_eff, in one run.
 
-    python benchmarks/exchanges.py [--ranks 2] [--device GPU] [--rounds 8] [SCHEME ...]
+    python benchmarks/exchanges.py [--ranks 2] [--device GPU] [--rounds 40] [SCHEME ...]
 
-The same ranks hold a session over each scheme and measure in turn, `rounds` times, so
-that all meet the same machine; the best time of each counts. `auto` is held against the
-fastest of the others. Ends with code 1 where a bound is missed.
+The same ranks hold a session over each scheme. At each size all of them measure in
+turn, some milliseconds each, round after round. A round gives one ratio of each pair of
+times; told are the median of the rounds and its 99 % interval. A second session over
+`pcie` shows what sessions differ by for no reason: that widens the intervals. A bound
+is met or missed where the whole interval says so, else this noise did not let it be
+decided. `auto` is held against each other scheme. Then calibrations and runs follow
+each other: models meet a bound that they meet after each calibration. Bounds are those
+of CPUs. Ends with code 1 where one is missed.
 """
 
 import argparse
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import numpy as np
 
 import hpccfpga
-from hpccfpga import mpirun
+from hpccfpga import models, mpirun
 from hpccfpga.errors import under_mpi
 
 SIZES = [2**k for k in range(0, 25, 2)]
+LONG = SIZES.index(1 << 20)
+CONTROL = "pcie again"
 WANTED = {"pipelined": (0.95, 0.95), "shared": (1.0, 1.3)}
-"""Least time of `pcie` over that of a scheme on CPUs: at every size, and at 1 MiB."""
+"""Least time of `pcie` over that of a scheme: at every size, and at 1 MiB."""
 AUTO = 0.97
-"""Least time of the fastest scheme over that of `auto`, at every size."""
+"""Least time of each other scheme over that of `auto`, at every size."""
+MODELS = {"median": (np.median, 0.10), "largest": (np.max, 0.25)}
+"""By how much of the measurement models may be off, over all sizes."""
+VERDICTS = ("met", "not decided by this noise", "MISSED")
+"""From the best to the worst."""
 
 
-def measure(schemes, device, rounds):
-    """Best times [s] of each scheme, [points]; what `auto` took in the last round."""
-    from mpi4py import MPI
+@dataclass
+class Span:
+    """A median, and what it lies between most likely."""
 
-    best = {scheme: np.full(len(SIZES), np.inf) for scheme in schemes}
-    taken, notes = [], set()
-    with ExitStack() as stack:
-        sessions = {
-            scheme: stack.enter_context(hpccfpga.open(device, scheme, MPI.COMM_WORLD))
-            for scheme in schemes
-        }
-        for _ in range(rounds):
-            for scheme, session in sessions.items():
-                found = session.run("b_eff", sizes=SIZES, reps=10, loop_upper=256)
-                if not found.verified:
-                    sys.exit(f"{scheme}: wrong data")
-                notes |= {f"{scheme}: {n}" for n in found.provenance["notes"]}
-                best[scheme] = np.fmin(best[scheme], found["time"])
-                taken = found["scheme"] if scheme == "auto" else taken
-        if session.rank == 0:
-            print(*sorted(notes), sep="\n", file=sys.stderr)
-    return best, taken
+    low: float
+    median: float
+    high: float
+
+    @classmethod
+    def of(cls, rounds, wider=1.0):
+        """Of as many ratios as rounds; `wider`: a factor of what is not noise."""
+        ordered = np.sort(rounds)
+        k = max(0, int((len(ordered) - 2.576 * len(ordered) ** 0.5) / 2))
+        low, high = ordered[k] / wider, ordered[-1 - k] * wider
+        return cls(low, float(np.median(ordered)), high)
+
+    def __str__(self):
+        """As a cell of a table."""
+        return f"{self.median:6.2f} [{self.low:5.2f}, {self.high:5.2f}]"
+
+    def verdict(self, least):
+        """Give the number of the verdict on a lower bound."""
+        return int(self.low < least) + int(self.high < least)
+
+
+def measure(sessions, rounds):
+    """Give times [s], {scheme: [sizes, rounds]}, and what `auto` took at each size."""
+    times = {scheme: np.empty((len(SIZES), rounds)) for scheme in sessions}
+    taken, notes = [""] * len(SIZES), set()
+    for i, k in np.ndindex(len(SIZES), rounds):
+        n = min(max((1 << 24) // SIZES[i], 2), 64)
+        own = {"sizes": SIZES[i], "reps": 5, "loop_upper": n, "loop_lower": n}
+        turn = k % len(sessions)
+        order = [*sessions][turn:] + [*sessions][:turn]
+        for scheme in order:
+            found = sessions[scheme].run("b_eff", **own)
+            if not found.verified:
+                sys.exit(f"{scheme}: wrong data")
+            notes |= {f"{scheme}: {n}" for n in found.provenance["notes"]}
+            times[scheme][i, k] = found["time"][0]
+            if scheme == "auto":
+                taken[i] = found["scheme"][0]
+    if sessions["pcie"].rank == 0:
+        print(*sorted(notes), sep="\n", file=sys.stderr)
+    return times, taken
+
+
+def compare(times, taken):
+    """Print what was measured; the spans of each pair of schemes, over the sizes."""
+    schemes = [scheme for scheme in times if scheme not in ("pcie", CONTROL)]
+    pairs = {(scheme, "pcie"): [] for scheme in schemes}
+    if "auto" in times:
+        pairs |= {("auto", other): [] for other in schemes if other != "auto"}
+    print(
+        f"{'size [B]':<9}{'pcie [us]':>10}", *(f"{s:>21}" for s in [CONTROL, *schemes])
+    )
+    for i, size in enumerate(SIZES):
+        pcie = times["pcie"][i]
+        again = Span.of(pcie / times[CONTROL][i])
+        wider = max(again.median, 1 / again.median)
+        for (scheme, other), spans in pairs.items():
+            spans.append(Span.of(times[other][i] / times[scheme][i], wider))
+        cells = [again, *(pairs[scheme, "pcie"][i] for scheme in schemes)]
+        print(f"{size:<9}{np.median(pcie) * 1e6:10.2f}", *cells, taken[i])
+    return pairs
+
+
+def decide(pairs):
+    """Print whether the bounds on pairs are met; the numbers of the verdicts."""
+    verdicts = []
+    for (scheme, other), spans in pairs.items():
+        least, long = WANTED.get(scheme, (AUTO, AUTO))
+        at = max(
+            range(len(SIZES)), key=lambda i: (spans[i].verdict(least), -spans[i].low)
+        )
+        for i, bound in ((at, least), (LONG, long)):
+            verdicts.append(spans[i].verdict(bound))
+            print(
+                f"{scheme} by {other}, {SIZES[i]} B: {spans[i]}, wanted {bound}: "
+                f"{VERDICTS[verdicts[-1]]}"
+            )
+    return verdicts
+
+
+def models_off(sessions, times):
+    """By how much each model is off the run behind it, {scheme: [times, sizes]}."""
+    able = [s for s in models.schemes("b_eff", calibrated=True) if s in sessions]
+    own = {"sizes": SIZES, "reps": 10, "loop_upper": 256}
+    off = {scheme: np.empty((times, len(SIZES))) for scheme in able}
+    for k in range(times):
+        calibration = sessions["pcie"].calibrate(**own)
+        for scheme in able:
+            found = sessions[scheme].run("b_eff", **own)
+            model = hpccfpga.model("b_eff", exchange=scheme, calibration=calibration)
+            off[scheme][k] = model["time"] / found["time"] - 1
+    return off
+
+
+def decide_models(off):
+    """Print how far models are off; the numbers of the verdicts."""
+    verdicts = []
+    for scheme, each in off.items():
+        at = np.median(each, axis=0)
+        print(f"model {scheme} [%]:", *(f"{100 * x:+.0f}" for x in at))
+        for name, (figure, bound) in MODELS.items():
+            figures = figure(np.abs(each), axis=1)
+            missed = np.count_nonzero(figures > bound)
+            verdicts.append(int(missed > 0) + int(missed == len(figures)))
+            print(
+                f"model {scheme}, {name} over sizes: {figures.min():.2f} to "
+                f"{figures.max():.2f}, wanted {bound}: {VERDICTS[verdicts[-1]]}"
+            )
+    return verdicts
 
 
 def main():
-    """Print a row for each size; return whether a bound is missed."""
+    """Print what was found; return whether a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--device")
-    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--calibrations", type=int, default=5)
     parser.add_argument("schemes", nargs="*", default=[*WANTED, "auto"])
     given = parser.parse_args()
     if under_mpi() is None:
         words = [word for word in mpirun.command() if word != "--tag-output"]
         words += ["-n", str(given.ranks), sys.executable, *sys.argv]
         return subprocess.call(words)
-    schemes = list(dict.fromkeys(["pcie", *given.schemes]))
-    best, taken = measure(schemes, given.device, given.rounds)
-    return report(best, taken) if under_mpi() == 0 else 0
+    from mpi4py import MPI
 
-
-def report(best, taken):
-    """Print what was found; return whether a bound is missed."""
-    print("size [B]    ", *(f"{scheme + ' [us]':>14} ratio" for scheme in best))
-    for i, size in enumerate(SIZES):
-        cells = (
-            f"{best[s][i] * 1e6:14.2f} {best['pcie'][i] / best[s][i]:5.2f}"
-            for s in best
-        )
-        print(f"{size:<12}", *cells, *taken[i : i + 1])
-    missed = False
-    for scheme in WANTED.keys() & best:
-        ratios = best["pcie"] / best[scheme]
-        everywhere, long = WANTED[scheme]
-        ok = ratios.min() >= everywhere and ratios[SIZES.index(2**20)] >= long
-        missed = missed or not ok
-        print(
-            f"{scheme}: at least {ratios.min():.2f} (wanted {everywhere}), at 1 MiB "
-            f"{ratios[SIZES.index(2**20)]:.2f} (wanted {long})"
-        )
-    if "auto" in best:
-        fastest = np.min([best[s] for s in best if s != "auto"], axis=0)
-        ratios = fastest / best["auto"]
-        missed = missed or ratios.min() < AUTO
-        print(f"auto: at least {ratios.min():.2f} of the fastest (wanted {AUTO})")
-    return missed
+    with ExitStack() as stack:
+        sessions = {
+            name: stack.enter_context(
+                hpccfpga.open(given.device, scheme, MPI.COMM_WORLD)
+            )
+            for name, scheme in {
+                "pcie": "pcie",
+                CONTROL: "pcie",
+                **dict(zip(given.schemes, given.schemes, strict=True)),
+            }.items()
+        }
+        times, taken = measure(sessions, given.rounds)
+        off = models_off(sessions, given.calibrations)
+    if MPI.COMM_WORLD.rank > 0:
+        return 0
+    verdicts = decide(compare(times, taken)) + decide_models(off)
+    return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
 
 
 if __name__ == "__main__":
