@@ -1,9 +1,9 @@
 /* fault.c - scheme `fault`: another one with one planted fault, to prove that faults are seen.
  *
  * HPCCFPGA_FAULT="KIND RANK CALL" names the fault, the rank that has it and the move (or
- * kernel launch, for `launch`; or write to the device, for `killwrite` and `hangwrite`) at which it
+ * kernel launch, for `launch`; or write to the device, for those that end in `write`) at which it
  * happens, counted from 0 since the session opened; where that move has no block for it, the next
- * one that has. HPCCFPGA_FAULT_OVER names the other scheme, `pcie` unless told. */
+ * one that has. `nopin` pins no memory of others, at any time. HPCCFPGA_FAULT_OVER names the other scheme, `pcie` unless told. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,15 +41,30 @@ static void nap(double seconds) {
     nanosleep(&span, NULL);
 }
 
-/* Between the arrival of a block and its copy. */
+/* As a limit on locked memory does. */
+static hf_status planted_pin(hf_buffer **out, hf_device *device, void *memory,
+                             size_t bytes) {
+    return memory ? hf_fail(HF_ENOMEM, "planted: %zu B may not be locked", bytes)
+                  : device_own->pin(out, device, memory, bytes);
+}
+
+/* Between the arrival of a block and its copy: what arrived is damaged where it lies, or the block
+ * before is taken again. */
 static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
                                const void *from, size_t bytes, const hf_order *order,
                                hf_event **done) {
+    static const void *before;
     if (writes_left-- == 0) {
         if (strcmp(fault.kind, "killwrite") == 0)
             raise(SIGKILL);
-        nap(600);
+        if (strcmp(fault.kind, "hangwrite") == 0)
+            nap(600);
+        if (strcmp(fault.kind, "flipwrite") == 0)
+            ((unsigned char *)from)[bytes / 2] ^= 0x40;
+        if (strcmp(fault.kind, "stalewrite") == 0)
+            from = before;
     }
+    before = from;
     return device_own->write(device, to, at, from, bytes, order, done);
 }
 
@@ -59,6 +74,8 @@ static void device_plant(hf_device *device) {
         device_ops = *device_own;
         device_ops.launch = launch;
         device_ops.write = planted_write;
+        if (strcmp(fault.kind, "nopin") == 0)
+            device_ops.pin = planted_pin;
         device->ops = &device_ops;
     }
     launches_left = strcmp(fault.kind, "launch") == 0 ? fault.call : -1;
@@ -153,8 +170,9 @@ static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *
     fault.rank = -1;
     if (text && sscanf(text, "%15s %d %ld", fault.kind, &fault.rank, &fault.call) != 3)
         return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
-    static const char kinds[] = " none setup launch fail kill hang killwrite hangwrite "
-                                "lose flip shift swap stale ";
+    static const char kinds[] = " none setup launch fail kill hang nopin killwrite "
+                                "hangwrite flipwrite stalewrite lose flip shift swap "
+                                "stale ";
     char word[20];
     snprintf(word, sizeof word, " %s ", fault.kind);
     if (text && !strstr(kinds, word))

@@ -156,6 +156,29 @@ def test_a_rank_that_stops_before_it_copies_from_the_window(
         time.sleep(0.1)
 
 
+# Slots of the window are used again: each message has 16 chunks.
+WINDOW = """
+import json, os, warnings
+warnings.simplefilter("ignore", hf.VerificationWarning)
+for case in ("none -1 0", "flipwrite 1 40", "stalewrite 1 40", "nopin 1 0"):
+    os.environ["HPCCFPGA_FAULT"] = case
+    r = hf.run("b_eff", exchange="fault", comm=comm, sizes=[65536], chunk_size=4096,
+               reps=2, loop_upper=4, loop_lower=4)
+    say(json.dumps([case.split()[0], r.verified, r.provenance["notes"]]))
+"""
+
+
+def test_a_window_whose_chunks_are_wrong_or_not_pinned(mpirun, faults):
+    done = mpirun(2, WINDOW, HPCCFPGA_FAULT_OVER="shared", **faults)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == 8, done
+    for case, verified, notes in found:
+        assert verified is ("write" not in case), case
+        slow = [note for note in notes if "common memory is not pinned on each" in note]
+        assert len(slow) == (case == "nopin"), (case, notes)
+        assert all("rank 1: planted: " in note for note in slow), notes
+
+
 def test_a_result_says_that_its_ranks_share_no_memory(mpirun):
     """A limit on files is one on shared memory, too."""
     done = mpirun(

@@ -25,6 +25,9 @@ NEAR, FAR = "hf-near", "hf-far"
 WITHOUT = "hf-without"
 """Another name of `FAR`, under which it lacks the package."""
 
+SPACE = 24 << 20
+"""Of the memory and of the temporary files of each [B]."""
+
 UNSHARE = "unshare --net --uts --mount --pid --ipc --fork --kill-child --mount-proc"
 ENTER = "nsenter --net --uts --mount --pid --ipc --wd=. --target"
 TOOLS = ("unshare", "nsenter", "ip", "mount", "hostname")
@@ -86,7 +89,7 @@ class Node:
         self.enter = [*ENTER.split(), str(self.first)]
         self.call(f"hostname {name}; ip link set lo up")
         for folder in ("/dev/shm", own):
-            self.call(f'mount -t tmpfs none "{folder}"')
+            self.call(f'mount -t tmpfs -o size={SPACE} none "{folder}"')
 
     def call(self, script):
         """Run a script there that only sets up something."""

@@ -10,7 +10,7 @@ import pytest
 from conftest import GUARD, ours
 
 from hpccfpga.mpirun import command as mpirun_command
-from nodes import FAR, NEAR, WITHOUT, Nodes, why_not
+from nodes import FAR, NEAR, SPACE, WITHOUT, Nodes, why_not
 
 BOTH = f"{NEAR},{FAR}"
 SMALL = ["--exchange", "host", "--sizes", "64", "--reps", "2", "--quiet"]
@@ -39,8 +39,9 @@ tasks = [
     run_task("linpack", None, dict(sizes=[128], block_size=32, **small)),
     run_task("graph", None, dict(graph="kron:8", **small)),
 ]
+full = run_task("b_eff", None, dict(sizes=[{SPACE // 4}], loop_upper=2, **small))
 for scheme in ("pipelined", "shared"):
-    for r in start(job(scheme, None, *tasks), 3, hosts=["{FAR}:2", "{NEAR}:1"]):
+    for r in start(job(scheme, None, *tasks, full), 3, hosts=["{FAR}:2", "{NEAR}:1"]):
         own = r.provenance
         print(json.dumps([r.benchmark, r.exchange, r.verified, sorted(own["hosts"]),
                           own["notes"], own["command"]]))
@@ -77,16 +78,21 @@ def fails(nodes):
 
 
 def test_results_are_right_and_say_where(nodes):
-    """Three ranks: two of one node, so that `shared` has both kinds of pairs."""
+    """Three ranks: two of one node, so that `shared` has both kinds of pairs.
+
+    The last run over it wants more memory than a node has.
+    """
     done = nodes.run(sys.executable, "-c", JOBS)
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(told) == 8
+    assert len(told) == 10
+    full = "B each: No space left on device"
     pairs = "5 of 9 pairs of ranks exchange by common memory, the others by messages"
-    for benchmark, scheme, verified, hosts, notes, command in told:
+    for n, (benchmark, scheme, verified, hosts, notes, command) in enumerate(told):
         assert verified, (benchmark, scheme)
         assert hosts == [FAR, FAR, NEAR]
-        assert (pairs in notes) is (scheme == "shared")
+        assert (pairs in notes) is (5 <= n < 9)
+        assert any(full in note for note in notes) is (n == 9), notes
         assert command.endswith(f" --ranks=3 --hosts={FAR}:2,{NEAR}:1")
     assert nodes.empty()
 
@@ -114,6 +120,20 @@ def test_all_benchmarks_by_an_mpirun_of_ones_own(nodes):
     done = nodes.run(*ranks, *HERE, "run", "all", "--reps=1", "--quiet", *own)
     assert done.returncode == 0, done.stderr
     assert ", 2 ranks on 2 hosts, verified" in done.stdout
+
+
+def test_all_benchmarks_by_hosts(nodes):
+    """Each by an mpirun of its own; two of them show it."""
+    few = (
+        "from hpccfpga import cli, suite\n"
+        "suite.benchmarks = lambda: ['b_eff', 'stream']\n"
+        f"raise SystemExit(cli.main({['run', 'all', '--ranks=2', f'--hosts={BOTH}']}"
+        " + ['--reps=1', '--quiet', '--b_eff.sizes=64', '--stream.size=1024']))"
+    )
+    done = nodes.run(sys.executable, "-c", few)
+    assert done.returncode == 0, done.stderr
+    assert ", 2 ranks on 2 hosts, verified" in done.stdout
+    assert nodes.empty()
 
 
 def test_a_link_that_breaks(nodes):
