@@ -50,7 +50,7 @@ static double time_of(const choice *c, size_t scheme, double length) {
 static hf_exchange *choice_of(hf_exchange *base, size_t bytes) {
     const choice *c = (const choice *)base;
     size_t best = 0;
-    double length = bytes > 0 ? (double)bytes : 1;
+    double length = (double)bytes;
     for (size_t i = 1; i < base->n_choices; i++)
         if (time_of(c, i, length) < time_of(c, best, length))
             best = i;
