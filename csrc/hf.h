@@ -55,9 +55,11 @@ typedef struct hf_progress {
 #define HF_HEARING  0.1    /**< between two looks for Ctrl-C [s] */
 #define HF_SCHEME   "pcie" /**< exchange scheme, unless told otherwise */
 #define HF_AUTO     "auto" /**< in place of one: that which is expected to be the fastest */
-#define HF_DEADLINE 60     /**< longest wait, unless told otherwise [s] */
+#define HF_EQUAL    0.02 /**< of times that differ by a smaller share the first counts */
+#define HF_DEADLINE 60   /**< longest wait, unless told otherwise [s] */
 
-/** What steps over exchange schemes are expected to take, by the length of messages. */
+/** What steps over exchange schemes are expected to take, by the length of messages; where they
+ *  differ by less than HF_EQUAL, the first scheme is taken. */
 typedef struct hf_expected {
     size_t n, n_schemes;
     const double *sizes;        /**< [n] rising, above 0 [B] */

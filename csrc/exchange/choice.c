@@ -1,5 +1,5 @@
 /* choice.c - in place of one scheme: each plan is of the scheme that is expected to be the fastest
- * with messages as long as its longest. */
+ * with messages as long as its longest; where they are as fast, of the first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static hf_exchange *choice_of(hf_exchange *base, size_t bytes) {
     size_t best = 0;
     double length = (double)bytes;
     for (size_t i = 1; i < base->n_choices; i++)
-        if (time_of(c, i, length) < time_of(c, best, length))
+        if (time_of(c, i, length) < time_of(c, best, length) + log1p(-HF_EQUAL))
             best = i;
     return base->choices[best];
 }

@@ -403,6 +403,11 @@ static int core_exec(PyObject *module) {
     if (PyModule_AddStringConstant(module, "SCHEME", HF_SCHEME) < 0 ||
         PyModule_AddStringConstant(module, "AUTO", HF_AUTO) < 0)
         return -1;
+    PyObject *equal = PyFloat_FromDouble(HF_EQUAL);
+    int status = PyModule_AddObjectRef(module, "EQUAL", equal); /* NULL is an error */
+    Py_XDECREF(equal);
+    if (status < 0)
+        return -1;
     return session_type_add(module, state);
 }
 

@@ -5,6 +5,7 @@ from numpy import bool_, float64, int64, str_, uint32, uint64, void
 from numpy.typing import ArrayLike, NDArray
 
 AUTO: str
+EQUAL: float
 SCHEME: str
 
 class Error(RuntimeError): ...

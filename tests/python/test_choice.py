@@ -113,6 +113,20 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
     )
 
 
+def test_schemes_that_are_as_fast_are_one():
+    """The first of them: others have to be faster by more than calibrations tell."""
+    nearly = calibration(shared=[1, 1, 1])
+    for part, times in (("copies", 0.985), ("exchange", [0.985, 0.97, 0.985])):
+        own = nearly.columns[f"pcie_{part}_time"].values * times
+        nearly.columns[f"pipelined_{part}_time"] = Column("s", own)
+    modelled = hf.model("b_eff", exchange="auto", calibration=nearly)
+    with hf.open(device="host", exchange="auto", calibration=nearly) as session:
+        found = session.run("b_eff", sizes=SIZES, **SMALL)
+    assert found["scheme"].tolist() == ["pcie", "pipelined", "pcie"]
+    assert modelled["scheme"].tolist() == found["scheme"].tolist()
+    assert "pcie, pipelined from 1024 B, pcie from" in found.table()
+
+
 def test_the_least_of_several_calibrations_counts():
     slow = Expected("a", [1, 2], {"pcie": [3, 1]})
     fast = Expected("b", [1, 2], {"pcie": [2, 5]})

@@ -206,7 +206,7 @@ def test_verified_data_is_no_warning():
         (
             LookupError,
             {"exchange": "wifi"},
-            'no exchange scheme "wifi"; known: channel, host, pcie, pipelined, shared, auto',
+            '"wifi"; known: channel, host, pcie, pipelined, shared, auto',
         ),
         (LookupError, {"device": "abacus"}, 'no OpenCL device "abacus"; known: 0: '),
         (ValueError, {"deadline": 0}, "deadline: 0 is not a positive number"),
