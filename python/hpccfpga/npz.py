@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -123,4 +124,9 @@ def _array(
         if entry.tell() + math.prod(found) * kind.itemsize != info.file_size:
             raise EOFError
     with archive.open(info) as entry:
-        return npy.read_array(entry, allow_pickle=False)
+        values = npy.read_array(entry, allow_pickle=False)
+    if kind.kind == "U":  # NumPy makes broken strings of what is no character
+        codes = np.frombuffer(values.tobytes(), f"{kind.str[0]}u4")
+        if np.any(codes > sys.maxunicode):
+            raise UnicodeError
+    return values

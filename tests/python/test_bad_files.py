@@ -10,6 +10,7 @@ import pytest
 
 import hpccfpga as hf
 from example_result import measured
+from hpccfpga import npz
 
 STEERS = "\x1b]0;gone\x07\x1b[31m\r\x08\x9b2J\u202e\udc80\n"
 
@@ -119,9 +120,20 @@ def broken_header(name, data):
     return data.replace(b"'descr': '<f8'", b"'descr': ('<f8'", 1)
 
 
+def no_character(name, data):
+    """A text with a code beyond Unicode, of which NumPy makes a broken string."""
+    at = np.lib.format.MAGIC_LEN + 2 + int.from_bytes(data[8:10], "little")
+    return (
+        data[: at + 3] + b"\x91" + data[at + 4 :]
+        if name == f"{npz.HEADER}.npy"
+        else data
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
+        (no_character, "not an NPZ file of a result"),
         (broken_header, "not an NPZ file of a result"),
         (lambda name, data: data[:-1], "not an NPZ file of a result"),
         (lambda name, data: data[:20], "not an NPZ file of a result"),
