@@ -39,12 +39,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Schemes take turns in this process, and PoCL counts its workers once. What a user has
 # set for it, or to load runtimes, is kept by runs, not by tests.
-for name in (
-    "OCL_ICD_FILENAMES",
-    "POCL_DEVICES",
-    "POCL_MAX_PTHREAD_COUNT",
-    "POCL_CPU_MAX_CU_COUNT",
-):
+WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
+for name in ("OCL_ICD_FILENAMES", "POCL_DEVICES", *WORKERS):
     os.environ.pop(name, None)
 emulation.prepare("channel")
 
@@ -107,6 +103,8 @@ def start(command, environment):
         With text, the tags of mpirun taken away.
     """
     clean = surroundings()
+    for name in WORKERS:  # each process of its own takes as many as it needs
+        clean.pop(name, None)
     clean["MPIEXEC_TIMEOUT"] = str(GUARD + 10)  # in case that we are killed
     mark = new_mark()
     process = subprocess.Popen(

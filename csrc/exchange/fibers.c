@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "agree.h"
@@ -35,6 +36,10 @@ enum {
  * not tell: where others use the core, one takes milliseconds. */
 static const double starved_seconds = 5e-5;
 
+/* A kernel that waits longer waits for something slow [s]: between its looks it sleeps. */
+static const double patience = 2e-3;
+static const struct timespec nap = {0, 50000};
+
 typedef struct fiber {
     hf_ring_host base;
     struct queue *queue;
@@ -43,6 +48,7 @@ typedef struct fiber {
     const hf_ring *ring; /* it waits at this ring until `other` is past `still` */
     const hf_ring_side *other;
     hf_word still;
+    double since; /* of a kernel that shares with nobody: when that wait began [s] */
     ucontext_t kernel, parked; /* its kernel; the spare stack of its thread */
     pthread_cond_t wake;
     char *stack;
@@ -126,6 +132,14 @@ static fiber *queue_next(const fiber *f, bool starved) {
     return next;
 }
 
+/* Give the core to others: at first to those that want it now. */
+static void core_leave(double waited) {
+    if (waited < patience)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
 /* Run the next fiber that is ready, on this thread. */
 static void fiber_switch(fiber *f) {
     fiber *next;
@@ -134,8 +148,9 @@ static void fiber_switch(fiber *f) {
     for (size_t idle = 1; !(next = queue_next(f, starved)); idle++) {
         if (idle < f->queue->max_idle)
             continue;
-        since = since > 0 ? since : hf_clock_now();
-        sched_yield();
+        double now = hf_clock_now();
+        since = since > 0 ? since : now;
+        core_leave(now - since);
         starved = hf_clock_now() - since > starved_seconds;
     }
     if (next != f)
@@ -156,13 +171,16 @@ static void fiber_wait(hf_ring_host *base, const hf_ring *ring,
                        const hf_ring_side *other, hf_word still) {
     fiber *f = (fiber *)base;
     queue *q = f->queue;
-    if (q->size == 1) {
-        sched_yield();
-        return;
-    }
+    bool anew = f->other != other || f->still != still;
     f->ring = ring;
     f->other = other;
     f->still = still;
+    if (q->size == 1) {
+        double now = hf_clock_now();
+        f->since = anew ? now : f->since;
+        core_leave(now - f->since);
+        return;
+    }
     if (f->suspended)
         fiber_switch(f);
     else
@@ -285,6 +303,7 @@ static void fibers_prepare(hf_scheduler *s, size_t n) {
     }
     for (size_t i = 0; i < n; i++) {
         s->fibers[i].base = (hf_ring_host){fiber_wait, fiber_leave};
+        s->fibers[i].other = NULL;
         s->fibers[i].stack = s->stacks + i * STACK_BYTES;
     }
 }

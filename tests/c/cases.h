@@ -11,7 +11,7 @@ typedef struct case_request {
     const char *folder, *bench, *exchange, *device, *shape, *broken;
     const char *binaries; /**< a folder of program binaries; NULL: there are none */
     const char *knobs;    /**< of these: "NAME=VALUE ...", each of all that have it */
-    size_t faults;
+    size_t faults, workers;
     uint64_t seed;
 } case_request;
 

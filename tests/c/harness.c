@@ -6,6 +6,8 @@
  *   seed=S      of the draw
  *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT    this one alone, on all ranks
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
+ *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there are no
+ *               schemes of kernels that wait for each other
  *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as FILE.xclbin,
  *               and what is built into them
  *   broken=verify       a benchmark whose verification finds every result right must show
@@ -28,7 +30,7 @@
 #include "harmless.h"
 #include "verbs.h"
 
-enum { MAX_REASONS = 16 };
+enum { MAX_REASONS = 16, MAX_KERNELS = 8 /* of a rank, at the same time */ };
 
 static score all;
 static struct {
@@ -406,6 +408,8 @@ static bool session_try(void) {
     const hf_exchange_ops *ops;
     CHECK(hf_exchange_find(&ops, now.exchange) == HF_OK);
     bool fits = !ops->host_memory || strcmp(ops->device, now.device) == 0;
+    if (ops->streams && asked.workers < MAX_KERNELS)
+        return false;
     hf_status status = session_open();
     if (status == HF_OK && fits)
         return true;
@@ -465,6 +469,7 @@ static void sessions_try(void) {
 
 static void words_take(int argc, char **argv) {
     asked.folder = argc > 1 ? argv[1] : "kernels";
+    asked.workers = MAX_KERNELS;
     for (int i = 2; i < argc; i++) {
         char *equals = strchr(argv[i], '=');
         const char *value = equals ? equals + 1 : "";
@@ -482,12 +487,16 @@ static void words_take(int argc, char **argv) {
             asked.faults = strtoul(value, NULL, 10);
         if (strncmp(argv[i], "seed=", 5) == 0)
             asked.seed = strtoul(value, NULL, 10);
+        if (strncmp(argv[i], "workers=", 8) == 0)
+            asked.workers = strtoul(value, NULL, 10);
     }
+    char workers[24];
+    snprintf(workers, sizeof workers, "%zu", asked.workers);
+    setenv("POCL_MAX_PTHREAD_COUNT", workers, 1);
+    setenv("POCL_CPU_MAX_CU_COUNT", workers, 1);
 }
 
 int main(int argc, char **argv) {
-    setenv("POCL_MAX_PTHREAD_COUNT", "8", 1);
-    setenv("POCL_CPU_MAX_CU_COUNT", "8", 1);
     words_take(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

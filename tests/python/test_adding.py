@@ -69,7 +69,12 @@ def build(copy):
         ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "__pycache__", "*.so")
     )
     add(copy)
-    run("cmake", "--preset", "dev", f"-DPython_EXECUTABLE={sys.executable}", cwd=copy)
+    chosen = {
+        "Python_EXECUTABLE": sys.executable,
+        "CMAKE_C_FLAGS_RELWITHDEBINFO": "-O0",  # is compiled in half the time
+    }
+    words = [f"-D{name}={value}" for name, value in chosen.items()]
+    run("cmake", "--preset", "dev", *words, cwd=copy)
     run("cmake", "--build", BUILT, "--target", "_core", "test_harness", cwd=copy)
 
 
