@@ -31,6 +31,9 @@ settings.load_profile("short")
 
 ROOT = Path(__file__).parents[1]
 
+# Tests take functions of it, too, before they name it as a plugin.
+pytest.register_assert_rewrite("xrt_session")
+
 # What takes longer hangs, on however slow or busy a machine [s].
 GUARD = 400
 

@@ -1,5 +1,6 @@
 """Every benchmark over every exchange on every device that can run it, does."""
 
+import os
 import re
 from itertools import product
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import hpccfpga
 from hpccfpga import _core, sources
 from hpccfpga.progress import units
+from xrt_session import xclbin
 
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 EXCHANGES = [name for name, _ in _core.components("exchange")]
@@ -67,7 +69,7 @@ def misfit(benchmark, exchange, runtime):
         return "moves host memory only"
     if scheme["kernel_routed"]:
         with hpccfpga.open(device=runtime) as session:
-            if session.device["type"] == "gpu":
+            if session.device["type"] == "gpu" or runtime == "xrt":
                 return "needs boards with external channels"
     kind = scheme["kernels"]
     # A benchmark without kernels copies wherever there is memory.
@@ -120,6 +122,15 @@ def small(benchmark):
     return values
 
 
+@pytest.fixture
+def little(benchmark, runtime):
+    """What `small` says, and kernels for a device that takes nothing else."""
+    values = small(benchmark)
+    if runtime == "xrt" and kinds(benchmark):  # test_xrt.py has them made
+        values["kernel"] = xclbin(Path(os.environ["XILINX_XRT"]), benchmark)
+    return values
+
+
 def declared(benchmark, points, reps, warmup, ranks=1):
     """Unit, kinds of type and shape of each column of a run."""
     told = _core.quantities(benchmark)
@@ -162,11 +173,9 @@ def rows_check(rows, benchmark, result):
         assert np.array_equal([row[2][name] for row in rows], column.values), name
 
 
-def test_runs_verified_with_the_declared_columns(session, benchmark):
+def test_runs_verified_with_the_declared_columns(session, benchmark, little):
     rows = []
-    result = session.run(
-        benchmark, progress=lambda *row: rows.append(row), **small(benchmark)
-    )
+    result = session.run(benchmark, progress=lambda *row: rows.append(row), **little)
     assert result.kind == "measured"
     assert result.verified is True
     assert result["verified"].all()
@@ -242,21 +251,21 @@ def idle_kernels(stem, folder):
 
 
 @pytest.mark.filterwarnings("ignore::hpccfpga.VerificationWarning")
-def test_kernels_that_do_nothing_are_seen(session, benchmark, tmp_path):
+def test_kernels_that_do_nothing_are_seen(session, benchmark, little, tmp_path):
     """A verification that finds every result right would not see them."""
     stem = session._core.kernel(benchmark)
     if not stem or not compiles(session):
         pytest.skip("no kernels are compiled here")
-    assert session.run(benchmark, **small(benchmark)).verified, "it lies in memory now"
+    assert session.run(benchmark, **little).verified, "it lies in memory now"
     idle = idle_kernels(stem, tmp_path)
     try:
-        result = session.run(benchmark, kernel=idle, **small(benchmark))
+        result = session.run(benchmark, kernel=idle, **little)
     except hpccfpga.Error:
         return
     assert not result.verified
 
 
-def test_unknown_and_impossible_parameters_are_refused(session, benchmark):
+def test_unknown_and_impossible_parameters_are_refused(session, benchmark, little):
     for params, words in (
         ({"speed": 1}, "speed"),
         ({"reps": -1}, "reps"),
@@ -268,7 +277,7 @@ def test_unknown_and_impossible_parameters_are_refused(session, benchmark):
     ):
         with pytest.raises(ValueError, match=words):
             session.run(benchmark, **params)
-    assert session.run(benchmark, **small(benchmark) | {"reps": 1}).verified, "usable"
+    assert session.run(benchmark, **little | {"reps": 1}).verified, "usable"
 
 
 @pytest.mark.parametrize(
@@ -280,10 +289,12 @@ def test_unknown_and_impossible_parameters_are_refused(session, benchmark):
         if "half" in (entry["choices"] or ())
     ],
 )
-def test_half_where_the_device_has_it(benchmark, name, runtime, tmp_path, monkeypatch):
+def test_half_where_the_device_has_it(
+    benchmark, name, runtime, little, tmp_path, monkeypatch
+):
     """Elsewhere it is one line, before anything is built."""
     monkeypatch.setenv("HPCCFPGA_CACHE", str(tmp_path))
-    half = {name: "half"} | small(benchmark)
+    half = {name: "half"} | little
     with hpccfpga.open(device=runtime) as session:
         if session.device["half"]:
             assert session.run(benchmark, **half).verified

@@ -4,13 +4,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from itertools import product
 
 import pytest
-from conftest import ROOT, ours, python
+from conftest import ROOT, ours, python, start
 
-from hpccfpga import Result, doctor
+from hpccfpga import Result, _core, doctor
 from hpccfpga.vendor import Bitstream
-from test_conformance import columns_check, declared
+from test_conformance import BENCHMARKS, columns_check, declared
 from xrt_session import BUILDS, SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
@@ -28,6 +30,40 @@ def test_there_is_a_card(command, setting):
 
 
 SCHEMES = ["pcie", "pipelined", "shared"]
+CONFORMS = [
+    "test_runs_verified_with_the_declared_columns",
+    "test_unknown_and_impossible_parameters_are_refused",
+]
+
+
+def test_it_conforms_as_any_device(setting, tmp_path):
+    """In a process that has XRT from its beginning; nothing may be left at its end."""
+    words = ["-m", "pytest", "-v", "-k=xrt and not half", f"--basetemp={tmp_path}/base"]
+    words += ["-p", "no:cacheprovider", "-p", "no:xdist"]
+    path = ROOT / "tests" / "python" / "test_conformance.py"
+    answer = start([sys.executable, *words, str(path)], setting)
+    assert answer.returncode == 0, answer.stdout
+    for name, scheme in product(BENCHMARKS, SCHEMES):
+        for test in CONFORMS:
+            assert f"::{test}[{name}-{scheme}-xrt] PASSED" in answer.stdout
+
+
+def test_it_computes_in_half(folder, setting, tmp_path):
+    """Where the kernels of an xclbin do."""
+    script = f"{head(folder)}\nsession = hf.open('xrt')\n"
+    for name in SMALL:
+        entries = {e["name"]: e["choices"] for e in _core.parameters(name)}
+        if "half" not in (entries.get("data_type") or ()):
+            continue
+        knobs = SMALL[name][0] | {"data_type": "half"}
+        job = Bitstream("xilinx", "u280", f"{name}_memory", knobs)
+        job.write(tmp_path / name)
+        path = str(link.link(job, tmp_path / name))
+        more = f"kernel={path!r}, data_type='half'"
+        script += f"assert measured(session, {name!r}, {more}).verified\n"
+    assert script.count("verified") == 2
+    answer = python(script, **setting)
+    assert answer.returncode == 0, answer.stderr
 
 
 def words_of(folder, name, n):

@@ -84,12 +84,12 @@ def calls(name):
     return standin.standin_calls(name.encode())
 def measured(session, name, n=1, **more):
     knobs, params = small[name]
-    params = dict(params) | dict(reps=1, warmup=1) | more
+    params = dict(params) | dict(reps=1, warmup=1)
     if knobs is not None:
         params["kernel"] = f"{{folder}}/{{name}}{{n}}/{{name}}_memory.xclbin"
     if n > 1:
         params["replications"] = n
-    return session.run(name, **params)
+    return session.run(name, **params | more)
 """
 
 
