@@ -189,7 +189,9 @@ hf_status linpack_check(linpack *s, double *found) {
     const units published = {last * n * n, last * n * n, 1};
     double error, before = 0;
     uint32_t own_rows = s->q == 0 ? s->rows : 0; /* one rank of each row has all */
-    HF_TRY(zeros_write(s, s->product, s->rows)); /* there is one of nearly this x */
+    /* There are a product of nearly this x, and what that left of b. */
+    HF_TRY(zeros_write(s, s->product, s->rows));
+    HF_TRY(linpack_vector_copy(s, s->sums, s->b, s->rows));
     HF_TRY(linpack_residual(s, s->x));
     HF_TRY(s->routing->residuals_collect(s));
     HF_TRY(largest_find(s, s->x, s->columns, 0, &u, &error));
