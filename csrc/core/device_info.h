@@ -58,6 +58,7 @@ typedef struct hf_vendors {
     /** Called before and after what may load a library, which may print; or NULL. */
     void (*loading)(void *context, bool begins);
     void *context;
+    double deadline; /**< longest wait for them; 0: HF_DEADLINE [s] */
 } hf_vendors;
 
 /** Device number `index` of a runtime; *found is false past the end. */

@@ -62,7 +62,7 @@ static hf_status runtime_check(const hf_exchange_ops *scheme, const char *runtim
 
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
 static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
-                             const char *text, const hf_vendors *vendors) {
+                             const char *text, hf_vendors vendors) {
     char runtime[16] = "";
     const char *colon = strchr(text, ':'), *selector = text;
     const hf_device_ops *ops;
@@ -76,7 +76,8 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
     else
         HF_TRY(hf_device_find(&ops, *text ? "opencl" : scheme->device));
     HF_TRY(runtime_check(scheme, ops->name, text));
-    return ops->open(&session->device, selector, session->net->local_rank, vendors);
+    vendors.deadline = session->net->deadline;
+    return ops->open(&session->device, selector, session->net->local_rank, &vendors);
 }
 
 static const char *scheme_name(const hf_options *options) {
@@ -93,7 +94,7 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
     const hf_exchange_ops *scheme;
     HF_TRY(hf_exchange_find(&scheme, scheme_name(options)));
     HF_TRY(device_open(session, scheme, options->device ? options->device : "",
-                       &options->vendors));
+                       options->vendors));
     session->device->deadline = session->net->deadline;
     session->device->meanwhile = device_busy;
     session->device->context = session->net;

@@ -81,12 +81,12 @@ static void device_leave(const hf_xrt_device *device) {
 
 static hf_status driver_ask(hf_xrt_device *device) {
     char path[sizeof device->power];
-    HF_TRY(hf_xrt_file_find(path, sizeof path, device->handle, "", "nodma"));
+    HF_TRY(hf_xrt_file_find(path, sizeof path, device, "", "nodma"));
     if (hf_xrt_number(device, path) == 1)
         return hf_fail(HF_ENOTSUP,
                        "card \"%s\" has a shell without DMA: these are not supported",
                        device->base.info.name);
-    return hf_xrt_file_find(device->power, sizeof device->power, device->handle, "xmc",
+    return hf_xrt_file_find(device->power, sizeof device->power, device, "xmc",
                             "xmc_power");
 }
 
@@ -95,11 +95,13 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
     hf_xrt_device *device = calloc(1, sizeof *device);
     if (!device)
         return hf_fail(HF_ENOMEM, "no memory for a device");
-    device->base = (hf_device){.ops = &hf_device_xrt, .deadline = HF_DEADLINE};
+    double deadline =
+        vendors && vendors->deadline > 0 ? vendors->deadline : HF_DEADLINE;
+    device->base = (hf_device){.ops = &hf_device_xrt, .deadline = deadline};
     if (vendors && vendors->loading)
         vendors->loading(vendors->context, true);
-    hf_status status =
-        hf_xrt_pick(&device->handle, &device->base.info, selector, local_rank);
+    hf_status status = hf_xrt_pick(&device->handle, &device->base.info, selector,
+                                   local_rank, deadline);
     if (vendors && vendors->loading)
         vendors->loading(vendors->context, false);
     if (status == HF_OK)

@@ -68,12 +68,12 @@ hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
                       const hf_vendors *vendors);
 /** Open the device that `selector` and the node-local rank mean. */
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
-                      int local_rank);
+                      int local_rank, double deadline);
 void hf_xrt_handle_close(void *handle, hf_device *device);
 /** Path of a file in which the card's driver tells something; "": there is none. `part` is that
  *  of the driver, or "". */
-hf_status hf_xrt_file_find(char *path, size_t room, void *handle, const char *part,
-                           const char *file);
+hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,
+                           const char *part, const char *file);
 
 /** The number in such a file; 0: none, or none in a second. Then the driver is asked no more. */
 unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path);

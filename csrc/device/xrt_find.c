@@ -19,8 +19,8 @@ static void probe_make(hf_xrt_call *call) {
     call->bytes = hf_xrt.probe();
 }
 
-static hf_status devices_count(size_t *n) {
-    hf_xrt_call call = {.make = probe_make, .name = "xclProbe"};
+static hf_status devices_count(size_t *n, double deadline) {
+    hf_xrt_call call = {.make = probe_make, .name = "xclProbe", .deadline = deadline};
     HF_TRY(hf_xrt_make(&call, NULL));
     *n = call.bytes < MAX_DEVICES ? call.bytes : MAX_DEVICES;
     return HF_OK;
@@ -56,10 +56,13 @@ static void file_make(hf_xrt_call *call) {
     snprintf(call->text, sizeof call->text, "%s", found ? path : "");
 }
 
-hf_status hf_xrt_file_find(char *path, size_t room, void *handle, const char *part,
-                           const char *file) {
-    hf_xrt_call call = {
-        .make = file_make, .name = "xclGetSysfsPath", .handle = handle, .data = part};
+hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,
+                           const char *part, const char *file) {
+    hf_xrt_call call = {.make = file_make,
+                        .name = "xclGetSysfsPath",
+                        .handle = device->handle,
+                        .data = part,
+                        .deadline = device->base.deadline};
     snprintf(call.text, sizeof call.text, "%s", file);
     HF_TRY(hf_xrt_make(&call, NULL));
     snprintf(path, room, "%s", call.text);
@@ -110,11 +113,12 @@ static hf_device_info info_of(const hf_xrt_call *call) {
 
 /** Open card number `index` and tell what it says; one that does not open, too. */
 static hf_status card_open(void **handle, hf_device_info *info, size_t index,
-                           hf_xrt_call *call) {
+                           double deadline, hf_xrt_call *call) {
     *call = (hf_xrt_call){.make = open_make,
                           .undo = open_undo,
                           .name = "xrtDeviceOpen",
-                          .number = (uint32_t)index};
+                          .number = (uint32_t)index,
+                          .deadline = deadline};
     HF_TRY(hf_xrt_make(call, NULL));
     *handle = call->result;
     *info = info_of(call);
@@ -130,10 +134,10 @@ static hf_status card_list(hf_device_info *out, size_t index, bool *found) {
     if (status == HF_ENOTSUP) /* no XRT means no card; `open` says it */
         return HF_OK;
     HF_TRY(status);
-    HF_TRY(devices_count(&n));
+    HF_TRY(devices_count(&n, HF_DEADLINE));
     if (index >= n)
         return HF_OK;
-    HF_TRY(card_open(&handle, out, index, &call));
+    HF_TRY(card_open(&handle, out, index, HF_DEADLINE, &call));
     if (handle)
         hf_xrt_handle_close(handle, NULL);
     *found = true;
@@ -164,18 +168,18 @@ static bool card_is(const hf_device_info *info, const char *selector) {
 }
 
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
-                      int local_rank) {
+                      int local_rank, double deadline) {
     size_t n, matches[MAX_DEVICES], n_matches = 0;
     hf_known known = {.wanted = selector};
     hf_xrt_call call;
     HF_TRY(hf_xrt_load());
-    HF_TRY(devices_count(&n));
+    HF_TRY(devices_count(&n, deadline));
     if (n == 0)
         return hf_fail(HF_EDEVICE, "no Xilinx card: XRT %s finds none",
                        hf_xrt_version());
     for (size_t i = 0; i < n; i++) {
         char line[200];
-        HF_TRY(card_open(handle, info, i, &call));
+        HF_TRY(card_open(handle, info, i, deadline, &call));
         bool ready = *handle != NULL;
         if (ready)
             hf_xrt_handle_close(*handle, NULL);
@@ -188,6 +192,7 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
     if (n_matches == 0)
         return hf_fail(HF_ENOENT, "no Xilinx card \"%s\"; %s", selector,
                        hf_known_text(&known));
-    HF_TRY(card_open(handle, info, matches[(size_t)local_rank % n_matches], &call));
+    size_t match = matches[(size_t)local_rank % n_matches];
+    HF_TRY(card_open(handle, info, match, deadline, &call));
     return *handle ? HF_OK : hf_xrt_failed(HF_EDEVICE, &call);
 }

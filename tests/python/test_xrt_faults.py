@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, build_dev, mpirun_command, python, start
 
-from xrt_session import BUILDS, SMALL, head, xclbin
+from xrt_session import BUILDS, SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
 
@@ -199,6 +199,35 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     assert second in (f"1 {first[2:]}", f"1 {silent}")
 
 
+def test_a_card_that_does_not_open_is_left_by_the_deadline(folder, setting):
+    """Of the session, also by its list of cards."""
+    script = (
+        f"{head(folder)}\n"
+        "plan('xrtDeviceOpen:1:hang')\n"
+        "for _ in range(2):\n"
+        "    try: hf.open('xrt', deadline=1)\n"
+        "    except hf.Error as error: print(error)"
+    )
+    answer = python(script, **setting)
+    assert answer.stdout.splitlines() == [
+        "xrtDeviceOpen has not ended within 1 s",
+        "XRT has not returned from xrtDeviceOpen: start a new process",
+    ], answer.stderr
+
+
+def test_a_card_that_does_not_tell_its_shell_takes_no_xclbin(folder, setting):
+    script = (
+        f"{head(folder)}\n"
+        "plan('xrtDeviceToXclDevice:0:fail')\n"
+        "session = hf.open('xrt')\n"
+        "try: measured(session, 'stream')\n"
+        "except ValueError as error: print(error)"
+    )
+    answer = python(script, **setting)
+    line = f'an xclbin for the shell "{link.SHELL}", not for "card 0"\n'
+    assert answer.stdout == line, answer.stderr
+
+
 # A process for each, of one that has not loaded XRT yet: they wait side by side.
 ALONE = """
 import sys
@@ -243,14 +272,20 @@ HANGS = {
     "xrtRunSetArg": "",
     "xrtRunStart": "",
     "xrtRunWaitFor": "",
+    "xrtRunState": "",
 }
 FREES = ["xrtRunClose", "xrtKernelClose", "xrtBOFree", "xrtDeviceClose"]
+
+
+def hanging(name):
+    """The fault; of a run that takes its time the state is asked."""
+    return ("kernel:0:late=300," if name == "xrtRunState" else "") + f"{name}:1:hang"
 
 
 @pytest.fixture(scope="module")
 def alone(folder):
     """What each of these faults leads to in a process of its own: exit code, words."""
-    planned = [f"{name}:1:hang" for name in [*HANGS, *FREES]]
+    planned = [hanging(name) for name in [*HANGS, *FREES]]
     planned += [f"{name}:1:5" for name in FREES]
     script = f"{head(folder)}\nplanned = {planned}\n{ALONE}"
     answer = python(script, XILINX_XRT=str(folder))
@@ -260,7 +295,7 @@ def alone(folder):
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_function_that_hangs_is_a_line_by_the_deadline(alone, name):
-    code, said = alone[f"{name}:1:hang"]
+    code, said = alone[hanging(name)]
     assert code == 0
     assert any(words in said for words in LATE)
     assert said.endswith(HANGS[name].format(name))
@@ -270,7 +305,7 @@ def test_a_function_that_hangs_is_a_line_by_the_deadline(alone, name):
 @pytest.mark.parametrize("name", FREES)
 def test_what_hangs_when_it_is_given_back_ends_no_run(alone, name):
     """The process ends in order, and calls XRT no more."""
-    assert alone[f"{name}:1:hang"] == [0, "verified" + GIVEN_UP.format(name)]
+    assert alone[hanging(name)] == [0, "verified" + GIVEN_UP.format(name)]
 
 
 @pytest.mark.parametrize("name", FREES)
