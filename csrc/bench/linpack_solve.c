@@ -189,9 +189,10 @@ hf_status linpack_check(linpack *s, double *found) {
     const units published = {last * n * n, last * n * n, 1};
     double error, before = 0;
     uint32_t own_rows = s->q == 0 ? s->rows : 0; /* one rank of each row has all */
-    /* There are a product of nearly this x, and what that left of b. */
-    HF_TRY(zeros_write(s, s->product, s->rows));
-    HF_TRY(linpack_vector_copy(s, s->sums, s->b, s->rows));
+    if (s->refine) { /* then a product of nearly this x is there, and what is left of b */
+        HF_TRY(zeros_write(s, s->product, s->rows));
+        HF_TRY(linpack_vector_copy(s, s->sums, s->b, s->rows));
+    }
     HF_TRY(linpack_residual(s, s->x));
     HF_TRY(s->routing->residuals_collect(s));
     HF_TRY(largest_find(s, s->x, s->columns, 0, &u, &error));
