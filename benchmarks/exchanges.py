@@ -179,7 +179,7 @@ def main():
             }.items()
         }
         times, taken = measure(sessions, given.rounds)
-        off = models_off(sessions, given.calibrations)
+        off = models_off(sessions, given.calibrations) if given.calibrations else {}
     if MPI.COMM_WORLD.rank > 0:
         return 0
     verdicts = decide(compare(times, taken)) + decide_models(off)
