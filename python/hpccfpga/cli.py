@@ -218,10 +218,13 @@ def _show(options: Options) -> int:
 
 
 def _plot(options: Options) -> int:
+    drawn = options.timeline and not options.output.endswith(".json")
+    if not drawn and (options.point != -1 or options.steps or options.between):
+        raise ValueError(
+            "--point, --steps and --between go with --timeline and a picture"
+        )
     if options.timeline:
         _timeline(options)
-    elif options.point != -1 or options.steps or options.between:
-        raise ValueError("--point, --steps and --between go with --timeline")
     else:
         plot(*map(_read_run, options.files), path=options.output)
     print(f"wrote {options.output}")

@@ -345,6 +345,10 @@ def plot_timeline(
     if between is not None:
         window = _window(between, length)
         shown = _within(shown, begin + window[0], begin + window[1])
+        if not len(shown):
+            raise ValueError(
+                f"between: nothing was recorded from {window[0]:g} to {window[1]:g} s"
+            )
     label = shown.columns["label"]
     short = np.char.replace(label.values, f"{result.benchmark}_", "")
     shown = Trace(shown.columns | {"label": type(label)("1", short)})

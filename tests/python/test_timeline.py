@@ -170,6 +170,15 @@ def test_what_is_not_two_times_is_refused(tmp_path):
     assert not path.exists()
 
 
+def test_a_part_in_which_nothing_was_recorded_is_refused(tmp_path):
+    result = measured()
+    result.trace = trace(span("kernel", 1, 3), span("kernel", 6, 9))
+    said = "between: nothing was recorded from 2.5 to 4 s"
+    with pytest.raises(ValueError, match=said):
+        result.plot_timeline(tmp_path / "t.png", point=0, between=(2.5, 4))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_point_without_spans_is_an_error(tmp_path):
     path = tmp_path / "t.png"
     with pytest.raises(ValueError, match="point 0 has no spans; known: 2"):
@@ -316,5 +325,9 @@ def test_the_command_draws_timelines(tmp_path, capsys):
     assert said in capsys.readouterr().err
     assert main(["plot", str(plain), "--steps", "2", "-o", str(picture)]) == 2
     assert "go with --timeline" in capsys.readouterr().err
+    for part in (["--point", "0"], ["--steps", "2"], ["--between", "0,1"]):
+        words = ["plot", "--timeline", str(saved), *part, "-o", str(other)]
+        assert main(words) == 2, "Perfetto gets all of it"
+        assert "and a picture" in capsys.readouterr().err
     assert main(["plot", "--timeline", *[str(saved)] * 2, "-o", str(picture)]) == 2
     assert "draws one result, not 2" in capsys.readouterr().err
