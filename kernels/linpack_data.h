@@ -51,12 +51,12 @@ static inline uint linpack_small(uint column, uint key) {
     return linpack_hash(column, 0, key ^ LINPACK_X) >> 1 & 1;
 }
 
-/** x: of any sign, in [1/2, 1), where it is small times a power of 2 from 1 to 2 over sqrt(n).
+/** x: of any sign, in [1/2, 1), where it is small times a power of 2 from 1/2 to 1 over sqrt(n).
  *  The roundoff of the diagonal, by far the largest one, hides little in a row of such an x. */
 static inline double linpack_solution(uint column, uint n, uint key) {
     const uint bits = linpack_hash(column, 0, key ^ LINPACK_X);
     double size = 0.5 + (double)(bits >> 9) * (1.0 / 16777216);
-    for (uint rest = linpack_small(column, key) ? n : 0; rest >= 4; rest /= 4)
+    for (uint rest = linpack_small(column, key) ? n : 0; rest > 0; rest /= 4)
         size *= 0.5;
     return column < n ? (bits & 1 ? -size : size) : 0;
 }

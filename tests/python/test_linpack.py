@@ -116,6 +116,15 @@ def test_the_blocks_of_a_board_verify(session):
     assert r.parameters["block_size"] == 256
 
 
+def test_the_blocks_with_most_roundings_verify(session):
+    """Pipelines round the diagonal once for each column of a block.
+
+    Above a power of 2, as n / 2 is here, the roundoff of the diagonal is largest.
+    """
+    words = {"shape": "pipeline", "block_size": 704, "sizes": [2100], "reps": 20}
+    assert session.run("linpack", **words).verified is True
+
+
 def test_blocks_that_are_not_next_are_beside_the_next_iteration():
     """They have queues of their own, in both shapes."""
     for shape, first in (("ndrange", "linpack_next"), ("pipeline", "linpack_inner")):
