@@ -22,6 +22,7 @@ enum {
 
 enum {
     X_BOUND = 64,    /* of an error of x by L and U, in roundoffs of data_type */
+    X_BLOCK = 256,   /* in blocks so wide, and in narrower ones */
     SOLVED_BOUND = 8 /* of one by the solution, over sqrt(n) roundoffs of double */
 };
 
@@ -173,10 +174,13 @@ static hf_status largest_find(linpack *s, hf_buffer *x, uint32_t columns, uint32
 /* HPL's scaled residual is |A x - b| / (eps (|A| |x| + |b|) n): as a row of A has n / 2 on the
  * diagonal, others of 1/4 in the mean, and x is below 1, the norms are 3 n / 4, 1 and n / 2.
  * The bound of an error of x is X_BOUND roundoffs of it, and SOLVED_BOUND sqrt(n) of double, in
- * which the solution is summed up; where x is small, that over sqrt(n). All units are such that
- * 16 is the bound. */
-static units units_of(double n, double roundoff) {
-    double x = X_BOUND * roundoff + SOLVED_BOUND * sqrt(n) * DBL_EPSILON / 2;
+ * which the solution is summed up; where x is small, that over sqrt(n). Pipelines round the
+ * diagonal once for each column of a block: the first bound grows as the root of the width. All
+ * units are such that 16 is the bound. */
+static units units_of(const linpack *s, double roundoff) {
+    double n = s->n, wider = fmax((double)s->block / X_BLOCK, 1);
+    double x =
+        X_BOUND * sqrt(wider) * roundoff + SOLVED_BOUND * sqrt(n) * DBL_EPSILON / 2;
     return (units){x / LINPACK_BOUND, x / sqrt(n) / LINPACK_BOUND,
                    roundoff * 1.25 * n * n};
 }
@@ -185,7 +189,7 @@ static units units_of(double n, double roundoff) {
  * one, the largest error of x over n |b| and twice the roundoff, whose bound is 1. */
 hf_status linpack_check(linpack *s, double *found) {
     double n = s->n, last = s->refine ? DBL_EPSILON / 2 : s->roundoff;
-    const units u = units_of(n, last), first = units_of(n, s->roundoff);
+    const units u = units_of(s, last), first = units_of(s, s->roundoff);
     const units published = {last * n * n, last * n * n, 1};
     double error, before = 0;
     uint32_t own_rows = s->q == 0 ? s->rows : 0; /* one rank of each row has all */
