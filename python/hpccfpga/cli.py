@@ -253,6 +253,9 @@ def _build(options: Options) -> int:
 
     if options.target:
         return _build_for_board(options)
+    for name in ("board", "platform", "slr", "print"):
+        if getattr(options, name):
+            raise ValueError(f"--{name} goes with --target")
     emulation.prepare(options.exchange)
     core = _core.Session(options.device or "", options.exchange, **emulation.vendors())
     known = [name for name, _ in _core.components("bench")]
@@ -273,6 +276,8 @@ def _build_for_board(options: Options) -> int:
     from hpccfpga import _core, sources, vendor
     from hpccfpga.arguments import known
 
+    if options.device:
+        raise ValueError("--device goes without --target, for which --board stands")
     kind = _core.scheme(options.exchange)["kernels"]
     folder = Path(options.output)
     stems = {path.stem for path in sources.kernel_dir().glob(f"*_{kind}.cl")}

@@ -417,8 +417,10 @@ def _build(command: _Parser, benchmark: str | None) -> None:
         help="default: build/kernels",
     )
     command.add_argument("--target", help="for a board: intel or xilinx")
-    command.add_argument("--board", default="520n", help="with --target; default: 520n")
-    command.add_argument("--platform", help="what the compiler calls the board")
+    command.add_argument("--board", help="with --target; of intel's default: 520n")
+    command.add_argument(
+        "--platform", help="with --target: what the compiler calls the board"
+    )
     command.add_argument(
         "--slr",
         metavar="NUMBERS",

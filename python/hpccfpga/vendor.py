@@ -44,8 +44,8 @@ class Bitstream:
     ----------
     target : str
         "intel" (aoc) or "xilinx" (v++).
-    board : str
-        Name of a board's data sheet.
+    board : str or None
+        Name of a board's data sheet; None: 520n for intel.
     stem : str
         Kernel file, e.g. "b_eff_stream".
     params : mapping
@@ -66,7 +66,7 @@ class Bitstream:
     def __init__(
         self,
         target: str,
-        board: str,
+        board: str | None,
         stem: str,
         params: Mapping[str, Any],
         platform: str | None = None,
@@ -74,10 +74,14 @@ class Bitstream:
     ) -> None:
         if target not in TARGETS:
             raise ValueError(f"no target {target!r}; {known(target, TARGETS)}")
-        board = find_board(board).key
+        built = [b for t, b in _PLATFORMS if t == target]
+        if board is None and target != "intel":
+            raise ValueError(
+                f"--target {target}: give --board; known: {', '.join(built)}"
+            )
+        board = find_board(board or "520n").key
         found = platform or _PLATFORMS.get((target, board))
         if found is None:
-            built = [b for t, b in _PLATFORMS if t == target]
             raise ValueError(
                 f"no {target} platform known for board {board!r}: give --platform; "
                 f"{known(board, built)}"
@@ -228,7 +232,13 @@ class Bitstream:
         return _joined([low, high])
 
     def write(self, folder: Path) -> list[Path]:
-        """Put the sources, and a manifest for the binary, into a folder."""
+        """Put the sources, and a manifest for the binary, into a folder.
+
+        Raises
+        ------
+        ValueError
+            There is a binary of which another manifest tells.
+        """
         manifest = {
             "schema": SCHEMA,
             "benchmark": self.benchmark,
@@ -243,7 +253,12 @@ class Bitstream:
             manifest["memories"] = self.tags
         files = included(self.source, self.named)
         texts = {name: path.read_text("utf-8") for name, path in files.items()}
-        texts[f"{self.binary}.json"] = json.dumps(manifest, indent=1) + "\n"
+        texts[f"{self.binary}.json"] = told = json.dumps(manifest, indent=1) + "\n"
+        binary, there = folder / self.binary, folder / f"{self.binary}.json"
+        if binary.exists() and there.exists() and there.read_bytes() != told.encode():
+            raise ValueError(
+                f"{binary} was built with other parameters: choose another --output"
+            )
         if self.target == "xilinx":
             texts[f"{self.stem}.cpp"] = f'#include "{self.stem}.cl"\n'
             texts[f"{self.stem}.cfg"] = self.config()

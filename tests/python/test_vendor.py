@@ -313,7 +313,14 @@ def test_replications_take_regions_in_turn(command, tmp_path):
         (["--target=intel", "--slr=0"], "slr: only Xilinx's devices have such regions"),
         (["--target=intel", "--replications=x"], 'replications: "x" is not a number'),
         (["--target=amd"], "no target 'amd'; known: intel, xilinx"),
-        (["--target=xilinx"], "no xilinx platform known for board '520n'"),
+        (["--target=xilinx"], "--target xilinx: give --board; known: u280, u55c"),
+        (["--target=xilinx", "--platform=some"], "--target xilinx: give --board;"),
+        (["--target=xilinx", "--board=u250"], "no xilinx platform known for board 'u2"),
+        (["--target=intel", "--device=0"], "--device goes without --target"),
+        (["--board=u280"], "--board goes with --target"),
+        (["--slr=0"], "--slr goes with --target"),
+        (["--platform=some"], "--platform goes with --target"),
+        (["--print"], "--print goes with --target"),
         (["--target=intel", "--board=999x"], "999x"),
     ],
 )
@@ -321,6 +328,21 @@ def test_refused(command, tmp_path, words, line):
     answer = build(command, tmp_path, *words)
     assert answer.returncode == 2
     assert line in answer.stderr
+
+
+def test_a_binary_keeps_the_manifest_that_it_was_built_with(command, tmp_path):
+    words = ["kernels", "build", "stream", "--target=xilinx", "--board=u280"]
+    words += ["-o", tmp_path]
+    assert command(*words).returncode == 0
+    assert command(*words, "--vector=4").returncode == 0  # nothing is built yet
+    (tmp_path / "stream_memory.xclbin").touch()
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert command(*words, "--vector=4").returncode == 0
+    answer = command(*words)
+    assert answer.returncode == 2
+    line = "stream_memory.xclbin was built with other parameters: choose another --outp"
+    assert line in answer.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize(
