@@ -27,17 +27,17 @@ static hf_status mirror_sync(const hf_xrt_buffer *buffer, int direction, size_t 
                        errno, hf_xrt_heard());
 }
 
-/** Spoil a word in each STEP bytes: pages apart, all would share one set of a cache. */
+/** Spoil the last word, and one in each STEP bytes before it: pages apart, all would share one set
+ *  of a cache. None overlap: a word that is spoiled twice is right again. */
 static void mirror_spoil(char *mirror, size_t bytes) {
     enum { STEP = HF_PAGE - 64 };
     uint64_t word;
-    size_t i = 0;
-    for (; i + sizeof word <= bytes; i += STEP) {
+    for (size_t i = 0; i + 2 * sizeof word <= bytes; i += STEP) {
         memcpy(&word, mirror + i, sizeof word);
         word = ~word;
         memcpy(mirror + i, &word, sizeof word);
     }
-    for (; i < bytes; i++)
+    for (size_t i = bytes > sizeof word ? bytes - sizeof word : 0; i < bytes; i++)
         mirror[i] ^= (char)0xFF;
 }
 

@@ -17,14 +17,14 @@ FAULTS = """
 def tried(name, fault):
     plan(fault)
     try:
-        right = measured(session, name).verified
+        right = measured(session, name, **more).verified
     except hf.Error:
         right = False
     return right and standin.standin_harms() > 0
 session = hf.open("xrt")
-measured(session, name)
+measured(session, name, **more)
 plan("")
-assert measured(session, name).verified
+assert measured(session, name, **more).verified
 found = []
 n = {function: calls(function) for function, _ in planned}
 for function, kind in planned:
@@ -34,7 +34,7 @@ for function, kind in planned:
         if tried(name, fault):
             found.append(fault)
 plan("")
-assert measured(session, name).verified, "the session is of use"
+assert measured(session, name, **more).verified, "the session is of use"
 session.close()
 assert standin.standin_objects() == 0
 print(json.dumps(found))
@@ -56,10 +56,11 @@ HARMLESS_FLIPS = {
 }
 
 
-def verified(folder, setting, name, kind, *functions):
+def verified(folder, setting, name, kind, *functions, **more):
     """Planned faults of these functions after which a benchmark verifies."""
     planned = [(function, kind) for function in functions]
-    script = f"{head(folder)}\nname = {name!r}; planned = {planned}\n{FAULTS}"
+    given = f"name = {name!r}; planned = {planned}; more = {more}"
+    script = f"{head(folder)}\n{given}\n{FAULTS}"
     answer = python(script, **setting)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
@@ -74,6 +75,13 @@ def test_what_is_lost_is_unverified(folder, setting, name):
     """Copies and kernels that XRT says are made: each of sixteen of a run, and all."""
     found = verified(folder, setting, name, "lost", "xrtBOSync", "kernel")
     assert found == copies("lost", HARMLESS_LOST.get(name, ()))
+
+
+@pytest.mark.parametrize("size", [8, 8192, 1 << 16, 1 << 20])
+def test_a_read_that_is_lost_is_unverified(folder, setting, size):
+    """Of most reads nothing but the last bytes stays to be checked."""
+    more = {"part": "read", "sizes": [size]}
+    assert verified(folder, setting, "transfer", "lost", "xrtBOSync", **more) == []
 
 
 @pytest.mark.parametrize("name", SMALL)
