@@ -58,19 +58,19 @@ hf_status hf_xrt_load_xclbin(hf_device *base, const char *name,
         return hf_fail(HF_ENOMEM, "no memory for a program binary of %zu B", bytes);
     }
     memcpy(copy, binary, bytes);
+    free(device->xclbin);
+    free(device->binary);
+    device->xclbin = NULL; /* what fails may have changed the card */
+    device->binary = NULL;
     hf_status status = card_load(device, x, copy);
     if (status != HF_OK) {
         free(x);
-        if (base->broken) { /* XRT may still read it */
-            free(device->binary);
-            device->binary = copy;
-        } else {
+        if (base->broken)
+            device->binary = copy; /* XRT may still read it */
+        else
             free(copy);
-        }
         return status;
     }
-    free(device->xclbin);
-    free(device->binary);
     device->xclbin = x;
     device->binary = copy;
     device->binary_bytes = bytes;

@@ -207,20 +207,39 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     assert second in (f"1 {first[2:]}", f"1 {silent}")
 
 
-def test_a_card_that_does_not_open_is_left_by_the_deadline(folder, setting):
-    """Of the session, also by its list of cards."""
+@pytest.mark.parametrize("name", ["xrtDeviceOpen", "xrtDeviceClose"])
+def test_cards_are_looked_at_by_the_deadline(folder, setting, name):
+    """Of the session; the line tells how long it was waited for."""
     script = (
         f"{head(folder)}\n"
-        "plan('xrtDeviceOpen:1:hang')\n"
+        f"plan('{name}:1:hang')\n"
         "for _ in range(2):\n"
         "    try: hf.open('xrt', deadline=1)\n"
         "    except hf.Error as error: print(error)"
     )
     answer = python(script, **setting)
     assert answer.stdout.splitlines() == [
-        "xrtDeviceOpen has not ended within 1 s",
-        "XRT has not returned from xrtDeviceOpen: start a new process",
+        f"{name} has not ended within 1 s",
+        f"XRT has not returned from {name}: start a new process",
     ], answer.stderr
+
+
+def test_after_a_load_that_fails_a_card_is_programmed_anew(folder, setting):
+    """It may have lost what it held."""
+    script = (
+        f"{head(folder)}\n"
+        "session = hf.open('xrt')\n"
+        "assert measured(session, 'stream').verified\n"
+        "plan('xrtDeviceLoadXclbin:1:5')\n"
+        "try: measured(session, 'gemm')\n"
+        "except hf.Error as error: print(error)\n"
+        "assert measured(session, 'stream').verified\n"
+        "print(calls('xrtDeviceLoadXclbin'))"
+    )
+    answer = python(script, **setting)
+    error, n = answer.stdout.splitlines()
+    assert "xrtDeviceLoadXclbin: Input/output error" in error
+    assert n == "2"
 
 
 def test_a_card_that_does_not_tell_its_shell_takes_no_xclbin(folder, setting):
