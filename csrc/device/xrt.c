@@ -110,7 +110,7 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
         status = hf_host_queues_new(&device->queues, &device->base);
     if (status != HF_OK) {
         if (device->handle)
-            hf_xrt_handle_close(device->handle, NULL);
+            hf_xrt_handle_close(device->handle, NULL, deadline);
         free(device);
         return status;
     }
@@ -135,7 +135,7 @@ static void xrt_close(hf_device *base) {
         hf_xrt_release(b);
     }
     if (!base->broken)
-        hf_xrt_handle_close(device->handle, base);
+        hf_xrt_handle_close(device->handle, base, base->deadline);
     if (base->broken || device->buffers)
         return;
     device_leave(device);

@@ -69,7 +69,8 @@ hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
 /** Open the device that `selector` and the node-local rank mean. */
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                       int local_rank, double deadline);
-void hf_xrt_handle_close(void *handle, hf_device *device);
+/** `deadline`: where there is no device yet. */
+hf_status hf_xrt_handle_close(void *handle, hf_device *device, double deadline);
 /** Path of a file in which the card's driver tells something; "": there is none. `part` is that
  *  of the driver, or "". */
 hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,

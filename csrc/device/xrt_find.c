@@ -43,9 +43,12 @@ static void close_make(hf_xrt_call *call) {
     hf_xrt.DeviceClose(call->handle);
 }
 
-void hf_xrt_handle_close(void *handle, hf_device *device) {
-    hf_xrt_call call = {.make = close_make, .name = "xrtDeviceClose", .handle = handle};
-    hf_xrt_make(&call, device);
+hf_status hf_xrt_handle_close(void *handle, hf_device *device, double deadline) {
+    hf_xrt_call call = {.make = close_make,
+                        .name = "xrtDeviceClose",
+                        .handle = handle,
+                        .deadline = deadline};
+    return hf_xrt_make(&call, device);
 }
 
 static void file_make(hf_xrt_call *call) {
@@ -139,7 +142,7 @@ static hf_status card_list(hf_device_info *out, size_t index, bool *found) {
         return HF_OK;
     HF_TRY(card_open(&handle, out, index, HF_DEADLINE, &call));
     if (handle)
-        hf_xrt_handle_close(handle, NULL);
+        HF_TRY(hf_xrt_handle_close(handle, NULL, HF_DEADLINE));
     *found = true;
     return HF_OK;
 }
@@ -179,10 +182,11 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                        hf_xrt_version());
     for (size_t i = 0; i < n; i++) {
         char line[200];
-        HF_TRY(card_open(handle, info, i, deadline, &call));
-        bool ready = *handle != NULL;
+        void *probed;
+        HF_TRY(card_open(&probed, info, i, deadline, &call));
+        bool ready = probed != NULL;
         if (ready)
-            hf_xrt_handle_close(*handle, NULL);
+            HF_TRY(hf_xrt_handle_close(probed, NULL, deadline));
         snprintf(line, sizeof line, "%zu: %s", i, info->name);
         hf_known_add(&known, line);
         /* One that is busy is told apart only if it alone is meant. */

@@ -283,9 +283,8 @@ static bool desk_await(double end) {
 
 /** The same by the deadline, while others are asked. */
 static hf_status desk_wait(const hf_xrt_call *call, hf_device *device) {
-    double own = call->deadline > 0 ? call->deadline : HF_DEADLINE,
-           deadline = device ? device->deadline : own;
-    double end = hf_clock_now() + deadline;
+    double deadline = device ? device->deadline : call->deadline,
+           end = hf_clock_now() + deadline;
     while (!desk_await(end)) {
         hf_status status = HF_OK;
         pthread_mutex_unlock(&desk.lock);

@@ -106,7 +106,7 @@ struct hf_xrt_call {
     void *result;    /**< NULL, or not 0: it failed, as `make` says */
     int code;        /**< errno */
     bool entered;    /**< it was begun, whether it has returned or not */
-    double deadline; /**< where there is no device; 0: HF_DEADLINE [s] */
+    double deadline; /**< where there is no device [s] */
     hf_xrt_words words;
     hf_xrt_info info;
 };

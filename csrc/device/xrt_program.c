@@ -108,11 +108,14 @@ static void group_make(hf_xrt_call *call) {
     call->bytes = (size_t)hf_xrt.KernelArgGroupId(call->handle, (int)call->number);
 }
 
-static void run_close(void **run, hf_device *device) {
-    hf_xrt_call call = {.make = run_close_make, .name = "xrtRunClose", .handle = *run};
-    if (*run)
+static void run_close(hf_xrt_unit *unit, size_t queue, hf_device *device) {
+    hf_xrt_call call = {.make = run_close_make,
+                        .name = "xrtRunClose",
+                        .handle = unit->runs[queue],
+                        .deadline = unit->device->deadline};
+    if (call.handle)
         hf_xrt_make(&call, device);
-    *run = NULL;
+    unit->runs[queue] = NULL;
 }
 
 void hf_xrt_kernel_free(hf_kernel *base) {
@@ -126,7 +129,7 @@ void hf_xrt_kernel_free(hf_kernel *base) {
                             .name = "xrtKernelClose",
                             .handle = kernel->units[u].handle};
         for (size_t q = 0; q < HF_MAX_QUEUES; q++)
-            run_close(&kernel->units[u].runs[q], device);
+            run_close(&kernel->units[u], q, device);
         if (call.handle)
             hf_xrt_make(&call, device);
     }
@@ -327,7 +330,7 @@ static hf_status launch_run(const hf_host_task *task) {
         return thread_failed("xrtRunStart", errno, words);
     int state = run_await(run);
     if (state != HF_XRT_COMPLETED && state != 0) /* it is of no more use */
-        run_close(&unit->runs[task->queue], NULL);
+        run_close(unit, task->queue, NULL);
     return run_outcome(task, state);
 }
 
