@@ -14,8 +14,12 @@
 /* Between two looks whether the process ends, while a kernel runs [ms]; 0 means for ever. */
 enum { WAIT_SLICE = 100 };
 
+/** Versions differ: some return the errno and do not set it. */
 static void load_make(hf_xrt_call *call) {
-    call->bytes = (size_t)hf_xrt.DeviceLoadXclbin(call->handle, call->data);
+    int result = hf_xrt.DeviceLoadXclbin(call->handle, call->data);
+    if (errno == 0 && result != 0 && result != -1)
+        errno = abs(result);
+    call->bytes = result != 0;
 }
 
 /** No kernel uses a longer buffer than the largest memory that an argument reaches. */
@@ -27,19 +31,25 @@ static size_t largest_memory(const hf_xclbin *x) {
     return most < hf_xrt_max_alloc ? (size_t)most : hf_xrt_max_alloc;
 }
 
-/** Program the card with what lies at `copy`. */
+/** Program the card with what lies at `copy`. XRT tells whether that is made for its shell: those
+ *  that fit may have other names. */
 static hf_status card_load(hf_xrt_device *device, const hf_xclbin *x,
                            const unsigned char *copy) {
-    const char *shell = device->base.info.name;
-    if (strcmp(x->shell, shell) != 0)
-        return hf_fail(HF_EARG, "an xclbin for the shell \"%s\", not for \"%s\"",
-                       x->shell, shell);
     hf_xrt_call call = {.make = load_make,
                         .name = "xrtDeviceLoadXclbin",
                         .handle = device->handle,
                         .data = copy};
     HF_TRY(hf_xrt_make(&call, &device->base));
-    return call.bytes == 0 ? HF_OK : hf_xrt_failed(HF_EDEVICE, &call);
+    if (call.bytes == 0)
+        return HF_OK;
+    hf_status status = hf_xrt_failed(HF_EDEVICE, &call);
+    if (call.code != EOPNOTSUPP)
+        return status;
+    char why[HF_MESSAGE_ROOM];
+    snprintf(why, sizeof why, "%s", hf_error());
+    return hf_fail(HF_EARG,
+                   "an xclbin for the shell \"%s\", the card has \"%s\": %.200s",
+                   x->shell, device->base.info.name, why);
 }
 
 hf_status hf_xrt_load_xclbin(hf_device *base, const char *name,

@@ -312,7 +312,7 @@ def test_nothing_verifies_over_xrt_without_a_card(folder, tmp_path):
         if knobs is not None:
             made = shutil.copytree(folder / f"{name}1", tmp_path / f"{name}1")
             job = Bitstream("xilinx", "u280", f"{name}_memory", knobs)
-            whole = link.pack(link.sections(job, made, b"none"), "card 0")
+            whole = link.pack(link.sections(job, made, b"none"))
             xclbin(tmp_path, name).write_bytes(whole)
     jobs = [words_of(tmp_path, name, 1) for name in SMALL]
     script = (

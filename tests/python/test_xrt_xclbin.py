@@ -2,6 +2,7 @@
 
 import json
 import struct
+from pathlib import Path
 
 import pytest
 from conftest import ours, python
@@ -16,7 +17,6 @@ BAD = {
     "cut": (lambda s: link.pack(s)[:-100], "an xclbin of "),
     "long": (lambda s: link.pack(s) + b"x", "that says it has"),
     "none": (lambda s: link.pack({0: b""}), "an xclbin without MEM_TOPOLOGY"),
-    "shell": (lambda s: link.pack(s, "xilinx_u55c_1"), 'for the shell "xilinx_u55c_1"'),
     "count": (
         lambda s: link.pack({**s, link.IPS: struct.pack("<i4x", 9999)}),
         "with 9999 units in 8 B",
@@ -101,6 +101,28 @@ def test_a_bad_xclbin_is_refused(refusals, name):
 
 def test_a_bad_xclbin_programs_nothing(refusals):
     assert refusals[0] == 0
+
+
+def test_an_xclbin_for_another_shell_is_refused_by_xrt(folder, setting, tmp_path):
+    """A card and what is made for it have other names: XRT tells what fits."""
+    path = tmp_path / "stream_memory.xclbin"
+    data = xclbin(folder, "stream").read_bytes()
+    other = b"xilinx_u55c_1".ljust(len(link.MADE_FOR), b"\0")
+    path.write_bytes(data.replace(link.MADE_FOR.encode(), other))
+    manifest = Path(f"{xclbin(folder, 'stream')}.json").read_text()
+    Path(f"{path}.json").write_text(manifest)
+    script = (
+        f"{head(folder)}\n"
+        "session = hf.open('xrt')\n"
+        f"try: measured(session, 'stream', kernel={str(path)!r})\n"
+        "except ValueError as error: print(error)\n"
+        "assert measured(session, 'stream').verified\n"
+    )
+    answer = python(script, **setting)
+    assert answer.returncode == 0, answer.stderr
+    (line,) = answer.stdout.splitlines()
+    shells = f'an xclbin for the shell "xilinx_u55c_1", the card has "{link.SHELL}": '
+    assert shells + "xrtDeviceLoadXclbin: Operation not supported" in line
 
 
 def test_a_buffer_that_a_kernel_does_not_reach_is_named(folder, setting, tmp_path):

@@ -15,7 +15,8 @@ LIBRARIES = {
     "libxrt_core.so.2": ["shim"],
     "absent.so": ["absent"],
 }
-SHELL = "xilinx_u280_emulated_1"
+SHELL = "xilinx_u280_emulated_base_1"
+MADE_FOR = "xilinx_u280_emulated_1_202210_1"
 METADATA, MEMORIES, LINKS, IPS, CLOCKS, GROUPS, GROUP_LINKS = 2, 6, 7, 8, 11, 26, 27
 _MIB = 1 << 20
 U280 = [(f"HBM[{i}]", 256 * _MIB) for i in range(32)] + [
@@ -174,7 +175,7 @@ def described(kernels, spots, bits=b""):
     return found
 
 
-def pack(sections, shell=SHELL):
+def pack(sections, shell=MADE_FOR):
     """Bytes of an xclbin."""
     at = 456 + 40 * len(sections)
     heads = bodies = b""

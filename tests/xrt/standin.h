@@ -19,7 +19,9 @@
 #include <stdlib.h>
 
 #define API   __attribute__((visibility("default")))
-#define SHELL "xilinx_u280_emulated_1"
+#define SHELL "xilinx_u280_emulated_base_1"
+#define MADE_FOR \
+    "xilinx_u280_emulated_1_202210_1" /* what xclbins for it say: other names */
 
 static inline long setting(const char *name, long otherwise) {
     const char *text = getenv(name);

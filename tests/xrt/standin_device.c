@@ -74,8 +74,10 @@ API int xrtDeviceLoadXclbin(void *handle, const char *file) {
         return -1;
     if (d->buffers)
         return refuse(EBUSY, "Xclbin on card is in use, can't change");
-    if (strcmp(file + 352, SHELL) != 0)
-        return refuse(EINVAL, "Xclbin does not match shell on card");
+    if (strcmp(file + 352, MADE_FOR) != 0) { /* some versions leave errno alone */
+        refuse(0, "Xclbin does not match shell on card");
+        return EOPNOTSUPP;
+    }
     image *x = image_read(file);
     if (!x)
         return refuse(EINVAL, "no bitstream: %s", dlerror());
