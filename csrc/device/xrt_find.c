@@ -167,12 +167,12 @@ static bool card_is(const hf_device_info *info, const char *selector) {
         return strtoul(selector, NULL, 10) == (unsigned long)info->index;
     if (hf_device_type_named(&type, selector))
         return type == info->type;
-    return contains(info->name, selector) || contains(info->version, selector);
+    return contains(info->name, selector) || strcasecmp(info->version, selector) == 0;
 }
 
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                       int local_rank, double deadline) {
-    size_t n, matches[MAX_DEVICES], n_matches = 0;
+    size_t n, matches[MAX_DEVICES], n_matches = 0, n_ready = 0;
     hf_known known = {.wanted = selector};
     hf_xrt_call call;
     HF_TRY(hf_xrt_load());
@@ -189,8 +189,12 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
             HF_TRY(hf_xrt_handle_close(probed, NULL, deadline));
         snprintf(line, sizeof line, "%zu: %s", i, info->name);
         hf_known_add(&known, line);
-        /* One that is busy is told apart only if it alone is meant. */
-        if (card_is(info, selector) && (ready || *selector))
+        if (!card_is(info, selector))
+            continue;
+        if (ready && n_ready++ == 0)
+            n_matches = 0;
+        /* One that is busy fails to open only where no other is meant. */
+        if (ready || (n_ready == 0 && *selector))
             matches[n_matches++] = i;
     }
     if (n_matches == 0)
