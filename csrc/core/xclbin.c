@@ -9,6 +9,7 @@
 
 /* Where things are in the file, and in its sections [B]. */
 enum {
+    SIGNATURE_SIZE = 8,
     AT_LENGTH = 304,
     AT_SHELL = 352,
     SHELL_SIZE = 64,
@@ -19,10 +20,9 @@ enum {
     MEMORY_SIZE = 40,
     IP_SIZE = 80,
     LINK_SIZE = 12,
-    CLOCK_SIZE = 136,
     NAME_SIZE = 64
 };
-enum { MAX_SECTIONS = 256, MAX_LINKS = 1 << 16, IP_KERNEL = 1, CLOCK_DATA = 1 };
+enum { MAX_SECTIONS = 256, MAX_LINKS = 1 << 16, IP_KERNEL = 1 };
 
 /* Kinds of sections. The grouped ones also list what several memories are together. */
 enum {
@@ -30,7 +30,6 @@ enum {
     MEMORIES = 6,
     LINKS = 7,
     IPS = 8,
-    CLOCKS = 11,
     GROUPED_MEMORIES = 26,
     GROUPED_LINKS = 27
 };
@@ -66,8 +65,11 @@ static span section(span file, uint32_t kind) {
 }
 
 static hf_status header_check(span file) {
-    if (file.bytes < HEADER_SIZE || memcmp(file.at, "xclbin2", 8) != 0)
+    if (file.bytes < SIGNATURE_SIZE || memcmp(file.at, "xclbin2", SIGNATURE_SIZE) != 0)
         return hf_fail(HF_EARG, "no xclbin: it does not begin with \"xclbin2\"");
+    if (file.bytes < HEADER_SIZE)
+        return hf_fail(HF_EARG, "an xclbin of %zu B, which is cut: its header has %d B",
+                       file.bytes, HEADER_SIZE);
     uint64_t length = number(file.at + AT_LENGTH, 8);
     if (length != file.bytes)
         return hf_fail(HF_EARG, "an xclbin of %zu B that says it has %llu B",
@@ -89,12 +91,15 @@ static hf_status header_check(span file) {
 }
 
 /** The records of a section: their number, after a check that they are there. */
-static hf_status records(size_t *n, span s, const char *what, int count_bytes,
-                         size_t head, size_t size, size_t most) {
-    uint64_t count = s.bytes >= head ? number(s.at, count_bytes) : UINT64_MAX;
+static hf_status records(size_t *n, span s, const char *what, size_t head, size_t size,
+                         size_t most) {
+    if (s.bytes < head)
+        return hf_fail(HF_EARG, "an xclbin with %zu B of %s, at least %zu B are needed",
+                       s.bytes, what, head);
+    uint64_t count = number(s.at, 4);
     if (count > most || count * size > s.bytes - head)
-        return hf_fail(HF_EARG, "an xclbin with %lld %s in %zu B, at most %zu",
-                       (long long)count, what, s.bytes, most);
+        return hf_fail(HF_EARG, "an xclbin with %llu %s in %zu B, at most %zu",
+                       (unsigned long long)count, what, s.bytes, most);
     *n = (size_t)count;
     return HF_OK;
 }
@@ -102,8 +107,8 @@ static hf_status records(size_t *n, span s, const char *what, int count_bytes,
 /* ---- sections ---- */
 
 static hf_status memories_read(hf_xclbin *out, span s) {
-    HF_TRY(records(&out->n_memories, s, "memories", 4, 8, MEMORY_SIZE,
-                   HF_XCLBIN_MEMORIES));
+    HF_TRY(
+        records(&out->n_memories, s, "memories", 8, MEMORY_SIZE, HF_XCLBIN_MEMORIES));
     for (size_t i = 0; i < out->n_memories; i++) {
         const unsigned char *at = s.at + 8 + i * MEMORY_SIZE;
         hf_xclbin_memory *memory = &out->memories[i];
@@ -115,7 +120,7 @@ static hf_status memories_read(hf_xclbin *out, span s) {
 }
 
 static hf_status units_read(hf_xclbin *out, span s) {
-    HF_TRY(records(&out->n_units, s, "units", 4, 8, IP_SIZE, HF_XCLBIN_UNITS));
+    HF_TRY(records(&out->n_units, s, "units", 8, IP_SIZE, HF_XCLBIN_UNITS));
     for (size_t i = 0; i < out->n_units; i++) {
         const unsigned char *at = s.at + 8 + i * IP_SIZE;
         char text[NAME_SIZE + 1];
@@ -134,7 +139,7 @@ static hf_status units_read(hf_xclbin *out, span s) {
 
 static hf_status links_read(hf_xclbin *out, span s) {
     size_t n = 0;
-    HF_TRY(records(&n, s, "connections", 4, 4, LINK_SIZE, MAX_LINKS));
+    HF_TRY(records(&n, s, "connections", 4, LINK_SIZE, MAX_LINKS));
     for (size_t i = 0; i < n; i++) {
         const unsigned char *at = s.at + 4 + i * LINK_SIZE;
         uint64_t arg = number(at, 4), unit = number(at + 4, 4),
@@ -146,17 +151,6 @@ static hf_status links_read(hf_xclbin *out, span s) {
                            (unsigned long long)arg, (unsigned long long)unit,
                            (unsigned long long)memory, out->n_units, out->n_memories);
         hf_xclbin_reach_add(&out->units[unit].reach[arg], memory);
-    }
-    return HF_OK;
-}
-
-static hf_status clocks_read(hf_xclbin *out, span s) {
-    size_t n = 0;
-    HF_TRY(records(&n, s, "clocks", 2, 2, CLOCK_SIZE, MAX_SECTIONS));
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char *at = s.at + 2 + i * CLOCK_SIZE;
-        if (at[2] == CLOCK_DATA)
-            out->clock = (unsigned)number(at, 2);
     }
     return HF_OK;
 }
@@ -286,22 +280,19 @@ static hf_status sections_read(hf_xclbin *out, span file) {
         uint32_t kind, first; /* `first` is taken in its place where there is one */
         const char *name;
         hf_status (*read)(hf_xclbin *, span);
-        bool needed;
     } sections[] = {
-        {MEMORIES, GROUPED_MEMORIES, "MEM_TOPOLOGY", memories_read, true},
-        {IPS, IPS, "IP_LAYOUT", units_read, true},
-        {LINKS, GROUPED_LINKS, "CONNECTIVITY", links_read, true},
-        {METADATA, METADATA, "EMBEDDED_METADATA", metadata_read, true},
-        {CLOCKS, CLOCKS, "CLOCK_FREQ_TOPOLOGY", clocks_read, false},
+        {MEMORIES, GROUPED_MEMORIES, "MEM_TOPOLOGY", memories_read},
+        {IPS, IPS, "IP_LAYOUT", units_read},
+        {LINKS, GROUPED_LINKS, "CONNECTIVITY", links_read},
+        {METADATA, METADATA, "EMBEDDED_METADATA", metadata_read},
     };
     bool grouped =
         section(file, GROUPED_MEMORIES).at && section(file, GROUPED_LINKS).at;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         span s = section(file, grouped ? sections[i].first : sections[i].kind);
-        if (!s.at && sections[i].needed)
+        if (!s.at)
             return hf_fail(HF_EARG, "an xclbin without %s", sections[i].name);
-        if (s.at)
-            HF_TRY(sections[i].read(out, s));
+        HF_TRY(sections[i].read(out, s));
     }
     return units_check(out);
 }

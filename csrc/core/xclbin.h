@@ -51,7 +51,6 @@ typedef struct hf_xclbin_memory {
 typedef struct hf_xclbin {
     unsigned char uuid[16];
     char shell[65];
-    unsigned clock; /**< of the kernels [MHz] */
     size_t n_kernels, n_units, n_memories;
     hf_xclbin_kernel kernels[HF_XCLBIN_KERNELS];
     hf_xclbin_unit units[HF_XCLBIN_UNITS];

@@ -357,8 +357,8 @@ static PyMethodDef core_methods[] = {
      "runtimes; quiet: what they print when they are loaded is dropped."},
     {"xclbin", core_xclbin, METH_O,
      "xclbin(data, /)\n--\n\n"
-     "What a program binary for Xilinx's cards says: shell, clock [MHz], kernels with\n"
-     "their arguments, units with the memories that each argument reaches, memories."},
+     "What a program binary for Xilinx's cards says: kernels with their arguments,\n"
+     "units with the memories that each argument reaches, memories."},
     {"mpi_library", core_mpi_library, METH_NOARGS,
      "mpi_library()\n--\n\nVersion of the MPI library that the extension uses."},
     {"links", core_links, METH_VARARGS,

@@ -77,8 +77,7 @@ PyObject *core_xclbin(PyObject *module, PyObject *data) {
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     PyObject *dict =
-        Py_BuildValue("{s:N,s:I,s:N,s:N,s:N}", "shell", text_of(x->shell), "clock",
-                      x->clock, "kernels", list_of(x->n_kernels, kernel_item, x),
+        Py_BuildValue("{s:N,s:N,s:N}", "kernels", list_of(x->n_kernels, kernel_item, x),
                       "units", list_of(x->n_units, unit_item, x), "memories",
                       list_of(x->n_memories, memory_item, x));
     free(x);

@@ -15,6 +15,11 @@ pytest_plugins = ["xrt_session"]
 BAD = {
     "text": (lambda s: b"no xclbin", 'no xclbin: it does not begin with "xclbin2"'),
     "cut": (lambda s: link.pack(s)[:-100], "an xclbin of "),
+    "head": (lambda s: link.pack(s)[:455], "an xclbin of 455 B, which is cut"),
+    "short": (
+        lambda s: link.pack({**s, link.MEMORIES: b"1234567"}),
+        "an xclbin with 7 B of memories, at least 8 B are needed",
+    ),
     "long": (lambda s: link.pack(s) + b"x", "that says it has"),
     "none": (lambda s: link.pack({0: b""}), "an xclbin without MEM_TOPOLOGY"),
     "count": (
