@@ -77,11 +77,11 @@ static bool is_small(size_t column) {
     return reference_hash(column, 0, key ^ UINT64_C(1540483477)) % 4 > 1;
 }
 
-/* A small one is divided by the power of 2 that is at most sqrt(N). */
+/* A small one is divided by the power of 2 that is next above sqrt(N). */
 static double reference_x(size_t column) {
     uint64_t h = reference_hash(column, 0, key ^ UINT64_C(1540483477));
     double size = 0.5 + floor((double)h / 512) / 16777216.0;
-    size *= is_small(column) ? pow(2, -floor(log2(N + 0.5) / 2)) : 1;
+    size *= is_small(column) ? pow(2, -1 - floor(log2(N + 0.5) / 2)) : 1;
     return column >= N ? 0 : h % 2 ? -size : size;
 }
 
