@@ -106,7 +106,7 @@ static hf_status mode_check(void) {
                        "XCL_EMULATION_MODE=%s: emulation by Vitis is not supported; "
                        "unset it for cards",
                        mode);
-    if (*mode && strcmp(mode, "noop") != 0)
+    if (told && strcmp(mode, "noop") != 0)
         return hf_fail(HF_ENOTSUP,
                        "XCL_EMULATION_MODE=%s; known: noop, or unset for cards", mode);
     return HF_OK;

@@ -127,13 +127,18 @@ static void run_close(hf_xrt_unit *unit, size_t queue, hf_device *device) {
     unit->runs[queue] = NULL;
 }
 
+/* Does what XRT may still use stay? */
+static bool is_kept(const hf_device *device) {
+    return device->broken || atomic_load(&hf_xrt_ending);
+}
+
 void hf_xrt_kernel_free(hf_kernel *base) {
     hf_xrt_kernel *kernel = (hf_xrt_kernel *)base;
     if (!kernel)
         return;
     hf_device *device = &kernel->device->base;
     /* XRT ends the process where a run is closed that has not ended. */
-    for (size_t u = 0; u < kernel->n_units && !device->broken; u++) {
+    for (size_t u = 0; u < kernel->n_units && !is_kept(device); u++) {
         hf_xrt_call call = {.make = kernel_close_make,
                             .name = "xrtKernelClose",
                             .handle = kernel->units[u].handle};
@@ -142,7 +147,7 @@ void hf_xrt_kernel_free(hf_kernel *base) {
         if (call.handle)
             hf_xrt_make(&call, device);
     }
-    if (device->broken) {
+    if (is_kept(device)) {
         kernel->next = kernel->device->kept;
         kernel->device->kept = kernel;
     } else {

@@ -267,6 +267,7 @@ def test_a_variable_that_is_not_set_ends_nothing(folder, command):
     ("mode", "line"),
     [
         ("bogus", "XCL_EMULATION_MODE=bogus; known: noop, or unset for cards"),
+        ("", "XCL_EMULATION_MODE=; known: noop, or unset for cards"),
         ("hw_emu", "XCL_EMULATION_MODE=hw_emu: emulation by Vitis is not supported"),
         ("sw_emu", "XCL_EMULATION_MODE=sw_emu: emulation by Vitis is not supported"),
     ],

@@ -207,6 +207,22 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     assert second in (f"1 {first[2:]}", f"1 {silent}")
 
 
+def test_a_process_ends_beside_a_kernel_that_runs(folder, setting):
+    """XRT would abort where the thread that waits for it closed its run then."""
+    script = (
+        f"{head(folder)}\n"
+        "import sys, threading, time\n"
+        "session = hf.open('xrt')\n"
+        "plan('kernel:1:hang')\n"
+        "run = lambda: measured(session, 'stream', deadline=300)\n"
+        "threading.Thread(target=run, daemon=True).start()\n"
+        "while calls('xrtRunStart') == 0: time.sleep(0.01)\n"
+        "sys.exit(0)"
+    )
+    answer = python(script, **setting)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", ["xrtDeviceOpen", "xrtDeviceClose"])
 def test_cards_are_looked_at_by_the_deadline(folder, setting, name):
     """Of the session; the line tells how long it was waited for."""
