@@ -116,6 +116,8 @@ def model(
         _core.check_ranks(benchmark, formula["exchange"], told, ranks)
     hardware = None if board is None else find_board(board)
     label, at = _label(benchmark, formula, sizes, calibration)
+    if label in overrides:
+        raise ValueError(f"{label}: the points of a model are given as sizes")
     curves: dict[str, Column] = {}
     if calibration is not None:
         curves = curves_of(formula, label, at, calibration)

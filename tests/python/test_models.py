@@ -380,6 +380,14 @@ def linpack(**inputs):
     return model("linpack", board="520n", **inputs)
 
 
+def test_points_by_another_name_than_sizes_are_refused():
+    line = "matrix_size: the points of a model are given as sizes"
+    with pytest.raises(ValueError, match=line):
+        linpack(matrix_size=1024)
+    with pytest.raises(ValueError, match=line):
+        linpack(exchange="auto", matrix_size=1024)
+
+
 def test_linpack_of_the_520n_is_within_3_percent_of_the_published_sweep():
     sweep = published("linpack", board="520n", exchange="channel", source="sizes")
     large = published("linpack", board="520n", exchange="channel", source="m48-1021915")

@@ -148,6 +148,8 @@ def test_a_part_between_two_times_is_drawn(tmp_path):
     )
     assert edges.min() == pytest.approx(31)  # a read of 30 to 39 is cut
     assert edges.max() == pytest.approx(58)
+    lines = [bars for bars in axis.collections if hasattr(bars, "set_segments")]
+    assert not any(line.get_segments() for line in lines)  # of spans that ended before
     names = [label.get_text() for label in axis.get_yticklabels()]
     assert len(names) == 6  # lanes that are idle then stay
     axis, *_ = result.plot_timeline(path, between=(31e-6, 9)).axes
