@@ -1,20 +1,29 @@
 /* grid.c - ranks as a grid of P x Q. */
 #include "grid.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "core/work.h"
 
+/* The number of one to four digits that `text` begins with, else 0; *end is behind it. */
+static int side_read(const char *text, const char **end) {
+    size_t digits = strspn(text, "0123456789");
+    *end = text + digits;
+    return digits > 0 && digits <= 4 ? (int)strtol(text, NULL, 10) : 0;
+}
+
 hf_status hf_grid_make(hf_grid *out, const char *text, int ranks) {
     hf_grid grid = {.p = (int)hf_grid_rows(ranks)};
-    int end = 0;
     if (strcmp(text, "auto") == 0) {
         grid.q = ranks / grid.p;
-    } else if (sscanf(text, "%4dx%4d%n", &grid.p, &grid.q, &end) != 2 || text[end] ||
-               grid.p < 1 || grid.q < 1) {
-        return hf_fail(HF_EARG, "grid: \"%s\" is neither PxQ nor auto", text);
+    } else {
+        const char *at;
+        grid.p = side_read(text, &at);
+        grid.q = *at == 'x' ? side_read(at + 1, &at) : 0;
+        if (grid.p < 1 || grid.q < 1 || *at)
+            return hf_fail(HF_EARG, "grid: \"%s\" is neither PxQ nor auto", text);
     }
     if (grid.p * grid.q != ranks)
         return hf_fail(HF_EARG, "grid: %dx%d has %d ranks, the run has %d", grid.p,

@@ -25,7 +25,7 @@ static const hf_term outputs[] = {
     {0},
 };
 
-/* More are not summed up. */
+/* More are not summed up; the formulas' summaries say so. */
 static const double MOST_BLOCKS = 1e7;
 
 /* Blocks in a row of A; 0: too many. */
@@ -194,12 +194,12 @@ static void host_eval(size_t count, const double *const *in, double *const *out)
 
 static const hf_formula formulas[] = {
     {HF_EXPECTED, "channel",
-     "the inner blocks beside the next diagonal, with constants fitted to the 520N; "
-     "counts 2/3 n^3 operations, refined 3/2 n^2 more",
+     "the inner blocks beside the next diagonal, with constants fitted to the 520N, up "
+     "to 1e7 blocks a row; counts 2/3 n^3 operations, refined 3/2 n^2 more",
      overlap_inputs, outputs, overlap_eval},
     {HF_EXPECTED, "pcie",
-     "all kernels one after the other, no time for PCIe and MPI; counts 2/3 n^3 "
-     "operations, refined 3/2 n^2 more",
+     "all kernels one after the other, no time for PCIe and MPI, up to 1e7 blocks a "
+     "row; counts 2/3 n^3 operations, refined 3/2 n^2 more",
      serial_inputs, outputs, serial_eval},
     {HF_EXPECTED, "host",
      "products of matrices, and given rates of a refinement; counts 2/3 n^3 "

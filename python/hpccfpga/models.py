@@ -140,6 +140,11 @@ def model(
     )
     feed |= scalars
     made = _evaluate(benchmark, formula, feed)
+    for value in at.values[np.broadcast_to(np.isnan(made["time"][1]), at.values.shape)]:
+        raise ValueError(
+            f"{label.replace('_', ' ')} {value}: no time by the model of {benchmark}: "
+            f"{formula['summary'].partition(';')[0]}"
+        )
     feed |= {name: column for name, (_, column) in made.items()}
     scheme = formula["exchange"]
     by = " calibrated" if calibration is not None else ""

@@ -97,6 +97,8 @@ def test_diagonal_channels_verify(mpirun, ranks):
 BAD = {
     2: [
         ("pcie", "grid='2'", 'grid: "2" is neither PxQ nor auto'),
+        ("pcie", "grid='+1x 2'", 'grid: "+1x 2" is neither PxQ nor auto'),
+        ("pcie", "grid='1x00002'", 'grid: "1x00002" is neither PxQ nor auto'),
         ("pcie", "sizes=[1048576], data_type='double'", "the largest size is "),
         ("pcie", "replications=3, bank_b=[0, 1]", "bank_b: 2 banks for 3 repl"),
         ("pcie", "block_size=48", "block_size, the width"),

@@ -464,6 +464,22 @@ def test_a_model_refuses_a_grid_of_other_ranks():
             model(benchmark, exchange="pcie", board="520n", ranks=4, grid="3x3")
 
 
+@pytest.mark.parametrize("exchange", ["channel", "pcie"])
+def test_a_model_that_gives_no_time_says_why(exchange):
+    """Sums over more blocks than anybody waits for are no result of dashes."""
+    with pytest.raises(
+        ValueError, match=r"^matrix size 10000000001: no time by .* 1e7"
+    ):
+        model(
+            "linpack",
+            exchange=exchange,
+            board="520n",
+            sizes=[1024, 10**10 + 1],
+            block_size=1000,
+            clock=2e8,
+        )
+
+
 REFINED = [("classical", "float", 3, 2), ("gmres", "float", 4, 3)]
 REFINED += [("classical", "double", 2, 1), ("gmres", "double", 3, 2)]
 
