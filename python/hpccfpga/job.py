@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from types import NoneType
 from typing import Any
 
-from hpccfpga import _core, components, timeline, topology
+from hpccfpga import _core, components, topology, traces
 from hpccfpga.arguments import known, path, word
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.formats import check_schema
@@ -107,7 +107,7 @@ class Job:
         check_schema(document, SCHEMA)
         _check_entries("job", document, _JOB)
         _core.scheme(word("exchange", document["exchange"]))
-        trace = timeline.spans(document["trace"] or False)
+        trace = traces.spans(document["trace"] or False)
         if not document["tasks"]:
             raise ValueError("a job has one task at least")
         told = document["expected"]
@@ -140,7 +140,7 @@ class Job:
                 words.append(f"--{name.replace('_', '-')}={text}")
         words += ["--calibrate"] if more else []
         if self.trace:
-            spans = "" if self.trace == timeline.SPANS else f"={self.trace}"
+            spans = "" if self.trace == traces.SPANS else f"={self.trace}"
             words.append(f"--trace{spans}")
         where = [] if hosts is None else [f"--hosts={','.join(hosts)}"]
         return [*words, f"--ranks={ranks}", *where]
@@ -161,7 +161,7 @@ def job(
         As `Job.of`.
     """
     chosen = None if device is None else word("device", str(device))
-    spans = timeline.spans(trace)
+    spans = traces.spans(trace)
     document = {"schema": SCHEMA, "exchange": exchange, "device": chosen}
     told = None if expected is None else asdict(expected)
     more = {"trace": spans, "expected": told, "tasks": list(tasks)}

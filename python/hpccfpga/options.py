@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from hpccfpga import _core, suite, timeline
+from hpccfpga import _core, suite, traces
 from hpccfpga.arguments import known
 from hpccfpga.components import CALIBRATION, calibrated, common, parameters
 from hpccfpga.graph import PARTITIONS
@@ -282,12 +282,12 @@ def _run(command: _Parser, benchmark: str | None) -> None:
         command.add_argument(
             "--trace",
             nargs="?",
-            const=timeline.SPANS,
+            const=traces.SPANS,
             default=False,
             type=_count,
             metavar="=SPANS",
             help="record what each rank does, and when, at most so many spans of a "
-            f"sample; default: {timeline.SPANS}",
+            f"sample; default: {traces.SPANS}",
         )
     _add_ranks(command)
     if benchmark in (None, "all"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hpccfpga import formats, npz, timeline
+from hpccfpga import formats, npz, timeline, traces
 from hpccfpga.arguments import known, need
 from hpccfpga.files import opened, replacing
 from hpccfpga.provenance import ranks_where
@@ -117,7 +117,7 @@ class Result:
     columns: dict[str, Column] = field(default_factory=dict)
     summary: dict[str, Quantity] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
-    trace: timeline.Trace | None = None
+    trace: traces.Trace | None = None
     vertices: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class Result:
         if self.trace is not None:
             self._check_trace(self.trace)
 
-    def _check_trace(self, trace: timeline.Trace) -> None:
+    def _check_trace(self, trace: traces.Trace) -> None:
         """Refuse spans of points or ranks that there are not."""
         for name, most in (("point", len(self.failed)), ("rank", self.ranks)):
             found = trace[name]
@@ -347,7 +347,7 @@ class Result:
         columns = {name: Column(*pair) for name, pair in fields["columns"].items()}
         summary = {name: Quantity(*pair) for name, pair in fields["summary"].items()}
         traced = {name: Column(*pair) for name, pair in fields["trace"].items()}
-        trace = timeline.Trace(traced) if traced else None
+        trace = traces.Trace(traced) if traced else None
         found = {"columns": columns, "summary": summary, "trace": trace}
         return cls(**(fields | found))
 
@@ -418,8 +418,8 @@ class Result:
         )
 
     def to_perfetto(self, path: str | os.PathLike[str]) -> None:
-        """Write the trace for Perfetto; see `hpccfpga.timeline.to_perfetto`."""
-        timeline.to_perfetto(self, path)
+        """Write the trace for Perfetto; see `hpccfpga.traces.to_perfetto`."""
+        traces.to_perfetto(self, path)
 
     def table(self, *, rows: bool = True) -> str:
         """Aligned text: one line per point, in units that people read.

@@ -22,8 +22,8 @@ from hpccfpga import (
     kernels,
     models,
     sources,
-    timeline,
     topology,
+    traces,
 )
 from hpccfpga.arguments import number, path, word
 from hpccfpga.calibration import in_host, of_parts, shifted
@@ -78,7 +78,7 @@ class Session:
         runs, which have their own parameter `deadline` [s]; default: that parameter's.
     trace : bool or int
         Record what device and ranks do, and when, in the timed part of samples, up to
-        `hpccfpga.timeline.SPANS` spans of a sample on each rank or as many as told;
+        `hpccfpga.traces.SPANS` spans of a sample on each rank or as many as told;
         `Result.trace` holds the best sample of each point, that of the column `time`.
         The same on all ranks. Recording takes time: take rates from a run without it.
     calibration : Result, optional
@@ -127,7 +127,7 @@ class Session:
                 self._mpi,
                 number("deadline", deadline),
                 own_version(),
-                trace=timeline.spans(trace),
+                trace=traces.spans(trace),
                 **emulation.vendors(),
             )
         except _core.Error as error:
@@ -503,15 +503,15 @@ def warn(result: Result, level: int = 3) -> None:
     )
 
 
-def _trace(columns: dict[str, Any]) -> timeline.Trace | None:
+def _trace(columns: dict[str, Any]) -> traces.Trace | None:
     """Trace as the core gives it; without columns where there is none."""
     found = {name: Column(*pair) for name, pair in columns.items()}
-    return timeline.Trace(found) if found else None
+    return traces.Trace(found) if found else None
 
 
-def _hidden(trace: timeline.Trace | None) -> dict[str, Quantity]:
+def _hidden(trace: traces.Trace | None) -> dict[str, Quantity]:
     """Figure of a trace in which something is exchanged."""
-    share = math.nan if trace is None else timeline.hidden(trace)
+    share = math.nan if trace is None else traces.hidden(trace)
     return {} if math.isnan(share) else {"hidden": Quantity("1", share)}
 
 

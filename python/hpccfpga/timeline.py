@@ -1,46 +1,21 @@
-"""Traces: what devices and ranks did in the timed part of samples, and when."""
+"""The picture of a trace: a lane for each rank and queue."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpccfpga import formats
 from hpccfpga.arguments import count, known
-from hpccfpga.files import replacing
 from hpccfpga.provenance import ranks_where
-from hpccfpga.tables import human
+from hpccfpga.traces import HOST, SAMPLE, Trace, lane, of, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hpccfpga.result import Column, Result
-
-SPANS = 16384
-"""Spans of a sample that each rank records unless told."""
-
-RECEIVES, SENDS, SAMPLE, HOST = -4, -3, -2, -1
-"""Queues of a trace that are none of a device: messages that move on their own, by
-direction; the timed part as a whole; the host."""
-
-EXCHANGE = ("read", "write", "message")
-"""Kinds of spans that bring blocks from device to device."""
-
-_COLUMNS = {
-    "point": ("1", "int64"),
-    "rank": ("1", "int64"),
-    "queue": ("1", "int64"),
-    "kind": ("1", "str"),
-    "label": ("1", "str"),
-    "bytes": ("B", "int64"),
-    "start": ("s", "float64"),
-    "end": ("s", "float64"),
-}
+    from hpccfpga.result import Result
 
 _COLOURS = {
     "read": "#0072B2",
@@ -56,221 +31,7 @@ _OTHER = "#555555"
 _STEPS = 4
 _FEW = 60
 _MAX_LABELS = 400
-
-
-class Trace:
-    """Spans of time of every rank, in order of point, rank and start.
-
-    Of each point it holds the sample with the best time, the one that `Result.columns`
-    tells of. `trace["kind"]` is one of "sample" (its timed part as a whole), "read",
-    "write", "copy" and "kernel" (commands of a device), "message" (between ranks),
-    "map", "unmap" and "wait" (of the host).
-
-    Parameters
-    ----------
-    columns : dict of str to Column
-        point, rank; queue, from 0 up of a device, -1 the host, -2 the sample, -3 sends
-        and -4 receives that move on their own, which may overlap; kind, label; bytes
-        [B], 0 where nothing is moved; start, end [s]. Times are on the clock of rank 0
-        and count from the first span of all. The result's summary says what they can be
-        wrong by: `device_clock_error` and `rank_clock_error` [s].
-
-    Raises
-    ------
-    ValueError
-        A column is missing or of another type or length, or a span ends before it
-        begins.
-    """
-
-    def __init__(self, columns: Mapping[str, Column]) -> None:
-        self.columns = dict(columns)
-        length = None
-        for name, (unit, dtype) in _COLUMNS.items():
-            if name not in self.columns:
-                raise ValueError(f"the trace lacks column {name!r}")
-            found = self.columns[name]
-            length = found.values.shape if length is None else length
-            kind = formats.dtype(found.values)
-            shape = found.values.shape
-            if (found.unit, kind, shape) != (unit, dtype, length) or len(shape) != 1:
-                raise ValueError(
-                    f"column {name!r} of the trace is {kind} {[*shape]} "
-                    f"[{found.unit}], not {dtype} {[*(length or [])]} [{unit}]"
-                )
-        lengths = self["end"] - self["start"]
-        if void := np.sum(~np.isfinite(lengths)):
-            raise ValueError(f"{void} spans have no time")
-        if wrong := np.sum(lengths < 0):
-            raise ValueError(f"{wrong} spans end before they begin")
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        """Array of a column, not a copy."""
-        return self.columns[name].values
-
-    def __len__(self) -> int:
-        """Return the number of spans."""
-        return len(self["start"])
-
-    def __repr__(self) -> str:
-        """One line."""
-        kinds, numbers = np.unique(self["kind"], return_counts=True)
-        told = ", ".join(f"{n} {k}" for k, n in zip(kinds, numbers, strict=True))
-        return f"<Trace {len(self)} spans: {told}>"
-
-    def where(self, keep: np.ndarray) -> Trace:
-        """Spans for which `keep`, a mask or a list of indices, says so."""
-        return Trace(
-            {n: type(c)(c.unit, c.values[keep]) for n, c in self.columns.items()}
-        )
-
-
-def spans(trace: bool | int) -> int:
-    """Return how many spans of a sample a rank records; 0: no trace.
-
-    Raises
-    ------
-    ValueError
-        Neither a truth value nor a number from 1 up.
-    """
-    if isinstance(trace, bool | np.bool_):
-        return SPANS if trace else 0
-    return count("trace", trace)
-
-
-def hidden(trace: Trace) -> float:
-    """Share of the exchanges' time in which kernels ran on the same rank.
-
-    Reads, writes and messages are exchange; where several run at a time, it counts
-    once.
-
-    Parameters
-    ----------
-    trace : Trace
-        All spans, or some: `trace.where(trace["point"] == 3)`.
-
-    Returns
-    -------
-    float
-        0: exchange and kernels take turns; 1: exchange costs no time. NaN without
-        exchange.
-    """
-    exchanged = covered = 0.0
-    for part in _parts(trace):
-        moves, works = np.isin(part["kind"], EXCHANGE), part["kind"] == "kernel"
-        moving, working = _covered(part.where(moves)), _covered(part.where(works))
-        exchanged += moving
-        covered += moving + working - _covered(part.where(moves | works))
-    return covered / exchanged if exchanged > 0 else np.nan
-
-
-def _parts(trace: Trace) -> Iterator[Trace]:
-    """Spans of each rank at each point."""
-    pairs = np.stack([trace["point"], trace["rank"]], axis=1)
-    for point, rank in np.unique(pairs, axis=0):
-        yield trace.where((trace["point"] == point) & (trace["rank"] == rank))
-
-
-def _covered(trace: Trace) -> float:
-    """Time in which at least one of the spans lasts [s]."""
-    order = np.argsort(trace["start"], kind="stable")
-    start, end = trace["start"][order], np.maximum.accumulate(trace["end"][order])
-    before = np.append(-np.inf, end[:-1])[: len(end)]
-    return float(np.sum(np.maximum(end - np.maximum(start, before), 0)))
-
-
-def to_perfetto(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write a result's trace as JSON that ui.perfetto.dev and Chrome's tracing open.
-
-    A rank is a process, a queue is a thread; times are in microseconds, as the trace
-    event format wants them.
-
-    Raises
-    ------
-    ValueError
-        The result has no trace, or the path cannot be written.
-    """
-    trace = of(result)
-    events: list[dict[str, Any]] = []
-    for rank in np.unique(trace["rank"]).tolist():
-        events += _process(trace, rank, f"rank {rank}{_place(result, rank)}")
-    about = _points(result)
-    names = ("point", "rank", "queue", "kind", "label", "bytes", "start", "end")
-    for row in zip(*(trace[name].tolist() for name in names), strict=True):
-        point, rank, queue, kind, label, size, start, end = row
-        more = {"bytes": size} if size else {}
-        events.append(
-            {
-                "ph": "X",
-                "name": label or kind,
-                "cat": kind,
-                "pid": rank + 1,
-                "tid": queue - RECEIVES + 1,
-                "ts": 1e6 * start,
-                "dur": 1e6 * (end - start),
-                "args": {"point": about[point], **more},
-            }
-        )
-    document = {
-        "traceEvents": events,
-        "displayTimeUnit": "ns",
-        "otherData": {
-            "result": repr(result),
-            **{n: human(v, u) for n, (u, v) in result.summary.items()},
-        },
-    }
-    with replacing(path) as file:
-        file.write(json.dumps(document, allow_nan=False).encode())
-
-
-def _process(trace: Trace, rank: int, name: str) -> Iterator[dict[str, Any]]:
-    """Names of a rank and its queues; numbers begin at 1, as Perfetto has its own 0."""
-    threads = {
-        queue - RECEIVES + 1: _lane(queue)
-        for queue in np.unique(trace["queue"][trace["rank"] == rank]).tolist()
-    }
-
-    def told(event: str, tid: int, **args: Any) -> dict[str, Any]:
-        return {"ph": "M", "name": event, "pid": rank + 1, "tid": tid, "args": args}
-
-    yield told("process_name", 1, name=name)
-    yield told("process_sort_index", 1, sort_index=rank)
-    for tid, thread in threads.items():
-        yield told("thread_name", tid, name=thread)
-        yield told("thread_sort_index", tid, sort_index=tid)
-
-
-def _lane(queue: int) -> str:
-    names = {SAMPLE: "sample", HOST: "host", SENDS: "sends", RECEIVES: "receives"}
-    return names.get(queue, f"queue {queue}")
-
-
-def _place(result: Result, rank: int) -> str:
-    """Say where a rank ran, if it is known."""
-    hosts = result.provenance.get("hosts")
-    if not isinstance(hosts, list) or rank >= len(hosts):
-        return ""
-    return f" on {hosts[rank]}"
-
-
-def of(result: Result) -> Trace:
-    """Trace of a result; ValueError if it has none."""
-    if result.trace is None or not len(result.trace):
-        raise ValueError(f"{result!r} has no trace: measure with trace=True or --trace")
-    return result.trace
-
-
-def _points(result: Result) -> list[str]:
-    """Say what each point is, in a few words."""
-    texts = [""]
-    for number, name in enumerate(result.labels):
-        unit = result.columns[name].unit
-        words = [
-            f"{name.replace('_', ' ')} {value}{'' if unit == '1' else f' {unit}'}"
-            for value in result[name].tolist()
-        ]
-        before = texts * len(words) if number == 0 else [f"{t}, " for t in texts]
-        texts = [a + b for a, b in zip(before, words, strict=True)]
-    return texts
+_SCALES = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
 
 
 def plot_timeline(
@@ -320,7 +81,7 @@ def plot_timeline(
     if between is not None and steps is not None:
         raise ValueError("steps and between: give one of them")
 
-    trace, names = of(result), _points(result)
+    trace, names = of(result), points(result)
     if not -len(names) <= point < len(names):
         raise ValueError(f"point: {point} is not within 0 .. {len(names) - 1}")
     number = point % len(names)
@@ -411,9 +172,6 @@ def _of_first(trace: Trace, steps: int, inner: int) -> np.ndarray:
     return mask
 
 
-_SCALES = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
-
-
 def _lane_lengths(trace: Trace) -> np.ndarray:
     """Return how many spans each lane has."""
     pairs = np.stack([trace["rank"], trace["queue"]], axis=1)
@@ -493,14 +251,14 @@ def _write(
     length: float,
 ) -> None:
     """Put labels into the bars that have room for them."""
-    rows = {lane: row for row, lane in enumerate(lanes)}
+    rows = {pair: row for row, pair in enumerate(lanes)}
     letters = 170 * width / length  # that fit, at this size and a width of 11 inches
     order = np.argsort(-width, kind="stable")
     left = _MAX_LABELS
     for i in order.tolist():
-        lane = rows.get((int(trace["rank"][i]), int(trace["queue"][i])))
+        row = rows.get((int(trace["rank"][i]), int(trace["queue"][i])))
         text = str(trace["label"][i]) or str(trace["kind"][i])
-        if lane is None or left == 0:
+        if row is None or left == 0:
             continue
         if len(text) + 1 > letters[i]:
             text = str(trace["kind"][i])
@@ -509,7 +267,7 @@ def _write(
         left -= 1
         axis.text(
             start[i] + width[i] / 2,
-            lane,
+            row,
             text,
             ha="center",
             va="center_baseline",
@@ -525,7 +283,7 @@ def _name_lanes(axis: Axes, lanes: list[tuple[int, int]]) -> None:
     """Name ranks and queues beside their lanes, with a line between two ranks."""
     names, before = [], None
     for row, (rank, queue) in enumerate(lanes):
-        name = _lane(queue)
+        name = lane(queue)
         names.append(f"rank {rank}  {name}")
         if before not in (None, rank):
             axis.axhline(row - 0.5, color="0.6", lw=0.6, zorder=4)

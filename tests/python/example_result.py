@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpccfpga.result import Column, Quantity, Result
-from hpccfpga.timeline import Trace
+from hpccfpga.traces import Trace
 
 _SPAN = {
     "point": ("1", np.int64),

@@ -311,7 +311,7 @@ ORDER = (
         "supersteps",
         "axes",
     },
-    {"npz", "boards", "components", "plot", "program"},
+    {"npz", "boards", "components", "plot", "program", "traces"},
     {"timeline", "inputs"},
     # results, and what is held against them
     {"result", "topology"},

@@ -21,7 +21,7 @@ import hpccfpga as hf
 from example_result import measured, traced
 from hpccfpga import _core, cli, commands, formats, kernels, npz
 from hpccfpga.errors import line
-from hpccfpga.timeline import hidden
+from hpccfpga.traces import hidden
 from test_kernels_cache import Core
 
 # What NumPy says of numbers that are too large is for us to tell, not for it.

@@ -10,7 +10,7 @@ import pytest
 from example_result import measured, span, trace, traced
 from hpccfpga.cli import main
 from hpccfpga.result import Result
-from hpccfpga.timeline import SPANS, hidden, of, spans
+from hpccfpga.traces import SPANS, hidden, of, spans
 
 # ---- shares ----
 
