@@ -161,6 +161,7 @@ def main():
     parser.add_argument("--calibrations", type=int, default=5)
     parser.add_argument("schemes", nargs="*", default=[*WANTED, "auto"])
     given = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     if under_mpi() is None:
         words = [word for word in mpirun.command() if word != "--tag-output"]
         words += ["-n", str(given.ranks), sys.executable, *sys.argv]
@@ -178,11 +179,12 @@ def main():
                 **dict(zip(given.schemes, given.schemes, strict=True)),
             }.items()
         }
-        times, taken = measure(sessions, given.rounds)
-        off = models_off(sessions, given.calibrations) if given.calibrations else {}
-    if MPI.COMM_WORLD.rank > 0:
-        return 0
-    verdicts = decide(compare(times, taken)) + decide_models(off)
+        found = measure(sessions, given.rounds)
+        first = MPI.COMM_WORLD.rank == 0
+        verdicts = decide(compare(*found)) if first else []
+        if given.calibrations:
+            off = models_off(sessions, given.calibrations)
+            verdicts += decide_models(off) if first else []
     return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
 
 

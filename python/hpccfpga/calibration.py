@@ -14,28 +14,47 @@ from hpccfpga.result import Column, Result
 if TYPE_CHECKING:
     from hpccfpga.progress import Callback
 
+ROUNDS = 3
+"""How often a calibration goes through its parts."""
+
 
 def in_host(part: Part) -> bool:
     """Whether host memory moves in it."""
     return bool(_core.scheme(part.exchange)["host_memory"])
 
 
-def of_parts(some: Sequence[Part], parts: dict[str, Result]) -> Result:
-    """One result of those of all parts."""
-    first, own = parts[some[0].name], some[0].parameters
+def rounds(params: Mapping[str, Any]) -> list[int]:
+    """Divide the repetitions among rounds over all parts.
+
+    Another process that disturbs one round does not disturb all. As many as the
+    measurements need (`reps` is 0) are one round.
+    """
+    reps = _core.values(CALIBRATION[0].benchmark, {**params})["reps"]
+    each = [len(range(start, reps, ROUNDS)) for start in range(ROUNDS)]
+    return [n for n in each if n] or [0]
+
+
+def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Result:
+    """One result of those of all parts, in each round."""
+    first, own = parts[some[0].name][0], some[0].parameters
     told = {**first.parameters}
-    for part in some:
-        if _core.scheme(part.exchange)["chunks"]:
-            told |= chunks(parts[part.name].parameters)
+    told["reps"] = sum(result.parameters["reps"] for result in parts[some[0].name])
     columns = {"message_size": first.columns["message_size"]}
     for part in some:
+        found = parts[part.name]
+        if _core.scheme(part.exchange)["chunks"]:
+            told |= chunks(found[0].parameters)
+        best = np.argmin([result["time"] for result in found], axis=0)
         for name, column in part.columns.items():
-            columns[name] = parts[part.name].columns[column]
-    for name, result in parts.items():
-        columns[f"{name}_samples"] = result.columns["samples"]
-    right = np.logical_and.reduce([r["verified"] for r in parts.values()])
+            each = np.choose(best, [result[column] for result in found])
+            columns[name] = Column(found[0].columns[column].unit, each)
+    for name, found in parts.items():
+        samples = np.concatenate([result["samples"] for result in found], axis=1)
+        columns[f"{name}_samples"] = Column("s", samples)
+    every = [result for found in parts.values() for result in found]
+    right = np.logical_and.reduce([result["verified"] for result in every])
     columns["verified"] = Column("1", right)
-    notes = [note for r in parts.values() for note in r.provenance["notes"]]
+    notes = [note for result in every for note in result.provenance["notes"]]
     return Result(
         kind="measured",
         benchmark="calibration",

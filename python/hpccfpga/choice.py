@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +22,12 @@ RING = "b_eff"
 
 SHORT = {
     "sizes": [4**k for k in range(12)],
-    "reps": 3,
+    "reps": 9,
     "warmup": 1,
     "loop_upper": 64,
     "loop_lower": 2,
 }
 """Parameters of the calibrations that a session makes by itself."""
-
-ROUNDS = 3
-"""How many of these it makes: the least times count, so a bad moment does not."""
 
 OWN = "a short calibration before"
 """Source of what a session has measured by itself."""
@@ -86,13 +83,6 @@ class Expected:
             np.array([*self.times.values()], float),
         )
 
-    @classmethod
-    def least(cls, source: str, found: Sequence[Expected]) -> Expected:
-        """Return the least times of several of the same schemes and lengths."""
-        times = np.min([each.core()[2] for each in found], axis=0).tolist()
-        first = found[0]
-        return cls(source, first.sizes, dict(zip(first.times, times, strict=True)))
-
     @property
     def reason(self) -> str:
         """Say which scheme is expected to be the fastest for which messages."""
@@ -146,6 +136,11 @@ def expected(
             )
     many = f"{calibration.ranks} rank{'s' * (calibration.ranks != 1)}"
     source = f"a calibration on {many} of {calibration.device}"
+    return measured(source, calibration)
+
+
+def measured(source: str, calibration: Result) -> Expected:
+    """Return what a calibration lets models expect, where it is right."""
     right = None
     if calibration.labels:  # else the model says what it lacks
         right = calibration[calibration.labels[0]][~calibration.failed].tolist() or None

@@ -26,7 +26,7 @@ from hpccfpga import (
     traces,
 )
 from hpccfpga.arguments import number, path, word
-from hpccfpga.calibration import in_host, of_parts, shifted
+from hpccfpga.calibration import in_host, of_parts, rounds, shifted
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.components import (
     CALIBRATION,
@@ -343,8 +343,9 @@ class Session:
 
         Device writes, device reads and the exchange over the host's network, each alone
         by all ranks at once; then the parts of steps of "pcie", "pipelined" and
-        "shared", as these take them. Schemes other than this session's are opened for
-        that time.
+        "shared", as these take them. Repetitions are divided among three rounds over
+        all parts, of which the best counts. Schemes other than this session's are
+        opened for that time.
 
         Parameters
         ----------
@@ -370,6 +371,7 @@ class Session:
         try:
             check_progress(progress)
             check_calibrated(params)
+            rounds(params)
         except (TypeError, ValueError) as raised:
             error = raised
         self.agree(error)
@@ -386,13 +388,9 @@ class Session:
         if expected is None:
             able = models.schemes(choice.RING, calibrated=True)
             parts = [part for part in CALIBRATION if part.name in able]
-            found = [
-                self._calibrate(parts, progress, choice.SHORT)
-                for _ in range(choice.ROUNDS)
-            ]
+            found = self._calibrate(parts, progress, choice.SHORT)
             try:
-                each = [choice.expected(AUTO, one, None) for one in found]
-                expected = Expected.least(choice.OWN, [e for e in each if e])
+                expected = choice.measured(choice.OWN, found)
             except ValueError as raised:
                 error = raised
         self.agree(error)
@@ -406,7 +404,9 @@ class Session:
         params: Mapping[str, Any],
     ) -> Result:
         """Measure some parts of a calibration."""
-        parts: dict[str, Result] = {}
+        shares = rounds(params)
+        turns = [(reps, part) for reps in shares for part in some]
+        parts: dict[str, list[Result]] = {part.name: [] for part in some}
         with ExitStack() as stack:
             kinds = {in_host(part): part.exchange for part in reversed(some)}
             sessions = {  # in the same order on all ranks
@@ -415,13 +415,14 @@ class Session:
             title = f"calibration, {self._ranks}"
             watch = stack.enter_context(self._following(progress))
             begin(watch, title)
-            for number, part in enumerate(some):
-                told = watch and shifted(watch, number, len(some))
+            for number, (reps, part) in enumerate(turns):
+                told = watch and shifted(watch, number, len(turns))
                 with sessions[in_host(part)]._exchanging(part.exchange) as session:
-                    own = {**part.parameters, **params}
+                    own = {**part.parameters, **params, "reps": reps}
                     if not _core.scheme(part.exchange)["chunks"]:
                         own = {n: own[n] for n in own.keys() - components.chunks(own)}
-                    parts[part.name] = session._run(part.benchmark, None, told, own)
+                    found = session._run(part.benchmark, None, told, own)
+                    parts[part.name].append(found)
         return of_parts(some, parts)
 
     @property

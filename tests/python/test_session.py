@@ -12,6 +12,7 @@ from conftest import ours, python
 
 import hpccfpga as hf
 from hpccfpga import _core, sources
+from hpccfpga.components import CALIBRATION
 from hpccfpga.session import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3}
@@ -153,6 +154,51 @@ def test_calibration():
         model = hf.model("b_eff", exchange=exchange, calibration=result)
         parts = (result[f"{exchange}_{part}_time"] for part in ("copies", "exchange"))
         np.testing.assert_allclose(model["time"], sum(parts))
+
+
+def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
+    found = []
+    whole = hf.Session._run
+
+    def disturbed(self, *arguments):
+        result = whole(self, *arguments)
+        if len(found) // len(CALIBRATION) != 1:  # in the first and the last round
+            for name in ("time", "transfer_time", "exchange_time"):
+                if name in result.columns:
+                    result.columns[name].values[1] *= 1000
+        found.append(result)
+        return result
+
+    monkeypatch.setattr(hf.Session, "_run", disturbed)
+    result = hf.calibrate(sizes=[1, 4096], reps=8)
+    assert [part["reps"][0] for part in found[:: len(CALIBRATION)]] == [3, 3, 2]
+    assert result.parameters["reps"] == 8
+    assert result["shared_samples"].shape == (2, 8, 1)
+    for part, second in zip(CALIBRATION, found[len(CALIBRATION) :], strict=False):
+        for name, column in part.columns.items():
+            assert result[name][1] == second[column][1]
+
+
+def test_a_calibration_with_a_round_that_is_wrong_is_wrong(monkeypatch):
+    whole, found = hf.Session._run, []
+
+    def wrong(self, *arguments):
+        found.append(whole(self, *arguments))
+        if len(found) == len(CALIBRATION) + 3:
+            found[-1].columns["verified"].values[1] = False
+        return found[-1]
+
+    monkeypatch.setattr(hf.Session, "_run", wrong)
+    with hf.open() as session:
+        result = session.calibrate(sizes=[1, 4096], reps=3)
+    assert not result.verified
+    assert result["verified"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("reps", [-1, "few", 2.5])
+def test_a_calibration_of_impossible_repetitions_is_refused(reps):
+    with pytest.raises((TypeError, ValueError), match="reps: "):
+        hf.calibrate(sizes=[64], reps=reps)
 
 
 def test_a_calibration_opens_no_device_twice(monkeypatch):
