@@ -39,8 +39,8 @@ static const hf_param params[] = {
     HF_SHAPE_PARAM,
     {"replications",
      "kernels of a device, each with a part of the table in a memory bank of its own; "
-     "a power of two, 1 for shape ndrange",
-     "1", NULL, "HF_REPLICATIONS", 1, HF_MAX_NUMBERED, HF_INT},
+     "1 for shape ndrange",
+     "1", "1|2|4", "HF_REPLICATIONS", 1, HF_MAX_NUMBERED, HF_INT},
     {"rng_count_log", "log2 of the generators of a kernel", "5", NULL,
      "HF_RNG_COUNT_LOG", 0, 8, HF_INT},
     {"rng_distance", "slots of the shift register from one generator to the next", "5",
@@ -109,10 +109,6 @@ static hf_status params_take(randomaccess *s, const hf_args *args) {
                        "ranks: %d ranks are not a power of two, and share one table",
                        s->env.size);
     HF_TRY(hf_replicas_check(s->n_tables, s->env.ndrange));
-    if (!is_power_of_two(s->n_tables))
-        return hf_fail(HF_EARG,
-                       "replications: %zu, but only a power of two can share a table",
-                       s->n_tables);
     return sizes_check(s);
 }
 

@@ -93,7 +93,10 @@ static hf_status number_check(const hf_param *p, double number) {
     if (number < p->low || number > p->high)
         return hf_fail(HF_EARG, "%s: %.17g is not within %.17g .. %.17g", p->name,
                        number, p->low, p->high);
-    return HF_OK;
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.0f", number);
+    return p->choices && !choice_known(p->choices, digits) ? choice_refuse(p, digits)
+                                                           : HF_OK;
 }
 
 static hf_status value_set_numbers(value *v, size_t n, const double *numbers) {

@@ -11,7 +11,8 @@ typedef struct hf_param {
     const char *name;
     const char *summary;  /**< one sentence, unit in brackets */
     const char *fallback; /**< the default, as text */
-    const char *choices;  /**< HF_TEXT: "a|b|c"; NULL allows any text */
+    const char *choices;  /**< "a|b|c"; NULL allows any text; HF_INT: "1|2|4", NULL any
+                               number within the bounds */
     /** Kernel knob: the build option; NULL for a host parameter. Of a text that ends with
      *  .h: the header in whose place the kernels get the file that the value names. */
     const char *macro;

@@ -92,6 +92,15 @@ class Board(Mapping[str, Fact]):
         """Count the facts."""
         return len(self.facts)
 
+    @property
+    def memories(self) -> dict[str, str]:
+        """Memories, the first first: what linkers call their kind, and their name here.
+
+        E.g. {"DDR": "ddr4", "HBM": "hbm2"}.
+        """
+        names = (path.split(".")[1] for path in self if path.startswith("memory."))
+        return {name.rstrip("0123456789").upper(): name for name in names}
+
     def __repr__(self) -> str:
         """One line."""
         return f"<Board {self.key}: {self.name}, {self.summary}>"

@@ -296,8 +296,7 @@ def _build_for_board(options: Options) -> int:
         if options.print:
             for line in bitstream.commands(folder):
                 print(shlex.join(line))
-        else:
-            print(bitstream.advice(folder))
+        print(bitstream.advice(folder, options.print))
     return OK
 
 

@@ -55,9 +55,9 @@ def benchmarks() -> Records:
         With `name`, `summary` and `parameters`, which are `Records`, too: of each its
         `name`, `unit` (SI, "1" for counts and factors, None for text), `default` as
         text, `summary`, `kind` ("int", "real", "text", "ints" or "reals"),
-        `choices` or None, the bounds `low` and `high` of numbers, choices and bounds as
-        the text `values`, and `macro`, the name of the build option if it is built into
-        the kernels.
+        `choices` as texts, of some numbers, too, or None, the bounds `low` and `high`
+        of numbers, choices and bounds as the text `values`, and `macro`, the name of
+        the build option if it is built into the kernels.
     """
     return Records(
         "benchmark",
@@ -152,7 +152,8 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
     either = entry["kind"] == "text" and entry["low"] < entry["high"]
     number = entry["kind"] != "text" or either
     bounds = " .. ".join(map(_bound, (entry["low"], entry["high"])))
-    choices = [*(entry["choices"] or []), *([bounds] if number else [])]
+    bounded = either or (number and not entry["choices"])
+    choices = [*(entry["choices"] or []), *([bounds] if bounded else [])]
     return {
         "name": entry["name"],
         "unit": unit if number else None,

@@ -191,7 +191,8 @@ def beside(
 ) -> Result:
     """Return the model of a run that was measured, to stand beside its result.
 
-    What a program binary was built with counts as given.
+    What a program binary was built with counts as given. Of the board's memories it is
+    that which the binary's kernels reach, where that is told.
 
     Parameters
     ----------
@@ -226,14 +227,28 @@ def beside(
         for name in formula["inputs"]
         if name in result.columns and name not in (*result.parameters, result.labels[0])
     }
-    return for_run(
+    made = for_run(
         result.benchmark,
         result.exchange,
         board,
-        found | told,
+        found | told | _reached(board, program),
         result[result.labels[0]],
         result.ranks,
     )
+    if len(reached := program.get("reached", [])) > 1:
+        made.provenance["notes"].append(
+            f"the kernels reach {' and '.join(reached)}: the model has one memory"
+        )
+    return made
+
+
+def _reached(
+    board: str | Mapping[str, Any], program: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the memory of a board that the kernels of a binary reach, if it is one."""
+    names = find_board(board).memories if isinstance(board, str) else {}
+    found = [names[kind] for kind in program.get("reached", []) if kind in names]
+    return {"memory": found[0]} if len(found) == 1 else {}
 
 
 def for_run(
@@ -262,7 +277,7 @@ def for_run(
         return _fastest(benchmark, over)
     formula = check(benchmark, exchange)
     (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
-    names = {*inputs.names(formula["inputs"])} - {label, "ranks"}
+    names = {*inputs.names(formula["inputs"]), "memory"} - {label, "ranks"}
     found = {name: value for name, value in params.items() if name in names}
     if not isinstance(board, str):
         found |= board

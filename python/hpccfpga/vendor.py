@@ -13,6 +13,7 @@ from typing import Any
 
 from hpccfpga import _core
 from hpccfpga.arguments import known
+from hpccfpga.boards import Board
 from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import (
     BANK,
@@ -26,15 +27,14 @@ from hpccfpga.xclbin import kernels_built
 
 TARGETS = ("intel", "xilinx")
 
-# What the compilers call the boards; others by `platform`. Only the U280's is in a
-# published source; an installation may have others.
+# What the compilers call the boards, Xilinx's by their last platforms; others by
+# `platform`.
 _PLATFORMS = {
     ("intel", "520n"): "p520_hpc_sg280l",
-    ("xilinx", "u280"): "xilinx_u280_xdma_201920_3",
+    ("xilinx", "u250"): "xilinx_u250_gen3x16_xdma_4_1_202210_1",
+    ("xilinx", "u280"): "xilinx_u280_gen3x16_xdma_1_202211_1",
     ("xilinx", "u55c"): "xilinx_u55c_gen3x16_xdma_3_202210_1",
 }
-
-_BANKS = re.compile(r"memory\.([a-z]+)\d*\.banks")
 
 
 class Bitstream:
@@ -79,12 +79,12 @@ class Bitstream:
             raise ValueError(
                 f"--target {target}: give --board; known: {', '.join(built)}"
             )
-        board = find_board(board or "520n").key
-        found = platform or _PLATFORMS.get((target, board))
+        hardware = find_board(board or "520n")
+        found = platform or _PLATFORMS.get((target, hardware.key))
         if found is None:
             raise ValueError(
-                f"no {target} platform known for board {board!r}: give --platform; "
-                f"{known(board, built)}"
+                f"no {target} platform known for board {hardware.key!r}: give "
+                f"--platform; {known(hardware.key, built)}"
             )
         self.target, self.stem, self.platform = target, stem, found
         self.binary = f"{stem}.{'aocx' if target == 'intel' else 'xclbin'}"
@@ -93,18 +93,20 @@ class Bitstream:
         values = _core.values(self.benchmark, dict(params))
         self.replications = values.get("replications", 1)
         self.defines = [*options.split(), *replicated(self.benchmark, params)]
-        if regions is not None and not re.fullmatch(r"\d+(,\d+)*", regions):
-            raise ValueError(f"slr: {regions!r} is no list of numbers, such as 0,1")
         if regions is not None and target != "xilinx":
             raise ValueError("slr: only Xilinx's devices have such regions")
-        self.regions = regions.split(",") if regions else []
-        banked = _core.quantities(self.benchmark)["banked"]
-        self.tags, first = _memory(board)
-        self.banks = first if banked else []
-        if self.banks and target == "intel":
+        self.regions = _regions(regions, hardware) if regions is not None else []
+        self.tags, first = _memory(hardware)
+        if not self.tags and target == "xilinx":
+            raise ValueError(f"the memory banks of board {hardware.key} are not known")
+        self.banked = bool(self.tags) and _core.quantities(self.benchmark)["banked"]
+        if self.banked and target == "intel":
             self.defines.append("-no-interleaving=default")
-        own = placed(self.benchmark, params, self.banks)
+        own = placed(self.benchmark, params, first)
         self.values = _core.values(self.benchmark, {**own, **params})
+        self.banks = (
+            first if own else _numbers(self.tags, _kind("".join(self.tags[:1])))
+        )
         self.named = named_files(self.benchmark, params)
         self.source = kernel_dir() / f"{stem}.cl"
         self._known = {kernel["name"]: kernel for kernel in _core.kernels(stem)}
@@ -127,8 +129,8 @@ class Bitstream:
         config = ["--config", str(folder / f"{self.stem}.cfg")]
         return [*lines, [*head, "-l", *config, *objects, "-o", binary]]
 
-    def advice(self, folder: Path) -> str:
-        """Return how to go on from the files to a run."""
+    def advice(self, folder: Path, printed: bool = False) -> str:
+        """Return how to go on from the files, and lines that were printed, to a run."""
         words = ["hpccfpga run", self.benchmark]
         by_xrt = self.target == "xilinx" and self.kind == "memory"
         words += ["--device xrt"] if by_xrt else []
@@ -141,9 +143,14 @@ class Bitstream:
             if values.get(name, value) != value
         ]
         compiler = self.commands(folder)[0][0]
+        how = (
+            f"run these lines where {compiler} is"
+            if printed
+            else f"compile where {compiler} is (--print shows the command lines)"
+        )
         return (
-            f"nothing was compiled; compile where {compiler} is (--print shows the "
-            f"command lines), keep {self.binary}.json beside {self.binary}, then: "
+            f"nothing was compiled; {how}, keep {self.binary}.json beside "
+            f"{self.binary}, then: "
             f"{' '.join(words)} --kernel {folder / self.binary}"
         )
 
@@ -219,7 +226,7 @@ class Bitstream:
         first = next(iter(told.values()), list(range(self.replications)))
         banks = told.get(f"{BANK}{buffer}", first)
         numbers = [banks[r % len(banks)] for r in replications]
-        if not self.banks or min(numbers) < 0:
+        if not self.banked or min(numbers) < 0:
             return _joined(
                 [tag for tag in self.tags if _kind(tag) == _kind(self.tags[0])]
             )
@@ -247,7 +254,7 @@ class Bitstream:
             "replications": self.replications,
             "target": "hardware",
         }
-        if self.banks:
+        if self.banked:
             manifest["banks"] = self.banks
         if self.target == "xilinx":
             manifest["memories"] = self.tags
@@ -279,14 +286,34 @@ def _joined(tags: list[str]) -> str:
     return low if low == high else low.replace("]", ":") + high.partition("[")[2]
 
 
-def _memory(board: str) -> tuple[list[str], list[int]]:
+def _numbers(tags: list[str], kind: str) -> list[int]:
+    """Numbers of the banks of a kind."""
+    return [number for number, tag in enumerate(tags) if _kind(tag) == kind]
+
+
+def _memory(board: Board) -> tuple[list[str], list[int]]:
     """Names of all banks, in the order in which runtimes count them: HBM before DDR.
 
     Beside them the numbers of those in the board's first memory.
     """
-    facts = find_board(board)
-    sizes = {m[1]: int(facts[m[0]].value) for m in map(_BANKS.fullmatch, facts) if m}
-    kinds = sorted(sizes, key=lambda kind: kind != "hbm")
-    tags = [f"{kind.upper()}[{i}]" for kind in kinds for i in range(sizes[kind])]
-    first = next(iter(sizes), "").upper()
-    return tags, [n for n, tag in enumerate(tags) if tag.startswith(first)]
+    banks = {kind: f"memory.{name}.banks" for kind, name in board.memories.items()}
+    sizes = {
+        kind: int(board[path].value) for kind, path in banks.items() if path in board
+    }
+    kinds = sorted(sizes, key=lambda kind: kind != "HBM")
+    tags = [f"{kind}[{i}]" for kind in kinds for i in range(sizes[kind])]
+    return tags, _numbers(tags, next(iter(sizes), ""))
+
+
+def _regions(text: str, board: Board) -> list[str]:
+    """Super logic regions out of text like 0,1."""
+    if not re.fullmatch(r"[0-9]+(,[0-9]+)*", text):
+        raise ValueError(f"slr: {text!r} is no list of numbers, such as 0,1")
+    fact = board.get("fpga.slr")
+    there = [str(i) for i in range(fact.value)] if fact else text.split(",")
+    for number in text.split(","):
+        if number not in there:
+            raise ValueError(
+                f"slr: {board.key} has no {number}; {known(number, there)}"
+            )
+    return text.split(",")

@@ -20,6 +20,18 @@ def kernels_built(known: Iterable[str], replications: int) -> list[str]:
     return [m[1] + end for m in numbered if m for end in each.get(m[2], [])]
 
 
+def kinds(binary: bytes) -> list[str]:
+    """Kinds of memory that the kernels of an xclbin reach, e.g. ["HBM"].
+
+    Raises
+    ------
+    ValueError
+        No xclbin, or a damaged one.
+    """
+    used = (m["tag"] for m in _core.xclbin(binary)["memories"] if m["used"])
+    return list(dict.fromkeys(tag.partition("[")[0] for tag in used))
+
+
 def fitting(
     binary: bytes, stem: str, knobs: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> None:

@@ -119,7 +119,11 @@ def test_a_fault_is_caught(broken, fault):
         ({"sizes": [1000]}, ValueError, "1000 words are not a power of two"),
         ({"sizes": [32]}, ValueError, "sizes"),
         ({"sizes": [64, 1 << 40]}, MemoryError, r"the largest size is \d+ words"),
-        ({"replications": 3, "shape": "pipeline"}, ValueError, "replications: 3"),
+        (
+            {"replications": 3, "shape": "pipeline"},
+            ValueError,
+            'no choice "3"; known: 1, 2, 4',
+        ),
         ({"replications": 2}, ValueError, "2, but one launch"),
         ({"buffer_size_log": 11}, ValueError, "buffer_size_log"),
         ({"rng_count_log": 3, "device": "host"}, ValueError, "rng_count_log"),
