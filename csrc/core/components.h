@@ -56,6 +56,12 @@ typedef struct hf_quantities {
 
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench);
 
+/* ---- device runtimes ---- */
+
+/** Which programs runtime `runtime` loads: "binary", "xclbin" or "none"; HF_ENOENT lists the
+ *  known runtimes. */
+hf_status hf_device_programs(const char **out, const char *runtime);
+
 /* ---- exchange schemes ---- */
 
 /** What a scheme says of itself; a plain value. */

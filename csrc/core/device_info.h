@@ -49,6 +49,12 @@ static inline size_t hf_device_fill(const hf_device_info *info) {
     return (items + group - 1) / group * group;
 }
 
+/** The most that each of `n` equal buffers may have [B]. */
+static inline size_t hf_device_room(const hf_device_info *info, size_t n) {
+    size_t share = info->memory / n;
+    return share < info->max_alloc ? share : info->max_alloc;
+}
+
 /** How libraries of devices' vendors are loaded. NULL or all-zero: those that the system
  *  knows. */
 typedef struct hf_vendors {

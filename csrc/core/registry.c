@@ -102,6 +102,13 @@ hf_status hf_exchange_scheme(hf_scheme *out, const char *name) {
     return HF_OK;
 }
 
+hf_status hf_device_programs(const char **out, const char *runtime) {
+    const hf_device_ops *ops;
+    HF_TRY(hf_device_find(&ops, runtime));
+    *out = ops->programs;
+    return HF_OK;
+}
+
 hf_status hf_device_list(hf_device_info *out, const char *runtime, size_t index,
                          bool *found, const hf_vendors *vendors) {
     const hf_device_ops *ops;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "agree.h"
@@ -60,6 +61,28 @@ static hf_status runtime_check(const hf_exchange_ops *scheme, const char *runtim
         scheme->name, text);
 }
 
+/* Fail as before, with the device of another runtime that `text` means there. */
+static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
+                            const char *text, const hf_vendors *vendors) {
+    enum { ROOM = HF_MESSAGE_ROOM - 100 };
+    char message[HF_MESSAGE_ROOM];
+    const char *runtime, *summary;
+    snprintf(message, sizeof message, "%s", hf_error());
+    for (size_t i = 0; hf_component("device", i, &runtime, &summary); i++) {
+        hf_device_info info;
+        bool found = strcmp(runtime, tried->name) != 0;
+        for (size_t at = 0; found; at++) {
+            if (hf_device_list(&info, runtime, at, &found, vendors) != HF_OK || !found)
+                break;
+            if (hf_device_contains(info.name, text) ||
+                strcasecmp(info.version, text) == 0)
+                return hf_fail(status, "%.*s; did you mean %s:%.80s?", ROOM, message,
+                               runtime, text);
+        }
+    }
+    return hf_fail(status, "%s", message);
+}
+
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
 static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
                              const char *text, hf_vendors vendors) {
@@ -71,13 +94,17 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
         memcpy(runtime, text, length);
         runtime[length] = '\0';
     }
-    if (*runtime && hf_device_find(&ops, runtime) == HF_OK)
+    bool named = *runtime && hf_device_find(&ops, runtime) == HF_OK;
+    if (named)
         selector = colon ? colon + 1 : "";
     else
         HF_TRY(hf_device_find(&ops, *text ? "opencl" : scheme->device));
     HF_TRY(runtime_check(scheme, ops->name, text));
     vendors.deadline = session->net->deadline;
-    return ops->open(&session->device, selector, session->net->local_rank, &vendors);
+    hf_status status =
+        ops->open(&session->device, selector, session->net->local_rank, &vendors);
+    bool none = status == HF_ENOENT || status == HF_EDEVICE;
+    return none && !named && *text ? meant_tell(status, ops, text, &vendors) : status;
 }
 
 static const char *scheme_name(const hf_options *options) {

@@ -34,14 +34,14 @@ hf_status hf_device_meanwhile(hf_device *device, const char *what);
 /** Wait for all these commands, up to the one that breaks the device; the first failure. */
 hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n);
 
-/** The most that each of `n` equal buffers may have [B]. */
-static inline size_t hf_device_room(const hf_device_info *info, size_t n) {
-    size_t share = info->memory / n;
-    return share < info->max_alloc ? share : info->max_alloc;
-}
+/** Whether `part` occurs in `text`, in upper or lower case. */
+bool hf_device_contains(const char *text, const char *part);
 
 struct hf_device_ops {
     const char *name, *summary;
+    /** What `load` takes: "binary", which `build` makes; "xclbin", which only a file brings;
+     *  "none": kernels are C functions. */
+    const char *programs;
 
     /** Device number `index` of this runtime: HF_OK with *found false past the end. */
     hf_status (*list)(hf_device_info *out, size_t index, bool *found,

@@ -295,6 +295,7 @@ static hf_status host_times(hf_device *base, uint64_t ticks[2]) {
 const hf_device_ops hf_device_host = {
     .name = "host",
     .summary = "host memory; kernels as C functions",
+    .programs = "none",
     .list = host_list,
     .open = host_open,
     .close = host_close,

@@ -5,7 +5,6 @@
 #include "opencl.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,19 +71,6 @@ hf_status hf_opencl_check(cl_int code, const char *call) {
     }
 }
 
-bool hf_opencl_contains(const char *text, const char *part) {
-    for (;; text++) {
-        size_t i = 0;
-        while (part[i] &&
-               tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-            i++;
-        if (!part[i])
-            return true;
-        if (!*text)
-            return false;
-    }
-}
-
 static void buffer_free(hf_opencl_buffer *buffer) {
     clReleaseMemObject(buffer->mem);
     free(buffer);
@@ -147,9 +133,9 @@ static cl_mem mem_create(const hf_opencl_device *device, size_t bytes,
     cl_mem_flags flags = CL_MEM_READ_WRITE;
     void *host = NULL;
     const char *platform = device->base.info.platform;
-    if (spot->bank && hf_opencl_contains(platform, "FPGA SDK")) {
+    if (spot->bank && hf_device_contains(platform, "FPGA SDK")) {
         flags |= (cl_mem_flags)spot->bank << 16; /* CL_CHANNEL_<n>_INTELFPGA */
-    } else if ((spot->bank || spot->kernel) && hf_opencl_contains(platform, "Xilinx")) {
+    } else if ((spot->bank || spot->kernel) && hf_device_contains(platform, "Xilinx")) {
         flags |= (cl_mem_flags)1 << 31; /* CL_MEM_EXT_PTR_XILINX */
         host = &xilinx;
     }
@@ -187,7 +173,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
             "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
             "buffer, %zu B in all",
             bytes, info->name, info->max_alloc, info->memory);
-    if (spot->bank > INTEL_BANKS && hf_opencl_contains(info->platform, "FPGA SDK"))
+    if (spot->bank > INTEL_BANKS && hf_device_contains(info->platform, "FPGA SDK"))
         return hf_fail(HF_EARG,
                        "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",
@@ -335,6 +321,7 @@ static hf_status opencl_unmap(hf_device *base, hf_buffer *buffer, void *address)
 const hf_device_ops hf_device_opencl = {
     .name = "opencl",
     .summary = "any OpenCL device: FPGA boards, GPUs, CPUs",
+    .programs = "binary",
     .list = hf_opencl_list,
     .open = opencl_open,
     .close = opencl_close,

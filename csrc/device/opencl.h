@@ -54,9 +54,6 @@ hf_status hf_opencl_check(cl_int code, const char *call);
 /** Name of an error code, e.g. "CL_OUT_OF_RESOURCES". */
 const char *hf_opencl_code(cl_int code);
 
-/** Whether `part` occurs in `text`, in upper or lower case. */
-bool hf_opencl_contains(const char *text, const char *part);
-
 hf_status hf_opencl_list(hf_device_info *out, size_t index, bool *found,
                          const hf_vendors *vendors);
 /** The device that `selector` and the node-local rank mean. */

@@ -39,7 +39,7 @@ static void log_trim(char *line, size_t size, const char *log) {
         size_t kept = length < sizeof text ? length : sizeof text - 1;
         memcpy(text, at, kept);
         text[kept] = '\0';
-        bool error = hf_opencl_contains(text, "error:");
+        bool error = hf_device_contains(text, "error:");
         if (kept == 0 || (!error && used > 0))
             continue;
         if (error && n_errors++ == 0)

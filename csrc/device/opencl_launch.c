@@ -12,7 +12,7 @@ hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name,
     assert(device->program);
     cl_int code;
     char unit_name[160];
-    if (unit > 0 && hf_opencl_contains(base->info.platform, "Xilinx")) {
+    if (unit > 0 && hf_device_contains(base->info.platform, "Xilinx")) {
         snprintf(unit_name, sizeof unit_name, "%s:{%s_%u}", name, name, unit);
         name = unit_name;
     }

@@ -241,6 +241,7 @@ static double xrt_power(hf_device *base) {
 const hf_device_ops hf_device_xrt = {
     .name = "xrt",
     .summary = "Xilinx cards by XRT",
+    .programs = "xclbin",
     .list = hf_xrt_list,
     .open = xrt_open,
     .close = xrt_close,

@@ -279,6 +279,14 @@ static PyObject *core_scheme(PyObject *module, PyObject *exchange) {
                          PyBool_FromLong(scheme.chunks), "kernels", scheme.kernels);
 }
 
+static PyObject *core_programs(PyObject *module, PyObject *runtime) {
+    const char *name = PyUnicode_AsUTF8(runtime), *programs;
+    hf_status status = name ? hf_device_programs(&programs, name) : HF_OK;
+    if (status != HF_OK)
+        return status_raise(PyModule_GetState(module), status);
+    return name ? PyUnicode_FromString(programs) : NULL;
+}
+
 static PyObject *core_value_bytes(PyObject *module, PyObject *data_type) {
     const char *name = PyUnicode_AsUTF8(data_type);
     size_t bytes = name ? hf_element_bytes(name) : 0;
@@ -337,6 +345,11 @@ static PyMethodDef core_methods[] = {
      "What an exchange scheme says of itself: kernel_routed, host_memory, and of "
      "which\n"
      "kind its kernel files are."},
+    {"programs", core_programs, METH_O,
+     "programs(runtime, /)\n--\n\n"
+     "Which programs a device runtime loads: \"binary\", which is built for its "
+     "devices;\n"
+     "\"xclbin\", which only a file brings; \"none\": its kernels are C functions."},
     {"quantities", core_quantities, METH_O,
      "quantities(benchmark, /)\n--\n\n"
      "Labels, metrics, parts and figures of a benchmark: unit and choices of each;\n"

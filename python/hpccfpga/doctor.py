@@ -9,8 +9,11 @@ import platform
 import subprocess
 import sys
 import tempfile
-import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 from hpccfpga.arguments import INSTALL_DATA
 from hpccfpga.provenance import own_version
@@ -18,6 +21,9 @@ from hpccfpga.provenance import own_version
 PCI = Path("/sys/bus/pci/devices")
 XOCL = Path("/sys/module/xocl/version")
 """What the driver of Xilinx's cards tells, without a command of XRT."""
+
+PATIENCE = 1.0
+"""Longest wait for that [s]."""
 
 _ASK_MPI = """
 import mpi4py
@@ -59,7 +65,6 @@ def examine() -> bool:
         return False
     found.good("hpccfpga", f"{own_version()} ({_core.__file__})")
     _examine_devices(found)
-    _examine_cards(found)
     _examine_kernels(found)
     _examine_mpi(found, _core.mpi_library().strip("\0 \n").partition("\n")[0])
     for package, use in (("pandas", "to_pandas"), ("xarray", "to_xarray")):
@@ -75,6 +80,7 @@ def examine() -> bool:
 
 
 def _examine_devices(found: _Findings) -> None:
+    from hpccfpga import _core
     from hpccfpga.components import survey
     from hpccfpga.emulation import VENDORS, limits
 
@@ -84,62 +90,103 @@ def _examine_devices(found: _Findings) -> None:
     if not all(folder.endswith("/") for folder in named.values()):
         hint += " Some loaders want a / at the end."
     known, failures = survey()
-    there = [d for d in known if d["runtime"] != "host"]
+    runs = {name: _core.programs(name) for name, _ in _core.components("device")}
+    there = [d for d in known if runs[d["runtime"]] != "none"]
+    cards = [d for d in there if runs[d["runtime"]] == "xclbin"]
     for line in failures:
         found.bad("devices", line)
-    for device in there:
-        where = f"{device['platform']}, {device['version']}"
+    for device in (d for d in there if d not in cards):
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
+        where = f"{device['platform']}, {device['version']}"
         print(f"         {where}, driver {device['driver']}")
-        if device["runtime"] == "xrt" and ":" in device["version"]:  # an address
-            print(f"         {_card(device['version'])}")
     if not there and not failures:
         found.bad(
             "OpenCL device",
             f"none; for the CPU: apt install pocl-opencl-icd{limits()}{hint}",
         )
+    _examine_cards(found, cards)
+    for runtime, programs in runs.items():
+        if programs == "xclbin" and not cards:
+            _say_why_none(found, runtime)
 
 
-def _examine_cards(found: _Findings) -> None:
-    """Say why there is no Xilinx card, if there is none."""
+def _examine_cards(found: _Findings, cards: Sequence[Mapping[str, Any]]) -> None:
+    """Tell of Xilinx cards what XRT does, and their driver by its files."""
+    addresses = {card["version"] for card in cards}
+    bound = PCI.parent / "drivers" / "xocl"
+    others = sorted({p.name for p in bound.glob("*:*:*.*")} - addresses)
+    states = _states([*addresses, *others])
+    for card in cards:
+        what = f"device {card['runtime']}:{card['index']}"
+        library = f"{card['platform']} {card['driver']}".strip()
+        if address := card["version"]:
+            found.good(what, card["name"])
+            print(f"         {address}, {library}{states.get(address, '')}")
+        else:
+            found.poor(what, f"{card['name']}; {library}")
+    for address in others:
+        print(f"         {address}, which XRT does not tell of{states[address]}")
+
+
+def _say_why_none(found: _Findings, runtime: str) -> None:
+    """Say why a runtime has no card: optional where nothing of it is there."""
     from hpccfpga import _core
     from hpccfpga.emulation import vendors
 
     try:
-        if not _core.devices("xrt", **vendors()):
-            _core.Session("xrt", _core.SCHEME, **vendors())
-    except (NotImplementedError, _core.Error) as error:
-        found.optional("Xilinx cards", str(error))
+        _core.Session(runtime, _core.SCHEME, **vendors()).close()
+    except (NotImplementedError, ValueError, _core.Error) as error:
+        wanted = os.environ.get("XILINX_XRT") or XOCL.exists()
+        absent = str(error).startswith("no XRT:") and not wanted
+        say = found.optional if absent else found.poor
+        say("Xilinx cards", str(error))
 
 
-def _card(address: str) -> str:
-    """State of a card, as far as its driver tells."""
-    folder = PCI / address
-    known = [f"xocl {told}"] if (told := _said(XOCL)) else []
-    names = {"xclbinuuid": "xclbin", "interface_uuids": "shell", "ready": "ready"}
-    for name, what in names.items():
-        if told := _said(folder / name):
-            known.append(f"{what} {told}")
-    if _said(folder / "nodma") == "1":
-        known.append("without DMA, which is not supported")
-    for path in sorted(folder.glob("xmc*/xmc_power"))[:1]:
-        if (told := _said(path)).isdecimal():
-            known.append(f"{int(told) / 1e6:g} W")
-    return ", ".join(known) or f"{folder} tells nothing: is the driver xocl loaded?"
+def _states(addresses: Iterable[str]) -> dict[str, str]:
+    """State of each card, as far as its driver tells, in words after a comma."""
+    names = {"interface_uuids": "shell", "xclbinuuid": "xclbin"}
+    folders = {address: PCI / address for address in addresses if ":" in address}
+    powers = {a: [*f.glob("xmc*/xmc_power")][:1] for a, f in folders.items()}
+    files = [f / name for f in folders.values() for name in (*names, "ready", "nodma")]
+    told = _said([XOCL, *files, *(path for each in powers.values() for path in each)])
+    found = {}
+    for address, folder in folders.items():
+        words = [f"driver xocl {told[XOCL]}"] if XOCL in told else []
+        for name, what in names.items():
+            if (path := folder / name) in told:
+                words.append(f"{what} {told[path]}")
+        if (ready := told.get(folder / "ready")) is not None:
+            words.append("ready" if ready == "1" else "not ready")
+        if told.get(folder / "nodma") == "1":
+            words.append("without DMA, which is not supported")
+        for path in powers[address]:
+            if (power := told.get(path, "")).isdecimal():
+                words.append(f"{int(power) / 1e6:g} W")
+        words = words or [f"{folder} tells nothing: is the driver xocl loaded?"]
+        found[address] = "".join(f", {word}" for word in words)
+    return found
 
 
-def _said(path: Path) -> str:
-    """First line of a file of the driver; "" if there is none, or none in a second."""
-    told = [""]
+def _said(paths: Sequence[Path]) -> dict[Path, str]:
+    """First lines of those files of a driver that tell something within a second.
 
-    def read() -> None:
+    All have it together: one that is silent keeps nobody longer.
+    """
+    told: dict[Path, str] = {}
+
+    def read(path: Path) -> None:
         with contextlib.suppress(OSError):
-            told[0] = path.read_text("utf-8", "replace").strip().partition("\n")[0]
+            line = path.read_text("utf-8", "replace").strip().partition("\n")[0]
+            if line:
+                told[path] = line
 
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
-    thread.join(1)
-    return told[0]
+    threads = [Thread(target=read, args=[path], daemon=True) for path in paths]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + PATIENCE
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    return dict(told)
 
 
 def _examine_kernels(found: _Findings) -> None:

@@ -105,7 +105,7 @@ def load(
     path : path, optional
         OpenCL C source (`.cl`), or a program binary with its manifest `<path>.json`
         beside it. Default: the package's source. For a benchmark without kernels on
-        device `xrt`: any xclbin, for its memories.
+        a Xilinx card by XRT: any xclbin, for its memories.
 
     Returns
     -------
@@ -123,8 +123,9 @@ def load(
         The source does not compile, or another process builds it for too long.
     """
     stem = core.kernel(benchmark, str(params.get("shape", "auto")))
-    on_host = core.device["runtime"] == "host"
-    if path is not None and stem is None and core.device["runtime"] == "xrt":
+    programs = _core.programs(core.device["runtime"])
+    on_host = programs == "none"
+    if path is not None and stem is None and programs == "xclbin":
         return _memories(Path(path))
     if path is not None and (stem is None or on_host):
         reason = "device host runs C functions" if stem else f"{benchmark} needs none"
@@ -424,11 +425,14 @@ def _loaded(
     asked, _ = knobs_of(benchmark, {**knobs, **params})
     for name, value in asked.items():
         _same(beside, f"knobs.{name}", knobs[name], value)
-    if core.device["runtime"] == "xrt":
-        from hpccfpga.xclbin import fitting
+    by_xrt = _core.programs(core.device["runtime"]) == "xclbin"
+    if by_xrt or path.suffix == ".xclbin":
+        from hpccfpga.xclbin import fitting, kinds
 
         try:
-            fitting(binary, stem, knobs, {**params, **manifest})
+            if by_xrt:
+                fitting(binary, stem, knobs, {**params, **manifest})
+            manifest["reached"] = kinds(binary)
         except ValueError as error:
             raise ValueError(f"kernel: {path}: {error}") from None
     if core.device.get("type") == "cpu" and core.rank == 0:

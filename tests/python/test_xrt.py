@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from itertools import product
+from threading import Thread
 
 import pytest
 from conftest import ROOT, ours, python, start
@@ -123,6 +124,34 @@ def test_benchmarks_follow_each_other_in_a_session(folder, setting):
     )
     answer = python(script, **setting)
     assert answer.returncode == 0, answer.stderr
+
+
+def test_the_model_beside_a_run_has_the_memory_of_its_kernels(folder, setting):
+    """HBM for those that are linked to it, also where the board's first is DDR."""
+    script = (
+        f"{head(folder)}\n"
+        "from hpccfpga import models\n"
+        "with hf.open('xrt') as session:\n"
+        "    r = measured(session, 'stream', 2)\n"
+        "    print(measured(session, 'ptrans', 2).provenance['kernel']['reached'])\n"
+        "about = r.provenance['kernel']\n"
+        "for reached in about['reached'], ['DDR'], ['DDR', 'HBM'], []:\n"
+        "    about['reached'] = reached\n"
+        "    model = models.beside(r, 'u280', [])\n"
+        "    print(reached, model['bandwidth'][0] / 1e9, model.provenance['notes'])\n"
+        "about['reached'] = ['HBM']\n"
+        "print(models.beside(r, '520n', [])['bandwidth'][0] / 1e9)"
+    )
+    answer = python(script, **setting)
+    assert answer.stdout.splitlines() == [
+        "['DDR']",
+        "['HBM'] 28.75 []",
+        "['DDR'] 38.4 []",
+        "['DDR', 'HBM'] 38.4 "
+        "['the kernels reach DDR and HBM: the model has one memory']",
+        "[] 38.4 []",
+        "38.4",
+    ], answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -369,33 +398,90 @@ def test_what_is_declared_of_xrt_is_in_its_headers():
 # ---- what doctor says ----
 
 
-def test_doctor_tells_of_cards_what_the_driver_does(capsys, monkeypatch, tmp_path):
-    files = {"xclbinuuid": "abc\n", "ready": "1\n", "xmc.u.1/xmc_power": "23500000\n"}
-    files["nodma"] = "1\n"
+def driver_files(folder, files):
+    """What a driver tells of cards, by their paths."""
     for name, text in files.items():
-        path = tmp_path / "0000:3b:00.1" / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def test_doctor_tells_of_cards_what_the_driver_does(monkeypatch, tmp_path):
+    card, other = "0000:3b:00.1", "0000:3c:00.1"
+    files = {"xclbinuuid": "abc\n", "ready": "1\n", "xmc.u.1/xmc_power": "23500000\n"}
+    files["nodma"] = "1\n"
+    driver_files(tmp_path / card, files)
+    driver_files(tmp_path, {"version": "2.13.466,abc\n"})
     monkeypatch.setattr(doctor, "PCI", tmp_path)
     monkeypatch.setattr(doctor, "XOCL", tmp_path / "version")
-    (tmp_path / "version").write_text("2.13.466,abc")
-    told = doctor._card("0000:3b:00.1")
-    says = "xocl 2.13.466,abc, xclbin abc, ready 1"
+    monkeypatch.setattr(doctor, "PATIENCE", 3)
+    told = doctor._states([card])[card]
+    says = ", driver xocl 2.13.466,abc, xclbin abc, ready"
     assert told == f"{says}, without DMA, which is not supported, 23.5 W"
-    os.mkfifo(tmp_path / "0000:3b:00.1" / "interface_uuids")
-    assert doctor._card("0000:3b:00.1") == told, "it is left without an answer"
+    os.mkfifo(tmp_path / card / "interface_uuids")
+    assert doctor._states([card])[card] == told, "it is left without an answer"
     (tmp_path / "version").unlink()
-    assert doctor._card("0000:3c:00.1").endswith("is the driver xocl loaded?")
+    assert doctor._states([other])[other].endswith("is the driver xocl loaded?")
+
+
+def test_silent_files_of_drivers_have_one_deadline(monkeypatch, tmp_path):
+    waits = []
+
+    class Watched(Thread):
+        def join(self, timeout=None):
+            waits.append(timeout)
+            super().join(timeout)
+
+    monkeypatch.setattr(doctor, "Thread", Watched)
+    monkeypatch.setattr(doctor, "PATIENCE", 0.2)
+    paths = [tmp_path / str(i) for i in range(3)]
+    for path in paths:
+        os.mkfifo(path)
+    assert doctor._said(paths) == {}
+    assert 0 < waits[0] <= 0.2
+    assert max(waits[1:]) < 0.01
 
 
 def test_doctor_lists_cards_or_says_why_not(command, setting, without):
-    answer = command("doctor", **setting)
-    assert f"ok       device xrt:0: {link.SHELL}\n" in answer.stdout
-    assert "XRT, 0000:3b:00.1" in answer.stdout
+    more = {"HF_STANDIN_CARDS": "2", "HF_STANDIN_BUSY": "1"}
+    answer = command("doctor", **setting, **more)
+    assert f"ok       device xrt:0: {link.SHELL}\n         0000:3b" in answer.stdout
+    assert "lacking  device xrt:1: card 1, busy; XRT" in answer.stdout
     answer = command("doctor", **without)
     assert "optional Xilinx cards: no XRT: libxrt_coreutil.so.2 is" in answer.stdout
-    answer = command("doctor", **setting, HF_STANDIN_CARDS="0")
-    assert "optional Xilinx cards: no Xilinx card: XRT" in answer.stdout
+    for wrong, line in (
+        (setting | {"HF_STANDIN_CARDS": "0"}, "no Xilinx card: XRT"),
+        (setting | {"XCL_EMULATION_MODE": "hw_emu"}, "XCL_EMULATION_MODE=hw_emu: "),
+        (without | {"XILINX_XRT": "/nowhere"}, "no XRT: libxrt_coreutil.so.2 is"),
+    ):
+        answer = command("doctor", **wrong)
+        assert f"lacking  Xilinx cards: {line}" in answer.stdout
+
+
+def test_doctor_tells_of_cards_that_xrt_does_not(capsys, monkeypatch, tmp_path):
+    """Of those that the driver has: one that is busy has no address by XRT."""
+    card = {"runtime": "xrt", "index": 0, "name": "card 0, busy", "version": ""}
+    card |= {"platform": "XRT", "driver": "2.16.204"}
+    driver_files(tmp_path / "devices" / "0000:3c:00.1", {"ready": "0\n"})
+    (tmp_path / "drivers" / "xocl" / "0000:3c:00.1").mkdir(parents=True)
+    monkeypatch.setattr(doctor, "PCI", tmp_path / "devices")
+    monkeypatch.setattr(doctor, "XOCL", tmp_path / "none")
+    doctor._examine_cards(doctor._Findings(), [card])
+    assert capsys.readouterr().out.splitlines() == [
+        "lacking  device xrt:0: card 0, busy; XRT 2.16.204",
+        "         0000:3c:00.1, which XRT does not tell of, not ready",
+    ]
+
+
+def test_a_card_of_another_runtime_is_suggested(command, setting):
+    """As any device that the usual runtime does not have."""
+    for name in ("u280", "0000:3B:00.1"):
+        answer = command("run", "transfer", f"--device={name}", **setting)
+        (line,) = ours(answer.stderr).splitlines()
+        assert line.startswith(f'hpccfpga: no OpenCL device "{name}"; known: 0: ')
+        assert line.endswith(f"; did you mean xrt:{name}?")
+    answer = command("run", "transfer", "--device=v80", **setting)
+    assert "did you mean" not in answer.stderr
 
 
 def test_xrt_is_looked_for_once_and_when_it_is_asked_for(without):
