@@ -65,6 +65,9 @@ typedef struct hf_vendors {
     void (*loading)(void *context, bool begins);
     void *context;
     double deadline; /**< longest wait for them; 0: HF_DEADLINE [s] */
+    /** Ends the process with a line: a call has passed its deadline, and its thread cannot
+     *  leave it; or NULL. */
+    void (*stuck)(const char *line);
 } hf_vendors;
 
 /** Device number `index` of a runtime; *found is false past the end. */

@@ -112,7 +112,7 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
         free(device);
         return status;
     }
-    device->watch = hf_xrt_watch_new(&device->base);
+    device->watch = hf_xrt_watch_new(&device->base, vendors ? vendors->stuck : NULL);
     device_enter(device);
     *out = &device->base;
     return HF_OK;

@@ -79,8 +79,9 @@ hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,
 /** The number in such a file; 0: none, or none in a second. Then the driver is asked no more. */
 unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path);
 
-/** For calls of XRT by a caller's own thread; NULL: no signal is free for it. */
-hf_xrt_watch *hf_xrt_watch_new(hf_device *device);
+/** For calls of XRT by a caller's own thread; NULL: no signal is free for it. `stuck`, or NULL,
+ *  ends the process with a line: of a call that no signal reaches after its deadline. */
+hf_xrt_watch *hf_xrt_watch_new(hf_device *device, void (*stuck)(const char *line));
 void hf_xrt_watch_free(hf_xrt_watch *watch);
 /** Run a task that makes a call of XRT, or a few. HF_EDEVICE: it has not ended by the device's
  *  deadline, was left, and XRT is given up. One thread at a time. */

@@ -3,31 +3,37 @@
  * To hand a copy over to a thread and back takes longer than many a copy. So the caller makes
  * short ones itself, and a thread that looks at all devices, some times in a second, sees one
  * that passes its deadline. It sends the caller a signal, whose handler leaves the call by a
- * jump. What XRT had locked stays locked: it is not called again.
+ * jump. What XRT had locked stays locked: it is not called again. A call that no signal reaches
+ * ends the process.
  */
-#include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "xrt_device.h"
 
-/* Time between two looks [s]. */
-static const double LOOKS = 0.05;
+/* Time between two looks, the most that counts of it (all of a process may have stood still), and
+ * that a signal has to take effect [s]. */
+static const double LOOKS = 0.05, MOST = 0.1, EFFECT = 1;
 
 struct hf_xrt_watch {
     hf_device *device;
+    void (*stuck)(const char *line); /* ends the process; or NULL */
     atomic_ulong calls; /* that began and that ended: odd while one is under way */
     atomic_ulong late;  /* `calls` during the one that is to be left */
-    bool has_caller;
     pthread_t caller;
+    long task; /* the kernel's number of it; 0: there is none yet */
     sigjmp_buf leave;
-    unsigned long seen; /* `calls` at the last look at it, which changed at `since` */
-    double since;
+    unsigned long seen; /* `calls` at the last look at it */
+    double waited;      /* since it changed [s] */
     hf_xrt_watch *next;
 };
 
@@ -36,39 +42,9 @@ static struct {
     pthread_cond_t filled;
     hf_xrt_watch *first;
     bool has_thread;
-    int signal; /* 0: none is free; stays as it is */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- in the thread that looks ---- */
-
-static void call_look(hf_xrt_watch *watch, double now) {
-    unsigned long calls = atomic_load(&watch->calls);
-    if (calls != watch->seen) {
-        watch->seen = calls;
-        watch->since = now;
-    }
-    if (calls % 2 == 0 || now - watch->since < watch->device->deadline)
-        return;
-    atomic_store(&watch->late, calls);
-    pthread_sigqueue(watch->caller, all.signal, (union sigval){.sival_ptr = watch});
-}
-
-static void *calls_look(void *unused) {
-    pthread_mutex_lock(&all.lock);
-    for (;;) {
-        struct timespec until = hf_clock_after(LOOKS);
-        if (all.first) /* nobody signals that they are closed */
-            pthread_cond_timedwait(&all.filled, &all.lock, &until);
-        else
-            pthread_cond_wait(&all.filled, &all.lock);
-        double now = hf_clock_now();
-        for (hf_xrt_watch *w = all.first; w; w = w->next)
-            call_look(w, now);
-    }
-    return unused;
-}
-
-/* ---- in the thread that calls ---- */
+/* ---- the signal ---- */
 
 static void call_leave(int number, siginfo_t *info, void *context) {
     (void)number, (void)context;
@@ -78,29 +54,94 @@ static void call_leave(int number, siginfo_t *info, void *context) {
         siglongjmp(watch->leave, 1); /* else the call has ended meanwhile */
 }
 
-/** A signal that nobody else handles; 0: there is none. */
-static int signal_take(void) {
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_NODEFER}, theirs;
-    ours.sa_sigaction = call_leave;
+/** A signal that nobody else handles and that is not among those; 0: there is none. */
+static int signal_find(unsigned long long blocked) {
+    struct sigaction now;
     for (int number = SIGRTMAX; number >= SIGRTMIN; number--)
-        if (sigaction(number, NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL &&
-            sigaction(number, &ours, NULL) == 0)
+        if (!(blocked >> (number - 1) & 1) && sigaction(number, NULL, &now) == 0 &&
+            (now.sa_handler == SIG_DFL || now.sa_sigaction == call_leave))
             return number;
     return 0;
 }
 
-/** A thread may have it blocked. */
+/** Signals that the caller of a watch blocks now, the first one as bit 0. */
+static unsigned long long signals_blocked(const hf_xrt_watch *watch) {
+    unsigned long long blocked = 0;
+    char path[64], line[128];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/status", watch->task);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file) &&
+           sscanf(line, "SigBlk: %llx", &blocked) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return blocked;
+}
+
+/* ---- in the thread that looks ---- */
+
+static void signal_send(const hf_xrt_watch *watch) {
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_NODEFER};
+    int number = signal_find(signals_blocked(watch));
+    ours.sa_sigaction = call_leave;
+    if (number && sigaction(number, &ours, NULL) == 0)
+        pthread_sigqueue(watch->caller, number,
+                         (union sigval){.sival_ptr = (void *)watch});
+}
+
+static void call_look(hf_xrt_watch *watch, double passed) {
+    char line[HF_MESSAGE_ROOM];
+    unsigned long calls = atomic_load(&watch->calls);
+    watch->waited = calls == watch->seen ? watch->waited + passed : 0;
+    watch->seen = calls;
+    if (calls % 2 == 0 || watch->waited < watch->device->deadline)
+        return;
+    atomic_store(&watch->late, calls);
+    signal_send(watch);
+    if (!watch->stuck || watch->waited < watch->device->deadline + EFFECT)
+        return;
+    snprintf(line, sizeof line,
+             "a copy of device \"%s\" has not ended within %g s, and no signal reaches "
+             "its thread: the process ends",
+             watch->device->info.name, watch->device->deadline);
+    watch->stuck(line);
+}
+
+static void *calls_look(void *unused) {
+    double last = hf_clock_now();
+    pthread_mutex_lock(&all.lock);
+    for (;;) {
+        struct timespec until = hf_clock_after(LOOKS);
+        if (all.first) /* nobody signals that they are closed */
+            pthread_cond_timedwait(&all.filled, &all.lock, &until);
+        else
+            pthread_cond_wait(&all.filled, &all.lock);
+        double now = hf_clock_now();
+        for (hf_xrt_watch *w = all.first; w; w = w->next)
+            call_look(w, fmin(now - last, MOST));
+        last = now;
+    }
+    return unused;
+}
+
+/* ---- in the thread that calls ---- */
+
+static _Thread_local long own_task; /* 0: this thread has made no call yet */
+
+/** A thread may have all signals blocked. */
 static void caller_enter(hf_xrt_watch *watch) {
     sigset_t set;
+    int number = signal_find(0);
     watch->caller = pthread_self();
-    watch->has_caller = true;
+    watch->task = own_task = syscall(SYS_gettid);
     sigemptyset(&set);
-    sigaddset(&set, all.signal);
+    if (number)
+        sigaddset(&set, number);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 hf_status hf_xrt_watched(hf_xrt_watch *watch, const hf_host_task *task) {
-    if (!watch->has_caller || !pthread_equal(watch->caller, pthread_self()))
+    if (own_task == 0 || watch->task != own_task)
         caller_enter(watch);
     if (sigsetjmp(watch->leave, 0) != 0) {
         atomic_fetch_add(&watch->calls, 1);
@@ -129,17 +170,15 @@ static bool thread_start(void) {
     return started;
 }
 
-hf_xrt_watch *hf_xrt_watch_new(hf_device *device) {
+hf_xrt_watch *hf_xrt_watch_new(hf_device *device, void (*stuck)(const char *line)) {
     hf_xrt_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
     watch->device = device;
+    watch->stuck = stuck;
     pthread_mutex_lock(&all.lock);
-    if (!all.has_thread) {
-        all.has_thread = thread_start();
-        all.signal = all.has_thread ? signal_take() : 0;
-    }
-    bool works = all.signal != 0;
+    all.has_thread = all.has_thread || thread_start();
+    bool works = all.has_thread && signal_find(0) != 0;
     if (works) {
         watch->next = all.first;
         all.first = watch;

@@ -73,6 +73,8 @@ PyObject *core_xclbin(PyObject *module, PyObject *data);
 PyObject *guard_signals(PyObject *module, PyObject *args);
 PyObject *guard_until(PyObject *module, PyObject *args);
 PyObject *guard_end(PyObject *module, PyObject *unused);
+/* Tell a line and end this process. */
+void guard_end_now(const char *line);
 
 int session_type_add(PyObject *module, module_state *state);
 

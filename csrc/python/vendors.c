@@ -113,7 +113,7 @@ static const char **paths_new(PyObject *tuple) {
 }
 
 int loading_begin(loading *load, PyObject *libraries, bool quiet) {
-    *load = (loading){.said = -1};
+    *load = (loading){.said = -1, .vendors.stuck = guard_end_now};
     if (quiet) {
         load->vendors.loading = on_loading;
         load->vendors.context = load;

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, build_dev, mpirun_command, python, start
 
-from xrt_session import BUILDS, SMALL, head, xclbin
+from xrt_session import BUILDS, SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
 
@@ -205,6 +205,60 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     )
     assert re.fullmatch(f"0 ({told}|{silent})", first)
     assert second in (f"1 {first[2:]}", f"1 {silent}")
+
+
+LEFT = "a copy has not ended within 2 s: open a new session"
+STUCK = (
+    f'hpccfpga: a copy of device "{link.SHELL}" has not ended within 2 s, and no signal '
+    "reaches its thread: the process ends\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "code", "said", "told"),
+    [
+        ("signal.signal(signal.SIGRTMAX, print)", 0, LEFT, ""),
+        ("signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMAX])", 0, LEFT, ""),
+        ("signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))", 3, "", STUCK),
+    ],
+)
+def test_a_copy_is_left_by_the_deadline_or_the_process_ends(
+    folder, setting, meanwhile, code, said, told
+):
+    """Whatever has become of the signals since the first copy of its thread."""
+    script = (
+        f"{head(folder)}\n"
+        "import signal\n"
+        "session = hf.open('xrt')\n"
+        "assert measured(session, 'stream').verified\n"
+        f"{meanwhile}\n"
+        "plan('xrtBOSync:1:hang')\n"
+        "try: measured(session, 'stream', deadline=2)\n"
+        "except hf.Error as error: print(error)\n"
+    )
+    answer = python(script, **setting)
+    assert (answer.returncode, answer.stderr) == (code, told)
+    assert answer.stdout.startswith(said)
+
+
+def test_time_in_which_a_process_stands_still_is_none_of_a_copy(folder, setting):
+    script = (
+        f"{head(folder)}\n"
+        "import signal, subprocess, threading, time\n"
+        "def stop():\n"
+        "    while calls('xrtBOSync') == 0: time.sleep(0.01)\n"
+        "    time.sleep(0.5)\n"  # the copy has been seen meanwhile
+        "    goes_on = f'sleep 5; kill -CONT {os.getpid()}'\n"
+        "    subprocess.Popen(['sh', '-c', goes_on])\n"
+        "    os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "session = hf.open('xrt')\n"
+        "assert measured(session, 'stream').verified\n"
+        "plan('xrtBOSync:1:late=6000')\n"
+        "threading.Thread(target=stop).start()\n"
+        "print(measured(session, 'stream', deadline=4).verified)"
+    )
+    answer = python(script, **setting)
+    assert (answer.stdout, answer.returncode) == ("True\n", 0), answer.stderr
 
 
 def test_a_process_ends_beside_a_kernel_that_runs(folder, setting):
