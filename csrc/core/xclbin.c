@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 /* Where things are in the file, and in its sections [B]. */
 enum {
@@ -44,14 +45,6 @@ static uint64_t number(const unsigned char *at, int bytes) {
     for (int i = bytes; i-- > 0;)
         value = value << 8 | at[i];
     return value;
-}
-
-/** Copy `size` bytes of text, which may lack its end. Messages that show it stay one line. */
-static void text_copy(char *to, const void *from, size_t size) {
-    memcpy(to, from, size);
-    to[size] = '\0';
-    for (; *to; to++)
-        *to = iscntrl((unsigned char)*to) ? '?' : *to;
 }
 
 static span section(span file, uint32_t kind) {
@@ -114,7 +107,7 @@ static hf_status memories_read(hf_xclbin *out, span s) {
         hf_xclbin_memory *memory = &out->memories[i];
         memory->used = at[1];
         memory->bytes = number(at + 8, 8) * 1024;
-        text_copy(memory->tag, at + 24, 16);
+        hf_text_copy(memory->tag, sizeof memory->tag, at + 24, 16);
     }
     return HF_OK;
 }
@@ -124,7 +117,7 @@ static hf_status units_read(hf_xclbin *out, span s) {
     for (size_t i = 0; i < out->n_units; i++) {
         const unsigned char *at = s.at + 8 + i * IP_SIZE;
         char text[NAME_SIZE + 1];
-        text_copy(text, at + 16, NAME_SIZE);
+        hf_text_copy(text, sizeof text, at + 16, NAME_SIZE);
         char *colon = strchr(text, ':');
         if (number(at, 4) != IP_KERNEL)
             continue;
@@ -157,9 +150,8 @@ static hf_status links_read(hf_xclbin *out, span s) {
 
 /* ---- metadata, as XML ---- */
 
-/** Value of attribute `name` in the tag [at, end); false: there is none, or no room. */
-static bool attribute(char *to, size_t room, const char *at, const char *end,
-                      const char *name) {
+/** Value of attribute `name` in the tag [at, end). */
+static span attribute(const char *at, const char *end, const char *name) {
     size_t length = strlen(name);
     for (at++; (size_t)(end - at) > length + 2; at++) {
         if (!strchr(" \t\r\n", at[-1]) || memcmp(at, name, length) != 0 ||
@@ -167,12 +159,29 @@ static bool attribute(char *to, size_t room, const char *at, const char *end,
             continue;
         const char *value = at + length + 2;
         const char *close = memchr(value, '"', (size_t)(end - value));
-        if (!close || (size_t)(close - value) >= room)
-            return false;
-        text_copy(to, value, (size_t)(close - value));
-        return true;
+        if (close)
+            return (span){(const unsigned char *)value, (size_t)(close - value)};
+        break;
     }
-    return false;
+    return (span){NULL, 0};
+}
+
+/** The name in a tag; false: there is none, or no room. */
+static bool name_take(char *to, size_t room, const char *at, const char *end) {
+    span value = attribute(at, end, "name");
+    if (value.bytes == 0 || value.bytes >= room)
+        return false;
+    hf_text_copy(to, room, value.at, value.bytes);
+    return true;
+}
+
+static bool number_take(unsigned long *to, span value, int base) {
+    char text[24], *rest;
+    if (value.bytes == 0 || value.bytes >= sizeof text || !isdigit(*value.at))
+        return false;
+    hf_text_copy(text, sizeof text, value.at, value.bytes);
+    *to = strtoul(text, &rest, base);
+    return *rest == '\0';
 }
 
 static bool tag_is(const char *at, const char *end, const char *name) {
@@ -181,35 +190,55 @@ static bool tag_is(const char *at, const char *end, const char *name) {
            strchr(" \t\r\n", at[length]);
 }
 
+/** How the host sets an argument. */
+static hf_status arg_kind_read(hf_xclbin_arg *arg, const hf_xclbin_kernel *kernel,
+                               const char *at, const char *end) {
+    unsigned long memory = 0, bytes = 0;
+    span type = attribute(at, end, "type");
+    const char *missing = NULL;
+    if (type.bytes == 0)
+        missing = "type";
+    else if (!number_take(&memory, attribute(at, end, "addressQualifier"), 10))
+        missing = "addressQualifier";
+    else if (!number_take(&bytes, attribute(at, end, "size"), 0))
+        missing = "size";
+    if (missing)
+        return hf_fail(HF_EARG,
+                       "an xclbin whose kernel \"%s\" has an argument %zu, \"%s\", "
+                       "without a valid %s",
+                       kernel->name, (size_t)(arg - kernel->args), arg->name, missing);
+    hf_text_copy(arg->type, sizeof arg->type, type.at, type.bytes); /* a value's fits */
+    arg->pointer = memory == 1 || memory == 2;
+    arg->bytes = bytes;
+    return HF_OK;
+}
+
 static hf_status arg_read(hf_xclbin_kernel *kernel, const char *at, const char *end) {
-    char id[16], text[32] = "";
-    if (!attribute(id, sizeof id, at, end, "id"))
+    span id = attribute(at, end, "id");
+    unsigned long number;
+    char text[32];
+    if (!id.at)
         return hf_fail(HF_EARG,
                        "an xclbin whose kernel \"%s\" has an argument without "
                        "a number",
                        kernel->name);
-    if (!*id) /* not for the host to set */
+    if (id.bytes == 0) /* not for the host to set */
         return HF_OK;
-    char *rest;
-    unsigned long number = strtoul(id, &rest, 10);
-    if (*rest || number >= HF_XCLBIN_ARGS)
+    if (!number_take(&number, id, 10) || number >= HF_XCLBIN_ARGS) {
+        hf_text_copy(text, sizeof text, id.at, id.bytes);
         return hf_fail(HF_EARG,
                        "an xclbin whose kernel \"%s\" has an argument number \"%s\", "
                        "at most %d",
-                       kernel->name, id, HF_XCLBIN_ARGS - 1);
+                       kernel->name, text, HF_XCLBIN_ARGS - 1);
+    }
     hf_xclbin_arg *arg = &kernel->args[number];
-    if (!attribute(arg->name, sizeof arg->name, at, end, "name") || !*arg->name)
+    if (!name_take(arg->name, sizeof arg->name, at, end))
         return hf_fail(
             HF_EARG, "an xclbin whose kernel \"%s\" has an argument %lu without a name",
             kernel->name, number);
-    attribute(arg->type, sizeof arg->type, at, end, "type");
-    if (attribute(text, sizeof text, at, end, "addressQualifier"))
-        arg->pointer = strcmp(text, "1") == 0 || strcmp(text, "2") == 0;
-    if (attribute(text, sizeof text, at, end, "size"))
-        arg->bytes = strtoul(text, NULL, 0);
     if (kernel->n_args <= number)
         kernel->n_args = number + 1;
-    return HF_OK;
+    return arg_kind_read(arg, kernel, at, end);
 }
 
 static hf_status kernel_read(hf_xclbin *out, const char *at, const char *end) {
@@ -217,7 +246,7 @@ static hf_status kernel_read(hf_xclbin *out, const char *at, const char *end) {
         return hf_fail(HF_EARG, "an xclbin with more than %d kernels",
                        HF_XCLBIN_KERNELS);
     char *name = out->kernels[out->n_kernels].name;
-    if (!attribute(name, NAME_SIZE, at, end, "name") || !*name)
+    if (!name_take(name, NAME_SIZE, at, end))
         return hf_fail(HF_EARG, "an xclbin whose kernel %zu has no name",
                        out->n_kernels);
     if (hf_xclbin_find(out, name))
@@ -303,7 +332,7 @@ hf_status hf_xclbin_read(hf_xclbin **out, const void *data, size_t bytes) {
     hf_xclbin *x = calloc(1, sizeof *x);
     if (!x)
         return hf_fail(HF_ENOMEM, "no memory for the description of an xclbin");
-    text_copy(x->shell, file.at + AT_SHELL, SHELL_SIZE);
+    hf_text_copy(x->shell, sizeof x->shell, file.at + AT_SHELL, SHELL_SIZE);
     memcpy(x->uuid, file.at + AT_UUID, sizeof x->uuid);
     hf_status status = sections_read(x, file);
     if (status == HF_OK)

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/known.h"
+#include "core/text.h"
 #include "xrt_device.h"
 
 enum { MAX_DEVICES = 64 };
@@ -100,8 +101,7 @@ static hf_device_info info_of(const hf_xrt_call *call) {
     else if (!*card->name)
         snprintf(info.name, sizeof info.name, "card %u", call->number);
     else
-        snprintf(info.name, sizeof info.name, "%.*s", (int)sizeof info.name - 1,
-                 card->name);
+        hf_text_copy(info.name, sizeof info.name, card->name, sizeof card->name);
     if (*hf_xrt_mode())
         snprintf(info.version, sizeof info.version, "%s", hf_xrt_mode());
     else if (call->result)
@@ -197,6 +197,8 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
         if (ready || (n_ready == 0 && *selector))
             matches[n_matches++] = i;
     }
+    if (n_matches == 0 && !*selector)
+        return hf_fail(HF_EDEVICE, "no Xilinx card is ready: %s", known.names);
     if (n_matches == 0)
         return hf_fail(HF_ENOENT, "no Xilinx card \"%s\"; %s", selector,
                        hf_known_text(&known));

@@ -39,20 +39,35 @@ static pid_t process;
 
 /* ---- loading ---- */
 
-static void *library_open(const char *folder, const char *name) {
-    char path[PATH_ROOM];
-    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/lib/" : "", name);
-    return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+/** Is that what the loader says of a library that is not there, not of one that it needs? */
+static bool is_absent(const char *said) {
+    char room[160];
+    const char *none = strerror_r(ENOENT, room, sizeof room);
+    size_t length = strlen(said), end = strlen(none);
+    return strstr(said, MAIN ": ") && length >= end &&
+           strcmp(said + length - end, none) == 0;
 }
 
-/** XRT's main library. */
+/** XRT's main library in one of the places; *out stays NULL where there is none. */
+static hf_status library_open(void **out, const char *folder) {
+    char path[PATH_ROOM];
+    if (*out)
+        return HF_OK;
+    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/lib/" : "", MAIN);
+    *out = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    const char *said = *out ? NULL : dlerror();
+    return !said || is_absent(said)
+               ? HF_OK
+               : hf_fail(HF_ENOTSUP, "XRT's library does not load: %s", said);
+}
+
 static hf_status coreutil_open(void **out) {
     const char *root = getenv("XILINX_XRT");
-    void *library = root && *root ? library_open(root, MAIN) : NULL;
-    if (!library)
-        library = library_open("", MAIN);
-    if (!library)
-        library = library_open(OWN_FOLDER, MAIN);
+    void *library = NULL;
+    if (root && *root)
+        HF_TRY(library_open(&library, root));
+    HF_TRY(library_open(&library, ""));
+    HF_TRY(library_open(&library, OWN_FOLDER));
     if (!library)
         return hf_fail(
             HF_ENOTSUP,

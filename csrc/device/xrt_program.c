@@ -234,6 +234,11 @@ hf_status hf_xrt_kernel_open(hf_kernel **out, hf_device *base, const char *name,
     const hf_xclbin_kernel *info = hf_xclbin_find(x, name);
     if (!info)
         return kernel_missing(x, name);
+    if (info->n_args > HF_HOST_ARGS)
+        return hf_fail(
+            HF_ENOTSUP,
+            "kernel \"%s\" takes %zu arguments: more than %d are not supported", name,
+            info->n_args, HF_HOST_ARGS);
     hf_xrt_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return hf_fail(HF_ENOMEM, "no memory for a kernel");
@@ -400,7 +405,7 @@ hf_status hf_xrt_launch(hf_device *base, const hf_launch *launch, const hf_order
     if (launch->items > 1)
         return hf_fail(HF_ENOTSUP, "kernel \"%s\": %zu work-items, a pipeline has one",
                        kernel->info.name, launch->items);
-    if (launch->n_args != kernel->info.n_args || launch->n_args > HF_HOST_ARGS)
+    if (launch->n_args != kernel->info.n_args)
         return hf_fail(HF_EARG, "kernel \"%s\" takes %zu arguments, not %zu",
                        kernel->info.name, kernel->info.n_args, launch->n_args);
     for (size_t i = 0; i < launch->n_args; i++) {

@@ -8,14 +8,19 @@
 
 #include "core/error.h"
 
+PyObject *text_of(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 PyObject *device_dict(const hf_device_info *info) {
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:N,s:n,s:n,s:N,s:N}", "runtime", info->runtime,
-        "platform", info->platform, "name", info->name, "version", info->version,
-        "driver", info->driver, "index", info->index, "type",
-        hf_device_types[info->type], "emulated", PyBool_FromLong(info->emulated),
-        "memory", (Py_ssize_t)info->memory, "max_alloc", (Py_ssize_t)info->max_alloc,
-        "half", PyBool_FromLong(info->half), "fp64", PyBool_FromLong(info->fp64));
+        "{s:s,s:N,s:N,s:N,s:N,s:i,s:s,s:N,s:n,s:n,s:N,s:N}", "runtime", info->runtime,
+        "platform", text_of(info->platform), "name", text_of(info->name), "version",
+        text_of(info->version), "driver", text_of(info->driver), "index", info->index,
+        "type", hf_device_types[info->type], "emulated",
+        PyBool_FromLong(info->emulated), "memory", (Py_ssize_t)info->memory,
+        "max_alloc", (Py_ssize_t)info->max_alloc, "half", PyBool_FromLong(info->half),
+        "fp64", PyBool_FromLong(info->fp64));
 }
 
 /* A kernel's arguments, in order. */
@@ -102,7 +107,7 @@ static PyObject *notes_list(const hf_result *result) {
     PyObject *notes = PyList_New(0);
     const char *note;
     for (size_t i = 0; notes && (note = hf_result_note(result, i)); i++) {
-        PyObject *text = PyUnicode_FromString(note);
+        PyObject *text = text_of(note);
         if (!text || PyList_Append(notes, text) < 0)
             Py_CLEAR(notes);
         Py_XDECREF(text);

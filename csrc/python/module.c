@@ -29,7 +29,10 @@ static PyObject *error_class(const module_state *state, hf_status status) {
 }
 
 PyObject *status_raise(const module_state *state, hf_status status) {
-    PyErr_SetString(error_class(state, status), hf_error());
+    PyObject *text = text_of(hf_error());
+    if (text)
+        PyErr_SetObject(error_class(state, status), text);
+    Py_XDECREF(text);
     return NULL;
 }
 

@@ -23,6 +23,8 @@ PyObject *status_raise(const module_state *state, hf_status status);
 /* The status that an exception stands for; the reverse of status_raise. */
 hf_status status_of(const module_state *state, PyObject *exception);
 
+/* Text of a file, a driver or a library, which may hold anything. */
+PyObject *text_of(const char *text);
 PyObject *device_dict(const hf_device_info *info);
 PyObject *kernels_list(const hf_kernel_info *kernels);
 /* Column arrays over one capsule that owns `result`, and the rest; steals `result`. */

@@ -350,8 +350,8 @@ static PyObject *fact_get(PyObject *self, void *which) {
     PyObject *list = PyList_New(facts.size);
     for (int rank = 0; list && rank < facts.size; rank++) {
         const hf_place *place = &facts.places[rank];
-        PyObject *text = PyUnicode_DecodeFSDefault(
-            (char)(intptr_t)which == 'h' ? place->host : place->device);
+        PyObject *text =
+            text_of((char)(intptr_t)which == 'h' ? place->host : place->device);
         if (!text || PyList_SetItem(list, rank, text) < 0)
             Py_CLEAR(list);
     }

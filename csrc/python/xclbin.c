@@ -2,14 +2,8 @@
 #include "core/xclbin.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "module.h"
-
-/* Text of a file, which may hold anything. */
-static PyObject *text_of(const char *text) {
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-}
 
 /* A list of `n` items, each made by `make` of what `context` holds. */
 static PyObject *list_of(size_t n, PyObject *(*make)(const void *, size_t),

@@ -132,10 +132,13 @@ def read(path: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     FileNotFoundError, OSError, ValueError
-        As `opened`.
+        As `opened`. An OSError names the file.
     """
     with opened(path) as file:
-        return file.read(LARGEST)
+        try:
+            return file.read(LARGEST)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 @contextmanager

@@ -268,6 +268,8 @@ static void memories_test(void) {
     said(ops->kernel(&kernel, device, "gates", 0), HF_EDEVICE,
          "no kernel \"gates\"; did you mean \"gate\"?");
     said(ops->kernel(&kernel, device, "echo", 3), HF_EDEVICE, "no unit 3");
+    said(ops->kernel(&kernel, device, "wide", 0), HF_ENOTSUP,
+         "kernel \"wide\" takes 21 arguments: more than 20 are not supported");
 }
 
 /* Buffers without a spot are spread over the memories that most arguments reach. */

@@ -8,7 +8,7 @@ import pytest
 
 import hpccfpga as hf
 from example_result import measured
-from hpccfpga.files import PrivateFolder, check_writable, replacing
+from hpccfpga.files import PrivateFolder, check_writable, read, replacing
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
@@ -167,6 +167,12 @@ def test_a_file_without_an_end(refused, tmp_path, words, line, make, kind):
     make(tmp_path / name.format("file"))
     line = line if kind.startswith(("a", "no")) else line.replace(" is ", " ")
     refused([word.format("file") for word in words], line.format("file", kind))
+
+
+def test_a_file_that_does_not_let_itself_be_read():
+    """It is opened, and nothing lies at its beginning: the error names it, too."""
+    with pytest.raises(OSError, match="Input/output error: '/proc/self/mem'"):
+        read("/proc/self/mem")
 
 
 @as_root

@@ -18,6 +18,8 @@ from xrt_session import BUILDS, SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
 
+MAIN = "libxrt_coreutil.so.2"
+
 # ---- what is right ----
 
 
@@ -175,6 +177,23 @@ def test_an_unknown_card_is_answered_by_the_list(command, setting):
     assert "xrtDeviceOpen: Device or resource busy" in line
 
 
+def test_cards_that_are_all_busy_are_told(command, setting):
+    answer = command("run", "transfer", "--device=xrt", **setting, HF_STANDIN_BUSY="0")
+    (line,) = ours(answer.stderr).splitlines()
+    assert line == "hpccfpga: no Xilinx card is ready: 0: card 0, busy"
+
+
+def test_a_card_may_have_any_name(command, setting):
+    """Also one that is no text; b"\\xff" in an environment is "\\udcff" here."""
+    answer = command("devices", **setting, HF_STANDIN_SHELL="a\udcff\nb")
+    (line,) = (t for t in answer.stdout.splitlines() if "xrt:" in t)
+    assert line.split()[:2] == ["xrt:0", "a\ufffd?b"]
+    answer = command(
+        "run", "transfer", "--device=xrt:9", **setting, HF_STANDIN_SHELL="\udcff"
+    )
+    assert 'no Xilinx card "9"; known: 0: \ufffd' in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("selector", "address"),
     [
@@ -280,6 +299,23 @@ def test_without_xrt_a_line_says_where_it_was_looked_for(command, without, tmp_p
     assert answer.returncode == 0
     assert "host:0" in answer.stdout
     assert "xrt:" not in answer.stdout
+
+
+def test_an_xrt_that_does_not_load_is_no_xrt_that_is_not_there(command, tmp_path):
+    """One of something else, or that needs a library which is missing."""
+    (tmp_path / "lib").mkdir()
+    main, other = (tmp_path / "lib" / name for name in (MAIN, "libother.so"))
+    main.write_text("no library, but long enough to be looked at" + 99 * " ")
+    told = [command("run", "stream", "--device=xrt", XILINX_XRT=str(tmp_path))]
+    cc = ["cc", "-shared", "-xc", os.devnull, "-xnone", "-o"]
+    subprocess.run([*cc, other, "-Wl,-soname,libother.so"], check=True)
+    subprocess.run([*cc, main, "-Wl,--no-as-needed", other], check=True)
+    other.unlink()
+    told.append(command("run", "stream", "--device=xrt", XILINX_XRT=str(tmp_path)))
+    lines = [ours(answer.stderr) for answer in told]
+    start = "hpccfpga: XRT's library does not load: "
+    assert lines[0].startswith(f"{start}{main}: ")
+    assert lines[1].startswith(f"{start}libother.so: ")
 
 
 def test_a_variable_that_is_not_set_ends_nothing(folder, command):

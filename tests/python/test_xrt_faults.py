@@ -209,8 +209,8 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
 
 LEFT = "a copy has not ended within 2 s: open a new session"
 STUCK = (
-    f'hpccfpga: a copy of device "{link.SHELL}" has not ended within 2 s, and no signal '
-    "reaches its thread: the process ends\n"
+    f'hpccfpga: a copy of device "{link.SHELL}" has not ended within 2 s, and no '
+    "signal reaches its thread: the process ends\n"
 )
 
 

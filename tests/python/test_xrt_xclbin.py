@@ -46,6 +46,25 @@ BAD = {
         lambda s: link.pack(renamed(s, b'size="0x4"', b'size="0x8"')),
         "argument 3 is scalar, 8 B; scalar, 4 B, is needed",
     ),
+    **{
+        f"no {name}": (
+            lambda s, text=text: link.pack(renamed(s, text.encode(), b"")),
+            f'"stream_apply" has an argument 3, "scalar", without a valid {name}',
+        )
+        for name, text in (
+            ("type", ' type="float"'),
+            ("addressQualifier", ' addressQualifier="0"'),
+            ("size", ' size="0x4"'),
+        )
+    },
+    "size is text": (
+        lambda s: link.pack(renamed(s, b'size="0x4"', b'size="int"')),
+        "without a valid size",
+    ),
+    "bytes": (
+        lambda s: link.pack(renamed(s, b"_apply:", b"_\xff\n\xc3_a:", link.IPS)),
+        'that it does not describe, "stream_\ufffd?\ufffd_a"',
+    ),
     "units": (lambda s: link.pack(one_unit(s)), "has 1 compute units, 2 replications"),
     "banks": (
         lambda s: link.pack(renamed(s, b"HBM[", b"DDR[", link.MEMORIES)),

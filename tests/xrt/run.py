@@ -1,7 +1,8 @@
 """Run a C test over the stand-in: run.py FOLDER PROGRAM [ARGUMENTS...].
 
 The program gets the path of an xclbin behind its arguments: kernels `gate`, which runs
-until the program lets it, and `echo`, of two units in two memories.
+until the program lets it, `echo`, of two units in two memories, and `wide`, with more
+arguments than are supported.
 """
 
 import os
@@ -29,6 +30,7 @@ static void echo_call(void *const *args, size_t items) {
     memcpy(out + 16, args[3], 4);
     memcpy(out + 24, args[4], 8);
 }
+static void wide_call(void *const *args, size_t items) {}
 """
 POINTER = ("words", "void*", 8, True)
 KERNELS = [
@@ -44,6 +46,7 @@ KERNELS = [
         ],
         ["echo_1", "echo_2"],
     ),
+    ("wide", [(f"value{i}", "uint", 4, False) for i in range(21)], ["wide"]),
 ]
 SPOTS = [
     ("gate.words", "HBM[0:1]"),
@@ -55,7 +58,9 @@ SPOTS = [
 def main(folder, program, *arguments):
     (folder / "lib").mkdir(parents=True, exist_ok=True)
     link.build(folder)
-    bits = link.compiled(CODE + link.table(["gate", "echo"]), folder / "bitstream.so")
+    bits = link.compiled(
+        CODE + link.table(["gate", "echo", "wide"]), folder / "bitstream.so"
+    )
     path = folder / "test.xclbin"
     path.write_bytes(link.pack(link.described(KERNELS, SPOTS, bits)))
     environment = os.environ | {"XILINX_XRT": str(folder), "HF_STANDIN_CARDS": "4"}

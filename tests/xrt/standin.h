@@ -6,6 +6,7 @@
  * and prototypes are those of XRT's headers.
  *
  * HF_STANDIN_CARDS  how many there are, 1 unless told; HF_STANDIN_BUSY the number of one
+ * HF_STANDIN_SHELL  what it says is the cards' shell
  * HF_STANDIN_HOLDS  an xclbin that the cards hold from before
  * HF_STANDIN_SYSFS  a folder with those of the cards' drivers, by their numbers
  */
@@ -30,7 +31,7 @@ static inline long setting(const char *name, long otherwise) {
 
 enum { DEVICE = 0xD1, BUFFER, KERNEL, RUN, GONE = 0xDEAD };
 enum { NEW = 1, RUNNING = 3, COMPLETED = 4, FAILED, ABORTED, TIMED_OUT = 8 };
-enum { MAX_ARGS = 20, MAX_UNITS = 64, MAX_MEMORIES = 128, NAME = 64 };
+enum { MAX_ARGS = 32, MAX_UNITS = 64, MAX_MEMORIES = 128, NAME = 64 };
 
 typedef struct code {
     const char *name;

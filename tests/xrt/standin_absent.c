@@ -16,5 +16,5 @@ __attribute__((visibility("default"))) void *dlopen(const char *name, int mode) 
     *(void **)&real = dlsym(RTLD_NEXT, "dlopen");
     bool hidden = name && strstr(name, "libxrt_");
     asked += hidden;
-    return real(hidden ? "/no/such/library" : name, mode);
+    return real(hidden ? "/no/such/libxrt_coreutil.so.2" : name, mode);
 }

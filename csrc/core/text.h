@@ -1,0 +1,18 @@
+/* text.h - text that others wrote, of which nobody knows what it holds. */
+#ifndef HF_TEXT_H
+#define HF_TEXT_H
+
+#include <ctype.h>
+#include <stddef.h>
+
+/** Copy text of at most `bytes` bytes, which may lack its end, as far as there is room; with '?'
+ *  for what is no letter: messages that show it stay one line. */
+static inline void hf_text_copy(char *to, size_t room, const void *from, size_t bytes) {
+    const char *text = from;
+    size_t n = 0;
+    for (; n < bytes && n + 1 < room && text[n]; n++)
+        to[n] = iscntrl((unsigned char)text[n]) ? '?' : text[n];
+    to[n] = '\0';
+}
+
+#endif
