@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -280,6 +281,17 @@ def test_a_card_has_the_memories_of_an_xclbin(folder, tmp_path):
         f'NotImplementedError: card "{link.SHELL}" has a shell without DMA: '
         "these are not supported"
     )
+
+
+def test_the_stand_in_is_used_by_hand_as_the_page_says(tmp_path):
+    page = (ROOT / "docs" / "xrt.md").read_text()
+    (script,) = re.findall(r"```\n(python - <<END\n.*?)```", page, re.S)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    words = ["bash", "-ec", f"cd {tmp_path}\n{script}"]
+    answer = start(words, {"PATH": path})
+    assert answer.returncode == 0, answer.stderr
+    assert "2 ranks, verified" in answer.stdout
 
 
 # ---- what would end the process ----
