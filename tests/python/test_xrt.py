@@ -286,7 +286,8 @@ def test_a_card_has_the_memories_of_an_xclbin(folder, tmp_path):
 def test_the_stand_in_is_used_by_hand_as_the_page_says(tmp_path):
     page = (ROOT / "docs" / "xrt.md").read_text()
     (script,) = re.findall(r"```\n(python - <<END\n.*?)```", page, re.S)
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    for name in ("csrc", "kernels", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     words = ["bash", "-ec", f"cd {tmp_path}\n{script}"]
     answer = start(words, {"PATH": path})
