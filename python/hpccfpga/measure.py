@@ -14,6 +14,7 @@ from hpccfpga.components import CALIBRATION
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
+from hpccfpga.perform import opened
 from hpccfpga.progress import Callback, Watch, check
 from hpccfpga.result import Result
 from hpccfpga.session import Session, warn
@@ -101,8 +102,8 @@ def run(
         todo = job(exchange, device, task, trace=trace, expected=known)
         return _started(todo, ranks, timeout, progress, hosts)
     deadline = params.get("deadline")
-    with Session(
-        device, exchange, comm, deadline, trace, calibration, board
+    with opened(
+        [kernel], device, exchange, comm, deadline, trace, calibration, board
     ) as session:
         return session.run(benchmark, kernel=kernel, progress=progress, **params)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import signal
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import choice, ranks
+from hpccfpga import _core, choice, ranks
 from hpccfpga import job as jobs
 from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
@@ -20,6 +21,7 @@ from hpccfpga.job import CALIBRATE, Job, Task
 from hpccfpga.progress import Callback
 from hpccfpga.result import Result
 from hpccfpga.session import Session, VerificationWarning
+from hpccfpga.sources import existing
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -54,8 +56,9 @@ def perform(
     list of Result
         One per task.
     """
-    with Session(
-        job.device, job.exchange, comm, job.deadline, job.trace or False
+    files = [task.kernel for task in job.tasks]
+    with opened(
+        files, job.device, job.exchange, comm, job.deadline, job.trace or False
     ) as session:
         first = session.rank == 0
         session.agree(_error(before, session) if first else None)
@@ -64,6 +67,26 @@ def perform(
         results = _results(session, job, watch if first else None)
         session.agree(_error(after, results) if first else None)
     return results
+
+
+def opened(files: Iterable[Any], *arguments: Any) -> Session:
+    """Open a session; where it does not open, missing kernel files are named, too.
+
+    Parameters
+    ----------
+    files : iterable of path or None
+        What it is to run.
+    *arguments
+        Of `Session`.
+    """
+    try:
+        return Session(*arguments)
+    except (LookupError, ValueError, NotImplementedError, _core.Error) as error:
+        for file in files:
+            wrong = _error(existing, file) if isinstance(file, str | PathLike) else None
+            if wrong is not None:
+                raise type(error)(f"{error}; {wrong}") from None
+        raise
 
 
 def get_ready() -> None:

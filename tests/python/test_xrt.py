@@ -331,6 +331,27 @@ def test_an_xrt_that_does_not_load_is_no_xrt_that_is_not_there(command, tmp_path
     assert lines[1].startswith(f"{start}libother.so: ")
 
 
+def test_without_xrt_a_kernel_that_is_missing_is_named_too(command, without, tmp_path):
+    """After what keeps the device from opening: one run less to find both."""
+    there, gone = tmp_path / "there.xclbin", tmp_path / "gone.xclbin"
+    there.touch()
+    ends = {there: "/xrt/lib", gone: f"; kernel: {gone} does not exist"}
+    for ranks in ((), ("--ranks=2",)):
+        for file, end in ends.items():
+            words = ["stream", "--device=xrt", f"--kernel={file}", *ranks]
+            answer = command("run", *words, **without)
+            (told,) = ours(answer.stderr).splitlines()
+            assert told.startswith("hpccfpga: no XRT: ")
+            assert told.endswith(end)
+    script = (
+        "import hpccfpga as hf\n"
+        "try: hf.run('stream', device='xrt', kernel='/gone.xclbin')\n"
+        "except NotImplementedError as error: print(error)"
+    )
+    answer = python(script, **without)
+    assert answer.stdout.endswith("; kernel: /gone.xclbin does not exist\n")
+
+
 def test_a_variable_that_is_not_set_ends_nothing(folder, command):
     """XRT aborts without XILINX_XRT unless its driver library is there."""
     answer = command("devices", LD_LIBRARY_PATH=str(folder / "lib"), XILINX_XRT="")
