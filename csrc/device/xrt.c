@@ -8,6 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,10 +108,12 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
     if (status == HF_OK)
         status = hf_host_queues_new(&device->queues, &device->base);
     if (status != HF_OK) {
+        char why[HF_MESSAGE_ROOM]; /* what closes may fail, too */
+        snprintf(why, sizeof why, "%s", hf_error());
         if (device->handle)
             hf_xrt_handle_close(device->handle, NULL, deadline);
         free(device);
-        return status;
+        return hf_fail(status, "%s", why);
     }
     device->watch = hf_xrt_watch_new(&device->base, vendors ? vendors->stuck : NULL);
     device_enter(device);

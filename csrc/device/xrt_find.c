@@ -55,7 +55,7 @@ hf_status hf_xrt_handle_close(void *handle, hf_device *device, double deadline) 
 static void file_make(hf_xrt_call *call) {
     char path[sizeof call->text];
     void *shim = hf_xrt.DeviceToXclDevice(call->handle);
-    bool found = hf_xrt.path &&
+    bool found = hf_xrt.path && shim &&
                  hf_xrt.path(shim, call->data, call->text, path, sizeof path) == 0;
     snprintf(call->text, sizeof call->text, "%s", found ? path : "");
 }
@@ -178,8 +178,8 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
     HF_TRY(hf_xrt_load());
     HF_TRY(devices_count(&n, deadline));
     if (n == 0)
-        return hf_fail(HF_EDEVICE, "no Xilinx card: XRT %s finds none",
-                       hf_xrt_version());
+        return hf_fail(HF_EDEVICE, "no Xilinx card: XRT%s%s finds none",
+                       *hf_xrt_version() ? " " : "", hf_xrt_version());
     for (size_t i = 0; i < n; i++) {
         char line[200];
         void *probed;

@@ -51,26 +51,40 @@ static hf_status card_load(hf_xrt_device *device, const hf_xclbin *x,
                    x->shell, device->base.info.name, why);
 }
 
+/** A copy of an xclbin, and what it says. */
+static hf_status description_new(hf_xclbin **x, unsigned char **copy,
+                                 const unsigned char *binary, size_t bytes) {
+    hf_xclbin *read;
+    HF_TRY(hf_xclbin_read(&read, binary, bytes));
+    unsigned char *all = malloc(bytes);
+    if (!all) {
+        free(read);
+        return hf_fail(HF_ENOMEM, "no memory for a program binary of %zu B", bytes);
+    }
+    memcpy(all, binary, bytes);
+    *x = read;
+    *copy = all;
+    return HF_OK;
+}
+
 hf_status hf_xrt_load_xclbin(hf_device *base, const char *name,
                              const unsigned char *binary, size_t bytes) {
     hf_xrt_device *device = (hf_xrt_device *)base;
-    hf_xclbin *x;
+    bool same = device->binary && bytes == device->binary_bytes &&
+                memcmp(binary, device->binary, bytes) == 0;
+    hf_xclbin *x = device->xclbin;
+    unsigned char *copy = device->binary;
     (void)name;
     HF_TRY(hf_device_check(base));
-    if (device->binary && bytes == device->binary_bytes &&
-        memcmp(binary, device->binary, bytes) == 0)
-        return HF_OK;
-    HF_TRY(hf_xclbin_read(&x, binary, bytes));
-    unsigned char *copy = malloc(bytes);
-    if (!copy) {
-        free(x);
-        return hf_fail(HF_ENOMEM, "no memory for a program binary of %zu B", bytes);
+    if (!same)
+        HF_TRY(description_new(&x, &copy, binary, bytes));
+    if (!same) {
+        free(device->xclbin);
+        free(device->binary);
     }
-    memcpy(copy, binary, bytes);
-    free(device->xclbin);
-    free(device->binary);
     device->xclbin = NULL; /* what fails may have changed the card */
     device->binary = NULL;
+    /* The same, too: another session may have programmed the card. XRT knows what it holds. */
     hf_status status = card_load(device, x, copy);
     if (status != HF_OK) {
         free(x);

@@ -272,6 +272,31 @@ static void memories_test(void) {
          "kernel \"wide\" takes 21 arguments: more than 20 are not supported");
 }
 
+/* What a card holds all sessions of a process share: another xclbin is for later. */
+static void shared_test(void) {
+    enum { AT_UUID = 416 };
+    hf_device *other;
+    device_open();
+    OK(ops->open(&other, "0", 0, NULL));
+    OK(ops->load(other, "xrt", binary, binary_bytes));
+    binary[AT_UUID] ^= 1;
+    said(ops->load(other, "xrt", binary, binary_bytes), HF_EDEVICE,
+         "xrtDeviceLoadXclbin: Device or resource busy");
+    ops->kernel_free(gate);
+    for (int i = 0; i < 3; i++)
+        ops->kernel_free(echo[i]);
+    said(ops->load(other, "xrt", binary, binary_bytes), HF_EDEVICE,
+         "xrtDeviceLoadXclbin: Operation not permitted");
+    ops->free(words);
+    OK(ops->load(other, "xrt", binary, binary_bytes));
+    binary[AT_UUID] ^= 1;
+    ops->close(other);
+    OK(ops->load(device, "xrt", binary, binary_bytes));
+    OK(ops->kernel(&gate, device, "gate", 0));
+    ops->kernel_free(gate);
+    ops->close(device);
+}
+
 /* Buffers without a spot are spread over the memories that most arguments reach. */
 static void spread_test(void) {
     hf_buffer *all[3];
@@ -451,6 +476,7 @@ int main(int argc, char **argv) {
     memories_test();
     spread_test();
     device_close();
+    shared_test();
     deadline_test();
     late_test();
     copies_test(true);

@@ -157,6 +157,18 @@ def test_the_model_beside_a_run_has_the_memory_of_its_kernels(folder, setting):
     ], answer.stderr
 
 
+def test_sessions_of_a_process_share_a_card(folder, setting):
+    """One programs it anew behind the other's back."""
+    script = (
+        f"{head(folder)}\n"
+        "with hf.open('xrt') as one, hf.open('xrt') as other:\n"
+        "    for session, name in (one, 'stream'), (other, 'gemm'), (one, 'stream'):\n"
+        "        print(measured(session, name).verified)\n"
+    )
+    answer = python(script, **setting)
+    assert answer.stdout.split() == ["True"] * 3, answer.stderr
+
+
 @pytest.mark.parametrize(
     ("selector", "address"),
     [("xrt:1", "3c"), ("xrt:U280", "3b"), ("xrt:0000:3d:00.1", "3d"), ("xrt", "3b")],

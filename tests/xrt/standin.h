@@ -31,7 +31,14 @@ static inline long setting(const char *name, long otherwise) {
 
 enum { DEVICE = 0xD1, BUFFER, KERNEL, RUN, GONE = 0xDEAD };
 enum { NEW = 1, RUNNING = 3, COMPLETED = 4, FAILED, ABORTED, TIMED_OUT = 8 };
-enum { MAX_ARGS = 32, MAX_UNITS = 64, MAX_MEMORIES = 128, NAME = 64 };
+enum {
+    AT_UUID = 416,
+    MAX_ARGS = 32,
+    MAX_UNITS = 64,
+    MAX_MEMORIES = 128,
+    MAX_CARDS = 16,
+    NAME = 64
+};
 
 typedef struct code {
     const char *name;
@@ -60,10 +67,16 @@ typedef struct image {
     } memories[MAX_MEMORIES];
     unit units[MAX_UNITS];
 } image;
+/* What all handles of it in a process share. */
+typedef struct card {
+    bool seen; /* it was opened once */
+    image *image;
+    int buffers, kernels;
+} card;
 typedef struct device {
     int magic;
     unsigned index;
-    image *image;
+    card *card;
     int buffers;
 } device;
 typedef struct buffer {
@@ -95,10 +108,6 @@ extern atomic_int n_devices, n_buffers, n_kernels, n_runs; /* not given back */
 extern atomic_bool ending; /* the process: the driver keeps what a kernel uses */
 extern atomic_int n_harms; /* by planned faults */
 
-/* The planned fault of this call, which counts: its kind, or "". One that hangs never returns. */
-const char *fault_of(const char *name);
-/* Whether this call is to fail; errno is set then. */
-bool fails(const char *name);
 /* Say why, and set errno. */
 __attribute__((format(printf, 2, 3))) int refuse(int code, const char *format, ...);
 __attribute__((noreturn)) void end_process(const char *why);
@@ -109,6 +118,11 @@ void leave(void);
 
 /* What an xclbin says, with its kernels; NULL: it has none. */
 image *image_read(const char *file);
+
+/* The planned fault of this call, which counts: its kind, or "". One that hangs never returns. */
+API const char *standin_fault(const char *name);
+/* Whether this call is to fail; errno is set then. Both are the driver library's, too. */
+API bool standin_fails(const char *name);
 
 /* For tests, with the functions of XRT. */
 API void standin_plan(const char *faults);

@@ -13,10 +13,28 @@
  * does not go unseen. */
 static const size_t GUARD = (size_t)1 << 35;
 
+static card cards[MAX_CARDS];
+
 /* ---- devices ---- */
 
+static image *image_held(const char *path) {
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    image *held = NULL;
+    if (!file)
+        return NULL;
+    fseek(file, 0, SEEK_END);
+    size_t bytes = (size_t)ftell(file);
+    char *data = malloc(bytes);
+    rewind(file);
+    if (fread(data, 1, bytes, file) == bytes)
+        held = image_read(data);
+    free(data);
+    fclose(file);
+    return held;
+}
+
 API void *xrtDeviceOpen(unsigned index) {
-    const char *mode = getenv("XCL_EMULATION_MODE"), *path = getenv("HF_STANDIN_HOLDS");
+    const char *mode = getenv("XCL_EMULATION_MODE");
     if (mode && strcmp(mode, "noop") != 0) {
         while (strcmp(mode, "hw_emu") == 0 || strcmp(mode, "sw_emu") == 0)
             pause();
@@ -24,40 +42,29 @@ API void *xrtDeviceOpen(unsigned index) {
     }
     if (!getenv("XILINX_XRT") && !dlopen("libxrt_core.so.2", RTLD_NOW | RTLD_NOLOAD))
         end_process("XILINX_XRT not set");
-    if (fails("xrtDeviceOpen"))
+    if (standin_fails("xrtDeviceOpen"))
         return NULL;
-    if ((long)index >= setting("HF_STANDIN_CARDS", 1) ||
+    if ((long)index >= setting("HF_STANDIN_CARDS", 1) || index >= MAX_CARDS ||
         (long)index == setting("HF_STANDIN_BUSY", -1)) {
         refuse((long)index == setting("HF_STANDIN_BUSY", -1) ? EBUSY : ENOENT,
                "Could not open device with index '%u'", index);
         return NULL;
     }
     device *d = calloc(1, sizeof *d);
-    *d = (device){.magic = DEVICE, .index = index};
-    FILE *file = path ? fopen(path, "rb") : NULL;
-    if (file) {
-        fseek(file, 0, SEEK_END);
-        size_t bytes = (size_t)ftell(file);
-        char *data = malloc(bytes);
-        rewind(file);
-        if (fread(data, 1, bytes, file) == bytes)
-            d->image = image_read(data);
-        free(data);
-        fclose(file);
-    }
+    *d = (device){.magic = DEVICE, .index = index, .card = &cards[index]};
+    if (!d->card->seen)
+        d->card->image = image_held(getenv("HF_STANDIN_HOLDS"));
+    d->card->seen = true;
     n_devices++;
     return d;
 }
 
 API int xrtDeviceClose(void *handle) {
     device *d = handle;
-    if (!valid(d, DEVICE) || fails("xrtDeviceClose"))
+    if (!valid(d, DEVICE) || standin_fails("xrtDeviceClose"))
         return -1;
     if (d->buffers)
         return refuse(EBUSY, "device closed with %d buffers", d->buffers);
-    if (d->image)
-        dlclose(d->image->library);
-    free(d->image);
     d->magic = GONE;
     n_devices--;
     free(d);
@@ -65,26 +72,33 @@ API int xrtDeviceClose(void *handle) {
 }
 
 API void *xrtDeviceToXclDevice(void *handle) {
-    return fails("xrtDeviceToXclDevice") ? NULL : handle;
+    return standin_fails("xrtDeviceToXclDevice") ? NULL : handle;
 }
 
+/* The driver leaves what is loaded already as it is; another one takes its place if nothing of it
+ * is in use, by any handle. */
 API int xrtDeviceLoadXclbin(void *handle, const char *file) {
     device *d = handle;
-    if (!valid(d, DEVICE) || fails("xrtDeviceLoadXclbin"))
+    if (!valid(d, DEVICE) || standin_fails("xrtDeviceLoadXclbin"))
         return -1;
-    if (d->buffers)
-        return refuse(EBUSY, "Xclbin on card is in use, can't change");
     if (strcmp(file + 352, MADE_FOR) != 0) { /* some versions leave errno alone */
         refuse(0, "Xclbin does not match shell on card");
         return EOPNOTSUPP;
     }
+    card *c = d->card;
+    if (c->image && memcmp(c->image->uuid, file + AT_UUID, sizeof c->image->uuid) == 0)
+        return 0;
+    if (c->kernels)
+        return refuse(EBUSY, "Xclbin on card is in use, can't change");
+    if (c->buffers)
+        return refuse(EPERM, "The memory has buffers of the xclbin before");
     image *x = image_read(file);
     if (!x)
         return refuse(EINVAL, "no bitstream: %s", dlerror());
-    if (d->image)
-        dlclose(d->image->library);
-    free(d->image);
-    d->image = x;
+    if (c->image)
+        dlclose(c->image->library);
+    free(c->image);
+    c->image = x;
     return 0;
 }
 
@@ -92,9 +106,9 @@ API int xrtDeviceLoadXclbin(void *handle, const char *file) {
 
 API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory) {
     device *d = handle;
-    if (!valid(d, DEVICE) || fails("xrtBOAlloc"))
+    if (!valid(d, DEVICE) || standin_fails("xrtBOAlloc"))
         return NULL;
-    const image *x = d->image;
+    const image *x = d->card->image;
     if (flags != 0 || !x || memory >= x->n_memories || !x->memories[memory].used) {
         refuse(EINVAL, "failed to allocate bo in memory %u", memory);
         return NULL;
@@ -115,6 +129,7 @@ API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory
     b->card = all + whole + GUARD;
     memset(b->card, 0xA5, bytes < 4096 ? bytes : 4096);
     d->buffers++;
+    d->card->buffers++;
     n_buffers++;
     leave();
     return b;
@@ -125,7 +140,7 @@ API int xrtBOFree(void *handle) {
     if (!valid(b, BUFFER))
         end_process("a buffer is freed twice");
     n_buffers--; /* XRT forgets it first */
-    if (fails("xrtBOFree")) {
+    if (standin_fails("xrtBOFree")) {
         n_buffers++;
         return -1;
     }
@@ -134,6 +149,7 @@ API int xrtBOFree(void *handle) {
     enter();
     munmap(b->host, 2 * ((b->bytes + 4095) / 4096 * 4096 + GUARD));
     b->device->buffers--;
+    b->device->card->buffers--;
     b->magic = GONE;
     leave();
     free(b);
@@ -142,7 +158,7 @@ API int xrtBOFree(void *handle) {
 
 API void *xrtBOMap(void *handle) {
     buffer *b = handle;
-    return valid(b, BUFFER) && !fails("xrtBOMap") ? b->host : NULL;
+    return valid(b, BUFFER) && !standin_fails("xrtBOMap") ? b->host : NULL;
 }
 
 /* A copy that clears memory brings nothing that is right: without it, or where it is damaged,
@@ -164,7 +180,7 @@ API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
     buffer *b = handle;
     if (!valid(b, BUFFER))
         return -1;
-    const char *fault = fault_of("xrtBOSync");
+    const char *fault = standin_fault("xrtBOSync");
     if (*fault && (atoi(fault) > 0 || strcmp(fault, "fail") == 0))
         return refuse(atoi(fault), "planned fault of xrtBOSync");
     if (at > b->bytes || bytes > b->bytes - at)

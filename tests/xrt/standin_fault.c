@@ -67,6 +67,8 @@ int refuse(int code, const char *format, ...) {
 
 API int xrtIniStringSet(const char *key, const char *value);
 int xrtIniStringSet(const char *key, const char *value) {
+    if (standin_fails("xrtIniStringSet"))
+        return -1;
     if (strcmp(key, "Runtime.runtime_log") == 0)
         snprintf(words_path, sizeof words_path, "%s", value);
     return 0;
@@ -84,6 +86,16 @@ static struct {
     int nth;
 } faults[MAX_FAULTS]; /* to the first without a name */
 
+/* Is that what a fault may be? */
+static bool kind_known(const char *kind) {
+    static const char *const kinds[] = {"fail", "hang", "lost", "flip", "slow"};
+    bool known = atoi(kind) > 0 || strncmp(kind, "late=", 5) == 0 ||
+                 strncmp(kind, "state=", 6) == 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        known = known || strcmp(kind, kinds[i]) == 0;
+    return known;
+}
+
 /* FUNCTION:NTH:KIND,...; NTH from 1, 0 for each; KIND an errno or "fail" (errno 0), "hang",
  * "late=N" (it takes N ms), "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also
  * "kernel", with "lost" and "slow".
@@ -93,6 +105,8 @@ void standin_plan(const char *text) {
     for (int i = 0; text && i < MAX_FAULTS - 1; i++) {
         sscanf(text, "%39[^:]:%d:%39[^,]", faults[i].name, &faults[i].nth,
                faults[i].kind);
+        if (*faults[i].name && !kind_known(faults[i].kind))
+            end_process("no such planned fault");
         text = strchr(text, ',');
         text += text != NULL;
     }
@@ -130,7 +144,7 @@ static int place_of(const char *name) {
     return i;
 }
 
-const char *fault_of(const char *name) {
+const char *standin_fault(const char *name) {
     if (!counting)
         return "";
     int n = ++calls[place_of(name)].n;
@@ -148,8 +162,8 @@ const char *fault_of(const char *name) {
     return "";
 }
 
-bool fails(const char *name) {
-    const char *fault = fault_of(name);
+bool standin_fails(const char *name) {
+    const char *fault = standin_fault(name);
     if (!*fault || (strcmp(fault, "fail") != 0 && atoi(fault) <= 0))
         return false;
     refuse(atoi(fault), "planned fault of %s", name);

@@ -14,32 +14,35 @@
 API void *xrtPLKernelOpen(void *handle, const unsigned char *uuid, const char *name) {
     device *d = handle;
     char kernel_name[NAME] = "", unit_name[NAME] = "";
-    if (!valid(d, DEVICE) || fails("xrtPLKernelOpen"))
+    if (!valid(d, DEVICE) || standin_fails("xrtPLKernelOpen"))
         return NULL;
     sscanf(name, "%63[^:]:{%63[^}]}", kernel_name, unit_name);
     kernel *k = calloc(1, sizeof *k);
     *k = (kernel){.magic = KERNEL, .device = d};
-    for (size_t u = 0; d->image && u < d->image->n_units; u++)
-        if (strcmp(d->image->units[u].kernel, kernel_name) == 0 &&
-            strcmp(d->image->units[u].name, unit_name) == 0)
-            k->unit = &d->image->units[u];
-    for (const code *c = d->image ? d->image->codes : NULL; c && c->name; c++)
+    image *x = d->card->image;
+    for (size_t u = 0; x && u < x->n_units; u++)
+        if (strcmp(x->units[u].kernel, kernel_name) == 0 &&
+            strcmp(x->units[u].name, unit_name) == 0)
+            k->unit = &x->units[u];
+    for (const code *c = x ? x->codes : NULL; c && c->name; c++)
         if (strcmp(c->name, kernel_name) == 0)
             k->code = c;
-    if (!k->unit || !k->code || memcmp(uuid, d->image->uuid, 16) != 0) {
+    if (!k->unit || !k->code || memcmp(uuid, x->uuid, 16) != 0) {
         refuse(EINVAL, "No compute units satisfy requested connectivity: '%s'", name);
         free(k);
         return NULL;
     }
     n_kernels++;
+    d->card->kernels++;
     return k;
 }
 
 API int xrtKernelClose(void *handle) {
     kernel *k = handle;
-    if (!valid(k, KERNEL) || fails("xrtKernelClose"))
+    if (!valid(k, KERNEL) || standin_fails("xrtKernelClose"))
         return -1;
     k->magic = GONE;
+    k->device->card->kernels--;
     n_kernels--;
     free(k);
     return 0;
@@ -48,12 +51,12 @@ API int xrtKernelClose(void *handle) {
 /* XRT tells the last one, which is a group where there is one. */
 API int xrtKernelArgGroupId(void *handle, int number) {
     const kernel *k = handle;
-    const char *fault = fault_of("xrtKernelArgGroupId");
+    const char *fault = standin_fault("xrtKernelArgGroupId");
     if (!valid(k, KERNEL) || strcmp(fault, "fail") == 0 || atoi(fault) > 0)
         return refuse(atoi(fault), "planned fault of xrtKernelArgGroupId");
     if (strncmp(fault, "state=", 6) == 0)
         return atoi(fault + 6);
-    for (size_t m = k->device->image->n_memories; m-- > 0;)
+    for (size_t m = k->device->card->image->n_memories; m-- > 0;)
         if (k->unit->reaches[number][m])
             return (int)m;
     return refuse(EINVAL, "argument %d has no memory", number);
@@ -63,7 +66,7 @@ API int xrtKernelArgGroupId(void *handle, int number) {
 
 API void *xrtRunOpen(void *handle) {
     kernel *k = handle;
-    if (!valid(k, KERNEL) || fails("xrtRunOpen"))
+    if (!valid(k, KERNEL) || standin_fails("xrtRunOpen"))
         return NULL;
     run *r = calloc(1, sizeof *r);
     *r = (run){.magic = RUN, .kernel = k, .state = NEW};
@@ -74,7 +77,7 @@ API void *xrtRunOpen(void *handle) {
 API int xrtRunSetArg(void *handle, int number, ...) {
     run *r = handle;
     va_list args;
-    if (!valid(r, RUN) || fails("xrtRunSetArg"))
+    if (!valid(r, RUN) || standin_fails("xrtRunSetArg"))
         return -1;
     if (number < 0 || (size_t)number >= r->kernel->unit->n_args)
         return refuse(EINVAL, "bad argument index '%d'", number);
@@ -149,7 +152,7 @@ static void *run_work(void *context) {
     run *r = context;
     void *values[MAX_ARGS], *addresses[MAX_ARGS];
     int state = COMPLETED;
-    const char *fault = fault_of("kernel");
+    const char *fault = standin_fault("kernel");
     for (size_t i = 0; i < MAX_ARGS; i++) {
         addresses[i] = r->buffers[i] ? r->buffers[i]->card : NULL;
         values[i] = r->buffers[i] ? (void *)&addresses[i] : &r->values[i];
@@ -183,7 +186,7 @@ API int xrtRunStart(void *handle) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     run *r = handle;
     pthread_once(&once, end_await); /* behind what the runtime has registered */
-    if (!valid(r, RUN) || fails("xrtRunStart"))
+    if (!valid(r, RUN) || standin_fails("xrtRunStart"))
         return -1;
     for (size_t i = 0; i < r->kernel->unit->n_args; i++)
         if (!r->set[i])
@@ -206,7 +209,7 @@ API int xrtRunState(void *handle) {
     pthread_mutex_lock(&lock);
     state = r->state;
     pthread_mutex_unlock(&lock);
-    sscanf(fault_of("xrtRunState"), "state=%d", &state);
+    sscanf(standin_fault("xrtRunState"), "state=%d", &state);
     return state;
 }
 
@@ -218,7 +221,7 @@ API int xrtRunWaitFor(void *handle, unsigned milliseconds) {
         return ABORTED;
     if (milliseconds == 0)
         end_process("a wait for ever");
-    if (sscanf(fault_of("xrtRunWaitFor"), "state=%d", &state) == 1)
+    if (sscanf(standin_fault("xrtRunWaitFor"), "state=%d", &state) == 1)
         return state;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += (long)milliseconds * 1000000;
@@ -234,7 +237,7 @@ API int xrtRunWaitFor(void *handle, unsigned milliseconds) {
 
 API int xrtRunClose(void *handle) {
     run *r = handle;
-    if (!valid(r, RUN) || fails("xrtRunClose"))
+    if (!valid(r, RUN) || standin_fails("xrtRunClose"))
         return -1;
     if (r->state == RUNNING)
         end_process("a run is closed that runs");

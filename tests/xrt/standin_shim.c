@@ -11,7 +11,7 @@ API int xclGetSysfsPath(const void *device, const char *part, const char *file,
                         char *path, size_t room);
 
 unsigned xclProbe(void) {
-    return (unsigned)setting("HF_STANDIN_CARDS", 1);
+    return standin_fails("xclProbe") ? 0 : (unsigned)setting("HF_STANDIN_CARDS", 1);
 }
 
 /* A card's address is 0000:<3b + its number>:00.1. */
@@ -19,7 +19,7 @@ int xclGetDeviceInfo2(const void *device, unsigned char *info) {
     enum { AT_NAME = 4, AT_MEMORY = 280, AT_SLOT = 448, SIZE = 736 };
     size_t memory = (size_t)8 << 30;
     const char *shell = getenv("HF_STANDIN_SHELL");
-    if (!device)
+    if (!device || standin_fails("xclGetDeviceInfo2"))
         return -ENODEV;
     unsigned slot = (0x3bU + ((const unsigned *)device)[1]) << 8 | 1;
     memset(info, 0, SIZE);
@@ -32,7 +32,7 @@ int xclGetDeviceInfo2(const void *device, unsigned char *info) {
 int xclGetSysfsPath(const void *device, const char *part, const char *file, char *path,
                     size_t room) {
     const char *folder = getenv("HF_STANDIN_SYSFS");
-    if (!folder)
+    if (!folder || standin_fails("xclGetSysfsPath"))
         return -EINVAL;
     snprintf(path, room, "%s/%u/%s%s/%s", folder, ((const unsigned *)device)[1], part,
              *part ? ".u.1" : "", file);

@@ -60,7 +60,7 @@ image *image_read(const char *file) {
     int32_t n = 0;
     image *x = calloc(1, sizeof *x);
     bool grouped = section_of(file, 26, &bytes) != NULL;
-    memcpy(x->uuid, file + 416, sizeof x->uuid);
+    memcpy(x->uuid, file + AT_UUID, sizeof x->uuid);
     const char *at = section_of(file, grouped ? 26 : 6, &bytes);
     memcpy(&n, at, 4);
     x->n_memories = (size_t)n;
