@@ -23,7 +23,7 @@ SMALL = {
     "ptrans": ({"block_size": 32}, {"sizes": [128]}),
     "randomaccess": ({}, {"sizes": [4096]}),
     "stream": ({"buffer_size": 64}, {"size": 4096}),
-    "transfer": (None, {"sizes": [64, 4096]}),
+    "transfer": (None, {"sizes": [64, 4096], "loop_upper": 4, "loop_lower": 4}),
 }
 REPLICATED = [
     name
