@@ -61,7 +61,8 @@ static hf_status runtime_check(const hf_exchange_ops *scheme, const char *runtim
         scheme->name, text);
 }
 
-/* Fail as before, with the device of another runtime that `text` means there. */
+/* Fail as before, with what `text` may mean: a device of another runtime that has this name,
+ * or a runtime that is written otherwise. */
 static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
                             const char *text, const hf_vendors *vendors) {
     enum { ROOM = HF_MESSAGE_ROOM - 100 };
@@ -70,6 +71,12 @@ static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
     snprintf(message, sizeof message, "%s", hf_error());
     for (size_t i = 0; hf_component("device", i, &runtime, &summary); i++) {
         hf_device_info info;
+        size_t length = strlen(runtime);
+        if (strncasecmp(text, runtime, length) == 0) {
+            const char *rest = text + length + (text[length] == ':');
+            return hf_fail(status, "%.*s; did you mean %s%s%.80s?", ROOM, message,
+                           runtime, *rest ? ":" : "", rest);
+        }
         bool found = strcmp(runtime, tried->name) != 0;
         for (size_t at = 0; found; at++) {
             if (hf_device_list(&info, runtime, at, &found, vendors) != HF_OK || !found)

@@ -570,6 +570,13 @@ def test_a_card_of_another_runtime_is_suggested(command, setting):
     assert "did you mean" not in answer.stderr
 
 
+def test_a_runtime_that_is_written_otherwise_is_meant(command, without):
+    for name, meant in (("XRT:0", "xrt:0"), ("xrt0", "xrt:0"), ("XRT", "xrt")):
+        answer = command("run", "transfer", f"--device={name}", **without)
+        (line,) = ours(answer.stderr).splitlines()
+        assert line.endswith(f"; did you mean {meant}?")
+
+
 def test_xrt_is_looked_for_once_and_when_it_is_asked_for(without):
     """Not when the package is imported, and no more by a second list."""
     script = (
