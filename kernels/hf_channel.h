@@ -97,7 +97,7 @@ typedef struct hf_packet {
     static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__));           \
     __kernel void kernel(HF_EACH(HF_DECLARE, __VA_ARGS__), const ulong hf_host) { \
         kernel##_body(HF_EACH(HF_NAME, __VA_ARGS__));                             \
-        hf_ring_call(hf_host, HF_RING_LEAVE, 0, 0, 0);                            \
+        hf_ring_call(hf_host, HF_RING_LEAVE, 0, 0, 0, 0);                         \
     }                                                                             \
     static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__))
 #define HF_NAME(i, kind, T, name) name

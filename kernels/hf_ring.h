@@ -62,8 +62,9 @@ static inline hf_word hf_ring_wait(HF_RING_MEMORY hf_ring *ring,
     if (seen > still)
         return seen;
     HF_RING_STORE(&self->waits, 1);
-    while (seen <= still && !HF_RING_LOAD(&ring->abort)) {
-        hf_ring_call(self->host, HF_RING_WAIT, (hf_word)ring, (hf_word)other, still);
+    for (unsigned round = 0; seen <= still && !HF_RING_LOAD(&ring->abort); round++) {
+        hf_ring_call(self->host, HF_RING_WAIT, (hf_word)ring, (hf_word)other, still,
+                     round);
         seen = HF_RING_LOAD(&other->at);
         if (seen <= still)
             seen = HF_RING_LOAD(&other->moved);

@@ -8,6 +8,7 @@ typedef ulong hf_word;
 #else
 #include <sched.h>
 #include <stdint.h>
+#include <time.h>
 typedef uint64_t hf_word;
 #define HF_RING_MEMORY
 
@@ -26,16 +27,24 @@ typedef struct hf_ring_host {
 #endif
 
 enum { HF_RING_WAIT, HF_RING_LEAVE };
+enum { HF_RING_YIELDS = 1000, HF_RING_NAP = 50000 /* [ns] */ };
 
-/** Call function `which` of `host`. It takes assembly: kernels have neither function
+/** Call function `which` of `host` for the `round`-th time in a wait. It takes assembly: kernels have neither function
  *  pointers nor a C library. On other CPUs, and with HF_RING_SPIN, the kernel looks at its
  *  ring again at once. All registers that the call may clobber are listed, even absent ones.
- *  Keep noinline: PoCL 5 aborts on assembly in a kernel body. */
-__attribute__((noinline)) static void
-hf_ring_call(hf_word host, int which, hf_word ring, hf_word other, hf_word still) {
+ *  Keep noinline: PoCL 5 aborts on assembly in a kernel body.
+ *  A kernel in C yields, and after HF_RING_YIELDS rounds sleeps: threads that only yield take
+ *  the cores from the one that all wait for. */
+__attribute__((noinline)) static void hf_ring_call(hf_word host, int which,
+                                                   hf_word ring, hf_word other,
+                                                   hf_word still, unsigned round) {
+    (void)round;
 #if !defined(__OPENCL_VERSION__)
     (void)host, (void)which, (void)ring, (void)other, (void)still;
-    sched_yield();
+    if (round < HF_RING_YIELDS)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = HF_RING_NAP}, NULL);
 #elif defined(HF_RING_SPIN)
     (void)host, (void)which, (void)ring, (void)other, (void)still;
 #elif defined(__x86_64__)

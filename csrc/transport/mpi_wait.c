@@ -33,8 +33,9 @@ static const double LATE_ANSWERS = 1;
 /* Time between two looks for alarms and notices [s]: they take as long as several tests. */
 static const double LOOKS = 1e-3;
 
-/* Who waits longer than this leaves its core to others [s]. A message that is on its way is
- * moved by the one who tests; who shall go on together with others never sleeps. */
+/* Who waits longer than this leaves its core to others [s], and looks once between two naps,
+ * but for messages: one that is on its way is moved by the one who tests. Who shall go on
+ * together with others never sleeps. */
 static const double PATIENCE[] = {
     [FOR_MESSAGE] = 1, [FOR_ALL] = 5e-3, [AT_ONCE] = INFINITY};
 static const struct timespec nap = {0, 100000};
@@ -242,9 +243,10 @@ static double wait_end(const mpi *net, double now, int kind) {
 hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
                             void *what, int from, int kind) {
     double start = 0, looked = 0, end = 0;
+    int spins = SPINS;
     while (true) {
         bool done = false;
-        for (int spin = 0; spin < SPINS && !done; spin++)
+        for (int spin = 0; spin < spins && !done; spin++)
             HF_TRY(look(what, &done));
         if (done)
             return HF_OK;
@@ -261,8 +263,10 @@ hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
         }
         if (now > end)
             return deadline_pass(net, from, kind);
-        if (now - start > PATIENCE[kind])
+        if (now - start > PATIENCE[kind]) {
+            spins = kind == FOR_MESSAGE ? SPINS : 1;
             nanosleep(&nap, NULL);
+        }
     }
 }
 
