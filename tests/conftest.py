@@ -190,7 +190,9 @@ def mpirun():
     def run(n, what, **environment):
         if isinstance(what, str):
             head = (
+                "import gc\ngc.disable()\n"  # as the command does
                 "import os\nfrom mpi4py import MPI\nimport hpccfpga as hf\n"
+                "import hpccfpga.session\ngc.freeze()\ngc.enable()\n"
                 "comm = MPI.COMM_WORLD\nrank, size = comm.rank, comm.size\n"
                 "def say(*words):\n"
                 "    os.write(1, (' '.join(map(str, words)) + '\\n').encode())\n"

@@ -1,5 +1,6 @@
 """How a program of this package begins."""
 
+import gc
 import importlib
 import os
 import signal
@@ -19,8 +20,11 @@ def enter(module: str) -> int:
     from hpccfpga.errors import FAILED, INTERRUPTED
 
     _open_streams()
+    gc.disable()  # modules stay: to look for garbage among them is a quarter of a start
     importlib.import_module("hpccfpga._core")
     main = importlib.import_module(module).main
+    gc.freeze()
+    gc.enable()
     try:
         signal.signal(signal.SIGINT, before)
         code = int(main())
