@@ -5,11 +5,13 @@
 #include "graph_change.h"
 #include "graph_message.h"
 
-HF_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
-          HF_READ(uint, names), HF_READ(graph_run, run), HF_READ(ulong, made),
-          HF_WRITE(uint, got), HF_WRITE(uint, touched), HF_WRITE(hf_vertex, state),
-          HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting), HF_WRITE(hf_update, later),
-          HF_VALUE(uint, superstep), HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+GRAPH_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
+             HF_READ(uint, names), HF_READ(graph_run, run), HF_READ(ulong, made),
+             HF_WRITE(uint, got), HF_WRITE(uint, touched), HF_WRITE(hf_vertex, state),
+             HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
+             HF_WRITE(hf_update, later), HF_VALUE(uint, superstep),
+             HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+    GRAPH_BEGIN(graph_apply)
     GRAPH_LOCAL graph_team team;
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         const uint end = chunks[c + 1];
@@ -33,6 +35,7 @@ HF_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
             word = graph_word_join(&team, word);
             if (GRAPH_FIRST && at < end)
                 out.bits[at / 32] = word.bits;
+            GRAPH_TELL(graph_apply, word.bits, at)
             if (GRAPH_FIRST && these) {
                 touched[at / 32] = 0;
 #ifndef GRAPH_NO_PRIORITIES
@@ -42,6 +45,7 @@ HF_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
         }
         graph_wait(&out, waiting, later, chunks[c], end);
         graph_close(outbox, &out, c, run->list_words, seal, window);
+        GRAPH_END(graph_apply, run->ranks, out.count)
     }
 }
 

@@ -34,9 +34,10 @@ typedef struct graph_count {
 /** What stays the same in a run of a program. Places are in bytes from the begin of a box. */
 typedef struct graph_run {
     unsigned long out_bits, out_updates, in_bits, in_updates;
-    unsigned long list, head;  /**< of updates in a head; length of a head */
-    unsigned first, own;       /**< numbers of this rank's vertices */
-    unsigned rank, chunks;     /**< chunks of each rank */
+    unsigned long list, head; /**< of updates in a head; length of a head */
+    unsigned first, own;      /**< numbers of this rank's vertices */
+    unsigned rank, ranks;
+    unsigned chunks;           /**< of each rank */
     unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */
     unsigned list_words;       /**< of the list of a chunk */
     unsigned vertices, source; /**< as programs see them */

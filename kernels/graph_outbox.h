@@ -12,6 +12,14 @@
 #endif
 #define GRAPH_AT(T, box, place) ((HF_GLOBAL T *)((box) + (place)))
 
+/* A kernel that makes updates. Where devices have channels it sends them, too: graph_stream.cl. */
+#ifndef GRAPH_KERNEL
+#define GRAPH_KERNEL(kernel, ...) HF_KERNEL(kernel, __VA_ARGS__)
+#define GRAPH_BEGIN(kernel)
+#define GRAPH_TELL(kernel, bits, begin)
+#define GRAPH_END(kernel, ranks, count)
+#endif
+
 /** A chunk's part of an outbox while it is written; a plain value of each work-item. */
 typedef struct graph_out {
     GRAPH_LOCAL graph_team *team;
@@ -75,7 +83,7 @@ static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degre
     out->count.active = n + 1;
     out->count.edges += degree;
     if (out->room == 0)
-        return; /* there is no other rank */
+        return; /* nobody takes lists */
     n = graph_slot(out->team, n);
     if (n < out->room) {
         out->ids[n] = out->first + v;

@@ -66,12 +66,14 @@ static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
     return bits;
 }
 
-HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint, from),
-          HF_READ(uint, weights), HF_READ(uint, degrees), HF_READ(uint, names),
-          HF_READ(graph_run, run), HF_READ(uchar, inbox), HF_WRITE(hf_vertex, state),
-          HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting), HF_WRITE(hf_update, later),
-          HF_VALUE(uint, superstep), HF_VALUE(uint, everyone), HF_VALUE(ulong, window),
-          HF_VALUE(uint, seal)) {
+GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
+             HF_READ(uint, from), HF_READ(uint, weights), HF_READ(uint, degrees),
+             HF_READ(uint, names), HF_READ(graph_run, run), HF_READ(uchar, inbox),
+             HF_WRITE(hf_vertex, state), HF_WRITE(uchar, outbox),
+             HF_WRITE(uint, waiting), HF_WRITE(hf_update, later),
+             HF_VALUE(uint, superstep), HF_VALUE(uint, everyone),
+             HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+    GRAPH_BEGIN(graph_pull)
     HF_GLOBAL const uint *active = GRAPH_AT(const uint, inbox, run->in_bits);
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
@@ -108,12 +110,14 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
                                  got);
             }
             out.bits[first / 32] = word.bits;
+            GRAPH_TELL(graph_pull, word.bits, first)
 #ifndef GRAPH_NO_PRIORITIES
             waiting[first / 32] = word.late;
 #endif
         }
         graph_wait(&out, waiting, later, chunks[c], chunks[c + 1]);
         graph_close(outbox, &out, c, run->list_words, seal, window);
+        GRAPH_END(graph_pull, run->ranks, out.count)
     }
 }
 

@@ -6,11 +6,13 @@
 
 /** The bits of those who got messages, and what they got, are as after a superstep. No superstep
  *  is counted in either box: with one rank they change places. */
-HF_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
-          HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(hf_vertex, state),
-          HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting), HF_WRITE(hf_update, later),
-          HF_WRITE(uint, got), HF_WRITE(uint, touched), HF_WRITE(uchar, inbox),
-          HF_VALUE(uint, pushes), HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
+             HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(hf_vertex, state),
+             HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
+             HF_WRITE(hf_update, later), HF_WRITE(uint, got), HF_WRITE(uint, touched),
+             HF_WRITE(uchar, inbox), HF_VALUE(uint, pushes), HF_VALUE(ulong, window),
+             HF_VALUE(uint, seal)) {
+    GRAPH_BEGIN(graph_start)
     GRAPH_LOCAL graph_team team;
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         const uint end = chunks[c + 1];
@@ -40,16 +42,19 @@ HF_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 if (pushes)
                     touched[at / 32] = 0;
             }
+            GRAPH_TELL(graph_start, word.bits, at)
         }
         graph_wait(&out, waiting, later, chunks[c], end);
         graph_close(outbox, &out, c, run->list_words, seal, window);
+        GRAPH_END(graph_start, run->ranks, out.count)
     }
 }
 
-HF_KERNEL(graph_admit, HF_READ(uint, chunks), HF_READ(uint, degrees),
-          HF_READ(graph_run, run), HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
-          HF_WRITE(hf_update, later), HF_VALUE(uint, superstep),
-          HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+GRAPH_KERNEL(graph_admit, HF_READ(uint, chunks), HF_READ(uint, degrees),
+             HF_READ(graph_run, run), HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
+             HF_WRITE(hf_update, later), HF_VALUE(uint, superstep),
+             HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
+    GRAPH_BEGIN(graph_admit)
     GRAPH_LOCAL graph_team team;
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         const uint end = chunks[c + 1];
@@ -67,9 +72,11 @@ HF_KERNEL(graph_admit, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 out.bits[at / 32] = word.bits;
                 waiting[at / 32] = word.late;
             }
+            GRAPH_TELL(graph_admit, word.bits, at)
         }
         graph_wait(&out, waiting, later, chunks[c], end);
         graph_close(outbox, &out, c, run->list_words, seal, window);
+        GRAPH_END(graph_admit, run->ranks, out.count)
     }
 }
 

@@ -106,8 +106,8 @@ static hf_status pairs_connect(void *state) {
     pairs *s = state;
     hf_exchange *exchange = s->base.env.exchange;
     int n = (int)s->n_pairs;
-    const hf_wiring wiring = {s->links, 2 * n, n, s->base.sweep.channel_width,
-                              s->depth};
+    const hf_wiring wiring = {s->links, 2 * n,         n, s->base.sweep.channel_width,
+                              s->depth, HF_INNER_DEPTH};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 

@@ -193,8 +193,10 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
 static hf_status stream_connect(void *state) {
     fft *s = state;
     hf_exchange *exchange = s->env.exchange;
-    const hf_wiring wiring = {
-        .inner = N_STREAMS - 1, .width = PACKET_BYTES, .depth = 1};
+    const hf_wiring wiring = {.inner = N_STREAMS - 1,
+                              .width = PACKET_BYTES,
+                              .depth = 1,
+                              .inner_depth = HF_INNER_DEPTH};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 

@@ -4,7 +4,7 @@
  * all. In a superstep a kernel gathers along the edges and leaves new updates in an outbox. Its
  * head, with what was counted, goes to every rank: all add up the same counts, and so decide the
  * same without another message. Few updates travel as lists in the head; else bits and updates
- * of whole parts follow it.
+ * of whole parts follow it. Over kernel-routed schemes the kernels send updates, then the counts.
  *
  * Counts are sealed for their superstep and sample; a superstep that is taken twice counts as
  * none. The digests of updates are compared with those of what came, at the end.
@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "graph_engine.h"
+#include "graph_ring.h"
 
 /* clang-format off */
 static const hf_param params[] = {
@@ -41,6 +42,9 @@ static const hf_param params[] = {
     {"supersteps", "of a program that applies all vertices; of any other the most that "
      "it may take; 0: what the program says", "0", NULL, NULL, 0, 4e9,
      HF_INT},
+    {"channel_width", "what an external channel takes at a time [B]", "32", NULL,
+     "HF_CHANNEL_WIDTH", 16, 128, HF_INT},
+    HF_DEPTH_PARAM,
     HF_CHUNK_PARAMS,
     HF_SHAPE_PARAM,
     {0},
@@ -193,9 +197,9 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
              s->info->load_time, s->part->time);
     return HF_OK;
 }
-static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env,
+
+static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *env,
                              hf_outline *out) {
-    graph_state *s = state;
     const struct {
         hf_kernel **kernel;
         const char *name;
@@ -203,7 +207,7 @@ static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env
         {&s->kernels.sum, "graph_sum"},     {&s->kernels.start, "graph_start"},
         {&s->kernels.pull, "graph_pull"},   {&s->kernels.push, "graph_push"},
         {&s->kernels.apply, "graph_apply"}, {&s->kernels.admit, "graph_admit"},
-        {&s->kernels.take, "graph_take"},   {&s->kernels.few, "graph_few"}};
+        {&s->kernels.few, "graph_few"}};
     s->env = *env;
     HF_TRY(params_take(s, args));
     size_t n = sizeof kernels / sizeof *kernels; /* the last for few alone */
@@ -220,7 +224,32 @@ static hf_status graph_setup(void *state, const hf_args *args, const hf_env *env
     HF_TRY(graph_outs_new(s));
     HF_TRY(graph_forest_new(s));
     HF_TRY(graph_reference_new(s));
+    HF_TRY(s->routing->open(s, args));
     return s->check->program ? HF_OK : graph_own_new(s);
+}
+
+static hf_status streams_ranks_check(const hf_args *args, const char *exchange,
+                                     int ranks) {
+    (void)args;
+    return ranks <= GRAPH_RING_RANKS
+               ? HF_OK
+               : hf_fail(HF_EARG,
+                         "ranks: %d, but a ring of exchange \"%s\" has %d at most",
+                         ranks, exchange, GRAPH_RING_RANKS);
+}
+
+static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *env,
+                              hf_outline *out) {
+    graph_state *s = state;
+    s->routing = &graph_by_plans;
+    return graph_setup(s, args, env, out);
+}
+
+static hf_status streams_setup(void *state, const hf_args *args, const hf_env *env,
+                               hf_outline *out) {
+    graph_state *s = state;
+    s->routing = &graph_by_ring;
+    return graph_setup(s, args, env, out);
 }
 
 static void graph_teardown(void *state) {
@@ -228,19 +257,14 @@ static void graph_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
-    hf_plan_free(s->heads_plan);
-    hf_plan_free(s->dense_plan);
-    hf_plan_free(s->tell_plan);
-    hf_plan_free(s->gather_plan);
-    hf_plan_free(s->forest_plan);
-    hf_plan_free(s->numbers_plan);
+    s->routing->close(s);
     for (size_t i = 0; i < GRAPH_BUFFERS; i++)
         ops->free(s->buffers.all[i]);
     for (size_t i = 0; i < GRAPH_KERNELS; i++)
         ops->kernel_free(s->kernels.all[i]);
     void *memory[] = {s->forests, s->reference, s->spread, s->share, s->sums,
                       s->chunks,  s->told,      s->keys,   s->seals, s->sources,
-                      s->heads,   s->digests,   s->checks, s->state, s->mirror};
+                      s->heads,   s->state,     s->mirror};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);
@@ -255,12 +279,7 @@ static hf_status graph_meet(void *state) {
 
 static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
     graph_state *s = state;
-    uint64_t others = (uint64_t)s->env.size - 1;
     s->run.source = s->starts ? s->sources[point] : HF_NO_VERTEX;
-    s->bytes_heads = others * (uint64_t)s->env.size * s->run.head;
-    s->bytes_dense =
-        others * (s->part->vertices / 8 +
-                  (uint64_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES]);
     out->labels[0] = s->starts ? (double)s->sources[point] : -1;
     out->labels[1] = (double)s->info->vertices;
     out->labels[2] = (double)s->info->edges;
@@ -289,20 +308,15 @@ static hf_status poison(graph_state *s, hf_buffer *buffer) {
 
 static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     graph_state *s = state;
-    hf_device *device = s->env.device;
-    size_t n = (size_t)s->env.size * s->run.chunks;
     (void)point;
     s->sample = sample;
     s->ended = false;
     s->tally = (graph_tally){0};
     for (int rank = 0; rank < s->env.size; rank++)
         s->seals[rank] = (uint32_t)hf_random(s->keys[rank], sample);
-    for (size_t i = 0; i < n; i++)
-        s->digests[i] = (uint32_t)hf_random(s->seals[s->env.rank], i);
     HF_TRY(poison(s, s->buffers.state));
     HF_TRY(poison(s, s->buffers.whole));
-    return device->ops->write(device, s->buffers.checks, 0, s->digests,
-                              n * sizeof *s->digests, NULL, NULL);
+    return s->routing->prepare(s);
 }
 
 static hf_status graph_step(void *state, size_t point, size_t inner) {
@@ -311,18 +325,6 @@ static hf_status graph_step(void *state, size_t point, size_t inner) {
 }
 
 /* ---- after it ---- */
-
-/* Was every update seen as it was told? */
-static hf_status checks_compare(graph_state *s, bool *right) {
-    hf_device *device = s->env.device;
-    size_t n = (size_t)s->env.size * s->run.chunks;
-    for (size_t i = 0; i < n; i++)
-        s->checks[i] = ~s->digests[i];
-    HF_TRY(device->ops->read(device, s->buffers.checks, 0, s->checks,
-                             n * sizeof *s->checks, NULL, NULL));
-    *right = memcmp(s->checks, s->digests, n * sizeof *s->checks) == 0;
-    return HF_OK;
-}
 
 /* Did the tolerance end the program, and no superstep before? */
 static bool end_right(const graph_state *s, double last, double before) {
@@ -340,12 +342,12 @@ static hf_status sample_check(graph_state *s, double *error) {
     graph_verdict verdict;
     double last = 0, before = 0, changed[2];
     memset(s->state, 0xA5, vertices * vertex);
-    HF_TRY(checks_compare(s, &right));
-    HF_TRY(hf_plan_run(s->gather_plan));
+    HF_TRY(s->routing->share(s, GRAPH_SHARED_STATE));
     if (vertices > 0)
         HF_TRY(device->ops->read(device, s->buffers.whole, 0, s->state,
                                  vertices * vertex, NULL, NULL));
     HF_TRY(graph_check_run(s, &verdict));
+    HF_TRY(s->routing->proven(s, &right));
     uint64_t *mine = calloc(s->words, sizeof *mine);
     if (!mine)
         return hf_fail(HF_ENOMEM, "no memory for a verdict");
@@ -418,26 +420,23 @@ static hf_status graph_records(void *state, hf_records *out) {
     return HF_OK;
 }
 
-static const hf_bench_path blocks = {
-    .state_size = sizeof(graph_state),
-    .setup = graph_setup,
-    .connect = graph_meet,
-    .plan = graph_plan,
-    .prepare = graph_prepare,
-    .step = graph_step,
-    .verify = graph_verify,
-    .observe = graph_observe,
-    .stages = graph_stages,
-    .records = graph_records,
-    .teardown = graph_teardown,
-};
+/* A path, but for its `setup`. */
+#define GRAPH_PATH                                                                \
+    .state_size = sizeof(graph_state), .connect = graph_meet, .plan = graph_plan, \
+    .prepare = graph_prepare, .step = graph_step, .verify = graph_verify,         \
+    .observe = graph_observe, .stages = graph_stages, .records = graph_records,   \
+    .teardown = graph_teardown
+
+static const hf_bench_path blocks = {.setup = blocks_setup, GRAPH_PATH};
+static const hf_bench_path streams = {
+    .setup = streams_setup, .ranks_check = streams_ranks_check, GRAPH_PATH};
 
 const hf_bench hf_bench_graph = {
     .name = "graph",
     .summary = "vertex programs that gather, apply and scatter, over a graph in parts",
     .params = params,
     .problem = {"graph", 1, true},
-    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
+    .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .labels = labels,
     .metrics = metrics,
     .parts = parts,
@@ -445,4 +444,5 @@ const hf_bench hf_bench_graph = {
     .stages = stages,
     .figures = figures,
     .blocks = &blocks,
+    .streams = &streams,
 };

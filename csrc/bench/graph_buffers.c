@@ -33,6 +33,8 @@ static void pieces_cut(uint32_t *pieces, uint32_t n, const uint64_t *rows,
 
 /* Of each rank; all know as many. */
 static uint32_t chunks_of(const graph_state *s) {
+    if (s->routing->streams)
+        return 1; /* whose count goes round as a barrier */
     if (!graph_groups(s))
         return ITEM_CHUNKS;
     uint64_t work = (uint64_t)VERTEX_WEIGHT * s->info->vertices + 2 * s->info->edges,
@@ -59,8 +61,11 @@ void graph_layout_set(graph_state *s) {
     run->first = graph_first(s);
     run->own = s->part->own;
     run->rank = (unsigned)s->env.rank;
+    run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.size == 1 ? 0 : graph_groups(s) ? GROUP_ROOM : ITEM_ROOM;
+    run->room = s->env.size == 1 || s->routing->streams ? 0
+                : graph_groups(s)                       ? GROUP_ROOM
+                                                        : ITEM_ROOM;
     run->list = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
@@ -70,6 +75,10 @@ void graph_layout_set(graph_state *s) {
     run->in_bits = run->head * (size_t)s->env.size;
     run->in_updates =
         aligned(run->in_bits + (s->part->vertices + 31) / 32 * sizeof(uint32_t));
+    if (s->routing->streams) { /* where all see them */
+        run->out_bits = run->in_bits + run->first / 32 * sizeof(uint32_t);
+        run->out_updates = run->in_updates + (uint64_t)run->first * update;
+    }
 }
 
 hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
@@ -132,7 +141,6 @@ hf_status graph_buffers_new(graph_state *s) {
     size_t size = (size_t)s->env.size, own = graph_room(s, s->env.rank),
            update = s->traits[GRAPH_UPDATE_BYTES],
            vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t);
-    size_t n = size * s->run.chunks;
     s->sums = calloc(s->run.chunks, sizeof *s->sums);
     if (!s->sums)
         return hf_fail(HF_ENOMEM, "no memory for %u chunks", s->run.chunks);
@@ -151,9 +159,10 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
-    HF_TRY(graph_buffer_new(s, &b->outbox, s->run.out_updates + own * update));
-    HF_TRY(graph_buffer_new(s, &b->inbox, s->run.in_updates + p->vertices * update));
-    HF_TRY(graph_buffer_new(s, &b->checks, n * word));
+    size_t all = s->run.in_updates + p->vertices * update;
+    HF_TRY(graph_buffer_new(
+        s, &b->outbox, s->routing->streams ? all : s->run.out_updates + own * update));
+    HF_TRY(graph_buffer_new(s, &b->inbox, all));
     s->words = graph_row_words(s);
     HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
     HF_TRY(graph_buffer_new(s, &b->all_told, size * s->words * sizeof *s->told));
@@ -163,12 +172,10 @@ hf_status graph_buffers_new(graph_state *s) {
     s->seals = calloc(size, sizeof *s->seals);
     s->sources = calloc(s->n_points, sizeof *s->sources);
     s->heads = calloc(size, s->run.head);
-    s->digests = calloc(n, word);
-    s->checks = calloc(n, word);
     s->state = malloc(p->vertices * vertex + 1);
     s->mirror = malloc(p->vertices * sizeof *s->mirror + 1);
-    return s->told && s->keys && s->seals && s->sources && s->heads && s->digests &&
-                   s->checks && s->state && s->mirror
+    return s->told && s->keys && s->seals && s->sources && s->heads && s->state &&
+                   s->mirror
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
                          p->vertices);

@@ -2,11 +2,14 @@
 #ifndef HF_GRAPH_ENGINE_H
 #define HF_GRAPH_ENGINE_H
 
+#include "graph_routing.h"
 #include "graph_state.h"
 
-/* ---- graph_buffers.c ---- */
-
 enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
+
+#define GRAPH_N_ARGS(args) (sizeof(args) / sizeof *(args))
+
+/* ---- graph_buffers.c ---- */
 
 /** Chunks of about as many edges, at multiples of HF_VERTEX_GRAIN. */
 hf_status graph_chunks_cut(graph_state *s);
@@ -41,6 +44,8 @@ static inline bool graph_groups(const graph_state *s) {
 hf_status graph_connect(graph_state *s);
 /** Words that a rank tells at once, for this many points. */
 size_t graph_row_words(const graph_state *s);
+/** Where a block is that is shared; nowhere, `to` is NULL, where no check needs it. */
+graph_block graph_block_of(const graph_state *s, graph_shared what, int rank);
 /** Every rank's `words` numbers become s->told [size, words]. Collective. */
 hf_status graph_tell_all(graph_state *s, uint64_t *mine);
 /** The numbers of every rank's vertices become all [vertices]. Collective. */
@@ -59,13 +64,15 @@ static inline uint32_t graph_room(const graph_state *s, int rank) {
  *  rank. */
 static inline bool graph_fewer(const graph_state *s) {
     return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
-           !graph_groups(s);
+           !graph_groups(s) && !s->routing->streams;
 }
 
 /* ---- graph_steps.c ---- */
 
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);
+/** Count `i` of those of all ranks. */
+const graph_count *graph_count_of(const graph_state *s, size_t i);
 
 /* ---- graph_table.c: what each superstep was for this rank ---- */
 
@@ -76,8 +83,8 @@ void graph_table_free(graph_state *s);
 void graph_table_begin(graph_state *s);
 /** So much was counted in this superstep. */
 void graph_table_count(graph_state *s, const graph_count *count);
-/** Heads have been sent, or bits and updates. */
-void graph_table_sent(graph_state *s, bool dense);
+/** This rank has sent so much. */
+void graph_table_sent(graph_state *s, size_t bytes);
 /** Supersteps from `first` to this one took the time since the last call. */
 void graph_table_time(graph_state *s, uint32_t first);
 /** This sample is the one that a point is told of. */

@@ -40,7 +40,8 @@ typedef union graph_buffers {
 
 typedef union graph_kernels {
     struct {
-        hf_kernel *traits, *sum, *start, *pull, *push, *apply, *few, *admit, *take;
+        hf_kernel *start, *pull, *apply, *admit; /**< in the order of graph_ring.h */
+        hf_kernel *traits, *sum, *push, *few, *take;
     };
     hf_kernel *all[GRAPH_KERNELS];
 } graph_kernels;
@@ -48,8 +49,13 @@ typedef union graph_kernels {
 /** How messages are made in a superstep: where they are gathered, or where they leave. */
 typedef enum graph_direction { GRAPH_AUTO, GRAPH_PULL, GRAPH_PUSH } graph_direction;
 
+/** What differs between kinds of schemes. */
+typedef struct graph_routing graph_routing;
+
 typedef struct graph_state {
     hf_env env;
+    const graph_routing *routing;
+    void *route; /**< the routing's own */
     hf_graph *graph;
     hf_part *part;
     const hf_graph_info *info;
@@ -73,18 +79,14 @@ typedef struct graph_state {
     graph_buffers buffers;
     graph_kernels kernels;
     graph_run run;
-    uint32_t *chunks; /**< [run.chunks + 1] */
-    uint64_t *sums;   /**< [run.chunks] */
-    hf_plan *heads_plan, *dense_plan, *tell_plan, *gather_plan, *forest_plan,
-        *numbers_plan;
+    uint32_t *chunks;      /**< [run.chunks + 1] */
+    uint64_t *sums;        /**< [run.chunks] */
     size_t words;          /**< that each rank tells at once, the last is a proof */
     uint64_t tells;        /**< times that they were told */
     uint64_t *told, *keys; /**< [size, words]; [size] seals of the ranks' kernels */
-    uint64_t bytes_heads, bytes_dense; /**< that a superstep sends, all ranks */
 
-    char *heads;                /**< [size, run.head] of this superstep */
-    uint32_t *digests, *checks; /**< [size, chunks] of what was told, and was seen */
-    uint32_t *seals;            /**< [size] of this sample */
+    char *heads;     /**< [size, run.head] of this superstep */
+    uint32_t *seals; /**< [size] of this sample */
     uint64_t sample;
     uint32_t superstep, settled, until;
     uint64_t width;

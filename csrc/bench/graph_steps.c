@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "graph_engine.h"
+#include "graph_ring.h"
 
 static uint64_t window_of(const graph_state *s) {
     return s->settled | (uint64_t)s->until << 32;
@@ -10,8 +11,7 @@ static uint64_t window_of(const graph_state *s) {
 
 /* ---- kernels ---- */
 
-#define N_ARGS(args) (sizeof(args) / sizeof *(args))
-#define SEAL         GRAPH_VALUE(s->seals[s->env.rank])
+#define SEAL GRAPH_VALUE(s->seals[s->env.rank])
 
 static hf_status start_launch(graph_state *s) {
     uint64_t window = window_of(s);
@@ -23,7 +23,7 @@ static hf_status start_launch(graph_state *s) {
                            GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
                            GRAPH_BUFFER(inbox),   GRAPH_VALUE(pushes),
                            GRAPH_VALUE(window),   SEAL};
-    return graph_launch(s, s->kernels.start, args, N_ARGS(args), s->run.chunks);
+    return s->routing->make(s, GRAPH_STARTS, args, GRAPH_N_ARGS(args));
 }
 
 static hf_status pull_launch(graph_state *s) {
@@ -37,7 +37,7 @@ static hf_status pull_launch(graph_state *s) {
                            GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
                            GRAPH_VALUE(window),       SEAL};
-    return graph_launch(s, s->kernels.pull, args, N_ARGS(args), s->run.chunks);
+    return s->routing->make(s, GRAPH_PULLS, args, GRAPH_N_ARGS(args));
 }
 
 /* Edges by where they leave. */
@@ -59,8 +59,8 @@ static hf_status push_launch(graph_state *s) {
                             GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
                             GRAPH_BUFFER(later),   GRAPH_VALUE(s->superstep),
                             GRAPH_VALUE(window),   SEAL};
-    HF_TRY(graph_launch(s, s->kernels.push, push, N_ARGS(push), s->run.chunks));
-    return graph_launch(s, s->kernels.apply, apply, N_ARGS(apply), s->run.chunks);
+    HF_TRY(graph_launch(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
+    return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
 }
 
 static hf_status few_launch(graph_state *s) {
@@ -76,7 +76,7 @@ static hf_status few_launch(graph_state *s) {
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
                            GRAPH_VALUE(pending),      GRAPH_VALUE(window),
                            GRAPH_VALUE(s->width),     SEAL};
-    return graph_launch(s, s->kernels.few, args, N_ARGS(args), 1);
+    return graph_launch(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
 static hf_status admit_launch(graph_state *s) {
@@ -85,40 +85,12 @@ static hf_status admit_launch(graph_state *s) {
         GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees), GRAPH_BUFFER(run),
         GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
         GRAPH_VALUE(s->superstep), GRAPH_VALUE(window),   SEAL};
-    return graph_launch(s, s->kernels.admit, args, N_ARGS(args), s->run.chunks);
+    return s->routing->make(s, GRAPH_ADMITS, args, GRAPH_N_ARGS(args));
 }
 
-/* Count `i` of those of all ranks. */
-static const graph_count *count_of(const graph_state *s, size_t i) {
+const graph_count *graph_count_of(const graph_state *s, size_t i) {
     const char *head = s->heads + i / s->run.chunks * s->run.head;
     return (const graph_count *)head + i % s->run.chunks;
-}
-
-/* What all ranks told in this superstep becomes what the next one sees. Of one rank it is
- * already where that looks. */
-static hf_status take_launch(graph_state *s) {
-    uint32_t ranks = (uint32_t)s->env.size, listed = s->totals.listed;
-    size_t n = (size_t)ranks * s->run.chunks;
-    if (ranks > 1 && s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
-        return HF_OK;
-    if (ranks == 1) {
-        hf_buffer *told = s->buffers.outbox;
-        s->buffers.outbox = s->buffers.inbox;
-        s->buffers.inbox = told;
-        return HF_OK;
-    }
-    const hf_arg args[] = {GRAPH_BUFFER(run),   GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(inbox), GRAPH_BUFFER(checks),
-                           GRAPH_VALUE(ranks),  GRAPH_VALUE(s->superstep),
-                           GRAPH_VALUE(listed)};
-    if (!listed) {
-        HF_TRY(hf_plan_run(s->dense_plan));
-        s->tally.bytes += s->bytes_dense;
-        graph_table_sent(s, true);
-    }
-    for (size_t i = 0; i < n; i++)
-        s->digests[i] += count_of(s, i)->digest;
-    return graph_launch(s, s->kernels.take, args, N_ARGS(args), n);
 }
 
 /* ---- counts ---- */
@@ -130,7 +102,7 @@ static bool sealed(const graph_state *s, int rank, const graph_count *count) {
 
 /* Was chunk `c` of a rank counted in this superstep, and did its list come as it was? */
 static bool count_right(const graph_state *s, int rank, uint32_t c) {
-    const graph_count *count = count_of(s, (size_t)rank * s->run.chunks + c);
+    const graph_count *count = graph_count_of(s, (size_t)rank * s->run.chunks + c);
     const uint32_t *list =
         (const uint32_t *)(s->heads + (size_t)rank * s->run.head + s->run.list) +
         (size_t)c * s->run.list_words;
@@ -138,27 +110,6 @@ static bool count_right(const graph_state *s, int rank, uint32_t c) {
     for (uint32_t i = 0; i < s->run.list_words; i++)
         sum += graph_term(i, list[i]);
     return sum == count->listed && sealed(s, rank, count);
-}
-
-/* The heads of all ranks. */
-static hf_status heads_read(graph_state *s) {
-    hf_device *device = s->env.device;
-    size_t head = s->run.head, own = (size_t)s->env.rank * head, behind = own + head,
-           bytes = (size_t)s->env.size * head;
-    memset(s->heads, 0xA5, bytes);
-    if (s->env.size > 1)
-        HF_TRY(hf_plan_run(s->heads_plan));
-    if (own > 0)
-        HF_TRY(
-            device->ops->read(device, s->buffers.inbox, 0, s->heads, own, NULL, NULL));
-    if (behind < bytes)
-        HF_TRY(device->ops->read(device, s->buffers.inbox, behind, s->heads + behind,
-                                 bytes - behind, NULL, NULL));
-    HF_TRY(device->ops->read(device, s->buffers.outbox, 0, s->heads + own, head, NULL,
-                             NULL));
-    s->tally.bytes += s->bytes_heads;
-    hf_lap(s->env.laps, HF_LAP_TRANSFER);
-    return HF_OK;
 }
 
 static hf_status counts_check(const graph_state *s) {
@@ -176,7 +127,7 @@ static hf_status counts_check(const graph_state *s) {
 static void totals_add(graph_state *s, size_t first, size_t n) {
     graph_totals t = {.lowest = HF_NO_VERTEX, .listed = true};
     for (size_t i = first; i < first + n; i++) {
-        const graph_count *c = count_of(s, i);
+        const graph_count *c = graph_count_of(s, i);
         t.active += c->active;
         t.pending += c->pending;
         t.edges += c->edges;
@@ -187,7 +138,6 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
         if ((int)(i / s->run.chunks) == s->env.rank)
             graph_table_count(s, c);
     }
-    graph_table_sent(s, false);
     s->active_before = s->totals.active;
     s->totals = t;
     s->tally.updates += t.active;
@@ -250,9 +200,9 @@ static bool pulls(const graph_state *s) {
 static hf_status few_take(graph_state *s, bool *done) {
     uint32_t first = s->superstep + 1;
     HF_TRY(few_launch(s));
-    HF_TRY(heads_read(s));
+    HF_TRY(s->routing->heads_read(s));
     for (uint32_t step = 0; !*done; step++) {
-        const graph_count *count = count_of(s, step);
+        const graph_count *count = graph_count_of(s, step);
         if (s->totals.active == 0)
             window_move(s);
         s->superstep++;
@@ -269,7 +219,7 @@ static hf_status few_take(graph_state *s, bool *done) {
 
 /* What all ranks counted in this superstep. */
 static hf_status heads_take(graph_state *s) {
-    HF_TRY(heads_read(s));
+    HF_TRY(s->routing->heads_read(s));
     HF_TRY(counts_check(s));
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
     graph_table_time(s, s->superstep);
@@ -303,7 +253,7 @@ hf_status graph_run_program(graph_state *s) {
     for (done = over(s); !done; done = done || over(s)) {
         HF_TRY(s->env.go_on(s->env.loop));
         if (fresh)
-            HF_TRY(take_launch(s));
+            HF_TRY(s->routing->take(s));
         fresh = !few(s);
         HF_TRY(fresh ? superstep_take(s) : few_take(s, &done));
     }

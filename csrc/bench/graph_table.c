@@ -63,13 +63,10 @@ void graph_table_count(graph_state *s, const graph_count *count) {
     row[MESSAGES] += (double)count->messages;
 }
 
-void graph_table_sent(graph_state *s, bool dense) {
-    size_t others = (size_t)s->env.size - 1, room = graph_room(s, s->env.rank),
-           bytes = (room + 31) / 32 * sizeof(uint32_t) +
-                   room * s->traits[GRAPH_UPDATE_BYTES];
+void graph_table_sent(graph_state *s, size_t bytes) {
     double *row = row_of(s, s->superstep);
     if (row)
-        row[BYTES] += (double)(others * (dense ? bytes : s->run.head));
+        row[BYTES] += (double)bytes;
 }
 
 void graph_table_time(graph_state *s, uint32_t first) {

@@ -10,65 +10,25 @@
 /* Drawn for each source; words of a row before them. */
 enum { CANDIDATES = 32, FACTS = 5 };
 
+/* Words of a row are a multiple of this, as all blocks are of 32 B. */
+enum { GRAIN = 4 };
+
 /* ---- what all ranks tell each other ---- */
 
-/* A block from each rank to each: `per` messages to a peer, made by `make`. With `own` the
- * rank's own, too. */
-typedef void (*message_make)(const graph_state *s, int to, int from, hf_message *out);
-
-static hf_status plan_new(graph_state *s, hf_plan **out, hf_buffer *recv,
-                          const hf_buffer *send, size_t per, bool own,
-                          message_make make) {
-    int size = s->env.size, rank = s->env.rank, least = own ? 0 : 1;
-    size_t n = (size_t)(size - least) * per;
-    hf_message *messages = calloc(n + 1, sizeof *messages);
-    /* Without memory the plan of this rank fits nobody's: all fail. */
-    for (int k = least; messages && k < size; k++)
-        make(s, (rank + k) % size, (rank - k + size) % size,
-             messages + (size_t)(k - least) * per);
-    hf_status status =
-        hf_plan_new(out, s->env.exchange, recv, send, messages ? n : 0, messages);
-    free(messages);
-    return status;
-}
-
-static void tell_make(const graph_state *s, int to, int from, hf_message *out) {
-    size_t bytes = s->words * sizeof *s->told;
-    *out = (hf_message){to, from, 0, (size_t)from * bytes, bytes, bytes};
-}
-
-static void head_make(const graph_state *s, int to, int from, hf_message *out) {
-    size_t bytes = s->run.head;
-    *out = (hf_message){to, from, 0, (size_t)from * bytes, bytes, bytes};
-}
-
-/* Bits, then updates. */
-static void dense_make(const graph_state *s, int to, int from, hf_message *out) {
-    size_t update = s->traits[GRAPH_UPDATE_BYTES], ours = graph_room(s, s->env.rank),
-           theirs = graph_room(s, from), word = sizeof(uint32_t),
-           first = s->part->starts[from];
-    out[0] = (hf_message){to,
-                          from,
-                          s->run.out_bits,
-                          s->run.in_bits + first / 32 * word,
-                          (ours + 31) / 32 * word,
-                          (theirs + 31) / 32 * word};
-    out[1] = (hf_message){to,
-                          from,
-                          s->run.out_updates,
-                          s->run.in_updates + first * update,
-                          ours * update,
-                          theirs * update};
-}
-
-static void state_make(const graph_state *s, int to, int from, hf_message *out) {
-    size_t vertex = s->traits[GRAPH_VERTEX_BYTES];
-    *out = (hf_message){to,
-                        from,
-                        0,
-                        s->part->starts[from] * vertex,
-                        graph_room(s, s->env.rank) * vertex,
-                        graph_room(s, from) * vertex};
+graph_block graph_block_of(const graph_state *s, graph_shared what, int rank) {
+    const graph_buffers *b = &s->buffers;
+    const size_t first = s->part->starts[rank], room = graph_room(s, rank),
+                 r = (size_t)rank, row = s->words * sizeof *s->told,
+                 vertex = s->traits[GRAPH_VERTEX_BYTES],
+                 forest = s->part->vertices * sizeof(uint32_t);
+    const graph_block blocks[] = {
+        [GRAPH_SHARED_ROWS] = {b->told, b->all_told, r * row, row},
+        [GRAPH_SHARED_STATE] = {b->state, b->whole, first * vertex, room * vertex},
+        [GRAPH_SHARED_FORESTS] = {b->forest, b->forests, r * forest, forest},
+        [GRAPH_SHARED_NUMBERS] = {b->numbers, b->all_numbers, first * sizeof(double),
+                                  room * sizeof(double)},
+    };
+    return blocks[what];
 }
 
 /* The last word of a row proves that it came as it was, in this call. */
@@ -83,7 +43,7 @@ hf_status graph_tell_all(graph_state *s, uint64_t *mine) {
     mine[s->words - 1] = row_proof(s, mine);
     memset(s->told, 0, size * bytes);
     HF_TRY(device->ops->write(device, s->buffers.told, 0, mine, bytes, NULL, NULL));
-    HF_TRY(hf_plan_run(s->tell_plan));
+    HF_TRY(s->routing->share(s, GRAPH_SHARED_ROWS));
     HF_TRY(device->ops->read(device, s->buffers.all_told, 0, s->told, size * bytes,
                              NULL, NULL));
     for (size_t rank = 0; rank < size; rank++) {
@@ -94,16 +54,6 @@ hf_status graph_tell_all(graph_state *s, uint64_t *mine) {
     return HF_OK;
 }
 
-static void numbers_make(const graph_state *s, int to, int from, hf_message *out) {
-    size_t bytes = sizeof(double);
-    *out = (hf_message){to,
-                        from,
-                        0,
-                        s->part->starts[from] * bytes,
-                        graph_room(s, s->env.rank) * bytes,
-                        graph_room(s, from) * bytes};
-}
-
 hf_status graph_tell_numbers(graph_state *s, double *all, const double *mine) {
     hf_device *device = s->env.device;
     size_t own = graph_room(s, s->env.rank) * sizeof *mine,
@@ -111,15 +61,10 @@ hf_status graph_tell_numbers(graph_state *s, double *all, const double *mine) {
     if (own > 0)
         HF_TRY(
             device->ops->write(device, s->buffers.numbers, 0, mine, own, NULL, NULL));
-    HF_TRY(hf_plan_run(s->numbers_plan));
+    HF_TRY(s->routing->share(s, GRAPH_SHARED_NUMBERS));
     return bytes == 0 ? HF_OK
                       : device->ops->read(device, s->buffers.all_numbers, 0, all, bytes,
                                           NULL, NULL);
-}
-
-static void forest_make(const graph_state *s, int to, int from, hf_message *out) {
-    size_t bytes = s->part->vertices * sizeof(uint32_t);
-    *out = (hf_message){to, from, 0, (size_t)from * bytes, bytes, bytes};
 }
 
 hf_status graph_tell_forest(graph_state *s, const uint32_t **all,
@@ -130,13 +75,14 @@ hf_status graph_tell_forest(graph_state *s, const uint32_t **all,
     if (!s->forests || bytes == 0)
         return HF_OK;
     HF_TRY(device->ops->write(device, s->buffers.forest, 0, mine, bytes, NULL, NULL));
-    HF_TRY(hf_plan_run(s->forest_plan));
+    HF_TRY(s->routing->share(s, GRAPH_SHARED_FORESTS));
     return device->ops->read(device, s->buffers.forests, 0, s->forests,
                              (size_t)s->env.size * bytes, NULL, NULL);
 }
 
 size_t graph_row_words(const graph_state *s) {
-    return FACTS + (s->n_points * CANDIDATES + 63) / 64 + 1;
+    size_t words = FACTS + (s->n_points * CANDIDATES + 63) / 64 + 1;
+    return (words + GRAIN - 1) / GRAIN * GRAIN;
 }
 
 /* ---- sources ---- */
@@ -173,8 +119,7 @@ static hf_status sources_draw(graph_state *s) {
 
 /* Seals and digests of all ranks, and which sources have edges. */
 hf_status graph_connect(graph_state *s) {
-    graph_buffers *b = &s->buffers;
-    HF_TRY(plan_new(s, &s->tell_plan, b->all_told, b->told, 1, true, tell_make));
+    HF_TRY(s->routing->begin(s));
     uint64_t *mine = calloc(s->words, sizeof *mine);
     if (!mine)
         return hf_fail(HF_ENOMEM, "no memory for %zu sources", s->n_points);
@@ -200,13 +145,5 @@ hf_status graph_connect(graph_state *s) {
         s->sources[i] = (uint32_t)s->given[i];
     if (s->starts && !s->given)
         HF_TRY(sources_draw(s));
-    HF_TRY(plan_new(s, &s->heads_plan, b->inbox, b->outbox, 1, false, head_make));
-    HF_TRY(plan_new(s, &s->dense_plan, b->inbox, b->outbox, 2, false, dense_make));
-    if (s->reference)
-        HF_TRY(plan_new(s, &s->numbers_plan, b->all_numbers, b->numbers, 1, true,
-                        numbers_make));
-    if (s->forests)
-        HF_TRY(
-            plan_new(s, &s->forest_plan, b->forests, b->forest, 1, true, forest_make));
-    return plan_new(s, &s->gather_plan, b->whole, b->state, 1, true, state_make);
+    return s->routing->connect(s);
 }

@@ -312,7 +312,8 @@ static hf_status streams_setup(void *state, const hf_args *args, const hf_env *e
 static hf_status streams_connect(void *state) {
     streams *s = state;
     hf_exchange *exchange = s->base.env.exchange;
-    const hf_wiring wiring = {s->links, N_PORTS, N_INNER, s->packet, s->depth};
+    const hf_wiring wiring = {s->links,  N_PORTS,  N_INNER,
+                              s->packet, s->depth, HF_INNER_DEPTH};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 

@@ -78,7 +78,8 @@ static hf_status pairs_connect(void *state) {
     ptrans *s = state;
     hf_exchange *exchange = s->env.exchange;
     int ports = (int)s->replications;
-    const hf_wiring wiring = {s->links, ports, ports, s->width, s->depth};
+    const hf_wiring wiring = {s->links, ports,    ports,
+                              s->width, s->depth, HF_INNER_DEPTH};
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 

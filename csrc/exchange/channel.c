@@ -16,7 +16,7 @@
 
 extern const hf_exchange_ops hf_exchange_channel;
 
-enum { MAX_ARGS = 16 };
+enum { MAX_ARGS = 24 };
 
 /* Longest wait for kernels that were stopped: the other ranks wait for us meanwhile. */
 static const double stop_seconds = 1;
@@ -92,7 +92,10 @@ static hf_status channel_connect(hf_exchange *base, const hf_wiring *wiring) {
     HF_TRY(hf_agree(base->net, stuck_check(medium)));
     medium->wiring = *wiring;
     medium->wiring.links = NULL;
-    return medium->ops->connect(medium, wiring);
+    hf_status status = medium->ops->connect(medium, wiring);
+    if (status == HF_OK)
+        status = medium->ops->clear(medium);
+    return hf_agree(base->net, status);
 }
 
 static hf_status channel_prepare(hf_exchange *base) {

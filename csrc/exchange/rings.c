@@ -15,7 +15,7 @@
 #include "node.h"
 #include "scheduler.h"
 
-enum { PAGE = sizeof(hf_ring), INNER_DEPTH = 16 };
+enum { PAGE = sizeof(hf_ring) };
 
 /* A ring as a kernel of this rank takes it. */
 typedef struct endpoint {
@@ -50,7 +50,7 @@ static size_t ring_bytes(size_t width, size_t depth) {
 
 static size_t part_bytes(const hf_wiring *w) {
     return (size_t)w->ports * ring_bytes(w->width, w->depth) +
-           (size_t)w->inner * ring_bytes(w->width, INNER_DEPTH);
+           (size_t)w->inner * ring_bytes(w->width, w->inner_depth);
 }
 
 static hf_ring *port_ring(const rings *r, int rank, int port) {
@@ -61,7 +61,7 @@ static hf_ring *port_ring(const rings *r, int rank, int port) {
 
 static hf_ring *inner_ring(const rings *r, int rank, int index) {
     const hf_wiring *w = &r->base.wiring;
-    size_t at = (size_t)index * ring_bytes(w->width, INNER_DEPTH);
+    size_t at = (size_t)index * ring_bytes(w->width, w->inner_depth);
     return (hf_ring *)((char *)port_ring(r, rank, w->ports) + at);
 }
 
@@ -127,7 +127,7 @@ static hf_status endpoints_make(rings *r, const hf_wiring *w) {
         HF_TRY(endpoint_make(r, &r->in[port], port_ring(r, rank, port), w->depth));
     }
     for (int i = 0; i < w->inner; i++)
-        HF_TRY(endpoint_make(r, &r->inner[i], inner_ring(r, rank, i), INNER_DEPTH));
+        HF_TRY(endpoint_make(r, &r->inner[i], inner_ring(r, rank, i), w->inner_depth));
     return HF_OK;
 }
 
@@ -177,7 +177,7 @@ static hf_status rings_clear(hf_medium *base) {
     for (int port = 0; port < w->ports; port++)
         ring_clear(r->in[port].ring, w->width, w->depth);
     for (int i = 0; i < w->inner; i++)
-        ring_clear(r->inner[i].ring, w->width, INNER_DEPTH);
+        ring_clear(r->inner[i].ring, w->width, w->inner_depth);
     return HF_OK;
 }
 

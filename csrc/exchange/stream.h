@@ -18,6 +18,9 @@ struct hf_exchange;
      NULL, NULL, 1, 1 << 30, HF_INT}
 /* clang-format on */
 
+/** Packets that an inner channel holds, where its kernels need no more. */
+enum { HF_INNER_DEPTH = 16 };
+
 /** Channels of a kernel file and how its ports are wired; the same on every rank. */
 typedef struct hf_wiring {
     const hf_link *links; /**< [ranks, ports] of who sends, checked; NULL: no ports */
@@ -25,6 +28,7 @@ typedef struct hf_wiring {
     int inner;            /**< channels between kernels of one device */
     size_t width;         /**< of a packet [B] */
     size_t depth;         /**< packets that a link holds */
+    size_t inner_depth;   /**< and an inner channel, as its kernels declare */
 } hf_wiring;
 
 /** One end of a port or of an inner channel, as a kernel's argument; a plain value. */
@@ -49,7 +53,8 @@ typedef struct hf_traffic {
 } hf_traffic;
 
 typedef struct hf_stream_ops {
-    /** Make the channels, in place of those before. Collective. */
+    /** Make the channels, empty, in place of those before. Collective; all ranks have come
+     *  here before one calls `stream`. */
     hf_status (*connect)(struct hf_exchange *exchange, const hf_wiring *wiring);
 
     /** Empty the channels. All ranks come here before one calls `stream` again. */

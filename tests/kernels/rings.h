@@ -31,7 +31,7 @@ static hf_ring *ring_new(size_t depth) {
 /** A kernel and the values that its arguments point at. */
 typedef struct task {
     void (*call)(void *const *args, size_t items);
-    void *args[16];
+    void *args[20];
     pthread_t thread;
 } task;
 

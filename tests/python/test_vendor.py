@@ -112,6 +112,16 @@ def test_xilinx(command, tmp_path):
                 "sc=fft_transform.transformed:fft_store_points.transformed",
             },
         ),
+        (
+            "graph",
+            {
+                f"sc={kernel}.{kernel}_told:graph_sender.{kernel}_told"
+                for kernel in map(
+                    "graph_{}".format, ("start", "pull", "apply", "admit", "share")
+                )
+            }
+            | {"sc=graph_receiver.passed:graph_sender.passed"},
+        ),
         ("ptrans", {"sc=ptrans_send_0.held_0:ptrans_recv_0.held_0"}),
         (
             "linpack",
@@ -133,6 +143,7 @@ def test_xilinx_links_follow_from_the_kernels(command, tmp_path, benchmark, link
     assert {line for line in config if line.startswith("sc=")} == links
     ways = {"": ("right", "down"), "_left": ("left",), "_top": ("up",)}
     ports = {
+        "graph": {"# graph_sender.ring_out", "# graph_receiver.ring_in"},
         "ptrans": {"# ptrans_send_0.out_0", "# ptrans_recv_0.in_0"},
         "linpack": {
             f"# linpack_network{network}.{way}_{end}"

@@ -1,0 +1,184 @@
+"""Vertex programs over channels: no damage to what goes round the ring verifies."""
+
+import pytest
+from conftest import ROOT
+from harms import planted
+
+from hpccfpga import _core, sources
+
+OPEN = "with hf.open('opencl', exchange='channel', comm=comm) as s:\n"
+
+# What is done to packets: a statement of the kernels, and its stand-in.
+SENT = "HF_SEND(ring_out, p.packet)"
+MARK = "p.words[GRAPH_MARK] = graph_mark(p, seal, rank, position + slot)"
+TOLD = "HF_SEND(kernel##_told, graph_update_packet(name, news))"
+KEPT = "to[place + (ulong)what * words + w] = p.words[GRAPH_HEAD + w]"
+BIT = "to[bits + what / 32] |= 1u << what % 32"
+CAME = "HF_RECV(ring_in, p.packet)"
+STEP = "maker != GRAPH_SHARES"  # what is shared besides is not harmed
+UNVERIFIED = {
+    "an update that is not sent": (TOLD, "if (teller != 3) " + TOLD),
+    "an update that is sent twice": (TOLD, f"{TOLD}; if (teller == 3) {TOLD}"),
+    "another update": (
+        TOLD,
+        TOLD.replace("news)", "out.told[teller ^ (teller == 3)])"),
+    ),
+    "an update of another vertex": (
+        TOLD,
+        TOLD.replace("(name", "(name ^ (name == 35)"),
+    ),
+    "a packet of another launch": (
+        MARK,
+        MARK.replace("seal", f"seal ^ (slot == 3 && {STEP})"),
+    ),
+    "a packet of another rank": (
+        MARK,
+        MARK.replace("rank", f"rank ^ (slot == 3 && {STEP})"),
+    ),
+    "a flipped bit on the way": (
+        SENT,
+        f"p.words[GRAPH_HEAD] ^= (sent == 5 && {STEP}) << 22; {SENT}",
+    ),
+    "an update that is not kept": (KEPT, "if (what != 35 || bit_words == 0) " + KEPT),
+    "an update that is kept elsewhere": (
+        KEPT,
+        KEPT.replace("what", "(what ^ (bit_words > 0))"),
+    ),
+    "a part of the result that is not kept": (
+        KEPT,
+        "if (what != 5 || items != 8 * ranks) " + KEPT,
+    ),
+    "a flipped bit of the result": (
+        CAME,
+        CAME + "; p.words[GRAPH_HEAD] ^= (got == 5 && items == 8 * ranks) << 30",
+    ),
+    "packets that changed places": (
+        SENT,
+        f"if (sent == 5 && {STEP}) held = p; else {{ "
+        f"{SENT}; if (sent == 6 && {STEP}) HF_SEND(ring_out, held.packet); }}",
+    ),
+    "a bit that is not set": (BIT, "if (what != 35) " + BIT),
+}
+# Of these a program tells that takes few updates, and looks at all states.
+ALONG = ["a bit that is not set", "a part of the result that is not kept"]
+# These end a run.
+ERRORS = {
+    "a packet that is lost": (SENT, "if (sent != 5) " + SENT),
+    "a packet that is repeated": (SENT, f"{SENT}; if (sent == 5) {SENT}"),
+    "a count that is not what was counted": (
+        "HF_SEND(kernel##_told, graph_barrier_packet(count, piece))",
+        "HF_SEND(kernel##_told, graph_barrier_packet(count, piece ^ 1))",
+    ),
+    "a rank that ends too early": ("over = silent", "over = begun && rank == 1"),
+    "a rank that ends too late": (
+        "over = silent",
+        "over = silent && (rank != 1 || late++ > 0)",
+    ),
+    "a rank that receives too little": (
+        CAME,
+        CAME + "; if (got == 99) p.words[GRAPH_WHAT] = GRAPH_LAST",
+    ),
+}
+ALL = {**UNVERIFIED, **ERRORS}
+OF_ALL = f"""
+from harms import done
+import warnings
+warnings.simplefilter("ignore", hf.VerificationWarning)
+ALL = {list(ALL)!r}
+path = range(63), range(1, 64)
+given = dict(program="pagerank", graph="kron:6", reps=1)
+along = dict(program="bfs", graph=path, source=[0], reps=1)
+"""
+
+
+@pytest.fixture
+def harmed(tmp_path):
+    """Path of the kernels with all harms."""
+    text = (sources.kernel_dir() / "graph_stream.cl").read_text()
+    begin = "HF_OPEN_OUT(ring_out)"
+    text = text.replace(begin, begin + " uint late = 0; graph_packet held;")
+    path = tmp_path / "harms.cl"
+    path.write_text(planted(text, ALL))
+    return str(path)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_verification_sees(on_ranks, harmed, ranks):
+    on_ranks(
+        ranks,
+        OF_ALL + OPEN + f"    kernel = {harmed!r}\n"
+        "    assert s.run('graph', kernel=kernel, **along).verified\n"
+        f"    for harm in {[None, *UNVERIFIED]!r}:\n"
+        f"        run = along if harm in {ALONG!r} else given\n"
+        "        with done(ALL, harm):\n"
+        "            r = s.run('graph', kernel=kernel, **run)\n"
+        "        assert r.verified is (harm is None), (harm, r)\n"
+        "        rate = r['edge_rate']\n"
+        "        assert (rate == rate).all() == r.verified, (harm, r)",
+        PYTHONPATH=str(ROOT / "tests"),
+    )
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_damage_ends_everywhere_and_the_next_run_works(mpirun, harmed, ranks):
+    answer = mpirun(
+        ranks,
+        OF_ALL + OPEN + f"    given['kernel'] = {harmed!r}\n"
+        "    s.run('graph', **given)  # they are compiled\n"
+        f"    for harm in {list(ERRORS)!r}:\n"
+        "        with done(ALL, harm):\n"
+        "            try: r = s.run('graph', deadline=1, **given)\n"
+        "            except hf.Error as error: say(f'{harm}: ended by {error}')\n"
+        "            else: say(f'{harm}: verified {r.verified}')\n"
+        "        assert s.run('graph', **given).verified, harm",
+        PYTHONPATH=str(ROOT / "tests"),
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert len(lines) == ranks * len(ERRORS)
+    for harm in ERRORS:
+        ended = sum(line.startswith(f"{harm}: ended by ") for line in lines)
+        assert ended == ranks, (harm, lines)
+
+
+WIDE = """
+typedef struct { uint a, b, c; } hf_update;
+typedef uint hf_message;
+HF_VERTEX(uint least;)
+#define HF_NOTHING HF_NOBODY
+HF_START(v, at, told) {
+    told->a = v->least = at.id;
+    told->b = told->c = ~at.id;
+    return 1;
+}
+HF_SCATTER(told, edge) { return told.c == ~told.a ? told.a : 0; }
+HF_GATHER(a, b) { return a < b ? a : b; }
+HF_APPLY(v, got, at, told) {
+    if (got >= v->least) return 0;
+    told->a = v->least = got;
+    told->b = told->c = ~got;
+    return 1;
+}
+"""
+
+
+def test_packets_must_hold_an_update(mpirun, tmp_path):
+    path = tmp_path / "wide.h"
+    path.write_text(WIDE)
+    answer = mpirun(
+        2,
+        OPEN + f"    run = dict(program={str(path)!r}, graph='grid:6', reps=1)\n"
+        "    try: s.run('graph', channel_width=16, **run)\n"
+        "    except ValueError as error: say(error)\n"
+        "    assert s.run('graph', **run).verified",
+    )
+    assert answer.returncode == 0, answer.stderr
+    line = "channel_width: packets of 16 B hold updates of up to 8 B"
+    lines = answer.stdout.splitlines()
+    assert [text.startswith(line) for text in lines] == [True] * 2, lines
+
+
+def test_a_ring_has_no_more_ranks_than_slots():
+    _core.check_ranks("graph", "channel", {}, 128)
+    with pytest.raises(ValueError, match='129, but a ring of exchange "channel" has 1'):
+        _core.check_ranks("graph", "channel", {}, 129)
