@@ -28,13 +28,14 @@ _ONE = "run the benchmark by itself"
 _OF_ONE = {
     "--plot": "save --json PATH, then: hpccfpga plot PATH -o PICTURE",
     "--npz": "save --json PATH; its results have to_npz",
-    "--kernel": _ONE,
+    "--kernel": "each benchmark has its own: --BENCHMARK.kernel PATH",
     "--calibrate": _ONE,
     "--save-calibration": _ONE,
     "--trace": _ONE,
 }
 """What `run` takes of one benchmark, and what to do instead of all."""
 
+_KERNEL = ".cl source or program binary"
 _PICTURES = ", ".join(f".{ending}" for ending in FORMATS)
 _METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
 _ELSEWHERE = "see list BENCHMARK"
@@ -487,9 +488,7 @@ GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 def _add_run(command: _Parser) -> None:
     _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
-    command.add_argument(
-        "--kernel", metavar="PATH", help=".cl source or program binary"
-    )
+    command.add_argument("--kernel", metavar="PATH", help=_KERNEL)
     _add_board(command)
     _add_files(command)
 
@@ -581,6 +580,13 @@ def _add_parameters_of_all(command: _Parser) -> None:
         group = command.add_argument_group(f"parameters of {name}")
         for entry in parameters(name):
             _add_parameter(group, {**entry, "name": f"{name}.{entry['name']}"})
+        group.add_argument(
+            option(f"{name}.{suite.KERNEL}"),
+            dest=f"{_PARAMETER}{name}.{suite.KERNEL}",
+            default=argparse.SUPPRESS,
+            metavar="PATH",
+            help=_KERNEL,
+        )
 
 
 def _add_knobs(command: _Parser) -> None:

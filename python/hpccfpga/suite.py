@@ -18,13 +18,14 @@ from hpccfpga.choice import AUTO
 from hpccfpga.components import common
 from hpccfpga.errors import decode, encode
 from hpccfpga.hosts import check as check_hosts
-from hpccfpga.job import job, run_task
+from hpccfpga.job import Task, job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run
 from hpccfpga.progress import Callback
 from hpccfpga.provenance import ranks_where
 from hpccfpga.result import Result
 from hpccfpga.session import Session
+from hpccfpga.sources import existing
 from hpccfpga.tables import digits, html_table, lines, readable
 from hpccfpga.text import brief
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
 SCHEMA = "hpccfpga-suite/1"
+
+KERNEL = "kernel"
+"""What a benchmark is given of its own beside parameters."""
 
 
 class Figure(NamedTuple):
@@ -249,7 +253,8 @@ def run_all(
         is made before the first benchmark that runs, or, with `ranks`, before each.
     **params
         `reps`, `seed` and so on for all; under the name of a benchmark a dict of
-        parameters of its own, e.g. ``gemm={"sizes": [512]}``.
+        parameters of its own, e.g. ``gemm={"sizes": [512]}``, and `kernel`, the path
+        of its kernels: ``stream={"kernel": "stream.xclbin"}``.
 
     Returns
     -------
@@ -272,7 +277,8 @@ def run_all(
         ranks = count("ranks", ranks)
     check_hosts(hosts, ranks, comm)
     given = _parameters(params)
-    tasks = [run_task(name, None, own) for name, own in given.items()]
+    kernels = {name: own.pop(KERNEL, None) for name, own in given.items()}
+    tasks = [run_task(name, kernels[name], own) for name, own in given.items()]
     todo = job(exchange, device, *tasks)
     if board is not None:
         find_board(board)
@@ -291,7 +297,10 @@ def run_all(
                 board=chooses,
             )
             measure = stack.enter_context(session).run
+            session.agree(_missing(todo.tasks))
         else:
+            if missing := _missing(todo.tasks):
+                raise missing
             measure = partial(
                 run,
                 ranks=ranks,
@@ -306,7 +315,7 @@ def run_all(
             name = task.name
             try:
                 suite.results[name] = measure(
-                    name, progress=progress, **task.parameters
+                    name, kernel=task.kernel, progress=progress, **task.parameters
                 )
             except LookupError:  # what it names, no benchmark can have
                 raise
@@ -341,7 +350,7 @@ def benchmarks() -> list[str]:
 
 
 def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the parameters of each benchmark; ValueError for unknown ones."""
+    """Return what each benchmark is given; ValueError for unknown parameters."""
     names = benchmarks()
     if unknown := [name for name in params if name not in (*common(), *names)]:
         choices = known(unknown[0], [*common(), *names])
@@ -351,6 +360,17 @@ def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if not isinstance(params.get(name, {}), Mapping):
             raise TypeError(f"{name}: {brief(params[name])} is no dict of parameters")
     return {name: {**shared, **params.get(name, {})} for name in names}
+
+
+def _missing(tasks: Sequence[Task]) -> ValueError | None:
+    """Error of the first kernels that this rank cannot read."""
+    for task in tasks:
+        try:
+            if task.kernel is not None:
+                existing(task.kernel, f"{task.name}: {KERNEL}")
+        except ValueError as error:
+            return error
+    return None
 
 
 def _document(result: Result | None) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from conftest import ours
 
 import hpccfpga as hf
 from example_result import measured
-from hpccfpga import _core, commands, formats, suite
+from hpccfpga import _core, commands, formats, sources, suite
 from hpccfpga.result import Quantity
 from hpccfpga.suite import Suite
 
@@ -175,6 +175,31 @@ def test_bad_parameters_are_refused_before_anything_starts(monkeypatch, given, l
         hf.run_all(**given)
 
 
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_each_may_have_kernels_of_its_own(tmp_path, ranks):
+    own = tmp_path / "stream_ndrange.cl"
+    text = (sources.kernel_dir() / own.name).read_text()
+    own.write_text(f"{text}/* mine */\n")
+    given = tiny() | {"stream": {**TINY["stream"], "kernel": own}}
+    found = hf.run_all(ranks=ranks, reps=1, **given)
+    plain = hf.run("stream", reps=1, size=4096)
+    assert found.verified, found
+    hashes = [
+        result.provenance["kernel"]["source_hash"]
+        for result in (found.results["stream"], plain)
+    ]
+    assert hashes[0] != hashes[1]
+
+
+def test_kernels_that_are_missing_are_refused_before_anything_starts(monkeypatch):
+    monkeypatch.setattr(hf.Session, "run", None)
+    for ranks in (None, 2):
+        with pytest.raises(ValueError, match=r"^gemm: kernel: gone\.cl does not exist"):
+            hf.run_all(ranks=ranks, gemm={"kernel": "gone.cl"})
+    with pytest.raises(TypeError, match=r"^kernel: 3 "):
+        hf.run_all(gemm={"kernel": 3})
+
+
 def test_nothing_is_not_verified():
     assert not Suite({}).verified
     failed = Suite({}, {}, {"fft": MemoryError("small"), "gemm": hf.Error("gone")})
@@ -271,6 +296,8 @@ def test_exit_codes(errors, code):
     [
         (["--npz=a.npz"], "run all takes no --npz: save --json PATH"),
         (["--calibrate"], "run all takes no --calibrate"),
+        (["--kernel=a.cl"], "no --kernel: each benchmark has its own: --BENCHMARK.ke"),
+        (["--fft.kernel=gone.cl"], "fft: kernel: gone.cl does not exist"),
         (["--save-calibration=c"], "run all takes no --save-calibration"),
         (["--plot=a.png"], "takes no --plot: save --json PATH, then: hpccfpga plot"),
         (["--sizes=1"], "all has no parameter --sizes; known: --reps, "),
