@@ -51,6 +51,8 @@ emulation.prepare("channel")
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 # Else each rank looks for Omni-Path, whose library takes 0.1 s to tell the time, twice.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
+# Else mpirun and each rank look for cards on the bus, and ask OpenCL: half of a start.
+os.environ.setdefault("HWLOC_COMPONENTS", "-pci,-linuxio,-opencl,-gl")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # An editable install finds its modules before PYTHONPATH is searched.
