@@ -160,7 +160,8 @@ def _states(addresses: Iterable[str]) -> dict[str, str]:
         if told.get(folder / "nodma") == "1":
             words.append("without DMA, which is not supported")
         for path in powers[address]:
-            if (power := told.get(path, "")).isdecimal():
+            power = told.get(path, "")
+            if power.isdecimal() and int(power):  # 0: nothing measures it
                 words.append(f"{int(power) / 1e6:g} W")
         words = words or [f"{folder} tells nothing: is the driver xocl loaded?"]
         found[address] = "".join(f", {word}" for word in words)

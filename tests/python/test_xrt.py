@@ -504,6 +504,9 @@ def test_doctor_tells_of_cards_what_the_driver_does(monkeypatch, tmp_path):
     told = doctor._states([card])[card]
     says = ", driver xocl 2.13.466,abc, xclbin abc, ready"
     assert told == f"{says}, without DMA, which is not supported, 23.5 W"
+    driver_files(tmp_path / card, {"xmc.u.1/xmc_power": "0\n"})
+    assert not doctor._states([card])[card].endswith("W"), "nothing measures it"
+    driver_files(tmp_path / card, files)
     os.mkfifo(tmp_path / card / "interface_uuids")
     assert doctor._states([card])[card] == told, "it is left without an answer"
     (tmp_path / "version").unlink()
