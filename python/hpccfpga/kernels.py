@@ -29,15 +29,12 @@ from hpccfpga.sources import (
     read_source,
 )
 from hpccfpga.text import brief
+from hpccfpga.xclbin import BANK, fitting, kinds
 
 SCHEMA = "hpccfpga-kernel/1"
 TARGETS = ("hardware", "emulation")
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
-
-BANK = "bank_"
-"""So begins a parameter that places buffers; the name of one follows. The first is for
-buffers that have none."""
 
 _REQUIRED = ("schema", "benchmark", "kind", "knobs")
 
@@ -427,11 +424,11 @@ def _loaded(
         _same(beside, f"knobs.{name}", knobs[name], value)
     by_xrt = _core.programs(core.device["runtime"]) == "xclbin"
     if by_xrt or path.suffix == ".xclbin":
-        from hpccfpga.xclbin import fitting, kinds
-
         try:
             if by_xrt:
-                fitting(binary, stem, knobs, {**params, **manifest})
+                own = placed(benchmark, params, manifest.get("banks", []))
+                values = _core.values(benchmark, {**own, **params, **knobs})
+                fitting(binary, stem, values, manifest, params)
             manifest["reached"] = kinds(binary)
         except ValueError as error:
             raise ValueError(f"kernel: {path}: {error}") from None
@@ -449,6 +446,7 @@ def _loaded(
 
 def _memories(path: Path) -> Kernel:
     """Program whose kernels nobody runs: a card has the memories of its xclbin."""
+    existing(path)
     try:
         binary = read(path)
         _core.xclbin(binary)

@@ -16,14 +16,13 @@ from hpccfpga.arguments import known
 from hpccfpga.boards import Board
 from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import (
-    BANK,
     SCHEMA,
     knobs_of,
     placed,
     replicated,
 )
 from hpccfpga.sources import included, kernel_dir, named_files
-from hpccfpga.xclbin import kernels_built
+from hpccfpga.xclbin import BANK, kernels_built
 
 TARGETS = ("intel", "xilinx")
 

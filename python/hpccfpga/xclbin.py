@@ -7,10 +7,14 @@ before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hpccfpga import _core
+
+BANK = "bank_"
+"""So begins a parameter that places buffers; the name of one follows. The first is for
+buffers that have none."""
 
 
 def kernels_built(known: Iterable[str], replications: int) -> list[str]:
@@ -33,7 +37,11 @@ def kinds(binary: bytes) -> list[str]:
 
 
 def fitting(
-    binary: bytes, stem: str, knobs: Mapping[str, Any], manifest: Mapping[str, Any]
+    binary: bytes,
+    stem: str,
+    values: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    given: Collection[str],
 ) -> None:
     """Hold a program binary against its manifest and the kernels that a run launches.
 
@@ -43,10 +51,12 @@ def fitting(
         The program binary.
     stem : str
         Kernel file that it was built of, e.g. "gemm_memory".
-    knobs : mapping
-        What is built into it.
+    values : mapping
+        Parameters of the run.
     manifest : mapping
         Of it, `replications`, `banks` and `memories` are looked at.
+    given : collection of str
+        Names of the parameters that are the run's own; others are the manifest's.
 
     Raises
     ------
@@ -54,23 +64,73 @@ def fitting(
         No xclbin, a damaged one, or one that was built of something else.
     """
     found = _core.xclbin(binary)
-    typed = "_".join([stem, *(str(knobs[n]) for n in knobs if n == "data_type")])
+    typed = "_".join([stem, *(str(values[n]) for n in values if n == "data_type")])
     try:
         known = {kernel["name"]: kernel for kernel in _core.kernels(typed)}
     except LookupError:
         return  # a kernel file of the user's own
-    replications = manifest.get("replications", 1)
+    replications = values.get("replications", 1)
+    built = manifest.get("replications", replications)
+    many = any(kernel["replicated"] for kernel in known.values())
+    if many and built != replications:
+        raise ValueError(
+            f"the manifest says replications {built}, the run asks for {replications}"
+        )
+    _same_memories(found, manifest)
+    spots = {n: v for n, v in values.items() if n.startswith(BANK)}
+    spots = spots or {BANK: manifest.get("banks") or [-1]}
     for name in kernels_built(known, replications):
         about = known.get(name) or known[re.sub(r"_\d+$", "_0", name)]
         _same_arguments(found, name, about["arguments"])
-        units = [u for u in found["units"] if u["kernel"] == name]
-        needed = replications if about["replicated"] else 1
-        if len(units) < needed:
+        for unit, served in _units(found, name, about, replications):
+            _reaches(found, unit, about["arguments"], served, spots, given)
+
+
+def _units(
+    found: Mapping[str, Any], name: str, about: Mapping[str, Any], replications: int
+) -> Iterator[tuple[Mapping[str, Any], list[int]]]:
+    """Compute units that a run uses of a kernel, and replications that each serves."""
+    units = {u["name"]: u for u in found["units"] if u["kernel"] == name}
+    many = about["replicated"] and replications > 1
+    wanted = [f"{name}_{r + 1}" for r in range(replications)] if many else [*units]
+    if not wanted or not units.keys() >= set(wanted):
+        needed = f"{replications} replications run on {', '.join(wanted)}"
+        raise ValueError(
+            f"kernel {name} has the compute units {', '.join(units) or 'none'}"
+            f"{'; ' + needed if many else ''}"
+        )
+    number = re.search(r"_(\d+)$", name)
+    served = [int(number[1])] if number else list(range(replications))
+    for r, unit in enumerate(wanted):
+        yield units[unit], [r] if many else served
+
+
+def _reaches(
+    found: Mapping[str, Any],
+    unit: Mapping[str, Any],
+    arguments: Sequence[Mapping[str, Any]],
+    served: Sequence[int],
+    spots: Mapping[str, Sequence[int]],
+    given: Collection[str],
+) -> None:
+    """See that a unit reaches the banks in which the run places its buffers."""
+    tags = _tags(found)
+    for argument, reach in zip(arguments, unit["reach"], strict=True):
+        own = f"{BANK}{argument['name']}"
+        source = own if own in spots else next(iter(spots))
+        banks = spots[source]
+        for r in [0] if argument["kind"] == "shared" else served:
+            bank = banks[r % len(banks)]
+            if argument["kind"] == "value" or bank < 0 or bank in reach:
+                continue
+            names = [tag for m, tag in enumerate(tags) if m in reach]
+            names[4:] = ["..."] if len(names) > 4 else []
             raise ValueError(
-                f"kernel {name} has {len(units)} compute units, "
-                f"{needed} replications need {needed}"
+                f"{source if source in given else 'banks of the manifest'}: bank "
+                f"{bank}, {''.join(tags[bank : bank + 1]) or 'which is none'}: "
+                f"kernel {unit['kernel']}, unit {unit['name']}, reaches "
+                f"{', '.join(names)} by its argument {argument['name']}"
             )
-    _same_memories(found, manifest)
 
 
 def _same_arguments(
@@ -100,9 +160,14 @@ def _same_arguments(
             )
 
 
+def _tags(found: Mapping[str, Any]) -> list[str]:
+    """Names of the memories; groups like DDR[0:1] come last, and have no numbers."""
+    return [m["tag"] for m in found["memories"] if ":" not in m["tag"]]
+
+
 def _same_memories(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
     """See that numbers of banks mean here what they meant to who wrote the manifest."""
-    tags = [memory["tag"] for memory in found["memories"]]
+    tags = _tags(found)
     named = manifest.get("memories")
     if named is not None and tags[: len(named)] != named:
         raise ValueError(
@@ -111,4 +176,6 @@ def _same_memories(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> Non
         )
     for bank in manifest.get("banks", []):
         if bank >= len(tags):
-            raise ValueError(f"no bank {bank}, of which the manifest tells")
+            raise ValueError(
+                f"the manifest has bank {bank}, the last is {len(tags) - 1}, {tags[-1]}"
+            )
