@@ -109,11 +109,8 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
                     graph_change(&out, &word, run, names, degrees, state, later, v,
                                  got);
             }
-            out.bits[first / 32] = word.bits;
+            graph_keep(&out, waiting, word, first, end);
             GRAPH_TELL(graph_pull, word.bits, first)
-#ifndef GRAPH_NO_PRIORITIES
-            waiting[first / 32] = word.late;
-#endif
         }
         graph_wait(&out, waiting, later, chunks[c], chunks[c + 1]);
         graph_close(outbox, &out, c, run->list_words, seal, window);

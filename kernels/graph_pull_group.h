@@ -136,13 +136,7 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
 #endif
             if (any)
                 graph_change(&out, &word, run, names, degrees, state, later, v, got);
-            word = graph_word_join(&team, word);
-            if (GRAPH_FIRST && at < end) {
-                out.bits[at / 32] = word.bits;
-#ifndef GRAPH_NO_PRIORITIES
-                waiting[at / 32] = word.late;
-#endif
-            }
+            graph_keep(&out, waiting, word, at, end);
         }
         graph_wait(&out, waiting, later, chunks[c], end);
         graph_close(outbox, &out, c, run->list_words, seal, window);

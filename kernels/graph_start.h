@@ -35,13 +35,9 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 if (tells && GRAPH_HEARD(degree))
                     graph_update(&out, &word, later, v, told, degree);
             }
-            word = graph_word_join(&team, word);
-            if (GRAPH_FIRST && at < end) {
-                out.bits[at / 32] = word.bits;
-                waiting[at / 32] = word.late;
-                if (pushes)
-                    touched[at / 32] = 0;
-            }
+            graph_keep(&out, waiting, word, at, end);
+            if (GRAPH_FIRST && at < end && pushes)
+                touched[at / 32] = 0;
             GRAPH_TELL(graph_start, word.bits, at)
         }
         graph_wait(&out, waiting, later, chunks[c], end);
@@ -67,11 +63,7 @@ GRAPH_KERNEL(graph_admit, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 const uint v = at + graph_lowest_bit(left);
                 graph_update(&out, &word, later, v, later[v], degrees[v]);
             }
-            word = graph_word_join(&team, word);
-            if (GRAPH_FIRST && at < end) {
-                out.bits[at / 32] = word.bits;
-                waiting[at / 32] = word.late;
-            }
+            graph_keep(&out, waiting, word, at, end);
             GRAPH_TELL(graph_admit, word.bits, at)
         }
         graph_wait(&out, waiting, later, chunks[c], end);
