@@ -24,6 +24,9 @@ MOST_TEXT = 1 << 20
 """Kernels with all that they include [B]."""
 
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
+_OPENS = re.compile(r"[ \t]*#[ \t]*if")
+_CLOSES = re.compile(r"[ \t]*#[ \t]*endif\b")
+_GUARD = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*#ifndef (\w+)\n#define \1\n", re.S)
 
 
 def kernel_dir() -> Path:
@@ -50,7 +53,8 @@ def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
     """Text of a kernel file with its quoted includes put in place.
 
     They are looked for beside the file, then among the package's kernels; what is not
-    found stays for the compiler to judge. `named` are files in the place of headers.
+    found stays for the compiler to judge. `named` are files in the place of headers. A
+    header with a guard that every compiler has seen by then is not repeated.
 
     Raises
     ------
@@ -59,7 +63,7 @@ def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
         includes itself or too much.
     """
     out = StringIO()
-    _inline(out, path, (), named or {})
+    _inline(out, path, (), named or {}, set())
     return out.getvalue()[:-1]
 
 
@@ -128,8 +132,13 @@ def _named(parameter: str, value: str) -> Path:
 
 
 def _inline(
-    out: StringIO, path: Path, above: tuple[Path, ...], named: Mapping[str, Path]
+    out: StringIO,
+    path: Path,
+    above: tuple[Path, ...],
+    named: Mapping[str, Path],
+    seen: set[Path],
 ) -> None:
+    """Write a file; `seen` are headers that say nothing more a second time."""
     if path.resolve() in above:
         raise ValueError(f"{path} includes itself")
     if len(above) == DEEPEST:
@@ -141,15 +150,38 @@ def _inline(
         )
     above = (*above, path.resolve())
     out.write(f'#line 1 "{path.name}"\n')
-    for number, line in enumerate(_text(path).split("\n"), 1):
+    lines = _text(path).split("\n")
+    guarded = _is_guarded(lines)
+    depth = -int(guarded)
+    for number, line in enumerate(lines, 1):
+        depth += bool(_OPENS.match(line)) - bool(_CLOSES.match(line))
         match = _INCLUDE.match(line)
         found = match and _beside(path, match[1], named)
-        if found:
-            _inline(out, found, above, named)
+        if found and found.resolve() in seen:
+            line = ""
+        elif found:
+            # What stands behind an #if may not be there for what comes after it.
+            _inline(out, found, above, named, set(seen) if depth > 0 else seen)
             line = f'#line {number + 1} "{path.name}"'
         out.write(f"{line}\n")
+    if guarded:
+        seen.add(path.resolve())
     if out.tell() > MOST_TEXT:
         raise ValueError(f"{above[0]} with its includes has more than {MOST_TEXT} B")
+
+
+def _is_guarded(lines: list[str]) -> bool:
+    """Whether all of a header is within one #ifndef: a second time it says nothing."""
+    depth = 0
+    if not _GUARD.match("\n".join(lines)):
+        return False
+    for number, line in enumerate(lines):
+        depth += bool(_OPENS.match(line))
+        if _CLOSES.match(line):
+            depth -= 1
+            if depth == 0:
+                return not "".join(lines[number + 1 :]).strip()
+    return False
 
 
 def _beside(path: Path, name: str, named: Mapping[str, Path]) -> Path | None:

@@ -20,6 +20,24 @@ def test_includes_are_found_among_the_packages_kernels(tmp_path):
     assert "HF_KERNEL" in sources.read_source(file)
 
 
+def test_a_header_with_a_guard_is_there_once(tmp_path):
+    """But again behind an #if, before which nobody is sure to have seen it."""
+    guarded = "// head\n#ifndef {0}\n#define {0}\n{1}#endif\n"
+    (tmp_path / "a.h").write_text(guarded.format("A", "int a;\n"))
+    (tmp_path / "b.h").write_text(guarded.format("B", '#include "a.h"\nint b;\n'))
+    (tmp_path / "c.h").write_text("#ifndef C\nint c;\n#endif\n")  # no guard
+    file = tmp_path / "x.cl"
+    both = '#include "a.h"\n#include "b.h"\n'
+    file.write_text(f"{both}{both}#if 1\n{both}#endif\n")
+    assert sources.read_source(file).count("int a;") == 1
+    file.write_text(f"#if 1\n{both}#else\n{both}#endif\n{both}{both}")
+    text = sources.read_source(file)
+    assert text.count("int a;") == 5  # with those of b.h: two, two and one
+    assert text.count("int b;") == 3
+    file.write_text('#include "c.h"\n' * 2)
+    assert sources.read_source(file).count("int c;") == 2
+
+
 def test_a_file_that_includes_itself(tmp_path):
     (tmp_path / "a.h").write_text('#include "b.h"\n')
     (tmp_path / "b.h").write_text('#include "a.h"\n')
