@@ -4,6 +4,9 @@
  * vertices that has an update, then room for the update of each. The head is a count of each
  * chunk, then lists of updates, which stand for bits and updates where all of them fit. An
  * inbox is the heads of all ranks, then the bits and the updates of all vertices.
+ *
+ * In architecture gravf a head has no lists, but how many messages were made for each rank.
+ * Records of these lie behind the updates in an outbox, and behind the heads in an inbox.
  */
 #ifndef GRAPH_LAYOUT_H
 #define GRAPH_LAYOUT_H
@@ -26,8 +29,9 @@ typedef struct graph_count {
     float changed;          /**< sum of what HF_CHANGED was given */
     unsigned first, end;    /**< numbers of its vertices */
     unsigned superstep;
-    unsigned digest; /**< of the updates */
-    unsigned listed; /**< sum of the words of its list, unused ones included */
+    unsigned digest; /**< of the updates; in architecture gravf of what was gathered */
+    unsigned listed; /**< sum of the words of its list, unused ones included; in
+                          architecture gravf digest of the messages that were made */
     unsigned seal;   /**< of all this */
 } graph_count;
 
@@ -35,7 +39,9 @@ typedef struct graph_count {
 typedef struct graph_run {
     unsigned long out_bits, out_updates, in_bits, in_updates;
     unsigned long list, head; /**< of updates in a head; length of a head */
-    unsigned first, own;      /**< numbers of this rank's vertices */
+    unsigned long out_records, in_records, made; /**< made: for each rank, in a head */
+    unsigned long home;  /**< records for ranks before this one */
+    unsigned first, own; /**< numbers of this rank's vertices */
     unsigned rank, ranks;
     unsigned chunks;           /**< of each rank */
     unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */
@@ -49,6 +55,7 @@ enum {
     GRAPH_VERTEX_BYTES,
     GRAPH_UPDATE_BYTES,
     GRAPH_MESSAGE_BYTES,
+    GRAPH_RECORD_BYTES,
     GRAPH_ALWAYS,
     GRAPH_WEIGHTED,
     GRAPH_UNDIRECTED,

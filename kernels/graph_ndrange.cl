@@ -12,6 +12,11 @@
  * graph_apply  and those who got some apply them
  * graph_admit  updates that were not due are, in place of a superstep
  * graph_take   what all ranks told becomes what the next superstep sees
+ *
+ * in architecture gravf in place of graph_pull, graph_push, graph_apply and graph_take:
+ * graph_collect  a superstep: every vertex gathers the messages that came, and applies them
+ * graph_scatter  its updates become messages
+ * graph_deliver  those of all ranks come to the edges that they are for
  */
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -29,6 +34,8 @@
 
 #include "graph_again.h"
 #include "graph_apply.h"
+#include "graph_collect.h"
+#include "graph_scatter.h"
 #include "graph_start.h"
 #include "graph_sum.h"
 #include "graph_take.h"

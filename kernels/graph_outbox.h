@@ -110,19 +110,6 @@ static inline void graph_update(graph_out *out, graph_word *word,
     graph_tell(out, v, told, degree);
 }
 
-/** The bits of the word of vertices at .. at + 31, of which each work-item has some. */
-static inline void graph_keep(graph_out *out, HF_GLOBAL uint *waiting, graph_word word,
-                              uint at, uint end) {
-    (void)waiting;
-    word = graph_word_join(out->team, word);
-    if (!GRAPH_FIRST || at >= end)
-        return;
-    out->bits[at / 32] = word.bits;
-#ifndef GRAPH_NO_PRIORITIES
-    waiting[at / 32] = word.late;
-#endif
-}
-
 /** Count the updates that wait; their lowest priority is of use only where nobody tells. */
 static inline void graph_wait(graph_out *out, HF_GLOBAL const uint *waiting,
                               HF_GLOBAL const hf_update *later, uint first, uint end) {

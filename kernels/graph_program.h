@@ -113,6 +113,11 @@ static inline uint graph_digest(uint v, hf_update told, uint superstep) {
     return x;
 }
 
+typedef struct graph_record {
+    hf_message message;
+    uint place; /**< of its edge, among those of the rank that it leads to */
+} graph_record;
+
 /** A size in a word: the largest for those that have none. */
 #define GRAPH_BYTES(T) (sizeof(T) < HF_NOBODY ? (uint)sizeof(T) : HF_NOBODY)
 
@@ -121,6 +126,7 @@ HF_KERNEL(graph_traits, HF_WRITE(uint, told)) {
     traits[GRAPH_VERTEX_BYTES] = GRAPH_BYTES(hf_vertex);
     traits[GRAPH_UPDATE_BYTES] = GRAPH_BYTES(hf_update);
     traits[GRAPH_MESSAGE_BYTES] = GRAPH_BYTES(hf_message);
+    traits[GRAPH_RECORD_BYTES] = GRAPH_BYTES(graph_record);
     traits[GRAPH_WINDOW] = HF_WINDOW;
     traits[GRAPH_GROWTH] = HF_GROWTH;
     traits[GRAPH_SUPERSTEPS] = HF_SUPERSTEPS;

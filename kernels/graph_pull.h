@@ -5,6 +5,7 @@
 
 #include "graph_along.h"
 #include "graph_change.h"
+#include "graph_keep.h"
 
 /** Gather along edges e .. stop - 1, of which all have a message. Four at a time, each with a
  *  sum of its own: one alone is as slow as the additions after each other. */

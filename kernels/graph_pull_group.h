@@ -9,6 +9,7 @@
 
 #include "graph_along.h"
 #include "graph_change.h"
+#include "graph_keep.h"
 #include "graph_lay.h"
 
 /** Messages that local memory has room for, and edges that a work-item looks along before. */

@@ -2,6 +2,7 @@
 #ifndef GRAPH_START_H
 #define GRAPH_START_H
 
+#include "graph_keep.h"
 #include "graph_message.h"
 
 /** The bits of those who got messages, and what they got, are as after a superstep. No superstep

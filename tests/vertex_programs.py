@@ -1,5 +1,10 @@
 """Vertex programs that several tests take, and faults in the kernels."""
 
+import warnings
+
+import numpy as np
+
+import hpccfpga
 from hpccfpga import sources
 
 
@@ -28,3 +33,39 @@ HF_APPLY(v, got, at, told) {
     return 1;
 }
 """
+
+
+def run(**params):
+    return hpccfpga.run(
+        "graph", **({"graph": "kron:8", "reps": 2, "warmup": 1} | params)
+    )
+
+
+def check_table(r):
+    """Hold the table of supersteps against the columns of all, point by point."""
+    last = r["supersteps"].max() + 1
+    assert r["superstep_active"].shape == (len(r["source"]), last, r.ranks)
+    for name, of in (("active", "updates"), ("messages", None), ("bytes", None)):
+        table = r[f"superstep_{name}"].sum(axis=(1, 2))
+        assert table.tolist() == r[of or name].tolist(), name
+    for point, n in enumerate(r["supersteps"]):
+        times = r["superstep_kernel_time"][point]
+        assert (times[: n + 1] > 0).all()
+        assert np.isnan(times[n + 1 :]).all()
+
+
+def fault_is_seen(broken, program, other, old, new):
+    """Run with a fault in the kernels: not verified, or an error; and they compile."""
+    kernel = broken(old, new)
+    source = [5] if program in ("bfs", "sssp") else -1
+    given = {"graph": "grid:8", "source": source, "device": "opencl", "deadline": 60}
+    given |= {"shape": "ndrange", "program": program} | other
+    assert "ranks" in other or run(**given).verified
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hpccfpga.VerificationWarning)
+        told = ""
+        try:
+            assert not run(kernel=kernel, **given).verified
+        except hpccfpga.Error as error:
+            told = str(error)
+    assert "do not compile" not in told

@@ -32,6 +32,9 @@ static const hf_param params[] = {
      "edges, ranges with equally many edges; metis, few edges between ranks, by pymetis; "
      "or a file with a rank for each", "cyclic",
      NULL, NULL, 0, 0, HF_TEXT},
+    {"architecture", "what crosses to other devices: gravf-m, each update once to each, "
+     "which makes messages of it; gravf, a message along each edge",
+     "gravf-m", "gravf-m|gravf", NULL, 0, 0, HF_TEXT},
     {"direction", "how messages are made: pull, where edges lead; push, where they leave; "
      "auto, in each superstep what is faster", "auto", "auto|pull|push", NULL, 0, 0,
      HF_TEXT},
@@ -124,11 +127,20 @@ static hf_status traits_take(graph_state *s) {
 
 /* Those that apply all vertices have messages along all edges. */
 static hf_status direction_take(graph_state *s, const char *word) {
+    if (s->along && strcmp(word, "auto") != 0)
+        return hf_fail(HF_EARG,
+                       "direction: %s, but architecture gravf makes messages where "
+                       "edges leave and gathers them where they lead; auto is possible",
+                       word);
+    if (s->along && s->routing->streams)
+        return hf_fail(HF_EARG, "architecture: gravf, but over this exchange scheme "
+                                "kernels send updates; gravf-m is possible");
     s->direction = strcmp(word, "pull") == 0   ? GRAPH_PULL
                    : strcmp(word, "push") == 0 ? GRAPH_PUSH
                                                : GRAPH_AUTO;
     bool words = s->traits[GRAPH_MESSAGE_BYTES] == sizeof(uint32_t);
-    s->pushes = s->direction != GRAPH_PULL && words && !s->traits[GRAPH_ALWAYS];
+    s->pushes =
+        s->direction != GRAPH_PULL && words && !s->traits[GRAPH_ALWAYS] && !s->along;
     if (s->direction != GRAPH_PUSH || s->pushes)
         return HF_OK;
     return words ? hf_fail(HF_EARG, "direction: push, but the program applies all "
@@ -165,6 +177,7 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
                                 "or a tolerance");
     s->starts = s->traits[GRAPH_SOURCE];
     s->n_points = s->starts ? (size_t)hf_args_number(args, "sources") : 1;
+    s->along = strcmp(hf_args_word(args, "architecture"), "gravf") == 0;
     HF_TRY(direction_take(s, hf_args_word(args, "direction")));
     const double *given = hf_args_list(args, "source", &n);
     if (s->starts && (n > 1 || given[0] >= 0)) {
@@ -200,23 +213,14 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
 
 static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *env,
                              hf_outline *out) {
-    const struct {
-        hf_kernel **kernel;
-        const char *name;
-    } kernels[] = {
-        {&s->kernels.sum, "graph_sum"},     {&s->kernels.start, "graph_start"},
-        {&s->kernels.pull, "graph_pull"},   {&s->kernels.push, "graph_push"},
-        {&s->kernels.apply, "graph_apply"}, {&s->kernels.admit, "graph_admit"},
-        {&s->kernels.few, "graph_few"}};
     s->env = *env;
     HF_TRY(params_take(s, args));
-    size_t n = sizeof kernels / sizeof *kernels; /* the last for few alone */
-    for (size_t i = 0; i < (graph_fewer(s) ? n : n - 1); i++)
-        HF_TRY(env->device->ops->kernel(kernels[i].kernel, env->device, kernels[i].name,
-                                        0));
+    HF_TRY(graph_kernels_new(s));
     HF_TRY(graph_take(s, args));
     HF_TRY(graph_table_new(s));
     HF_TRY(graph_chunks_cut(s));
+    if (s->along)
+        HF_TRY(graph_messages_new(s));
     graph_layout_set(s);
     out->n_points = s->n_points;
     out->note = s->note;
@@ -267,6 +271,7 @@ static void graph_teardown(void *state) {
                       s->heads,   s->state,     s->mirror};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
+    graph_messages_free(s);
     graph_own_free(s);
     graph_table_free(s);
     hf_part_free(s->part);
@@ -291,31 +296,36 @@ static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
 
 /* ---- a sample ---- */
 
-/* What a run before has left is no result of this one. */
-static hf_status poison(graph_state *s, hf_buffer *buffer) {
+enum { FILL_WORDS = 512 };
+
+static hf_status fill(const graph_state *s, hf_buffer *buffer, const uint64_t *words) {
     hf_device *device = s->env.device;
-    uint64_t words[512];
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        words[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
-    for (size_t at = 0; at < buffer->bytes; at += sizeof words) {
+    size_t bytes = FILL_WORDS * sizeof *words;
+    for (size_t at = 0; at < buffer->bytes; at += bytes) {
         size_t left = buffer->bytes - at;
         HF_TRY(device->ops->write(device, buffer, at, words,
-                                  left < sizeof words ? left : sizeof words, NULL,
-                                  NULL));
+                                  left < bytes ? left : bytes, NULL, NULL));
     }
     return HF_OK;
 }
 
 static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     graph_state *s = state;
+    uint64_t poison[FILL_WORDS];
+    static const uint64_t none[FILL_WORDS] = {0};
     (void)point;
     s->sample = sample;
     s->ended = false;
     s->tally = (graph_tally){0};
     for (int rank = 0; rank < s->env.size; rank++)
         s->seals[rank] = (uint32_t)hf_random(s->keys[rank], sample);
-    HF_TRY(poison(s, s->buffers.state));
-    HF_TRY(poison(s, s->buffers.whole));
+    /* What a run before has left is no result of this one. */
+    for (size_t i = 0; i < FILL_WORDS; i++)
+        poison[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
+    HF_TRY(fill(s, s->buffers.state, poison));
+    HF_TRY(fill(s, s->buffers.whole, poison));
+    if (s->messages)
+        HF_TRY(fill(s, s->buffers.heard, none));
     return s->routing->prepare(s);
 }
 

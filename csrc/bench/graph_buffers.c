@@ -1,4 +1,4 @@
-/* graph_buffers.c - what the device holds of a graph, and where. */
+/* graph_buffers.c - what the device holds of a graph, and where; and kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,16 +63,18 @@ void graph_layout_set(graph_state *s) {
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.size == 1 || s->routing->streams ? 0
-                : graph_groups(s)                       ? GROUP_ROOM
-                                                        : ITEM_ROOM;
-    run->list = aligned(run->chunks * sizeof(graph_count));
+    run->room = s->env.size == 1 || s->routing->streams || s->messages ? 0
+                : graph_groups(s)                                      ? GROUP_ROOM
+                                                                       : ITEM_ROOM;
+    run->list = run->made = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
-        aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t));
+        aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t) +
+                (s->messages ? (size_t)s->env.size * sizeof(uint32_t) : 0));
     run->out_bits = run->head;
     run->out_updates = aligned(run->out_bits + (own + 31) / 32 * sizeof(uint32_t));
-    run->in_bits = run->head * (size_t)s->env.size;
+    run->out_records = aligned(run->out_updates + (size_t)own * update);
+    run->in_bits = run->in_records = run->head * (size_t)s->env.size;
     run->in_updates =
         aligned(run->in_bits + (s->part->vertices + 31) / 32 * sizeof(uint32_t));
     if (s->routing->streams) { /* where all see them */
@@ -140,7 +142,8 @@ hf_status graph_buffers_new(graph_state *s) {
     const hf_part *p = s->part;
     size_t size = (size_t)s->env.size, own = graph_room(s, s->env.rank),
            update = s->traits[GRAPH_UPDATE_BYTES],
-           vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t);
+           vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t),
+           ends = s->messages ? 0 : p->in_edges;
     s->sums = calloc(s->run.chunks, sizeof *s->sums);
     if (!s->sums)
         return hf_fail(HF_ENOMEM, "no memory for %u chunks", s->run.chunks);
@@ -149,9 +152,9 @@ hf_status graph_buffers_new(graph_state *s) {
                            (s->run.chunks + 1) * word));
     HF_TRY(
         graph_words_new(s, &b->rows, "rows", p->rows, (p->own + 1) * sizeof *p->rows));
-    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, p->in_edges * word));
+    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, ends * word));
     HF_TRY(graph_words_new(s, &b->weights, "weights", p->weights,
-                           p->weights ? p->in_edges * word : 0));
+                           p->weights ? ends * word : 0));
     HF_TRY(graph_words_new(s, &b->degrees, "degrees", p->degrees, p->own * word));
     HF_TRY(graph_words_new(s, &b->names, "names", p->names + graph_first(s),
                            p->own * word));
@@ -159,9 +162,11 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
-    size_t all = s->run.in_updates + p->vertices * update;
+    size_t all = s->messages ? s->run.in_records + graph_messages_came(s)
+                             : s->run.in_updates + p->vertices * update;
     HF_TRY(graph_buffer_new(
-        s, &b->outbox, s->routing->streams ? all : s->run.out_updates + own * update));
+        s, &b->outbox,
+        s->routing->streams ? all : s->run.out_records + graph_messages_sent(s)));
     HF_TRY(graph_buffer_new(s, &b->inbox, all));
     s->words = graph_row_words(s);
     HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
@@ -173,7 +178,8 @@ hf_status graph_buffers_new(graph_state *s) {
     s->sources = calloc(s->n_points, sizeof *s->sources);
     s->heads = calloc(size, s->run.head);
     s->state = malloc(p->vertices * vertex + 1);
-    s->mirror = malloc(p->vertices * sizeof *s->mirror + 1);
+    s->mirror =
+        malloc((s->messages ? p->in_edges : p->vertices) * sizeof *s->mirror + 1);
     return s->told && s->keys && s->seals && s->sources && s->heads && s->state &&
                    s->mirror
                ? HF_OK
@@ -270,4 +276,28 @@ hf_status graph_reference_new(graph_state *s) {
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for a second result of %zu vertices",
                          all);
+}
+
+hf_status graph_kernels_new(graph_state *s) {
+    graph_kernels *k = &s->kernels;
+    hf_device *device = s->env.device;
+    const bool mirrors = !s->along;
+    const struct {
+        hf_kernel **kernel;
+        const char *name;
+        bool wanted;
+    } kernels[] = {{&k->sum, "graph_sum", true},
+                   {&k->start, "graph_start", true},
+                   {&k->admit, "graph_admit", true},
+                   {&k->pull, "graph_pull", mirrors},
+                   {&k->push, "graph_push", mirrors},
+                   {&k->apply, "graph_apply", mirrors},
+                   {&k->few, "graph_few", graph_fewer(s)},
+                   {&k->scatter, "graph_scatter", s->along},
+                   {&k->deliver, "graph_deliver", s->along},
+                   {&k->collect, "graph_collect", s->along}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (kernels[i].wanted)
+            HF_TRY(device->ops->kernel(kernels[i].kernel, device, kernels[i].name, 0));
+    return HF_OK;
 }

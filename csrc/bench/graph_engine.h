@@ -2,6 +2,7 @@
 #ifndef HF_GRAPH_ENGINE_H
 #define HF_GRAPH_ENGINE_H
 
+#include "graph_messages.h"
 #include "graph_routing.h"
 #include "graph_state.h"
 
@@ -15,6 +16,8 @@ enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
 hf_status graph_chunks_cut(graph_state *s);
 void graph_layout_set(graph_state *s);
 hf_status graph_buffers_new(graph_state *s);
+/** Load those that the architecture takes. */
+hf_status graph_kernels_new(graph_state *s);
 /** Edges by where they leave, for programs that push. */
 hf_status graph_outs_new(graph_state *s);
 hf_status graph_forest_new(graph_state *s);
@@ -33,6 +36,7 @@ hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
 /** Launch a kernel, in shape ndrange with this many work-items or groups, and wait. */
 hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
                        size_t n_args, size_t teams);
+#define GRAPH_SEAL GRAPH_VALUE(s->seals[s->env.rank])
 /** Does a work-group take a chunk, as on GPUs? */
 static inline bool graph_groups(const graph_state *s) {
     return s->traits[GRAPH_TEAM_ITEMS] > 1;
@@ -73,6 +77,10 @@ static inline bool graph_fewer(const graph_state *s) {
 hf_status graph_run_program(graph_state *s);
 /** Count `i` of those of all ranks. */
 const graph_count *graph_count_of(const graph_state *s, size_t i);
+/** Priorities that are settled, and those that are not yet due. */
+static inline uint64_t graph_window(const graph_state *s) {
+    return s->settled | (uint64_t)s->until << 32;
+}
 
 /* ---- graph_table.c: what each superstep was for this rank ---- */
 

@@ -114,7 +114,9 @@ static hf_status plans_connect(graph_state *s) {
     plans *p = s->route;
     const graph_buffers *b = &s->buffers;
     HF_TRY(plan_new(s, &p->heads, b->inbox, b->outbox, 1, false, head_make, 0));
-    HF_TRY(plan_new(s, &p->dense, b->inbox, b->outbox, 2, false, dense_make, 0));
+    HF_TRY(s->messages
+               ? graph_messages_connect(s)
+               : plan_new(s, &p->dense, b->inbox, b->outbox, 2, false, dense_make, 0));
     HF_TRY(shared_new(s, GRAPH_SHARED_NUMBERS));
     HF_TRY(shared_new(s, GRAPH_SHARED_FORESTS));
     return shared_new(s, GRAPH_SHARED_STATE);
@@ -178,6 +180,8 @@ static hf_status plans_take(graph_state *s) {
     plans *p = s->route;
     uint32_t ranks = (uint32_t)s->env.size, listed = s->totals.listed;
     size_t n = counts_of(s);
+    if (s->messages)
+        return graph_deliver_launch(s);
     if (ranks > 1 && s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
         return HF_OK;
     if (ranks == 1) {

@@ -7,16 +7,18 @@
 #include "graph_check.h"
 #include "graph_layout.h"
 
-/** What graph_own.c and graph_table.c need. */
+/** What graph_own.c, graph_table.c and graph_messages.c need. */
 typedef struct graph_own graph_own;
 typedef struct graph_table graph_table;
+typedef struct graph_messages graph_messages;
 
 /** What all chunks of all ranks counted in a superstep. */
 typedef struct graph_totals {
     uint64_t active, pending, edges, messages;
     uint32_t lowest;
     double changed;
-    bool listed; /**< all updates are in lists */
+    bool listed;          /**< all updates are in lists */
+    uint32_t heard, made; /**< digests of messages, in architecture gravf */
 } graph_totals;
 
 /** What a run of a program was, from the totals of its supersteps. */
@@ -25,7 +27,7 @@ typedef struct graph_tally {
 } graph_tally;
 
 /** Buffers of the device. */
-enum { GRAPH_BUFFERS = 30, GRAPH_KERNELS = 9 };
+enum { GRAPH_BUFFERS = 33, GRAPH_KERNELS = 12 };
 typedef union graph_buffers {
     struct {
         hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *traits,
@@ -34,6 +36,7 @@ typedef union graph_buffers {
         hf_buffer *later;                           /**< [own] updates that wait */
         hf_buffer *pieces, *outs, *to, *to_weights; /**< edges by where they leave */
         hf_buffer *got, *touched, *made, *lists;    /**< of graph_push.h, graph_few.h */
+        hf_buffer *arrivals, *messages, *heard;     /**< of graph_scatter.h */
     };
     hf_buffer *all[GRAPH_BUFFERS];
 } graph_buffers;
@@ -41,7 +44,7 @@ typedef union graph_buffers {
 typedef union graph_kernels {
     struct {
         hf_kernel *start, *pull, *apply, *admit; /**< in the order of graph_ring.h */
-        hf_kernel *traits, *sum, *push, *few, *take;
+        hf_kernel *traits, *sum, *push, *few, *take, *scatter, *deliver, *collect;
     };
     hf_kernel *all[GRAPH_KERNELS];
 } graph_kernels;
@@ -63,6 +66,7 @@ typedef struct graph_state {
     uint32_t traits[GRAPH_TRAITS];
     graph_direction direction;
     bool starts;    /**< the program starts at one vertex */
+    bool along;     /**< architecture gravf: a message along each edge */
     bool pushes;    /**< it can: updates have edges to leave by, messages are words */
     bool mirrored;  /**< edges by where they leave are those by where they lead */
     bool pulled;    /**< in the superstep before */
@@ -93,10 +97,12 @@ typedef struct graph_state {
     graph_totals totals;
     graph_tally tally;
     uint64_t active_before;
-    graph_table *table; /**< what each superstep was */
-    void *state;        /**< [vertices, vertex bytes] of all ranks, from `verify` */
-    uint32_t *forests;  /**< [size, vertices], or NULL: graph_check.c */
-    float *mirror; /**< [vertices] updates that the last superstep saw: graph_check.c */
+    graph_table *table;       /**< what each superstep was */
+    graph_messages *messages; /**< NULL, or in architecture gravf */
+    void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
+    float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
+                        messages: graph_check.c */
     double *reference,
         *spread;   /**< [vertices] ranks in double and what they tell, or NULL */
     double *share; /**< [own, those that nobody has too] of one of them */

@@ -5,16 +5,10 @@
 #include "graph_engine.h"
 #include "graph_ring.h"
 
-static uint64_t window_of(const graph_state *s) {
-    return s->settled | (uint64_t)s->until << 32;
-}
-
 /* ---- kernels ---- */
 
-#define SEAL GRAPH_VALUE(s->seals[s->env.rank])
-
 static hf_status start_launch(graph_state *s) {
-    uint64_t window = window_of(s);
+    uint64_t window = graph_window(s);
     uint32_t pushes = s->pushes;
     const hf_arg args[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
                            GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
@@ -22,12 +16,12 @@ static hf_status start_launch(graph_state *s) {
                            GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
                            GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
                            GRAPH_BUFFER(inbox),   GRAPH_VALUE(pushes),
-                           GRAPH_VALUE(window),   SEAL};
+                           GRAPH_VALUE(window),   GRAPH_SEAL};
     return s->routing->make(s, GRAPH_STARTS, args, GRAPH_N_ARGS(args));
 }
 
 static hf_status pull_launch(graph_state *s) {
-    uint64_t window = window_of(s);
+    uint64_t window = graph_window(s);
     uint32_t everyone = s->totals.active == s->info->vertices;
     const hf_arg args[] = {GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),
                            GRAPH_BUFFER(from),        GRAPH_BUFFER(weights),
@@ -36,7 +30,7 @@ static hf_status pull_launch(graph_state *s) {
                            GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),
                            GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
-                           GRAPH_VALUE(window),       SEAL};
+                           GRAPH_VALUE(window),       GRAPH_SEAL};
     return s->routing->make(s, GRAPH_PULLS, args, GRAPH_N_ARGS(args));
 }
 
@@ -45,7 +39,7 @@ static hf_status pull_launch(graph_state *s) {
     { .buffer = s->mirrored ? s->buffers.other : s->buffers.name }
 
 static hf_status push_launch(graph_state *s) {
-    uint64_t window = window_of(s);
+    uint64_t window = graph_window(s);
     const hf_arg push[] = {
         OUTS(pieces, chunks),      OUTS(outs, rows),    OUTS(to, from),
         OUTS(to_weights, weights), GRAPH_BUFFER(run),   GRAPH_BUFFER(inbox),
@@ -58,13 +52,13 @@ static hf_status push_launch(graph_state *s) {
                             GRAPH_BUFFER(touched), GRAPH_BUFFER(state),
                             GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
                             GRAPH_BUFFER(later),   GRAPH_VALUE(s->superstep),
-                            GRAPH_VALUE(window),   SEAL};
+                            GRAPH_VALUE(window),   GRAPH_SEAL};
     HF_TRY(graph_launch(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
     return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
 }
 
 static hf_status few_launch(graph_state *s) {
-    uint64_t window = window_of(s);
+    uint64_t window = graph_window(s);
     uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
     const hf_arg args[] = {OUTS(outs, rows),          OUTS(to, from),
                            OUTS(to_weights, weights), GRAPH_BUFFER(degrees),
@@ -75,16 +69,16 @@ static hf_status few_launch(graph_state *s) {
                            GRAPH_BUFFER(touched),     GRAPH_BUFFER(lists),
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
                            GRAPH_VALUE(pending),      GRAPH_VALUE(window),
-                           GRAPH_VALUE(s->width),     SEAL};
+                           GRAPH_VALUE(s->width),     GRAPH_SEAL};
     return graph_launch(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
 static hf_status admit_launch(graph_state *s) {
-    uint64_t window = window_of(s);
+    uint64_t window = graph_window(s);
     const hf_arg args[] = {
         GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees), GRAPH_BUFFER(run),
         GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
-        GRAPH_VALUE(s->superstep), GRAPH_VALUE(window),   SEAL};
+        GRAPH_VALUE(s->superstep), GRAPH_VALUE(window),   GRAPH_SEAL};
     return s->routing->make(s, GRAPH_ADMITS, args, GRAPH_N_ARGS(args));
 }
 
@@ -96,8 +90,9 @@ const graph_count *graph_count_of(const graph_state *s, size_t i) {
 /* ---- counts ---- */
 
 static bool sealed(const graph_state *s, int rank, const graph_count *count) {
+    uint32_t seal = s->messages ? ~s->seals[rank] : s->seals[rank];
     return count->superstep == s->superstep &&
-           count->seal == graph_seal(count, s->seals[rank], s->superstep, window_of(s));
+           count->seal == graph_seal(count, seal, s->superstep, graph_window(s));
 }
 
 /* Was chunk `c` of a rank counted in this superstep, and did its list come as it was? */
@@ -109,7 +104,7 @@ static bool count_right(const graph_state *s, int rank, uint32_t c) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < s->run.list_words; i++)
         sum += graph_term(i, list[i]);
-    return sum == count->listed && sealed(s, rank, count);
+    return (s->messages || sum == count->listed) && sealed(s, rank, count);
 }
 
 static hf_status counts_check(const graph_state *s) {
@@ -134,6 +129,8 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
         t.messages += c->messages;
         t.lowest = c->lowest < t.lowest ? c->lowest : t.lowest;
         t.changed += c->changed;
+        t.heard += c->digest;
+        t.made += c->listed;
         t.listed = t.listed && c->active <= s->run.room;
         if ((int)(i / s->run.chunks) == s->env.rank)
             graph_table_count(s, c);
@@ -219,9 +216,14 @@ static hf_status few_take(graph_state *s, bool *done) {
 
 /* What all ranks counted in this superstep. */
 static hf_status heads_take(graph_state *s) {
+    const graph_totals before = s->totals;
+    if (s->messages)
+        HF_TRY(graph_scatter_launch(s));
     HF_TRY(s->routing->heads_read(s));
     HF_TRY(counts_check(s));
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
+    if (s->messages)
+        HF_TRY(graph_made_check(s, &before));
     graph_table_time(s, s->superstep);
     return HF_OK;
 }
@@ -230,7 +232,9 @@ static hf_status superstep_take(graph_state *s) {
     if (s->totals.active > 0 || s->traits[GRAPH_ALWAYS]) {
         s->pulled = pulls(s);
         s->superstep++;
-        HF_TRY(s->pulled ? pull_launch(s) : push_launch(s));
+        HF_TRY(s->messages ? graph_collect_launch(s)
+               : s->pulled ? pull_launch(s)
+                           : push_launch(s));
     } else {
         window_move(s);
         s->pulled = false;

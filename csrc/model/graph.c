@@ -29,7 +29,7 @@ enum {
     STREAM,
     VERTEX_BYTES,
     CAPACITY,
-    MESSAGES,
+    GRAVF,
     TRAVERSED,
     SUPERSTEPS,
     BARRIER,
@@ -65,10 +65,10 @@ static const hf_term inputs[] = {
     [VERTEX_BYTES] = {"vertex_bytes", "B", "a vertex in memory", NULL, 4, NULL, false},
     [CAPACITY] = {"capacity", "B", "of a device's memory", "graph.capacity", INFINITY,
                   NULL, false},
-    [MESSAGES] = {"messages", "1",
-                  "1: a message along each edge (GraVF), 0: an update to each device "
-                  "(GraVF-M)",
-                  NULL, 0, NULL, true},
+    [GRAVF] = {"gravf", "1",
+               "1: a message along each edge (GraVF), 0: an update to each device "
+               "(GraVF-M)",
+               NULL, 0, "architecture:gravf", true},
     [TRAVERSED] = {"traversed", "1", "edges gone along in a run; 0: all, once", NULL, 0,
                    NULL, true},
     [SUPERSTEPS] = {"supersteps", "1", "of a run", NULL, 0, NULL, true},
@@ -106,7 +106,7 @@ static void roofline_eval(size_t count, const double *const *in, double *const *
         /* bytes of memory per edge; a list that ends within a word has read all of it */
         double read = edge + in[PES][i] / per_vertex * (in[WORD_BYTES][i] - edge);
         /* records that a device makes for each edge, and those for other devices */
-        double made = in[MESSAGES][i] > 0 ? 1 / n : 1 / per_vertex;
+        double made = in[GRAVF][i] > 0 ? 1 / n : 1 / per_vertex;
         double sent = made * (n - 1) / n;
         double bounds[N_BOUNDS] = {
             n * in[PES][i] * in[CLOCK][i] / in[CYCLES][i],

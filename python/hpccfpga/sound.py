@@ -25,14 +25,16 @@ FINE, SKIPPED = "fine", "not tried"
 GRAPHS = ("kron:6", "grid:6")
 """What a program is run on."""
 WAYS = (
-    ("ndrange", "pull", None),
-    ("ndrange", "push", None),
-    ("ndrange", "auto", None),
-    ("pipeline", "auto", None),
-    ("ndrange", "auto", 2),
-    ("ndrange", "auto", 3),
+    ("ndrange", "gravf-m", "pull", None),
+    ("ndrange", "gravf-m", "push", None),
+    ("ndrange", "gravf-m", "auto", None),
+    ("pipeline", "gravf-m", "auto", None),
+    ("ndrange", "gravf-m", "auto", 2),
+    ("ndrange", "gravf-m", "auto", 3),
+    ("ndrange", "gravf", "auto", 2),
+    ("pipeline", "gravf", "auto", 3),
 )
-"""Shape, direction, ranks."""
+"""Shape, architecture, direction, ranks."""
 _PLACE = re.compile(r"\S*?([^/\s]+:\d+:\d+): runtime error: (.*)")
 _BROKEN = re.compile(r"ERROR: AddressSanitizer: (\S+)")
 
@@ -68,12 +70,18 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
 
 
 def _way(
-    params: dict[str, Any], shape: str, direction: str, ranks: int | None
+    params: dict[str, Any],
+    shape: str,
+    architecture: str,
+    direction: str,
+    ranks: int | None,
 ) -> tuple[str, str]:
     """Name of a way, and what is wrong on the first graph on which something is."""
-    name = f"{shape}, {direction}, {ranks or 1} rank{'s' * (ranks is not None)}"
+    many = f"{ranks or 1} rank{'s' * (ranks is not None)}"
+    name = f"{shape}, {architecture}, {direction}, {many}"
     for graph in GRAPHS[: 1 if ranks else None]:
         given = params | {"graph": graph, "shape": shape, "direction": direction}
+        given["architecture"] = architecture
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", VerificationWarning)

@@ -7,7 +7,8 @@
 
 /** What the ranks are asked to try. */
 typedef struct case_request {
-    const char *fault; /**< this one alone; NULL: a choice of them */
+    const char *fault;   /**< this one alone; NULL: a choice of them */
+    const char *variant; /**< NAME=VALUE of a parameter; NULL: all of them */
     const char *folder, *bench, *exchange, *device, *shape, *broken;
     const char *binaries; /**< a folder of program binaries; NULL: there are none */
     const char *knobs;    /**< of these: "NAME=VALUE ...", each of all that have it */

@@ -6,6 +6,7 @@
  *   seed=S      of the draw
  *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT    this one alone, on all ranks
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
+ *   variant=NAME=VALUE    only this parameter that is not the default
  *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there are no
  *               schemes of kernels that wait for each other
  *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as FILE.xclbin,
@@ -349,13 +350,14 @@ static void variants_try(void) {
     hf_args *args;
     const hf_param *param;
     const hf_bench *ops;
-    now.variant[0] = '\0';
+    snprintf(now.variant, sizeof now.variant, "%s", asked.variant ? asked.variant : "");
     bool ran = case_try();
     CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
     bool bytes = ops->problem.power == 1 && !ops->problem.shared;
     CHECK(hf_args_new(&args, now.bench) == HF_OK);
-    bool every = asked.faults || asked.fault || ops->kernels == 0;
-    for (size_t i = 0; (every || !ran) && (param = hf_args_param(args, i)); i++) {
+    bool every = asked.faults || asked.fault || ops->kernels == 0,
+         others = !asked.variant && (every || !ran);
+    for (size_t i = 0; others && (param = hf_args_param(args, i)); i++) {
         bool words = param->choices && strcmp(param->name, "shape") != 0;
         if (!now.compiles && is_built_in(param))
             continue;
@@ -476,10 +478,11 @@ static void words_take(int argc, char **argv) {
         const struct {
             const char *name;
             const char **to;
-        } names[] = {{"bench=", &asked.bench},   {"exchange=", &asked.exchange},
-                     {"device=", &asked.device}, {"shape=", &asked.shape},
-                     {"broken=", &asked.broken}, {"binaries=", &asked.binaries},
-                     {"knobs=", &asked.knobs},   {"fault=", &asked.fault}};
+        } names[] = {{"bench=", &asked.bench},    {"exchange=", &asked.exchange},
+                     {"device=", &asked.device},  {"shape=", &asked.shape},
+                     {"broken=", &asked.broken},  {"binaries=", &asked.binaries},
+                     {"knobs=", &asked.knobs},    {"fault=", &asked.fault},
+                     {"variant=", &asked.variant}};
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (strncmp(argv[i], names[n].name, strlen(names[n].name)) == 0)
                 *names[n].to = value;

@@ -45,13 +45,23 @@ int main(int argc, char **argv) {
         char kernel[64];
         const char *program = programs[i % 4], *graph = graphs[i / 4 % 4],
                    *partition = partitions[i / 16];
-        const char *const params[] = {"graph",     graph,
-                                      "program",   program,
-                                      "partition", partition,
-                                      "sources",   "2",
-                                      "reps",      "1",
-                                      "deadline",  "60",
-                                      "direction", i / 4 % 2 ? "pull" : "auto",
+        const bool along = i / 4 % 2 == 0 && i / 16 > 0; /* it has no directions */
+        const char *const params[] = {"graph",
+                                      graph,
+                                      "program",
+                                      program,
+                                      "partition",
+                                      partition,
+                                      "sources",
+                                      "2",
+                                      "reps",
+                                      "1",
+                                      "deadline",
+                                      "60",
+                                      "direction",
+                                      i / 4 % 2 ? "pull" : "auto",
+                                      "architecture",
+                                      along ? "gravf" : "gravf-m",
                                       NULL};
         snprintf(kernel, sizeof kernel, "graph_memory_%s", program);
         CHECK(run_verified(session, "graph", kernel, params), "%s over %s, %s", program,

@@ -40,6 +40,40 @@ def test_ranks_find_what_one_finds(on_ranks, ranks, partition):
     on_ranks(ranks, RUN.format(partition=partition), **KERNELS)
 
 
+GRAVF = """
+import itertools
+graphs = ("kron:7", "grid:6", "kron:1")
+runs = list(itertools.product(("bfs", "pagerank", "sssp", "wcc"), graphs))
+given = [dict(program=p, graph=g, sources=2, reps=1, warmup=1) for p, g in runs]
+names = ("source", "supersteps", "messages", "updates", "reached", "reached_edges")
+with hf.open("host", "host") as session:
+    alone = [session.run("graph", architecture="gravf", **w) for w in given]
+    for words, one in zip(given, alone):
+        if words["program"] != "pagerank":
+            plain = session.run("graph", direction="push", **words)
+            assert one.vertices.tobytes() == plain.vertices.tobytes(), words
+for exchange in ("host", "pcie", "pipelined", "shared", "auto"):
+    device = "opencl" if exchange == "pcie" else "host"
+    with hf.open(device, exchange, comm=comm) as session:
+        for words, one in zip(given, alone):
+            more = {"architecture": "gravf", "partition": {partition!r}}
+            r = session.run("graph", **more, **words)
+            assert r.verified, r
+            for name in names:
+                assert r[name].tolist() == one[name].tolist(), (name, r, one)
+            if words["program"] != "pagerank":
+                assert r.vertices.tobytes() == one.vertices.tobytes(), (exchange, words)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "partition"), [(2, "edges"), (3, "cyclic"), (4, "sorted")]
+)
+def test_messages_along_edges_find_what_updates_find(on_ranks, ranks, partition):
+    """Bit by bit, over all schemes."""
+    on_ranks(ranks, GRAVF.replace("{partition!r}", repr(partition)))
+
+
 OTHERS = """
 os.chdir(os.environ["FOLDER"])
 os.makedirs(str(rank), exist_ok=True)

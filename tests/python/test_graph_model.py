@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hpccfpga as hf
+from hpccfpga import models
 
 DEGREE = {"vertices": 1e6, "edges": 64e6}
 AC510 = {"board": "ac510", **DEGREE}
@@ -46,24 +47,34 @@ def test_the_published_choices_were_the_fastest():
 
 
 def test_interfaces_and_streams_bound_gravf():
-    found = rates(range(2, 5), program="pagerank", messages=1, **AC510)
+    found = rates(range(2, 5), program="pagerank", architecture="gravf", **AC510)
     assert found.tolist() == [750, 1688, 2094]
     unlimited = {**AC510, "stream_rate": 1e12}
-    found = rates(range(2, 5), program="pagerank", messages=1, **unlimited)
+    found = rates(range(2, 5), program="pagerank", architecture="gravf", **unlimited)
     assert found.tolist() == [1570, 1767, 2094]
-    ethernet = {"board": "adm_pcie_7v3", "messages": 1, **DEGREE}
+    ethernet = {"board": "adm_pcie_7v3", "architecture": "gravf", **DEGREE}
     found = rates(range(2, 5), program="bfs", **ethernet)
     assert found.tolist() == pytest.approx([209, 235, 279], abs=1)
 
 
 def test_an_update_for_each_device_needs_less_than_a_message_for_each_edge():
     r = hf.model("graph", ranks=4, network_bandwidth=1e9, program="bfs", **AC510)
-    other = hf.model(
-        "graph", ranks=4, network_bandwidth=1e9, program="bfs", messages=1, **AC510
-    )
+    words = {"program": "bfs", "architecture": "gravf"}
+    other = hf.model("graph", ranks=4, network_bandwidth=1e9, **words, **AC510)
     for bound in ("interface_bound", "network_bound"):
         assert r[bound] / other[bound] == pytest.approx(64 / 4)  # (|E| / |V|) (1 / n)
     assert other["limit"].tolist() == ["network"]
+
+
+@pytest.mark.parametrize("architecture", ["gravf-m", "gravf"])
+def test_the_model_beside_a_run_is_that_of_its_architecture(architecture):
+    """What a run counts as messages is no input: it would be that of the other."""
+    given = {"graph": "kron:8", "source": [5], "architecture": architecture}
+    r = hf.run("graph", device="host", exchange="host", ranks=2, reps=1, **given)
+    board = {"clock": 1e9, "cycles_per_edge": 1, "network_bandwidth": 1e6}
+    per_update = 2 if architecture == "gravf" else r["edges"] / r["vertices"]
+    found = models.beside(r, board, given)["network_bound"]
+    assert found == pytest.approx(1e6 / 8 * per_update)
 
 
 def test_memory_is_read_in_words():
@@ -90,8 +101,8 @@ def test_supersteps_end_with_barriers():
 @pytest.mark.parametrize(
     ("inputs", "devices", "pes"),
     [
-        ({"board": "adm_pcie_7v3", "program": "bfs", "messages": 1}, 1, 16),
-        ({"board": "ac510", "program": "pagerank", "messages": 1}, 4, 4),
+        ({"board": "adm_pcie_7v3", "program": "bfs", "architecture": "gravf"}, 1, 16),
+        ({"board": "ac510", "program": "pagerank", "architecture": "gravf"}, 4, 4),
         ({"board": "ac510", "program": "pagerank"}, 4, 9),
     ],
 )

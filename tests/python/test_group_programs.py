@@ -62,8 +62,10 @@ def test_work_groups_find_what_work_items_find(for_gpus, program):
         for direction, ranks in (("auto", None), ("push", None), ("pull", 2))
         if (program, direction) != ("pagerank", "push")
     ]
+    given.append(given[0] | {"architecture": "gravf", "ranks": 2})
     for params, told in zip(given, for_gpus(*given), strict=True):
-        alone = {name: params[name] for name in ("program", "sources", "graph")}
+        names = {"program", "sources", "graph", "architecture"} & params.keys()
+        alone = {name: params[name] for name in names}
         r = hpccfpga.run("graph", device="host", reps=1, **alone)
         assert told == [True, *(r[name].tolist() for name in NAMES)], params
 

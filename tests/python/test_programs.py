@@ -4,13 +4,12 @@ import os
 import re
 import signal
 import threading
-import warnings
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from vertex_programs import break_kernels
+from vertex_programs import break_kernels, check_table, fault_is_seen, run
 
 import hpccfpga
 from hpccfpga import sources
@@ -18,12 +17,6 @@ from hpccfpga.program import check, states
 
 PROGRAMS = sources.programs()
 DOCS = Path(__file__).parents[2] / "docs" / "graph.md"
-
-
-def run(**params):
-    return hpccfpga.run(
-        "graph", **({"graph": "kron:8", "reps": 2, "warmup": 1} | params)
-    )
 
 
 @pytest.mark.parametrize("partition", ["cyclic", "sorted", "edges"])
@@ -76,19 +69,6 @@ def test_directions_find_the_same():
         ]
         for name in ("supersteps", "updates", "reached"):
             assert len({tuple(r[name]) for r in found}) == 1, (program, name)
-
-
-def check_table(r):
-    """Hold the table of supersteps against the columns of all, point by point."""
-    last = r["supersteps"].max() + 1
-    assert r["superstep_active"].shape == (len(r["source"]), last, r.ranks)
-    for name, of in (("active", "updates"), ("messages", None), ("bytes", None)):
-        table = r[f"superstep_{name}"].sum(axis=(1, 2))
-        assert table.tolist() == r[of or name].tolist(), name
-    for point, n in enumerate(r["supersteps"]):
-        times = r["superstep_kernel_time"][point]
-        assert (times[: n + 1] > 0).all()
-        assert np.isnan(times[n + 1 :]).all()
 
 
 @pytest.mark.parametrize("ranks", [None, 2])
@@ -240,20 +220,7 @@ FAULTS = {  # program, what else is given, text, what replaces it
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_seen(broken, fault):
-    program, other, old, new = FAULTS[fault]
-    kernel = broken(old, new)
-    source = [5] if program in ("bfs", "sssp") else -1
-    given = {"graph": "grid:8", "source": source, "device": "opencl", "deadline": 60}
-    given |= {"shape": "ndrange", "program": program} | other
-    assert "ranks" in other or run(**given).verified
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", hpccfpga.VerificationWarning)
-        told = ""
-        try:
-            assert not run(kernel=kernel, **given).verified
-        except hpccfpga.Error as error:
-            told = str(error)
-    assert "do not compile" not in told
+    fault_is_seen(broken, *FAULTS[fault])
 
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
