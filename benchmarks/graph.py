@@ -3,17 +3,18 @@
 Both on the same graph and from the same sources, on as many threads, in alternating
 rounds; medians of ratios of the best times, the yardstick's over ours. What a yardstick
 reached must be what a run reached. The yardsticks are `graph_yardstick.c`, which
-build/dev has where OpenMP is there. Ends with 1 when a target is missed.
+build/dev has where OpenMP is there. Other figures follow, of `graph_figures.py`. A line
+for each, by whose begin `--only` takes some: yardstick, ranks, superstep, verification,
+scipy, memory, auto. Ends with 1 when a target is missed.
 """
 
 import argparse
-import json
 import sys
-import tempfile
 from pathlib import Path
 from statistics import median
 
-from programs import output
+import graph_figures
+from programs import columns, output
 
 YARDSTICK = Path(__file__).parents[1] / "build/dev/tests/graph_yardstick"
 # Program, graph, partition, and the least ratio.
@@ -43,31 +44,17 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--reps", type=int, default=3, help="samples per round")
     parser.add_argument("--scale", type=int, help="of all graphs, for a quick look")
-    parser.add_argument("--only", default="", help="a part of the names")
+    parser.add_argument("--only", default="", help="a part of the lines' names")
     return parser.parse_args()
 
 
-def ours(program: str, graph: str, partition: str, reps: int) -> dict[str, list[float]]:
-    """Columns of a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "result.json"
-        command = [sys.executable, "-m", "hpccfpga", "run", "graph"]
-        command += ["--program", program, "--graph", graph, "--partition", partition]
-        command += [
-            "--seed",
-            SEED,
-            "--sources",
-            "2",
-            "--reps",
-            str(reps),
-            "--json",
-            str(path),
-        ]
-        output(command)
-        result = json.loads(path.read_text())
-    if not result["verified"]:
-        sys.exit(f"{program} on {graph}: wrong data")
-    return {name: column["values"] for name, column in result["columns"].items()}
+def verdict(line: str, value: float, target: float, most: bool = False) -> bool:
+    """Print a line for a target, an upper bound with `most`. Whether it is missed."""
+    missed = value > target if most else value < target
+    word = "at most" if most else "target"
+    end = "MISSED" if missed else "met"
+    print(f"{line:52} {value:7.2f}  {word} {target:5.2f}  {end}", flush=True)
+    return missed
 
 
 def theirs(
@@ -92,11 +79,19 @@ def main() -> int:
         if options.scale:
             graph = f"{graph.split(':')[0]}:{options.scale}"
         name = f"{program}, {graph}, {partition}"
-        if options.only not in name:
+        if options.only not in f"yardstick, {name}":
             continue
         ratios = []
         for _ in range(options.rounds):
-            run = ours(program, graph, partition, options.reps)
+            run = columns(
+                "graph",
+                program=program,
+                graph=graph,
+                partition=partition,
+                seed=SEED,
+                sources=2,
+                reps=options.reps,
+            )
             sources = [int(source) for source in run["source"]]
             found = theirs(program, graph, options.reps, sources)
             if program in SIGNED:
@@ -104,11 +99,13 @@ def main() -> int:
                 if signs != run[SIGNED[program]]:
                     sys.exit(f"{name}: {run[SIGNED[program]]} reached, theirs {signs}")
             ratios += [t / o for (t, _), o in zip(found, run["time"], strict=True)]
-        ratio = median(ratios)
         measured += 1
-        missed += ratio < target
-        verdict = "met" if ratio >= target else "MISSED"
-        print(f"{name:32} {ratio:6.2f}  target {target:4.2f}  {verdict}", flush=True)
+        missed += verdict(f"yardstick, {name}", median(ratios), target)
+    for figure in graph_figures.FIGURES:
+        if options.only in figure.name:
+            for line, value in figure.measure(options.scale, options.rounds):
+                measured += 1
+                missed += verdict(line, value, figure.target, figure.most)
     return int(missed > 0 or measured == 0)
 
 

@@ -1,8 +1,12 @@
 """Run programs beside each other: the product's and the yardsticks."""
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -27,3 +31,22 @@ def output(command: list[str], **environment: str) -> str:
     if done.returncode:
         sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
     return done.stdout
+
+
+def result(benchmark: str, **params: Any) -> dict[str, Any]:
+    """Run hpccfpga; its result as JSON, or exit if it is not verified."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.json"
+        words = [f"--{name}={value}" for name, value in params.items()]
+        command = [sys.executable, "-m", "hpccfpga", "run", benchmark, *words]
+        output([*command, "--json", str(path)])
+        found = json.loads(path.read_text())
+    if not found["verified"]:
+        sys.exit(f"{benchmark} {' '.join(words)}: wrong data")
+    return found
+
+
+def columns(benchmark: str, **params: Any) -> dict[str, list[float]]:
+    """Columns of such a result."""
+    found = result(benchmark, **params)["columns"]
+    return {name: column["values"] for name, column in found.items()}
