@@ -204,5 +204,15 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                        hf_known_text(&known));
     size_t match = matches[(size_t)local_rank % n_matches];
     HF_TRY(card_open(handle, info, match, deadline, &call));
-    return *handle ? HF_OK : hf_xrt_failed(HF_EDEVICE, &call);
+    if (*handle)
+        return HF_OK;
+    hf_status status = hf_xrt_failed(HF_EDEVICE, &call);
+    char why[HF_MESSAGE_ROOM];
+    snprintf(why, sizeof why, "%s", hf_error());
+    return call.code != EBUSY
+               ? status
+               : hf_fail(status,
+                         "card %zu: %s: wait for the process that has it, or take "
+                         "another card; known: %s",
+                         match, why, known.names);
 }

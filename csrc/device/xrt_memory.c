@@ -16,12 +16,18 @@
 
 enum { UNKNOWN_MEMORIES = 64 };
 
+/** Several memories, e.g. "DDR[0:1]", which no number of a bank means. */
+static bool is_group(const hf_xclbin_memory *memory) {
+    return strchr(memory->tag, ':') != NULL;
+}
+
 void hf_xrt_memories_text(char *text, size_t room, const hf_xclbin *xclbin,
                           const hf_xclbin_reach *reach) {
     size_t used = 0;
     snprintf(text, room, "none");
     for (size_t m = 0; m < xclbin->n_memories; m++) {
-        if (!hf_xclbin_reaches(reach, m) || !xclbin->memories[m].used)
+        if (!hf_xclbin_reaches(reach, m) || !xclbin->memories[m].used ||
+            is_group(&xclbin->memories[m]))
             continue;
         if (used + sizeof xclbin->memories[m].tag + strlen(", ...") >= room) {
             snprintf(text + used, room - used, ", ...");
@@ -77,18 +83,15 @@ static hf_status kernel_reach(hf_xclbin_reach *out, const hf_xrt_kernel *kernel,
     return HF_OK;
 }
 
+/** The memory of number `bank` alone, if it is among `wanted`: what `who` reaches. */
 static hf_status bank_reach(hf_xclbin_reach *out, const hf_xclbin *x, size_t bank,
-                            const hf_xclbin_reach *wanted) {
+                            const hf_xclbin_reach *wanted, const char *who) {
     char text[120];
-    hf_xclbin_reach used = {{0}};
-    for (size_t m = 0; m < x->n_memories; m++)
-        if (x->memories[m].used && (!wanted || hf_xclbin_reaches(wanted, m)))
-            hf_xclbin_reach_add(&used, m);
-    if (bank >= x->n_memories || !hf_xclbin_reaches(&used, bank)) {
-        hf_xrt_memories_text(text, sizeof text, x, &used);
-        return hf_fail(
-            HF_EARG, "bank %zu, %s: the kernels of the xclbin reach %s", bank,
-            bank < x->n_memories ? x->memories[bank].tag : "which is none", text);
+    bool known = bank < x->n_memories && !is_group(&x->memories[bank]);
+    if (!known || !x->memories[bank].used || !hf_xclbin_reaches(wanted, bank)) {
+        hf_xrt_memories_text(text, sizeof text, x, wanted);
+        return hf_fail(HF_EARG, "bank %zu, %s: %s reaches %s", bank,
+                       known ? x->memories[bank].tag : "which is none", who, text);
     }
     *out = (hf_xclbin_reach){{0}};
     hf_xclbin_reach_add(out, bank);
@@ -97,12 +100,20 @@ static hf_status bank_reach(hf_xclbin_reach *out, const hf_xclbin *x, size_t ban
 
 static hf_status spot_reach(hf_xclbin_reach *out, const hf_xclbin *x,
                             const hf_spot *spot) {
-    if (spot && spot->kernel)
-        HF_TRY(kernel_reach(out, (const hf_xrt_kernel *)spot->kernel, spot->arg));
-    else
+    char who[256] = "the xclbin";
+    const hf_xrt_kernel *kernel = spot ? (const hf_xrt_kernel *)spot->kernel : NULL;
+    hf_xclbin_reach all;
+    memset(&all, 0xff, sizeof all);
+    if (kernel) {
+        HF_TRY(kernel_reach(out, kernel, spot->arg));
+        snprintf(who, sizeof who, "kernel \"%s\", unit \"%s\", argument %u, \"%s\",",
+                 kernel->info.name, kernel->units[0].info->name, spot->arg,
+                 kernel->info.args[spot->arg].name);
+    } else {
         *out = common_reach(x);
+    }
     return spot && spot->bank
-               ? bank_reach(out, x, spot->bank - 1, spot->kernel ? out : NULL)
+               ? bank_reach(out, x, spot->bank - 1, kernel ? out : &all, who)
                : HF_OK;
 }
 

@@ -236,12 +236,13 @@ static void memories_test(void) {
     said(ops->alloc(&any, device, BYTES, &(hf_spot){.kernel = echo[2]}), HF_EARG,
          "its 2 units reach no memory in common");
     said(ops->alloc(&any, device, BYTES, &(hf_spot){.kernel = echo[0], .bank = 2}),
-         HF_EARG, "bank 1, HBM[1]: the kernels of the xclbin reach HBM[0]");
+         HF_EARG,
+         "bank 1, HBM[1]: kernel \"echo\", unit \"echo_1\", argument 0, \"words\", "
+         "reaches HBM[0]");
     said(ops->alloc(&any, device, BYTES, &(hf_spot){.bank = 10}), HF_EARG,
-         "bank 9, HBM[9]: the kernels");
+         "bank 9, HBM[9]: the xclbin reaches HBM[0], HBM[1]");
     said(ops->alloc(&any, device, BYTES, &(hf_spot){.bank = 99}), HF_EARG,
-         "bank 98, which is none: the kernels of the xclbin reach HBM[0], HBM[1], "
-         "HBM[0:1]");
+         "bank 98, which is none: the xclbin reaches HBM[0], HBM[1]");
     said(ops->alloc(&any, device, BYTES, &(hf_spot){.kernel = echo[0], .arg = 1}),
          HF_EARG, "no buffer as argument 1");
     said(ops->alloc(&any, device, (size_t)257 << 20, &(hf_spot){.kernel = echo[0]}),

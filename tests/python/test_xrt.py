@@ -187,7 +187,9 @@ def test_an_unknown_card_is_answered_by_the_list(command, setting):
     assert line == f'hpccfpga: no Xilinx card "v80"; known: {cards}'
     answer = command("run", "transfer", "--device=xrt:1", **setting, **more)
     (line,) = ours(answer.stderr).splitlines()
-    assert "xrtDeviceOpen: Device or resource busy" in line
+    assert "card 1: xrtDeviceOpen: Device or resource busy" in line
+    assert ": wait for the process that has it, or take another card; known: " in line
+    assert line.endswith(cards)
 
 
 def test_cards_that_are_all_busy_are_told(command, setting):

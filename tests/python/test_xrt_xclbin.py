@@ -295,6 +295,28 @@ def test_a_buffer_that_a_kernel_does_not_reach_is_named(folder, setting, tmp_pat
     assert "the unit reaches " in last, last
 
 
+def test_a_bank_that_a_kernel_does_not_reach_is_named(folder, setting, tmp_path):
+    """By kernel, unit and argument; a group of memories has no number."""
+    job = Bitstream("xilinx", "u280", "stream_memory", {"replications": 2})
+    job.write(tmp_path)
+    config = tmp_path / "stream_memory.cfg"
+    config.write_text(config.read_text().replace(":HBM[0]", ":DDR[0:1]"))
+    path = link.link(job, tmp_path)
+    manifest = json.loads(Path(f"{path}.json").read_text())
+    del manifest["banks"]
+    Path(f"{path}.json").write_text(json.dumps(manifest))
+    script = (
+        "import hpccfpga as hf\n"
+        f"params = dict(size=4096, replications=2, kernel={str(path)!r})\n"
+        "hf.open('xrt').run('stream', **params)"
+    )
+    answer = python(script, **setting)
+    assert answer.stderr.splitlines()[-1].endswith(
+        'bank 0, HBM[0]: kernel "stream_apply", unit "stream_apply_1", argument 0, '
+        '"out", reaches DDR[0], DDR[1]'
+    )
+
+
 def test_a_folder_is_no_xclbin(command, setting, tmp_path):
     words = ["--device=xrt", f"--kernel={tmp_path}"]
     for benchmark in "transfer", "stream":
