@@ -382,6 +382,13 @@ static bool threads_stop(hf_host_queues *all) {
     return none;
 }
 
+void hf_host_queues_stop(hf_host_queues *all) {
+    pthread_mutex_lock(&all->lock);
+    queues_break(all);
+    pthread_mutex_unlock(&all->lock);
+    threads_stop(all);
+}
+
 bool hf_host_queues_free(hf_host_queues *all) {
     if (!threads_stop(all))
         return false;

@@ -36,6 +36,9 @@ typedef struct hf_host_task {
 hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device);
 /** False if a command still runs: then queues and device stay. */
 bool hf_host_queues_free(hf_host_queues *all);
+/** As the process ends, beside threads that use them: no more commands start, and one that
+ *  runs has some time. Nothing is released. */
+void hf_host_queues_stop(hf_host_queues *all);
 
 /** Put a command into its queue, where it gets the task's copy; *done is the event. NULL: wait
  *  for it. A task that fails fails the wait for it, with its message. */

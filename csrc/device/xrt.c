@@ -46,9 +46,12 @@ static void at_exit(void) {
         getpid()) /* a child has none of the threads, and XRT is its parent's */
         return;
     atomic_store(&hf_xrt_ending, true);
-    for (hf_xrt_device *d = open_devices; d; d = d->next)
+    for (hf_xrt_device *d = open_devices; d; d = d->next) {
         if (d->queues)
-            hf_host_queues_free(d->queues);
+            hf_host_queues_stop(d->queues);
+        if (d->watch)
+            hf_xrt_watch_stop(d->watch);
+    }
     if (!open_devices || sem_init(&ended, 0, 0) != 0 ||
         pthread_create(&thread, NULL, buffers_give, &ended) != 0)
         return;

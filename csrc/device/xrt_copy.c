@@ -27,18 +27,19 @@ static hf_status mirror_sync(const hf_xrt_buffer *buffer, int direction, size_t 
                        errno, hf_xrt_heard());
 }
 
-/** Spoil the last word, and one in each STEP bytes before it: pages apart, all would share one set
- *  of a cache. None overlap: a word that is spoiled twice is right again. */
+/** Spoil the last bytes, and a word in each STEP before them: pages apart, all would share one set
+ *  of a cache. None overlap. Both steps are those of a generator of full period: what is spoiled,
+ *  sent on and spoiled again is not right again. */
 static void mirror_spoil(char *mirror, size_t bytes) {
     enum { STEP = HF_PAGE - 64 };
     uint64_t word;
     for (size_t i = 0; i + 2 * sizeof word <= bytes; i += STEP) {
         memcpy(&word, mirror + i, sizeof word);
-        word = ~word;
+        word = word * 6364136223846793005U + 1442695040888963407U;
         memcpy(mirror + i, &word, sizeof word);
     }
     for (size_t i = bytes > sizeof word ? bytes - sizeof word : 0; i < bytes; i++)
-        mirror[i] ^= (char)0xFF;
+        mirror[i] = (char)((unsigned char)mirror[i] * 5 + 163);
 }
 
 static hf_status mirror_fetch(const hf_xrt_buffer *buffer, size_t at, size_t bytes) {

@@ -83,6 +83,8 @@ unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path);
  *  ends the process with a line: of a call that no signal reaches after its deadline. */
 hf_xrt_watch *hf_xrt_watch_new(hf_device *device, void (*stuck)(const char *line));
 void hf_xrt_watch_free(hf_xrt_watch *watch);
+/** As the process ends, beside threads that copy: a call that is under way has some time. */
+void hf_xrt_watch_stop(const hf_xrt_watch *watch);
 /** Run a task that makes a call of XRT, or a few. HF_EDEVICE: it has not ended by the device's
  *  deadline, was left, and XRT is given up. One thread at a time. */
 hf_status hf_xrt_watched(hf_xrt_watch *watch, const hf_host_task *task);

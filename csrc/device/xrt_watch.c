@@ -20,9 +20,9 @@
 #include "core/error.h"
 #include "xrt_device.h"
 
-/* Time between two looks, the most that counts of it (all of a process may have stood still), and
- * that a signal has to take effect [s]. */
-static const double LOOKS = 0.05, MOST = 0.1, EFFECT = 1;
+/* Time between two looks, the most that counts of it (all of a process may have stood still), that
+ * a signal has to take effect, and a copy to end as the process does [s]. */
+static const double LOOKS = 0.05, MOST = 0.1, EFFECT = 1, STOP = 2;
 
 struct hf_xrt_watch {
     hf_device *device;
@@ -150,7 +150,9 @@ hf_status hf_xrt_watched(hf_xrt_watch *watch, const hf_host_task *task) {
     }
     unsigned long calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
     atomic_store_explicit(&watch->calls, calls + 1, memory_order_release);
-    hf_status status = task->run(task);
+    hf_status status = atomic_load_explicit(&hf_xrt_ending, memory_order_relaxed)
+                           ? hf_fail(HF_EDEVICE, "the process ends")
+                           : task->run(task);
     atomic_store_explicit(&watch->calls, calls + 2, memory_order_release);
     return status;
 }
@@ -189,6 +191,16 @@ hf_xrt_watch *hf_xrt_watch_new(hf_device *device, void (*stuck)(const char *line
         return watch;
     free(watch);
     return NULL;
+}
+
+/** A caller that began before it saw that the process ends shows by now: what a core has stored
+ *  others see much sooner. */
+void hf_xrt_watch_stop(const hf_xrt_watch *watch) {
+    const struct timespec nap = {.tv_nsec = 2000000};
+    double end = hf_clock_now() + STOP;
+    do
+        nanosleep(&nap, NULL);
+    while (atomic_load(&watch->calls) % 2 && hf_clock_now() < end);
 }
 
 void hf_xrt_watch_free(hf_xrt_watch *watch) {

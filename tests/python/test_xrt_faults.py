@@ -92,6 +92,37 @@ def test_a_read_that_is_lost_is_unverified(folder, setting, size):
     assert verified(folder, setting, "transfer", "lost", "xrtBOSync", **more) == []
 
 
+PAIRS = """
+session = hf.open("xrt")
+measured(session, name, **more)
+plan("")
+assert measured(session, name, **more).verified
+found = []
+for at in range(1, calls("xrtBOSync")):
+    for second in (at + 1, at + 2):
+        plan(f"xrtBOSync:{at}:lost,xrtBOSync:{second}:lost")
+        try:
+            right = measured(session, name, **more).verified
+        except hf.Error:
+            right = False
+        if right and standin.standin_harms() == 2:
+            found.append((at, second))
+session.close()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize(("name", "more"), [("graph", {"sources": 1}), ("ptrans", {})])
+def test_two_copies_that_are_lost_are_unverified(folder, setting, name, more):
+    """Where what was spoiled is sent on, and a table that two kernels agree on."""
+    script = f"{head(folder)}\nname = {name!r}; more = {more}\n{PAIRS}"
+    answer = python(script, **setting)
+    assert answer.returncode == 0, answer.stderr
+    harmless = HARMLESS_LOST.get(name, ())
+    for pair in json.loads(answer.stdout):
+        assert {*pair} <= {*harmless}
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_damaged_is_unverified(folder, setting, name):
     found = verified(folder, setting, name, "flip", "xrtBOSync")
@@ -282,6 +313,24 @@ def test_a_process_ends_beside_a_kernel_that_runs(folder, setting):
         "run = lambda: measured(session, 'stream', deadline=300)\n"
         "threading.Thread(target=run, daemon=True).start()\n"
         "while calls('xrtRunStart') == 0: time.sleep(0.01)\n"
+        "sys.exit(0)"
+    )
+    answer = python(script, **setting)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("bytes_", [4096, 32 << 20])  # copied by the caller, by a thread
+def test_a_process_ends_beside_a_copy(folder, setting, bytes_):
+    """XRT would crash where the buffer is given back under it."""
+    script = (
+        f"{head(folder)}\n"
+        "import sys, threading, time\n"
+        "session = hf.open('xrt')\n"
+        "measured(session, 'stream')\n"  # the card has an xclbin
+        "plan('xrtBOSync:0:late=300')\n"
+        f"run = lambda: measured(session, 'transfer', sizes=[{bytes_}])\n"
+        "threading.Thread(target=run, daemon=True).start()\n"
+        "while calls('xrtBOSync') == 0: time.sleep(0.01)\n"
         "sys.exit(0)"
     )
     answer = python(script, **setting)

@@ -146,6 +146,8 @@ API int xrtBOFree(void *handle) {
     }
     if (b->users > 0 && !ending)
         end_process("a buffer is freed under a kernel");
+    if (b->copies > 0 && !hangs)
+        end_process("a buffer is freed under a copy");
     enter();
     munmap(b->host, 2 * ((b->bytes + 4095) / 4096 * 4096 + GUARD));
     b->device->buffers--;
@@ -176,10 +178,7 @@ static void bytes_damage(char *to, size_t bytes) {
         to[bytes / 2 / 8 * 8 + i] ^= (char)0xFF;
 }
 
-API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
-    buffer *b = handle;
-    if (!valid(b, BUFFER))
-        return -1;
+static int buffer_sync(const buffer *b, int direction, size_t bytes, size_t at) {
     const char *fault = standin_fault("xrtBOSync");
     if (*fault && (atoi(fault) > 0 || strcmp(fault, "fail") == 0))
         return refuse(atoi(fault), "planned fault of xrtBOSync");
@@ -197,4 +196,14 @@ API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
         n_harms += !clears(from, bytes);
     }
     return 0;
+}
+
+API int xrtBOSync(void *handle, int direction, size_t bytes, size_t at) {
+    buffer *b = handle;
+    if (!valid(b, BUFFER))
+        return -1;
+    b->copies++;
+    int status = buffer_sync(b, direction, bytes, at);
+    b->copies--;
+    return status;
 }

@@ -16,7 +16,7 @@ pthread_cond_t ended;
 atomic_int n_devices, n_buffers, n_kernels, n_runs, n_harms;
 static atomic_int inside;
 static atomic_bool counting;
-atomic_bool ending;
+atomic_bool ending, hangs;
 static char words_path[256];
 
 /* ---- from its begin to its end ---- */
@@ -151,8 +151,8 @@ const char *standin_fault(const char *name) {
     for (int i = 0; *faults[i].name; i++) {
         if (strcmp(faults[i].name, name) != 0 || (faults[i].nth && faults[i].nth != n))
             continue;
-        while (strcmp(faults[i].kind, "hang") == 0)
-            pause();
+        for (; strcmp(faults[i].kind, "hang") == 0; pause())
+            hangs = true;
         long late;
         if (sscanf(faults[i].kind, "late=%ld", &late) != 1)
             return faults[i].kind;
