@@ -140,7 +140,8 @@ def model(
     )
     feed |= scalars
     made = _evaluate(benchmark, formula, feed)
-    for value in at.values[np.broadcast_to(np.isnan(made["time"][1]), at.values.shape)]:
+    nothing = np.logical_and.reduce([np.isnan(values) for _, values in made.values()])
+    for value in at.values[np.broadcast_to(nothing, at.values.shape)]:
         raise ValueError(
             f"{label.replace('_', ' ')} {value}: no time by the model of {benchmark}: "
             f"{formula['summary'].partition(';')[0]}"
