@@ -319,7 +319,9 @@ def test_a_process_ends_beside_a_kernel_that_runs(folder, setting):
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("bytes_", [4096, 32 << 20])  # copied by the caller, by a thread
+@pytest.mark.parametrize(
+    "bytes_", [4096, 32 << 20]
+)  # copied by the caller, by a thread
 def test_a_process_ends_beside_a_copy(folder, setting, bytes_):
     """XRT would crash where the buffer is given back under it."""
     script = (

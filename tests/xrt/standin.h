@@ -105,7 +105,7 @@ typedef struct run {
 extern pthread_mutex_t lock; /* of states of runs */
 extern pthread_cond_t ended;
 extern atomic_int n_devices, n_buffers, n_kernels, n_runs; /* not given back */
-extern atomic_bool hangs; /* a planned fault: what was called may have been left */
+extern atomic_bool hangs;  /* a planned fault: what was called may have been left */
 extern atomic_bool ending; /* the process: the driver keeps what a kernel uses */
 extern atomic_int n_harms; /* by planned faults */
 
