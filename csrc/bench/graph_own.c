@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/error.h"
 #include "graph_engine.h"
@@ -103,6 +104,27 @@ static hf_status supersteps_take(graph_state *s) {
     return HF_OK;
 }
 
+/* Is what the device checks what the host got? */
+static hf_status state_compare(const graph_state *s, bool *right) {
+    hf_device *device = s->env.device;
+    size_t vertex = s->traits[GRAPH_VERTEX_BYTES], bytes = s->part->own * vertex;
+    const char *came = (const char *)s->state + graph_first(s) * vertex;
+    *right = true;
+    if (bytes == 0)
+        return HF_OK;
+    char *own = malloc(bytes);
+    if (!own)
+        return hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
+                       s->part->own);
+    for (size_t i = 0; i < bytes; i++)
+        own[i] = (char)~came[i]; /* of a read that does nothing */
+    hf_status status =
+        device->ops->read(device, s->buffers.state, 0, own, bytes, NULL, NULL);
+    *right = memcmp(own, came, bytes) == 0;
+    free(own);
+    return status;
+}
+
 hf_status graph_own_check(graph_state *s, graph_verdict *out) {
     enum { ROUNDING = 100 }; /* sums in float, in another order: one part of so many */
     graph_own *o = s->own;
@@ -118,6 +140,10 @@ hf_status graph_own_check(graph_state *s, graph_verdict *out) {
                                                   {.buffer = s->buffers.run},
                                                   {.buffer = s->buffers.state},
                                                   {.buffer = o->state}};
-    return hf_verdict_take(&o->verdict, HF_VERDICT_COUNT, o->same, args, N_SAME_ARGS, 0,
-                           s->part->own, &out->error);
+    HF_TRY(hf_verdict_take(&o->verdict, HF_VERDICT_COUNT, o->same, args, N_SAME_ARGS, 0,
+                           s->part->own, &out->error));
+    bool right = false;
+    HF_TRY(state_compare(s, &right));
+    out->error += !right;
+    return HF_OK;
 }
