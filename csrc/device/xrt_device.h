@@ -63,7 +63,6 @@ extern atomic_bool hf_xrt_ending; /**< the process ends: no thread calls XRT any
 
 /** A failure of a call that was made. */
 hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call);
-
 hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
                       const hf_vendors *vendors);
 /** Open the device that `selector` and the node-local rank mean. */
@@ -75,7 +74,6 @@ hf_status hf_xrt_handle_close(void *handle, hf_device *device, double deadline);
  *  of the driver, or "". */
 hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,
                            const char *part, const char *file);
-
 /** The number in such a file; 0: none, or none in a second. Then the driver is asked no more. */
 unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path);
 
@@ -83,7 +81,7 @@ unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path);
  *  ends the process with a line: of a call that no signal reaches after its deadline. */
 hf_xrt_watch *hf_xrt_watch_new(hf_device *device, void (*stuck)(const char *line));
 void hf_xrt_watch_free(hf_xrt_watch *watch);
-/** As the process ends, beside threads that copy: a call that is under way has some time. */
+/** As the process ends: a call that is under way has some time. */
 void hf_xrt_watch_stop(const hf_xrt_watch *watch);
 /** Run a task that makes a call of XRT, or a few. HF_EDEVICE: it has not ended by the device's
  *  deadline, was left, and XRT is given up. One thread at a time. */
