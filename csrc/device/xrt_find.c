@@ -160,6 +160,12 @@ hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
     return status;
 }
 
+/** Whether `selector` is a card's address without the domain, as lspci prints it. */
+static bool address_is_short(const hf_device_info *info, const char *selector) {
+    const char *rest = strchr(info->version, ':');
+    return rest && strcasecmp(rest + 1, selector) == 0;
+}
+
 /** Whether `selector` means a card: by number, kind, part of its shell, or PCI address. */
 static bool card_is(const hf_device_info *info, const char *selector) {
     hf_device_type type;
@@ -167,12 +173,14 @@ static bool card_is(const hf_device_info *info, const char *selector) {
         return strtoul(selector, NULL, 10) == (unsigned long)info->index;
     if (hf_device_type_named(&type, selector))
         return type == info->type;
-    return contains(info->name, selector) || strcasecmp(info->version, selector) == 0;
+    return contains(info->name, selector) || strcasecmp(info->version, selector) == 0 ||
+           address_is_short(info, selector);
 }
 
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                       int local_rank, double deadline) {
     size_t n, matches[MAX_DEVICES], n_matches = 0, n_ready = 0;
+    size_t n_short = 0;
     hf_known known = {.wanted = selector};
     hf_xrt_call call;
     HF_TRY(hf_xrt_load());
@@ -181,16 +189,19 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
         return hf_fail(HF_EDEVICE, "no Xilinx card: XRT%s%s finds none",
                        *hf_xrt_version() ? " " : "", hf_xrt_version());
     for (size_t i = 0; i < n; i++) {
-        char line[200];
+        char line[280];
         void *probed;
         HF_TRY(card_open(&probed, info, i, deadline, &call));
         bool ready = probed != NULL;
         if (ready)
             HF_TRY(hf_xrt_handle_close(probed, NULL, deadline));
-        snprintf(line, sizeof line, "%zu: %s", i, info->name);
+        const char *address = strchr(info->version, ':') ? info->version : "";
+        snprintf(line, sizeof line, "%zu: %s%s%s", i, info->name,
+                 *address ? " at " : "", address);
         hf_known_add(&known, line);
         if (!card_is(info, selector))
             continue;
+        n_short += address_is_short(info, selector);
         if (ready && n_ready++ == 0)
             n_matches = 0;
         /* One that is busy fails to open only where no other is meant. */
@@ -202,6 +213,9 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
     if (n_matches == 0)
         return hf_fail(HF_ENOENT, "no Xilinx card \"%s\"; %s", selector,
                        hf_known_text(&known));
+    if (n_short > 1)
+        return hf_fail(HF_ENOENT, "%zu Xilinx cards \"%s\": give the domain; %s",
+                       n_short, selector, hf_known_text(&known));
     size_t match = matches[(size_t)local_rank % n_matches];
     HF_TRY(card_open(handle, info, match, deadline, &call));
     if (*handle)

@@ -117,12 +117,12 @@ static hf_status mode_check(void) {
     const char *told = getenv("XCL_EMULATION_MODE");
     snprintf(mode, sizeof mode, "%s", told ? told : "");
     if (strcmp(mode, "hw_emu") == 0 || strcmp(mode, "sw_emu") == 0)
-        return hf_fail(HF_ENOTSUP,
+        return hf_fail(HF_EDEVICE,
                        "XCL_EMULATION_MODE=%s: emulation by Vitis is not supported; "
                        "unset it for cards",
                        mode);
     if (told && strcmp(mode, "noop") != 0)
-        return hf_fail(HF_ENOTSUP,
+        return hf_fail(HF_EDEVICE,
                        "XCL_EMULATION_MODE=%s; known: noop, or unset for cards", mode);
     return HF_OK;
 }

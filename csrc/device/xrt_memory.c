@@ -218,8 +218,8 @@ static hf_status place(hf_xrt_buffer *buffer, size_t bytes, const hf_spot *spot)
         return hf_fail(
             HF_EDEVICE,
             "card \"%s\" has no memory, as it holds no xclbin yet: "
-            "\"hpccfpga run transfer --kernel FILE.xclbin\" loads one, as any "
-            "benchmark with kernels does",
+            "\"hpccfpga run transfer --device xrt --kernel FILE.xclbin\" loads "
+            "one, as any benchmark with kernels does",
             buffer->device->base.info.name);
     }
     HF_TRY(spot_reach(&reach, x, spot));

@@ -81,7 +81,9 @@ static void copy_try(void) {
 int main(int argc, char **argv) {
     FILE *file = argc == 3 ? fopen(argv[2], "rb") : NULL;
     if (!file)
-        return fprintf(stderr, "xclbin COUNT XCLBIN\n"), 2;
+        return fprintf(stderr, "xclbin COUNT XCLBIN: no file %s\n",
+                       argc == 3 ? argv[2] : "is named"),
+               2;
     n_whole = fread(whole, 1, sizeof whole, file);
     fclose(file);
     hf_xclbin *x;

@@ -171,7 +171,13 @@ def test_sessions_of_a_process_share_a_card(folder, setting):
 
 @pytest.mark.parametrize(
     ("selector", "address"),
-    [("xrt:1", "3c"), ("xrt:U280", "3b"), ("xrt:0000:3d:00.1", "3d"), ("xrt", "3b")],
+    [
+        ("xrt:1", "3c"),
+        ("xrt:U280", "3b"),
+        ("xrt:0000:3d:00.1", "3d"),
+        ("xrt:3D:00.1", "3d"),
+        ("xrt", "3b"),
+    ],
 )
 def test_a_card_is_chosen(folder, setting, selector, address):
     script = f"import hpccfpga as hf\nprint(hf.open({selector!r}).device['version'])"
@@ -183,13 +189,22 @@ def test_an_unknown_card_is_answered_by_the_list(command, setting):
     more = {"HF_STANDIN_CARDS": "2", "HF_STANDIN_BUSY": "1"}
     answer = command("run", "transfer", "--device=xrt:v80", **setting, **more)
     (line,) = ours(answer.stderr).splitlines()
-    cards = f"0: {link.SHELL}, 1: card 1, busy"
+    cards = f"0: {link.SHELL} at 0000:3b:00.1, 1: card 1, busy"
     assert line == f'hpccfpga: no Xilinx card "v80"; known: {cards}'
     answer = command("run", "transfer", "--device=xrt:1", **setting, **more)
     (line,) = ours(answer.stderr).splitlines()
     assert "card 1: xrtDeviceOpen: Device or resource busy" in line
     assert ": wait for the process that has it, or take another card; known: " in line
     assert line.endswith(cards)
+
+
+def test_an_address_of_two_cards_needs_its_domain(command, setting):
+    words = ["run", "transfer", "--device=xrt:3b:00.1"]
+    answer = command(*words, **setting, HF_STANDIN_CARDS="9")
+    (line,) = ours(answer.stderr).splitlines()
+    start = 'hpccfpga: 2 Xilinx cards "3b:00.1": give the domain; '
+    assert line.startswith(start)
+    assert f"known: 0: {link.SHELL} at 0000:3b:00.1, 1: " in line
 
 
 def test_cards_that_are_all_busy_are_told(command, setting):
@@ -288,7 +303,7 @@ def test_a_card_has_the_memories_of_an_xclbin(folder, tmp_path):
     )
     answer = python(script, XILINX_XRT=str(folder))
     none, bad, good, shell = answer.stdout.splitlines()
-    assert '"hpccfpga run transfer --kernel FILE.xclbin" loads one' in none
+    assert '"hpccfpga run transfer --device xrt --kernel FILE.xclbin" loads one' in none
     assert bad.endswith('bad.xclbin: no xclbin: it does not begin with "xclbin2"')
     assert good == "True", answer.stderr
     assert shell == (
@@ -394,6 +409,8 @@ def test_modes_that_end_or_hang_the_process_are_refused(command, setting, mode, 
     answer = command("devices", XCL_EMULATION_MODE=mode, **setting)
     assert "host:0" in answer.stdout
     assert "xrt:" not in answer.stdout
+    (told,) = ours(answer.stderr).splitlines()
+    assert f"no device of xrt: {line}" in told
 
 
 def test_a_function_that_is_missing_is_named(tmp_path):

@@ -5,7 +5,7 @@
  * process, so does this. It shares no code with the runtime: an xclbin has a second reader here,
  * and prototypes are those of XRT's headers.
  *
- * HF_STANDIN_CARDS  how many there are, 1 unless told; HF_STANDIN_BUSY the number of one
+ * HF_STANDIN_CARDS  how many there are, 1 unless told, eight in each PCI domain; HF_STANDIN_BUSY the number of one
  * HF_STANDIN_SHELL  what it says is the cards' shell
  * HF_STANDIN_HOLDS  an xclbin that the cards hold from before
  * HF_STANDIN_SYSFS  a folder with those of the cards' drivers, by their numbers

@@ -21,7 +21,8 @@ int xclGetDeviceInfo2(const void *device, unsigned char *info) {
     const char *shell = getenv("HF_STANDIN_SHELL");
     if (!device || standin_fails("xclGetDeviceInfo2"))
         return -ENODEV;
-    unsigned slot = (0x3bU + ((const unsigned *)device)[1]) << 8 | 1;
+    unsigned number = ((const unsigned *)device)[1];
+    unsigned slot = number / 8 << 16 | (0x3bU + number % 8) << 8 | 1;
     memset(info, 0, SIZE);
     snprintf((char *)info + AT_NAME, 256, "%s", shell ? shell : SHELL);
     memcpy(info + AT_MEMORY, &memory, sizeof memory);
