@@ -126,7 +126,9 @@ def load(
         return _memories(Path(path))
     if path is not None and (stem is None or on_host):
         reason = "device host runs C functions" if stem else f"{benchmark} needs none"
-        raise ValueError(f"kernel: {os.fspath(path)} is of no use here: {reason}")
+        raise ValueError(
+            f"kernel: {os.fspath(path)} is of no use here: {reason}{_meant(path)}"
+        )
     if stem is None:
         return None
     source = kernel_dir() / f"{stem}.cl" if path is None else existing(path)
@@ -398,7 +400,7 @@ def _loaded(
     if text is None:
         raise ValueError(
             f"kernel: {path} is no OpenCL C source (*.cl), and as a program binary it "
-            f"lacks its manifest {beside}"
+            f'lacks its manifest {beside}, which "hpccfpga kernels build" writes'
         )
     manifest = _manifest(beside, text)
     benchmark, _, kind = stem.rpartition("_")
@@ -410,8 +412,12 @@ def _loaded(
         "platform": core.device["platform"],
         "binary_hash": _hash(binary),
     }
+    by_xrt = _core.programs(core.device["runtime"]) == "xclbin"
     for field, value in needed.items():
-        _same(beside, field, manifest.get(field, value), value)
+        try:
+            _same(beside, field, manifest.get(field, value), value)
+        except ValueError as error:
+            raise ValueError(f"{error}{'' if by_xrt else _meant(path)}") from None
     names = [e["name"] for e in _core.parameters(benchmark) if e["macro"] is not None]
     _complete(beside, "knobs.", manifest["knobs"], names)
     try:
@@ -422,7 +428,6 @@ def _loaded(
     asked, _ = knobs_of(benchmark, {**knobs, **params})
     for name, value in asked.items():
         _same(beside, f"knobs.{name}", knobs[name], value)
-    by_xrt = _core.programs(core.device["runtime"]) == "xclbin"
     if by_xrt or path.suffix == ".xclbin":
         try:
             if by_xrt:
@@ -442,6 +447,15 @@ def _loaded(
         except ValueError as error:
             raise ValueError(f"kernel: {path} is {error}") from None
     return Kernel(stem, binary, {**manifest, "knobs": knobs}, needed["binary_hash"])
+
+
+def _meant(path: str | os.PathLike[str]) -> str:
+    """End of a refusal: the runtime that loads a file, if it is an xclbin."""
+    if Path(path).suffix != ".xclbin":
+        return ""
+    runtimes = [name for name, _ in _core.components("device")]
+    (meant,) = (name for name in runtimes if _core.programs(name) == "xclbin")
+    return f"; did you mean --device {meant}?"
 
 
 def _memories(path: Path) -> Kernel:

@@ -32,8 +32,14 @@ def kinds(binary: bytes) -> list[str]:
     ValueError
         No xclbin, or a damaged one.
     """
-    used = (m["tag"] for m in _core.xclbin(binary)["memories"] if m["used"])
+    memories = _core.xclbin(binary)["memories"]
+    used = (_tag(memory) for memory in memories if memory["used"])
     return list(dict.fromkeys(tag.partition("[")[0] for tag in used))
+
+
+def _tag(memory: Mapping[str, Any]) -> str:
+    """Name of a memory as linkers write it: the U250's shells call DDR[0] bank0."""
+    return re.sub(r"^bank(\d+)$", r"DDR[\1]", memory["tag"])
 
 
 def fitting(
@@ -162,7 +168,7 @@ def _same_arguments(
 
 def _tags(found: Mapping[str, Any]) -> list[str]:
     """Names of the memories; groups like DDR[0:1] come last, and have no numbers."""
-    return [m["tag"] for m in found["memories"] if ":" not in m["tag"]]
+    return [_tag(m) for m in found["memories"] if ":" not in m["tag"]]
 
 
 def _same_memories(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:

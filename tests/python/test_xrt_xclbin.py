@@ -8,6 +8,7 @@ import pytest
 from conftest import ours, python
 
 from hpccfpga.vendor import Bitstream
+from hpccfpga.xclbin import fitting, kinds
 from xrt_session import SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
@@ -129,6 +130,38 @@ def test_a_bad_xclbin_is_refused(refusals, name):
 
 def test_a_bad_xclbin_programs_nothing(refusals):
     assert refusals[0] == 0
+
+
+def test_a_shell_may_call_its_memories_banks(tmp_path):
+    """As the U250's do, whose manifests have the linker's names."""
+    job = Bitstream("xilinx", "u280", "ptrans_memory", {"replications": 2})
+    job.write(tmp_path)
+    sections = link.sections(job, tmp_path)
+    for i in range(2):
+        old, new = f"DDR[{i}]".encode(), f"bank{i}\0".encode()
+        sections = renamed(sections, old, new, link.MEMORIES)
+    binary = link.pack(sections)
+    assert kinds(binary) == ["DDR"]
+    manifest = json.loads((tmp_path / "ptrans_memory.xclbin.json").read_text())
+    fitting(binary, job.stem, job.values, manifest, ())
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["stream", "--device=host"], "device host runs C functions"),
+        (["transfer"], "transfer needs none"),
+        (["stream", "--shape=ndrange"], "kind is 'memory', 'ndrange' is needed"),
+    ],
+)
+def test_an_xclbin_elsewhere_is_told_its_runtime(command, tmp_path, words, line):
+    job = Bitstream("xilinx", "u280", "stream_memory", {})
+    job.write(tmp_path)
+    path = tmp_path / job.binary
+    path.write_bytes(b"xclbin2")
+    answer = command("run", *words, f"--kernel={path}")
+    assert answer.returncode == 2
+    assert ours(answer.stderr).endswith(f"{line}; did you mean --device xrt?\n")
 
 
 def test_an_xclbin_for_another_shell_is_refused_by_xrt(folder, setting, tmp_path):
