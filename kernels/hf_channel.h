@@ -100,7 +100,6 @@ typedef struct hf_packet {
         hf_ring_call(hf_host, HF_RING_LEAVE, 0, 0, 0, 0);                         \
     }                                                                             \
     static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__))
-#define HF_NAME(i, kind, T, name) name
 #endif
 #define HF_OPEN_OUT(name) HF_OPEN_END(name, writer)
 #define HF_OPEN_IN(name)  HF_OPEN_END(name, reader)

@@ -50,6 +50,8 @@
 #define HF_DECLARE_shared(T, name)        HF_DECLARE_read(T, name)
 #define HF_DECLARE_write(T, name)         HF_GLOBAL T *HF_RESTRICT name
 #define HF_DECLARE_value(T, name)         const T name
+#define HF_NAME(i, kind, T, name)         name
+#define HF_PRAGMA(p)                      _Pragma(#p)
 #define HF_KERNEL(kernel, ...)            HF_DEFINE(kernel, 0, 0, __VA_ARGS__)
 #define HF_REPLICATED_KERNEL(kernel, ...) HF_DEFINE(kernel, 1, 0, __VA_ARGS__)
 
@@ -59,22 +61,7 @@
 
 #elif defined(HF_XILINX)
 
-#include <stdint.h>
-
-typedef uint8_t uchar;
-typedef uint32_t uint;
-typedef uint64_t ulong;
-
-#define HF_DEFINE(kernel, replicated, streams, ...) \
-    extern "C" void kernel(HF_EACH(HF_DECLARE, __VA_ARGS__))
-#define HF_GLOBAL
-#define HF_RESTRICT __restrict__
-#define HF_PIPELINE _Pragma("HLS pipeline II=1") /* unrolls the loops inside */
-#define HF_UNROLL(n)
-#define HF_INDEPENDENT
-#define HF_ITEM  ((ulong)0)
-#define HF_ITEMS ((ulong)1)
-#define HF_ALONE
+#include "hf_kernel_xilinx.h"
 
 #else
 
@@ -87,7 +74,6 @@ typedef uint64_t ulong;
     kernel(HF_EACH(HF_DECLARE, __VA_ARGS__))
 #define HF_UNITS_0
 #define HF_UNITS_1     __attribute__((num_compute_units(HF_REPLICATIONS)))
-#define HF_PRAGMA(p)   _Pragma(#p)
 #define HF_UNROLL(n)   HF_PRAGMA(unroll n)
 #define HF_INDEPENDENT HF_PRAGMA(ivdep)
 #define HF_ITEM        ((ulong)0)

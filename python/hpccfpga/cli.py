@@ -287,6 +287,8 @@ def _build_for_board(options: Options) -> int:
             raise ValueError(
                 f"{name} has no kernels for a board here; {known(name, built)}"
             )
+        if (shape := params.get("shape", "auto")) == "ndrange":
+            raise ValueError(f"shape: boards have no kernels for {shape}")
         target, stem = options.target, f"{name}_{kind}"
         bitstream = vendor.Bitstream(
             target, options.board, stem, params, options.platform, options.slr

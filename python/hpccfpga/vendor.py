@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,9 +104,15 @@ class Bitstream:
             self.defines.append("-no-interleaving=default")
         own = placed(self.benchmark, params, first)
         self.values = _core.values(self.benchmark, {**own, **params})
+        told = {n: v for n, v in self.values.items() if n.startswith(BANK)}
+        self.given_banks = {n: v for n, v in told.items() if n in params}
         self.banks = (
             first if own else _numbers(self.tags, _kind("".join(self.tags[:1])))
         )
+        if self.given_banks:
+            numbers = dict.fromkeys(n for banks in told.values() for n in banks)
+            self.banks = [n for n in numbers if n >= 0]
+        self.hardware = hardware
         self.named = named_files(self.benchmark, params)
         self.source = kernel_dir() / f"{stem}.cl"
         self._known = {kernel["name"]: kernel for kernel in _core.kernels(stem)}
@@ -123,24 +130,24 @@ class Bitstream:
         objects, lines = [], []
         for kernel in self.kernels():
             objects.append(str(folder / f"{kernel}.xo"))
-            flags = ["-DHF_XILINX", *self.defines, f"-I{folder}", "-k", kernel]
+            flags = ["-DHF_XILINX", *self.defines, *self._ports(), f"-I{folder}"]
+            flags += ["-k", kernel]
             lines.append([*head, "-c", *flags, source, "-o", objects[-1]])
         config = ["--config", str(folder / f"{self.stem}.cfg")]
         return [*lines, [*head, "-l", *config, *objects, "-o", binary]]
 
     def advice(self, folder: Path, printed: bool = False) -> str:
         """Return how to go on from the files, and lines that were printed, to a run."""
-        words = ["hpccfpga run", self.benchmark]
+        words = ["hpccfpga", "run", self.benchmark]
         by_xrt = self.target == "xilinx" and self.kind == "memory"
-        words += ["--device xrt"] if by_xrt else []
-        words += ["--exchange channel"] if self.kind == "stream" else []
+        words += ["--device", "xrt"] if by_xrt else []
+        words += ["--exchange", "channel"] if self.kind == "stream" else []
         values = _core.values(self.benchmark, {})
         chosen = {**self.knobs, "replications": self.replications}
-        words += [
-            f"--{name.replace('_', '-')} {value}"
-            for name, value in chosen.items()
-            if values.get(name, value) != value
-        ]
+        chosen = {n: v for n, v in chosen.items() if values.get(n, v) != v}
+        chosen |= {n: ",".join(map(str, v)) for n, v in self.given_banks.items()}
+        words += [f"--{n.replace('_', '-')}={value}" for n, value in chosen.items()]
+        words += ["--kernel", str(folder / self.binary)]
         compiler = self.commands(folder)[0][0]
         how = (
             f"run these lines where {compiler} is"
@@ -150,7 +157,7 @@ class Bitstream:
         return (
             f"nothing was compiled; {how}, keep {self.binary}.json beside "
             f"{self.binary}, then: "
-            f"{' '.join(words)} --kernel {folder / self.binary}"
+            f"{shlex.join(words)}"
         )
 
     def kernels(self) -> list[str]:
@@ -219,6 +226,19 @@ class Bitstream:
             ]
         return lines
 
+    def _ports(self) -> list[str]:
+        """Option for a port of each pointer, where those of a unit lie apart.
+
+        A bank has a limited number of ports.
+        """
+        many = [name for name, kernel in self._known.items() if kernel["replicated"]]
+        tags: dict[str, set[str]] = {}
+        for kernel in self.kernels():
+            for line in self._spots(kernel, kernel in many):
+                unit, _, pointer = line.partition(".")
+                tags.setdefault(unit, set()).add(pointer.partition(":")[2])
+        return ["-DHF_PORTS"] if any(len(each) > 1 for each in tags.values()) else []
+
     def _tag(self, buffer: str, replications: list[int]) -> str:
         """Banks of a buffer by Xilinx's names."""
         told = {n: v for n, v in self.values.items() if n.startswith(BANK)}
@@ -230,8 +250,16 @@ class Bitstream:
                 [tag for tag in self.tags if _kind(tag) == _kind(self.tags[0])]
             )
         if max(numbers) >= len(self.tags):
-            last = f"{len(self.tags) - 1}, {self.tags[-1]}"
-            raise ValueError(f"{buffer}: no bank {max(numbers)}; the last is {last}")
+            n, last = len(self.tags), self.tags[-1]
+            name = f"{BANK}{buffer}"
+            if name in self.given_banks:
+                raise ValueError(
+                    f"{name}: no bank {max(numbers)}; the last is {n - 1}, {last}"
+                )
+            raise ValueError(
+                f"replications: {self.replications} need a bank each for {buffer}; "
+                f"board {self.hardware.key} has {n}"
+            )
         low, high = self.tags[min(numbers)], self.tags[max(numbers)]
         if _kind(low) != _kind(high):
             raise ValueError(f"{buffer}: no kernel reaches both {low} and {high}")

@@ -64,10 +64,20 @@ def test_the_files_are_those_that_the_kernel_includes(command, tmp_path):
     assert all(any(f'"{n}"' in text for text in texts) for n in names - own)
     (told,) = (t for t in answer.stdout.splitlines() if not t.startswith("wrote "))
     assert "where aoc is" in told
-    line = f"b_eff --exchange channel --replications 3 --kernel {tmp_path}/"
+    line = f"b_eff --exchange channel --replications=3 --kernel {tmp_path}/"
     assert told.endswith(f"then: hpccfpga run {line}b_eff_stream.aocx")
     card = Bitstream("xilinx", "u280", "stream_memory", {}).advice(tmp_path)
     assert "hpccfpga run stream --device xrt --kernel" in card
+
+
+def test_the_advised_line_has_what_was_given(tmp_path):
+    """Banks, also the default, and a folder whose name has a blank."""
+    params = {"replications": 2, "bank_b": "4,5", "bank_c": "-1"}
+    job = Bitstream("xilinx", "u280", "ptrans_memory", params)
+    line = shlex.split(job.advice(tmp_path / "my dir").partition("then: ")[2])
+    assert line[:3] == ["hpccfpga", "run", "ptrans"]
+    assert {"--replications=2", "--bank-b=4,5", "--bank-c=-1"} <= set(line)
+    assert line[-2:] == ["--kernel", f"{tmp_path}/my dir/ptrans_memory.xclbin"]
 
 
 def test_arguments_are_those_of_the_definitions():
@@ -245,7 +255,9 @@ def test_xilinx_links_each_replication_to_its_bank(
 
 def test_xilinx_links_pairs_of_kernels_to_banks(command, tmp_path):
     words = ("--board=u280", "--exchange=channel", "--replications=2", "--bank-b=4,5")
-    placed, _ = spots(command, tmp_path / "given", "ptrans", *words, "--bank-c=-1")
+    folder = tmp_path / "given"
+    placed, banks = spots(command, folder, "ptrans", *words, "--bank-c=-1")
+    assert banks == [32, 33, 4, 5]
     assert {
         line for line in placed if "_fill" not in line and "_check" not in line
     } == {
@@ -305,6 +317,40 @@ def test_xilinx_places_every_pointer_of_every_unit(board, stem):
     regions = [line for line in lines if line.startswith("slr=")]
     assert [line[4:].partition(":")[0] for line in regions] == units
     assert {line.partition(":")[2] for line in regions} <= {"SLR0", "SLR1"}
+
+
+APART = {
+    "randomaccess_memory": [{"replications": 1}, {"replications": 2}],
+    "ptrans_memory": [{"replications": 2}, {"bank_a": 1, "bank_b": 2, "bank_c": 3}],
+    "ptrans_stream": [{"bank_a": 1, "bank_b": 2, "bank_c": 3}],
+    "stream_memory": [{"replications": 2}],
+    "linpack_stream": [{}],
+    "graph_memory": [{}],
+}
+
+
+@pytest.mark.parametrize("stem", APART)
+def test_pointers_that_lie_apart_have_ports_of_their_own(tmp_path, stem):
+    """All that share a port of a unit are linked to the same banks."""
+    if not (compiler := shutil.which("c++")):
+        pytest.skip("no C++ compiler: c++ is not on PATH")
+    for params in APART[stem]:
+        job = Bitstream("xilinx", "u280", stem, params)
+        job.write(tmp_path)
+        flags = [w for w in job.commands(tmp_path)[0] if w[:2] in ("-D", "-I")]
+        source = tmp_path / f"{stem}.cpp"
+        words = [compiler, "-E", "-P", "-std=c++14", f"-I{HLS}", *flags, source]
+        text = subprocess.run(
+            words, check=True, timeout=GUARD, capture_output=True, text=True
+        ).stdout
+        banks = {}
+        pattern = r"^sp=((\w+?)(?:_\d+)?)\.(\w+):(\S+)$"
+        for unit, kernel, name, tag in re.findall(pattern, job.config(), re.M):
+            head = re.search(rf"void {kernel}(_0)?\((.*?)\{{(.*?)\}}", text, re.S)
+            port = re.search(rf"m_axi port = {name} .*bundle = (\w+)", head[3])
+            banks.setdefault((unit, port[1] if port else None), set()).add(tag)
+        assert banks
+        assert all(len(each) == 1 for each in banks.values()), banks
 
 
 def test_replications_take_regions_in_turn(command, tmp_path):
@@ -374,14 +420,20 @@ def test_a_binary_keeps_the_manifest_that_it_was_built_with(command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "line"),
+    ("given", "line"),
     [
-        (["--bank-a=34"], "a: no bank 34; the last is 33, DDR[1]"),
-        (["--bank-a=3,32"], "a: no kernel reaches both HBM[3] and DDR[0]"),
+        (["ptrans", "--bank-a=34"], "bank_a: no bank 34; the last is 33, DDR[1]"),
+        (["ptrans", "--bank-c=99"], "bank_c: no bank 99; the last is 33, DDR[1]"),
+        (["ptrans", "--bank-a=3,32"], "a: no kernel reaches both HBM[3] and DDR[0]"),
+        (
+            ["stream", "--board=u250", "--replications=8"],
+            "replications: 8 need a bank each for out; board u250 has 4",
+        ),
+        (["stream", "--shape=ndrange"], "shape: boards have no kernels for ndrange"),
     ],
 )
-def test_banks_that_no_kernel_reaches_are_refused(command, tmp_path, words, line):
-    words = ["--target=xilinx", "--board=u280", "--replications=2", *words]
-    answer = command("kernels", "build", "ptrans", *words, "-o", tmp_path)
+def test_what_no_board_has_is_refused(command, tmp_path, given, line):
+    words = ["--target=xilinx", "--board=u280", "--replications=2"]
+    answer = command("kernels", "build", *words, *given, "-o", tmp_path)
     assert answer.returncode == 2
     assert line in answer.stderr
