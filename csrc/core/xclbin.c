@@ -2,6 +2,7 @@
 #include "core/xclbin.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,20 +151,42 @@ static hf_status links_read(hf_xclbin *out, span s) {
 
 /* ---- metadata, as XML ---- */
 
+static bool is_quote(char letter) {
+    return letter == '"' || letter == '\'';
+}
+
 /** Value of attribute `name` in the tag [at, end). */
 static span attribute(const char *at, const char *end, const char *name) {
     size_t length = strlen(name);
-    for (at++; (size_t)(end - at) > length + 2; at++) {
-        if (!strchr(" \t\r\n", at[-1]) || memcmp(at, name, length) != 0 ||
-            at[length] != '=' || at[length + 1] != '"')
-            continue;
-        const char *value = at + length + 2;
-        const char *close = memchr(value, '"', (size_t)(end - value));
-        if (close)
+    while (at && at < end) {
+        const char *quote = at;
+        while (quote < end && !is_quote(*quote))
+            quote++;
+        const char *value = quote + 1;
+        const char *close =
+            value < end ? memchr(value, *quote, (size_t)(end - value)) : NULL;
+        if (close && (size_t)(quote - at) > length + 1 && quote[-1] == '=' &&
+            memcmp(quote - 1 - length, name, length) == 0 &&
+            strchr(" \t\r\n", quote[-2 - (ptrdiff_t)length]))
             return (span){(const unsigned char *)value, (size_t)(close - value)};
-        break;
+        at = close ? close + 1 : NULL;
     }
     return (span){NULL, 0};
+}
+
+/** Where a tag ends that begins at `at`: quotes may hold a '>', comments anything. */
+static const char *tag_end(const char *at, const char *end) {
+    bool comment = end - at >= 3 && memcmp(at, "!--", 3) == 0;
+    char quote = '\0';
+    for (const char *close = comment ? at + 5 : at; close < end; close++) {
+        if (comment ? memcmp(close - 2, "-->", 3) == 0 : !quote && *close == '>')
+            return close;
+        if (!quote && is_quote(*close))
+            quote = *close;
+        else if (*close == quote)
+            quote = '\0';
+    }
+    return NULL;
 }
 
 /** The name in a tag; false: there is none, or no room. */
@@ -260,7 +283,7 @@ static hf_status metadata_read(hf_xclbin *out, span s) {
     bool inside = false; /* a kernel */
     while ((at = memchr(at, '<', (size_t)(end - at)))) {
         at++;
-        const char *close = memchr(at, '>', (size_t)(end - at));
+        const char *close = tag_end(at, end);
         if (!close)
             return hf_fail(HF_EARG, "an xclbin whose metadata ends in a tag");
         if (tag_is(at, close, "kernel")) {

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ours, python
 
+from hpccfpga import _core
 from hpccfpga.vendor import Bitstream
 from hpccfpga.xclbin import fitting, kinds
 from xrt_session import SMALL, head, link, xclbin
@@ -369,3 +370,47 @@ def test_no_kernel_is_compiled_for_a_card(command, setting):
     answer = command("run", "stream", "--device=xrt", **setting)
     (line,) = ours(answer.stderr).splitlines()
     assert "compiles nothing: give an xclbin (--kernel)" in line
+
+
+# ---- what is read ----
+
+ARGS = [("a", "int*", 8, True), ("n", "float", 4, False)]
+PLAIN = link.described([("k", ARGS, ["k_1"])], [("k_1.a", "DDR[0]")])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "args"),
+    [
+        ('"float"', "'float'", ARGS),
+        ('id="1"', "id='1'", ARGS),
+        ('"int*"', '"ap_uint&lt;8>*"', [("a", "ap_uint&lt;8>*", 8, True), ARGS[1]]),
+        ('"a"', '"a" note=" id=\'7\' > "', ARGS),
+        ("<kernel", '<!-- > <kernel name="o"/> don\'t --><!----><kernel', ARGS),
+        ("</core>", '<arg name="b"/></core>', ARGS),
+        ("<instance", '<arg name="b" id=""/><instance', ARGS),
+        ('addressQualifier="1"', 'addressQualifier="2"', ARGS),
+    ],
+)
+def test_metadata_is_read_as_it_is_meant(old, new, args):
+    text = PLAIN[link.METADATA].replace(old.encode(), new.encode(), 1)
+    assert text != PLAIN[link.METADATA]
+    (kernel,) = _core.xclbin(link.pack({**PLAIN, link.METADATA: text}))["kernels"]
+    names = ("name", "type", "bytes", "pointer")
+    assert kernel["name"] == "k"
+    assert [tuple(a[n] for n in names) for a in kernel["arguments"]] == args
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"</project>", b"<!-- --"), (b"</project>", b"<a b='>")]
+)
+def test_metadata_that_ends_in_a_tag_is_refused(old, new):
+    text = PLAIN[link.METADATA].replace(old, new)
+    with pytest.raises(ValueError, match="metadata ends in a tag"):
+        _core.xclbin(link.pack({**PLAIN, link.METADATA: text}))
+
+
+def test_what_is_no_kernel_is_no_unit():
+    more = struct.pack("<IIQ64s", 2, 0, 0, b"clock")
+    ips = struct.pack("<i4x", 2) + PLAIN[link.IPS][8:] + more
+    whole = _core.xclbin(link.pack({**PLAIN, link.IPS: ips}))
+    assert [u["kernel"] for u in whole["units"] if u["kernel"]] == ["k"]
