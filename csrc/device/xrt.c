@@ -3,7 +3,6 @@
  * XRT's copies block, and its runs are waited for: threads of the host do both, one for each
  * queue, but for short copies, which the caller makes itself.
  */
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -37,14 +36,19 @@ static void *buffers_give(void *ended) {
 }
 
 /** XRT crashes if it has buffers when the process ends. It may never return, if it has not
- *  from another call. */
-static void at_exit(void) {
+ *  from another call. A child has none of the threads, and the buffers are its parent's: it ends
+ *  without XRT's part in that. */
+static void at_exit(int code, void *unused) {
     static sem_t ended;
     struct timespec until;
     pthread_t thread;
-    if (owner !=
-        getpid()) /* a child has none of the threads, and XRT is its parent's */
-        return;
+    (void)unused;
+    if (owner != getpid()) {
+        if (!open_devices)
+            return;
+        fflush(NULL);
+        _exit(code);
+    }
     atomic_store(&hf_xrt_ending, true);
     for (hf_xrt_device *d = open_devices; d; d = d->next) {
         if (d->queues)
@@ -65,7 +69,7 @@ static void device_enter(hf_xrt_device *device) {
     static bool registered;
     pthread_mutex_lock(&open_lock);
     owner = getpid();
-    registered = registered || atexit(at_exit) == 0;
+    registered = registered || on_exit(at_exit, NULL) == 0;
     device->next = open_devices;
     open_devices = device;
     pthread_mutex_unlock(&open_lock);

@@ -41,11 +41,15 @@ static pid_t process;
 
 /** Is that what the loader says of a library that is not there, not of one that it needs? */
 static bool is_absent(const char *said) {
-    char room[160];
-    const char *none = strerror_r(ENOENT, room, sizeof room);
-    size_t length = strlen(said), end = strlen(none);
-    return strstr(said, MAIN ": ") && length >= end &&
-           strcmp(said + length - end, none) == 0;
+    static const int absent[] = {ENOENT, ENOTDIR};
+    bool is = false;
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+        char room[160];
+        const char *none = strerror_r(absent[i], room, sizeof room);
+        size_t length = strlen(said), end = strlen(none);
+        is = is || (length >= end && strcmp(said + length - end, none) == 0);
+    }
+    return is && strstr(said, MAIN ": ");
 }
 
 /** XRT's main library in one of the places; *out stays NULL where there is none. */
@@ -226,13 +230,13 @@ hf_status hf_xrt_fail(hf_status status, const char *call, int code,
 /* ---- calls, by a thread of their own ---- */
 
 static struct {
-    pthread_mutex_t lock, turn; /* `turn`: of those that call */
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     bool has_thread;
     const char *stuck; /* what was left, for good */
-    hf_xrt_call *call; /* is to be made */
+    hf_xrt_call *call; /* is to be made; the next one after its end */
     bool made, late;   /* late: nobody waits for it any more */
-} desk = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_MUTEX_INITIALIZER};
+} desk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /** A call has returned for which nobody waits any more; with the lock. */
 static void late_end(void) {
@@ -286,59 +290,79 @@ static hf_status desk_open(void) {
     return HF_OK;
 }
 
-/** Wait until the call is made, at most until `end`; with the lock. */
-static bool desk_await(double end) {
-    struct timespec until =
-        hf_clock_after(fmax(0, fmin(HF_HEARING, end - hf_clock_now())));
-    int late = 0;
-    while (!desk.made && !late)
-        late = pthread_cond_timedwait(&desk.changed, &desk.lock, &until);
+static bool is_made(void) {
     return desk.made;
 }
 
-/** The same by the deadline, while others are asked. */
-static hf_status desk_wait(const hf_xrt_call *call, hf_device *device) {
-    double deadline = device ? device->deadline : call->deadline,
-           end = hf_clock_now() + deadline;
-    while (!desk_await(end)) {
-        hf_status status = HF_OK;
+static bool is_free(void) {
+    return !desk.call || desk.late;
+}
+
+/** Wait for that by the deadline, while others are asked; with the lock. */
+static hf_status desk_await(bool (*is)(void), const char *name, double deadline,
+                            hf_device *device) {
+    double end = hf_clock_now() + deadline, left = deadline;
+    hf_status status = HF_OK;
+    while (status == HF_OK && !is() && left > 0) {
+        struct timespec until = hf_clock_after(fmin(HF_HEARING, left));
+        int late = 0;
+        while (!is() && !late)
+            late = pthread_cond_timedwait(&desk.changed, &desk.lock, &until);
+        left = end - hf_clock_now();
+        if (is() || left <= 0 || !device)
+            continue;
         pthread_mutex_unlock(&desk.lock);
-        if (hf_clock_now() >= end)
-            status = device ? hf_device_break(device, call->name)
-                            : hf_fail(HF_EDEVICE, "%s has not ended within %g s",
-                                      call->name, deadline);
-        else if (device)
-            status = hf_device_meanwhile(device, call->name);
+        status = hf_device_meanwhile(device, name);
         pthread_mutex_lock(&desk.lock);
-        if (status != HF_OK)
-            return status;
     }
-    return HF_OK;
+    return status;
+}
+
+/** Wait until no other call is under way; with the lock. */
+static hf_status desk_take(const char *name, double deadline, hf_device *device) {
+    HF_TRY(desk_open());
+    HF_TRY(desk_await(is_free, name, deadline, device));
+    if (!is_free())
+        return hf_fail(HF_EDEVICE,
+                       "%s has not begun within %g s: XRT has not returned from %s",
+                       name, deadline, desk.call->name);
+    return desk_open(); /* the other may be late */
+}
+
+/** Have the desk's call made; with the lock. */
+static hf_status desk_make(const char *name, double deadline, hf_device *device) {
+    desk.made = false;
+    pthread_cond_broadcast(&desk.changed);
+    hf_status status = desk_await(is_made, name, deadline, device);
+    if (status == HF_OK && !desk.made) {
+        pthread_mutex_unlock(&desk.lock);
+        status = device ? hf_device_break(device, name)
+                        : hf_fail(HF_EDEVICE, "%s has not ended within %g s", name,
+                                  deadline);
+        pthread_mutex_lock(&desk.lock);
+    }
+    desk.late = status != HF_OK;
+    if (!desk.late)
+        desk.call = NULL;
+    pthread_cond_broadcast(&desk.changed);
+    return status;
 }
 
 hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device) {
+    double deadline = device ? device->deadline : call->deadline;
     hf_xrt_call *kept = malloc(sizeof *kept); /* the thread's, if it never returns */
     if (!kept)
         return hf_fail(HF_ENOMEM, "no memory for a call of XRT");
     *kept = *call;
-    pthread_mutex_lock(&desk.turn);
     pthread_mutex_lock(&desk.lock);
-    hf_status status = desk_open();
+    hf_status status = desk_take(call->name, deadline, device);
     call->entered = status == HF_OK;
     if (call->entered) {
         kept->entered = true;
-        desk.made = false;
         desk.call = kept;
-        pthread_cond_broadcast(&desk.changed);
-        status = desk_wait(call, device);
-        desk.late = status != HF_OK;
-        if (desk.late)
-            pthread_cond_broadcast(&desk.changed);
-        else
-            desk.call = NULL;
+        status = desk_make(call->name, deadline, device);
     }
     pthread_mutex_unlock(&desk.lock);
-    pthread_mutex_unlock(&desk.turn);
     if (status == HF_OK)
         *call = *kept;
     if (status == HF_OK || !call->entered)

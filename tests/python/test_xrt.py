@@ -381,6 +381,25 @@ def test_without_xrt_a_kernel_that_is_missing_is_named_too(command, without, tmp
     assert answer.stdout.endswith("; kernel: /gone.xclbin does not exist\n")
 
 
+def test_a_folder_of_xrt_that_is_a_file_ends_no_search(folder):
+    script = "import hpccfpga as hf\nhf.open('xrt')"
+    file = str(folder / "lib" / MAIN)
+    answer = python(script, LD_LIBRARY_PATH=str(folder / "lib"), XILINX_XRT=file)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_the_version_is_that_of_the_file(folder, tmp_path):
+    (tmp_path / "lib").mkdir()
+    for name in (MAIN, "libxrt_core.so.2"):
+        shutil.copy(folder / "lib" / name, tmp_path / "lib")
+    main = tmp_path / "lib" / MAIN
+    main.rename(f"{main}.13.466")
+    main.symlink_to(f"{MAIN}.13.466")
+    script = "import hpccfpga as hf\nprint(hf.open('xrt').device['driver'])"
+    answer = python(script, XILINX_XRT=str(tmp_path))
+    assert answer.stdout == "2.13.466\n", answer.stderr
+
+
 def test_a_variable_that_is_not_set_ends_nothing(folder, command):
     """XRT aborts without XILINX_XRT unless its driver library is there."""
     answer = command("devices", LD_LIBRARY_PATH=str(folder / "lib"), XILINX_XRT="")
@@ -440,6 +459,25 @@ def test_a_process_ends_with_its_sessions_open(folder, setting, hangs):
     )
     answer = python(script, **setting)
     assert (answer.returncode, answer.stdout) == (0, "open\n"), answer.stderr
+
+
+def test_a_child_ends_in_order_beside_buffers_of_its_parent(folder, setting):
+    """XRT's part in the end of a process is not for it; what it wrote is not lost."""
+    script = (
+        f"{head(folder)}\n"
+        "import sys\n"
+        "session = hf.open('xrt')\n"
+        "plan('kernel:1:hang')\n"
+        "try: measured(session, 'stream', deadline=1)\n"
+        "except hf.Error: pass\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    print('child')\n"
+        "    sys.exit(3)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    answer = python(script, **setting)
+    assert answer.stdout.split() == ["child", "3"], answer.stderr
 
 
 def test_threads_allocate_and_free_at_once(folder, setting):

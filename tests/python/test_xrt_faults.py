@@ -367,6 +367,26 @@ def test_cards_are_looked_at_by_the_deadline(folder, setting, tmp_path, hangs, n
     ], answer.stderr
 
 
+def test_a_call_waits_for_another_by_its_own_deadline(folder, setting):
+    """One that hangs has the longer one: it is not left before that."""
+    script = (
+        f"{head(folder)}\n"
+        "from threading import Thread\n"
+        "import time\n"
+        "one = hf.open('xrt', deadline=300)\n"
+        "plan('xrtBOAlloc:1:hang')\n"
+        "run = lambda: measured(one, 'stream')\n"
+        "Thread(target=run, daemon=True).start()\n"
+        "while not calls('xrtBOAlloc'): time.sleep(0.01)\n"
+        "try: hf.open('xrt', deadline=1)\n"
+        "except hf.Error as error: print(error, flush=True)\n"
+        "os._exit(0)"
+    )
+    answer = python(script, **setting)
+    line = "xclProbe has not begun within 1 s: XRT has not returned from xrtBOAlloc"
+    assert line in answer.stdout, answer.stderr
+
+
 def test_after_a_load_that_fails_a_card_is_programmed_anew(folder, setting):
     """It may have lost what it held."""
     script = (

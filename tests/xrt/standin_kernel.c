@@ -128,6 +128,7 @@ static void access_stop(int number) {
     if (back)
         siglongjmp(*back, 1);
     signal(number, SIG_DFL);
+    raise(number); /* what has no place to go back to would go on */
 }
 
 __attribute__((constructor)) static void begin(void) {
