@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/digest.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "graph_engine.h"
@@ -345,24 +344,8 @@ static bool end_right(const graph_state *s, double last, double before) {
     return (n == s->cap || last <= s->tolerance) && (n < 2 || before > s->tolerance);
 }
 
-/* Of the state of all vertices, without those that only fill parts up. */
-static uint64_t state_digest(const graph_state *s) {
-    const uint32_t *names = s->part->names;
-    size_t vertices = s->part->vertices, bytes = s->traits[GRAPH_VERTEX_BYTES], to;
-    uint64_t digest = HF_DIGEST_START;
-    for (size_t at = 0; at < vertices; at = to) {
-        bool real = names[at] != HF_NO_VERTEX;
-        for (to = at + 1; to < vertices && (names[to] != HF_NO_VERTEX) == real;)
-            to++;
-        if (real)
-            digest = hf_digest(digest, (const char *)s->state + at * bytes,
-                               (to - at) * bytes);
-    }
-    return digest;
-}
-
-/* Collective, so all ranks do all of it. A rank looks at its own vertices, so what it has of
- * others' is right where all have the same. */
+/* Collective, so all ranks do all of it. A rank looks at its own vertices: what it has of others'
+ * is right where all have the same. */
 static hf_status sample_check(graph_state *s, double *error) {
     hf_device *device = s->env.device;
     size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];
@@ -383,7 +366,7 @@ static hf_status sample_check(graph_state *s, double *error) {
     mine[1] = verdict.edges;
     mine[2] = s->sample;
     memcpy(mine + 3, (double[]){verdict.last, verdict.before}, sizeof changed);
-    const uint64_t digest = mine[5] = state_digest(s);
+    const uint64_t digest = mine[5] = graph_state_digest(s);
     hf_status status = graph_tell_all(s, mine);
     free(mine);
     HF_TRY(status);

@@ -52,6 +52,8 @@ size_t graph_row_words(const graph_state *s);
 graph_block graph_block_of(const graph_state *s, graph_shared what, int rank);
 /** Every rank's `words` numbers become s->told [size, words]. Collective. */
 hf_status graph_tell_all(graph_state *s, uint64_t *mine);
+/** Of the state of all vertices, without those that only fill parts up. */
+uint64_t graph_state_digest(const graph_state *s);
 /** The numbers of every rank's vertices become all [vertices]. Collective. */
 hf_status graph_tell_numbers(graph_state *s, double *all, const double *mine);
 /** Every rank's [vertices] words become *all [size, vertices]. Collective. */

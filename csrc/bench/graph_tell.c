@@ -147,3 +147,18 @@ hf_status graph_connect(graph_state *s) {
         HF_TRY(sources_draw(s));
     return s->routing->connect(s);
 }
+
+uint64_t graph_state_digest(const graph_state *s) {
+    const uint32_t *names = s->part->names;
+    size_t vertices = s->part->vertices, bytes = s->traits[GRAPH_VERTEX_BYTES], to;
+    uint64_t digest = HF_DIGEST_START;
+    for (size_t at = 0; at < vertices; at = to) {
+        bool real = names[at] != HF_NO_VERTEX;
+        for (to = at + 1; to < vertices && (names[to] != HF_NO_VERTEX) == real;)
+            to++;
+        if (real)
+            digest = hf_digest(digest, (const char *)s->state + at * bytes,
+                               (to - at) * bytes);
+    }
+    return digest;
+}
