@@ -338,8 +338,10 @@ static hf_status sections_read(hf_xclbin *out, span file) {
         {LINKS, GROUPED_LINKS, "CONNECTIVITY", links_read},
         {METADATA, METADATA, "EMBEDDED_METADATA", metadata_read},
     };
-    bool grouped =
-        section(file, GROUPED_MEMORIES).at && section(file, GROUPED_LINKS).at;
+    bool grouped = section(file, GROUPED_MEMORIES).at;
+    if (grouped != (section(file, GROUPED_LINKS).at != NULL))
+        return hf_fail(HF_EARG,
+                       "an xclbin with GROUP_TOPOLOGY or GROUP_CONNECTIVITY alone");
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         span s = section(file, grouped ? sections[i].first : sections[i].kind);
         if (!s.at)

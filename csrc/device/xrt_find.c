@@ -189,7 +189,7 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
         return hf_fail(HF_EDEVICE, "no Xilinx card: XRT%s%s finds none",
                        *hf_xrt_version() ? " " : "", hf_xrt_version());
     for (size_t i = 0; i < n; i++) {
-        char line[280];
+        char line[320];
         void *probed;
         HF_TRY(card_open(&probed, info, i, deadline, &call));
         bool ready = probed != NULL;

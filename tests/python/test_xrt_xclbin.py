@@ -36,6 +36,10 @@ BAD = {
         lambda s: link.pack({**s, link.LINKS: struct.pack("<i", 0)}),
         'unit "stream_apply_1" reaches no memory by argument 0, "out"',
     ),
+    "groups": (
+        lambda s: link.pack({**s, link.GROUPS: s[link.MEMORIES]}),
+        "an xclbin with GROUP_TOPOLOGY or GROUP_CONNECTIVITY alone",
+    ),
     "kernel": (
         lambda s: link.pack(renamed(s, b"stream_apply", b"stream_other")),
         "no kernel stream_apply; ",
