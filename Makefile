@@ -27,7 +27,7 @@ run: .venv/run
 # Two checks at a time, since most of them wait as often as they compute, the longest first; the
 # C core is built while pip unpacks the rest. Each tells what it found at its end.
 test: .venv/build
-	make --no-print-directory --jobs=2 --output-sync=target core .venv/test lint python sanitizers tidy
+	make --no-print-directory --jobs=2 --output-sync=target core .venv/test lint tidy sanitizers python
 
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure
@@ -40,7 +40,7 @@ dev: .venv/build
 core: dev
 	ctest --preset dev
 
-sanitizers: | dev .venv/test # not before `python`, which waits for both
+sanitizers: | dev .venv/test
 	cmake --workflow --preset asan
 
 tidy: dev .venv/test
@@ -48,7 +48,8 @@ tidy: dev .venv/test
 	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
 	    sed '/warnings\? generated/d'
 
-python: dev .venv/test
+# Not beside the tests in C: ranks that wait take the cores of others, and both would take longer.
+python: dev .venv/test | core
 	+python -m pytest -n 2 --dist worksteal
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user

@@ -175,13 +175,12 @@ def test_bad_parameters_are_refused_before_anything_starts(monkeypatch, given, l
         hf.run_all(**given)
 
 
-@pytest.mark.parametrize("ranks", [None, 2])
-def test_each_may_have_kernels_of_its_own(tmp_path, ranks):
+def test_each_may_have_kernels_of_its_own(tmp_path):
     own = tmp_path / "stream_ndrange.cl"
     text = (sources.kernel_dir() / own.name).read_text()
     own.write_text(f"{text}/* mine */\n")
     given = tiny() | {"stream": {**TINY["stream"], "kernel": own}}
-    found = hf.run_all(ranks=ranks, reps=1, **given)
+    found = hf.run_all(reps=1, **given)
     plain = hf.run("stream", reps=1, size=4096)
     assert found.verified, found
     hashes = [
