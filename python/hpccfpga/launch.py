@@ -228,18 +228,16 @@ class _Ranks:
         """Raise for ranks that ended without a result."""
         if (killed := self.words.killed()) and not self.words.asked():
             raise _core.Error(killed)
-        if self.errors:
-            # Who was interrupted says so first: of an error mpirun interrupts others.
-            told = {rank: decode(self.errors[rank]) for rank in self.errors}
-            first, *_ = told.values()
-            if isinstance(first, KeyboardInterrupt):
-                raise first
-            raise next(
-                told[rank]
-                for rank in sorted(told)
-                if not isinstance(told[rank], KeyboardInterrupt)
-            )
-        if killed:
+        starved = self.words.starved()
+        # Who was interrupted says so first: of an error mpirun interrupts others.
+        told = {rank: decode(self.errors[rank]) for rank in self.errors}
+        first = next(iter(told.values()), None)
+        if isinstance(first, KeyboardInterrupt) and not starved:
+            raise first
+        for rank in sorted(told):
+            if not isinstance(told[rank], KeyboardInterrupt):
+                raise told[rank]
+        if killed and not starved:
             raise Stopped(INTERRUPT)
         code = self.process.returncode
         if code is not None and code < 0:

@@ -198,6 +198,10 @@ class Words:
         named = match.groupdict() if match else {}
         return {k.rstrip("_"): v for k, v in named.items() if v}
 
+    def starved(self) -> bool:
+        """Whether mpirun lacked files or memory: it ends its ranks as a user would."""
+        return bool(re.search("out.of.resource", self.of_mpirun(), re.IGNORECASE))
+
     def asked(self) -> bool:
         """Whether a rank was ended by a signal that asks to end."""
         return int(self._killed().get("signal", 0)) in (signal.SIGINT, *STOPS)

@@ -132,6 +132,32 @@ def test_what_is_slow_is_not_stopped(monkeypatch, tmp_path, query, line):
         hf.run("b_eff", ranks=2, deadline=1)
 
 
+def test_ranks_that_mpirun_ends_for_lack_of_files_were_not_interrupted(
+    monkeypatch, tmp_path
+):
+    """It asks them to end, as a user does; nobody has pressed Ctrl-C."""
+    path, *_ = command()
+    stand_in(
+        tmp_path,
+        monkeypatch,
+        f'{path} "$@" &\n'
+        f"until ls {tmp_path}/begun > /dev/null 2>&1; do sleep 0.1; done\n"
+        "echo '[n:1] PMIX ERROR: OUT-OF-RESOURCE in file dstore_base.c' >&2\n"
+        "kill -TERM $(cat /proc/$!/task/$!/children)\nwait $!",
+        version=f"exec {path} --version",
+    )
+    with pytest.raises(hf.Error, match=r"code .* and no result: .*OUT-OF-RESOURCE"):
+        hf.run(
+            "b_eff",
+            ranks=2,
+            exchange="host",
+            sizes=[1, 2**26],
+            reps=1000,
+            loop_upper=1,
+            progress=lambda *_: (tmp_path / "begun").touch(),
+        )
+
+
 def test_a_rank_that_is_slow_to_start_is_waited_for(monkeypatch, tmp_path):
     """Longer than for a stopped one, before its first word and before MPI_Init."""
     (tmp_path / "sitecustomize.py").write_text(
