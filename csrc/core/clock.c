@@ -1,7 +1,11 @@
 /* clock.c - the one clock of the library. */
 #include "core/clock.h"
 
+#include <math.h>
+
 #include "core/stats.h"
+
+static const double MOST = 0.5; /* that counts between two looks [s] */
 
 double hf_clock_now(void) {
     struct timespec now;
@@ -13,6 +17,12 @@ struct timespec hf_clock_after(double seconds) {
     double at = hf_clock_now() + seconds;
     time_t whole = (time_t)at;
     return (struct timespec){whole, (long)(1e9 * (at - (double)whole))};
+}
+
+double hf_clock_passed(double *last) {
+    double before = *last;
+    *last = hf_clock_now();
+    return fmin(*last - before, MOST);
 }
 
 void hf_clock_condition(pthread_cond_t *out) {

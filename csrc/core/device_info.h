@@ -28,8 +28,8 @@ typedef struct hf_device_info {
     int index;           /**< position among the runtime's devices */
     hf_device_type type; /**< CPU, GPU or accelerator */
     bool emulated;       /**< a CPU that stands in for an accelerator */
-    size_t memory;       /**< global memory [B] */
-    size_t max_alloc;    /**< largest buffer [B] */
+    size_t memory;       /**< global memory [B]; 0: not known of one that is busy */
+    size_t max_alloc;    /**< largest buffer [B], likewise */
     bool half, fp64;     /**< computes in half, in double precision */
     size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
     size_t workers; /**< threads that run work-items, or queues that run kernels */

@@ -234,16 +234,15 @@ static bool command_await(hf_host_queues *all, const host_command *command,
 /** Wait for a command by the deadline; with the lock, but not while others are asked. */
 static hf_status command_wait(hf_host_queues *all, const host_command *command) {
     hf_device *device = all->device;
-    double now = hf_clock_now(), end = now + device->deadline;
+    double last = hf_clock_now(), left = device->deadline;
     hf_status status = HF_OK;
-    while (status == HF_OK &&
-           !command_await(all, command, fmin(HF_HEARING, end - now))) {
+    while (status == HF_OK && !command_await(all, command, fmin(HF_HEARING, left))) {
         char what[NAME_ROOM];
         late_name(all, what);
         pthread_mutex_unlock(&all->lock);
-        now = hf_clock_now();
-        status = now < end ? hf_device_meanwhile(device, what)
-                           : hf_device_break(device, what);
+        left -= hf_clock_passed(&last);
+        status = left > 0 ? hf_device_meanwhile(device, what)
+                          : hf_device_break(device, what);
         pthread_mutex_lock(&all->lock);
     }
     if (status != HF_OK)

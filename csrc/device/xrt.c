@@ -3,15 +3,13 @@
  * XRT's copies block, and its runs are waited for: threads of the host do both, one for each
  * queue, but for short copies, which the caller makes itself.
  */
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/pages.h"
 #include "xrt_device.h"
@@ -26,22 +24,30 @@ static pid_t owner; /* the process of these */
 
 /* ---- from open to close ---- */
 
-static void *buffers_give(void *ended) {
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t given;
+    bool is_given;
+} end = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *buffers_give(void *unused) {
     for (hf_xrt_device *d = open_devices; d; d = d->next)
         for (hf_xrt_buffer *b = d->buffers; b; b = b->next)
             if (b->bo && !b->leaves)
                 hf_xrt.BOFree(b->bo);
-    sem_post(ended);
-    return NULL;
+    pthread_mutex_lock(&end.lock);
+    end.is_given = true;
+    pthread_cond_signal(&end.given);
+    pthread_mutex_unlock(&end.lock);
+    return unused;
 }
 
 /** XRT crashes if it has buffers when the process ends. It may never return, if it has not
  *  from another call. A child has none of the threads, and the buffers are its parent's: it ends
  *  without XRT's part in that. */
 static void at_exit(int code, void *unused) {
-    static sem_t ended;
-    struct timespec until;
     pthread_t thread;
+    int late = 0;
     (void)unused;
     if (owner != getpid()) {
         if (!open_devices)
@@ -56,13 +62,14 @@ static void at_exit(int code, void *unused) {
         if (d->watch)
             hf_xrt_watch_stop(d->watch);
     }
-    if (!open_devices || sem_init(&ended, 0, 0) != 0 ||
-        pthread_create(&thread, NULL, buffers_give, &ended) != 0)
+    hf_clock_condition(&end.given);
+    if (!open_devices || pthread_create(&thread, NULL, buffers_give, NULL) != 0)
         return;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += EXIT_SECONDS;
-    while (sem_timedwait(&ended, &until) != 0 && errno == EINTR)
-        ;
+    struct timespec until = hf_clock_after(EXIT_SECONDS);
+    pthread_mutex_lock(&end.lock);
+    while (!end.is_given && !late)
+        late = pthread_cond_timedwait(&end.given, &end.lock, &until);
+    pthread_mutex_unlock(&end.lock);
 }
 
 static void device_enter(hf_xrt_device *device) {
@@ -104,12 +111,8 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
     double deadline =
         vendors && vendors->deadline > 0 ? vendors->deadline : HF_DEADLINE;
     device->base = (hf_device){.ops = &hf_device_xrt, .deadline = deadline};
-    if (vendors && vendors->loading)
-        vendors->loading(vendors->context, true);
     hf_status status = hf_xrt_pick(&device->handle, &device->base.info, selector,
-                                   local_rank, deadline);
-    if (vendors && vendors->loading)
-        vendors->loading(vendors->context, false);
+                                   local_rank, deadline, vendors);
     if (status == HF_OK)
         status = driver_ask(device);
     if (status == HF_OK)

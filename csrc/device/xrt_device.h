@@ -61,13 +61,11 @@ typedef struct hf_xrt_kernel {
 extern const hf_device_ops hf_device_xrt;
 extern atomic_bool hf_xrt_ending; /**< the process ends: no thread calls XRT any more */
 
-/** A failure of a call that was made. */
-hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call);
 hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
                       const hf_vendors *vendors);
 /** Open the device that `selector` and the node-local rank mean. */
 hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
-                      int local_rank, double deadline);
+                      int local_rank, double deadline, const hf_vendors *vendors);
 /** `deadline`: where there is no device yet. */
 hf_status hf_xrt_handle_close(void *handle, hf_device *device, double deadline);
 /** Path of a file in which the card's driver tells something; "": there is none. `part` is that

@@ -1,11 +1,38 @@
 /* xrt_driver.c - what a card's driver tells in files, which may take any time to be read. */
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "xrt_device.h"
+
+/* ---- where they are ---- */
+
+static void file_make(hf_xrt_call *call) {
+    char path[sizeof call->text];
+    void *shim = hf_xrt.DeviceToXclDevice(call->handle);
+    bool found = hf_xrt.path && shim &&
+                 hf_xrt.path(shim, call->data, call->text, path, sizeof path) == 0;
+    snprintf(call->text, sizeof call->text, "%s", found ? path : "");
+}
+
+hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,
+                           const char *part, const char *file) {
+    hf_xrt_call call = {.make = file_make,
+                        .name = "xclGetSysfsPath",
+                        .handle = device->handle,
+                        .data = part,
+                        .deadline = device->base.deadline};
+    snprintf(call.text, sizeof call.text, "%s", file);
+    HF_TRY(hf_xrt_make(&call, NULL));
+    snprintf(path, room, "%s", call.text);
+    return HF_OK;
+}
+
+/* ---- what they tell ---- */
 
 /* That a driver gets for an answer [s]. */
 static const double PATIENCE = 1;
@@ -67,13 +94,15 @@ static question *question_new(const char *path) {
 
 unsigned long long hf_xrt_number(hf_xrt_device *device, const char *path) {
     question *q = *path && !device->silent ? question_new(path) : NULL;
-    struct timespec until = hf_clock_after(PATIENCE);
-    int late = 0;
+    double last = hf_clock_now(), left = PATIENCE;
     if (!q)
         return 0;
     pthread_mutex_lock(&q->lock);
-    while (!q->answered && !late)
-        late = pthread_cond_timedwait(&q->over, &q->lock, &until);
+    while (!q->answered && left > 0) {
+        struct timespec until = hf_clock_after(fmin(HF_HEARING, left));
+        pthread_cond_timedwait(&q->over, &q->lock, &until);
+        left -= hf_clock_passed(&last);
+    }
     unsigned long long number = q->number;
     q->left = device->silent = !q->answered;
     pthread_mutex_unlock(&q->lock);

@@ -12,10 +12,6 @@
 
 enum { MAX_DEVICES = 64 };
 
-hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call) {
-    return hf_xrt_fail(status, call->name, call->code, call->words);
-}
-
 static void probe_make(hf_xrt_call *call) {
     call->bytes = hf_xrt.probe();
 }
@@ -52,35 +48,6 @@ hf_status hf_xrt_handle_close(void *handle, hf_device *device, double deadline) 
     return hf_xrt_make(&call, device);
 }
 
-static void file_make(hf_xrt_call *call) {
-    char path[sizeof call->text];
-    void *shim = hf_xrt.DeviceToXclDevice(call->handle);
-    bool found = hf_xrt.path && shim &&
-                 hf_xrt.path(shim, call->data, call->text, path, sizeof path) == 0;
-    snprintf(call->text, sizeof call->text, "%s", found ? path : "");
-}
-
-hf_status hf_xrt_file_find(char *path, size_t room, const hf_xrt_device *device,
-                           const char *part, const char *file) {
-    hf_xrt_call call = {.make = file_make,
-                        .name = "xclGetSysfsPath",
-                        .handle = device->handle,
-                        .data = part,
-                        .deadline = device->base.deadline};
-    snprintf(call.text, sizeof call.text, "%s", file);
-    HF_TRY(hf_xrt_make(&call, NULL));
-    snprintf(path, room, "%s", call.text);
-    return HF_OK;
-}
-
-static bool contains(const char *text, const char *part) {
-    size_t length = strlen(part);
-    for (; strlen(text) >= length; text++)
-        if (strncasecmp(text, part, length) == 0)
-            return true;
-    return false;
-}
-
 static hf_device_info info_of(const hf_xrt_call *call) {
     hf_device_info info = {.runtime = "xrt",
                            .platform = "XRT",
@@ -108,8 +75,8 @@ static hf_device_info info_of(const hf_xrt_call *call) {
         snprintf(info.version, sizeof info.version, "%04x:%02x:%02x.%x",
                  card->slot >> 16, card->slot >> 8 & 255, card->slot >> 3 & 31,
                  card->slot & 7);
-    info.emulated = *hf_xrt_mode() || contains(info.name, "emulat");
-    info.memory = card->memory ? card->memory : hf_xrt_max_alloc;
+    info.emulated = *hf_xrt_mode() || hf_device_contains(info.name, "emulat");
+    info.memory = card->memory;
     info.max_alloc = info.memory < hf_xrt_max_alloc ? info.memory : hf_xrt_max_alloc;
     return info;
 }
@@ -147,19 +114,6 @@ static hf_status card_list(hf_device_info *out, size_t index, bool *found) {
     return HF_OK;
 }
 
-static void loading(const hf_vendors *vendors, bool begins) {
-    if (vendors && vendors->loading)
-        vendors->loading(vendors->context, begins);
-}
-
-hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
-                      const hf_vendors *vendors) {
-    loading(vendors, true);
-    hf_status status = card_list(out, index, found);
-    loading(vendors, false);
-    return status;
-}
-
 /** Whether `selector` is a card's address without the domain, as lspci prints it. */
 static bool address_is_short(const hf_device_info *info, const char *selector) {
     const char *rest = strchr(info->version, ':');
@@ -173,12 +127,12 @@ static bool card_is(const hf_device_info *info, const char *selector) {
         return strtoul(selector, NULL, 10) == (unsigned long)info->index;
     if (hf_device_type_named(&type, selector))
         return type == info->type;
-    return contains(info->name, selector) || strcasecmp(info->version, selector) == 0 ||
-           address_is_short(info, selector);
+    return hf_device_contains(info->name, selector) ||
+           strcasecmp(info->version, selector) == 0 || address_is_short(info, selector);
 }
 
-hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
-                      int local_rank, double deadline) {
+static hf_status card_pick(void **handle, hf_device_info *info, const char *selector,
+                           int local_rank, double deadline) {
     size_t n, matches[MAX_DEVICES], n_matches = 0, n_ready = 0;
     size_t n_short = 0;
     hf_known known = {.wanted = selector};
@@ -218,8 +172,11 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                        n_short, selector, hf_known_text(&known));
     size_t match = matches[(size_t)local_rank % n_matches];
     HF_TRY(card_open(handle, info, match, deadline, &call));
-    if (*handle)
+    if (*handle) {
+        if (info->memory == 0) /* it does not tell: a bound for sizes */
+            info->memory = info->max_alloc = hf_xrt_max_alloc;
         return HF_OK;
+    }
     hf_status status = hf_xrt_failed(HF_EDEVICE, &call);
     char why[HF_MESSAGE_ROOM];
     snprintf(why, sizeof why, "%s", hf_error());
@@ -229,4 +186,25 @@ hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
                          "card %zu: %s: wait for the process that has it, or take "
                          "another card; known: %s",
                          match, why, known.names);
+}
+
+static void loading(const hf_vendors *vendors, bool begins) {
+    if (vendors && vendors->loading)
+        vendors->loading(vendors->context, begins);
+}
+
+hf_status hf_xrt_list(hf_device_info *out, size_t index, bool *found,
+                      const hf_vendors *vendors) {
+    loading(vendors, true);
+    hf_status status = card_list(out, index, found);
+    loading(vendors, false);
+    return status;
+}
+
+hf_status hf_xrt_pick(void **handle, hf_device_info *info, const char *selector,
+                      int local_rank, double deadline, const hf_vendors *vendors) {
+    loading(vendors, true);
+    hf_status status = card_pick(handle, info, selector, local_rank, deadline);
+    loading(vendors, false);
+    return status;
 }

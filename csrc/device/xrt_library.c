@@ -21,6 +21,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/text.h"
 
 #define MAIN       "libxrt_coreutil.so.2"
 #define OWN_FOLDER "/opt/xilinx/xrt"
@@ -210,12 +211,12 @@ static const char *words_last(char text[WORDS_ROOM], hf_xrt_words words) {
     while (n > 0 && isspace((unsigned char)text[n - 1]))
         n--;
     text[n > 0 ? n : 0] = '\0';
-    char *line = strrchr(text, '\n');
+    const char *line = strrchr(text, '\n');
     line = line ? line + 1 : text;
-    char *error = strstr(line, "ERROR: ");
-    for (char *at = line; *at; at++)
-        *at = iscntrl((unsigned char)*at) ? ' ' : *at;
-    return error ? error + strlen("ERROR: ") : line;
+    const char *error = strstr(line, "ERROR: ");
+    hf_text_copy(text, WORDS_ROOM, error ? error + strlen("ERROR: ") : line,
+                 WORDS_ROOM);
+    return text;
 }
 
 hf_status hf_xrt_fail(hf_status status, const char *call, int code,
@@ -225,6 +226,10 @@ hf_status hf_xrt_fail(hf_status status, const char *call, int code,
     const char *why =
         code != 0 ? strerror_r(code, room, sizeof room) : "no reason given";
     return hf_fail(status, "%s: %s%s%.250s", call, why, *said ? ": " : "", said);
+}
+
+hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call) {
+    return hf_xrt_fail(status, call->name, call->code, call->words);
 }
 
 /* ---- calls, by a thread of their own ---- */
@@ -301,14 +306,14 @@ static bool is_free(void) {
 /** Wait for that by the deadline, while others are asked; with the lock. */
 static hf_status desk_await(bool (*is)(void), const char *name, double deadline,
                             hf_device *device) {
-    double end = hf_clock_now() + deadline, left = deadline;
+    double last = hf_clock_now(), left = deadline;
     hf_status status = HF_OK;
     while (status == HF_OK && !is() && left > 0) {
         struct timespec until = hf_clock_after(fmin(HF_HEARING, left));
         int late = 0;
         while (!is() && !late)
             late = pthread_cond_timedwait(&desk.changed, &desk.lock, &until);
-        left = end - hf_clock_now();
+        left -= hf_clock_passed(&last);
         if (is() || left <= 0 || !device)
             continue;
         pthread_mutex_unlock(&desk.lock);

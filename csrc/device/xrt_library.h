@@ -18,8 +18,7 @@ enum {
     HF_XRT_ERROR,
     HF_XRT_ABORT,
     HF_XRT_SUBMITTED,
-    HF_XRT_TIMEOUT,
-    HF_XRT_NORESPONSE
+    HF_XRT_TIMEOUT
 };
 
 /* XX(name behind "xrt", result, arguments) */
@@ -77,10 +76,8 @@ extern hf_xrt_functions hf_xrt; /**< after `hf_xrt_load` */
 
 /** Load XRT once in a process. HF_ENOTSUP: there is none, with where it was looked for. */
 hf_status hf_xrt_load(void);
-/** Version of what is loaded, e.g. "2.13.466"; "": not known. */
-const char *hf_xrt_version(void);
-/** XCL_EMULATION_MODE: "" for cards. */
-const char *hf_xrt_mode(void);
+const char *hf_xrt_version(void); /**< of what is loaded, "2.13.466"; "": not known */
+const char *hf_xrt_mode(void);    /**< XCL_EMULATION_MODE: "" for cards */
 
 /** Where words of XRT's messages begin: here, those of any thread. */
 typedef long hf_xrt_words;
@@ -114,6 +111,8 @@ struct hf_xrt_call {
 /** Make a call. HF_EDEVICE: it has not returned by the deadline, of `device` or, if that is
  *  NULL, of the call; what it uses is kept, and no other call is made until it returns. */
 hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device);
+/** Fail with what a call that was made and has failed tells. */
+hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call);
 /** Something else has not returned from XRT: no call is made any more. */
 void hf_xrt_give_up(const char *name);
 

@@ -117,7 +117,8 @@ static hf_status spot_reach(hf_xclbin_reach *out, const hf_xclbin *x,
                : HF_OK;
 }
 
-/** The memory of the least use among those with room, of these the smallest; false: none. */
+/** The memory of the least use among those with room, of these the first: groups of memories come
+ *  last. False: none. */
 static bool memory_best(size_t *out, const hf_xrt_device *device,
                         const hf_xclbin_reach *reach, size_t bytes) {
     const hf_xclbin *x = device->xclbin;
@@ -125,10 +126,7 @@ static bool memory_best(size_t *out, const hf_xrt_device *device,
     for (size_t m = 0; m < x->n_memories; m++) {
         if (!hf_xclbin_reaches(reach, m) || x->memories[m].bytes < bytes)
             continue;
-        bool better = found && (device->used[m] != device->used[*out]
-                                    ? device->used[m] < device->used[*out]
-                                    : x->memories[m].bytes < x->memories[*out].bytes);
-        if (!found || better)
+        if (!found || device->used[m] < device->used[*out])
             *out = m;
         found = true;
     }

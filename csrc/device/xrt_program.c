@@ -208,27 +208,51 @@ static hf_status unit_open(hf_xrt_kernel *kernel, hf_xrt_unit *unit) {
     return groups_check(kernel, unit);
 }
 
-/** The units of a kernel: those that `unit` means, number NAME_<unit>, else in their order. */
-static void units_take(hf_xrt_kernel *kernel, const hf_xclbin *x, unsigned unit) {
+static void unit_add(hf_xrt_kernel *kernel, const hf_xclbin_unit *info) {
+    hf_xrt_unit *unit = &kernel->units[kernel->n_units];
+    kernel->info_units[kernel->n_units] = *info;
+    unit->info = &kernel->info_units[kernel->n_units++];
+    unit->device = &kernel->device->base;
+}
+
+/** Take the unit NAME_<number> of a kernel; false: there is none. */
+static bool unit_take(hf_xrt_kernel *kernel, const hf_xclbin *x, size_t number) {
     char name[80];
-    size_t n = 0;
-    snprintf(name, sizeof name, "%s_%u", kernel->info.name, unit);
+    snprintf(name, sizeof name, "%s_%zu", kernel->info.name, number);
     for (size_t u = 0; u < x->n_units; u++)
-        if (strcmp(x->units[u].kernel, kernel->info.name) == 0)
-            kernel->info_units[n++] = x->units[u];
-    size_t chosen = unit - 1;
-    for (size_t u = 0; unit && u < n; u++)
-        if (strcmp(kernel->info_units[u].name, name) == 0)
-            chosen = u;
-    kernel->n_units = n;
-    if (unit) {
-        kernel->n_units = chosen < n;
-        kernel->info_units[0] = kernel->info_units[chosen < n ? chosen : 0];
-    }
-    for (size_t u = 0; u < kernel->n_units; u++) {
-        kernel->units[u].info = &kernel->info_units[u];
-        kernel->units[u].device = &kernel->device->base;
-    }
+        if (strcmp(x->units[u].kernel, kernel->info.name) == 0 &&
+            strcmp(x->units[u].name, name) == 0) {
+            unit_add(kernel, &x->units[u]);
+            return true;
+        }
+    return false;
+}
+
+/** The units of a kernel: NAME_<unit>, or, if that is 0, all from NAME_1 on. One that is alone has
+ *  any name. */
+static hf_status units_take(hf_xrt_kernel *kernel, const hf_xclbin *x, unsigned unit) {
+    char wanted[80];
+    hf_known known = {.wanted = wanted};
+    const hf_xclbin_unit *last = NULL;
+    size_t n = 0;
+    for (size_t u = 0; u < x->n_units; u++)
+        if (strcmp(x->units[u].kernel, kernel->info.name) == 0) {
+            last = &x->units[u];
+            hf_known_add(&known, last->name);
+            n++;
+        }
+    if (unit)
+        unit_take(kernel, x, unit);
+    else if (n == 1)
+        unit_add(kernel, last);
+    else
+        while (unit_take(kernel, x, kernel->n_units + 1))
+            ;
+    snprintf(wanted, sizeof wanted, "%s_%u", kernel->info.name, unit ? unit : 1);
+    return kernel->n_units > 0
+               ? HF_OK
+               : hf_fail(HF_EDEVICE, "kernel \"%s\" has no compute unit \"%s\"; %s",
+                         kernel->info.name, wanted, hf_known_text(&known));
 }
 
 static hf_status kernel_missing(const hf_xclbin *x, const char *name) {
@@ -258,11 +282,7 @@ hf_status hf_xrt_kernel_open(hf_kernel **out, hf_device *base, const char *name,
         return hf_fail(HF_ENOMEM, "no memory for a kernel");
     kernel->device = device;
     kernel->info = *info;
-    units_take(kernel, x, unit);
-    hf_status status = HF_OK;
-    if (kernel->n_units == 0)
-        status = hf_fail(HF_EDEVICE, "the xclbin has no unit %u of kernel \"%s\"", unit,
-                         name);
+    hf_status status = units_take(kernel, x, unit);
     for (size_t u = 0; status == HF_OK && u < kernel->n_units; u++)
         status = unit_open(kernel, &kernel->units[u]);
     if (status != HF_OK) {
@@ -276,11 +296,6 @@ hf_status hf_xrt_kernel_open(hf_kernel **out, hf_device *base, const char *name,
 }
 
 /* ---- a launch, in the thread of its queue ---- */
-
-/** Failure of a call that the thread made itself. */
-static hf_status thread_failed(const char *call, int code, hf_xrt_words words) {
-    return hf_xrt_fail(HF_EDEVICE, call, code, words);
-}
 
 static hf_status run_open(hf_xrt_unit *unit, unsigned queue) {
     hf_xrt_call call = {.make = run_make,
@@ -356,11 +371,11 @@ static hf_status launch_run(const hf_host_task *task) {
     for (size_t i = 0; i < task->n_args; i++) {
         errno = 0;
         if (arg_set(run, i, &kernel->args[i], task) != 0)
-            return thread_failed("xrtRunSetArg", errno, words);
+            return hf_xrt_fail(HF_EDEVICE, "xrtRunSetArg", errno, words);
     }
     errno = 0;
     if (hf_xrt.RunStart(run) != 0)
-        return thread_failed("xrtRunStart", errno, words);
+        return hf_xrt_fail(HF_EDEVICE, "xrtRunStart", errno, words);
     int state = run_await(run);
     if (state != HF_XRT_COMPLETED && state != 0) /* it is of no more use */
         run_close(unit, task->queue, NULL);

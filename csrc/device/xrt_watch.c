@@ -6,7 +6,6 @@
  * jump. What XRT had locked stays locked: it is not called again. A call that no signal reaches
  * ends the process.
  */
-#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -20,9 +19,9 @@
 #include "core/error.h"
 #include "xrt_device.h"
 
-/* Time between two looks, the most that counts of it (all of a process may have stood still), that
- * a signal has to take effect, and a copy to end as the process does [s]. */
-static const double LOOKS = 0.05, MOST = 0.1, EFFECT = 1, STOP = 2;
+/* Time between two looks, that a signal has to take effect, and a copy to end as the process
+ * does [s]. */
+static const double LOOKS = 0.05, EFFECT = 1, STOP = 2;
 
 struct hf_xrt_watch {
     hf_device *device;
@@ -116,10 +115,9 @@ static void *calls_look(void *unused) {
             pthread_cond_timedwait(&all.filled, &all.lock, &until);
         else
             pthread_cond_wait(&all.filled, &all.lock);
-        double now = hf_clock_now();
+        double passed = hf_clock_passed(&last);
         for (hf_xrt_watch *w = all.first; w; w = w->next)
-            call_look(w, fmin(now - last, MOST));
-        last = now;
+            call_look(w, passed);
     }
     return unused;
 }

@@ -12,15 +12,20 @@ PyObject *text_of(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
+/* None for what is not known. */
+static PyObject *bytes_of(size_t bytes) {
+    return bytes ? PyLong_FromSize_t(bytes) : Py_NewRef(Py_None);
+}
+
 PyObject *device_dict(const hf_device_info *info) {
     return Py_BuildValue(
-        "{s:s,s:N,s:N,s:N,s:N,s:i,s:s,s:N,s:n,s:n,s:N,s:N}", "runtime", info->runtime,
+        "{s:s,s:N,s:N,s:N,s:N,s:i,s:s,s:N,s:N,s:N,s:N,s:N}", "runtime", info->runtime,
         "platform", text_of(info->platform), "name", text_of(info->name), "version",
         text_of(info->version), "driver", text_of(info->driver), "index", info->index,
         "type", hf_device_types[info->type], "emulated",
-        PyBool_FromLong(info->emulated), "memory", (Py_ssize_t)info->memory,
-        "max_alloc", (Py_ssize_t)info->max_alloc, "half", PyBool_FromLong(info->half),
-        "fp64", PyBool_FromLong(info->fp64));
+        PyBool_FromLong(info->emulated), "memory", bytes_of(info->memory), "max_alloc",
+        bytes_of(info->max_alloc), "half", PyBool_FromLong(info->half), "fp64",
+        PyBool_FromLong(info->fp64));
 }
 
 /* A kernel's arguments, in order. */

@@ -87,7 +87,7 @@ def _doctor(options: Options) -> int:
 
 def _devices(options: Options) -> int:
     found, failures = components.survey()
-    for line in failures:
+    for line in failures.values():
         print(f"hpccfpga: {line}", file=sys.stderr)
     _show_records(found)
     return OK

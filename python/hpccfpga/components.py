@@ -96,8 +96,9 @@ def devices() -> Records:
     Records
         With `device`, which `run` takes; `runtime`, `index` among its devices,
         `platform`, `name`, `version`, `driver`, `type` ("cpu", "gpu" or "accelerator"),
-        `emulated`, `memory` and `max_alloc`, the largest buffer [B], and whether the
-        device computes in `half` and `fp64`. Tables show some of them.
+        `emulated`, `memory` and `max_alloc`, the largest buffer [B] (None: not
+        known of a busy card), and whether the device computes in `half` and `fp64`.
+        Tables show some of them.
 
     Warns
     -----
@@ -105,20 +106,20 @@ def devices() -> Records:
         A runtime cannot say which devices it has; it is left out.
     """
     found, failures = survey()
-    for line in failures:
+    for line in failures.values():
         warnings.warn(line, stacklevel=2)
     return found
 
 
-def survey() -> tuple[Records, list[str]]:
+def survey() -> tuple[Records, dict[str, str]]:
     """Every device, and a line for each runtime that cannot say which it has."""
     found: list[Mapping[str, Any]] = []
-    failures = []
+    failures = {}
     for runtime, _ in _core.components("device"):
         try:
             found += _core.devices(runtime, **emulation.vendors())
         except (MemoryError, _core.Error) as error:
-            failures.append(f"no device of {runtime}: {error}")
+            failures[runtime] = f"no device of {runtime}: {error}"
     records = Records(
         "device",
         ({"device": f"{each['runtime']}:{each['index']}", **each} for each in found),

@@ -93,13 +93,15 @@ def _examine_devices(found: _Findings) -> None:
     runs = {name: _core.programs(name) for name, _ in _core.components("device")}
     there = [d for d in known if runs[d["runtime"]] != "none"]
     cards = [d for d in there if runs[d["runtime"]] == "xclbin"]
-    for line in failures:
+    # `_say_why_none` tells of runtimes of cards.
+    broken = [t for name, t in failures.items() if runs[name] != "xclbin"]
+    for line in broken:
         found.bad("devices", line)
     for device in (d for d in there if d not in cards):
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         where = f"{device['platform']}, {device['version']}"
         print(f"         {where}, driver {device['driver']}")
-    if not there and not failures:
+    if not there and not broken:
         found.bad(
             "OpenCL device",
             f"none; for the CPU: apt install pocl-opencl-icd{limits()}{hint}",

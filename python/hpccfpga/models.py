@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -216,6 +216,8 @@ def beside(
 
         return _fastest(result.benchmark, over)
     program = result.provenance.get("kernel") or {}
+    reached = program.get("reached", [])
+    memory, note = _memory(board, reached) if reached else ({}, "")
     is_binary = not str(program.get("path", ".cl")).endswith(".cl")
     built_in = program["knobs"] if is_binary else {}
     formula = check(result.benchmark, result.exchange)
@@ -232,24 +234,26 @@ def beside(
         result.benchmark,
         result.exchange,
         board,
-        found | told | _reached(board, program),
+        found | told | memory,
         result[result.labels[0]],
         result.ranks,
     )
-    if len(reached := program.get("reached", [])) > 1:
-        made.provenance["notes"].append(
-            f"the kernels reach {' and '.join(reached)}: the model has one memory"
-        )
+    if note:
+        made.provenance["notes"].append(note)
     return made
 
 
-def _reached(
-    board: str | Mapping[str, Any], program: Mapping[str, Any]
-) -> dict[str, str]:
-    """Return the memory of a board that the kernels of a binary reach, if it is one."""
+def _memory(
+    board: str | Mapping[str, Any], reached: Sequence[str]
+) -> tuple[dict[str, str], str]:
+    """Return the memory of a board that kernels reach, if it is one, and say which."""
     names = find_board(board).memories if isinstance(board, str) else {}
-    found = [names[kind] for kind in program.get("reached", []) if kind in names]
-    return {"memory": found[0]} if len(found) == 1 else {}
+    text = f"the kernels reach {' and '.join(reached)}"
+    found = [kind for kind in names if kind in reached]
+    if len(found) == 1 == len(reached):
+        return {"memory": names[found[0]]}, f"{text}: so the model has {found[0]}"
+    first = next(iter(names), "what was given")
+    return {}, f"{text}: the model has one memory, {first}"
 
 
 def for_run(

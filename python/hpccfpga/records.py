@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,8 +158,10 @@ class Records(Sequence[Record]):
         for name in self._heads():
             values = [record[name] for record in self._records]
             unit, scale = WORDS, 1.0
-            if all(type(value) in (int, float) for value in values):
+            told = [value for value in values if value is not None]
+            if told and all(type(value) in (int, float) for value in told):
                 unit, scale = readable(self.units.get(name, "1"))
+                values = [math.nan if value is None else value for value in values]
             if unit == "B":
                 unit, scale = "GiB", 2.0**30
             texts = [_text(value, scale) for value in values]

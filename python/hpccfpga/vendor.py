@@ -36,6 +36,9 @@ _PLATFORMS = {
     ("xilinx", "u55c"): "xilinx_u55c_gen3x16_xdma_3_202210_1",
 }
 
+_INTEL = ("Stratix", "Arria", "Agilex")
+"""So begin the names of Intel's FPGAs; those of all others are Xilinx's."""
+
 
 class Bitstream:
     """A bitstream to be built.
@@ -60,7 +63,8 @@ class Bitstream:
     Raises
     ------
     ValueError
-        Unknown target, no platform known for the board, or impossible parameters.
+        Unknown target, a board that is not for it, no platform known for the board, or
+        impossible parameters.
     """
 
     def __init__(
@@ -80,6 +84,12 @@ class Bitstream:
                 f"--target {target}: give --board; known: {', '.join(built)}"
             )
         hardware = find_board(board or "520n")
+        part = hardware["fpga.part"].value
+        if (target == "intel") != part.startswith(_INTEL):
+            raise ValueError(
+                f"--target {target}: board {hardware.key} has a {part}; "
+                f"known: {', '.join(built)}"
+            )
         found = platform or _PLATFORMS.get((target, hardware.key))
         if found is None:
             raise ValueError(

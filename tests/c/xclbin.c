@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     fclose(file);
     hf_xclbin *x;
     CHECK(hf_xclbin_read(&x, whole, n_whole) == HF_OK, "%s", hf_error());
-    CHECK(x->n_kernels == 3 && x->n_units == 4);
+    CHECK(x->n_kernels == 4 && x->n_units == 6);
     free(x);
     for (long i = atol(argv[1]); i > 0; i--)
         copy_try();

@@ -248,7 +248,7 @@ static void memories_test(void) {
     said(ops->alloc(&any, device, (size_t)257 << 20, &(hf_spot){.kernel = echo[0]}),
          HF_ENOMEM, "fits none of the memories of its kernel, HBM[0]");
     said(ops->alloc(&any, device, (size_t)1 << 33, NULL), HF_ENOMEM,
-         "at most 536870912 B per buffer");
+         "at most 4294963200 B per buffer"); /* DDR[0] has 16 GiB */
     hf_device *bare; /* more than a copy takes, and no xclbin that tells of banks */
     OK(ops->open(&bare, "1", 0, NULL));
     said(ops->alloc(&any, bare, (size_t)1 << 32, NULL), HF_ENOMEM,
@@ -268,7 +268,11 @@ static void memories_test(void) {
     hf_kernel *kernel;
     said(ops->kernel(&kernel, device, "gates", 0), HF_EDEVICE,
          "no kernel \"gates\"; did you mean \"gate\"?");
-    said(ops->kernel(&kernel, device, "echo", 3), HF_EDEVICE, "no unit 3");
+    said(ops->kernel(&kernel, device, "echo", 3), HF_EDEVICE,
+         "no compute unit \"echo_3\"; known: echo_2, echo_1");
+    for (unsigned unit = 0; unit < 2; unit++)
+        said(ops->kernel(&kernel, device, "apart", unit), HF_EDEVICE,
+             "kernel \"apart\" has no compute unit \"apart_1\"; known: left, right");
     said(ops->kernel(&kernel, device, "wide", 0), HF_ENOTSUP,
          "kernel \"wide\" takes 21 arguments: more than 20 are not supported");
 }

@@ -21,7 +21,7 @@ def chosen(monkeypatch, seconds, kind="gpu", there=4, **changes):
     """Choose among `there` devices or cores, where trials take `seconds`."""
     own = {"runtime": "opencl", "platform": "p", "name": "n", "type": kind}
     others = [own] * there + [{**own, "name": "another"}]
-    monkeypatch.setattr(automatic, "survey", lambda: (others, []))
+    monkeypatch.setattr(automatic, "survey", lambda: (others, {}))
     monkeypatch.setattr(automatic, "cpus", lambda: there)
     asked = []
 

@@ -390,6 +390,14 @@ def test_replications_take_regions_in_turn(command, tmp_path):
             ["--target=xilinx", "--board=ac510", "--platform=some"],
             "the memory banks of ",
         ),
+        (
+            ["--target=xilinx", "--board=520n_mx", "--platform=some"],
+            "board 520n_mx has a Stratix 10 MX2100; known: u250, u280, u55c",
+        ),
+        (
+            ["--target=intel", "--board=u280", "--platform=some"],
+            "--target intel: board u280 has a xcu280; known: 520n",
+        ),
         (["--target=intel", "--device=0"], "--device goes without --target"),
         (["--board=u280"], "--board goes with --target"),
         (["--slr=0"], "--slr goes with --target"),

@@ -28,7 +28,8 @@ def test_there_is_a_card(command, setting):
     answer = command("devices", **setting, HF_STANDIN_CARDS="3", HF_STANDIN_BUSY="1")
     (first, busy, last) = (t for t in answer.stdout.splitlines() if "xrt:" in t)
     assert first.split()[:3] == ["xrt:0", link.SHELL, "XRT"]
-    assert "card 1, busy" in busy
+    assert re.search(r"card 1, busy +XRT +accelerator +no +-$", busy)  # of its memory
+    assert first.endswith(" 8")
     assert "xrt:2" in last
     assert ours(answer.stderr) == ""
 
@@ -143,17 +144,18 @@ def test_the_model_beside_a_run_has_the_memory_of_its_kernels(folder, setting):
         "    model = models.beside(r, 'u280', [])\n"
         "    print(reached, model['bandwidth'][0] / 1e9, model.provenance['notes'])\n"
         "about['reached'] = ['HBM']\n"
-        "print(models.beside(r, '520n', [])['bandwidth'][0] / 1e9)"
+        "model = models.beside(r, '520n', [])\n"
+        "print(model['bandwidth'][0] / 1e9, model.provenance['notes'])"
     )
     answer = python(script, **setting)
     assert answer.stdout.splitlines() == [
         "['DDR']",
-        "['HBM'] 28.75 []",
-        "['DDR'] 38.4 []",
+        "['HBM'] 28.75 ['the kernels reach HBM: so the model has HBM']",
+        "['DDR'] 38.4 ['the kernels reach DDR: so the model has DDR']",
         "['DDR', 'HBM'] 38.4 "
-        "['the kernels reach DDR and HBM: the model has one memory']",
+        "['the kernels reach DDR and HBM: the model has one memory, DDR']",
         "[] 38.4 []",
-        "38.4",
+        "38.4 ['the kernels reach HBM: the model has one memory, DDR']",
     ], answer.stderr
 
 
@@ -602,6 +604,27 @@ def test_doctor_lists_cards_or_says_why_not(command, setting, without):
     ):
         answer = command("doctor", **wrong)
         assert f"lacking  Xilinx cards: {line}" in answer.stdout
+        assert answer.stdout.count(line) == 1
+
+
+def test_doctor_and_a_run_read_the_same_files(folder, setting, tmp_path):
+    """Those of the card's address are where XRT says that its driver's are."""
+    address = "0000:3b:00.1"
+    driver_files(tmp_path / "0", {"ready": "1\n", "xmc.u.1/xmc_power": "23500000\n"})
+    (tmp_path / address).symlink_to(tmp_path / "0")
+    script = (
+        f"{head(folder)}\n"
+        "from pathlib import Path\n"
+        "from hpccfpga import doctor\n"
+        f"doctor.PCI, doctor.XOCL = Path({str(tmp_path)!r}), Path('/none')\n"
+        "doctor.PATIENCE = 20\n"
+        "doctor.examine()\n"
+        "with hf.open('xrt') as session:\n"
+        "    print('drawn', measured(session, 'stream')['power'][0])"
+    )
+    answer = python(script, HF_STANDIN_SYSFS=str(tmp_path), **setting)
+    assert f"         {address}, XRT, ready, 23.5 W\n" in answer.stdout, answer.stderr
+    assert "drawn 23.5\n" in answer.stdout
 
 
 def test_doctor_tells_of_cards_that_xrt_does_not(capsys, monkeypatch, tmp_path):

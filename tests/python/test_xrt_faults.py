@@ -283,19 +283,20 @@ def test_a_copy_is_left_by_the_deadline_or_the_process_ends(
     assert answer.stdout.startswith(said)
 
 
-def test_time_in_which_a_process_stands_still_is_none_of_a_copy(folder, setting):
+@pytest.mark.parametrize("name", ["xrtBOSync", "kernel", "xrtBOAlloc", "xrtRunOpen"])
+def test_time_in_which_a_process_stands_still_is_none_of_xrt(folder, setting, name):
     script = (
         f"{head(folder)}\n"
         "import signal, subprocess, threading, time\n"
         "def stop():\n"
-        "    while calls('xrtBOSync') == 0: time.sleep(0.01)\n"
-        "    time.sleep(0.5)\n"  # the copy has been seen meanwhile
+        f"    while calls({name!r}) == 0: time.sleep(0.01)\n"
+        "    time.sleep(0.5)\n"  # the call has been seen meanwhile
         "    goes_on = f'sleep 5; kill -CONT {os.getpid()}'\n"
         "    subprocess.Popen(['sh', '-c', goes_on])\n"
         "    os.kill(os.getpid(), signal.SIGSTOP)\n"
         "session = hf.open('xrt')\n"
         "assert measured(session, 'stream').verified\n"
-        "plan('xrtBOSync:1:late=6000')\n"
+        f"plan('{name}:1:late=6000')\n"
         "threading.Thread(target=stop).start()\n"
         "print(measured(session, 'stream', deadline=4).verified)"
     )
@@ -303,36 +304,29 @@ def test_time_in_which_a_process_stands_still_is_none_of_a_copy(folder, setting)
     assert (answer.stdout, answer.returncode) == ("True\n", 0), answer.stderr
 
 
-def test_a_process_ends_beside_a_kernel_that_runs(folder, setting):
-    """XRT would abort where the thread that waits for it closed its run then."""
-    script = (
-        f"{head(folder)}\n"
-        "import sys, threading, time\n"
-        "session = hf.open('xrt')\n"
-        "plan('kernel:1:hang')\n"
-        "run = lambda: measured(session, 'stream', deadline=300)\n"
-        "threading.Thread(target=run, daemon=True).start()\n"
-        "while calls('xrtRunStart') == 0: time.sleep(0.01)\n"
-        "sys.exit(0)"
-    )
-    answer = python(script, **setting)
-    assert (answer.returncode, answer.stderr) == (0, "")
-
-
 @pytest.mark.parametrize(
-    "bytes_", [4096, 32 << 20]
-)  # copied by the caller, by a thread
-def test_a_process_ends_beside_a_copy(folder, setting, bytes_):
-    """XRT would crash where the buffer is given back under it."""
+    ("fault", "begun", "run"),
+    [
+        ("kernel:1:hang", "xrtRunStart", "'stream', deadline=300"),
+        ("xrtBOSync:0:late=300", "xrtBOSync", "'transfer', sizes=[4096]"),
+        ("xrtBOSync:0:late=300", "xrtBOSync", f"'transfer', sizes=[{32 << 20}]"),
+    ],
+)
+def test_a_process_ends_beside_what_xrt_does(folder, setting, fault, begun, run):
+    """XRT would abort where the thread that waits for a kernel closed its run then.
+
+    It would crash where a buffer was given back under a copy, which the caller makes
+    or, if it is long, a thread.
+    """
     script = (
         f"{head(folder)}\n"
         "import sys, threading, time\n"
         "session = hf.open('xrt')\n"
         "measured(session, 'stream')\n"  # the card has an xclbin
-        "plan('xrtBOSync:0:late=300')\n"
-        f"run = lambda: measured(session, 'transfer', sizes=[{bytes_}])\n"
+        f"plan({fault!r})\n"
+        f"run = lambda: measured(session, {run})\n"
         "threading.Thread(target=run, daemon=True).start()\n"
-        "while calls('xrtBOSync') == 0: time.sleep(0.01)\n"
+        f"while calls({begun!r}) == 0: time.sleep(0.01)\n"
         "sys.exit(0)"
     )
     answer = python(script, **setting)

@@ -1,8 +1,9 @@
 """Run a C test over the stand-in: run.py FOLDER PROGRAM [ARGUMENTS...].
 
 The program gets the path of an xclbin behind its arguments: kernels `gate`, which runs
-until the program lets it, `echo`, of two units in two memories, and `wide`, with more
-arguments than are supported.
+until the program lets it, `echo`, of two units in two memories, the second one first,
+`apart`, whose units are called otherwise, and `wide`, with more arguments than are
+supported.
 """
 
 import os
@@ -30,6 +31,7 @@ static void echo_call(void *const *args, size_t items) {
     memcpy(out + 16, args[3], 4);
     memcpy(out + 24, args[4], 8);
 }
+static void apart_call(void *const *args, size_t items) {}
 static void wide_call(void *const *args, size_t items) {}
 """
 POINTER = ("words", "void*", 8, True)
@@ -44,14 +46,17 @@ KERNELS = [
             ("number", "uint", 4, False),
             ("large", "ulong", 8, False),
         ],
-        ["echo_1", "echo_2"],
+        ["echo_2", "echo_1"],
     ),
+    ("apart", [POINTER], ["left", "right"]),
     ("wide", [(f"value{i}", "uint", 4, False) for i in range(21)], ["wide"]),
 ]
 SPOTS = [
     ("gate.words", "HBM[0:1]"),
     ("echo_1.words", "HBM[0]"),
     ("echo_2.words", "HBM[1]"),
+    ("left.words", "DDR[0]"),
+    ("right.words", "DDR[1]"),
 ]
 
 
@@ -59,7 +64,7 @@ def main(folder, program, *arguments):
     (folder / "lib").mkdir(parents=True, exist_ok=True)
     link.build(folder)
     bits = link.compiled(
-        CODE + link.table(["gate", "echo", "wide"]), folder / "bitstream.so"
+        CODE + link.table(["gate", "echo", "apart", "wide"]), folder / "bitstream.so"
     )
     path = folder / "test.xclbin"
     path.write_bytes(link.pack(link.described(KERNELS, SPOTS, bits)))
