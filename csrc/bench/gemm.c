@@ -30,7 +30,7 @@ typedef struct gemm {
     double alpha, beta;
     uint64_t sample;
     hf_buffer *a, *b, *c0, *c, *a_panels, *b_panels;
-    hf_kernel *multiply, *pack_a, *pack_b;
+    hf_kernel *multiply[MAX_REPLICATIONS], *pack_a, *pack_b;
     uint32_t shape[3]; /* of a block: rows, columns, work-items */
 } gemm;
 
@@ -129,7 +129,9 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
         HF_TRY(device->ops->alloc(matrices[i], device, matrix_bytes(s, n), NULL));
     if (env->ndrange)
         HF_TRY(panels_take(s, n));
-    HF_TRY(device->ops->kernel(&s->multiply, device, "gemm_multiply", 0));
+    for (size_t r = 0; r < s->replications; r++)
+        HF_TRY(device->ops->kernel(&s->multiply[r], device, "gemm_multiply",
+                                   hf_replica_unit(r, s->replications)));
     s->data.seed = hf_random(env->seed, (uint64_t)env->rank);
     return gemm_data_new(&s->data, s->type, n);
 }
@@ -142,7 +144,8 @@ static void gemm_teardown(void *state) {
     hf_buffer *buffers[] = {s->a, s->b, s->c0, s->c, s->a_panels, s->b_panels};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
-    ops->kernel_free(s->multiply);
+    for (size_t r = 0; r < s->replications; r++)
+        ops->kernel_free(s->multiply[r]);
     ops->kernel_free(s->pack_a);
     ops->kernel_free(s->pack_b);
     gemm_data_free(&s->data);
@@ -180,9 +183,9 @@ static hf_status pack(const gemm *s, hf_kernel *kernel, hf_buffer *from, hf_buff
         NULL, NULL);
 }
 
-/* c = alpha a b + beta c0 in rows `first` to `end` - 1. */
+/* c = alpha a b + beta c0 in rows `first` to `end` - 1, by replication `r`. */
 static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer *b,
-                         uint32_t n, uint32_t first, uint32_t end, unsigned queue) {
+                         uint32_t n, uint32_t first, uint32_t end, size_t r) {
     float alpha = (float)s->alpha, beta = (float)s->beta;
     bool single = s->type->sum_bytes == sizeof(float);
     size_t bytes = s->type->sum_bytes, group = s->shape[2];
@@ -200,8 +203,9 @@ static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer 
     size_t items = s->env.ndrange ? blocks(end - first, s->shape[0]) *
                                         blocks(n, s->shape[1]) * group
                                   : 1;
-    hf_launches_add(l, &(hf_launch){s->multiply, args, N_MULTIPLY_ARGS, items, group},
-                    queue);
+    hf_launches_add(l,
+                    &(hf_launch){s->multiply[r], args, N_MULTIPLY_ARGS, items, group},
+                    (unsigned)r);
 }
 
 /* Rows of blocks in equal parts, side by side. */
@@ -212,7 +216,7 @@ static void multiply_shared(hf_launches *l, const gemm *s, uint32_t n) {
                end = rows * (i + 1) / parts * s->block_size;
         if (end > first)
             multiply_add(l, s, s->a, s->b, n, (uint32_t)first,
-                         (uint32_t)(end < n ? end : n), (unsigned)i);
+                         (uint32_t)(end < n ? end : n), i);
     }
 }
 

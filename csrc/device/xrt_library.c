@@ -243,10 +243,11 @@ static struct {
     bool made, late;   /* late: nobody waits for it any more */
 } desk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/** A call has returned for which nobody waits any more; with the lock. */
+/** A call has returned for which nobody waits any more; with the lock. What it made is given back,
+ *  also where XRT was given up: it would crash as the process ends. */
 static void late_end(void) {
     hf_xrt_call *call = desk.call;
-    if (call->undo && call->result && !desk.stuck) {
+    if (call->undo && call->result) {
         pthread_mutex_unlock(&desk.lock);
         call->undo(call);
         pthread_mutex_lock(&desk.lock);

@@ -18,7 +18,8 @@ enum {
     HF_XRT_ERROR,
     HF_XRT_ABORT,
     HF_XRT_SUBMITTED,
-    HF_XRT_TIMEOUT
+    HF_XRT_TIMEOUT,
+    HF_XRT_NORESPONSE
 };
 
 /* XX(name behind "xrt", result, arguments) */

@@ -396,6 +396,34 @@ static void late_test(void) {
     }
 }
 
+/* A call that ends late is undone also where XRT was given up meanwhile, by a copy that hangs:
+ * XRT crashes if a buffer is left as the process ends. */
+static void given_up_test(void) {
+    static uint32_t all[WORDS]; /* outlives the device */
+    hf_device *other, *another;
+    hf_buffer *more, *own;
+    device_open();
+    OK(ops->open(&other, "1", 0, NULL));
+    OK(ops->load(other, "xrt", binary, binary_bytes));
+    OK(ops->alloc(&own, other, BYTES, &(hf_spot){.bank = 1}));
+    int before = objects();
+    device->deadline = other->deadline = 0.2;
+    standin_plan()("xrtBOAlloc:1:late=3000,xrtBOSync:1:hang");
+    said(ops->alloc(&more, device, BYTES, NULL), HF_EDEVICE,
+         "xrtBOAlloc has not ended");
+    said(ops->write(other, own, 0, all, BYTES, NULL, NULL), HF_EDEVICE,
+         "a copy has not ended within 0.2 s");
+    double end = hf_clock_now() + 60;
+    const char *first = "xrtBOAlloc"; /* until that has returned */
+    do {
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        said(ops->open(&another, "2", 0, NULL), HF_EDEVICE,
+             "XRT has not returned from");
+    } while (strstr(hf_error(), first) && hf_clock_now() < end);
+    CHECK(strstr(hf_error(), "xrtBOSync"), "%s", hf_error());
+    CHECK(objects() == before, "%d objects, then %d", before, objects());
+}
+
 /* By a thread of the device, and by this one, which has all signals blocked: XRT is left with
  * what it may have locked, and is not called again. Without a signal a thread makes both. */
 static void copies_test(bool has_signal) {
@@ -473,6 +501,10 @@ int main(int argc, char **argv) {
     CHECK(child >= 0, "no child");
     if (child == 0)
         return without_signal();
+    pid_t last = fork();
+    CHECK(last >= 0, "no child");
+    if (last == 0)
+        return given_up_test(), check_failures != 0;
     device_open();
     after_test();
     beside_test();
@@ -487,6 +519,7 @@ int main(int argc, char **argv) {
     copies_test(true);
     int code = 0;
     CHECK(waitpid(child, &code, 0) == child && code == 0, "without a signal: %d", code);
+    CHECK(waitpid(last, &code, 0) == last && code == 0, "given up: %d", code);
     free(binary);
     return check_failures != 0;
 }

@@ -1,27 +1,22 @@
-"""The runtime `xrt` over a stand-in for XRT: benchmarks, cards, processes."""
+"""The runtime `xrt` over a stand-in for XRT: benchmarks and cards."""
 
 import os
 import re
 import shutil
 import subprocess
 import sys
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from conftest import ROOT, ours, python, start
 
-from hpccfpga import Result, _core, doctor
+from hpccfpga import Result, _core
 from hpccfpga.vendor import Bitstream
 from test_conformance import BENCHMARKS, columns_check, declared
-from xrt_session import BUILDS, SMALL, head, link, xclbin
+from xrt_session import BUILDS, REPLICATED, SMALL, head, link, xclbin
 
 pytest_plugins = ["xrt_session"]
-
-MAIN = "libxrt_coreutil.so.2"
-
-# ---- what is right ----
 
 
 def test_there_is_a_card(command, setting):
@@ -107,6 +102,31 @@ def test_benchmarks_verify_by_the_command(mpirun, folder, setting, tmp_path, ran
         assert (result.verified, result.emulated) == (True, True)
         assert n == 1 or result.parameters["replications"] == n
         columns_check(result.columns, declared(name, len(result["time"]), 2, 1, ranks))
+
+
+def test_replications_run_on_units_of_their_own(folder, setting):
+    """Of a kernel with several units each has as many runs as the other."""
+    many = {
+        name: [k["name"] for k in _core.kernels(f"{name}_memory") if k["replicated"]]
+        for name in REPLICATED
+    }
+    script = (
+        f"{head(folder)}\n"
+        "def runs(kernel):\n"
+        "    names = f'{kernel}_1', f'{kernel}_2'\n"
+        "    return [standin.standin_ran(name.encode()) for name in names]\n"
+        "session = hf.open('xrt')\n"
+        f"for name, kernels in {many}.items():\n"
+        "    assert measured(session, name, 2).verified\n"
+        "    for kernel in kernels: print(kernel, *runs(kernel))"
+    )
+    answer = python(script, **setting)
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [*chain(*many.values())]
+    for line in lines:
+        _, first, second = line.split()
+        assert 0 < int(second) <= int(first), line
 
 
 def test_the_command_starts_ranks(command, folder, setting):
@@ -326,174 +346,22 @@ def test_the_stand_in_is_used_by_hand_as_the_page_says(tmp_path):
     assert "2 ranks, verified" in answer.stdout
 
 
-# ---- what would end the process ----
+def test_a_card_of_another_runtime_is_suggested(command, setting):
+    """As any device that the usual runtime does not have."""
+    for name in ("u280", "0000:3B:00.1"):
+        answer = command("run", "transfer", f"--device={name}", **setting)
+        (line,) = ours(answer.stderr).splitlines()
+        assert line.startswith(f'hpccfpga: no OpenCL device "{name}"; known: 0: ')
+        assert line.endswith(f"; did you mean xrt:{name}?")
+    answer = command("run", "transfer", "--device=v80", **setting)
+    assert "did you mean" not in answer.stderr
 
 
-def test_without_xrt_a_line_says_where_it_was_looked_for(command, without, tmp_path):
-    line = "no XRT: libxrt_coreutil.so.2 is neither in "
-    for root in ("", str(tmp_path)):
-        setting = without | {"XILINX_XRT": root}
-        answer = command("run", "stream", "--device=xrt", **setting)
-        (told,) = ours(answer.stderr).splitlines()
-        assert answer.returncode != 0
-        assert told.startswith(f"hpccfpga: {line}")
-        assert str(tmp_path) in told or root == ""
-        assert told.endswith("/opt/xilinx/xrt/lib")
-    answer = command("devices", **without)
-    assert answer.returncode == 0
-    assert "host:0" in answer.stdout
-    assert "xrt:" not in answer.stdout
-
-
-def test_an_xrt_that_does_not_load_is_no_xrt_that_is_not_there(command, tmp_path):
-    """One of something else, or that needs a library which is missing."""
-    (tmp_path / "lib").mkdir()
-    main, other = (tmp_path / "lib" / name for name in (MAIN, "libother.so"))
-    main.write_text("no library, but long enough to be looked at" + 99 * " ")
-    told = [command("run", "stream", "--device=xrt", XILINX_XRT=str(tmp_path))]
-    cc = ["cc", "-shared", "-xc", os.devnull, "-xnone", "-o"]
-    subprocess.run([*cc, other, "-Wl,-soname,libother.so"], check=True)
-    subprocess.run([*cc, main, "-Wl,--no-as-needed", other], check=True)
-    other.unlink()
-    told.append(command("run", "stream", "--device=xrt", XILINX_XRT=str(tmp_path)))
-    lines = [ours(answer.stderr) for answer in told]
-    start = "hpccfpga: XRT's library does not load: "
-    assert lines[0].startswith(f"{start}{main}: ")
-    assert lines[1].startswith(f"{start}libother.so: ")
-
-
-def test_without_xrt_a_kernel_that_is_missing_is_named_too(command, without, tmp_path):
-    """After what keeps the device from opening: one run less to find both."""
-    there, gone = tmp_path / "there.xclbin", tmp_path / "gone.xclbin"
-    there.touch()
-    ends = {there: "/xrt/lib", gone: f"; kernel: {gone} does not exist"}
-    for ranks in ((), ("--ranks=2",)):
-        for file, end in ends.items():
-            words = ["stream", "--device=xrt", f"--kernel={file}", *ranks]
-            answer = command("run", *words, **without)
-            (told,) = ours(answer.stderr).splitlines()
-            assert told.startswith("hpccfpga: no XRT: ")
-            assert told.endswith(end)
-    script = (
-        "import hpccfpga as hf\n"
-        "try: hf.run('stream', device='xrt', kernel='/gone.xclbin')\n"
-        "except NotImplementedError as error: print(error)"
-    )
-    answer = python(script, **without)
-    assert answer.stdout.endswith("; kernel: /gone.xclbin does not exist\n")
-
-
-def test_a_folder_of_xrt_that_is_a_file_ends_no_search(folder):
-    script = "import hpccfpga as hf\nhf.open('xrt')"
-    file = str(folder / "lib" / MAIN)
-    answer = python(script, LD_LIBRARY_PATH=str(folder / "lib"), XILINX_XRT=file)
-    assert answer.returncode == 0, answer.stderr
-
-
-def test_the_version_is_that_of_the_file(folder, tmp_path):
-    (tmp_path / "lib").mkdir()
-    for name in (MAIN, "libxrt_core.so.2"):
-        shutil.copy(folder / "lib" / name, tmp_path / "lib")
-    main = tmp_path / "lib" / MAIN
-    main.rename(f"{main}.13.466")
-    main.symlink_to(f"{MAIN}.13.466")
-    script = "import hpccfpga as hf\nprint(hf.open('xrt').device['driver'])"
-    answer = python(script, XILINX_XRT=str(tmp_path))
-    assert answer.stdout == "2.13.466\n", answer.stderr
-
-
-def test_a_variable_that_is_not_set_ends_nothing(folder, command):
-    """XRT aborts without XILINX_XRT unless its driver library is there."""
-    answer = command("devices", LD_LIBRARY_PATH=str(folder / "lib"), XILINX_XRT="")
-    assert "xrt:0" in answer.stdout, answer.stderr
-    script = "import os\nos.environ.pop('XILINX_XRT', 0)\nimport hpccfpga as hf\n"
-    script += "print(hf.open('xrt').device['name'])"
-    answer = python(script, LD_LIBRARY_PATH=str(folder / "lib"))
-    assert answer.stdout == f"{link.SHELL}\n", answer.stderr
-
-
-@pytest.mark.parametrize(
-    ("mode", "line"),
-    [
-        ("bogus", "XCL_EMULATION_MODE=bogus; known: noop, or unset for cards"),
-        ("", "XCL_EMULATION_MODE=; known: noop, or unset for cards"),
-        ("hw_emu", "XCL_EMULATION_MODE=hw_emu: emulation by Vitis is not supported"),
-        ("sw_emu", "XCL_EMULATION_MODE=sw_emu: emulation by Vitis is not supported"),
-    ],
-)
-def test_modes_that_end_or_hang_the_process_are_refused(command, setting, mode, line):
-    answer = command(
-        "run", "stream", "--device=xrt", XCL_EMULATION_MODE=mode, **setting
-    )
-    (told,) = ours(answer.stderr).splitlines()
-    assert told.startswith(f"hpccfpga: {line}")
-    answer = command("devices", XCL_EMULATION_MODE=mode, **setting)
-    assert "host:0" in answer.stdout
-    assert "xrt:" not in answer.stdout
-    (told,) = ours(answer.stderr).splitlines()
-    assert f"no device of xrt: {line}" in told
-
-
-def test_a_function_that_is_missing_is_named(tmp_path):
-    (tmp_path / "lib").mkdir()
-    text = "int xrtIniStringSet() { return 0; }\n"
-    path = tmp_path / "lib" / "libxrt_coreutil.so.2"
-    cc = ["cc", "-xc", "-", "-shared", "-fPIC", "-o", str(path)]
-    subprocess.run(cc, input=text, text=True, check=True)
-    script = "import hpccfpga as hf\nhf.open('xrt')"
-    answer = python(script, XILINX_XRT=str(tmp_path))
-    assert "XRT has no function xrtDeviceOpen: version 2.8" in answer.stderr
-
-
-@pytest.mark.parametrize("hangs", [False, True])
-def test_a_process_ends_with_its_sessions_open(folder, setting, hangs):
-    """XRT crashes if it has buffers then; also with a kernel that does not end."""
-    script = (
-        f"{head(folder)}\n"
-        "from hpccfpga import _core\n"
-        "session = hf.open('xrt')\n"
-        f"if {hangs}: plan('kernel:1:hang')\n"
-        "try: measured(session, 'stream', deadline=1)\n"
-        "except hf.Error: pass\n"
-        "print('open', flush=True)\n"
-        "kept = ctypes.pythonapi\n"
-        "ctypes.pythonapi.Py_IncRef(ctypes.py_object(session._core))\n"
-    )
-    answer = python(script, **setting)
-    assert (answer.returncode, answer.stdout) == (0, "open\n"), answer.stderr
-
-
-def test_a_child_ends_in_order_beside_buffers_of_its_parent(folder, setting):
-    """XRT's part in the end of a process is not for it; what it wrote is not lost."""
-    script = (
-        f"{head(folder)}\n"
-        "import sys\n"
-        "session = hf.open('xrt')\n"
-        "plan('kernel:1:hang')\n"
-        "try: measured(session, 'stream', deadline=1)\n"
-        "except hf.Error: pass\n"
-        "child = os.fork()\n"
-        "if child == 0:\n"
-        "    print('child')\n"
-        "    sys.exit(3)\n"
-        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
-    )
-    answer = python(script, **setting)
-    assert answer.stdout.split() == ["child", "3"], answer.stderr
-
-
-def test_threads_allocate_and_free_at_once(folder, setting):
-    """XRT corrupts its memory if two do: a session in each of four threads."""
-    script = (
-        f"{head(folder)}\n"
-        "from concurrent.futures import ThreadPoolExecutor\n"
-        "def work(i):\n"
-        "    with hf.open('xrt') as session:\n"
-        "        return all(measured(session, 'stream').verified for _ in range(3))\n"
-        "print(list(ThreadPoolExecutor(4).map(work, range(4))))\n"
-    )
-    answer = python(script, **setting, HF_STANDIN_CARDS="4")
-    assert answer.stdout == f"{[True] * 4}\n", answer.stderr
+def test_a_runtime_that_is_written_otherwise_is_meant(command, without):
+    for name, meant in (("XRT:0", "xrt:0"), ("xrt0", "xrt:0"), ("XRT", "xrt")):
+        answer = command("run", "transfer", f"--device={name}", **without)
+        (line,) = ours(answer.stderr).splitlines()
+        assert line.endswith(f"; did you mean {meant}?")
 
 
 # ---- XRT itself ----
@@ -538,135 +406,3 @@ def test_what_is_declared_of_xrt_is_in_its_headers():
     # By an enum in a number's place, or an xclbin in that of bytes, as told there.
     differ = ["DeviceLoadXclbin", "BOSync", "RunState", "RunWaitFor"]
     assert found == [f'error: static assertion failed: "{name}"' for name in differ]
-
-
-# ---- what doctor says ----
-
-
-def driver_files(folder, files):
-    """What a driver tells of cards, by their paths."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-def test_doctor_tells_of_cards_what_the_driver_does(monkeypatch, tmp_path):
-    card, other = "0000:3b:00.1", "0000:3c:00.1"
-    files = {"xclbinuuid": "abc\n", "ready": "1\n", "xmc.u.1/xmc_power": "23500000\n"}
-    files["nodma"] = "1\n"
-    driver_files(tmp_path / card, files)
-    driver_files(tmp_path, {"version": "2.13.466,abc\n"})
-    monkeypatch.setattr(doctor, "PCI", tmp_path)
-    monkeypatch.setattr(doctor, "XOCL", tmp_path / "version")
-    monkeypatch.setattr(doctor, "PATIENCE", 3)
-    told = doctor._states([card])[card]
-    says = ", driver xocl 2.13.466,abc, xclbin abc, ready"
-    assert told == f"{says}, without DMA, which is not supported, 23.5 W"
-    driver_files(tmp_path / card, {"xmc.u.1/xmc_power": "0\n"})
-    assert not doctor._states([card])[card].endswith("W"), "nothing measures it"
-    driver_files(tmp_path / card, files)
-    os.mkfifo(tmp_path / card / "interface_uuids")
-    assert doctor._states([card])[card] == told, "it is left without an answer"
-    (tmp_path / "version").unlink()
-    assert doctor._states([other])[other].endswith("is the driver xocl loaded?")
-
-
-def test_silent_files_of_drivers_have_one_deadline(monkeypatch, tmp_path):
-    waits = []
-
-    class Watched(Thread):
-        def join(self, timeout=None):
-            waits.append(timeout)
-            super().join(timeout)
-
-    monkeypatch.setattr(doctor, "Thread", Watched)
-    monkeypatch.setattr(doctor, "PATIENCE", 0.2)
-    paths = [tmp_path / str(i) for i in range(3)]
-    for path in paths:
-        os.mkfifo(path)
-    assert doctor._said(paths) == {}
-    assert 0 < waits[0] <= 0.2
-    assert max(waits[1:]) < 0.01
-
-
-def test_doctor_lists_cards_or_says_why_not(command, setting, without):
-    more = {"HF_STANDIN_CARDS": "2", "HF_STANDIN_BUSY": "1"}
-    answer = command("doctor", **setting, **more)
-    assert f"ok       device xrt:0: {link.SHELL}\n         0000:3b" in answer.stdout
-    assert "lacking  device xrt:1: card 1, busy; XRT" in answer.stdout
-    answer = command("doctor", **without)
-    assert "optional Xilinx cards: no XRT: libxrt_coreutil.so.2 is" in answer.stdout
-    for wrong, line in (
-        (setting | {"HF_STANDIN_CARDS": "0"}, "no Xilinx card: XRT"),
-        (setting | {"XCL_EMULATION_MODE": "hw_emu"}, "XCL_EMULATION_MODE=hw_emu: "),
-        (without | {"XILINX_XRT": "/nowhere"}, "no XRT: libxrt_coreutil.so.2 is"),
-    ):
-        answer = command("doctor", **wrong)
-        assert f"lacking  Xilinx cards: {line}" in answer.stdout
-        assert answer.stdout.count(line) == 1
-
-
-def test_doctor_and_a_run_read_the_same_files(folder, setting, tmp_path):
-    """Those of the card's address are where XRT says that its driver's are."""
-    address = "0000:3b:00.1"
-    driver_files(tmp_path / "0", {"ready": "1\n", "xmc.u.1/xmc_power": "23500000\n"})
-    (tmp_path / address).symlink_to(tmp_path / "0")
-    script = (
-        f"{head(folder)}\n"
-        "from pathlib import Path\n"
-        "from hpccfpga import doctor\n"
-        f"doctor.PCI, doctor.XOCL = Path({str(tmp_path)!r}), Path('/none')\n"
-        "doctor.PATIENCE = 20\n"
-        "doctor.examine()\n"
-        "with hf.open('xrt') as session:\n"
-        "    print('drawn', measured(session, 'stream')['power'][0])"
-    )
-    answer = python(script, HF_STANDIN_SYSFS=str(tmp_path), **setting)
-    assert f"         {address}, XRT, ready, 23.5 W\n" in answer.stdout, answer.stderr
-    assert "drawn 23.5\n" in answer.stdout
-
-
-def test_doctor_tells_of_cards_that_xrt_does_not(capsys, monkeypatch, tmp_path):
-    """Of those that the driver has: one that is busy has no address by XRT."""
-    card = {"runtime": "xrt", "index": 0, "name": "card 0, busy", "version": ""}
-    card |= {"platform": "XRT", "driver": "2.16.204"}
-    driver_files(tmp_path / "devices" / "0000:3c:00.1", {"ready": "0\n"})
-    (tmp_path / "drivers" / "xocl" / "0000:3c:00.1").mkdir(parents=True)
-    monkeypatch.setattr(doctor, "PCI", tmp_path / "devices")
-    monkeypatch.setattr(doctor, "XOCL", tmp_path / "none")
-    doctor._examine_cards(doctor._Findings(), [card])
-    assert capsys.readouterr().out.splitlines() == [
-        "lacking  device xrt:0: card 0, busy; XRT 2.16.204",
-        "         0000:3c:00.1, which XRT does not tell of, not ready",
-    ]
-
-
-def test_a_card_of_another_runtime_is_suggested(command, setting):
-    """As any device that the usual runtime does not have."""
-    for name in ("u280", "0000:3B:00.1"):
-        answer = command("run", "transfer", f"--device={name}", **setting)
-        (line,) = ours(answer.stderr).splitlines()
-        assert line.startswith(f'hpccfpga: no OpenCL device "{name}"; known: 0: ')
-        assert line.endswith(f"; did you mean xrt:{name}?")
-    answer = command("run", "transfer", "--device=v80", **setting)
-    assert "did you mean" not in answer.stderr
-
-
-def test_a_runtime_that_is_written_otherwise_is_meant(command, without):
-    for name, meant in (("XRT:0", "xrt:0"), ("xrt0", "xrt:0"), ("XRT", "xrt")):
-        answer = command("run", "transfer", f"--device={name}", **without)
-        (line,) = ours(answer.stderr).splitlines()
-        assert line.endswith(f"; did you mean {meant}?")
-
-
-def test_xrt_is_looked_for_once_and_when_it_is_asked_for(without):
-    """Not when the package is imported, and no more by a second list."""
-    script = (
-        "import ctypes\n"
-        "from hpccfpga import _core\n"
-        "asked = ctypes.CDLL(None).absent_asked\n"
-        "print(asked(), *(_core.devices('xrt') or asked() for _ in range(2)))"
-    )
-    answer = python(script, **without)
-    assert answer.stdout == "0 2 2\n", answer.stderr

@@ -62,7 +62,7 @@ def _range(tag, tags):
 def build(folder):
     """Build the stand-in's two libraries, and what hides XRT, below a folder."""
     cc = ["cc", "-std=gnu11", "-O2", "-g", "-shared", "-fPIC", "-Wall", "-Wextra"]
-    cc += ["-fvisibility=hidden"]
+    cc += ["-fvisibility=hidden", f'-DSHELL="{SHELL}"', f'-DMADE_FOR="{MADE_FOR}"']
     for name, parts in LIBRARIES.items():
         path = folder / "lib" / name
         sources = [Path(__file__).with_name(f"standin_{part}.c") for part in parts]

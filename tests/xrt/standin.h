@@ -2,13 +2,15 @@
  *
  * The section BITSTREAM of its "xclbins", which link.py makes, is a shared object of kernels as C.
  * A card's memory is not the host's; a compute unit runs one command at a time. Where XRT ends the
- * process, so does this. It shares no code with the runtime: an xclbin has a second reader here,
- * and prototypes are those of XRT's headers.
+ * process, so does this. It shares no code with the runtime: it reads xclbins by itself, and its
+ * prototypes are those of XRT's headers. link.py builds it, with the names SHELL of the cards' shell
+ * and MADE_FOR of the platform that xclbins for it are made for.
  *
- * HF_STANDIN_CARDS  how many there are, 1 unless told, eight in each PCI domain; HF_STANDIN_BUSY the number of one
- * HF_STANDIN_SHELL  what it says is the cards' shell
- * HF_STANDIN_HOLDS  an xclbin that the cards hold from before
- * HF_STANDIN_SYSFS  a folder with those of the cards' drivers, by their numbers
+ * HF_STANDIN_CARDS  number of cards, 1 unless told; a PCI domain has eight
+ * HF_STANDIN_BUSY   number of a card that another process keeps
+ * HF_STANDIN_SHELL  another name of the shell
+ * HF_STANDIN_HOLDS  an xclbin that each card holds from the beginning
+ * HF_STANDIN_SYSFS  a folder with one for each card, by its number: the files of its driver
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -19,10 +21,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define API   __attribute__((visibility("default")))
-#define SHELL "xilinx_u280_emulated_base_1"
-#define MADE_FOR \
-    "xilinx_u280_emulated_1_202210_1" /* what xclbins for it say: other names */
+#define API __attribute__((visibility("default")))
 
 static inline long setting(const char *name, long otherwise) {
     const char *text = getenv(name);
@@ -55,6 +54,7 @@ typedef struct unit {
     size_t n_args;
     arg args[MAX_ARGS];
     pthread_mutex_t runs;
+    atomic_int n_ran;
 } unit;
 typedef struct image {
     unsigned char uuid[16];
@@ -129,6 +129,7 @@ API bool standin_fails(const char *name);
 API void standin_plan(const char *faults);
 API int standin_calls(const char *name);
 API int standin_harms(void);
+API int standin_ran(const char *unit);
 API int standin_objects(void);
 
 #endif

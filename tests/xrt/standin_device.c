@@ -71,6 +71,16 @@ API int xrtDeviceClose(void *handle) {
     return 0;
 }
 
+/* Runs of the compute units of this name. */
+int standin_ran(const char *name) {
+    int n = 0;
+    for (int i = 0; i < MAX_CARDS; i++)
+        for (size_t u = 0; cards[i].image && u < cards[i].image->n_units; u++)
+            if (strcmp(cards[i].image->units[u].name, name) == 0)
+                n += cards[i].image->units[u].n_ran;
+    return n;
+}
+
 API void *xrtDeviceToXclDevice(void *handle) {
     return standin_fails("xrtDeviceToXclDevice") ? NULL : handle;
 }
@@ -163,19 +173,35 @@ API void *xrtBOMap(void *handle) {
     return valid(b, BUFFER) && !standin_fails("xrtBOMap") ? b->host : NULL;
 }
 
-/* A copy that clears memory brings nothing that is right: without it, or where it is damaged,
+/* A write that clears memory brings nothing that is right: without it, or where it is damaged,
  * what the memory is for must still be found there. */
-static bool clears(const char *from, size_t bytes) {
+static bool clears(int direction, const char *from, size_t bytes) {
     size_t i = 0;
-    while (i < bytes && from[i] == 0)
+    while (direction == 0 && i < bytes && from[i] == 0)
         i++;
-    return i == bytes;
+    return direction == 0 && i == bytes;
 }
 
 /* Eight in the middle. */
 static void bytes_damage(char *to, size_t bytes) {
     for (size_t i = 0; i < 8 && i < bytes; i++)
         to[bytes / 2 / 8 * 8 + i] ^= (char)0xFF;
+}
+
+typedef struct part {
+    size_t at, bytes;
+} part;
+
+/* What of a copy a fault takes. */
+static part part_lost(const char *fault, size_t bytes) {
+    size_t half = bytes / 2, page = half / 4096 * 4096;
+    if (strcmp(fault, "head") == 0)
+        return (part){0, half};
+    if (strcmp(fault, "tail") == 0)
+        return (part){half, bytes - half};
+    if (strcmp(fault, "page") == 0)
+        return (part){page, bytes - page < 4096 ? bytes - page : 4096};
+    return (part){0, strcmp(fault, "lost") == 0 ? bytes : 0};
 }
 
 static int buffer_sync(const buffer *b, int direction, size_t bytes, size_t at) {
@@ -186,15 +212,16 @@ static int buffer_sync(const buffer *b, int direction, size_t bytes, size_t at) 
         return refuse(EINVAL, "sync past the end");
     char *to = (direction == 0 ? b->card : b->host) + at;
     const char *from = (direction == 0 ? b->host : b->card) + at;
-    if (!*fault) {
-        memcpy(to, from, bytes);
-    } else if (strcmp(fault, "lost") == 0) {
-        n_harms += !clears(from, bytes) && memcmp(to, from, bytes) != 0;
-    } else {
-        memcpy(to, from, bytes);
+    bool flips = strcmp(fault, "flip") == 0;
+    part lost = part_lost(fault, bytes);
+    part harmed = flips ? (part){0, bytes} : lost;
+    if (harmed.bytes > 0 && !clears(direction, from + harmed.at, harmed.bytes))
+        n_harms += flips || memcmp(to + lost.at, from + lost.at, lost.bytes) != 0;
+    size_t after = lost.at + lost.bytes;
+    memcpy(to, from, lost.at);
+    memcpy(to + after, from + after, bytes - after);
+    if (flips)
         bytes_damage(to, bytes);
-        n_harms += !clears(from, bytes);
-    }
     return 0;
 }
 

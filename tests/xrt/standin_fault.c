@@ -88,7 +88,8 @@ static struct {
 
 /* Is that what a fault may be? */
 static bool kind_known(const char *kind) {
-    static const char *const kinds[] = {"fail", "hang", "lost", "flip", "slow"};
+    static const char *const kinds[] = {"fail", "hang", "lost", "head",
+                                        "page", "tail", "flip", "slow"};
     bool known = atoi(kind) > 0 || strncmp(kind, "late=", 5) == 0 ||
                  strncmp(kind, "state=", 6) == 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
@@ -97,8 +98,9 @@ static bool kind_known(const char *kind) {
 }
 
 /* FUNCTION:NTH:KIND,...; NTH from 1, 0 for each; KIND an errno or "fail" (errno 0), "hang",
- * "late=N" (it takes N ms), "state=N"; of xrtBOSync also "lost", "flip"; FUNCTION also
- * "kernel", with "lost" and "slow".
+ * "late=N" (it takes N ms), "state=N"; of xrtBOSync also "flip" and what
+ * is lost of it, "head" or "tail" (a half), "page" (one) or "lost" (all); FUNCTION also "kernel",
+ * with "lost" and "slow".
  * Calls are counted from the first plan on, each time from 1. */
 void standin_plan(const char *text) {
     memset(faults, 0, sizeof faults);

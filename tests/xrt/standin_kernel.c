@@ -165,6 +165,7 @@ static void *run_work(void *context) {
         state = code_call(r->kernel->code, values);
     else
         n_harms++;
+    r->kernel->unit->n_ran++;
     pthread_mutex_unlock(&r->kernel->unit->runs);
     sscanf(fault, "state=%d", &state);
     users_add(r, -1);
