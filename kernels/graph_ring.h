@@ -39,11 +39,10 @@ enum {
 
 /** What came from a rank in a launch. */
 typedef struct graph_came {
-    graph_count count; /**< as its barriers told it */
-    unsigned taken;    /**< packets that were kept */
-    unsigned digest;   /**< of what they hold */
-    unsigned wrong;    /**< packets that were not as they were sent, or not then */
-    unsigned seal;     /**< of all this */
+    graph_count count;   /**< as its barriers told it */
+    unsigned long taken; /**< packets that were kept */
+    unsigned digest;     /**< of what they hold */
+    unsigned wrong;      /**< packets that were not as they were sent, or not then */
 } graph_came;
 
 static inline unsigned graph_slots(unsigned ranks) {
@@ -57,13 +56,6 @@ static inline unsigned long graph_sent(unsigned ranks, unsigned long most) {
         return 0;
     const unsigned slots = graph_slots(ranks);
     return ((most + slots - 1) / slots + 1) * slots * (ranks - 1) + 1;
-}
-
-/** Seal of what came from rank `from`; `seal` is of the launch. */
-static inline unsigned graph_came_seal(const graph_came *c, unsigned seal,
-                                       unsigned from) {
-    const unsigned x = graph_mix(graph_mix(seal, from), c->count.seal);
-    return graph_mix(graph_mix(graph_mix(x, c->taken), c->digest), c->wrong);
 }
 
 #endif

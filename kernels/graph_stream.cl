@@ -164,7 +164,8 @@ HF_STREAM(graph_receiver,
     graph_packet p = graph_packet_of(0);
     for (uint i = 0; i < ranks; i++) {
         all[i].count = graph_nothing(0, 0, HF_NOBODY);
-        all[i].taken = all[i].digest = all[i].wrong = barriers[i] = 0;
+        all[i].taken = 0;
+        all[i].digest = all[i].wrong = barriers[i] = 0;
     }
     for (uint w = 0; w < bit_words; w++)
         if (w - own_word >= own_words)
@@ -201,10 +202,8 @@ HF_STREAM(graph_receiver,
         }
     }
     all[before].wrong += p.words[GRAPH_MARK] != graph_mark(p, seal, before, got);
-    for (uint i = 0; i < ranks; i++) {
-        all[i].seal = graph_came_seal(&all[i], seal, i);
+    for (uint i = 0; i < ranks; i++)
         graph_came_write(came, all[i], i);
-    }
 }
 
 HF_HOST_FILE(graph_stream, HF_HOST_KERNEL(graph_traits), HF_HOST_KERNEL(graph_sum),

@@ -60,6 +60,13 @@ foreach(ranks 1 2)
   hf_ranks_test(harness_again_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph
     fault=repeat,launch,steps,last,3,0)
 endforeach()
+# Launches round a ring of devices: lost, and taken twice, in steps; lost in what is shared.
+foreach(fault drop,stream,steps,middle repeat,stream,steps,middle drop,stream,check,first)
+  string(MAKE_C_IDENTIFIER ${fault} name)
+  hf_ranks_test(harness_ring_${name} 2 c/harness.c . device=host exchange=channel bench=graph
+    variant=direction=pull fault=${fault},1,0)
+  list(APPEND spinning harness_ring_${name})
+endforeach()
 # Messages along edges.
 foreach(ranks 1 2 3)
   hf_ranks_test(harness_gravf_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph
@@ -94,6 +101,8 @@ hf_kernel_test(b_eff_stream b_eff_stream)
 hf_kernel_test(ptrans_stream ptrans_stream)
 hf_kernel_test(graph_stream graph_stream)
 hf_kernel_test(graph_stream_narrow graph_stream HF_CHANNEL_WIDTH=16)
+hf_kernel_test(graph_paths graph_paths)
+hf_kernel_test(graph_paths_narrow graph_paths HF_CHANNEL_WIDTH=16)
 hf_kernel_test(linpack_stream_float linpack_stream)
 hf_kernel_test(linpack_stream_double linpack_stream HF_REAL=double HF_CHANNEL_WIDTH=8 HF_GEMM_SIZE=4)
 hf_kernel_test(linpack_stream_wide linpack_stream HF_CHANNEL_WIDTH=128)

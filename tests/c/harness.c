@@ -54,10 +54,12 @@ static bool wanted(const char *filter, const char *name) {
 
 /* ---- faults ---- */
 
-/* A rank that loses a kernel or an answer has the others wait. */
+/* A rank that loses a kernel, an answer, or alone a step has the others wait. */
 static const char *deadline_for(const plant_fault *f) {
     bool streams = now.session->exchange->ops->streams;
-    return (streams && f->call == PLANT_LAUNCH) ||
+    if (f->call == PLANT_STEP && f->rank != PLANT_ALL_RANKS)
+        return "1";
+    return (streams && (f->call == PLANT_LAUNCH || f->call == PLANT_STREAM)) ||
                    (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT)
                ? "0.3"
                : "20";

@@ -10,9 +10,9 @@
 enum { MAX_DIGESTS = 4096 };
 
 const char *const plant_calls[] = {
-    "step",   "verify",    "launch", "write", "read",     "map",
-    "unmap",  "finish",    "wait",   "mark",  "sendrecv", "start",
-    "gather", "broadcast", "reduce", "any",   "barrier",  "group"};
+    "step",      "verify", "launch", "stream",  "write",    "read",  "map",
+    "unmap",     "finish", "wait",   "mark",    "sendrecv", "start", "gather",
+    "broadcast", "reduce", "any",    "barrier", "group"};
 const char *const plant_kinds[] = {"drop", "repeat", "shorten",
                                    "flip", "zero",   "stale"};
 const char *const plant_phases[] = {"set-up", "warm input", "warm steps", "warm check",
@@ -152,6 +152,18 @@ static hf_status swapped_connect(hf_exchange *exchange, const hf_wiring *wiring)
     return status;
 }
 
+/* All kernels of a launch of this rank. */
+static hf_status planted_stream(hf_exchange *exchange, size_t n,
+                                const hf_stream *streams) {
+    int kind = plant_hit(PLANT_STREAM) ? plant.fault->kind : PLANT_KINDS;
+    int times = kind == PLANT_DROP ? 0 : kind == PLANT_REPEAT ? 2 : 1;
+    plant.report.acted += times != 1;
+    plant.report.changed += times != 1;
+    for (int i = 0; i < times; i++)
+        HF_TRY(exchange_table->streams->stream(exchange, n, streams));
+    return HF_OK;
+}
+
 /* ---- the benchmark, which tells the phases ---- */
 
 enum { STEPS = 12 }; /* of a sample, where a clock would choose */
@@ -258,13 +270,13 @@ void plant_open(hf_session *session) {
     exchange_ops = *exchange_table;
     if (exchange_table->blocks) {
         block_ops = *exchange_table->blocks;
-        block_ops.plan = swapped_plan;
         exchange_ops.blocks = &block_ops;
     } else {
         stream_ops = *exchange_table->streams;
-        stream_ops.connect = swapped_connect;
+        stream_ops.stream = planted_stream;
         exchange_ops.streams = &stream_ops;
     }
+    session->exchange->ops = &exchange_ops;
 }
 
 void plant_close(void) {
@@ -287,7 +299,10 @@ void plant_start(const plant_fault *fault, size_t n_warmup) {
     /* Findings hold it: one for all runs that must be equal, but none of the run whose memory
      * comes back. */
     plant.session->number = plant.learning == 2 ? number : 1;
-    plant.session->exchange->ops = swap ? &exchange_ops : exchange_table;
+    if (exchange_table->blocks)
+        block_ops.plan = swap ? swapped_plan : exchange_table->blocks->plan;
+    else
+        stream_ops.connect = swap ? swapped_connect : exchange_table->streams->connect;
     warmups = n_warmup;
     point = SIZE_MAX;
     n_digests = 0;

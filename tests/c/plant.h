@@ -14,6 +14,7 @@ enum {
     PLANT_STEP, /* the benchmark's own, as PLANT_VERIFY */
     PLANT_VERIFY,
     PLANT_LAUNCH,
+    PLANT_STREAM, /* of the scheme: kernels that run side by side */
     PLANT_WRITE,
     PLANT_READ,
     PLANT_MAP,

@@ -1,102 +1,11 @@
-/* graph_stream.c - kernels/graph_stream.cl as plain C: kernels in threads, on devices that rings
- * join to one ring; they stay from launch to launch.
+/* graph_stream.c - a ring of devices: blocks that are shared, and a search.
  *
  * cc -std=c11 -fsanitize=address,undefined -pthread -Icsrc -Ikernels \
  *    tests/kernels/graph_stream.c [-DHF_CHANNEL_WIDTH=16]
  */
-#include <stdbool.h>
+#include "graph_devices.h"
 
-#include "rings.h"
-
-#include "../../kernels/graph_stream.cl"
-
-enum { MAX_RANKS = 5, WORDS = 9, OWN = 32 * WORDS, EACH = 3, ALL = MAX_RANKS * OWN };
-enum { LONGEST = 5, BOX = GRAPH_ALIGN / 4 + ALL / 32 + ALL + 1 /* even */ };
-
-/** A device: what it holds, the rings of its channels, and the link that leads to it. */
-typedef struct device {
-    hf_ring *told[GRAPH_MAKERS], *passed, *link;
-    uint rank, chunks[2], degrees[OWN], names[OWN], from[OWN * EACH], waiting[WORDS];
-    uint touched[WORDS], got[OWN], own[OWN], all[ALL];
-    ulong boxes[2][BOX / 2];
-    hf_update later[OWN];
-    hf_vertex state[OWN];
-    ulong rows[OWN + 1];
-    graph_run run;
-    graph_came came[MAX_RANKS];
-} device;
-
-static device devices[MAX_RANKS];
-static uint n_ranks;
-
-static uint random_of(uint i) {
-    return graph_mix(graph_mix(0x5EED, i), ~i);
-}
-
-static void rings_make(size_t depth) {
-    for (uint k = 0; k < n_ranks; k++) {
-        devices[k].rank = k;
-        for (int i = 0; i < GRAPH_MAKERS; i++)
-            devices[k].told[i] = ring_new(16);
-        devices[k].passed = ring_new(GRAPH_HELD);
-        devices[k].link = ring_new(depth);
-    }
-}
-
-static void ring_end(hf_ring *ring, const char *name) {
-    CHECK(ring->writer.moved == ring->reader.moved, "%s: packets that nobody wants",
-          name);
-    free(ring);
-}
-
-static void rings_free(void) {
-    for (uint k = 0; k < n_ranks; k++) {
-        for (int i = 0; i < GRAPH_MAKERS; i++)
-            ring_end(devices[k].told[i], "told");
-        ring_end(devices[k].passed, "passed");
-        ring_end(devices[k].link, "link");
-    }
-}
-
-/* Where a launch puts what comes. */
-typedef struct drain {
-    void *to[MAX_RANKS];
-    ulong place, bits;
-    uint bit_words, own_word[MAX_RANKS], own_words, words, items, number;
-} drain;
-
-/* A launch on all devices: of each a kernel that makes packets, and two that pass them. */
-static void launch(const task *makes, uint maker, drain *d, uint seal) {
-    task tasks[3 * MAX_RANKS];
-    void *came[MAX_RANKS];
-    for (uint k = 0; k < n_ranks; k++) {
-        device *v = &devices[k];
-        came[k] = v->came;
-        tasks[3 * k] = makes[k];
-        tasks[3 * k + 1] =
-            (task){.call = graph_sender_call,
-                   .args = {&maker, &v->rank, &n_ranks, &seal, &v->told[0], &v->told[1],
-                            &v->told[2], &v->told[3], &v->told[4], &v->passed,
-                            &devices[(k + 1) % n_ranks].link}};
-        tasks[3 * k + 2] = (task){
-            .call = graph_receiver_call,
-            .args = {&d->to[k], &came[k], &d->place, &d->bits, &d->bit_words,
-                     &d->own_word[k], &d->own_words, &d->words, &d->items, &v->rank,
-                     &n_ranks, &d->number, &seal, &v->link, &v->passed}};
-    }
-    tasks_start(tasks, 3 * n_ranks);
-    tasks_join(tasks, 3 * n_ranks);
-    for (uint k = 0; k < n_ranks; k++)
-        for (uint r = 0; r < n_ranks; r++) {
-            const graph_came *c = &devices[k].came[r];
-            CHECK(c->seal == graph_came_seal(c, seal, r), "seal of %u on %u", r, k);
-            if (r == k)
-                continue;
-            CHECK(c->wrong == 0, "%u wrong packets of %u on %u", c->wrong, r, k);
-            CHECK(c->taken == c->count.active && c->digest == c->count.digest,
-                  "%u packets of %u on %u, not %u", c->taken, r, k, c->count.active);
-        }
-}
+enum { LONGEST = 5 };
 
 /* ---- blocks of several lengths, some of them empty ---- */
 
@@ -135,43 +44,6 @@ static void share_test(uint most) {
 /* ---- a search ---- */
 
 static uint levels[ALL];
-
-static uint from_of(uint v, uint e) {
-    return random_of(v * EACH + e) % (n_ranks * OWN);
-}
-
-static void devices_fill(void) {
-    memset(levels, 0xFF, sizeof levels);
-    for (uint k = 0; k < n_ranks; k++) {
-        device *v = &devices[k];
-        graph_run *run = &v->run;
-        uint head = GRAPH_ALIGN, words = n_ranks * WORDS;
-        memset(v->boxes, 0xA5, sizeof v->boxes);
-        memset(v->degrees, 0, sizeof v->degrees);
-        v->chunks[1] = OWN;
-        *run = (graph_run){.in_bits = head,
-                           .in_updates = head + words * 4,
-                           .out_bits = head + k * WORDS * 4,
-                           .out_updates = head + words * 4 + k * OWN * 4,
-                           .head = head,
-                           .first = k * OWN,
-                           .own = OWN,
-                           .rank = k,
-                           .ranks = n_ranks,
-                           .chunks = 1,
-                           .vertices = n_ranks * OWN,
-                           .source = 5};
-        for (uint i = 0; i < OWN; i++) {
-            v->names[i] = k * OWN + i;
-            v->rows[i + 1] = v->rows[i] + EACH;
-            for (uint e = 0; e < EACH; e++)
-                v->from[i * EACH + e] = from_of(k * OWN + i, e);
-        }
-    }
-    for (uint v = 0; v < n_ranks * OWN; v++)
-        for (uint e = 0; e < EACH; e++)
-            devices[from_of(v, e) / OWN].degrees[from_of(v, e) % OWN]++;
-}
 
 /* Vertices that a search reaches in step `step`. */
 static uint levels_step(uint step) {
@@ -238,6 +110,7 @@ static uint superstep(uint step) {
 
 static void search_test(void) {
     devices_fill();
+    memset(levels, 0xFF, sizeof levels);
     levels[5] = 0;
     uint told = superstep(0), step = 0;
     for (uint found = 1; found > 0;) {

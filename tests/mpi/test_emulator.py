@@ -95,12 +95,14 @@ def test_linpack_verifies(on_ranks, ranks, data_type):
     )
 
 
-@pytest.mark.parametrize(("ranks", "program"), [(1, "wcc"), (3, "pagerank")])
+@pytest.mark.parametrize(
+    ("ranks", "program"), [(1, "wcc"), (3, "pagerank"), (2, "sssp")]
+)
 def test_graph_verifies(on_ranks, ranks, program):
     on_ranks(
         ranks,
         OPEN + f"    r = s.run('graph', program={program!r}, graph='kron:6',\n"
-        "              supersteps=0 if size == 1 else 3, reps=1)\n"
+        "              supersteps=3 if size == 3 else 0, sources=1, reps=1)\n"
         "    assert r.verified and r.emulated, r",
     )
 

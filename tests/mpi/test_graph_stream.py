@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import ROOT
-from harms import planted
+from harms import AT, planted
 
 from hpccfpga import _core, sources
 
@@ -15,6 +15,8 @@ TOLD = "HF_SEND(kernel##_told, graph_update_packet(name, news))"
 KEPT = "to[place + (ulong)what * words + w] = p.words[GRAPH_HEAD + w]"
 BIT = "to[bits + what / 32] |= 1u << what % 32"
 CAME = "HF_RECV(ring_in, p.packet)"
+LAST = "last.words[GRAPH_MARK] = graph_mark(last, seal, rank, sent)"
+SHARED = "count.seal = graph_seal(&count, seal, number, 0)"
 STEP = "maker != GRAPH_SHARES"  # what is shared besides is not harmed
 UNVERIFIED = {
     "an update that is not sent": (TOLD, "if (teller != 3) " + TOLD),
@@ -61,6 +63,38 @@ UNVERIFIED = {
 }
 # Of these a program tells that takes few updates.
 ALONG = ["a bit that is not set"]
+# Leaves of a star tell what changes nothing: one check of the ring alone sees each.
+IDLE = {
+    "an update that differs, and changes nothing": (
+        TOLD,
+        TOLD.replace("news)", "out.told[teller ^ (teller == 3)])"),
+    ),
+    "an update that is neither sent nor in the digest": (
+        TOLD,
+        "if (teller == 3) out.count.digest -= graph_digest(name, news, out.superstep); "
+        "else " + TOLD,
+    ),
+    "an empty packet of another launch": (
+        MARK,
+        MARK.replace(
+            "seal", f"seal ^ (barriers == GRAPH_PIECES && slot == 99 && {STEP})"
+        ),
+    ),
+    "a last packet that tells of more": (
+        LAST,
+        LAST.replace("sent", f"sent + ({STEP})"),
+    ),
+    "another count of what is shared": (SHARED, SHARED + "; count.pending ^= 1"),
+}
+# What it keeps: how many marks of a packet, and those of each sample of the run before.
+KEEP = f"""if (sent == 5 && maker == GRAPH_STARTS) {{
+    volatile HF_GLOBAL uint *kept = (volatile HF_GLOBAL uint *){AT + 64:#x}UL;
+    const uint at = ++kept[0], before = kept[at];
+    kept[at] = p.words[GRAPH_MARK];
+    p.words[GRAPH_MARK] = before;
+}}
+"""
+REPLAY = {"a packet of the run before": (SENT, KEEP + SENT)}
 # These end a run.
 ERRORS = {
     "a packet that is lost": (SENT, "if (sent != 5) " + SENT),
@@ -79,15 +113,18 @@ ERRORS = {
         CAME + "; if (got == 99) p.words[GRAPH_WHAT] = GRAPH_LAST",
     ),
 }
-ALL = {**UNVERIFIED, **ERRORS}
+ALL = {**UNVERIFIED, **IDLE, **REPLAY, **ERRORS}
 OF_ALL = f"""
 from harms import done
-import warnings
+import ctypes, warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)
 ALL = {list(ALL)!r}
 path = range(63), range(1, 64)
 given = dict(program="pagerank", graph="kron:6", reps=1)
 along = dict(program="bfs", graph=path, source=[0], reps=1)
+leaves = range(1, 99)
+star = hf.Graph(([0] * len(leaves), leaves), directed=False)
+idle = dict(program="bfs", graph=star, source=[0], reps=1, seed=1)
 """
 
 
@@ -108,14 +145,36 @@ def test_verification_sees(on_ranks, harmed, ranks):
         ranks,
         OF_ALL + OPEN + f"    kernel = {harmed!r}\n"
         "    assert s.run('graph', kernel=kernel, **along).verified\n"
-        f"    for harm in {[None, *UNVERIFIED]!r}:\n"
+        "    assert s.run('graph', kernel=kernel, **idle).verified\n"
+        f"    for harm in {[None, *UNVERIFIED, *IDLE]!r}:\n"
         f"        run = along if harm in {ALONG!r} else given\n"
+        f"        run = idle if harm in {[*IDLE]!r} else run\n"
         "        with done(ALL, harm):\n"
         "            r = s.run('graph', kernel=kernel, **run)\n"
         "        assert r.verified is (harm is None), (harm, r)\n"
         "        rate = r['edge_rate']\n"
-        "        assert (rate == rate).all() == r.verified, (harm, r)",
+        "        assert (rate == rate).all() == r.verified, (harm, r)\n"
+        f"    with done(ALL, {next(iter(REPLAY))!r}):\n"
+        "        for _ in range(2):  # the first keeps them\n"
+        f"            ctypes.c_uint.from_address({AT + 64:#x}).value = 0\n"
+        "            r = s.run('graph', kernel=kernel, **idle)\n"
+        "        assert not r.verified",
         PYTHONPATH=str(ROOT / "tests"),
+    )
+
+
+def test_bytes_are_those_of_packets_on_links(on_ranks):
+    """Rotations of all slots: of the most updates that a rank has, and of barriers."""
+    on_ranks(
+        3,
+        "with hf.open('host', 'channel', comm=comm) as s:\n"
+        "    for vertices, rotations in ((129, 2), (384, 2), (387, 3)):\n"
+        "        lines = hf.Graph(([0], [1]), vertices=vertices)\n"
+        "        r = s.run('graph', graph=lines, program='pagerank', supersteps=4,\n"
+        "                  reps=1)\n"
+        "        sent = r['superstep_bytes']\n"
+        "        assert (sent == (2 * rotations * 128 + 1) * 32).all(), sent\n"
+        "        assert r['bytes'] == sent.sum()",
     )
 
 
