@@ -13,7 +13,7 @@
 #include "graph_ring.h"
 
 #if HF_CHANNEL_WIDTH < 16 || HF_CHANNEL_WIDTH > 128
-#error "HF_CHANNEL_WIDTH, the bytes per clock cycle, must be a power of two, 16 to 128"
+#error "HF_CHANNEL_WIDTH, the bytes per clock cycle, must be 16, 32, 64 or 128"
 #endif
 
 HF_PORT_OUT(ring_out, 0)

@@ -79,9 +79,15 @@ typedef struct hf_packet {
 
 #include "hf_ring.h"
 
+#ifdef HF_HOST /* what is between devices is as long as the scheme makes it */
+#define HF_CHANNEL(name, packets) enum { name##_depth = packets };
+#define HF_PORT_OUT(name, number) enum { name##_depth = 0 };
+#define HF_PORT_IN(name, number)  enum { name##_depth = 0 };
+#else
 #define HF_CHANNEL(name, packets)
 #define HF_PORT_OUT(name, number)
 #define HF_PORT_IN(name, number)
+#endif
 #define HF_DECLARE_out(T, name) HF_GLOBAL T *name
 #define HF_DECLARE_in(T, name)  HF_GLOBAL T *name
 #define HF_STREAM(kernel, arguments, ends) \
@@ -92,6 +98,8 @@ typedef struct hf_packet {
 #define HF_PASS_in(i, T)              *(T **)values[i]
 #define HF_KIND_out                   HF_ARG_OUT
 #define HF_KIND_in                    HF_ARG_IN
+#define HF_DEPTH_out(name)            name##_depth
+#define HF_DEPTH_in(name)             name##_depth
 #else /* within a kernel that tells the host, whichever way it ends */
 #define HF_STREAM_DEFINE(kernel, ...)                                             \
     static inline void kernel##_body(HF_EACH(HF_DECLARE, __VA_ARGS__));           \
@@ -108,7 +116,7 @@ typedef struct hf_packet {
     const ulong name##_mask = name->mask;                                        \
     ulong name##_at = name->side.moved, name##_limit = name##_at;                \
     if (name->width != HF_CHANNEL_WIDTH) {                                       \
-        HF_RING_STORE(&name->abort, HF_RING_MISFIT);                             \
+        HF_RING_STORE(&name->abort, HF_RING_MISFIT *HF_CHANNEL_WIDTH);           \
         return;                                                                  \
     }
 #define HF_SEND(name, packet)                                            \

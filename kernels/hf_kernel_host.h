@@ -45,11 +45,15 @@ static _Thread_local size_t hf_item, hf_items = 1;
 #define HF_PASS_write(i, T)       *(T **)values[i]
 #define HF_PASS_value(i, T)       *(const T *)values[i]
 #define HF_DESCRIBE(i, kind, T, name) \
-    { #name, HF_KIND_##kind, sizeof(T) }
-#define HF_KIND_read   HF_ARG_READ
-#define HF_KIND_shared HF_ARG_SHARED
-#define HF_KIND_write  HF_ARG_WRITE
-#define HF_KIND_value  HF_ARG_VALUE
+    { #name, HF_KIND_##kind, sizeof(T), HF_DEPTH_##kind(name) }
+#define HF_KIND_read          HF_ARG_READ
+#define HF_KIND_shared        HF_ARG_SHARED
+#define HF_KIND_write         HF_ARG_WRITE
+#define HF_KIND_value         HF_ARG_VALUE
+#define HF_DEPTH_read(name)   0
+#define HF_DEPTH_shared(name) 0
+#define HF_DEPTH_write(name)  0
+#define HF_DEPTH_value(name)  0
 #define HF_HOST_KERNEL(kernel)                                              \
     {                                                                       \
 #kernel, kernel##_args, sizeof kernel##_args / sizeof(hf_arg_info), \

@@ -22,7 +22,8 @@
 #define HF_SPINS 10
 #endif
 
-enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 }; /* values of `abort` */
+/* Values of `abort`; a kernel for packets of another width leaves HF_RING_MISFIT times its own. */
+enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 };
 
 /** What one side writes, on two pairs of cache lines of its own. */
 typedef struct hf_ring_side {

@@ -21,7 +21,8 @@ typedef enum hf_arg_kind {
 typedef struct hf_arg_info {
     const char *name;
     hf_arg_kind kind;
-    size_t bytes; /**< of a value; of one element of a buffer; 0 for ends */
+    size_t bytes; /**< of a value; of one element of a buffer */
+    size_t depth; /**< of an end: packets that its channel holds; 0: it is a port */
 } hf_arg_info;
 
 /** A kernel. `call` runs all its work-items; values[i] points at the value of argument i,

@@ -192,15 +192,34 @@ static const endpoint *endpoint_of(const rings *r, const hf_end *end) {
     return &all[end->index];
 }
 
-/* Tell a ring which kernel is at this end of it. */
+/* The kernel at the other end of an inner channel; "nobody" where this launch has none. */
+static const char *peer_of(const rings *r, const hf_end *end) {
+    for (size_t i = 0; i < r->base.n; i++) {
+        const hf_stream *stream = &r->base.streams[i];
+        for (size_t e = 0; e < stream->n_ends; e++) {
+            const hf_end *other = &stream->ends[e];
+            if (other->inner && other->index == end->index &&
+                other->sends != end->sends)
+                return stream->name;
+        }
+    }
+    return "nobody";
+}
+
+/* Tell a ring which kernel is at this end of it: "rank 0 b_eff_send_0 out 1", by its port, or
+ * "rank 0 b_eff_send_0 to b_eff_recv_0". */
 static void end_take(const rings *r, size_t kernel, const hf_end *end) {
-    const char *way = end->inner ? "held" : end->sends ? "out" : "in";
     hf_ring *ring = endpoint_of(r, end)->ring;
-    char *name = ring->names[end->sends ? 0 : 1];
     hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
+    char *name = ring->names[end->sends ? 0 : 1], other[32];
     side->host = r->hosts[kernel];
-    snprintf(name, sizeof ring->names[0], "rank %d %.32s %s %d", r->base.net->rank,
-             r->base.streams[kernel].name, way, end->index);
+    if (end->inner)
+        snprintf(other, sizeof other, "%s %.24s", end->sends ? "to" : "from",
+                 peer_of(r, end));
+    else
+        snprintf(other, sizeof other, "%s %d", end->sends ? "out" : "in", end->index);
+    snprintf(name, sizeof ring->names[0], "rank %d %.24s %s", r->base.net->rank,
+             r->base.streams[kernel].name, other);
 }
 
 static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args) {
@@ -238,11 +257,11 @@ static hf_status rings_check(const hf_medium *base) {
     }
     for (int i = 0; i < base->wiring.inner; i++)
         word |= HF_RING_LOAD(&r->inner[i].ring->abort);
-    if (word & HF_RING_MISFIT)
+    if (word >= HF_RING_MISFIT)
         return hf_fail(HF_EARG,
-                       "channel_width: the kernels were not built for packets of "
-                       "%zu B",
-                       base->wiring.width);
+                       "channel_width: %zu, but the kernels were built for packets of "
+                       "%llu B",
+                       base->wiring.width, (unsigned long long)word / HF_RING_MISFIT);
     return word ? stopped_fail() : HF_OK;
 }
 

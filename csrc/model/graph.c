@@ -99,7 +99,8 @@ static const hf_term outputs[] = {
 };
 
 /* A bound that nothing sets has no value; the first is always there. */
-static void roofline_eval(size_t count, const double *const *in, double *const *out) {
+static void bounds_eval(size_t count, const double *const *in, double *const *out,
+                        bool ring) {
     for (size_t i = 0; i < count; i++) {
         double n = in[RANKS][i], per_vertex = in[EDGES][i] / in[VERTICES][i];
         double record = in[RECORD_BYTES][i], edge = in[EDGE_BYTES][i];
@@ -113,7 +114,7 @@ static void roofline_eval(size_t count, const double *const *in, double *const *
             n * in[MEMORY_BANDWIDTH][i] / read,
             in[INTERFACE][i] / (2 * record * sent),
             in[NETWORK][i] / (record * n * sent),
-            n > 1 ? n * in[STREAM][i] / made : INFINITY,
+            n > 1 ? in[STREAM][i] / (ring ? sent : made / n) : INFINITY,
         };
         double rate = INFINITY;
         double work = in[TRAVERSED][i] > 0 ? in[TRAVERSED][i] : in[EDGES][i];
@@ -130,6 +131,16 @@ static void roofline_eval(size_t count, const double *const *in, double *const *
         out[TIME][i] = n < needed ? NAN : time;
         out[EDGE_RATE][i] = work / out[TIME][i];
     }
+}
+
+/* Each device has a stream to each other one. */
+static void roofline_eval(size_t count, const double *const *in, double *const *out) {
+    bounds_eval(count, in, out, false);
+}
+
+/* An update goes round a ring, along all links but one. */
+static void ring_eval(size_t count, const double *const *in, double *const *out) {
+    bounds_eval(count, in, out, true);
 }
 
 /* ---- the choice among configurations ---- */
@@ -164,12 +175,13 @@ static void choice_eval(size_t count, const double *const *in, double *const *ou
             out[0][0] = (double)i;
 }
 
+#define COUNTS                                                                    \
+    "edges traversed per second, at the lowest of the bounds; measurements stay " \
+    "below it where vertices have fewer than 32 edges"
 static const hf_formula formulas[] = {
-    {HF_EXPECTED, NULL,
-     "edges traversed per second, at the lowest of the bounds; measurements stay below "
-     "it "
-     "where vertices have fewer than 32 edges",
-     inputs, outputs, roofline_eval},
+    {HF_EXPECTED, NULL, COUNTS, inputs, outputs, roofline_eval},
+    {HF_EXPECTED, "channel", COUNTS "; round a ring of devices", inputs, outputs,
+     ring_eval},
     {HF_CHOSEN, NULL, "the fastest configuration, then the fewest processing elements",
      choices, chosen, choice_eval},
     {0},

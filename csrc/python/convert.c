@@ -35,9 +35,9 @@ static PyObject *arguments_list(const hf_kernel_info *kernel) {
     PyObject *list = PyList_New((Py_ssize_t)kernel->n_args);
     for (size_t i = 0; list && i < kernel->n_args; i++) {
         const hf_arg_info *arg = &kernel->args[i];
-        PyObject *entry =
-            Py_BuildValue("{s:s,s:s,s:n}", "name", arg->name, "kind", kinds[arg->kind],
-                          "bytes", (Py_ssize_t)arg->bytes);
+        PyObject *entry = Py_BuildValue(
+            "{s:s,s:s,s:n,s:n}", "name", arg->name, "kind", kinds[arg->kind], "bytes",
+            (Py_ssize_t)arg->bytes, "depth", (Py_ssize_t)arg->depth);
         if (entry)
             PyList_SET_ITEM(list, (Py_ssize_t)i, entry);
         else

@@ -38,6 +38,7 @@ class _Argument(TypedDict):
     name: str
     kind: Literal["read", "shared", "write", "value", "in", "out"]
     bytes: int
+    depth: int
 
 class _Kernel(TypedDict):
     name: str

@@ -314,7 +314,7 @@ def check(
     role = "calibrated" if calibrated else "expected"
     formulas = {f["exchange"]: f for f in inputs.formulas(benchmark, role)}
     if None in formulas:
-        return formulas[None]
+        return formulas.get(exchange, formulas[None])
     if not formulas:
         takers = [name for name in modelled if inputs.formulas(name, role)]
         raise LookupError(

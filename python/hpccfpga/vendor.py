@@ -175,9 +175,13 @@ class Bitstream:
         return kernels_built(self._known, self.replications)
 
     def _arguments(self, kernel: str, *kinds: str) -> list[str]:
-        """Names of a kernel's arguments of some kinds; numbered kernels are alike."""
+        """Names of a kernel's arguments of some kinds."""
+        return [a["name"] for a in self._described(kernel) if a["kind"] in kinds]
+
+    def _described(self, kernel: str) -> list[_core._Argument]:
+        """Return a kernel's arguments; numbered kernels are alike."""
         known = self._known.get(kernel) or self._known[re.sub(r"_\d+$", "_0", kernel)]
-        return [a["name"] for a in known["arguments"] if a["kind"] in kinds]
+        return known["arguments"]
 
     def config(self) -> str:
         """Options of Xilinx's linker: memory banks, and channels between kernels.
@@ -200,7 +204,15 @@ class Bitstream:
                 f"slr={unit}:SLR{self.regions[served[0] % len(self.regions)]}"
                 for unit, served in self._units(kernel, kernel in many).items()
             ]
-        lines += [f"sc={sent[name]}:{got[name]}" for name in sent if name in got]
+        depth = {
+            a["name"]: a["depth"]
+            for kernel in kernels
+            for a in self._described(kernel)
+            if a["kind"] == "out"
+        }
+        lines += [
+            f"sc={sent[name]}:{got[name]}:{depth[name]}" for name in sent if name in got
+        ]
         outer = {**sent, **got}
         if ports := [f"# {outer[n]}" for n in outer if not (n in sent and n in got)]:
             lines += [

@@ -30,7 +30,7 @@ static void never_call(void *const *args, size_t items) {
 
 static hf_status endless_launch(hf_device *device, const hf_launch *launch,
                                 const hf_order *order, hf_event **done) {
-    static const hf_arg_info args[] = {{"a", HF_ARG_WRITE, 1}};
+    static const hf_arg_info args[] = {{"a", HF_ARG_WRITE, 1, 0}};
     static const hf_kernel_info never = {
         .name = "never", .args = args, .n_args = 1, .call = never_call};
     hf_launch what = *launch;

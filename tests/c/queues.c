@@ -59,8 +59,8 @@ static void set_call(void *const *args, size_t items) {
 }
 
 static void device_open(void) {
-    static const hf_arg_info args[] = {{"words", HF_ARG_WRITE, sizeof(uint32_t)},
-                                       {"value", HF_ARG_VALUE, sizeof(uint32_t)}};
+    static const hf_arg_info args[] = {{"words", HF_ARG_WRITE, sizeof(uint32_t), 0},
+                                       {"value", HF_ARG_VALUE, sizeof(uint32_t), 0}};
     static const hf_kernel_info on_host[] = {
         {.name = "gate", .args = args, .n_args = 2, .call = gate_call},
         {.name = "set", .args = args, .n_args = 2, .call = set_call}};

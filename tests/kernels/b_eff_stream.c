@@ -18,6 +18,9 @@ typedef struct fault {
     ulong at;
 } fault;
 
+HF_CHANNEL(in, 1)
+HF_CHANNEL(out, 1)
+
 /** Passes packets on, all but one unchanged. */
 HF_STREAM(relay, HF_ARGUMENTS(HF_VALUE(ulong, packets), HF_VALUE(fault, f)),
           HF_ENDS(HF_IN(in), HF_OUT(out))) {

@@ -42,7 +42,7 @@ def test_packets_of_another_width_are_an_error_that_says_so(mpirun, tmp_path):
         "except ValueError as error: say(error)",
     )
     assert answer.returncode == 0, answer.stderr
-    line = "rank 1: channel_width: the kernels were not built for packets of 64 B"
+    line = "rank 1: channel_width: 64, but the kernels were built for packets of 32 B"
     assert answer.stdout.splitlines() == [line] * 2
 
 

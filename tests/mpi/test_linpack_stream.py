@@ -93,7 +93,7 @@ FEW = {
     "on a rank": (
         "HF_SEND(name, sent.packet)",
         "if (i > 0) HF_SEND(name, sent.packet)",
-        "linpack_network_left held 3: empty after 496 packets",
+        "linpack_network_left from linpack_left: empty after 496 packets",
     ),
     "on the way to the left": (
         NEXT,

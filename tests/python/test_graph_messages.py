@@ -1,6 +1,9 @@
 """Architecture gravf: a message along each edge, not an update to each device."""
 
+import re
 from functools import partial
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from vertex_programs import FIRST, break_kernels, check_table, fault_is_seen, ru
 
 import hpccfpga
 from hpccfpga import sources
+from hpccfpga.components import parameters
 
 PROGRAMS = sources.programs()
 
@@ -59,6 +63,33 @@ def test_messages_along_edges_have_one_direction(direction):
 def test_messages_along_edges_go_through_the_hosts():
     with pytest.raises(ValueError, match=r"gravf, but over .*; gravf-m is possible"):
         run(architecture="gravf", device="host", exchange="channel")
+
+
+def test_what_goes_together_is_in_the_documentation():
+    """Every scheme with every architecture and shape, as the table says."""
+    page = (Path(__file__).parents[2] / "docs" / "graph.md").read_text()
+    head = page.index("| exchange | architecture | shape |")
+    rows = page[head:].split("\n\n")[0].splitlines()[2:]
+    told = set()
+    for row in rows:
+        told.update(
+            product(*(re.findall("`(.*?)`", cell) for cell in row.split("|")[1:4]))
+        )
+    choices = {p["name"]: p["choices"] for p in parameters("graph")}
+    schemes = [e["name"] for e in hpccfpga.exchanges()]
+    found = set()
+    for exchange, architecture, shape in product(
+        schemes, choices["architecture"], ("ndrange", "pipeline")
+    ):
+        device = "host" if exchange == "host" else "opencl"
+        words = {"exchange": exchange, "architecture": architecture, "shape": shape}
+        try:
+            r = run(graph="grid:4", source=[1], device=device, reps=1, **words)
+        except (NotImplementedError, ValueError):
+            continue
+        assert r.verified, words
+        found.add((exchange, architecture, shape))
+    assert found == told
 
 
 # ---- faults ----

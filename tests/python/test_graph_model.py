@@ -57,6 +57,20 @@ def test_interfaces_and_streams_bound_gravf():
     assert found.tolist() == pytest.approx([209, 235, 279], abs=1)
 
 
+def test_round_a_ring_an_update_passes_all_links_but_one():
+    slow = {"stream_rate": 1e6, "program": "bfs", **AC510}
+    for n in (2, 3, 4):
+        (found,) = hf.model("graph", exchange="channel", ranks=n, **slow)[
+            "stream_bound"
+        ]
+        assert found == pytest.approx(n / (n - 1) * 64 * 1e6)
+        (found,) = hf.model("graph", exchange="pcie", ranks=n, **slow)["stream_bound"]
+        assert found == pytest.approx(n * 64 * 1e6)
+    assert np.isnan(hf.model("graph", exchange="channel", **slow)["stream_bound"][0])
+    with pytest.raises(ValueError, match="129, but a ring of exchange"):
+        hf.model("graph", exchange="channel", ranks=129, **slow)
+
+
 def test_an_update_for_each_device_needs_less_than_a_message_for_each_edge():
     r = hf.model("graph", ranks=4, network_bandwidth=1e9, program="bfs", **AC510)
     words = {"program": "bfs", "architecture": "gravf"}

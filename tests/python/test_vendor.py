@@ -105,7 +105,7 @@ def test_xilinx(command, tmp_path):
     lines = [line for line in answer.stdout.splitlines() if line.startswith("v++")]
     assert len(lines) == 3, "two kernels and the link"
     assert (
-        "sc=b_eff_recv_0.held_0:b_eff_send_0.held_0"
+        "sc=b_eff_recv_0.held_0:b_eff_send_0.held_0:4"
         in (tmp_path / "b_eff_stream.cfg").read_text().splitlines()
     )
     flags = [word for word in shlex.split(lines[0]) if word.startswith("-D")]
@@ -118,29 +118,29 @@ def test_xilinx(command, tmp_path):
         (
             "fft",
             {
-                "sc=fft_fetch_points.fetched:fft_transform.fetched",
-                "sc=fft_transform.transformed:fft_store_points.transformed",
+                "sc=fft_fetch_points.fetched:fft_transform.fetched:64",
+                "sc=fft_transform.transformed:fft_store_points.transformed:64",
             },
         ),
         (
             "graph",
             {
-                f"sc={kernel}.{kernel}_told:graph_sender.{kernel}_told"
+                f"sc={kernel}.{kernel}_told:graph_sender.{kernel}_told:16"
                 for kernel in map(
                     "graph_{}".format, ("start", "pull", "apply", "admit", "share")
                 )
             }
-            | {"sc=graph_receiver.passed:graph_sender.passed"},
+            | {"sc=graph_receiver.passed:graph_sender.passed:2048"},
         ),
-        ("ptrans", {"sc=ptrans_send_0.held_0:ptrans_recv_0.held_0"}),
+        ("ptrans", {"sc=ptrans_send_0.held_0:ptrans_recv_0.held_0:16"}),
         (
             "linpack",
             {
-                "sc=linpack_lu.factored:linpack_network.factored",
-                "sc=linpack_network.lower:linpack_top.lower",
-                "sc=linpack_network.upper:linpack_left.upper",
-                "sc=linpack_left.lefts:linpack_network_left.lefts",
-                "sc=linpack_top.tops:linpack_network_top.tops",
+                "sc=linpack_lu.factored:linpack_network.factored:16",
+                "sc=linpack_network.lower:linpack_top.lower:16",
+                "sc=linpack_network.upper:linpack_left.upper:16",
+                "sc=linpack_left.lefts:linpack_network_left.lefts:16",
+                "sc=linpack_top.tops:linpack_network_top.tops:16",
             },
         ),
     ],
