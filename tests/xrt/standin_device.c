@@ -204,14 +204,8 @@ static part part_lost(const char *fault, size_t bytes) {
     return (part){0, strcmp(fault, "lost") == 0 ? bytes : 0};
 }
 
-static int buffer_sync(const buffer *b, int direction, size_t bytes, size_t at) {
-    const char *fault = standin_fault("xrtBOSync");
-    if (*fault && (atoi(fault) > 0 || strcmp(fault, "fail") == 0))
-        return refuse(atoi(fault), "planned fault of xrtBOSync");
-    if (at > b->bytes || bytes > b->bytes - at)
-        return refuse(EINVAL, "sync past the end");
-    char *to = (direction == 0 ? b->card : b->host) + at;
-    const char *from = (direction == 0 ? b->host : b->card) + at;
+static void copy_harm(const char *fault, int direction, char *to, const char *from,
+                      size_t bytes) {
     bool flips = strcmp(fault, "flip") == 0;
     part lost = part_lost(fault, bytes);
     part harmed = flips ? (part){0, bytes} : lost;
@@ -222,6 +216,20 @@ static int buffer_sync(const buffer *b, int direction, size_t bytes, size_t at) 
     memcpy(to + after, from + after, bytes - after);
     if (flips)
         bytes_damage(to, bytes);
+}
+
+static int buffer_sync(const buffer *b, int direction, size_t bytes, size_t at) {
+    const char *fault = standin_fault("xrtBOSync");
+    if (*fault && (atoi(fault) > 0 || strcmp(fault, "fail") == 0))
+        return refuse(atoi(fault), "planned fault of xrtBOSync");
+    if (at > b->bytes || bytes > b->bytes - at)
+        return refuse(EINVAL, "sync past the end");
+    char *to = (direction == 0 ? b->card : b->host) + at;
+    const char *from = (direction == 0 ? b->host : b->card) + at;
+    if (*fault)
+        copy_harm(fault, direction, to, from, bytes);
+    else
+        memcpy(to, from, bytes);
     return 0;
 }
 
