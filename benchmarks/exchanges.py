@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
+from programs import CPU
 
 import hpccfpga
 from hpccfpga import models, mpirun
@@ -156,7 +157,7 @@ def main():
     """Print what was found; return whether a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--device")
+    parser.add_argument("--device", default=CPU)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calibrations", type=int, default=5)
     parser.add_argument("schemes", nargs="*", default=[*WANTED, "auto"])

@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-from programs import columns, result
+from programs import CPU, columns, result
 
 import hpccfpga
 from hpccfpga import _core
@@ -118,6 +118,7 @@ def automatic(scale: int | None, rounds: int) -> Lines:
     for kind, program in product(("kron", "grid"), PROGRAMS):
         graph = f"{kind}:{scale or 16}"
         given = {"graph": graph, "program": program, "sources": 2, "reps": 5}
+        given["device"] = CPU
         ranks = hpccfpga.run("graph", devices="auto", **given).ranks
         times = {
             way: np.inf for way in ways if (program, way[1]) != ("pagerank", "push")

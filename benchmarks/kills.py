@@ -224,8 +224,8 @@ def take(
                 os.kill(pid, kill.signal)
         if kill.target == "launcher" and kill.signal == signal.SIGSTOP:
             time.sleep(1)
-            os.kill(pid or 0, signal.SIGCONT)
-            os.kill(pid or 0, signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGTERM)
         killed = time.monotonic()
         wrong = []
         starting = max(0, start + short - killed) * (not kill.runs)

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from statistics import fmean, median
 
-from programs import output
+from programs import CPU, output
 
 HERE = Path(__file__).parent
 SCHEMES = ("pcie", "host")
@@ -44,7 +44,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--reps", type=int, default=15, help="samples per size")
     parser.add_argument("--sizes", help="message sizes [B], as for hpccfpga run")
-    parser.add_argument("--device", default="", help="part of an OpenCL device's name")
+    parser.add_argument("--device", default=CPU, help="as for hpccfpga run")
     return parser.parse_args()
 
 
@@ -75,7 +75,7 @@ class Rings:
         command += ["--json", str(path)]
         if self.options.sizes:
             command += ["--sizes", self.options.sizes]
-        if self.options.device and exchange == "pcie":
+        if exchange == "pcie":
             command += ["--device", self.options.device]
         output(self.mpirun + command)
         result = json.loads(path.read_text())

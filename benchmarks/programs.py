@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+CPU = "cpu"
+"""Device that yardsticks run on; a GPU beside it would be taken first."""
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -37,7 +39,7 @@ def result(benchmark: str, **params: Any) -> dict[str, Any]:
     """Run hpccfpga; its result as JSON, or exit if it is not verified."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result.json"
-        words = [f"--{name}={value}" for name, value in params.items()]
+        words = [f"--{k}={v}" for k, v in ({"device": CPU} | params).items()]
         command = [sys.executable, "-m", "hpccfpga", "run", benchmark, *words]
         output([*command, "--json", str(path)])
         found = json.loads(path.read_text())

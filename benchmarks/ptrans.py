@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from programs import output
+from programs import CPU, output
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-pthread"]
@@ -48,6 +48,7 @@ def product(
     """Seconds of a step and of its parts, by hpccfpga."""
     path = folder / "result.json"
     command = [sys.executable, "-m", "hpccfpga", "run", "ptrans", "--quiet"]
+    command += [f"--device={CPU}"]
     command += [f"--sizes={size}", f"--reps={options.reps}", f"--json={path}"]
     output([*command, f"--ranks={ranks}"] if ranks > 1 else command)
     result = json.loads(path.read_text())

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from programs import output
+from programs import CPU, output
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-fopenmp"]
@@ -195,7 +195,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help="words of their names; default: all")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--device", help="as for hpccfpga run")
+    parser.add_argument("--device", default=CPU, help="as for hpccfpga run")
     parser.add_argument(
         "--published", metavar="FOLDER", help="of https://github.com/pc2/HPCC_FPGA"
     )
@@ -218,7 +218,7 @@ def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, b
     path = folder / "result.json"
     ours = [sys.executable, "-m", "hpccfpga", "run", row.benchmark]
     ours += [*row.options.split(), "--json", str(path)]
-    ours += ["--device", options.device] if options.device else []
+    ours += ["--device", options.device]
     words = row.yardstick.format(threads=threads, published=options.published)
     theirs = [str(build(row, folder)), *words.split()]
     rates: tuple[list[float], list[float]] = ([], [])
@@ -249,7 +249,7 @@ def check(
     """Sample over verification where it is dearest; line, and whether it is above 1."""
     path = folder / "result.json"
     command = [sys.executable, "-m", "hpccfpga", "run", benchmark, "--json", str(path)]
-    command += ["--device", options.device] if options.device else []
+    command += ["--device", options.device]
     pairs = []
     for _ in range(options.rounds):
         output(command)
