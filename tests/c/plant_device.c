@@ -121,12 +121,13 @@ static void damaged_note(const hf_buffer *buffer) {
     plant.report.apart = plant.report.apart && i < PLANT_BUFFERS && !kept[i].given;
 }
 
-/* A number that differs when the contents of the buffers do. */
-uint64_t plant_digest(bool given) {
-    uint64_t sum = 0;
+/* All buffers are read once. */
+void plant_digest(uint64_t *all, uint64_t *given) {
+    *all = *given = 0;
     for (size_t b = 0; b < n_kept; b++) {
         hf_buffer *buffer = kept[b].buffer;
-        if (!buffer || (given && !kept[b].given))
+        uint64_t sum = b;
+        if (!buffer)
             continue;
         unsigned char *data = plant_room(buffer->bytes);
         must_work(buffer_get(buffer, 0, data, buffer->bytes, NULL));
@@ -137,8 +138,9 @@ uint64_t plant_digest(bool given) {
             sum = ((sum ^ word) * 0x9E3779B97F4A7C15) ^ (sum >> 29);
         }
         free(data);
+        *all = *all * 31 + sum;
+        *given = kept[b].given ? *given * 31 + sum : *given;
     }
-    return sum;
 }
 
 static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,

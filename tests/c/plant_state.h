@@ -30,9 +30,9 @@ void plant_keep(int call, const void *data, size_t bytes);
 void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own);
 void plant_device_start(void);
 void plant_device_forget(void);
-/** A number that differs when the contents of the buffers do: of all, or of those that a check
+/** Numbers that differ when the contents of the buffers do: of all, and of those that a check
  *  is `given`, by a launch or a copy. */
-uint64_t plant_digest(bool given);
+void plant_digest(uint64_t *all, uint64_t *given);
 
 /** Keep what the buffers hold; then damage what was changed since: bytes that differ now. */
 void plant_memory_keep(void);

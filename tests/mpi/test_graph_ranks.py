@@ -5,11 +5,9 @@ from vertex_programs import FIRST
 
 RUN = """
 import itertools
-graphs = ("kron:7", "grid:8", "kron:1")
+graphs = ("kron:7", "grid:6", "kron:1")
 runs = list(itertools.product(("bfs", "pagerank", "sssp", "wcc"), graphs))
-given = [
-    dict(program=p, graph=g, sources=2, reps=2, warmup=1) for p, g in runs
-]
+given = [dict(program=p, graph=g, sources=2, reps=1, warmup=1) for p, g in runs]
 names = ("source", "supersteps", "updates", "reached", "reached_edges")
 if rank == 0:
     with hf.open() as session:
