@@ -1,0 +1,101 @@
+"""Graphs and programs at the edge of what there is: no edges, one hub, many components."""
+
+import numpy as np
+import pytest
+from vertex_programs import FIRST, run
+
+import hpccfpga
+
+BARE = {"vertices": 5}
+
+
+def lines(u, v, *weights, **words):
+    """Make a graph of undirected edges."""
+    return hpccfpga.Graph((u, v, *weights), directed=False, **words)
+
+
+@pytest.mark.parametrize("shape", ["ndrange", "pipeline"])
+def test_a_graph_without_edges(shape):
+    given = {"device": "opencl", "shape": shape}
+    bare, weighed = lines([], [], **BARE), lines([], [], [], **BARE)
+    for program in ("wcc", "pagerank"):
+        found = run(program=program, graph=bare, **given)
+        assert found.verified, program
+        assert found["reached"].tolist() == [5], program
+        assert found["edges"].tolist() == [0], program
+    assert found.vertices["rank"].tolist() == [pytest.approx(0.15 / 5)] * 5
+    for program, graph in (("bfs", bare), ("sssp", weighed)):
+        with pytest.raises(ValueError, match="no vertex with edges .*name one as"):
+            run(program=program, graph=graph, **given)
+        found = run(program=program, graph=graph, source=[2], **given)
+        assert found.verified, program
+        assert found["reached"].tolist() == [1], program
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_a_source_without_edges_reaches_itself(ranks):
+    graph = lines([0, 1], [1, 2], **BARE)
+    found = hpccfpga.run(
+        "graph", graph=graph, source=[4], ranks=ranks, reps=1, exchange="host"
+    )
+    assert found.verified
+    assert found["reached"].tolist() == [1]
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+def test_one_hub_and_many_components(direction):
+    n = 10**5
+    hub = lines(np.zeros(n, int), np.arange(1, n + 1))
+    pairs = lines(np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2))
+    for graph, labels in ((hub, 1), (pairs, n)):
+        found = run(program="wcc", graph=graph, direction=direction, device="opencl")
+        assert found.verified
+        assert len(np.unique(found.vertices)) == labels
+    found = run(program="bfs", graph=hub, source=[7], direction=direction)
+    assert found.verified
+    assert found["reached"].tolist() == [n + 1]
+
+
+WIDE = """
+typedef uint hf_update;
+typedef struct { uint least, one, two; } hf_message;
+HF_VERTEX(uint least;)
+#define HF_NOTHING ((hf_message){HF_NOBODY, 0, 0})
+HF_START(v, at, told) { *told = v->least = at.id; return 1; }
+HF_SCATTER(told, edge) { return (hf_message){told, 1, 2}; }
+HF_GATHER(a, b) { return a.least < b.least ? a : b; }
+HF_APPLY(v, got, at, told) {
+    if (got.least >= v->least) return 0;
+    *told = v->least = got.least;
+    return 1;
+}
+"""
+
+
+def test_a_message_of_12_bytes(tmp_path):
+    program = tmp_path / "wide.h"
+    program.write_text(WIDE)
+    given = {"program": program, "graph": "grid:6"}
+    found = run(device="opencl", **given)
+    assert found.verified
+    assert found.vertices["least"].tolist() == [0] * 64
+    with pytest.raises(ValueError, match="push, but a message has 12 B, not 4"):
+        run(device="opencl", direction="push", **given)
+    along = run(device="opencl", architecture="gravf", ranks=2, **given)
+    assert along.verified
+    assert along.vertices.tobytes() == found.vertices.tobytes()
+
+
+def test_an_apply_that_does_not_end(command, tmp_path):
+    """The command ends, though no one can stop what the kernel does."""
+    program = tmp_path / "endless.h"
+    start = FIRST.index("HF_APPLY")
+    program.write_text(
+        FIRST[:start]
+        + "HF_APPLY(v, got, at, told) { volatile uint on = 1; while (on); return 0; }\n"
+    )
+    words = ["run", "graph", "--program", str(program), "--graph", "grid:6"]
+    done = command(*words, "--device", "cpu", "--deadline", "2")
+    assert done.returncode == 3, done.stderr
+    assert "graph_" in done.stderr
+    assert "has not ended within 2 s" in done.stderr
