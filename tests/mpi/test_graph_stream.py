@@ -6,7 +6,7 @@ from harms import AT, planted
 
 from hpccfpga import _core, sources
 
-OPEN = "with hf.open('opencl', exchange='channel', comm=comm) as s:\n"
+OPEN = "with hf.open('opencl:cpu', exchange='channel', comm=comm) as s:\n"
 
 # What is done to packets: a statement of the kernels, and its stand-in.
 SENT = "HF_SEND(ring_out, p.packet)"

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from conftest import python
-from vertex_programs import break_kernels
+from vertex_programs import FOUND, break_kernels
 
 import hpccfpga
 from hpccfpga import sources
@@ -28,7 +28,7 @@ warnings.simplefilter("ignore", hf.VerificationWarning)
 told = []
 for params in json.loads(Path("runs.json").read_text()):
     try:
-        r = hf.run("graph", device="opencl", reps=1, **params)
+        r = hf.run("graph", device="opencl:cpu", reps=1, **params)
         told.append([r.verified, *(r[name].tolist() for name in {NAMES})])
     except (ValueError, hf.Error) as error:
         told.append(str(error))
@@ -129,8 +129,7 @@ def test_faults_are_seen(for_gpus, tmp_path):
         params = {"graph": "kron:11", "source": source, "program": program}
         given.append(params | {"deadline": 60, "kernel": f"{number}/gpu.cl"} | other)
     for fault, told in zip(FAULTS, for_gpus(*given), strict=True):
-        assert "do not compile" not in str(told), fault
-        assert told[0] is not True, fault
+        assert FOUND.match(told) if isinstance(told, str) else not told[0], fault
 
 
 WIDE = """typedef uint hf_update;
