@@ -40,7 +40,7 @@ static uint sound_random(uint i) {
     return graph_mix(graph_mix(0x5EED, i), ~i);
 }
 
-/** A message as bytes; those between the fields of a struct are no part of it. */
+/** A message as bytes, those between the fields of a struct, too: a struct's copy keeps them. */
 static int sound_same(hf_message a, hf_message b) {
     return memcmp(&a, &b, sizeof a) == 0;
 }

@@ -224,6 +224,11 @@ static hf_status heads_take(graph_state *s) {
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
     if (s->messages)
         HF_TRY(graph_made_check(s, &before));
+    else if (s->totals.messages > before.edges)
+        return hf_fail(HF_EDEVICE,
+                       "superstep %u: %llu messages were gathered along %llu edges",
+                       s->superstep, (unsigned long long)s->totals.messages,
+                       (unsigned long long)before.edges);
     graph_table_time(s, s->superstep);
     return HF_OK;
 }
@@ -263,8 +268,13 @@ hf_status graph_run_program(graph_state *s) {
     }
     if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
         (s->totals.active > 0 || s->totals.pending > 0))
-        return hf_fail(HF_EARG, "supersteps: %s goes on after %llu; 0 lets it end",
-                       s->check->program, (unsigned long long)s->cap);
+        return s->cap > 0 && s->superstep >= s->cap
+                   ? hf_fail(HF_EARG,
+                             "supersteps: %s goes on after %llu; 0 lets it end",
+                             s->check->program, (unsigned long long)s->cap)
+                   : hf_fail(HF_EDEVICE,
+                             "superstep %u: it was the last, with %llu vertices active",
+                             s->superstep, (unsigned long long)s->totals.active);
     s->tally.supersteps = s->superstep;
     s->ended = true;
     return HF_OK;

@@ -47,6 +47,13 @@ def check(text: str, path: Path) -> None:
     always = "\n".join(line for line, sure in code if sure)
     if (n := len(_VERTEX.findall(always))) > 1:
         raise ValueError(f"program: {path} has {n} times HF_VERTEX, not once")
+    loose = [_loose(state) for state in states(text) if state is not None]
+    if loose and min(loose) > 0 and not re.search(r"\bHF_SAME\b", everything):
+        raise ValueError(
+            f"program: {path}: HF_VERTEX has {min(loose)} B that belong to no field; put "
+            "the largest types first and fill it up, as by `uchar unused[n]`, or define "
+            "HF_SAME"
+        )
 
 
 def states(text: str) -> list[np.dtype | None]:
@@ -84,6 +91,12 @@ def _state(text: str, words: dict[str, str | None]) -> np.dtype | None:
         return np.dtype(fields, align=True) if fields else None
     except ValueError:  # a name twice, or too large
         return None
+
+
+def _loose(state: np.dtype) -> int:
+    """Bytes between and behind the fields: states are compared as bytes, and these vary."""
+    assert state.fields is not None
+    return state.itemsize - sum(field[0].itemsize for field in state.fields.values())
 
 
 def _without_comments(text: str) -> str:

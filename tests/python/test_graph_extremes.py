@@ -99,3 +99,14 @@ def test_an_apply_that_does_not_end(command, tmp_path):
     assert done.returncode == 3, done.stderr
     assert "graph_" in done.stderr
     assert "has not ended within 2 s" in done.stderr
+
+
+def test_bytes_of_a_state_that_belong_to_no_field(tmp_path):
+    """They would differ by chance: a right program would not verify."""
+    program = tmp_path / "loose.h"
+    loose = FIRST.replace("(uint first;)", "(uint first; uchar more;)")
+    program.write_text(loose)
+    with pytest.raises(ValueError, match=r"loose\.h: HF_VERTEX has 3 B .* no field"):
+        run(program=program, graph="grid:6", source=[0], device="opencl")
+    program.write_text(loose + "#define HF_SAME(a, b) ((a).first == (b).first)\n")
+    assert run(program=program, graph="grid:6", source=[0], device="opencl").verified
