@@ -114,6 +114,7 @@ typedef struct watch {
     PyObject *progress; /* callable or None */
     PyObject *raised;   /* what it, or a signal handler, raised */
     const module_state *state;
+    PyThreadState *thread; /* while the GIL is released */
 } watch;
 
 /* The pending exception, which is cleared; new reference. */
@@ -178,17 +179,18 @@ static int progress_call(PyObject *progress, const hf_progress *row) {
     return answer ? 0 : -1;
 }
 
-/* Between samples and after points: signals first, then the user's callable. */
+/* Between samples and after points: signals first, then the user's callable. Once Python has
+ * ended, PyEval_RestoreThread ends this thread, where PyGILState_Ensure crashes. */
 static hf_status run_tick(void *context, const hf_progress *row) {
     watch *w = context;
     hf_status status = HF_OK;
-    PyGILState_STATE gil = PyGILState_Ensure();
+    PyEval_RestoreThread(w->thread);
     if (PyErr_CheckSignals() < 0 || begin_call(w) < 0 ||
         progress_call(w->progress, row) < 0) {
         w->raised = exception_take();
         status = exception_status(w->state, w->raised);
     }
-    PyGILState_Release(gil);
+    w->thread = PyEval_SaveThread();
     return status;
 }
 
@@ -209,18 +211,20 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     hf_session *session = session_acquire(self);
     if (!session)
         return NULL;
-    watch w = {begin == Py_None ? NULL : begin, progress, NULL, state_of(self)};
+    watch w = {.begin = begin == Py_None ? NULL : begin,
+               .progress = progress,
+               .state = state_of(self)};
     run.context = &w;
     hf_args *values = NULL;
     hf_result *result = NULL;
     /* One rank's bad parameter is every rank's error. */
     hf_status status = args_fill(&values, run.bench, params);
     run.args = values;
-    Py_BEGIN_ALLOW_THREADS
+    w.thread = PyEval_SaveThread();
     status = hf_session_agree(session, status);
     if (status == HF_OK)
         status = hf_session_run(session, &result, &run);
-    Py_END_ALLOW_THREADS
+    PyEval_RestoreThread(w.thread);
     session_release(self);
     PyObject *answer = NULL;
     if (w.raised) {

@@ -163,18 +163,21 @@ def test_time_in_which_a_process_stands_still_is_none_of_xrt(folder, setting, na
 
 
 @pytest.mark.parametrize(
-    ("fault", "begun", "run"),
+    ("fault", "begun", "nth", "run"),
     [
-        ("kernel:1:hang", "xrtRunStart", "'stream', deadline=300"),
-        ("xrtBOSync:0:late=300", "xrtBOSync", "'transfer', sizes=[4096]"),
-        ("xrtBOSync:0:late=300", "xrtBOSync", f"'transfer', sizes=[{32 << 20}]"),
+        ("kernel:1:hang", "xrtRunStart", 1, "'stream', deadline=300"),
+        ("xrtBOSync:0:late=300", "xrtBOSync", 1, "'transfer', sizes=[4096]"),
+        ("xrtBOSync:0:late=300", "xrtBOSync", 1, f"'transfer', sizes=[{32 << 20}]"),
+        ("xrtBOSync:3:late=1000", "xrtBOSync", 3, "'transfer', reps=5"),
+        ("xrtBOSync:6:late=1000", "xrtBOSync", 6, "'stream', reps=5"),
     ],
 )
-def test_a_process_ends_beside_what_xrt_does(folder, setting, fault, begun, run):
+def test_a_process_ends_beside_what_xrt_does(folder, setting, fault, begun, nth, run):
     """XRT would abort where the thread that waits for a kernel closed its run then.
 
     It would crash where a buffer was given back under a copy, which the caller makes
-    or, if it is long, a thread.
+    or, if it is long, a thread. Of the last copies before Python is asked for signals,
+    some end after it has.
     """
     script = (
         f"{head(folder)}\n"
@@ -184,7 +187,7 @@ def test_a_process_ends_beside_what_xrt_does(folder, setting, fault, begun, run)
         f"plan({fault!r})\n"
         f"run = lambda: measured(session, {run})\n"
         "threading.Thread(target=run, daemon=True).start()\n"
-        f"while calls({begun!r}) == 0: time.sleep(0.01)\n"
+        f"while calls({begun!r}) < {nth}: time.sleep(0.01)\n"
         "sys.exit(0)"
     )
     answer = python(script, **setting)
