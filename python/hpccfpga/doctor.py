@@ -93,22 +93,23 @@ def _examine_devices(found: _Findings) -> None:
     runs = {name: _core.programs(name) for name, _ in _core.components("device")}
     there = [d for d in known if runs[d["runtime"]] != "none"]
     cards = [d for d in there if runs[d["runtime"]] == "xclbin"]
-    # `_say_why_none` tells of runtimes of cards.
-    broken = [t for name, t in failures.items() if runs[name] != "xclbin"]
-    for line in broken:
-        found.bad("devices", line)
+    for name, line in failures.items():
+        if runs[name] == "xclbin":
+            found.poor("Xilinx cards", line)
+        else:
+            found.bad("devices", line)
     for device in (d for d in there if d not in cards):
         found.good(f"device {device['runtime']}:{device['index']}", device["name"])
         where = f"{device['platform']}, {device['version']}"
         print(f"         {where}, driver {device['driver']}")
-    if not there and not broken:
+    if not there and all(runs[name] == "xclbin" for name in failures):
         found.bad(
             "OpenCL device",
             f"none; for the CPU: apt install pocl-opencl-icd{limits()}{hint}",
         )
     _examine_cards(found, cards)
     for runtime, programs in runs.items():
-        if programs == "xclbin" and not cards:
+        if programs == "xclbin" and not cards and runtime not in failures:
             _say_why_none(found, runtime)
 
 

@@ -3,12 +3,17 @@
 import os
 from threading import Thread
 
+import pytest
 from conftest import python
 
-from hpccfpga import doctor
+from hpccfpga import _core, components, doctor
 from xrt_session import head, link
 
 pytest_plugins = ["xrt_session"]
+
+FAILED = "no device of xrt: "
+BUSY = {"runtime": "xrt", "index": 0, "name": "card 0, busy", "version": ""}
+CARDS = [BUSY | {"platform": "XRT", "driver": "2.16.204"}]
 
 
 def driver_files(folder, files):
@@ -67,12 +72,24 @@ def test_doctor_lists_cards_or_says_why_not(command, setting, without):
     assert "optional Xilinx cards: no XRT: libxrt_coreutil.so.2 is" in answer.stdout
     for wrong, line in (
         (setting | {"HF_STANDIN_CARDS": "0"}, "no Xilinx card: XRT"),
-        (setting | {"XCL_EMULATION_MODE": "hw_emu"}, "XCL_EMULATION_MODE=hw_emu: "),
+        (setting | {"XCL_EMULATION_MODE": "hw_emu"}, f"{FAILED}XCL_EMULATION_MODE="),
         (without | {"XILINX_XRT": "/nowhere"}, "no XRT: libxrt_coreutil.so.2 is"),
     ):
         answer = command("doctor", **wrong)
         assert f"lacking  Xilinx cards: {line}" in answer.stdout
         assert answer.stdout.count(line) == 1
+
+
+@pytest.mark.parametrize("there", [[], CARDS])
+def test_doctor_says_why_cards_were_not_listed(capsys, monkeypatch, there):
+    """What was seen then, without asking a library again that may be stuck."""
+    line = f"{FAILED}xrtDeviceOpen has not ended within 60 s"
+    monkeypatch.setattr(components, "survey", lambda: (there, {"xrt": line}))
+    monkeypatch.setattr(_core, "Session", None)
+    doctor._examine_devices(doctor._Findings())
+    told = capsys.readouterr().out
+    assert told.count(f"lacking  Xilinx cards: {line}\n") == 1
+    assert told.count("Xilinx cards") == 1
 
 
 def test_doctor_and_a_run_read_the_same_files(folder, setting, tmp_path):
@@ -97,13 +114,11 @@ def test_doctor_and_a_run_read_the_same_files(folder, setting, tmp_path):
 
 def test_doctor_tells_of_cards_that_xrt_does_not(capsys, monkeypatch, tmp_path):
     """Of those that the driver has: one that is busy has no address by XRT."""
-    card = {"runtime": "xrt", "index": 0, "name": "card 0, busy", "version": ""}
-    card |= {"platform": "XRT", "driver": "2.16.204"}
     driver_files(tmp_path / "devices" / "0000:3c:00.1", {"ready": "0\n"})
     (tmp_path / "drivers" / "xocl" / "0000:3c:00.1").mkdir(parents=True)
     monkeypatch.setattr(doctor, "PCI", tmp_path / "devices")
     monkeypatch.setattr(doctor, "XOCL", tmp_path / "none")
-    doctor._examine_cards(doctor._Findings(), [card])
+    doctor._examine_cards(doctor._Findings(), CARDS)
     assert capsys.readouterr().out.splitlines() == [
         "lacking  device xrt:0: card 0, busy; XRT 2.16.204",
         "         0000:3c:00.1, which XRT does not tell of, not ready",
