@@ -50,9 +50,9 @@ def check(text: str, path: Path) -> None:
     loose = [_loose(state) for state in states(text) if state is not None]
     if loose and min(loose) > 0 and not re.search(r"\bHF_SAME\b", everything):
         raise ValueError(
-            f"program: {path}: HF_VERTEX has {min(loose)} B that belong to no field; put "
-            "the largest types first and fill it up, as by `uchar unused[n]`, or define "
-            "HF_SAME"
+            f"program: {path}: HF_VERTEX has {min(loose)} B that belong to no field; "
+            "put the largest types first and fill it up, as by `uchar unused[n]`, or "
+            "define HF_SAME"
         )
 
 
@@ -94,7 +94,7 @@ def _state(text: str, words: dict[str, str | None]) -> np.dtype | None:
 
 
 def _loose(state: np.dtype) -> int:
-    """Bytes between and behind the fields: states are compared as bytes, and these vary."""
+    """Bytes between and behind the fields: they vary, and states are compared whole."""
     assert state.fields is not None
     return state.itemsize - sum(field[0].itemsize for field in state.fields.values())
 
