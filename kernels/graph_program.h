@@ -18,8 +18,7 @@
  *   HF_WANTS(v, settled)     0 where no message can change this vertex any more
  *   HF_ENOUGH(got, settled)  1 where no further message can change what it got
  *   HF_SAME(a, b)            1 where two states count as equal: sums of floats depend on
- *                            their order; default: all bits are, so each byte of a state
- *                            must belong to a field
+ *                            their order; default: all bits are, and a field has each byte
  *   HF_WHEN(told)            priority of an update: low ones first, and those at most
  *                            HF_WINDOW apart together; scatter must never lower it. What is
  *                            below `settled` is final. Windows grow by HF_GROWTH.
