@@ -59,7 +59,7 @@ python: dev .venv/test | core
 	@touch .venv/run $@
 
 .venv/build: pyproject.toml | packages
-	@echo "setting up .venv (the first time takes a minute or two)"
+	@echo "setting up .venv (the first time takes some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "hpccfpga needs Python >= 3.11: make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	@test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv

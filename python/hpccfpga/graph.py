@@ -80,7 +80,7 @@ class Graph:
     vertices : int, optional
         Of arrays: how many vertices there are. Default: the largest number and 1.
     seed : int, optional
-        Of generators.
+        Of generators; a run of this graph takes it. Default: 1, as that of a run.
 
     Raises
     ------
@@ -113,7 +113,7 @@ class Graph:
         weighted: bool | None = None,
         simple: bool = False,
         vertices: int | None = None,
-        seed: int = 0,
+        seed: int = 1,
     ) -> None:
         self.seed = _whole(seed, 0)
         if not 0 <= self.seed < 2**64:
@@ -235,6 +235,7 @@ class Graph:
         found["digest"] = f"{found['digest']:016x}"
         return {
             "graph": self.text,
+            **({"seed": self.seed} if self._generated else {}),
             **found,
             "smallest_degree": int(degrees.min()),
             "mean_degree": float(degrees.mean()),
@@ -270,6 +271,10 @@ class Graph:
         if not os.path.isfile(name):
             raise ValueError(f"partition: {brief(name)}; {known(name, PARTITIONS)}")
         return os.path.abspath(name)
+
+    @property
+    def _generated(self) -> bool:
+        return _is_generated(self._source)
 
     @cached_property
     def _info(self) -> Mapping[str, Any]:
@@ -325,6 +330,25 @@ def text_of(graph: Any) -> str:
         words, name = _located(graph)
         return "".join(words) + name
     return Graph(graph).text
+
+
+def named(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a run with its graph as text, and the seed of a `Graph`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `text_of`; a seed that is not that of the `Graph` of a generator.
+    """
+    if "graph" not in params:
+        return dict(params)
+    graph = params["graph"]
+    found = {**params, "graph": text_of(graph)}
+    if isinstance(graph, Graph) and graph._generated:
+        if (other := params.get("seed", graph.seed)) != graph.seed:
+            raise ValueError(f"seed: {brief(other)}, but the Graph has {graph.seed}")
+        found["seed"] = graph.seed
+    return found
 
 
 # ---- arrays ----
@@ -484,8 +508,11 @@ def _located(text: str) -> tuple[list[str], str]:
     while found := [word for word in _WORDS if text.startswith(word)]:
         words += found
         text = text.removeprefix(found[0])
-    generated = text.startswith(tuple(f"{name}:" for name in _GENERATORS))
-    return words, text if generated or not text else os.path.abspath(text)
+    return words, text if _is_generated(text) or not text else os.path.abspath(text)
+
+
+def _is_generated(source: str) -> bool:
+    return source.startswith(tuple(f"{name}:" for name in _GENERATORS))
 
 
 def _npz(path: str, weighted: bool | None) -> _Arrays:

@@ -15,7 +15,7 @@ from hpccfpga import _core, components, topology, traces
 from hpccfpga.arguments import known, path, word
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.formats import check_schema
-from hpccfpga.graph import text_of
+from hpccfpga.graph import named
 from hpccfpga.text import brief
 
 SCHEMA = "hpccfpga-job/1"
@@ -172,9 +172,7 @@ def run_task(
     benchmark: str, kernel: str | os.PathLike[str] | None, params: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Document of a task that runs a benchmark."""
-    params = dict(params)
-    if "graph" in params:
-        params["graph"] = text_of(params["graph"])
+    params = named(params)
     if "topology" in params:
         params["topology"] = topology.text(params["topology"])
     own = None if kernel is None else path("kernel", kernel)

@@ -27,6 +27,7 @@ from hpccfpga.sources import (
     named_files,
     programs,
     read_source,
+    texts,
 )
 from hpccfpga.text import brief
 from hpccfpga.xclbin import BANK, fitting, kinds
@@ -295,6 +296,7 @@ def _cached(
         "driver": device["driver"],
         "source_hash": _hash(source.encode()),
         "options": options,
+        **texts(benchmark, knobs),
     }
     request = _hash(json.dumps(wanted, sort_keys=True).encode())
     wanted["request_hash"] = request
@@ -426,8 +428,14 @@ def _loaded(
         raise ValueError(f"{beside}: knobs: {error}") from None
     _possible(beside, benchmark, manifest, knobs)
     asked, _ = knobs_of(benchmark, {**knobs, **params})
+    hashes = texts(benchmark, asked).get("texts", {})
+    _complete(beside, "texts.", manifest["texts"], hashes)
     for name, value in asked.items():
-        _same(beside, f"knobs.{name}", knobs[name], value)
+        if name not in hashes:
+            _same(beside, f"knobs.{name}", knobs[name], value)
+        elif manifest["texts"][name] != hashes[name]:
+            raise ValueError(f"{beside}: {name}: {value} has changed since the build")
+        knobs[name] = value
     if by_xrt or path.suffix == ".xclbin":
         try:
             if by_xrt:
@@ -482,6 +490,8 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     _complete(path, "", manifest, _REQUIRED)
     if not isinstance(manifest["knobs"], dict):
         raise ValueError(f"{path}: knobs is {manifest['knobs']!r}, no JSON object")
+    if not isinstance(manifest.setdefault("texts", {}), dict):
+        raise ValueError(f"{path}: texts is {brief(manifest['texts'])}, no JSON object")
     banks = manifest.get("banks", [])
     if not isinstance(banks, list) or not all(type(b) is int and b >= 0 for b in banks):
         raise ValueError(f"{path}: banks is {brief(banks)}, no list of numbers")

@@ -359,7 +359,9 @@ def _graph_info(command: _Parser, benchmark: str | None) -> None:
         default="cyclic",
         help=f"{', '.join(PARTITIONS)}, or a file; default: cyclic",
     )
-    command.add_argument("--seed", type=_count, default=0, help="default: 0")
+    command.add_argument(
+        "--seed", type=_count, default=1, help="of generators; default: 1, as of a run"
+    )
     _add_json(command)
 
 

@@ -37,7 +37,7 @@ from hpccfpga.components import (
 )
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
-from hpccfpga.graph import METIS, Graph, text_of
+from hpccfpga.graph import METIS, Graph, named
 from hpccfpga.progress import Callback, begin, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
@@ -270,8 +270,7 @@ class Session:
             word("benchmark", benchmark, benchmarks().names)
             if kernel is not None:
                 kernel = path("kernel", kernel)
-            if "graph" in params:
-                params = {**params, "graph": text_of(params["graph"])}
+            params = named(params)
             if params.get("partition") == METIS:
                 values = _core.values(benchmark, dict(params))
                 cut = Graph(values["graph"], seed=values["seed"])

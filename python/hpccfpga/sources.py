@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,30 @@ def fields(benchmark: str, params: Mapping[str, Any]) -> list[np.dtype | None]:
     return [state for path in paths for state in states(read_source(path))]
 
 
+def texts(benchmark: str, params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """What a manifest tells of the files of a user's own that parameters name.
+
+    Returns
+    -------
+    dict
+        Field `texts`: SHA-256 of a file's text with its includes, wherever it lies, by
+        parameter. Empty where no parameter names such a file.
+
+    Raises
+    ------
+    ValueError
+        As `read_source`.
+    """
+    values = _core.values(benchmark, dict(params))
+    found = {}
+    for name in headers(benchmark):
+        if _is_path(values[name]):
+            lines = read_source(_named(name, values[name])).split("\n")
+            told = "\n".join(line for line in lines if not line.startswith("#line "))
+            found[name] = sha256(told.encode()).hexdigest()
+    return {"texts": found} if found else {}
+
+
 def headers(benchmark: str) -> dict[str, str]:
     """Parameters that name a file, and the header in whose place it comes."""
     macros = {e["name"]: e["macro"] or "" for e in _core.parameters(benchmark)}
@@ -119,7 +144,7 @@ def headers(benchmark: str) -> dict[str, str]:
 
 def _named(parameter: str, value: str) -> Path:
     """File that a parameter names."""
-    if "/" in value or value.endswith(".h"):
+    if _is_path(value):
         path = existing(value, parameter)
         check_program(read_source(path), path)
         return path
@@ -129,6 +154,10 @@ def _named(parameter: str, value: str) -> Path:
             "your own by its path, such as ./mine.h"
         )
     return kernel_dir() / "programs" / f"{value}.h"
+
+
+def _is_path(value: str) -> bool:
+    return "/" in value or value.endswith(".h")
 
 
 def _inline(

@@ -22,7 +22,7 @@ from hpccfpga.kernels import (
     placed,
     replicated,
 )
-from hpccfpga.sources import included, kernel_dir, named_files
+from hpccfpga.sources import included, kernel_dir, named_files, texts
 from hpccfpga.xclbin import BANK, kernels_built
 
 TARGETS = ("intel", "xilinx")
@@ -302,26 +302,27 @@ class Bitstream:
             "knobs": self.knobs,
             "replications": self.replications,
             "target": "hardware",
+            **texts(self.benchmark, self.knobs),
         }
         if self.banked:
             manifest["banks"] = self.banks
         if self.target == "xilinx":
             manifest["memories"] = self.tags
         files = included(self.source, self.named)
-        texts = {name: path.read_text("utf-8") for name, path in files.items()}
-        texts[f"{self.binary}.json"] = told = json.dumps(manifest, indent=1) + "\n"
+        contents = {name: path.read_text("utf-8") for name, path in files.items()}
+        contents[f"{self.binary}.json"] = told = json.dumps(manifest, indent=1) + "\n"
         binary, there = folder / self.binary, folder / f"{self.binary}.json"
         if binary.exists() and there.exists() and there.read_bytes() != told.encode():
             raise ValueError(
                 f"{binary} was built with other parameters: choose another --output"
             )
         if self.target == "xilinx":
-            texts[f"{self.stem}.cpp"] = f'#include "{self.stem}.cl"\n'
-            texts[f"{self.stem}.cfg"] = self.config()
+            contents[f"{self.stem}.cpp"] = f'#include "{self.stem}.cl"\n'
+            contents[f"{self.stem}.cfg"] = self.config()
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
+        for name, text in contents.items():
             (folder / name).write_text(text, "utf-8")
-        return [folder / name for name in sorted(texts)]
+        return [folder / name for name in sorted(contents)]
 
 
 def _kind(tag: str) -> str:

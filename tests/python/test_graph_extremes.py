@@ -110,3 +110,43 @@ def test_bytes_of_a_state_that_belong_to_no_field(tmp_path):
         run(program=program, graph="grid:6", source=[0], device="opencl")
     program.write_text(loose + "#define HF_SAME(a, b) ((a).first == (b).first)\n")
     assert run(program=program, graph="grid:6", source=[0], device="opencl").verified
+
+
+def test_kernels_of_a_program_that_has_changed(tmp_path, command):
+    """What counts is the text, wherever it lies, not the path at which it was."""
+    program, moved = tmp_path / "first.h", tmp_path / "elsewhere.h"
+    program.write_text(FIRST)
+    words = ["--program", program, "--device=opencl:cpu", "-o", tmp_path]
+    done = command("kernels", "build", "graph", *words)
+    assert done.returncode == 0, done.stderr
+    given = {"kernel": tmp_path / "graph_ndrange.bin", "graph": "grid:6"}
+    given |= {"device": "opencl:cpu", "source": [5]}
+    assert run(**given).verified  # the manifest names the program
+    moved.write_text(FIRST)
+    program.write_text(FIRST.replace("HF_NOBODY", "0xFFFFFFFFu"))
+    for params in ({}, {"program": program}):
+        with pytest.raises(ValueError, match=r"first\.h has changed since the build"):
+            run(**given | params)
+    found = run(**given, program=moved)
+    assert found.verified
+    assert found.parameters["program"] == str(moved)
+    manifest = tmp_path / "graph_ndrange.bin.json"
+    manifest.write_text(manifest.read_text().replace('"texts"', '"tests"'))
+    with pytest.raises(ValueError, match=r"texts\.program missing"):
+        run(**given, program=moved)
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_a_graph_of_a_generator_brings_its_seed(ranks):
+    given = {"device": "host", "program": "wcc", "ranks": ranks, "exchange": "host"}
+    for seed in (0, 1):
+        graph = hpccfpga.Graph("kron:8", seed=seed)
+        assert graph.facts()["seed"] == seed
+        found = run(graph=graph, **given)
+        assert found.parameters["seed"] == seed
+        assert found["edges"].tolist() == [graph.edges]
+    assert (
+        hpccfpga.Graph("kron:8").seed == run(graph="kron:8", **given).parameters["seed"]
+    )
+    with pytest.raises(ValueError, match="seed: 7, but the Graph has 1"):
+        run(graph=graph, seed=7, **given)
