@@ -113,7 +113,7 @@ def fields(benchmark: str, params: Mapping[str, Any]) -> list[np.dtype | None]:
 
 
 def texts(benchmark: str, params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """What a manifest tells of the files of a user's own that parameters name.
+    """Tell, for a manifest, of files of a user's own that parameters name.
 
     Returns
     -------
