@@ -8,15 +8,15 @@
  *  lists; else the bits and updates of other ranks lie in the inbox already. `checks` gets the
  *  digests of what the next superstep sees. */
 HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(uchar, outbox),
-          HF_WRITE(uchar, inbox), HF_WRITE(uint, checks), HF_VALUE(uint, ranks),
-          HF_VALUE(uint, superstep), HF_VALUE(uint, listed)) {
+          HF_WRITE(uchar, inbox), HF_WRITE(uint, checks), HF_VALUE(uint, superstep),
+          HF_VALUE(uint, listed)) {
     GRAPH_LOCAL graph_team team;
     HF_GLOBAL uint *active = GRAPH_AT(uint, inbox, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, inbox, run->in_updates);
     HF_GLOBAL const uint *own_bits = GRAPH_AT(const uint, outbox, run->out_bits);
     HF_GLOBAL const hf_update *own =
         GRAPH_AT(const hf_update, outbox, run->out_updates);
-    for (uint i = GRAPH_TEAM; i < ranks * run->chunks; i += GRAPH_TEAMS) {
+    for (uint i = GRAPH_TEAM; i < run->ranks * run->chunks; i += GRAPH_TEAMS) {
         const uint rank = i / run->chunks, c = i % run->chunks;
         HF_GLOBAL const uchar *head =
             rank == run->rank ? outbox

@@ -55,8 +55,8 @@ typedef struct hf_setting {
 /** A benchmark over one kind of schemes. */
 typedef struct hf_bench_path {
     size_t state_size;
-    /** Refuse a number of ranks that no run with these parameters can have, with numbers that
-     *  one can; NULL: any goes. `exchange` is the scheme's name. */
+    /** Refuse words over this kind of schemes, and a number of ranks with these parameters,
+     *  that no run can have, with what one can; NULL: any goes. `exchange` is a scheme's name. */
     hf_status (*ranks_check)(const hf_args *args, const char *exchange, int ranks);
     /** Take parameters, allocate, load kernels. `state` is zeroed. */
     hf_status (*setup)(void *state, const hf_args *args, const hf_env *env,

@@ -132,9 +132,6 @@ static hf_status direction_take(graph_state *s, const char *word) {
                        "direction: %s, but architecture gravf makes messages where "
                        "edges leave and gathers them where they lead; auto is possible",
                        word);
-    if (s->along && s->routing->streams)
-        return hf_fail(HF_EARG, "architecture: gravf, but over this exchange scheme "
-                                "kernels send updates; gravf-m is possible");
     s->direction = strcmp(word, "pull") == 0   ? GRAPH_PULL
                    : strcmp(word, "push") == 0 ? GRAPH_PUSH
                                                : GRAPH_AUTO;
@@ -149,6 +146,10 @@ static hf_status direction_take(graph_state *s, const char *word) {
                            "direction: push, but a message has %u B, not 4; auto and "
                            "pull are possible",
                            s->traits[GRAPH_MESSAGE_BYTES]);
+}
+
+static bool is_gravf(const hf_args *args) {
+    return strcmp(hf_args_word(args, "architecture"), "gravf") == 0;
 }
 
 static hf_status params_take(graph_state *s, const hf_args *args) {
@@ -177,7 +178,7 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
                                 "or a tolerance");
     s->starts = s->traits[GRAPH_SOURCE];
     s->n_points = s->starts ? (size_t)hf_args_number(args, "sources") : 1;
-    s->along = strcmp(hf_args_word(args, "architecture"), "gravf") == 0;
+    s->along = is_gravf(args);
     HF_TRY(direction_take(s, hf_args_word(args, "direction")));
     const double *given = hf_args_list(args, "source", &n);
     if (s->starts && (n > 1 || given[0] >= 0)) {
@@ -234,7 +235,11 @@ static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *
 
 static hf_status streams_ranks_check(const hf_args *args, const char *exchange,
                                      int ranks) {
-    (void)args;
+    if (is_gravf(args))
+        return hf_fail(HF_EARG,
+                       "architecture: gravf, but over exchange \"%s\" kernels send "
+                       "updates; gravf-m is possible",
+                       exchange);
     return ranks <= GRAPH_RING_RANKS
                ? HF_OK
                : hf_fail(HF_EARG,

@@ -178,10 +178,7 @@ hf_status graph_buffers_new(graph_state *s) {
     s->sources = calloc(s->n_points, sizeof *s->sources);
     s->heads = calloc(size, s->run.head);
     s->state = malloc(p->vertices * vertex + 1);
-    s->mirror =
-        malloc((s->messages ? p->in_edges : p->vertices) * sizeof *s->mirror + 1);
-    return s->told && s->keys && s->seals && s->sources && s->heads && s->state &&
-                   s->mirror
+    return s->told && s->keys && s->seals && s->sources && s->heads && s->state
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
                          p->vertices);
@@ -272,7 +269,9 @@ hf_status graph_reference_new(graph_state *s) {
     s->reference = calloc(all + 1, sizeof *s->reference);
     s->spread = calloc(all + 1, sizeof *s->spread);
     s->share = calloc(own + 1, sizeof *s->share);
-    return s->reference && s->spread && s->share
+    s->mirror =
+        malloc((s->messages ? s->part->in_edges : all) * sizeof *s->mirror + 1);
+    return s->reference && s->spread && s->share && s->mirror
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for a second result of %zu vertices",
                          all);

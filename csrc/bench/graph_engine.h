@@ -10,6 +10,15 @@ enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
 
 #define GRAPH_N_ARGS(args) (sizeof(args) / sizeof *(args))
 
+/** Number of this rank's first vertex. */
+static inline uint32_t graph_first(const graph_state *s) {
+    return s->part->starts[s->env.rank];
+}
+/** Room of rank `rank`, unused numbers included. */
+static inline uint32_t graph_room(const graph_state *s, int rank) {
+    return s->part->starts[rank + 1] - s->part->starts[rank];
+}
+
 /* ---- graph_buffers.c ---- */
 
 /** Chunks of about as many edges, at multiples of HF_VERTEX_GRAIN. */
@@ -58,13 +67,8 @@ uint64_t graph_state_digest(const graph_state *s);
 hf_status graph_tell_numbers(graph_state *s, double *all, const double *mine);
 /** Every rank's [vertices] words become *all [size, vertices]. Collective. */
 hf_status graph_tell_forest(graph_state *s, const uint32_t **all, const uint32_t *mine);
-/** Vertices of this rank, and of rank `rank` with those that nobody has. */
-static inline uint32_t graph_first(const graph_state *s) {
-    return s->part->starts[s->env.rank];
-}
-static inline uint32_t graph_room(const graph_state *s, int rank) {
-    return s->part->starts[rank + 1] - s->part->starts[rank];
-}
+
+/* ---- graph_steps.c ---- */
 
 /** Does graph_few take supersteps of few vertices? It has one work-item and knows of no other
  *  rank. */
@@ -72,9 +76,6 @@ static inline bool graph_fewer(const graph_state *s) {
     return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
            !graph_groups(s) && !s->routing->streams;
 }
-
-/* ---- graph_steps.c ---- */
-
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);
 /** Count `i` of those of all ranks. */

@@ -29,8 +29,8 @@ typedef struct telling {
 
 struct graph_messages {
     telling t;
-    uint64_t edges_out,
-        edges_home;       /* that leave own vertices; and lead to others of them */
+    uint64_t edges_out;   /* that leave own vertices */
+    uint64_t edges_home;  /* those of them that lead to own vertices */
     uint64_t *arrivals;   /* [size + 1] edges that lead here from ranks before */
     uint64_t *departures; /* [size + 1] edges that leave here to ranks before */
     hf_message *blocks;   /* [size] as long as they can be */
@@ -235,8 +235,8 @@ static void places_list(const graph_state *s, telling *t) {
             if (p->weights)
                 at[1] = p->weights[e];
         }
-    for (int r = s->env.size - 1; r > 0;
-         r--) { /* with room for proofs between blocks */
+    /* With room for proofs between blocks. */
+    for (int r = s->env.size - 1; r > 0; r--) {
         uint32_t *from = t->sent + t->words * arrivals[r];
         memmove(from + (size_t)r * PROOF_WORDS, from,
                 t->words * (arrivals[r + 1] - arrivals[r]) * sizeof *from);
@@ -355,13 +355,18 @@ hf_status graph_made_check(const graph_state *s, const graph_totals *before) {
                 HF_EDEVICE, "superstep %u: rank %d made %llu messages for %llu edges",
                 s->superstep, from, (unsigned long long)n, (unsigned long long)edges);
     }
-    if (s->totals.messages != before->edges || s->totals.heard != before->made)
-        return hf_fail(HF_EDEVICE,
-                       "superstep %u: %llu messages were gathered, not the %llu that "
-                       "were made, as they were made",
-                       s->superstep, (unsigned long long)s->totals.messages,
-                       (unsigned long long)before->edges);
-    return HF_OK;
+    if (s->totals.messages != before->edges)
+        return hf_fail(
+            HF_EDEVICE,
+            "superstep %u: %llu messages were gathered, not the %llu that were made",
+            s->superstep, (unsigned long long)s->totals.messages,
+            (unsigned long long)before->edges);
+    return s->totals.heard == before->made
+               ? HF_OK
+               : hf_fail(HF_EDEVICE,
+                         "superstep %u: a message was gathered that is not as it was "
+                         "made",
+                         s->superstep);
 }
 
 /* Messages that all ranks send each other, or this one to others. */

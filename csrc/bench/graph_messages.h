@@ -8,8 +8,10 @@ hf_status graph_messages_new(graph_state *s);
 void graph_messages_free(graph_state *s);
 /** Which edges leave, and the plan. Collective. */
 hf_status graph_messages_connect(graph_state *s);
-/** Most bytes of records that a superstep sends, in any architecture; and that come. */
+/** Most bytes of records that a superstep makes, those for own vertices included; 0 in
+ *  architecture gravf-m. */
 size_t graph_messages_sent(const graph_state *s);
+/** Most bytes of records that come from other ranks; in architecture gravf alone. */
 size_t graph_messages_came(const graph_state *s);
 /** The updates of this superstep become records of messages. */
 hf_status graph_scatter_launch(graph_state *s);

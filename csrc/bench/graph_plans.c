@@ -178,20 +178,19 @@ static hf_status dense_send(graph_state *s) {
 /* Of one rank it is already where the next superstep looks. */
 static hf_status plans_take(graph_state *s) {
     plans *p = s->route;
-    uint32_t ranks = (uint32_t)s->env.size, listed = s->totals.listed;
+    uint32_t listed = s->totals.listed;
     size_t n = counts_of(s);
     if (s->messages)
         return graph_deliver_launch(s);
-    if (ranks > 1 && s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
-        return HF_OK;
-    if (ranks == 1) {
+    if (s->env.size == 1) {
         graph_boxes_turn(s);
         return HF_OK;
     }
-    const hf_arg args[] = {GRAPH_BUFFER(run),   GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(inbox), GRAPH_BUFFER(checks),
-                           GRAPH_VALUE(ranks),  GRAPH_VALUE(s->superstep),
-                           GRAPH_VALUE(listed)};
+    if (s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
+        return HF_OK;
+    const hf_arg args[] = {GRAPH_BUFFER(run),         GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(inbox),       GRAPH_BUFFER(checks),
+                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(listed)};
     if (!listed)
         HF_TRY(dense_send(s));
     for (size_t i = 0; i < n; i++)

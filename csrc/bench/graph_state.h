@@ -102,7 +102,7 @@ typedef struct graph_state {
     void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
     uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
-                        messages: graph_check.c */
+                        messages, or NULL: graph_check.c */
     double *reference,
         *spread;   /**< [vertices] ranks in double and what they tell, or NULL */
     double *share; /**< [own, those that nobody has too] of one of them */

@@ -35,8 +35,8 @@ size_t hf_args_count(const hf_args *args, size_t index);
 /** The values of a numeric parameter; NULL for text. */
 const double *hf_args_numbers(const hf_args *args, size_t index);
 const char *hf_args_text(const hf_args *args, size_t index);
-/** Refuse what no run of benchmark `bench` can have: a scheme that it does not run over, or a
- *  number of ranks. */
+/** Refuse what no run of benchmark `bench` can have: a scheme that it does not run over, a
+ *  number of ranks, or words that do not go with the scheme. */
 hf_status hf_ranks_check(const char *bench, const char *exchange, const hf_args *args,
                          int ranks);
 

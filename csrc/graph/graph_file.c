@@ -59,7 +59,6 @@ hf_status graph_file_open(graph_file *out, const char *what, const char *path) {
                         .bytes = (uint64_t)found.st_size,
                         .modified = found.st_mtim,
                         .what = what,
-
                         .path = memcpy(name, path, strlen(path) + 1)};
     return HF_OK;
 }

@@ -69,6 +69,8 @@ def test_round_a_ring_an_update_passes_all_links_but_one():
     assert np.isnan(hf.model("graph", exchange="channel", **slow)["stream_bound"][0])
     with pytest.raises(ValueError, match="129, but a ring of exchange"):
         hf.model("graph", exchange="channel", ranks=129, **slow)
+    with pytest.raises(ValueError, match='gravf, but over exchange "channel"'):
+        hf.model("graph", exchange="channel", architecture="gravf", ranks=4, **slow)
 
 
 def test_an_update_for_each_device_needs_less_than_a_message_for_each_edge():
