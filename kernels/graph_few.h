@@ -48,10 +48,9 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         uint n = 0;
         if (l.n_front == 0) {
 #ifndef GRAPH_NO_PRIORITIES
-            const ulong next = lowest + wide;
-            settled = lowest;
-            until = next < HF_NOBODY ? (uint)next : HF_NOBODY;
-            wide = wide * HF_GROWTH < HF_NOBODY ? wide * HF_GROWTH : HF_NOBODY;
+            const ulong next = graph_window_from(lowest, &wide, HF_GROWTH);
+            settled = (uint)next;
+            until = (uint)(next >> 32);
             for (uint i = 0; i < l.n_late; i++) {
                 const uint v = l.late[i];
                 if (!(waiting[v / 32] >> v % 32 & 1) || GRAPH_LATER(later[v], until))

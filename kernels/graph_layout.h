@@ -27,7 +27,8 @@ typedef struct graph_count {
     unsigned pending;       /**< vertices whose update is not yet due */
     unsigned lowest;        /**< of the priorities of these */
     float changed;          /**< sum of what HF_CHANGED was given */
-    unsigned first, end;    /**< numbers of its vertices */
+    unsigned first, end; /**< numbers of its vertices; in those of graph_few the number
+                                 of the superstep in the launch, and whether another follows */
     unsigned superstep;
     unsigned digest; /**< of the updates; in architecture gravf of what was gathered */
     unsigned listed; /**< sum of the words of its list, unused ones included; in
@@ -85,6 +86,16 @@ static inline unsigned graph_proof(const unsigned *traits) {
     for (unsigned i = 0; i < GRAPH_PROOF; i++)
         x = graph_mix(x, traits[i]);
     return x;
+}
+
+/** The window of priorities from `lowest` on: those below are settled, and behind << 32 those
+ *  from there on are not yet due. `*width` becomes that of the next one. */
+static inline unsigned long graph_window_from(unsigned lowest, unsigned long *width,
+                                              unsigned growth) {
+    const unsigned long most = 0xFFFFFFFFu, until = lowest + *width,
+                        wider = *width * growth;
+    *width = wider < most ? wider : most;
+    return lowest | (until < most ? until : most) << 32;
 }
 
 /** What word `i` of a list adds to its sum. */

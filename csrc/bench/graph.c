@@ -283,10 +283,6 @@ static void graph_teardown(void *state) {
     hf_graph_close(s->graph);
 }
 
-static hf_status graph_meet(void *state) {
-    return graph_connect(state);
-}
-
 static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
     graph_state *s = state;
     s->run.source = s->starts ? s->sources[point] : HF_NO_VERTEX;
@@ -329,7 +325,7 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
         poison[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
     HF_TRY(fill(s, s->buffers.state, poison));
     HF_TRY(fill(s, s->buffers.whole, poison));
-    if (s->messages)
+    if (s->along)
         HF_TRY(fill(s, s->buffers.heard, none));
     return s->routing->prepare(s);
 }
@@ -367,21 +363,23 @@ static hf_status sample_check(graph_state *s, double *error) {
     uint64_t *mine = calloc(s->words, sizeof *mine);
     if (!mine)
         return hf_fail(HF_ENOMEM, "no memory for a verdict");
-    mine[0] = verdict.reached;
-    mine[1] = verdict.edges;
-    mine[2] = s->sample;
-    memcpy(mine + 3, (double[]){verdict.last, verdict.before}, sizeof changed);
-    const uint64_t digest = mine[5] = graph_state_digest(s);
+    mine[GRAPH_VERDICT_REACHED] = verdict.reached;
+    mine[GRAPH_VERDICT_EDGES] = verdict.edges;
+    mine[GRAPH_VERDICT_SAMPLE] = s->sample;
+    memcpy(mine + GRAPH_VERDICT_CHANGED, (double[]){verdict.last, verdict.before},
+           sizeof changed);
+    const uint64_t digest = mine[GRAPH_VERDICT_DIGEST] = graph_state_digest(s);
     hf_status status = graph_tell_all(s, mine);
     free(mine);
     HF_TRY(status);
     s->reached = s->reached_edges = 0;
     for (int rank = 0; rank < s->env.size; rank++) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
-        right = right && told[2] == s->sample && told[5] == digest;
-        s->reached += told[0];
-        s->reached_edges += told[1];
-        memcpy(changed, told + 3, sizeof changed);
+        right = right && told[GRAPH_VERDICT_SAMPLE] == s->sample &&
+                told[GRAPH_VERDICT_DIGEST] == digest;
+        s->reached += told[GRAPH_VERDICT_REACHED];
+        s->reached_edges += told[GRAPH_VERDICT_EDGES];
+        memcpy(changed, told + GRAPH_VERDICT_CHANGED, sizeof changed);
         last += changed[0];
         before += changed[1];
     }
@@ -399,10 +397,6 @@ static hf_status graph_verify(void *state, size_t point, size_t steps, double *e
     hf_status status = sample_check(s, error);
     hf_exchange_lap(exchange, s->env.laps);
     return status == HF_OK ? graph_table_keep(s, point) : status;
-}
-
-static size_t graph_stages(const void *state, size_t point, const double **values) {
-    return graph_table_of(state, point, values);
 }
 
 /* What the last sample was. */
@@ -438,10 +432,10 @@ static hf_status graph_records(void *state, hf_records *out) {
 }
 
 /* A path, but for its `setup`. */
-#define GRAPH_PATH                                                                \
-    .state_size = sizeof(graph_state), .connect = graph_meet, .plan = graph_plan, \
-    .prepare = graph_prepare, .step = graph_step, .verify = graph_verify,         \
-    .observe = graph_observe, .stages = graph_stages, .records = graph_records,   \
+#define GRAPH_PATH                                                                   \
+    .state_size = sizeof(graph_state), .connect = graph_connect, .plan = graph_plan, \
+    .prepare = graph_prepare, .step = graph_step, .verify = graph_verify,            \
+    .observe = graph_observe, .stages = graph_table_of, .records = graph_records,    \
     .teardown = graph_teardown
 
 static const hf_bench_path blocks = {.setup = blocks_setup, GRAPH_PATH};

@@ -63,14 +63,14 @@ void graph_layout_set(graph_state *s) {
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.size == 1 || s->routing->streams || s->messages ? 0
-                : graph_groups(s)                                      ? GROUP_ROOM
-                                                                       : ITEM_ROOM;
+    run->room = s->env.size == 1 || s->routing->streams || s->along ? 0
+                : graph_groups(s)                                   ? GROUP_ROOM
+                                                                    : ITEM_ROOM;
     run->list = run->made = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
         aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t) +
-                (s->messages ? (size_t)s->env.size * sizeof(uint32_t) : 0));
+                (s->along ? (size_t)s->env.size * sizeof(uint32_t) : 0));
     run->out_bits = run->head;
     run->out_updates = aligned(run->out_bits + (own + 31) / 32 * sizeof(uint32_t));
     run->out_records = aligned(run->out_updates + (size_t)own * update);
@@ -143,7 +143,7 @@ hf_status graph_buffers_new(graph_state *s) {
     size_t size = (size_t)s->env.size, own = graph_room(s, s->env.rank),
            update = s->traits[GRAPH_UPDATE_BYTES],
            vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t),
-           ends = s->messages ? 0 : p->in_edges;
+           ends = s->along ? 0 : p->in_edges;
     s->sums = calloc(s->run.chunks, sizeof *s->sums);
     if (!s->sums)
         return hf_fail(HF_ENOMEM, "no memory for %u chunks", s->run.chunks);
@@ -162,8 +162,8 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
-    size_t all = s->messages ? s->run.in_records + graph_messages_came(s)
-                             : s->run.in_updates + p->vertices * update;
+    size_t all = s->along ? s->run.in_records + graph_messages_came(s)
+                          : s->run.in_updates + p->vertices * update;
     HF_TRY(graph_buffer_new(
         s, &b->outbox,
         s->routing->streams ? all : s->run.out_records + graph_messages_sent(s)));
@@ -269,8 +269,7 @@ hf_status graph_reference_new(graph_state *s) {
     s->reference = calloc(all + 1, sizeof *s->reference);
     s->spread = calloc(all + 1, sizeof *s->spread);
     s->share = calloc(own + 1, sizeof *s->share);
-    s->mirror =
-        malloc((s->messages ? s->part->in_edges : all) * sizeof *s->mirror + 1);
+    s->mirror = malloc((s->along ? s->part->in_edges : all) * sizeof *s->mirror + 1);
     return s->reference && s->spread && s->share && s->mirror
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for a second result of %zu vertices",

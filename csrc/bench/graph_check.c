@@ -227,9 +227,9 @@ static hf_status reference_find(graph_checking *c) {
 static hf_status mirror_begin(graph_checking *c) {
     graph_state *s = c->s;
     hf_device *device = s->env.device;
-    hf_buffer *from = s->messages ? s->buffers.messages : s->buffers.inbox;
-    size_t at = s->messages ? 0 : s->run.in_updates,
-           n = s->messages ? s->part->in_edges : s->part->vertices,
+    hf_buffer *from = s->along ? s->buffers.messages : s->buffers.inbox;
+    size_t at = s->along ? 0 : s->run.in_updates,
+           n = s->along ? s->part->in_edges : s->part->vertices,
            bytes = n * sizeof *s->mirror;
     HF_TRY(reference_find(c));
     memset(s->mirror, 0xFF, bytes);
@@ -255,7 +255,7 @@ static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached
     memcpy(&rank, &c->words[graph_first(s) + i], sizeof rank);
     *reached = true;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
-        sum += (double)s->mirror[s->messages ? e : p->from[e]];
+        sum += (double)s->mirror[s->along ? e : p->from[e]];
     if (s->superstep > 0)
         last = (1 - damping) / (double)s->info->vertices + damping * sum;
     double exact = room_at(degree + 8, last),

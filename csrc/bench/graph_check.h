@@ -31,4 +31,14 @@ typedef struct graph_verdict {
                               most that the one before did */
 } graph_verdict;
 
+/** Words of a row in which a rank tells of it, and of the sample. */
+enum {
+    GRAPH_VERDICT_REACHED,
+    GRAPH_VERDICT_EDGES,
+    GRAPH_VERDICT_SAMPLE,
+    GRAPH_VERDICT_CHANGED, /**< two doubles */
+    GRAPH_VERDICT_DIGEST = GRAPH_VERDICT_CHANGED + 2,
+    GRAPH_VERDICT_WORDS
+};
+
 #endif

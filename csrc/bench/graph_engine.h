@@ -54,7 +54,7 @@ static inline bool graph_groups(const graph_state *s) {
 /* ---- graph_tell.c ---- */
 
 /** Seals and digests of all ranks, which sources have edges, and all plans. Collective. */
-hf_status graph_connect(graph_state *s);
+hf_status graph_connect(void *state);
 /** Words that a rank tells at once, for this many points. */
 size_t graph_row_words(const graph_state *s);
 /** Where a block is that is shared; nowhere, `to` is NULL, where no check needs it. */
@@ -80,10 +80,6 @@ static inline bool graph_fewer(const graph_state *s) {
 hf_status graph_run_program(graph_state *s);
 /** Count `i` of those of all ranks. */
 const graph_count *graph_count_of(const graph_state *s, size_t i);
-/** Priorities that are settled, and those that are not yet due. */
-static inline uint64_t graph_window(const graph_state *s) {
-    return s->settled | (uint64_t)s->until << 32;
-}
 
 /* ---- graph_table.c: what each superstep was for this rank ---- */
 
@@ -100,7 +96,7 @@ void graph_table_sent(graph_state *s, size_t bytes);
 void graph_table_time(graph_state *s, uint32_t first);
 /** This sample is the one that a point is told of. */
 hf_status graph_table_keep(graph_state *s, size_t point);
-size_t graph_table_of(const graph_state *s, size_t point, const double **values);
+size_t graph_table_of(const void *state, size_t point, const double **values);
 
 /* ---- graph_own.c ---- */
 

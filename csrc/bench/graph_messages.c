@@ -138,7 +138,7 @@ hf_status graph_messages_new(graph_state *s) {
 }
 
 size_t graph_messages_sent(const graph_state *s) {
-    return s->messages ? s->messages->edges_out * s->traits[GRAPH_RECORD_BYTES] : 0;
+    return s->along ? s->messages->edges_out * s->traits[GRAPH_RECORD_BYTES] : 0;
 }
 
 size_t graph_messages_came(const graph_state *s) {
@@ -316,24 +316,22 @@ hf_status graph_messages_connect(graph_state *s) {
 hf_status graph_scatter_launch(graph_state *s) {
     hf_device *device = s->env.device;
     const graph_messages *m = s->messages;
-    uint64_t window = graph_window(s);
     const hf_arg args[] = {
-        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(outs),  GRAPH_BUFFER(to),
-        GRAPH_BUFFER(to_weights),  GRAPH_BUFFER(run),   GRAPH_BUFFER(outbox),
-        GRAPH_VALUE(s->superstep), GRAPH_VALUE(window), GRAPH_SEAL};
+        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(outs),     GRAPH_BUFFER(to),
+        GRAPH_BUFFER(to_weights),  GRAPH_BUFFER(run),      GRAPH_BUFFER(outbox),
+        GRAPH_VALUE(s->superstep), GRAPH_VALUE(s->window), GRAPH_SEAL};
     HF_TRY(device->ops->write(device, s->buffers.outbox, s->run.made, m->none,
                               (size_t)s->env.size * sizeof *m->none, NULL, NULL));
     return graph_launch(s, s->kernels.scatter, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 
 hf_status graph_collect_launch(graph_state *s) {
-    uint64_t window = graph_window(s);
     const hf_arg args[] = {
-        GRAPH_BUFFER(chunks),  GRAPH_BUFFER(rows),  GRAPH_BUFFER(degrees),
-        GRAPH_BUFFER(names),   GRAPH_BUFFER(run),   GRAPH_BUFFER(messages),
-        GRAPH_BUFFER(heard),   GRAPH_BUFFER(state), GRAPH_BUFFER(outbox),
-        GRAPH_BUFFER(waiting), GRAPH_BUFFER(later), GRAPH_VALUE(s->superstep),
-        GRAPH_VALUE(window),   GRAPH_SEAL};
+        GRAPH_BUFFER(chunks),   GRAPH_BUFFER(rows),  GRAPH_BUFFER(degrees),
+        GRAPH_BUFFER(names),    GRAPH_BUFFER(run),   GRAPH_BUFFER(messages),
+        GRAPH_BUFFER(heard),    GRAPH_BUFFER(state), GRAPH_BUFFER(outbox),
+        GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later), GRAPH_VALUE(s->superstep),
+        GRAPH_VALUE(s->window), GRAPH_SEAL};
     return graph_launch(s, s->kernels.collect, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 

@@ -114,7 +114,7 @@ static hf_status plans_connect(graph_state *s) {
     plans *p = s->route;
     const graph_buffers *b = &s->buffers;
     HF_TRY(plan_new(s, &p->heads, b->inbox, b->outbox, 1, false, head_make, 0));
-    HF_TRY(s->messages
+    HF_TRY(s->along
                ? graph_messages_connect(s)
                : plan_new(s, &p->dense, b->inbox, b->outbox, 2, false, dense_make, 0));
     HF_TRY(shared_new(s, GRAPH_SHARED_NUMBERS));
@@ -180,7 +180,7 @@ static hf_status plans_take(graph_state *s) {
     plans *p = s->route;
     uint32_t listed = s->totals.listed;
     size_t n = counts_of(s);
-    if (s->messages)
+    if (s->along)
         return graph_deliver_launch(s);
     if (s->env.size == 1) {
         graph_boxes_turn(s);

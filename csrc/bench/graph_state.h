@@ -92,13 +92,15 @@ typedef struct graph_state {
     char *heads;     /**< [size, run.head] of this superstep */
     uint32_t *seals; /**< [size] of this sample */
     uint64_t sample;
-    uint32_t superstep, settled, until;
-    uint64_t width;
+    uint32_t superstep;
+    uint64_t
+        window; /**< priorities below it are settled, from it >> 32 on not yet due */
+    uint64_t width; /**< of the next */
     graph_totals totals;
     graph_tally tally;
     uint64_t active_before;
     graph_table *table;       /**< what each superstep was */
-    graph_messages *messages; /**< NULL, or in architecture gravf */
+    graph_messages *messages; /**< NULL, or where `along` is set */
     void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
     uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]

@@ -8,20 +8,18 @@
 /* ---- kernels ---- */
 
 static hf_status start_launch(graph_state *s) {
-    uint64_t window = graph_window(s);
     uint32_t pushes = s->pushes;
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
-                           GRAPH_BUFFER(state),   GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
-                           GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
-                           GRAPH_BUFFER(inbox),   GRAPH_VALUE(pushes),
-                           GRAPH_VALUE(window),   GRAPH_SEAL};
+    const hf_arg args[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees),
+                           GRAPH_BUFFER(names),    GRAPH_BUFFER(run),
+                           GRAPH_BUFFER(state),    GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later),
+                           GRAPH_BUFFER(got),      GRAPH_BUFFER(touched),
+                           GRAPH_BUFFER(inbox),    GRAPH_VALUE(pushes),
+                           GRAPH_VALUE(s->window), GRAPH_SEAL};
     return s->routing->make(s, GRAPH_STARTS, args, GRAPH_N_ARGS(args));
 }
 
 static hf_status pull_launch(graph_state *s) {
-    uint64_t window = graph_window(s);
     uint32_t everyone = s->totals.active == s->info->vertices;
     const hf_arg args[] = {GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),
                            GRAPH_BUFFER(from),        GRAPH_BUFFER(weights),
@@ -30,7 +28,7 @@ static hf_status pull_launch(graph_state *s) {
                            GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),
                            GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
-                           GRAPH_VALUE(window),       GRAPH_SEAL};
+                           GRAPH_VALUE(s->window),    GRAPH_SEAL};
     return s->routing->make(s, GRAPH_PULLS, args, GRAPH_N_ARGS(args));
 }
 
@@ -39,26 +37,24 @@ static hf_status pull_launch(graph_state *s) {
     { .buffer = s->mirrored ? s->buffers.other : s->buffers.name }
 
 static hf_status push_launch(graph_state *s) {
-    uint64_t window = graph_window(s);
     const hf_arg push[] = {
-        OUTS(pieces, chunks),      OUTS(outs, rows),    OUTS(to, from),
-        OUTS(to_weights, weights), GRAPH_BUFFER(run),   GRAPH_BUFFER(inbox),
-        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),   GRAPH_BUFFER(touched),
-        GRAPH_BUFFER(made),        GRAPH_VALUE(window),
+        OUTS(pieces, chunks),      OUTS(outs, rows),       OUTS(to, from),
+        OUTS(to_weights, weights), GRAPH_BUFFER(run),      GRAPH_BUFFER(inbox),
+        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),      GRAPH_BUFFER(touched),
+        GRAPH_BUFFER(made),        GRAPH_VALUE(s->window),
     };
-    const hf_arg apply[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
-                            GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
-                            GRAPH_BUFFER(made),    GRAPH_BUFFER(got),
-                            GRAPH_BUFFER(touched), GRAPH_BUFFER(state),
-                            GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
-                            GRAPH_BUFFER(later),   GRAPH_VALUE(s->superstep),
-                            GRAPH_VALUE(window),   GRAPH_SEAL};
+    const hf_arg apply[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees),
+                            GRAPH_BUFFER(names),    GRAPH_BUFFER(run),
+                            GRAPH_BUFFER(made),     GRAPH_BUFFER(got),
+                            GRAPH_BUFFER(touched),  GRAPH_BUFFER(state),
+                            GRAPH_BUFFER(outbox),   GRAPH_BUFFER(waiting),
+                            GRAPH_BUFFER(later),    GRAPH_VALUE(s->superstep),
+                            GRAPH_VALUE(s->window), GRAPH_SEAL};
     HF_TRY(graph_launch(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
     return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
 }
 
 static hf_status few_launch(graph_state *s) {
-    uint64_t window = graph_window(s);
     uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
     const hf_arg args[] = {OUTS(outs, rows),          OUTS(to, from),
                            OUTS(to_weights, weights), GRAPH_BUFFER(degrees),
@@ -68,17 +64,16 @@ static hf_status few_launch(graph_state *s) {
                            GRAPH_BUFFER(later),       GRAPH_BUFFER(got),
                            GRAPH_BUFFER(touched),     GRAPH_BUFFER(lists),
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
-                           GRAPH_VALUE(pending),      GRAPH_VALUE(window),
+                           GRAPH_VALUE(pending),      GRAPH_VALUE(s->window),
                            GRAPH_VALUE(s->width),     GRAPH_SEAL};
     return graph_launch(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
 static hf_status admit_launch(graph_state *s) {
-    uint64_t window = graph_window(s);
     const hf_arg args[] = {
-        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees), GRAPH_BUFFER(run),
-        GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
-        GRAPH_VALUE(s->superstep), GRAPH_VALUE(window),   GRAPH_SEAL};
+        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees),  GRAPH_BUFFER(run),
+        GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later),
+        GRAPH_VALUE(s->superstep), GRAPH_VALUE(s->window), GRAPH_SEAL};
     return s->routing->make(s, GRAPH_ADMITS, args, GRAPH_N_ARGS(args));
 }
 
@@ -90,9 +85,11 @@ const graph_count *graph_count_of(const graph_state *s, size_t i) {
 /* ---- counts ---- */
 
 static bool sealed(const graph_state *s, int rank, const graph_count *count) {
-    uint32_t seal = s->messages ? ~s->seals[rank] : s->seals[rank];
+    /* In architecture gravf graph_scatter adds to counts and seals them anew, by another seal:
+     * one that it left out does not pass. */
+    uint32_t seal = s->along ? ~s->seals[rank] : s->seals[rank];
     return count->superstep == s->superstep &&
-           count->seal == graph_seal(count, seal, s->superstep, graph_window(s));
+           count->seal == graph_seal(count, seal, s->superstep, s->window);
 }
 
 /* Was chunk `c` of a rank counted in this superstep, and did its list come as it was? */
@@ -104,7 +101,7 @@ static bool count_right(const graph_state *s, int rank, uint32_t c) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < s->run.list_words; i++)
         sum += graph_term(i, list[i]);
-    return (s->messages || sum == count->listed) && sealed(s, rank, count);
+    return (s->along || sum == count->listed) && sealed(s, rank, count);
 }
 
 static hf_status counts_check(const graph_state *s) {
@@ -156,11 +153,7 @@ static bool over(const graph_state *s) {
 
 /* The next priorities that are due. */
 static void window_move(graph_state *s) {
-    uint64_t until = s->totals.lowest + s->width;
-    s->settled = s->totals.lowest;
-    s->until = until < HF_NO_VERTEX ? (uint32_t)until : HF_NO_VERTEX;
-    s->width *= s->traits[GRAPH_GROWTH];
-    s->width = s->width < HF_NO_VERTEX ? s->width : HF_NO_VERTEX;
+    s->window = graph_window_from(s->totals.lowest, &s->width, s->traits[GRAPH_GROWTH]);
 }
 
 /* Supersteps that one launch may take, from here on. */
@@ -217,12 +210,12 @@ static hf_status few_take(graph_state *s, bool *done) {
 /* What all ranks counted in this superstep. */
 static hf_status heads_take(graph_state *s) {
     const graph_totals before = s->totals;
-    if (s->messages)
+    if (s->along)
         HF_TRY(graph_scatter_launch(s));
     HF_TRY(s->routing->heads_read(s));
     HF_TRY(counts_check(s));
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
-    if (s->messages)
+    if (s->along)
         HF_TRY(graph_made_check(s, &before));
     else if (s->totals.messages > before.edges)
         return hf_fail(HF_EDEVICE,
@@ -237,7 +230,7 @@ static hf_status superstep_take(graph_state *s) {
     if (s->totals.active > 0 || s->traits[GRAPH_ALWAYS]) {
         s->pulled = pulls(s);
         s->superstep++;
-        HF_TRY(s->messages ? graph_collect_launch(s)
+        HF_TRY(s->along    ? graph_collect_launch(s)
                : s->pulled ? pull_launch(s)
                            : push_launch(s));
     } else {

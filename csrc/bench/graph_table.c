@@ -98,7 +98,8 @@ hf_status graph_table_keep(graph_state *s, size_t point) {
     return HF_OK;
 }
 
-size_t graph_table_of(const graph_state *s, size_t point, const double **values) {
+size_t graph_table_of(const void *state, size_t point, const double **values) {
+    const graph_state *s = state;
     *values = s->table->kept[point].values;
     return s->table->kept[point].n;
 }

@@ -7,8 +7,12 @@
 #include "core/random.h"
 #include "graph_engine.h"
 
+/* Words of a row in which a rank tells of its part. */
+enum { FACT_KEY, FACT_GRAPH, FACT_PARTITION, FACT_EDGES, FACT_WORDS };
+
 /* Drawn for each source; words of a row before them. */
-enum { CANDIDATES = 32, FACTS = 5 };
+enum { CANDIDATES = 32, FACTS = GRAPH_VERDICT_WORDS };
+_Static_assert((int)FACT_WORDS <= (int)FACTS, "a verdict takes more words");
 
 /* Words of a row are a multiple of this, as all blocks are of 32 B. */
 enum { GRAIN = 4 };
@@ -118,15 +122,16 @@ static hf_status sources_draw(graph_state *s) {
 }
 
 /* Seals and digests of all ranks, and which sources have edges. */
-hf_status graph_connect(graph_state *s) {
+hf_status graph_connect(void *state) {
+    graph_state *s = state;
     HF_TRY(s->routing->begin(s));
     uint64_t *mine = calloc(s->words, sizeof *mine);
     if (!mine)
         return hf_fail(HF_ENOMEM, "no memory for %zu sources", s->n_points);
-    mine[0] = hf_random(s->env.seals->key, s->env.seals->drawn++);
-    mine[1] = s->info->digest;
-    mine[2] = s->part->digest;
-    mine[3] = s->part->in_edges;
+    mine[FACT_KEY] = hf_random(s->env.seals->key, s->env.seals->drawn++);
+    mine[FACT_GRAPH] = s->info->digest;
+    mine[FACT_PARTITION] = s->part->digest;
+    mine[FACT_EDGES] = s->part->in_edges;
     if (s->starts && !s->given)
         candidates_mark(s, mine + FACTS);
     hf_status status = graph_tell_all(s, mine);
@@ -134,11 +139,11 @@ hf_status graph_connect(graph_state *s) {
     HF_TRY(status);
     for (int rank = 0; rank < s->env.size; rank++) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
-        s->keys[rank] = told[0];
-        s->edges += told[3];
-        if (told[1] != s->info->digest)
+        s->keys[rank] = told[FACT_KEY];
+        s->edges += told[FACT_EDGES];
+        if (told[FACT_GRAPH] != s->info->digest)
             return hf_fail(HF_EARG, "graph: that of rank %d is another one", rank);
-        if (told[2] != s->part->digest)
+        if (told[FACT_PARTITION] != s->part->digest)
             return hf_fail(HF_EARG, "partition: that of rank %d is another one", rank);
     }
     for (size_t i = 0; s->given && i < s->n_points; i++)
