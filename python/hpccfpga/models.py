@@ -238,7 +238,12 @@ def beside(
         result[result.labels[0]],
         result.ranks,
     )
-    if note:
+    facts = [
+        formula["inputs"][name]["fact"] or ""
+        for name, source in made.provenance["sources"].items()
+        if name in formula["inputs"] and source not in ("given", "default")
+    ]
+    if note and any(fact.startswith("memory.") for fact in facts):
         made.provenance["notes"].append(note)
     return made
 
@@ -252,8 +257,7 @@ def _memory(
     found = [kind for kind in names if kind in reached]
     if len(found) == 1 == len(reached):
         return {"memory": names[found[0]]}, f"{text}: so the model has {found[0]}"
-    first = next(iter(names), "what was given")
-    return {}, f"{text}: the model has one memory, {first}"
+    return {}, f"{text}: the model has one memory, {''.join([*names][:1])}"
 
 
 def for_run(

@@ -87,8 +87,14 @@ class Bitstream:
         part = hardware["fpga.part"].value
         if (target == "intel") != part.startswith(_INTEL):
             raise ValueError(
-                f"--target {target}: board {hardware.key} has a {part}; "
+                f"--target {target}: board {hardware.key} has the FPGA {part}; "
                 f"known: {', '.join(built)}"
+            )
+        self.tags, first = _memory(hardware)
+        if not self.tags and target == "xilinx":
+            raise ValueError(
+                f"the memory banks of board {hardware.key} are not known; "
+                f"{known(hardware.key, built)}"
             )
         found = platform or _PLATFORMS.get((target, hardware.key))
         if found is None:
@@ -106,9 +112,6 @@ class Bitstream:
         if regions is not None and target != "xilinx":
             raise ValueError("slr: only Xilinx's devices have such regions")
         self.regions = _regions(regions, hardware) if regions is not None else []
-        self.tags, first = _memory(hardware)
-        if not self.tags and target == "xilinx":
-            raise ValueError(f"the memory banks of board {hardware.key} are not known")
         self.banked = bool(self.tags) and _core.quantities(self.benchmark)["banked"]
         if self.banked and target == "intel":
             self.defines.append("-no-interleaving=default")

@@ -384,19 +384,19 @@ def test_replications_take_regions_in_turn(command, tmp_path):
         (["--target=xilinx", "--platform=some"], "--target xilinx: give --board;"),
         (
             ["--target=xilinx", "--board=ac510"],
-            "no xilinx platform known for board 'ac",
+            "the memory banks of board ac510 are not known; known: u250, u280, u55c",
         ),
         (
-            ["--target=xilinx", "--board=ac510", "--platform=some"],
-            "the memory banks of ",
+            ["--target=intel", "--board=pac_d5005"],
+            "no intel platform known for board 'pac_d5005': give --platform; known: 52",
         ),
         (
             ["--target=xilinx", "--board=520n_mx", "--platform=some"],
-            "board 520n_mx has a Stratix 10 MX2100; known: u250, u280, u55c",
+            "board 520n_mx has the FPGA Stratix 10 MX2100; known: u250, u280, u55c",
         ),
         (
             ["--target=intel", "--board=u280", "--platform=some"],
-            "--target intel: board u280 has a xcu280; known: 520n",
+            "--target intel: board u280 has the FPGA xcu280; known: 520n",
         ),
         (["--target=intel", "--device=0"], "--device goes without --target"),
         (["--board=u280"], "--board goes with --target"),

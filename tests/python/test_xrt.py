@@ -156,8 +156,11 @@ def test_the_model_beside_a_run_has_the_memory_of_its_kernels(folder, setting):
         f"{head(folder)}\n"
         "from hpccfpga import models\n"
         "with hf.open('xrt') as session:\n"
-        "    r = measured(session, 'stream', 2)\n"
-        "    print(measured(session, 'ptrans', 2).provenance['kernel']['reached'])\n"
+        "    r, b_eff, ptrans = (\n"
+        "        measured(session, name, n)\n"
+        "        for name, n in (('stream', 2), ('b_eff', 1), ('ptrans', 2))\n"
+        "    )\n"
+        "print(ptrans.provenance['kernel']['reached'])\n"
         "about = r.provenance['kernel']\n"
         "for reached in about['reached'], ['DDR'], ['DDR', 'HBM'], []:\n"
         "    about['reached'] = reached\n"
@@ -165,7 +168,10 @@ def test_the_model_beside_a_run_has_the_memory_of_its_kernels(folder, setting):
         "    print(reached, model['bandwidth'][0] / 1e9, model.provenance['notes'])\n"
         "about['reached'] = ['HBM']\n"
         "model = models.beside(r, '520n', [])\n"
-        "print(model['bandwidth'][0] / 1e9, model.provenance['notes'])"
+        "print(model['bandwidth'][0] / 1e9, model.provenance['notes'])\n"
+        "for other, given in (b_eff, []), (ptrans, []), (ptrans, ['replications']):\n"
+        "    notes = models.beside(other, 'u280', given).provenance['notes']\n"
+        "    print([note for note in notes if 'reach' in note])"
     )
     answer = python(script, **setting)
     assert answer.stdout.splitlines() == [
@@ -176,6 +182,9 @@ def test_the_model_beside_a_run_has_the_memory_of_its_kernels(folder, setting):
         "['the kernels reach DDR and HBM: the model has one memory, DDR']",
         "[] 38.4 []",
         "38.4 ['the kernels reach HBM: the model has one memory, DDR']",
+        "[]",
+        "['the kernels reach DDR: so the model has DDR']",  # as many as there are banks
+        "[]",
     ], answer.stderr
 
 
