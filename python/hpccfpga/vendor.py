@@ -23,7 +23,7 @@ from hpccfpga.kernels import (
     replicated,
 )
 from hpccfpga.sources import included, kernel_dir, named_files, texts
-from hpccfpga.xclbin import BANK, kernels_built
+from hpccfpga.xclbin import BANK, banks_told, described, kernels_built, units
 
 TARGETS = ("intel", "xilinx")
 
@@ -117,7 +117,7 @@ class Bitstream:
             self.defines.append("-no-interleaving=default")
         own = placed(self.benchmark, params, first)
         self.values = _core.values(self.benchmark, {**own, **params})
-        told = {n: v for n, v in self.values.items() if n.startswith(BANK)}
+        told = banks_told(self.values)
         self.given_banks = {n: v for n, v in told.items() if n in params}
         self.banks = (
             first if own else _numbers(self.tags, _kind("".join(self.tags[:1])))
@@ -182,9 +182,7 @@ class Bitstream:
         return [a["name"] for a in self._described(kernel) if a["kind"] in kinds]
 
     def _described(self, kernel: str) -> list[_core._Argument]:
-        """Return a kernel's arguments; numbered kernels are alike."""
-        known = self._known.get(kernel) or self._known[re.sub(r"_\d+$", "_0", kernel)]
-        return known["arguments"]
+        return described(self._known, kernel)["arguments"]
 
     def config(self) -> str:
         """Options of Xilinx's linker: memory banks, and channels between kernels.
@@ -201,11 +199,11 @@ class Bitstream:
             for name in kernels
         ]
         for kernel in kernels:
-            lines += self._spots(kernel, kernel in many)
+            lines += self._spots(kernel)
         for kernel in kernels if self.regions else ():
             lines += [
                 f"slr={unit}:SLR{self.regions[served[0] % len(self.regions)]}"
-                for unit, served in self._units(kernel, kernel in many).items()
+                for unit, served in self._units(kernel).items()
             ]
         depth = {
             a["name"]: a["depth"]
@@ -223,15 +221,11 @@ class Bitstream:
             ]
         return "\n".join([*lines, *ports]) + "\n"
 
-    def _units(self, kernel: str, many: bool) -> dict[str, list[int]]:
+    def _units(self, kernel: str) -> dict[str, list[int]]:
         """Compute units of a kernel, and which replications each serves."""
-        all_of_them = range(self.replications)
-        if many:
-            return {f"{kernel}_{r + 1}": [r] for r in all_of_them}
-        number = re.search(r"_(\d+)$", kernel)
-        return {kernel: [int(number[1])] if number else list(all_of_them)}
+        return units(kernel, described(self._known, kernel), self.replications)
 
-    def _spots(self, kernel: str, many: bool) -> list[str]:
+    def _spots(self, kernel: str) -> list[str]:
         """Where a kernel's buffers go, one line for each pointer of each unit.
 
         Each replication's go to the banks of its own, and a kernel that serves them all
@@ -240,7 +234,7 @@ class Bitstream:
         spreads buffers over them.
         """
         lines = []
-        for unit, replications in self._units(kernel, many).items():
+        for unit, replications in self._units(kernel).items():
             lines += [
                 f"sp={unit}.{name}:{self._tag(name, replications)}"
                 for name in self._arguments(kernel, "read", "write")
@@ -256,17 +250,16 @@ class Bitstream:
 
         A bank has a limited number of ports.
         """
-        many = [name for name, kernel in self._known.items() if kernel["replicated"]]
         tags: dict[str, set[str]] = {}
         for kernel in self.kernels():
-            for line in self._spots(kernel, kernel in many):
+            for line in self._spots(kernel):
                 unit, _, pointer = line.partition(".")
                 tags.setdefault(unit, set()).add(pointer.partition(":")[2])
         return ["-DHF_PORTS"] if any(len(each) > 1 for each in tags.values()) else []
 
     def _tag(self, buffer: str, replications: list[int]) -> str:
         """Banks of a buffer by Xilinx's names."""
-        told = {n: v for n, v in self.values.items() if n.startswith(BANK)}
+        told = banks_told(self.values)
         first = next(iter(told.values()), list(range(self.replications)))
         banks = told.get(f"{BANK}{buffer}", first)
         numbers = [banks[r % len(banks)] for r in replications]

@@ -24,6 +24,25 @@ def kernels_built(known: Iterable[str], replications: int) -> list[str]:
     return [m[1] + end for m in numbered if m for end in each.get(m[2], [])]
 
 
+def described(known: Mapping[str, _core._Kernel], name: str) -> _core._Kernel:
+    """Return what is known of a kernel; numbered ones are alike."""
+    return known.get(name) or known[re.sub(r"_\d+$", "_0", name)]
+
+
+def units(name: str, about: _core._Kernel, replications: int) -> dict[str, list[int]]:
+    """Compute units of a kernel, and which replications each serves."""
+    all_of_them = range(replications)
+    if about["replicated"]:
+        return {f"{name}_{r + 1}": [r] for r in all_of_them}
+    number = re.search(r"_(\d+)$", name)
+    return {name: [int(number[1])] if number else list(all_of_them)}
+
+
+def banks_told(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Banks in which parameters place buffers."""
+    return {n: v for n, v in values.items() if n.startswith(BANK)}
+
+
 def kinds(binary: bytes) -> list[str]:
     """Kinds of memory that the kernels of an xclbin reach, e.g. ["HBM"].
 
@@ -83,32 +102,31 @@ def fitting(
             f"the manifest says replications {built}, the run asks for {replications}"
         )
     _same_memories(found, manifest)
-    spots = {n: v for n, v in values.items() if n.startswith(BANK)}
-    spots = spots or {BANK: manifest.get("banks") or [-1]}
+    spots = banks_told(values) or {BANK: manifest.get("banks") or [-1]}
     for name in kernels_built(known, replications):
-        about = known.get(name) or known[re.sub(r"_\d+$", "_0", name)]
+        about = described(known, name)
         _same_arguments(found, name, about["arguments"])
         for unit, served in _units(found, name, about, replications):
             _reaches(found, unit, about["arguments"], served, spots, given)
 
 
 def _units(
-    found: Mapping[str, Any], name: str, about: Mapping[str, Any], replications: int
+    found: Mapping[str, Any], name: str, about: _core._Kernel, replications: int
 ) -> Iterator[tuple[Mapping[str, Any], list[int]]]:
     """Compute units that a run uses of a kernel, and replications that each serves."""
-    units = {u["name"]: u for u in found["units"] if u["kernel"] == name}
+    there = {u["name"]: u for u in found["units"] if u["kernel"] == name}
+    wanted = units(name, about, replications)
+    if len(wanted) == 1:  # it has any name
+        wanted = {unit: served for served in wanted.values() for unit in there}
     many = about["replicated"] and replications > 1
-    wanted = [f"{name}_{r + 1}" for r in range(replications)] if many else [*units]
-    if not wanted or not units.keys() >= set(wanted):
+    if not wanted or not there.keys() >= wanted.keys():
         needed = f"{replications} replications run on {', '.join(wanted)}"
         raise ValueError(
-            f"kernel {name} has the compute units {', '.join(units) or 'none'}"
+            f"kernel {name} has the compute units {', '.join(there) or 'none'}"
             f"{'; ' + needed if many else ''}"
         )
-    number = re.search(r"_(\d+)$", name)
-    served = [int(number[1])] if number else list(range(replications))
-    for r, unit in enumerate(wanted):
-        yield units[unit], [r] if many else served
+    for unit, served in wanted.items():
+        yield there[unit], served
 
 
 def _reaches(
