@@ -13,8 +13,8 @@ from hpccfpga.vendor import Bitstream
 sys.path.insert(0, str(ROOT / "tests" / "xrt"))
 import link
 
-# Benchmarks with kernels for memory, by knobs that make them small, and short runs.
-SMALL = {
+# Knobs that make kernels small, and parameters of short runs, where defaults are long.
+SHORT = {
     "b_eff": ({}, {"sizes": [64, 4096], "loop_upper": 2, "loop_lower": 2}),
     "fft": ({"log_size": 6}, {}),
     "gemm": ({"block_size": 32}, {"sizes": [64]}),
@@ -23,16 +23,25 @@ SMALL = {
     "ptrans": ({"block_size": 32}, {"sizes": [128]}),
     "randomaccess": ({}, {"sizes": [4096]}),
     "stream": ({"buffer_size": 64}, {"size": 4096}),
-    "transfer": (None, {"sizes": [64, 4096], "loop_upper": 4, "loop_lower": 4}),
+    "transfer": ({}, {"sizes": [64, 4096], "loop_upper": 4, "loop_lower": 4}),
 }
+
+
+def small(name):
+    """Knobs, or None for a benchmark without kernels, and parameters of a short run."""
+    knobs, params = SHORT.get(name, ({}, {}))
+    return knobs if any((ROOT / "kernels").glob(f"{name}_*.cl")) else None, params
+
+
+SMALL = {name: small(name) for name, _ in _core.components("bench")}
 REPLICATED = [
     name
     for name, (knobs, _) in SMALL.items()
     if knobs is not None
     and any(e["name"] == "replications" for e in _core.parameters(name))
 ]
-BUILDS = [(name, 1) for name in SMALL if name != "transfer"]
-BUILDS += [(name, 2) for name in REPLICATED]
+RUNS = [(name, 1) for name in SMALL] + [(name, 2) for name in REPLICATED]
+BUILDS = [(name, n) for name, n in RUNS if SMALL[name][0] is not None]
 
 
 @pytest.fixture(scope="session")
