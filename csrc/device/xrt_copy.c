@@ -27,9 +27,9 @@ static hf_status mirror_sync(const hf_xrt_buffer *buffer, int direction, size_t 
                        errno, hf_xrt_heard());
 }
 
-/** Spoil the last bytes, and a word in each STEP before them: pages apart, all would share one set
- *  of a cache. None overlap. Both steps are those of a generator of full period: what is spoiled,
- *  sent on and spoiled again is not right again. */
+/** Spoil a word every 4032 B and the last 8 B, so a lost read leaves wrong data. Not every 4096 B:
+ *  these words would share one cache set. None overlap. Both steps are those of a generator of
+ *  full period: what is spoiled, sent on and spoiled again is not right again. */
 static void mirror_spoil(char *mirror, size_t bytes) {
     enum { STEP = HF_PAGE - 64 };
     uint64_t word;

@@ -158,7 +158,8 @@ static hf_status card_pick(void **handle, hf_device_info *info, const char *sele
         n_short += address_is_short(info, selector);
         if (ready && n_ready++ == 0)
             n_matches = 0;
-        /* One that is busy fails to open only where no other is meant. */
+        /* Busy cards count only if none that fits is free and one was asked for: opening it
+         * says why. */
         if (ready || (n_ready == 0 && *selector))
             matches[n_matches++] = i;
     }
@@ -178,14 +179,12 @@ static hf_status card_pick(void **handle, hf_device_info *info, const char *sele
         return HF_OK;
     }
     hf_status status = hf_xrt_failed(HF_EDEVICE, &call);
-    char why[HF_MESSAGE_ROOM];
-    snprintf(why, sizeof why, "%s", hf_error());
     return call.code != EBUSY
                ? status
                : hf_fail(status,
                          "card %zu: %s: wait for the process that has it, or take "
                          "another card; known: %s",
-                         match, why, known.names);
+                         match, hf_error(), known.names);
 }
 
 static void loading(const hf_vendors *vendors, bool begins) {

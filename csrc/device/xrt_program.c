@@ -44,11 +44,9 @@ static hf_status card_load(hf_xrt_device *device, const hf_xclbin *x,
     hf_status status = hf_xrt_failed(HF_EDEVICE, &call);
     if (call.code != EOPNOTSUPP)
         return status;
-    char why[HF_MESSAGE_ROOM];
-    snprintf(why, sizeof why, "%s", hf_error());
     return hf_fail(HF_EARG,
                    "an xclbin for the shell \"%s\", the card has \"%s\": %.200s",
-                   x->shell, device->base.info.name, why);
+                   x->shell, device->base.info.name, hf_error());
 }
 
 /** A copy of an xclbin, and what it says. */
