@@ -57,7 +57,9 @@ def draw(axis: Axes, results: Sequence[Result], colours: Sequence[str]) -> None:
         active = result["superstep_active"][-1].sum(axis=1).astype(float)
         active[active == 0] = np.nan
         beside.step(range(len(active)), active, where="mid", color=colour, alpha=0.35)
-    axis.set(xlabel="superstep", ylabel=f"edges of a superstep [{unit}]")
+    axis.set(
+        xlabel="superstep of the last sample", ylabel=f"edges of a superstep [{unit}]"
+    )
     axis.set_yscale("log")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     beside.set(ylabel="active vertices (pale)")

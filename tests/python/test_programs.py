@@ -77,7 +77,7 @@ def test_the_table_of_supersteps_adds_up(ranks, tmp_path):
     r = run(graph="kron:11", **given)
     check_table(r)
     figure = r.plot(tmp_path / "r.png")
-    assert figure.axes[2].get_xlabel() == "superstep"
+    assert figure.axes[2].get_xlabel() == "superstep of the last sample"
     (line,) = figure.axes[2].lines
     assert len(line.get_xdata()) == np.count_nonzero(
         r["superstep_edges"][-1].sum(axis=1)
