@@ -50,7 +50,7 @@ tidy: dev .venv/test
 
 # Not beside the tests in C: ranks that wait take the cores of others, and both would take longer.
 python: dev .venv/test | core
-	+python -m pytest -n 2 --dist worksteal
+	+python -m pytest -n 3 --dist worksteal
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
 # needs, .venv/test also the tools.

@@ -53,6 +53,16 @@ exec {ENTER} {far} unshare --mount \\
 """
 
 
+# Both ends learn a little later that a link is up: till then nobody seems to answer.
+CARRIES = """
+for i in $(seq 100); do
+    if ip link show {end} | grep -q "state UP"; then exec ip neigh flush dev {end}; fi
+    sleep 0.1
+done
+exit 1
+"""
+
+
 def why_not():
     """What is missing for nodes, or nothing."""
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -130,6 +140,9 @@ class Nodes:
     def link(self, state):
         """Set the link between the nodes up or down."""
         self.near.call(f"ip link set far {state}")
+        if state == "up":
+            for node, end in ((self.near, "far"), (self.far, "near")):
+                node.call(CARRIES.format(end=end))
 
     def _inside(self, words):
         """Words that run others on the near node."""
