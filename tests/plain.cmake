@@ -68,7 +68,7 @@ foreach(fault drop,stream,steps,middle repeat,stream,steps,middle drop,stream,ch
   list(APPEND spinning harness_ring_${name})
 endforeach()
 # Messages along edges.
-foreach(ranks 1 2 3)
+foreach(ranks 1 2 3 4)
   hf_ranks_test(harness_gravf_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph
     variant=architecture=gravf)
 endforeach()

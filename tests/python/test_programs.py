@@ -190,6 +190,18 @@ FAULTS = {  # program, what else is given, text, what replaces it
         MADE,
         MADE.replace("[v]", "[v ^ 1]"),
     ),
+    "more messages than edges": (
+        "wcc",
+        {"direction": "push"},
+        "made[c] = n;",
+        "made[c] = n + 7;",
+    ),
+    "more messages than edges, on all ranks": (
+        "wcc",
+        {"direction": "push", "ranks": 2},
+        "made[c] = n;",
+        "made[c] = n + 7;",
+    ),
     "a vertex that does not apply what was pushed": (
         "wcc",
         {"direction": "push"},

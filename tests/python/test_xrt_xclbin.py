@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ours, python
+from vertex_programs import FIRST
 
 from hpccfpga import _core
 from hpccfpga.vendor import Bitstream
@@ -283,6 +284,33 @@ def test_what_contradicts_a_run_is_refused_before_a_card_is_programmed(
     for (path, _), line, (*_, end) in zip(tried, said, UNLIKE.values(), strict=True):
         assert line == f"kernel: {path}: {end}"
     assert loads == "0"
+
+
+def test_an_xclbin_of_a_program_that_has_changed(folder, setting, tmp_path):
+    """The text counts, also where it lies elsewhere: as in the folder of the build."""
+    program = tmp_path / "first.h"
+    program.write_text(FIRST)
+    job = Bitstream("xilinx", "u280", "graph_memory", {"program": str(program)})
+    job.write(tmp_path / "made")
+    link.link(job, tmp_path / "made")
+    program.write_text(FIRST.replace("HF_NOBODY", "0xFFFFFFFFu"))
+    path = str(tmp_path / "made" / "graph_memory.xclbin")
+    script = (
+        f"{head(folder)}\n"
+        "session = hf.open('xrt')\n"
+        f"def run(where): return measured(session, 'graph', kernel={path!r},\n"
+        f"    program={str(tmp_path)!r} + where, source=[5])\n"
+        "plan('')\n"
+        "try: run('/first.h')\n"
+        "except ValueError as error: print(error)\n"
+        "print(calls('xrtDeviceLoadXclbin'))\n"
+        "print(run('/made/hf_program.h').verified)"
+    )
+    answer = python(script, **setting)
+    assert answer.returncode == 0, answer.stderr
+    said, loads, verified = answer.stdout.splitlines()
+    assert said.endswith(f"program: {program} has changed since the build")
+    assert (loads, verified) == ("0", "True")
 
 
 def test_a_replication_has_the_unit_of_its_number(folder, setting, tmp_path):
