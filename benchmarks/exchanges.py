@@ -10,9 +10,12 @@ is met or missed where the whole interval says so, else this noise did not let i
 decided. `auto` is held against each other scheme. Then calibrations and runs follow
 each other: models meet a bound that they meet after each calibration. Bounds are those
 of CPUs. Ends with code 1 where one is missed.
+
+Each rank on the device `cpu` has a core of its own: docs/exchanges.md says why.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -61,6 +64,16 @@ class Span:
     def verdict(self, least):
         """Give the number of the verdict on a lower bound."""
         return int(self.low < least) + int(self.high < least)
+
+
+def keep_to_core(node):
+    """Give each rank of a node a core of its own, where it has as many.
+
+    To be called before a device is opened: its threads stay there, too.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    if node.size <= len(cores):
+        os.sched_setaffinity(0, {cores[node.rank * len(cores) // node.size]})
 
 
 def measure(sessions, rounds):
@@ -169,6 +182,8 @@ def main():
         return subprocess.call(words)
     from mpi4py import MPI
 
+    if given.device == CPU:
+        keep_to_core(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED))
     with ExitStack() as stack:
         sessions = {
             name: stack.enter_context(
