@@ -16,8 +16,10 @@ GRAPH_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         const uint end = chunks[c + 1];
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
-        if (GRAPH_ME == 0)
-            out.count.messages = made[c];
+        if (GRAPH_ME == 0) {
+            out.count.messages = made[2 * c];
+            out.count.known = made[2 * c + 1];
+        }
         for (uint first = chunks[c]; first < end; first += GRAPH_BLOCK) {
             const uint at = first + 32 * GRAPH_WORD,
                        these = at < end ? touched[at / 32] : 0;

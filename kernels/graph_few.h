@@ -66,6 +66,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
             for (uint i = 0; i < l.n_front; i++) {
                 const uint u = l.front[i];
                 const hf_update told = mirror[u];
+                count.known += outs[u + 1] - outs[u];
                 for (ulong e = outs[u]; e < outs[u + 1]; e++) {
                     const uint v = to[e], bit = 1u << v % 32;
                     if (!HF_WANTS(state[v], settled))

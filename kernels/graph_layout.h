@@ -23,10 +23,12 @@
 typedef struct graph_count {
     unsigned long edges;    /**< that leave the vertices with an update */
     unsigned long messages; /**< gathered */
-    unsigned active;        /**< vertices with an update */
-    unsigned pending;       /**< vertices whose update is not yet due */
-    unsigned lowest;        /**< of the priorities of these */
-    float changed;          /**< sum of what HF_CHANGED was given */
+    unsigned long known; /**< edges that leave those who told before, as those find who
+                                 take what they told */
+    unsigned active;     /**< vertices with an update */
+    unsigned pending;    /**< vertices whose update is not yet due */
+    unsigned lowest;     /**< of the priorities of these */
+    float changed;       /**< sum of what HF_CHANGED was given */
     unsigned first, end; /**< numbers of its vertices; in those of graph_few the number
                                  of the superstep in the launch, and whether another follows */
     unsigned superstep;
@@ -113,6 +115,7 @@ static inline unsigned graph_seal(const graph_count *c, unsigned seal,
     unsigned x = graph_mix_long(graph_mix(seal, superstep), window);
     changed.number = c->changed;
     x = graph_mix_long(graph_mix_long(x, c->edges), c->messages);
+    x = graph_mix_long(x, c->known);
     x = graph_mix(graph_mix(x, c->active), c->pending);
     x = graph_mix(graph_mix(x, c->lowest), changed.bits);
     x = graph_mix(graph_mix(graph_mix(x, c->first), c->end), c->superstep);

@@ -36,6 +36,7 @@ static inline graph_count graph_nothing(uint first, uint end, uint superstep) {
     graph_count count;
     count.edges = 0;
     count.messages = 0;
+    count.known = 0;
     count.active = 0;
     count.pending = 0;
     count.lowest = HF_NOBODY;

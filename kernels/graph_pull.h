@@ -67,6 +67,19 @@ static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
     return bits;
 }
 
+/** Edges that leave those of vertices first .. first + 31 that have a bit in `bits`. */
+static inline ulong graph_edges_of(HF_GLOBAL const uint *degrees, uint first,
+                                   uint bits) {
+    ulong sum = 0;
+    if (bits == HF_NOBODY)
+        for (uint i = 0; i < 32; i++)
+            sum += degrees[first + i];
+    else
+        for (; bits; bits &= bits - 1)
+            sum += degrees[first + graph_lowest_bit(bits)];
+    return sum;
+}
+
 GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
              HF_READ(uint, from), HF_READ(uint, weights), HF_READ(uint, degrees),
              HF_READ(uint, names), HF_READ(graph_run, run), HF_READ(uchar, inbox),
@@ -85,6 +98,8 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
         for (uint first = chunks[c]; first < chunks[c + 1]; first += 32) {
             const uint end = first + 32 < chunks[c + 1] ? first + 32 : chunks[c + 1];
             graph_word word = {0, 0};
+            out.count.known +=
+                graph_edges_of(degrees, first, active[(run->first + first) / 32]);
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif

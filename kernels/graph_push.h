@@ -5,7 +5,8 @@
 
 #include "graph_message.h"
 
-/** Piece c of all ranks' vertices; made[c] is how many messages its vertices made. */
+/** Piece c of all ranks' vertices; made[2 c] is how many messages its vertices made, and the
+ *  next along how many edges. */
 HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint, to),
           HF_READ(uint, weights), HF_READ(graph_run, run), HF_READ(uchar, inbox),
           HF_READ(hf_vertex, state), HF_WRITE(uint, got), HF_WRITE(uint, touched),
@@ -14,16 +15,18 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
-        ulong n = 0;
+        ulong n = 0, edges = 0;
         for (uint first = pieces[c]; first < pieces[c + 1]; first += 32)
             for (uint left = active[first / 32]; left; left &= left - 1) {
                 const uint u = first + graph_lowest_bit(left);
                 const hf_update told = mirror[u];
+                edges += outs[u + 1] - outs[u];
                 for (ulong e = outs[u]; e < outs[u + 1]; e++)
                     n += graph_send(to, weights, state, got, touched, told, e,
                                     (uint)window);
             }
-        made[c] = n;
+        made[2 * c] = n;
+        made[2 * c + 1] = edges;
     }
 }
 

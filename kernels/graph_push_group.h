@@ -20,8 +20,10 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
         for (uint first = pieces[c]; first < end; first += GRAPH_BLOCK) {
             const uint u = first + GRAPH_ME,
                        tells = u < end && (active[u / 32] & GRAPH_MINE);
-            const ulong row = tells ? outs[u] : 0;
-            const uint n = graph_lay(&team, row, tells ? outs[u + 1] - row : 0);
+            const ulong row = tells ? outs[u] : 0,
+                        edges = tells ? outs[u + 1] - row : 0;
+            const uint n = graph_lay(&team, row, edges);
+            sum.known += edges;
             for (uint k = GRAPH_ME; k < n; k += GRAPH_ITEMS) {
                 const uint i = graph_whose(&team, k);
                 sum.messages +=
@@ -38,8 +40,10 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
             }
         }
         graph_count_join(&team, &sum);
-        if (GRAPH_ME == 0)
-            made[c] = sum.messages;
+        if (GRAPH_ME > 0)
+            continue;
+        made[2 * c] = sum.messages;
+        made[2 * c + 1] = sum.known;
     }
 }
 

@@ -108,6 +108,7 @@ static inline void graph_count_join(GRAPH_LOCAL graph_team *team, graph_count *c
             GRAPH_LOCAL const graph_count *other = mine + n;
             mine->edges += other->edges;
             mine->messages += other->messages;
+            mine->known += other->known;
             mine->active += other->active;
             mine->pending += other->pending;
             mine->lowest = other->lowest < mine->lowest ? other->lowest : mine->lowest;

@@ -360,6 +360,7 @@ static hf_status sample_check(graph_state *s, double *error) {
                                  vertices * vertex, NULL, NULL));
     HF_TRY(graph_check_run(s, &verdict));
     HF_TRY(s->routing->proven(s, &right));
+    HF_TRY(graph_last_check(s, &right));
     uint64_t *mine = calloc(s->words, sizeof *mine);
     if (!mine)
         return hf_fail(HF_ENOMEM, "no memory for a verdict");

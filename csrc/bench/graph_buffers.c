@@ -229,7 +229,7 @@ hf_status graph_outs_new(graph_state *s) {
     size_t own = s->pushes ? graph_room(s, s->env.rank) : 0, word = sizeof(uint32_t);
     HF_TRY(graph_buffer_new(s, &b->got, own * word));
     HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
-    HF_TRY(graph_buffer_new(s, &b->made, s->run.chunks * sizeof(uint64_t)));
+    HF_TRY(graph_buffer_new(s, &b->made, s->run.chunks * (2 * sizeof(uint64_t))));
     HF_TRY(graph_buffer_new(
         s, &b->lists,
         graph_fewer(s) ? (2 * GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word : 0));

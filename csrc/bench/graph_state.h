@@ -14,7 +14,8 @@ typedef struct graph_messages graph_messages;
 
 /** What all chunks of all ranks counted in a superstep. */
 typedef struct graph_totals {
-    uint64_t active, pending, edges, messages;
+    uint64_t active, pending, edges, messages, known;
+    uint64_t own_edges; /**< of `edges`, those of this rank */
     uint32_t lowest;
     double changed;
     bool listed;          /**< all updates are in lists */
@@ -71,6 +72,7 @@ typedef struct graph_state {
     bool mirrored;  /**< edges by where they leave are those by where they lead */
     bool pulled;    /**< in the superstep before */
     bool ended;     /**< the program has, in this sample */
+    bool fresh;     /**< the outbox has what the next superstep has not yet seen */
     bool own_known; /**< what `own` should leave at this point */
     uint64_t edges; /**< of all ranks, as they are gone along */
     const double *given;

@@ -1,4 +1,5 @@
 /* graph_steps.c - a run of a program, until all ranks know that it is over. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -124,19 +125,47 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
         t.pending += c->pending;
         t.edges += c->edges;
         t.messages += c->messages;
+        t.known += c->known;
         t.lowest = c->lowest < t.lowest ? c->lowest : t.lowest;
         t.changed += c->changed;
         t.heard += c->digest;
         t.made += c->listed;
         t.listed = t.listed && c->active <= s->run.room;
-        if ((int)(i / s->run.chunks) == s->env.rank)
-            graph_table_count(s, c);
+        if ((int)(i / s->run.chunks) != s->env.rank)
+            continue;
+        t.own_edges += c->edges;
+        graph_table_count(s, c);
     }
     s->active_before = s->totals.active;
     s->totals = t;
     s->tally.updates += t.active;
     s->tally.messages += t.messages;
     s->tally.edges += t.edges;
+}
+
+/* Do the totals fit those of the superstep before? Who takes updates knows along how many edges
+ * they go. Where nobody told anything, those who wait are next. */
+static hf_status totals_check(const graph_state *s, const graph_totals *before) {
+    const graph_totals *now = &s->totals;
+    if (s->along)
+        HF_TRY(graph_made_check(s, before));
+    else if (now->messages > before->edges)
+        return hf_fail(HF_EDEVICE,
+                       "superstep %u: %llu messages were gathered along %llu edges",
+                       s->superstep, (unsigned long long)now->messages,
+                       (unsigned long long)before->edges);
+    else if (now->known != before->edges)
+        return hf_fail(
+            HF_EDEVICE,
+            "superstep %u: %llu edges leave the active vertices, not the %llu "
+            "that were counted",
+            s->superstep - 1, (unsigned long long)now->known,
+            (unsigned long long)before->edges);
+    if (s->superstep > 0 && now->active == 0 && before->active == 0)
+        return hf_fail(HF_EDEVICE,
+                       "superstep %u: no vertex was active, as in the one before",
+                       s->superstep);
+    return HF_OK;
 }
 
 /* ---- decisions, on all ranks from the same totals ---- */
@@ -192,6 +221,7 @@ static hf_status few_take(graph_state *s, bool *done) {
     HF_TRY(few_launch(s));
     HF_TRY(s->routing->heads_read(s));
     for (uint32_t step = 0; !*done; step++) {
+        const graph_totals before = s->totals;
         const graph_count *count = graph_count_of(s, step);
         if (s->totals.active == 0)
             window_move(s);
@@ -199,6 +229,7 @@ static hf_status few_take(graph_state *s, bool *done) {
         if (step == s->run.chunks || count->first != step || !sealed(s, 0, count))
             return hf_fail(HF_EDEVICE, "superstep %u was not counted", s->superstep);
         totals_add(s, step, 1);
+        HF_TRY(totals_check(s, &before));
         *done = over(s);
         if (!count->end)
             break;
@@ -215,13 +246,7 @@ static hf_status heads_take(graph_state *s) {
     HF_TRY(s->routing->heads_read(s));
     HF_TRY(counts_check(s));
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
-    if (s->along)
-        HF_TRY(graph_made_check(s, &before));
-    else if (s->totals.messages > before.edges)
-        return hf_fail(HF_EDEVICE,
-                       "superstep %u: %llu messages were gathered along %llu edges",
-                       s->superstep, (unsigned long long)s->totals.messages,
-                       (unsigned long long)before.edges);
+    HF_TRY(totals_check(s, &before));
     graph_table_time(s, s->superstep);
     return HF_OK;
 }
@@ -243,9 +268,10 @@ static hf_status superstep_take(graph_state *s) {
 }
 
 hf_status graph_run_program(graph_state *s) {
-    bool done = false, fresh = true; /* in the outbox, not yet seen by the next */
+    bool done = false;
     s->superstep = 0;
     s->pulled = false;
+    s->fresh = true;
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
@@ -254,10 +280,10 @@ hf_status graph_run_program(graph_state *s) {
     HF_TRY(heads_take(s));
     for (done = over(s); !done; done = done || over(s)) {
         HF_TRY(s->env.go_on(s->env.loop));
-        if (fresh)
+        if (s->fresh)
             HF_TRY(s->routing->take(s));
-        fresh = !few(s);
-        HF_TRY(fresh ? superstep_take(s) : few_take(s, &done));
+        s->fresh = !few(s);
+        HF_TRY(s->fresh ? superstep_take(s) : few_take(s, &done));
     }
     if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
         (s->totals.active > 0 || s->totals.pending > 0))
@@ -271,4 +297,26 @@ hf_status graph_run_program(graph_state *s) {
     s->tally.supersteps = s->superstep;
     s->ended = true;
     return HF_OK;
+}
+
+hf_status graph_last_check(const graph_state *s, bool *right) {
+    const hf_part *p = s->part;
+    hf_device *device = s->env.device;
+    const hf_buffer *from = s->fresh ? s->buffers.outbox : s->buffers.inbox;
+    size_t at = s->fresh ? s->run.out_bits : s->run.in_bits, words = (p->own + 31) / 32;
+    uint64_t edges = 0;
+    if (words == 0)
+        return HF_OK;
+    uint32_t *bits = malloc(words * sizeof *bits);
+    if (!bits)
+        return hf_fail(HF_ENOMEM, "no memory to check %u vertices", p->own);
+    memset(bits, 0xA5, words * sizeof *bits);
+    hf_status status =
+        device->ops->read(device, from, at, bits, words * sizeof *bits, NULL, NULL);
+    for (uint32_t v = 0; v < p->own; v++)
+        if (bits[v / 32] >> v % 32 & 1)
+            edges += p->degrees[v];
+    *right = *right && edges == s->totals.own_edges;
+    free(bits);
+    return status;
 }

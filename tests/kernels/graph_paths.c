@@ -12,7 +12,7 @@ enum { LONGEST_WAY = 8 };
 static struct {
     ulong rows[ALL + 1];
     uint to[OWN * EACH], weights[OWN * EACH], pieces[2];
-    ulong made[1];
+    ulong made[2];
 } outs[MAX_RANKS];
 
 static uint weight_of(uint v, uint e) {

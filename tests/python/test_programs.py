@@ -193,14 +193,14 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "more messages than edges": (
         "wcc",
         {"direction": "push"},
-        "made[c] = n;",
-        "made[c] = n + 7;",
+        "made[2 * c] = n;",
+        "made[2 * c] = n + 7;",
     ),
     "more messages than edges, on all ranks": (
         "wcc",
         {"direction": "push", "ranks": 2},
-        "made[c] = n;",
-        "made[c] = n + 7;",
+        "made[2 * c] = n;",
+        "made[2 * c] = n + 7;",
     ),
     "a vertex that does not apply what was pushed": (
         "wcc",

@@ -1,0 +1,88 @@
+"""What supersteps count: no wrong number of edges or of supersteps verifies."""
+
+import pytest
+from conftest import ROOT
+from harms import HARM, planted
+from vertex_programs import FIRST
+
+from hpccfpga import sources
+
+TOLD = "out->count.edges += degree"
+FEW = "mirror[v] = told;\n                count.edges += degree"
+LOWEST = "out->count.lowest = when < out->count.lowest ? when : out->count.lowest"
+LATE = "lowest = when < lowest ? when : lowest"
+HARMS = {
+    "too many": (TOLD, TOLD + " + (v == 7)"),
+    "too few": (TOLD, TOLD + " - (v == 7)"),
+    "too many on one rank": (TOLD, TOLD + " + (v == 7 && out->first == 0)"),
+    "too many at the end": (TOLD, TOLD + " + (out->superstep == 3)"),
+    "too many of few": (FEW, FEW + " + (v == 7)"),
+    "too few of few": (FEW, FEW + " - (v == 7)"),
+    "too many of few at the end": (FEW, FEW + " + (now == 3)"),
+    "a priority of nobody": (LOWEST, "out->count.lowest = 0"),
+    "a priority of nobody, of few": (LATE, "lowest = 0"),
+}
+EDGES = ["too many", "too few"]
+ONE = [  # program, what else is given, harms
+    ("bfs", {"direction": "pull"}, EDGES),
+    ("bfs", {"direction": "push"}, EDGES),
+    ("bfs", {}, ["too many of few", "too few of few"]),
+    ("sssp", {"direction": "pull"}, EDGES),
+    ("sssp", {"direction": "push"}, [*EDGES, "a priority of nobody"]),
+    ("sssp", {}, ["too many of few", "a priority of nobody, of few"]),
+    ("pagerank", {"supersteps": 3}, [*EDGES, "too many at the end"]),
+    ("first.h", {"direction": "push", "supersteps": 3}, ["too many at the end"]),
+    ("first.h", {"supersteps": 3}, ["too many of few at the end"]),
+]
+TWO = [
+    ("bfs", {}, [*EDGES, "too many on one rank"]),
+    ("pagerank", {"supersteps": 3}, [*EDGES, "too many at the end"]),
+    ("sssp", {"architecture": "gravf"}, [*EDGES, "too many on one rank"]),
+]
+
+
+@pytest.fixture
+def harmed(tmp_path, monkeypatch):
+    """Path of the kernels with all harms; a program of one's own lies beside them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first.h").write_text(FIRST)
+    paths = [*sources.kernel_dir().glob("graph_*")]
+    text = planted("\0".join(path.read_text() for path in paths), HARMS)
+    for path, part in zip(paths, text.removeprefix(HARM).split("\0"), strict=True):
+        if "(HARM ==" in part:
+            part = part.replace("_H\n\n", f"_H\n{HARM}", 1)  # behind its guard
+        (tmp_path / path.name).write_text(part)
+    return str(tmp_path / "graph_ndrange.cl")
+
+
+RUN = """
+def seen(session, kernel, harm, program, given):
+    try:
+        r = session.run("graph", kernel=kernel, graph="grid:8", program=program, reps=1,
+                        deadline=60, **given)
+    except hf.Error as error:
+        found = str(error).startswith("superstep ")
+        assert found and harm, (harm, program, given, error)
+    else:
+        assert r.verified is (harm is None), (harm, program, given, r)
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_no_wrong_count_verifies(on_ranks, harmed, ranks):
+    on_ranks(
+        ranks,
+        "import warnings\n"
+        "from harms import done\n"
+        "warnings.simplefilter('ignore', hf.VerificationWarning)\n"
+        f"{RUN}\n"
+        "with hf.open('opencl:cpu', comm=comm) as s:\n"
+        f"    for program, given, harms in {ONE if ranks == 1 else TWO!r}:\n"
+        "        own = './' if program.endswith('.h') else ''\n"
+        "        if program != 'pagerank':\n"
+        "            given['source'] = [5]\n"
+        "        for harm in [None, *harms]:\n"
+        f"            with done({list(HARMS)!r}, harm):\n"
+        f"                seen(s, {harmed!r}, harm, own + program, given)",
+        PYTHONPATH=str(ROOT / "tests"),
+    )
