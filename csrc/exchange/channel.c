@@ -52,7 +52,8 @@ static hf_status medium_open(hf_medium **out, hf_device *device, hf_transport *n
         return media[i]->open(out, device, net);
     return hf_fail(HF_ENOTSUP,
                    "exchange \"channel\" needs boards with external channels or a CPU "
-                   "that emulates them: device \"%s\" is neither",
+                   "that emulates them: device \"%s\" is neither; --device "
+                   "opencl:cpu takes a CPU",
                    device->info.name);
 }
 

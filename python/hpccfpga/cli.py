@@ -181,6 +181,9 @@ def _graph_info(options: Options) -> int:
     facts = graph.facts(options.partition, options.ranks)
     units = {name: "s" for name in facts if name.endswith("_time")}
     units |= {name: "B" for name in facts if name.startswith("memory")}
+    if facts["simple"]:
+        units |= {"edges": "as made or read", "kept_edges": "in all that follows"}
+        units |= dict.fromkeys(("self_loops", "duplicates"), "dropped")
     for name, value in facts.items():
         text = f"{name.replace('_', ' '):16} {_said(value)} {units.get(name, '')}"
         print(text.rstrip())

@@ -226,17 +226,20 @@ class Graph:
         Returns
         -------
         dict
-            Further the smallest, mean and largest degree; `in_edges` of all ranks;
+            Further `kept_edges`, without self-loops and duplicates where these are
+            dropped; the smallest, mean and largest degree; `in_edges` of all ranks;
             `imbalance`, the most of a rank over their mean; `cut_share` of them.
         """
         found = self.survey(partition, ranks)
         degrees, rank_edges = found.pop("degrees"), found.pop("rank_edges")
         kept = int(rank_edges.sum())
         found["digest"] = f"{found['digest']:016x}"
+        dropped = found["self_loops"] + found["duplicates"] if found["simple"] else 0
         return {
             "graph": self.text,
             **({"seed": self.seed} if self._generated else {}),
             **found,
+            "kept_edges": found["edges"] - dropped,
             "smallest_degree": int(degrees.min()),
             "mean_degree": float(degrees.mean()),
             "largest_degree": int(degrees.max()),

@@ -367,7 +367,13 @@ def _graph_info(command: _Parser, benchmark: str | None) -> None:
 
 def _graph_check(command: _Parser, benchmark: str | None) -> None:
     command.add_argument("program", help="path of a header, or a program's name")
-    command.add_argument("--value", type=float, nargs="+", default=[], help="scalars")
+    command.add_argument(
+        "--value",
+        type=_reals,
+        default=[],
+        metavar="NUMBERS",
+        help="its scalars, e.g. 3,0.5; default: 0.85, as of a run",
+    )
 
 
 def _show(command: _Parser, benchmark: str | None) -> None:
@@ -665,6 +671,10 @@ def _whole(text: str) -> int:
     if number != int(number):
         raise ValueError
     return int(number)
+
+
+def _reals(text: str) -> list[float]:
+    return [float(word) for word in text.split(",")]
 
 
 def numbers(name: str, text: str) -> list[int]:

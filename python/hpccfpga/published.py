@@ -89,20 +89,33 @@ def published_list(benchmark: str) -> Records:
     Returns
     -------
     Records
-        With `log`, `board`, `exchange`, `ranks` and `source` of each run.
+        With `log`, `board`, `exchange`, `ranks`, what the run reached and `source`;
+        tables show the first figure of these.
 
     Raises
     ------
     LookupError
         Nothing is published about this benchmark; the message lists the known ones.
     """
-    keys = ("log", "board", "exchange", "ranks", "source")
+    runs = _runs(benchmark)
+    figures = {h: _parts(h) for h in runs[0] if _parts(h)[1]}
+    first = next(iter(figures.values()))[0]
     return Records(
         "log",
         (
-            {key: int(run[key]) if key == "ranks" else run[key] for key in keys}
-            for run in _runs(benchmark)
+            {
+                **{key: run[key] for key in ("log", "board", "exchange")},
+                "ranks": int(run["ranks"]),
+                **{
+                    name: float(run[h]) if run[h] else None
+                    for h, (name, _) in figures.items()
+                },
+                "source": run["source"],
+            }
+            for run in runs
         ),
+        dict(figures.values()),
+        ("log", "board", "exchange", "ranks", first, "source"),
     )
 
 

@@ -52,7 +52,8 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
     Returns
     -------
     Records
-        A record of each way: way, finding ("fine", "not tried: ...", or what is wrong).
+        A record of each way: way, messages that were gathered on the graphs on which
+        it was fine, finding ("fine", "not tried: ...", or what is wrong).
 
     Raises
     ------
@@ -64,9 +65,12 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
     params: dict[str, Any] = {"program": os.fspath(path), "reps": 1, "sources": 2}
     if value:
         params["value"] = list(value)
-    found = [*alone(header, value), *(_way(params, *way) for way in WAYS)]
-    ways = [{"way": way, "finding": finding} for way, finding in found]
-    return Records("way", ways)
+    found: list[tuple[str, int | None, str]] = [
+        (way, None, finding) for way, finding in alone(header, value)
+    ]
+    found += [_way(params, *way) for way in WAYS]
+    heads = ("way", "messages", "finding")
+    return Records("way", (dict(zip(heads, way, strict=True)) for way in found))
 
 
 def _way(
@@ -75,8 +79,9 @@ def _way(
     architecture: str,
     direction: str,
     ranks: int | None,
-) -> tuple[str, str]:
-    """Name of a way, and what is wrong on the first graph on which something is."""
+) -> tuple[str, int | None, str]:
+    """Name of a way, its messages, what is wrong on the first graph on which it is."""
+    messages = 0
     many = f"{ranks or 1} rank{'s' * (ranks is not None)}"
     name = f"{shape}, {architecture}, {direction}, {many}"
     for graph in GRAPHS[: 1 if ranks else None]:
@@ -89,16 +94,18 @@ def _way(
         except ValueError as error:
             if direction != "push" or "direction: push" not in str(error):
                 raise
-            return name, f"{SKIPPED}: this program only pulls"
+            return name, None, f"{SKIPPED}: this program only pulls"
         except _core.Error as error:
-            return name, f"{graph}: {error}"
+            return name, messages, f"{graph}: {error}"
         if not result.verified:
             wrong = result["error"].max()
             return (
                 name,
+                messages,
                 f"{graph}: {wrong:g} vertices are not as the plainest way leaves them",
             )
-    return name, FINE
+        messages += int(result["messages"].sum())
+    return name, messages, FINE
 
 
 def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:

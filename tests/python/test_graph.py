@@ -299,7 +299,15 @@ def test_graph_info(call, tmp_path):
     assert (found["edges"], found["in_edges"], found["directed"]) == (2, 4, False)
     assert (found["isolated"], found["largest_degree"], found["cut"]) == (1, 2, 2)
     assert found["load_time"] > 0 < found["part_time"]
-    assert call("graph", "info", "kron:8", "--seed=3")[0] == 0
+    assert found["kept_edges"] == 2
+    code, out, _ = call("graph", "info", "kron:8", "--seed=3")
+    facts = dict(line.rsplit("  ", 1) for line in out.splitlines() if "  " in line)
+    facts = {name.strip(): text.strip() for name, text in facts.items()}
+    made, kept = (int(facts[name].split()[0]) for name in ("edges", "kept edges"))
+    assert facts["edges"].endswith("as made or read")
+    lost = [facts[name].split() for name in ("self loops", "duplicates")]
+    assert [text for _, text in lost] == ["dropped"] * 2
+    assert kept == made - sum(int(n) for n, _ in lost) == int(facts["in edges"]) // 2
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,14 @@ def test_all_runs_are_there():
     assert max(e["ranks"] for e in ENTRIES) == 26
 
 
+def test_a_list_shows_what_was_reached():
+    entry = published_list("graph")["bfs, messages, 1 of 4 devices"]
+    assert entry["edge_rate"] == 523e6
+    head, unit, *_ = published_list("graph").table().splitlines()
+    assert "edge rate" in head
+    assert "million/s" in unit
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e["log"])
 def test_rate_is_ranks_times_replications_times_size_over_time(entry):
     r = run_of(entry)

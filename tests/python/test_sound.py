@@ -44,10 +44,25 @@ def test_a_gather_and_a_shift_by_themselves(program):
 def test_results_that_differ_are_named(program, monkeypatch):
     monkeypatch.setattr(sound, "WAYS", sound.WAYS[2:3])
     monkeypatch.setattr(sound, "GRAPHS", ("kron:6",))
-    findings = [r["finding"] for r in sound.check(program())]
+    ways = sound.check(program())
+    assert ways[-1]["messages"] > 0
+    findings = [r["finding"] for r in ways]
     assert {finding.partition(":")[0] for finding in findings} == {sound.FINE}
     *_, last = sound.check(program(ORDER))
     assert "kron:6: 13 vertices are not as the plainest way leaves" in last["finding"]
+
+
+def test_scalars_are_a_list_as_of_a_run(call, program, monkeypatch):
+    monkeypatch.setattr(sound, "WAYS", ())
+    given = []
+    monkeypatch.setattr(sound, "alone", lambda _, value: given.append(value) or ())
+    path = str(program())
+    assert call("graph", "check", path, "--value", "3,0.5")[0] == 0
+    assert call("graph", "check", path)[0] == 0
+    assert given == [[3, 0.5], []]
+    code, _, err = call("graph", "check", path, "--value", "3,x")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "3,x" in err
 
 
 def test_a_program_that_lacks_a_part_is_refused(program, command):
