@@ -76,6 +76,11 @@ def ours(text):
     return "".join(line for line in lines if _OURS.match(line))
 
 
+# PoCL compiles in a third of the time what need not be fast. It goes on so as long as a
+# process lives: runs that take this have a process of their own.
+QUICKLY = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}
+
+
 # A kernel whose stores past the caches, those of large arrays, do not all arrive.
 LOSES_LARGE = """
 #include "hf_kernel.h"

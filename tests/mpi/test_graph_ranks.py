@@ -1,6 +1,7 @@
 """Vertex programs on several ranks: they find what one finds."""
 
 import pytest
+from conftest import QUICKLY
 from vertex_programs import FIRST
 
 RUN = """
@@ -29,6 +30,7 @@ for exchange in ("host", "pcie", "channel"):
 
 # Of PoCL, which must run those of a channel's end side by side.
 KERNELS = dict.fromkeys(("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"), "3")
+KERNELS |= QUICKLY
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_a_gather_that_does_not_commute_is_seen(mpirun, tmp_path):
     good.write_text(FIRST.replace("= got;", "= got == at.id ? got + 1 : got;"))
     bad = tmp_path / "bad.h"
     bad.write_text(good.read_text().replace("a < b ? a : b", "b"))
-    done = mpirun(2, OWN, GOOD=str(good), BAD=str(bad))
+    done = mpirun(2, OWN, **QUICKLY, GOOD=str(good), BAD=str(bad))
     assert done.returncode == 0, done.stderr
 
 

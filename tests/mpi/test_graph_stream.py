@@ -1,7 +1,7 @@
 """Vertex programs over channels: no damage to what goes round the ring verifies."""
 
 import pytest
-from conftest import ROOT
+from conftest import QUICKLY, ROOT
 from harms import AT, planted
 
 from hpccfpga import _core, sources
@@ -170,6 +170,7 @@ def test_verification_sees(on_ranks, harmed, ranks):
         "            r = s.run('graph', kernel=kernel, **idle)\n"
         "        assert not r.verified",
         PYTHONPATH=str(ROOT / "tests"),
+        **QUICKLY,
     )
 
 
@@ -240,6 +241,7 @@ def test_packets_must_hold_an_update(mpirun, tmp_path):
         "    try: s.run('graph', channel_width=16, **run)\n"
         "    except ValueError as error: say(error)\n"
         "    assert s.run('graph', **run).verified",
+        **QUICKLY,
     )
     assert answer.returncode == 0, answer.stderr
     line = "channel_width: packets of 16 B hold updates of up to 8 B"

@@ -1,14 +1,12 @@
 """Vertex programs by the kernels for GPUs, in which a work-group takes a chunk.
 
-No GPU is needed to see that they are right, and they need not be fast: what is not
-made fast is compiled sooner. PoCL does so as long as a process lives: runs have their
-own.
+No GPU is needed to see that they are right, and they need not be fast.
 """
 
 import json
 
 import pytest
-from conftest import python
+from conftest import QUICKLY, python
 from vertex_programs import FOUND, break_kernels
 
 import hpccfpga
@@ -45,7 +43,7 @@ def for_gpus(tmp_path, monkeypatch):
     def runs(*given):
         every = [{"kernel": "gpu.cl"} | params for params in given]
         (tmp_path / "runs.json").write_text(json.dumps(every))
-        done = python(RUNS, POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+        done = python(RUNS, **QUICKLY)
         assert done.returncode == 0, done.stderr
         return json.loads((tmp_path / "told.json").read_text())
 
@@ -129,7 +127,8 @@ def test_faults_are_seen(for_gpus, tmp_path):
         params = {"graph": "kron:11", "source": source, "program": program}
         given.append(params | {"deadline": 60, "kernel": f"{number}/gpu.cl"} | other)
     for fault, told in zip(FAULTS, for_gpus(*given), strict=True):
-        assert FOUND.match(told) if isinstance(told, str) else not told[0], fault
+        found = FOUND.match(told) if isinstance(told, str) else not told[0]
+        assert found, (fault, told)
 
 
 WIDE = """typedef uint hf_update;
