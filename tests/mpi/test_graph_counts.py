@@ -1,7 +1,7 @@
 """What supersteps count: no wrong number of edges or of supersteps verifies."""
 
 import pytest
-from conftest import ROOT
+from conftest import QUICKLY, ROOT
 from harms import HARM, planted
 from vertex_programs import FIRST
 
@@ -85,4 +85,5 @@ def test_no_wrong_count_verifies(on_ranks, harmed, ranks):
         f"            with done({list(HARMS)!r}, harm):\n"
         f"                seen(s, {harmed!r}, harm, own + program, given)",
         PYTHONPATH=str(ROOT / "tests"),
+        **QUICKLY,
     )
