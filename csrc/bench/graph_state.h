@@ -15,7 +15,7 @@ typedef struct graph_messages graph_messages;
 /** What all chunks of all ranks counted in a superstep. */
 typedef struct graph_totals {
     uint64_t active, pending, edges, messages, known;
-    uint64_t own_edges; /**< of `edges`, those of this rank */
+    uint64_t own_edges, own_active; /**< of these, those of this rank */
     uint32_t lowest;
     double changed;
     bool listed;          /**< all updates are in lists */

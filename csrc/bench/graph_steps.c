@@ -134,6 +134,7 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
         if ((int)(i / s->run.chunks) != s->env.rank)
             continue;
         t.own_edges += c->edges;
+        t.own_active += c->active;
         graph_table_count(s, c);
     }
     s->active_before = s->totals.active;
@@ -304,7 +305,7 @@ hf_status graph_last_check(const graph_state *s, bool *right) {
     hf_device *device = s->env.device;
     const hf_buffer *from = s->fresh ? s->buffers.outbox : s->buffers.inbox;
     size_t at = s->fresh ? s->run.out_bits : s->run.in_bits, words = (p->own + 31) / 32;
-    uint64_t edges = 0;
+    uint64_t edges = 0, active = 0;
     if (words == 0)
         return HF_OK;
     uint32_t *bits = malloc(words * sizeof *bits);
@@ -313,10 +314,12 @@ hf_status graph_last_check(const graph_state *s, bool *right) {
     memset(bits, 0xA5, words * sizeof *bits);
     hf_status status =
         device->ops->read(device, from, at, bits, words * sizeof *bits, NULL, NULL);
-    for (uint32_t v = 0; v < p->own; v++)
-        if (bits[v / 32] >> v % 32 & 1)
-            edges += p->degrees[v];
-    *right = *right && edges == s->totals.own_edges;
+    for (uint32_t v = 0; v < 32 * words; v++)
+        if (bits[v / 32] >> v % 32 & 1) {
+            edges += v < p->own ? p->degrees[v] : 0;
+            active++;
+        }
+    *right = *right && edges == s->totals.own_edges && active == s->totals.own_active;
     free(bits);
     return status;
 }

@@ -63,8 +63,8 @@ static const struct {
      RIGHT | SEEN,
      "the results are right: one of the numbers that the check finds was damaged, and "
      "others see what is wrong"},
-    {ONE(PLANT_READ), ONE(PLANT_SHORTEN), STEPS, SAME | SEEN,
-     "the half that did not come was needed by nobody: what was is sealed"},
+    {ONE(PLANT_READ), ONE(PLANT_SHORTEN) | ONE(PLANT_FLIP), STEPS, SAME | SEEN,
+     "what did not come as it was is needed by nobody: what is needed is sealed"},
     {ONE(PLANT_READ), ONE(PLANT_SHORTEN), CHECKS, NOTHING,
      "the half that did not come lay there already, sealed by the half that came"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE),
