@@ -78,8 +78,8 @@ static inline bool graph_fewer(const graph_state *s) {
 }
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);
-/** No superstep has seen those who told in the last: *right becomes false unless it counted
- *  their edges. */
+/** No superstep has seen those who told in the last: *right becomes false unless they were
+ *  counted, and their edges. */
 hf_status graph_last_check(const graph_state *s, bool *right);
 /** Count `i` of those of all ranks. */
 const graph_count *graph_count_of(const graph_state *s, size_t i);
