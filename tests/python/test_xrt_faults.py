@@ -43,7 +43,7 @@ print(json.dumps(found))
 # samples of four roots: without both, what is lost is seen. randomaccess: a table that
 # the host overwrites, or has checked. stream: the array that a sample writes first.
 # transfer: what spoils the block before a sample whose steps write all of it.
-SAMPLES = [29 * root + 13 * sample for root in range(4) for sample in range(2)]
+SAMPLES = [31 * root + 14 * sample for root in range(4) for sample in range(2)]
 HARMLESS_LOST = {
     "graph": {at + k for at in SAMPLES for k in (24, 25)},
     "randomaccess": {2, 5, 6, 9},
