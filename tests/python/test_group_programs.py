@@ -44,6 +44,10 @@ def for_gpus(tmp_path, monkeypatch):
         every = [{"kernel": "gpu.cl"} | params for params in given]
         (tmp_path / "runs.json").write_text(json.dumps(every))
         done = python(RUNS, **QUICKLY)
+        if "createParallelRegionBefore" in done.stderr:
+            pytest.skip(
+                "PoCL 5 fails to compile kernels of work-groups (Kernel.cc:129)"
+            )
         assert done.returncode == 0, done.stderr
         return json.loads((tmp_path / "told.json").read_text())
 
