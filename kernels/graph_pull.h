@@ -67,16 +67,19 @@ static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
     return bits;
 }
 
-/** Edges that leave those of vertices first .. first + 31 that have a bit in `bits`. */
-static inline ulong graph_edges_of(HF_GLOBAL const uint *degrees, uint first,
+/** Edges that leave those of vertices first .. end - 1, at most 32, that have a bit in `bits`:
+ *  one of no vertex, which came damaged, counts nothing. */
+static inline ulong graph_edges_of(HF_GLOBAL const uint *degrees, uint first, uint end,
                                    uint bits) {
     ulong sum = 0;
     if (bits == HF_NOBODY)
-        for (uint i = 0; i < 32; i++)
-            sum += degrees[first + i];
+        for (uint v = first; v < end; v++)
+            sum += degrees[v];
     else
-        for (; bits; bits &= bits - 1)
-            sum += degrees[first + graph_lowest_bit(bits)];
+        for (; bits; bits &= bits - 1) {
+            const uint v = first + graph_lowest_bit(bits);
+            sum += v < end ? degrees[v] : 0;
+        }
     return sum;
 }
 
@@ -99,7 +102,7 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
             const uint end = first + 32 < chunks[c + 1] ? first + 32 : chunks[c + 1];
             graph_word word = {0, 0};
             out.count.known +=
-                graph_edges_of(degrees, first, active[(run->first + first) / 32]);
+                graph_edges_of(degrees, first, end, active[(run->first + first) / 32]);
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif
