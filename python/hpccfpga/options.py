@@ -674,7 +674,15 @@ def _whole(text: str) -> int:
 
 
 def _reals(text: str) -> list[float]:
-    return [float(word) for word in text.split(",")]
+    found = []
+    for word in text.split(","):
+        try:
+            found.append(float(word))
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f'"{word}" is not a number such as 0.5'
+            ) from None
+    return found
 
 
 def numbers(name: str, text: str) -> list[int]:
