@@ -11,11 +11,10 @@ decided. `auto` is held against each other scheme. Then calibrations and runs fo
 each other: models meet a bound that they meet after each calibration. Bounds are those
 of CPUs. Ends with code 1 where one is missed.
 
-Each rank on the device `cpu` has a core of its own: docs/exchanges.md says why.
+Each rank on the device `cpu` has cores of its own, as ranks that hpccfpga starts.
 """
 
 import argparse
-import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -25,7 +24,7 @@ import numpy as np
 from programs import CPU
 
 import hpccfpga
-from hpccfpga import models, mpirun
+from hpccfpga import cores, emulation, models, mpirun
 from hpccfpga.errors import under_mpi
 
 SIZES = [2**k for k in range(0, 25, 2)]
@@ -64,16 +63,6 @@ class Span:
     def verdict(self, least):
         """Give the number of the verdict on a lower bound."""
         return int(self.low < least) + int(self.high < least)
-
-
-def keep_to_core(node):
-    """Give each rank of a node a core of its own, where it has as many.
-
-    To be called before a device is opened: its threads stay there, too.
-    """
-    cores = sorted(os.sched_getaffinity(0))
-    if node.size <= len(cores):
-        os.sched_setaffinity(0, {cores[node.rank * len(cores) // node.size]})
 
 
 def measure(sessions, rounds):
@@ -180,10 +169,10 @@ def main():
         words = [word for word in mpirun.command() if word != "--tag-output"]
         words += ["-n", str(given.ranks), sys.executable, *sys.argv]
         return subprocess.call(words)
+    if given.device == CPU and not any(map(emulation.routed, given.schemes)):
+        cores.take()
     from mpi4py import MPI
 
-    if given.device == CPU:
-        keep_to_core(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED))
     with ExitStack() as stack:
         sessions = {
             name: stack.enter_context(

@@ -13,7 +13,7 @@ CPU = "cpu"
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Any number of ranks, not bound to cores, as hpccfpga itself starts them.
+    # Any number of ranks, which mpirun binds to no cores, as hpccfpga has it.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_hwloc_default_binding_policy": "none",

@@ -18,7 +18,8 @@ KERNELS = 8
 """Kernels of a rank that run at the same time, at most."""
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
-_WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
+WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
+"""Variables that tell PoCL's releases their number of workers."""
 VENDORS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")
 """Variables that name the known runtimes to OpenCL's loader: ocl-icd's, Khronos's."""
 
@@ -33,15 +34,19 @@ def prepare(exchange: str = "") -> None:
         workers for every command, so it gets more than one per core only where kernels
         wait for each other.
     """
-    known = [name for name, _ in _core.components("exchange")]
-    routed = exchange in known and _core.scheme(exchange)["kernel_routed"]
-    if routed and cpus() < KERNELS:
-        for name in _WORKERS:
+    if routed(exchange) and cpus() < KERNELS:
+        for name in WORKERS:
             os.environ.setdefault(name, str(KERNELS))
 
 
+def routed(exchange: str) -> bool:
+    """Whether kernels send and receive themselves, so that they wait for each other."""
+    known = [name for name, _ in _core.components("exchange")]
+    return exchange in known and bool(_core.scheme(exchange)["kernel_routed"])
+
+
 def cpus() -> int:
-    """CPUs that this process may use: PoCL has as many workers unless told."""
+    """CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

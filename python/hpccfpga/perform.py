@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, choice, ranks
+from hpccfpga import _core, choice, cores, emulation, ranks
 from hpccfpga import job as jobs
 from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
@@ -47,9 +47,10 @@ def perform(
         The ranks; None: this process.
     watch : callable or None
         Whom to tell of points, of all ranks on 0.
-    before, after : callable
-        Called on rank 0 with the session, and with the results. What they raise is
-        raised on all ranks.
+    before : callable
+        Called with the session; what it raises is raised on all ranks.
+    after : callable
+        Called on rank 0 with the results, likewise.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def perform(
         files, job.device, job.exchange, comm, job.deadline, job.trace or False
     ) as session:
         first = session.rank == 0
-        session.agree(_error(before, session) if first else None)
+        session.agree(_error(before, session))
         if job.expected is not None:
             session.expect(job.expected)
         results = _results(session, job, watch if first else None)
@@ -140,6 +141,12 @@ def perform_anywhere(packed: Sequence[str]) -> int:
 
 def _perform(job: Job, keep: Callable[[str, bytes], object]) -> int:
     get_ready()
+    # Kernels that wait for each other take cores by themselves.
+    shared = set() if emulation.routed(job.exchange) else cores.take()
+
+    def settle(session: Session) -> None:
+        if shared and not session.device["emulated"]:
+            cores.allow(shared)  # others may be nearer to the device
 
     def save(results: list[Result]) -> None:
         for number, result in enumerate(results):
@@ -150,7 +157,7 @@ def _perform(job: Job, keep: Callable[[str, bytes], object]) -> int:
                 keep(path.with_suffix(".npy").name, vertices.getvalue())
             keep(path.name, result.to_json().encode())
 
-    perform(job, ranks.world(job.deadline), _Teller(), lambda session: None, save)
+    perform(job, ranks.world(job.deadline), _Teller(), settle, save)
     return OK
 
 

@@ -315,6 +315,7 @@ class Session:
                 "hosts": self._core.hosts,
                 "devices": self._core.devices,
                 "device": self.device,
+                "cores": sorted(os.sched_getaffinity(0)),
                 "kernel": program and _described(program, kernel),
                 **({"expected": asdict(chosen)} if chosen else {}),
                 "notes": [

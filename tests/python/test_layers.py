@@ -312,6 +312,7 @@ ORDER = (
         "supersteps",
         "axes",
     },
+    {"cores"},
     {"npz", "boards", "components", "plot", "program", "traces"},
     {"timeline", "inputs"},
     # results, and what is held against them

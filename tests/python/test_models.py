@@ -1,8 +1,4 @@
-import importlib
-import os
 import time
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -563,21 +559,3 @@ def test_figures_take_a_value_of_each_point():
     assert _core.figures("b_eff", sizes, columns)["latency"] == ("s", 9.0)
     with pytest.raises(ValueError, match="bandwidth: 3 values of 2 points"):
         _core.figures("b_eff", sizes[1:], columns)
-
-
-@pytest.mark.parametrize(
-    ("ranks", "cores"), [(1, [2]), (2, [2, 7]), (4, [2, 4, 7, 9]), (5, [None] * 5)]
-)
-def test_models_are_held_against_ranks_with_a_core_each(monkeypatch, ranks, cores):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    keep_to_core = importlib.import_module("exchanges").keep_to_core
-    taken = dict.fromkeys(range(ranks))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {9, 7, 2, 4})
-    for rank in range(ranks):
-        monkeypatch.setattr(
-            os,
-            "sched_setaffinity",
-            lambda process, own, rank=rank: taken.update({rank: own}),
-        )
-        keep_to_core(SimpleNamespace(rank=rank, size=ranks))
-    assert [*taken.values()] == [core and {core} for core in cores]

@@ -44,7 +44,8 @@ for scheme in ("pipelined", "shared"):
     for r in start(job(scheme, None, *tasks, full), 3, hosts=["{FAR}:2", "{NEAR}:1"]):
         own = r.provenance
         print(json.dumps([r.benchmark, r.exchange, r.verified, sorted(own["hosts"]),
-                          own["notes"], own["command"]]))
+                          own["notes"], own["command"], own["hosts"][0],
+                          len(own["cores"])]))
 """
 
 # Sizes of all benchmarks that take no time.
@@ -87,13 +88,16 @@ def test_results_are_right_and_say_where(nodes):
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(told) == 10
     full = "B each: No space left on device"
+    here = len(os.sched_getaffinity(0))
     pairs = "5 of 9 pairs of ranks exchange by common memory, the others by messages"
-    for n, (benchmark, scheme, verified, hosts, notes, command) in enumerate(told):
+    for n, (benchmark, scheme, verified, hosts, notes, *more) in enumerate(told):
+        command, first, cores = more
         assert verified, (benchmark, scheme)
         assert hosts == [FAR, FAR, NEAR]
         assert (pairs in notes) is (5 <= n < 9)
         assert any(full in note for note in notes) is (n == 9), notes
         assert command.endswith(f" --ranks=3 --hosts={FAR}:2,{NEAR}:1")
+        assert cores == (here // hosts.count(first) or here), "of rank 0"
     assert nodes.empty()
 
 
