@@ -18,7 +18,7 @@ from hpccfpga import commands, components, formats, models, ranks, suite
 from hpccfpga.boards import board, boards
 from hpccfpga.comparison import compare
 from hpccfpga.errors import FAILED, OK, WRONG_DATA, decode, exit_code
-from hpccfpga.options import Options, Unreadable, given, numbers, option, parse
+from hpccfpga.options import given, option, parse
 from hpccfpga.outputs import Outputs, read_result
 from hpccfpga.plot import plot
 from hpccfpga.published import published, published_list
@@ -26,6 +26,7 @@ from hpccfpga.records import Records
 from hpccfpga.result import Result
 from hpccfpga.suite import Suite
 from hpccfpga.text import printable
+from hpccfpga.words import Options, Unreadable, numbers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,7 +17,7 @@ from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import start
 from hpccfpga.measure import choose
-from hpccfpga.options import Options, given, numbers
+from hpccfpga.options import given
 from hpccfpga.outputs import Outputs, read_result
 from hpccfpga.perform import get_ready, perform
 from hpccfpga.progress import Watch
@@ -26,6 +26,7 @@ from hpccfpga.result import Result
 from hpccfpga.scaling import scaling as measure_scaling
 from hpccfpga.session import Session
 from hpccfpga.suite import Suite
+from hpccfpga.words import Options, numbers
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm

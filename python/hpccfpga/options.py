@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from hpccfpga import _core, suite, traces
 from hpccfpga.arguments import known
@@ -15,8 +14,17 @@ from hpccfpga.launch import TIMEOUT
 from hpccfpga.plot import FORMATS
 from hpccfpga.provenance import own_version
 from hpccfpga.records import brief_list
-
-Options = argparse.Namespace
+from hpccfpga.words import (
+    Options,
+    Parser,
+    Unreadable,
+    Words,
+    comma_list,
+    count,
+    override,
+    real,
+    reals,
+)
 
 _PARAMETER = "parameter "
 """What the names of parameters begin with among the options."""
@@ -39,127 +47,6 @@ _KERNEL = ".cl source or program binary"
 _PICTURES = ", ".join(f".{ending}" for ending in FORMATS)
 _METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
 _ELSEWHERE = "see list BENCHMARK"
-_NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
-
-
-class Unreadable(ValueError):
-    """A command line that makes no sense; `options` is what could be read of it."""
-
-    def __init__(self, message: str, options: Options) -> None:
-        super().__init__(message)
-        self.options = options
-
-
-class _Parser(argparse.ArgumentParser):
-    """One line about a wrong option, not a page; an empty word is none."""
-
-    def __init__(self, name: str, summary: str, more: str, **kwargs: Any) -> None:
-        super().__init__(
-            prog=f"hpccfpga {name}",
-            description=summary,
-            epilog=more,
-            allow_abbrev=False,
-            **kwargs,
-        )
-        self.register("type", None, _word)  # of what names no type
-        self.set_defaults(command=name)
-
-    def error(self, message: str) -> NoReturn:
-        said = message.removeprefix("argument ")
-        raise ValueError(f"{said}; see {self.prog} --help")
-
-    @property
-    def actions(self) -> dict[str, argparse.Action]:
-        """What each option does."""
-        return {word: a for a in self._actions for word in a.option_strings}
-
-
-class _Words:
-    """Words of a command line, told apart by the options that a parser knows.
-
-    Attributes
-    ----------
-    kept : list of str
-        All but unknown options and their values.
-    options : Options
-        Values as text, and the first word that belongs to no option as `benchmark`.
-    unknown : list of tuple
-        Names and values, "" for none, of unknown options.
-    apart : list of tuple
-        Names of options whose value stands behind "=", and the number after a blank.
-    """
-
-    def __init__(self, words: list[str], parser: _Parser) -> None:
-        self.kept: list[str] = []
-        self.options = Options(command=parser.prog.partition(" ")[2])
-        self.unknown: list[tuple[str, str]] = []
-        self.apart: list[tuple[str, str]] = []
-        actions, rest = parser.actions, list(words)
-        while rest:
-            taken = [rest.pop(0)]
-            name, glued, value = taken[0].partition("=")
-            action = actions.get(name)
-            if taken[0] == "--":
-                taken, rest = [*taken, *rest], []
-            elif not _is_option(taken[0]):
-                self._set("benchmark", taken[0])
-            else:
-                if action is not None and action.nargs == "?" and not glued:
-                    taken = [f"{name}={action.const}"]  # no next word is its value
-                    if rest and rest[0].isdecimal():
-                        self.apart.append((name, rest[0]))
-                takes = action is None or action.nargs is None
-                if takes and not glued and rest and not _is_option(rest[0]):
-                    value = rest.pop(0)
-                    taken.append(value)
-                if action is None:
-                    self.unknown.append((name, value))
-                    continue
-                if value:
-                    self._set(action.dest, value)
-            self.kept += taken
-
-    def _set(self, name: str, value: str) -> None:
-        if not hasattr(self.options, name):
-            number = name == "ranks" and value.isdecimal() and len(value) < 10
-            setattr(self.options, name, int(value) if number else value)
-
-
-def _is_option(word: str) -> bool:
-    """Whether argparse takes a word for an option."""
-    return word[:1] == "-" and word != "-" and not _NEGATIVE.match(word)
-
-
-def _word(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError("nothing given")
-    return text
-
-
-def _names(text: str) -> list[str]:
-    return text.split(",")
-
-
-def _count(text: str) -> int:
-    try:
-        return _whole(text)
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(
-            f'"{text}" is not a number such as 2'
-        ) from None
-
-
-def _real(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f'"{text}" is not a number such as 0.5'
-        ) from None
-
-
-def _times(text: str) -> list[float]:
-    return [_real(part) for part in text.split(",")]
 
 
 def parse(words: list[str]) -> Options:
@@ -187,17 +74,17 @@ def parse(words: list[str]) -> Options:
         raise ValueError(f"{what}; {known(name, COMMANDS)}; see hpccfpga --help")
     rest = words[len(name.split()) :]
     summary, build, more = COMMANDS[name]
-    parser = _Parser(name, summary, more)
+    parser = Parser(name, summary, more)
     build(parser, None)
-    read = _Words(rest, parser)
+    read = Words(rest, parser)
     benchmark = getattr(read.options, "benchmark", None)
     asked = name in ("run", "scaling") and {"-h", "--help"} & {*rest}
     if asked and benchmark not in (None, "all"):
         parameters(benchmark)  # help of what there is not is refused, too
     if name in ("run", "scaling"):  # which parameters there are depends on it
-        parser = _Parser(name, summary, more, usage="%(prog)s BENCHMARK [options]")
+        parser = Parser(name, summary, more, usage="%(prog)s BENCHMARK [options]")
         build(parser, benchmark or "")
-        read = _Words(rest, parser)
+        read = Words(rest, parser)
     try:
         if name != "model":
             _refuse_unknown(read, parser)
@@ -205,13 +92,13 @@ def parse(words: list[str]) -> Options:
             raise ValueError(f"{option} {value}: say {option}={value}")
         options = parser.parse_args(read.kept)
         if name == "model":
-            options.overrides = dict(map(_override, read.unknown))
+            options.overrides = dict(map(override, read.unknown))
     except ValueError as error:
         raise Unreadable(str(error), read.options) from None
     return options
 
 
-def _refuse_unknown(read: _Words, parser: _Parser) -> None:
+def _refuse_unknown(read: Words, parser: Parser) -> None:
     """Raise ValueError for an option that a parser does not know."""
     command, benchmark = read.options.command, getattr(read.options, "benchmark", "")
     if command in ("run", "scaling") and benchmark not in (*_benchmarks(), "all"):
@@ -247,19 +134,19 @@ def _benchmarks() -> list[str]:
 # ---- what each command takes ----
 
 
-def _none(command: _Parser, benchmark: str | None) -> None:
+def _none(command: Parser, benchmark: str | None) -> None:
     pass
 
 
-def _list(command: _Parser, benchmark: str | None) -> None:
+def _list(command: Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", nargs="?", help="its name; default: list all")
 
 
-def _boards(command: _Parser, benchmark: str | None) -> None:
+def _boards(command: Parser, benchmark: str | None) -> None:
     command.add_argument("board", nargs="?", help="its name; default: list all")
 
 
-def _run(command: _Parser, benchmark: str | None) -> None:
+def _run(command: Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name, or all; see list")
     if benchmark == "all":
         _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
@@ -285,7 +172,7 @@ def _run(command: _Parser, benchmark: str | None) -> None:
             nargs="?",
             const=traces.SPANS,
             default=False,
-            type=_count,
+            type=count,
             metavar="=SPANS",
             help="record what each rank does, and when, at most so many spans of a "
             f"sample; default: {traces.SPANS}",
@@ -296,7 +183,7 @@ def _run(command: _Parser, benchmark: str | None) -> None:
     _add_own(command, benchmark)
 
 
-def _scaling(command: _Parser, benchmark: str | None) -> None:
+def _scaling(command: Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument(
         "--mode",
@@ -309,78 +196,76 @@ def _scaling(command: _Parser, benchmark: str | None) -> None:
     _add_own(command, benchmark)
 
 
-def _calibrate(command: _Parser, benchmark: str | None) -> None:
+def _calibrate(command: Parser, benchmark: str | None) -> None:
     _add_ranks(command)
     _add_files(command, plot=False)
     first = CALIBRATION[0].benchmark
     _add_parameters(command, first, calibrated(), "the calibration")
 
 
-def _model(command: _Parser, benchmark: str | None) -> None:
+def _model(command: Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     _add_exchange(command, f"default: {_core.SCHEME}, where it matters")
     command.add_argument("--board", help="data sheet that feeds the model; see boards")
     command.add_argument("--calibration", metavar="FILE", help="what feeds it instead")
     command.add_argument("--sizes", help="points of the sweep, e.g. 1,64,1024")
-    command.add_argument(
-        "--ranks", type=_count, help="default: that of the calibration"
-    )
+    command.add_argument("--ranks", type=count, help="default: that of the calibration")
     _add_files(command)
 
 
-def _published(command: _Parser, benchmark: str | None) -> None:
+def _published(command: Parser, benchmark: str | None) -> None:
     command.add_argument("benchmark", help="its name; see list")
     command.add_argument("--board", help="its name; see boards")
     _add_exchange(command, "exchange scheme")
-    command.add_argument("--ranks", type=_count, help="number of ranks")
+    command.add_argument("--ranks", type=count, help="number of ranks")
     command.add_argument("--source", help="words of the source")
     _add_files(command)
 
 
-def _topology(command: _Parser, benchmark: str | None) -> None:
+def _topology(command: Parser, benchmark: str | None) -> None:
     command.add_argument(
         "topology",
         nargs="?",
         default="published",
         help="published, ring, pairs, torus:PxQ, RANK:PORT-RANK:PORT,..., or a file",
     )
-    command.add_argument("--ranks", type=_count, default=2, help="default: 2")
+    command.add_argument("--ranks", type=count, default=2, help="default: 2")
     command.add_argument(
-        "--ports", type=_count, default=4, help="of each rank; default 4"
+        "--ports", type=count, default=4, help="of each rank; default 4"
     )
     command.add_argument("--plot", metavar="PATH", help=f"draw it: {_PICTURES}")
 
 
-def _graph_info(command: _Parser, benchmark: str | None) -> None:
+def _graph_info(command: Parser, benchmark: str | None) -> None:
     command.add_argument("graph", help="kron:20, urand:20, grid:20, or a file")
-    command.add_argument("--ranks", type=_count, default=1, help="default: 1")
+    command.add_argument("--ranks", type=count, default=1, help="default: 1")
     command.add_argument(
         "--partition",
         default="cyclic",
         help=f"{', '.join(PARTITIONS)}, or a file; default: cyclic",
     )
     command.add_argument(
-        "--seed", type=_count, default=1, help="of generators; default: 1, as of a run"
+        "--seed", type=count, default=1, help="of generators; default: 1, as of a run"
     )
     _add_json(command)
 
 
-def _graph_check(command: _Parser, benchmark: str | None) -> None:
+def _graph_check(command: Parser, benchmark: str | None) -> None:
     command.add_argument("program", help="path of a header, or a program's name")
     command.add_argument(
         "--value",
-        type=_reals,
+        type=reals,
         default=[],
         metavar="NUMBERS",
         help="its scalars, e.g. 3,0.5; default: 0.85, as of a run",
     )
 
 
-def _show(command: _Parser, benchmark: str | None) -> None:
+def _show(command: Parser, benchmark: str | None) -> None:
     command.add_argument("file", help=".json or .npz, also of run all")
 
 
-def _plot(command: _Parser, benchmark: str | None) -> None:
+def _plot(command: Parser, benchmark: str | None) -> None:
     command.add_argument("files", nargs="+", metavar="FILE", help="also of run all")
     command.add_argument(
         "--output", "-o", required=True, metavar="PATH", help=_PICTURES
@@ -392,27 +277,27 @@ def _plot(command: _Parser, benchmark: str | None) -> None:
     )
     command.add_argument(
         "--point",
-        type=_count,
+        type=count,
         default=-1,
         help="with --timeline; default: the last one",
     )
     command.add_argument(
-        "--steps", type=_count, help="with --timeline: how many; default: 4"
+        "--steps", type=count, help="with --timeline: how many; default: 4"
     )
     command.add_argument(
         "--between",
-        type=_times,
+        type=reals,
         metavar="FIRST,LAST",
         help="with --timeline: from when to when, in seconds, e.g. 0.012,0.02",
     )
 
 
-def _compare(command: _Parser, benchmark: str | None) -> None:
+def _compare(command: Parser, benchmark: str | None) -> None:
     command.add_argument("a", help="the reference: .json or .npz, also of run all")
     command.add_argument("b", help="what is held against it")
 
 
-def _build(command: _Parser, benchmark: str | None) -> None:
+def _build(command: Parser, benchmark: str | None) -> None:
     command.add_argument(
         "benchmarks", nargs="*", metavar="BENCHMARK", help="default: all"
     )
@@ -448,7 +333,7 @@ _OWN = (
     "--timeout the longest time of a whole run that --ranks starts. What is written "
     "where, and when: docs/running.md."
 )
-COMMANDS: dict[str, tuple[str, Callable[[_Parser, str | None], None], str]] = {
+COMMANDS: dict[str, tuple[str, Callable[[Parser, str | None], None], str]] = {
     "doctor": ("say what is found, what is missing, what to install", _none, ""),
     "devices": ("list the devices", _none, ""),
     "list": ("list benchmarks and exchange schemes, or parameters of one", _list, ""),
@@ -494,14 +379,14 @@ GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 """First words of commands of two."""
 
 
-def _add_run(command: _Parser) -> None:
+def _add_run(command: Parser) -> None:
     _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
     command.add_argument("--kernel", metavar="PATH", help=_KERNEL)
     _add_board(command)
     _add_files(command)
 
 
-def _add_board(command: _Parser) -> None:
+def _add_board(command: Parser) -> None:
     command.add_argument("--board", help="show its model beside; see boards")
     command.add_argument(
         "--calibration",
@@ -511,17 +396,17 @@ def _add_board(command: _Parser) -> None:
     )
 
 
-def _add_json(command: _Parser) -> None:
+def _add_json(command: Parser) -> None:
     command.add_argument("--json", metavar="PATH", help="save the result as JSON")
 
 
-def _add_exchange(command: _Parser, text: str, default: str | None = None) -> None:
+def _add_exchange(command: Parser, text: str, default: str | None = None) -> None:
     names = [name for name, _ in _core.components("exchange")]
     metavar = "|".join([*names, _core.AUTO])
     command.add_argument("--exchange", metavar=metavar, default=default, help=text)
 
 
-def _add_ranks(command: _Parser, several: bool = False) -> None:
+def _add_ranks(command: Parser, several: bool = False) -> None:
     if several:
         command.add_argument(
             "--ranks", default="1,2,4", metavar="N,...", help="default: 1,2,4"
@@ -529,13 +414,13 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
     else:
         command.add_argument(
             "--ranks",
-            type=_count,
+            type=count,
             metavar="N",
             help="ranks to start; default: those of mpirun, or 1",
         )
     command.add_argument(
         "--hosts",
-        type=_names,
+        type=comma_list,
         metavar="A,B,...",
         help="where to start them, also with numbers of ranks: a:2,b:2; default: here",
     )
@@ -543,21 +428,21 @@ def _add_ranks(command: _Parser, several: bool = False) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.add_argument(
         "--timeout",
-        type=_real,
+        type=real,
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"longest time of the ranks it starts [s]; default: {TIMEOUT:g}",
     )
 
 
-def _add_files(command: _Parser, plot: bool = True) -> None:
+def _add_files(command: Parser, plot: bool = True) -> None:
     _add_json(command)
     command.add_argument("--npz", metavar="PATH", help="save the result as NPZ")
     if plot:
         command.add_argument("--plot", metavar="PATH", help=f"draw it: {_PICTURES}")
 
 
-def _add_own(command: _Parser, benchmark: str | None) -> None:
+def _add_own(command: Parser, benchmark: str | None) -> None:
     """Add the parameters of a benchmark; without one, those of every benchmark."""
     if benchmark in _benchmarks():
         _add_parameters(command, str(benchmark))
@@ -569,7 +454,7 @@ def _add_own(command: _Parser, benchmark: str | None) -> None:
 
 
 def _add_parameters(
-    command: _Parser,
+    command: Parser,
     benchmark: str,
     names: Iterable[str] | None = None,
     whose: str | None = None,
@@ -580,7 +465,7 @@ def _add_parameters(
             _add_parameter(group, entry)
 
 
-def _add_parameters_of_all(command: _Parser) -> None:
+def _add_parameters_of_all(command: Parser) -> None:
     """Add those that all have, and for each benchmark its own: --gemm.sizes."""
     names = suite.benchmarks()
     _add_parameters(command, names[0], common(), "all")
@@ -597,7 +482,7 @@ def _add_parameters_of_all(command: _Parser) -> None:
         )
 
 
-def _add_knobs(command: _Parser) -> None:
+def _add_knobs(command: Parser) -> None:
     plain = ("shape", "replications", "bank_a", "bank_b", "bank_c")
     knobs: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name in _benchmarks():
@@ -654,43 +539,3 @@ def given(options: Options) -> dict[str, str]:
         for name, value in vars(options).items()
         if name.startswith(_PARAMETER)
     }
-
-
-def _override(given: tuple[str, str]) -> tuple[str, float | str]:
-    """Input of a model, out of an option and its value."""
-    option, value = given
-    name = option.lstrip("-").replace("-", "_")
-    try:
-        return name, float(value)
-    except ValueError:
-        return name, value
-
-
-def _whole(text: str) -> int:
-    number = float(text)
-    if number != int(number):
-        raise ValueError
-    return int(number)
-
-
-def _reals(text: str) -> list[float]:
-    found = []
-    for word in text.split(","):
-        try:
-            found.append(float(word))
-        except ValueError:
-            raise argparse.ArgumentTypeError(
-                f'"{word}" is not a number such as 0.5'
-            ) from None
-    return found
-
-
-def numbers(name: str, text: str) -> list[int]:
-    """Numbers out of text like 1,64,1e3, as a run reads it."""
-    found = []
-    for word in text.split(","):
-        try:
-            found.append(_whole(word))
-        except (ValueError, OverflowError):
-            raise ValueError(f'{name}: "{word}" is not a number such as 1024') from None
-    return found

@@ -180,7 +180,7 @@ def test_a_trace_of_no_number(command, word):
 
 def test_no_parameter_is_called_like_an_option():
     """Nor do two commands give one option different meanings."""
-    fixed = options._Parser("run", "", "")
+    fixed = options.Parser("run", "", "")
     options._run(fixed, "")
     own = {n for n, a in fixed.actions.items() if not a.dest.startswith("parameter")}
     for name in BENCHMARKS:

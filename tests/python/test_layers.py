@@ -299,7 +299,7 @@ PACKAGE = ROOT / "python" / "hpccfpga"
 MODULES = sorted(p for p in PACKAGE.glob("*.py") if p.stem != "__init__")
 ORDER = (
     # words and files
-    {"_core", "text", "files", "tables", "provenance"},
+    {"_core", "text", "files", "tables", "provenance", "words"},
     {"errors", "arguments", "stops", "daemon"},
     {
         "records",
