@@ -23,7 +23,7 @@ static inline uint graph_lowest_bit(uint x) {
 
 /** Bits of vertices at .. at + 31 before `end`. */
 static inline uint graph_all_bits(uint at, uint end) {
-    return at >= end ? 0 : at + 32 <= end ? HF_NOBODY : HF_NOBODY >> (32 - (end - at));
+    return at >= end ? 0 : end - at >= 32 ? HF_NOBODY : HF_NOBODY >> (32 - (end - at));
 }
 
 #endif

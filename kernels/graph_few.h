@@ -35,8 +35,8 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
     l.n_late = 0;
     l.known = 0;
     for (uint first = 0; first < run->own; first += 32) {
-        for (uint left = active[first / 32]; left && l.n_front < GRAPH_FEW_ROOM;
-             left &= left - 1)
+        for (uint left = active[first / 32] & graph_all_bits(first, run->own);
+             left && l.n_front < GRAPH_FEW_ROOM; left &= left - 1)
             l.front[l.n_front++] = first + graph_lowest_bit(left);
         active[first / 32] = 0;
     }

@@ -15,9 +15,11 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+        const uint end = pieces[c + 1];
         ulong n = 0, edges = 0;
-        for (uint first = pieces[c]; first < pieces[c + 1]; first += 32)
-            for (uint left = active[first / 32]; left; left &= left - 1) {
+        for (uint first = pieces[c]; first < end; first += 32)
+            for (uint left = active[first / 32] & graph_all_bits(first, end); left;
+                 left &= left - 1) {
                 const uint u = first + graph_lowest_bit(left);
                 const hf_update told = mirror[u];
                 edges += outs[u + 1] - outs[u];

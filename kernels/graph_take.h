@@ -48,6 +48,10 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(uchar, outbox),
                     active[w] = own_bits[w - run->first / 32];
                 for (uint left = active[w]; left; left &= left - 1) {
                     const uint v = 32 * w + graph_lowest_bit(left);
+                    if (v >= count.end) { /* no vertex: the bit came damaged */
+                        sum.digest++;
+                        continue;
+                    }
                     if (rank == run->rank)
                         mirror[v] = own[v - run->first];
                     sum.digest += graph_digest(v, mirror[v], superstep);

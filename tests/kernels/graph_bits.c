@@ -1,0 +1,185 @@
+/* graph_bits.c - a bit of no vertex, which came damaged: no kernel looks its vertex up. What a
+ * kernel gets ends with its last vertex, so the sanitizer sees one that does. */
+#include <string.h>
+
+#include "check_kernel.h"
+
+#include "../../kernels/graph_memory.cl"
+
+enum { OWN = 40, TELLS = 35, NOBODYS = 52, FIRST = 64, ALL = FIRST + OWN };
+enum {
+    BIT_WORDS = (ALL + 31) / 32,
+    UPDATES = 64,
+    BOX = UPDATES + ALL * sizeof(hf_update)
+};
+
+static void *room(size_t bytes) {
+    void *p = calloc(1, bytes);
+    CHECK(p, "no memory");
+    return p;
+}
+
+static uint *box_new(size_t words) {
+    uint *box = room(UPDATES + words * sizeof(hf_update));
+    for (uint i = 0; i < words; i++)
+        box[UPDATES / 4 + i] = i;
+    return box;
+}
+
+static void bit_set(uint *bits, uint v) {
+    bits[v / 32] |= 1u << v % 32;
+}
+
+/* Vertices on a line, of which one tells something to the next, and one that is not there. */
+typedef struct line {
+    ulong rows[OWN + 1], *outs;
+    uint *to, *degrees, *state, *got, *touched, *names, chunks[2];
+    uint *box;
+    graph_run run;
+} line;
+
+static void line_make(line *l) {
+    *l = (line){.outs = room((OWN + 1) * sizeof(ulong)),
+                .to = room(OWN * sizeof(uint)),
+                .degrees = room(OWN * sizeof(uint)),
+                .state = room(OWN * sizeof(uint)),
+                .got = room(OWN * sizeof(uint)),
+                .touched = room((OWN + 31) / 32 * sizeof(uint)),
+                .names = room(OWN * sizeof(uint)),
+                .chunks = {0, OWN},
+                .box = box_new(OWN),
+                .run = {.in_updates = UPDATES,
+                        .own = OWN,
+                        .ranks = 1,
+                        .chunks = 1,
+                        .vertices = OWN}};
+    for (uint v = 0; v < OWN; v++) {
+        l->outs[v] = v;
+        l->to[v] = (v + 1) % OWN;
+        l->degrees[v] = 1;
+        l->state[v] = l->got[v] = HF_NOBODY;
+        l->names[v] = v;
+    }
+    l->outs[OWN] = OWN;
+    memcpy(l->rows, l->outs, sizeof l->rows);
+    bit_set(l->box, TELLS);
+    bit_set(l->box, NOBODYS);
+}
+
+static void line_free(line *l) {
+    void *all[] = {l->outs, l->to,    l->degrees, l->state,
+                   l->got,  l->names, l->touched, l->box};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void push_test(void) {
+    line l;
+    ulong made[2], *m = made, window = (ulong)HF_NOBODY << 32;
+    uint *chunks = l.chunks, *none = NULL;
+    graph_run *run = &l.run;
+    line_make(&l);
+    void *args[] = {&chunks,  &l.outs, &l.to,      &none, &run,   &l.box,
+                    &l.state, &l.got,  &l.touched, &m,    &window};
+    graph_push_call(args, 1);
+    CHECK(made[0] == 1 && made[1] == 1, "%lu messages along %lu edges",
+          (unsigned long)made[0], (unsigned long)made[1]);
+    CHECK(l.got[TELLS + 1] == TELLS, "vertex %u got %u", TELLS + 1, l.got[TELLS + 1]);
+    line_free(&l);
+}
+
+static void pull_test(void) {
+    line l;
+    ulong window = (ulong)HF_NOBODY << 32, *rows = l.rows;
+    uint *chunks = l.chunks, *none = NULL, *from, step = 1, everyone = 0, seal = 7;
+    uint *out = room(UPDATES * 3 + OWN * sizeof(hf_update));
+    graph_run *run = &l.run;
+    line_make(&l);
+    from = room(OWN * sizeof *from);
+    for (uint v = 0; v < OWN; v++)
+        from[v] = (v + OWN - 1) % OWN;
+    l.run.out_bits = UPDATES * 2;
+    l.run.out_updates = UPDATES * 3;
+    void *args[] = {&chunks, &rows,     &from,    &none, &l.degrees, &l.names,
+                    &run,    &l.box,    &l.state, &out,  &none,      &none,
+                    &step,   &everyone, &window,  &seal};
+    graph_pull_call(args, 1);
+    const graph_count *count = (const graph_count *)out;
+    CHECK(count->known == 1 && count->messages == 1, "%lu messages along %lu edges",
+          count->messages, count->known);
+    CHECK(l.state[TELLS + 1] == TELLS, "the parent of vertex %u is %u", TELLS + 1,
+          l.state[TELLS + 1]);
+    line_free(&l);
+    free(from);
+    free(out);
+}
+
+static void few_test(void) {
+    line l;
+    ulong window = (ulong)HF_NOBODY << 32, width = HF_NOBODY;
+    uint *none = NULL, zero = 0, seal = 7;
+    uint *lists = room((2 * GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * sizeof *lists);
+    uint *counts = room(sizeof(graph_count));
+    graph_run *run = &l.run;
+    line_make(&l);
+    void *args[] = {&l.outs,  &l.to,   &none, &l.degrees, &l.names, &run,       &l.box,
+                    &l.state, &counts, &none, &none,      &l.got,   &l.touched, &lists,
+                    &zero,    &zero,   &zero, &window,    &width,   &seal};
+    graph_few_call(args, 1);
+    const graph_count *count = (const graph_count *)counts;
+    CHECK(count->known == 1 && count->messages == 1, "%lu messages along %lu edges",
+          count->messages, count->known);
+    line_free(&l);
+    free(lists);
+    free(counts);
+}
+
+/* Of two ranks, number `rank` takes updates; the second has fewer vertices than numbers in its
+ * words. Digests of each. */
+static void take(uint *digests, uint rank, bool damaged) {
+    const graph_count counts[] = {{.end = FIRST}, {.first = FIRST, .end = ALL}};
+    uint *in = room(2 * UPDATES * 2 + BOX), *out = room(UPDATES * 2 + BOX);
+    uint step = 1, listed = 0;
+    graph_run run = {.in_bits = 4 * UPDATES,
+                     .in_updates = 5 * UPDATES,
+                     .out_bits = 2 * UPDATES,
+                     .out_updates = 3 * UPDATES,
+                     .head = 2 * UPDATES,
+                     .first = rank * FIRST,
+                     .own = rank ? OWN : FIRST,
+                     .rank = rank,
+                     .ranks = 2,
+                     .chunks = 1,
+                     .vertices = ALL},
+              *r = &run;
+    for (uint i = 0; i < 2; i++)
+        memcpy(i == rank ? out : in + i * 2 * UPDATES / 4, &counts[i],
+               sizeof counts[i]);
+    uint *bits = rank ? out + 2 * UPDATES / 4 : in + 4 * UPDATES / 4 + FIRST / 32;
+    bit_set(bits, TELLS);
+    if (damaged)
+        bit_set(bits, NOBODYS);
+    memset(digests, 0, 2 * sizeof *digests);
+    void *args[] = {&r, &out, &in, &digests, &step, &listed};
+    graph_take_call(args, 1);
+    free(in);
+    free(out);
+}
+
+static void take_test(void) {
+    for (uint rank = 0; rank < 2; rank++) {
+        uint right[2], wrong[2];
+        take(right, rank, false);
+        take(wrong, rank, true);
+        CHECK(right[0] == wrong[0] && right[1] != wrong[1],
+              "rank %u does not see a damaged bit", rank);
+    }
+}
+
+int main(void) {
+    push_test();
+    pull_test();
+    few_test();
+    take_test();
+    return 0;
+}
