@@ -7,7 +7,7 @@
  * times at what is published, then calls the host between looks, now also at what is moved: a
  * kernel that waits at one channel withholds nothing at another.
  *
- * The host fills `depth`, `mask`, `width` and each side's `host`, zeroes the rest, and may
+ * The host fills `depth`, `mask`, `width` and each side's `host` and `owner`, zeroes the rest, and may
  * set `abort` at any time: whoever waits then, leaves. Packets follow the page of this.
  */
 #ifndef HF_RING_H
@@ -34,7 +34,8 @@ typedef struct hf_ring_side {
     hf_word high_water; /* reader: most packets seen waiting */
     hf_word waits;      /* 1 while it waits */
     hf_word host; /* address of the hf_ring_host of its kernel, in that one's process */
-    hf_word unused2[11];
+    hf_word owner; /* number of its kernel, for reports */
+    hf_word unused2[10];
 } hf_ring_side;
 
 typedef struct hf_ring {

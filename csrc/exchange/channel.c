@@ -145,6 +145,8 @@ static hf_status kernels_end(channel *c, size_t n, size_t *n_ended) {
     while (until < end) {
         until = fmin(hf_clock_now() + HF_HEARING, end);
         HF_TRY(kernels_poll(c, n, until, n_ended));
+        if (c->medium->ops->look)
+            c->medium->ops->look(c->medium, c->ended);
         if (*n_ended == n)
             return HF_OK;
         HF_TRY(net->ops->heed(net));
@@ -157,15 +159,16 @@ static hf_status kernels_end(channel *c, size_t n, size_t *n_ended) {
 
 /* ---- stop ---- */
 
-/* Who waits for what: asked before anything is stopped. */
-static hf_status deadlock_fail(const channel *c, size_t n_ended) {
-    const hf_medium *medium = c->medium;
+/* What keeps the kernels: asked before anything is stopped. */
+static hf_status late_fail(const channel *c, size_t n_ended) {
+    hf_medium *medium = c->medium;
     hf_report report = {.used = 0};
     char more[32] = "";
     HF_TRY(medium->ops->report(medium, &report, c->ended));
     if (report.more)
         snprintf(more, sizeof more, "; and %zu more", report.more);
-    return hf_fail(HF_EDEVICE, "deadlock: %zu of %zu kernels ended within %g s%s%s",
+    return hf_fail(HF_EDEVICE, "%s: %zu of %zu kernels ended within %g s%s%s",
+                   report.cause[0] ? report.cause : "deadlock or endless kernel",
                    n_ended, medium->n, c->base.net->deadline, report.text, more);
 }
 
@@ -210,7 +213,7 @@ static hf_status channel_stream(hf_exchange *base, size_t n_streams,
     if (status == HF_OK)
         status = kernels_end(c, n, &n_ended);
     if (status == HF_OK && n_ended < n)
-        status = deadlock_fail(c, n_ended);
+        status = late_fail(c, n_ended);
     if (status != HF_OK)
         return stream_fail(c, n, status);
     HF_TRY(hf_device_wait(c->base.device, c->events, n));

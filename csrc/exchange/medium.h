@@ -49,9 +49,12 @@ struct hf_medium_ops {
     /** HF_ECOMM or HF_EARG if the kernels, which have ended, were told to leave; NULL:
      *  they never are. */
     hf_status (*check)(const hf_medium *medium);
-    /** Add who waits for what; `ended` [n] says which kernels of this rank do not. Fails
-     *  where another rank has stopped the kernels meanwhile. */
-    hf_status (*report)(const hf_medium *medium, hf_report *report, const bool *ended);
+    /** Note which kernels of this rank have ended, [n], for reports of the others: often,
+     *  while it waits for them; NULL: there is no way. */
+    void (*look)(hf_medium *medium, const bool *ended);
+    /** Add what keeps kernels, and who waits for what; `ended` as in `look`. Fails where
+     *  another rank has stopped the kernels meanwhile. */
+    hf_status (*report)(hf_medium *medium, hf_report *report, const bool *ended);
     /** What went through this rank's ports since `clear`; NULL: nobody counts. */
     void (*traffic)(const hf_medium *medium, hf_traffic *out);
 

@@ -258,8 +258,7 @@ static void port_report(hf_report *ports, const pipes *p, const hf_end *end) {
         hf_report_add(ports, "%s in %d empty", mark, end->index);
 }
 
-static hf_status pipes_report(const hf_medium *base, hf_report *report,
-                              const bool *ended) {
+static hf_status pipes_report(hf_medium *base, hf_report *report, const bool *ended) {
     for (size_t i = 0; i < base->n; i++) {
         const hf_stream *stream = &base->streams[i];
         hf_report ports = {.used = 0};

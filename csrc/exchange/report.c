@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void hf_report_add(hf_report *report, const char *format, ...) {
     size_t room = sizeof report->text - report->used;
@@ -16,4 +17,16 @@ void hf_report_add(hf_report *report, const char *format, ...) {
     } else {
         report->used += (size_t)length;
     }
+}
+
+void hf_report_cause(hf_report *report, const char *format, ...) {
+    char cause[sizeof report->cause];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cause, sizeof cause, format, args);
+    va_end(args);
+    if (report->cause[0])
+        hf_report_add(report, "; %s", cause);
+    else
+        memcpy(report->cause, cause, sizeof cause);
 }

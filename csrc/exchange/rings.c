@@ -1,8 +1,9 @@
 /* rings.c - channels in memory that the ranks of a node share, for kernels on CPUs.
  *
- * A channel is a ring of packets (hf_ring.h). A rank's part of the memory holds the rings
- * that end at its ports, then those of its inner channels.
+ * A channel is a ring of packets (hf_ring.h). A rank's part of the memory holds its roster, the
+ * rings that end at its ports, then those of its inner channels.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,27 +11,10 @@
 
 #include "agree.h"
 #include "core/error.h"
-#include "hf_ring.h"
-#include "medium.h"
-#include "node.h"
-#include "scheduler.h"
+#include "rings.h"
 
 enum { PAGE = sizeof(hf_ring) };
-
-/* A ring as a kernel of this rank takes it. */
-typedef struct endpoint {
-    hf_ring *ring;
-    hf_buffer *buffer;
-} endpoint;
-
-typedef struct rings {
-    hf_medium base;
-    hf_shared *shared;
-    endpoint out[HF_MAX_PORTS], in[HF_MAX_PORTS], inner[HF_MAX_PORTS];
-    hf_scheduler *scheduler;
-    uint64_t
-        hosts[HF_MAX_QUEUES]; /* [n] addresses of the hf_ring_host of each kernel */
-} rings;
+static_assert(sizeof(roster) <= PAGE, "rings lie behind the page of a rank's roster");
 
 static const hf_scheduler_ops *const scheduler = &HF_SCHEDULER;
 
@@ -49,13 +33,17 @@ static size_t ring_bytes(size_t width, size_t depth) {
 }
 
 static size_t part_bytes(const hf_wiring *w) {
-    return (size_t)w->ports * ring_bytes(w->width, w->depth) +
+    return PAGE + (size_t)w->ports * ring_bytes(w->width, w->depth) +
            (size_t)w->inner * ring_bytes(w->width, w->inner_depth);
+}
+
+roster *rings_roster(const rings *r, int rank) {
+    return r->shared->parts[rank];
 }
 
 static hf_ring *port_ring(const rings *r, int rank, int port) {
     const hf_wiring *w = &r->base.wiring;
-    size_t at = (size_t)port * ring_bytes(w->width, w->depth);
+    size_t at = PAGE + (size_t)port * ring_bytes(w->width, w->depth);
     return (hf_ring *)((char *)r->shared->parts[rank] + at);
 }
 
@@ -65,8 +53,7 @@ static hf_ring *inner_ring(const rings *r, int rank, int index) {
     return (hf_ring *)((char *)port_ring(r, rank, w->ports) + at);
 }
 
-/* Every ring of every rank, by number; NULL past the last. */
-static hf_ring *ring_at(const rings *r, size_t i) {
+hf_ring *rings_at(const rings *r, size_t i) {
     size_t ports = (size_t)r->base.wiring.ports;
     size_t each = ports + (size_t)r->base.wiring.inner;
     size_t rank = i / each, index = i % each;
@@ -82,6 +69,11 @@ static hf_status rings_open(hf_medium **out, hf_device *device, hf_transport *ne
     rings *r = calloc(1, sizeof *r);
     if (!r)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
+    r->looks = calloc((size_t)net->size, sizeof *r->looks);
+    if (!r->looks) {
+        free(r);
+        return hf_fail(HF_ENOMEM, "no memory for an exchange");
+    }
     r->base = (hf_medium){.ops = &hf_medium_rings, .device = device, .net = net};
     *out = &r->base;
     return HF_OK;
@@ -105,8 +97,10 @@ static void rings_free(rings *r) {
 }
 
 static void rings_close(hf_medium *base) {
-    rings_free((rings *)base);
-    free(base);
+    rings *r = (rings *)base;
+    rings_free(r);
+    free(r->looks);
+    free(r);
 }
 
 static hf_status endpoint_make(const rings *r, endpoint *end, hf_ring *ring,
@@ -174,6 +168,7 @@ static void ring_clear(hf_ring *ring, size_t width, size_t depth) {
 static hf_status rings_clear(hf_medium *base) {
     rings *r = (rings *)base;
     const hf_wiring *w = &base->wiring;
+    rings_roster(r, base->net->rank)->n = 0;
     for (int port = 0; port < w->ports; port++)
         ring_clear(r->in[port].ring, w->width, w->depth);
     for (int i = 0; i < w->inner; i++)
@@ -213,6 +208,7 @@ static void end_take(const rings *r, size_t kernel, const hf_end *end) {
     hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
     char *name = ring->names[end->sends ? 0 : 1], other[32];
     side->host = r->hosts[kernel];
+    side->owner = rings_kernel(r->base.net->rank, kernel);
     if (end->inner)
         snprintf(other, sizeof other, "%s %.24s", end->sends ? "to" : "from",
                  peer_of(r, end));
@@ -225,7 +221,10 @@ static void end_take(const rings *r, size_t kernel, const hf_end *end) {
 static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args) {
     rings *r = (rings *)base;
     const hf_stream *stream = &base->streams[i];
+    roster *mine = rings_roster(r, base->net->rank);
     r->hosts[i] = (uintptr_t)scheduler->host(r->scheduler, i);
+    snprintf(mine->names[i], sizeof mine->names[i], "rank %d %.24s", base->net->rank,
+             stream->name);
     for (size_t e = 0; e < stream->n_ends; e++) {
         end_take(r, i, &stream->ends[e]);
         args[(*n_args)++] =
@@ -239,13 +238,13 @@ static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args
 /* Each kernel, on every rank, leaves at its next wait: once is enough. */
 static double rings_stop(hf_medium *base) {
     hf_ring *ring;
-    for (size_t i = 0; (ring = ring_at((rings *)base, i)); i++)
+    for (size_t i = 0; (ring = rings_at((rings *)base, i)); i++)
         HF_RING_STORE(&ring->abort, HF_RING_HALT);
     return HUGE_VAL;
 }
 
-static hf_status stopped_fail(void) {
-    return hf_fail(HF_ECOMM, "another rank stopped the channels");
+bool rings_halted(const rings *r) {
+    return HF_RING_LOAD(&rings_at(r, 0)->abort) == HF_RING_HALT;
 }
 
 static hf_status rings_check(const hf_medium *base) {
@@ -262,30 +261,7 @@ static hf_status rings_check(const hf_medium *base) {
                        "channel_width: %zu, but the kernels were built for packets of "
                        "%llu B",
                        base->wiring.width, (unsigned long long)word / HF_RING_MISFIT);
-    return word ? stopped_fail() : HF_OK;
-}
-
-static void side_report(hf_report *report, const hf_ring *ring, bool writer) {
-    const hf_ring_side *side = writer ? &ring->writer : &ring->reader;
-    if (HF_RING_LOAD(&side->waits))
-        hf_report_add(report, "; %s: %s after %llu packets",
-                      ring->names[writer ? 0 : 1], writer ? "full" : "empty",
-                      (unsigned long long)HF_RING_LOAD(&side->moved));
-}
-
-/* The rings of all ranks tell. A rank whose deadline passed earlier has stopped all kernels:
- * what was read may be of kernels that have left. */
-static hf_status rings_report(const hf_medium *base, hf_report *report,
-                              const bool *ended) {
-    const rings *r = (const rings *)base;
-    const hf_ring *ring;
-    (void)ended;
-    for (size_t i = 0; (ring = ring_at(r, i)); i++) {
-        side_report(report, ring, true);
-        side_report(report, ring, false);
-    }
-    bool stopped = HF_RING_LOAD(&ring_at(r, 0)->abort) == HF_RING_HALT;
-    return stopped ? stopped_fail() : HF_OK;
+    return word ? hf_fail(HF_ECOMM, RINGS_STOPPED) : HF_OK;
 }
 
 static void rings_traffic(const hf_medium *base, hf_traffic *out) {
@@ -311,6 +287,7 @@ const hf_medium_ops hf_medium_rings = {
     .attach = rings_attach,
     .stop = rings_stop,
     .check = rings_check,
+    .look = rings_look,
     .report = rings_report,
     .traffic = rings_traffic,
     .close = rings_close,

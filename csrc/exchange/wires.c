@@ -30,8 +30,7 @@ static double wires_stop(hf_medium *wires) {
     return HUGE_VAL;
 }
 
-static hf_status wires_report(const hf_medium *wires, hf_report *report,
-                              const bool *ended) {
+static hf_status wires_report(hf_medium *wires, hf_report *report, const bool *ended) {
     for (size_t i = 0; i < wires->n; i++)
         if (!ended[i])
             hf_report_add(report, "; rank %d %s", wires->net->rank,

@@ -204,7 +204,7 @@ def test_a_frozen_rank_leaves_the_others_their_report(mpirun):
     )
     # mpirun passes on either line first; what the frozen rank hears of later differs.
     (knows,) = (line for line in answer.stdout.splitlines() if line[0] == "0")
-    assert "deadlock: 0 of 4 kernels ended" in knows, answer
+    assert "rank 1 stands still: 0 of 4 kernels ended" in knows, answer
     assert "b_eff_recv_" in knows
 
 

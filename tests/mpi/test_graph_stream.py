@@ -232,6 +232,51 @@ HF_APPLY(v, got, at, told) {
 """
 
 
+ENDLESS = """
+typedef uint hf_update;
+typedef uint hf_message;
+HF_VERTEX(uint hops;)
+#define HF_NOTHING HF_NOBODY
+#define HF_SOURCE
+HF_START(v, at, told) {
+    v->hops = *told = at.id == at.source ? 0 : HF_NOBODY;
+    return at.id == at.source;
+}
+HF_SCATTER(told, edge) { return told + 1; }
+HF_GATHER(a, b) { return a < b ? a : b; }
+HF_APPLY(v, got, at, told) {
+    volatile uint endless = at.id == at.value[0];
+    if (got >= v->hops) return 0;
+    while (endless) {}
+    v->hops = *told = got;
+    return 1;
+}
+"""
+
+
+def test_an_apply_that_does_not_end_is_named(mpirun, tmp_path):
+    """Vertex 9 is on rank 1. Its kernel cannot be stopped, so no session is closed."""
+    path = tmp_path / "endless.h"
+    path.write_text(ENDLESS)
+    answer = mpirun(
+        2,
+        "s = hf.open('opencl:cpu', exchange='channel', comm=comm)\n"
+        f"run = dict(program={str(path)!r}, source=[0], reps=1)\n"
+        "run['graph'] = range(63), range(1, 64)\n"
+        "assert s.run('graph', value=[99], **run).verified  # and it is compiled\n"
+        "try: s.run('graph', value=[9], deadline=2, **run)\n"
+        "except hf.Error as error: say(error)\n"
+        "os._exit(0)",
+        **QUICKLY,
+    )
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2, answer
+    for line in lines:
+        assert "rank 1 graph_apply still computes: " in line
+        assert line.count("computes") == 1
+        assert "rank 0 graph_receiver in 1: empty after " in line
+
+
 def test_packets_must_hold_an_update(mpirun, tmp_path):
     path = tmp_path / "wide.h"
     path.write_text(WIDE)

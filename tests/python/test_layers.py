@@ -38,7 +38,7 @@ SHARED_WITH_KERNELS = {
     "bench/bench.h": {"hf_numbered.h"},  # how many replications there may be
     "bench/verdict.h": {"hf_finding.h"},  # what check kernels write
     "bench/sweep.h": {"hf_slide.h"},  # how far messages of a sweep slide
-    "exchange/rings.c": {"hf_ring.h"},  # the memory of channels
+    "exchange/rings.h": {"hf_ring.h"},  # the memory of channels
     "exchange/scheduler.h": {"hf_ring.h"},  # what a kernel calls that waits
 }
 # Calls that only these files may make, and why.
