@@ -100,8 +100,16 @@ def gather(
         _refuse_words(lacked, said, board)
         raise ValueError(_missing(benchmark, formula, lacked, said, board))
     notes = []
+    if said:
+        told = said | {
+            name: f"{values[name]:.10g}"
+            for name, term in terms.items()
+            if name in values and not (term["fact"] or term["zero"])
+            if term["unit"] == "1"
+        }
+        notes.append("for " + ", ".join(f"{n} {value}" for n, value in told.items()))
     if board is not None and doubted:
-        notes = [f"not verified: {', '.join(doubted)}; sources: board {board.key}"]
+        notes += [f"not verified: {', '.join(doubted)}; sources: board {board.key}"]
     return values, sources, notes
 
 

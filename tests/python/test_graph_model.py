@@ -156,7 +156,15 @@ def test_a_program_of_which_nothing_is_known():
     assert given["edge_rate"][0] == 9 * 187.5e6 / 2
 
 
+def test_what_a_model_is_for_is_a_note():
+    note = hf.model("graph", board="ac510").provenance["notes"][0]
+    assert note == "for program bfs, vertices 1048576, edges 16777216"
+    given = {"program": "sssp", "vertices": 1e6, "cycles_per_edge": 2}
+    note = hf.model("graph", board="ac510", **given).provenance["notes"][0]
+    assert note == "for program sssp, vertices 1000000, edges 16777216"
+
+
 def test_what_is_not_verified_is_one_note():
-    (note,) = hf.model("graph", **AC510).provenance["notes"]
+    _, note = hf.model("graph", **AC510).provenance["notes"]
     assert note.startswith("not verified: pes 9, clock 187.5 MHz, cycles per edge 1.1")
     assert note.endswith("; sources: board ac510")
