@@ -42,8 +42,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Schemes take turns in this process, and PoCL counts its workers once. What a user has
 # set for it, or to load runtimes, is kept by runs, not by tests.
-WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
-for name in ("OCL_ICD_FILENAMES", "POCL_DEVICES", *WORKERS):
+for name in ("OCL_ICD_FILENAMES", "POCL_DEVICES", *emulation.WORKERS):
     os.environ.pop(name, None)
 emulation.prepare("channel")
 
@@ -115,9 +114,7 @@ def start(command, environment):
     subprocess.CompletedProcess
         With text, the tags of mpirun taken away.
     """
-    clean = surroundings()
-    for name in WORKERS:  # each process of its own takes as many as it needs
-        clean.pop(name, None)
+    clean = emulation.for_others(surroundings())
     clean["MPIEXEC_TIMEOUT"] = str(GUARD + 10)  # in case that we are killed
     mark = new_mark()
     process = subprocess.Popen(

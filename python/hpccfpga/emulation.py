@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ KERNELS = 8
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
 """Variables that tell PoCL's releases their number of workers."""
+_set: dict[str, str] = {}
+"""What `prepare` has set."""
 VENDORS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")
 """Variables that name the known runtimes to OpenCL's loader: ocl-icd's, Khronos's."""
 
@@ -35,8 +38,13 @@ def prepare(exchange: str = "") -> None:
         wait for each other.
     """
     if routed(exchange) and cpus() < KERNELS:
-        for name in WORKERS:
-            os.environ.setdefault(name, str(KERNELS))
+        for name in {*WORKERS} - os.environ.keys():
+            os.environ[name] = _set[name] = str(KERNELS)
+
+
+def for_others(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return it without what `prepare` has set: another process prepares itself."""
+    return {k: v for k, v in environment.items() if _set.get(k) != v}
 
 
 def routed(exchange: str) -> bool:

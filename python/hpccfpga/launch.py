@@ -130,7 +130,7 @@ class _Ranks:
         self.files: dict[str, bytearray] = {}  # as far as they have come
         self.hearings: dict[int | None, Hearing] = defaultdict(Hearing)
         program = [sys.executable, "-m", "hpccfpga._rank"]
-        environment = mpirun.surroundings(bool(hosts))
+        environment = emulation.for_others(mpirun.surroundings(bool(hosts)))
         os.mkfifo(folder / EVENTS)
         self.events = os.open(folder / EVENTS, os.O_RDONLY | os.O_NONBLOCK)
         environment["TMPDIR"] = str(folder)

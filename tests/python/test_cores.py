@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import cores
+from hpccfpga import cores, emulation
 from hpccfpga.emulation import WORKERS
 
 SMALL = {"sizes": [1, 64], "reps": 1, "loop_upper": 2, "loop_lower": 2}
@@ -106,6 +106,21 @@ def test_nothing_changes(machine, own, parents, error, place):
     assert not os.environ.keys() & set(WORKERS)
 
 
+def test_workers_of_this_process_are_not_those_of_others(monkeypatch):
+    """What it has for kernels that wait is many for a rank with a core of its own."""
+    monkeypatch.setattr(emulation, "_set", {})
+    monkeypatch.setattr(emulation, "cpus", lambda: 2)
+    first, second = WORKERS
+    monkeypatch.setenv(first, "")
+    monkeypatch.delenv(first)
+    monkeypatch.setenv(second, "3")
+    emulation.prepare("channel")
+    assert os.environ[first] == str(emulation.KERNELS)
+    others = emulation.for_others(os.environ)
+    assert first not in others
+    assert others[second] == "3"
+
+
 # ---- ranks ----
 
 
@@ -123,6 +138,7 @@ def cores_of_ranks():
             environment = (process / "environ").read_bytes()
             rank = re.search(rb"\bOMPI_COMM_WORLD_RANK=(\d+)", environment)[1]
             threads = (process / "task").iterdir()
+            assert not any(name.encode() in environment for name in WORKERS)
             masks = {status(thread, "Cpus_allowed") for thread in threads}
         except OSError:  # it has ended
             continue
@@ -154,10 +170,8 @@ def mask(cpus):
 
 @TWO
 @pytest.mark.parametrize("exchange", ["host", "pcie", "auto"])
-def test_each_rank_has_cores_of_its_own(monkeypatch, exchange):
+def test_each_rank_has_cores_of_its_own(exchange):
     """Whoever has cores of a rank: PoCL's workers, too."""
-    for name in WORKERS:
-        monkeypatch.delenv(name, raising=False)
     result, seen = started(2, exchange=exchange)
     shares = [cores.share(cores.ordered(HERE), rank, 2) for rank in range(2)]
     assert not set(shares[0]) & set(shares[1])
