@@ -181,7 +181,8 @@ def test_workers_are_set_where_few_cpus_are_allowed(on_ranks):
     )
 
 
-def test_a_frozen_rank_leaves_the_others_their_report(mpirun):
+@pytest.mark.parametrize("computed", [0.01, 0.5])  # before its first look at kernels
+def test_a_frozen_rank_leaves_the_others_their_report(mpirun, computed):
     """What a rank knows of its own kernels says more than who did not answer."""
     answer = mpirun(
         2,
@@ -191,8 +192,8 @@ def test_a_frozen_rank_leaves_the_others_their_report(mpirun):
         "def computed():  # by the threads that run kernels\n"
         "    return time.process_time() - time.clock_gettime(main)\n"
         "def freeze():  # long before the deadline, where others use the cores, too\n"
-        "    end = computed() + 0.1\n"
-        "    while computed() < end: time.sleep(0.01)\n"
+        f"    end = computed() + {computed}\n"
+        "    while computed() < end: time.sleep(0.001)\n"
         "    os.kill(other, signal.SIGSTOP)\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
