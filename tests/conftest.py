@@ -286,17 +286,18 @@ def without_editable(tmp_path_factory):
 
 
 def build_dev(target):
-    """Build a target of build/dev."""
-    _build(["cmake", "--preset", "dev"])
-    _build(["cmake", "--build", "--preset", "dev", "--target", target])
+    """Build a target of build/dev; workers take turns."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "build" / "dev.lock"):
+        _build(["cmake", "--preset", "dev"])
+        _build(["cmake", "--build", "--preset", "dev", "--target", target])
 
 
 @pytest.fixture(scope="session")
-def faults(common, without_editable):
+def faults(without_editable):
     """Environment in which the package has the exchange scheme `fault`."""
     if "fault" in dict(_core.components("exchange")):
         return {}
-    with FileLock(common / "build.lock"):
-        build_dev("_core")
+    build_dev("_core")
     built = ROOT / "build" / "dev" / "python"
     return {"PYTHONPATH": f"{without_editable}:{built}"}
