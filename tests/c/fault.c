@@ -48,12 +48,18 @@ static hf_status planted_pin(hf_buffer **out, hf_device *device, void *memory,
                   : device_own->pin(out, device, memory, bytes);
 }
 
-/* Between the arrival of a block and its copy: what arrived is damaged where it lies, or the block
- * before is taken again. */
+/* Between the arrival of a block and its copy: what arrived is damaged where it lies, or what the
+ * block before was is taken again. That one's memory may be the same, with the new block in it. */
 static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
                                const void *from, size_t bytes, const hf_order *order,
                                hf_event **done) {
-    static const void *before;
+    static void *before;
+    if (writes_left > 0 && strcmp(fault.kind, "stalewrite") == 0) {
+        void *room = realloc(before, bytes);
+        if (!room)
+            return hf_fail(HF_ENOMEM, "no memory for a fault");
+        before = memcpy(room, from, bytes);
+    }
     if (writes_left-- == 0) {
         if (strcmp(fault.kind, "killwrite") == 0)
             raise(SIGKILL);
@@ -62,9 +68,8 @@ static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
         if (strcmp(fault.kind, "flipwrite") == 0)
             ((unsigned char *)from)[bytes / 2] ^= 0x40;
         if (strcmp(fault.kind, "stalewrite") == 0)
-            from = before;
+            from = before; /* as long: chunks are */
     }
-    before = from;
     return device_own->write(device, to, at, from, bytes, order, done);
 }
 

@@ -156,20 +156,24 @@ def test_a_rank_that_stops_before_it_copies_from_the_window(
         time.sleep(0.1)
 
 
-# Slots of the window are used again: each message has 16 chunks.
+# Slots of the window are used again: each message has 16 chunks. A single one, or the first
+# where chunks come one by one, has a chunk where the one before was.
 WINDOW = """
 import json, os, warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)
 for case in ("none -1 0", "flipwrite 1 40", "stalewrite 1 40", "nopin 1 0"):
     os.environ["HPCCFPGA_FAULT"] = case
     r = hf.run("b_eff", exchange="fault", comm=comm, sizes=[65536], chunk_size=4096,
+               chunk_depth=os.environ["DEPTH"],
                reps=2, loop_upper=4, loop_lower=4)
     say(json.dumps([case.split()[0], r.verified, r.provenance["notes"]]))
 """
 
 
-def test_a_window_whose_chunks_are_wrong_or_not_pinned(mpirun, faults):
-    done = mpirun(2, WINDOW, HPCCFPGA_FAULT_OVER="shared", **faults)
+@pytest.mark.parametrize("depth", ["auto", "1"])
+def test_a_window_whose_chunks_are_wrong_or_not_pinned(mpirun, faults, depth):
+    faults = faults | {"HPCCFPGA_FAULT_OVER": "shared", "DEPTH": depth}
+    done = mpirun(2, WINDOW, **faults)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(found) == 8, done
     for case, verified, notes in found:
