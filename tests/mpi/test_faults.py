@@ -156,8 +156,8 @@ def test_a_rank_that_stops_before_it_copies_from_the_window(
         time.sleep(0.1)
 
 
-# Slots of the window are used again: each message has 16 chunks. A single one, or the first
-# where chunks come one by one, has a chunk where the one before was.
+# Slots of the window are used again: each message has 16 chunks. A single slot, or the
+# first where chunks come one by one, has a chunk where the one before was.
 WINDOW = """
 import json, os, warnings
 warnings.simplefilter("ignore", hf.VerificationWarning)
