@@ -33,7 +33,7 @@ typedef struct hf_ring_side {
     hf_word stalls;     /* waits for the other side */
     hf_word high_water; /* reader: most packets seen waiting */
     hf_word waits;      /* 1 while it waits */
-    hf_word host; /* address of the hf_ring_host of its kernel, in that one's process */
+    hf_word host;  /* address of its kernel's hf_ring_host, in that kernel's process */
     hf_word owner; /* number of its kernel, for reports */
     hf_word unused2[10];
 } hf_ring_side;

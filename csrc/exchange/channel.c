@@ -159,7 +159,7 @@ static hf_status kernels_end(channel *c, size_t n, size_t *n_ended) {
 
 /* ---- stop ---- */
 
-/* What keeps the kernels: asked before anything is stopped. */
+/* Say why kernels have not ended. Ask before anything is stopped. */
 static hf_status late_fail(const channel *c, size_t n_ended) {
     hf_medium *medium = c->medium;
     hf_report report = {.used = 0};
@@ -172,12 +172,12 @@ static hf_status late_fail(const channel *c, size_t n_ended) {
                    n_ended, medium->n, c->base.net->deadline, report.text, more);
 }
 
-/* Have the kernels leave; how many of `n` have. */
-static size_t kernels_stop(channel *c, size_t n) {
+/* Have the kernels leave, for a reason; how many of `n` have. */
+static size_t kernels_stop(channel *c, size_t n, const char *why) {
     double end = hf_clock_now() + stop_seconds;
     size_t n_ended = 0;
     do {
-        double pause = c->medium->ops->stop(c->medium);
+        double pause = c->medium->ops->stop(c->medium, why);
         if (kernels_poll(c, n, fmin(hf_clock_now() + pause, end), &n_ended) != HF_OK)
             return n_ended;
     } while (n_ended < n && hf_clock_now() < end);
@@ -188,7 +188,7 @@ static size_t kernels_stop(channel *c, size_t n) {
 static hf_status stream_fail(channel *c, size_t n, hf_status status) {
     char line[512];
     snprintf(line, sizeof line, "%s", hf_error());
-    size_t left = n - kernels_stop(c, n);
+    size_t left = n - kernels_stop(c, n, line);
     c->medium->stuck = left > 0;
     if (left > 0)
         return hf_fail(status, "%.400s; %zu cannot be stopped: open a new session",

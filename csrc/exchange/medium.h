@@ -45,14 +45,14 @@ struct hf_medium_ops {
 
     /** Have waiting kernels leave, or go on to their end. Returns the pause until the
      *  next call is due [s]: some media need many. */
-    double (*stop)(hf_medium *medium);
+    double (*stop)(hf_medium *medium, const char *why);
     /** HF_ECOMM or HF_EARG if the kernels, which have ended, were told to leave; NULL:
      *  they never are. */
     hf_status (*check)(const hf_medium *medium);
-    /** Note which kernels of this rank have ended, [n], for reports of the others: often,
-     *  while it waits for them; NULL: there is no way. */
+    /** Note which kernels of this rank have ended, [n], for reports of other ranks. Called
+     *  every HF_HEARING while kernels run. NULL: reports need no such note. */
     void (*look)(hf_medium *medium, const bool *ended);
-    /** Add what keeps kernels, and who waits for what; `ended` as in `look`. Fails where
+    /** Add why kernels have not ended, and which wait where; `ended` as in `look`. Fails where
      *  another rank has stopped the kernels meanwhile. */
     hf_status (*report)(hf_medium *medium, hf_report *report, const bool *ended);
     /** What went through this rank's ports since `clear`; NULL: nobody counts. */

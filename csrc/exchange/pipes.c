@@ -229,9 +229,10 @@ static hf_status pipes_clear(hf_medium *base) {
 
 /* Kernels at our ports cannot be stopped, only be let go on to their end: by turns, those
  * that receive get zeros, and those that send get room. */
-static double pipes_stop(hf_medium *base) {
+static double pipes_stop(hf_medium *base, const char *why) {
     static const char zeros[4096];
     pipes *p = (pipes *)base;
+    (void)why;
     p->gives = !p->gives;
     for (int port = 0; port < base->wiring.ports; port++)
         if (!p->gives)

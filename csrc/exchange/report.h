@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
+/** All-zero is an empty report. */
 typedef struct hf_report {
-    char cause[96];    /**< "": nobody knows; all-zero is an empty report */
+    char cause[96];    /**< why they have not; "": unknown */
     char text[400];    /**< entries: which kernels wait, and where; further causes */
     size_t used, more; /**< characters; entries for which there was no room */
 } hf_report;

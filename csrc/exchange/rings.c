@@ -14,7 +14,8 @@
 #include "rings.h"
 
 enum { PAGE = sizeof(hf_ring) };
-static_assert(sizeof(roster) <= PAGE, "rings lie behind the page of a rank's roster");
+static_assert(sizeof(hf_roster) <= PAGE,
+              "rings lie behind the page of a rank's roster");
 
 static const hf_scheduler_ops *const scheduler = &HF_SCHEDULER;
 
@@ -37,23 +38,23 @@ static size_t part_bytes(const hf_wiring *w) {
            (size_t)w->inner * ring_bytes(w->width, w->inner_depth);
 }
 
-roster *rings_roster(const rings *r, int rank) {
+hf_roster *hf_rings_roster(const hf_rings *r, int rank) {
     return r->shared->parts[rank];
 }
 
-static hf_ring *port_ring(const rings *r, int rank, int port) {
+static hf_ring *port_ring(const hf_rings *r, int rank, int port) {
     const hf_wiring *w = &r->base.wiring;
     size_t at = PAGE + (size_t)port * ring_bytes(w->width, w->depth);
     return (hf_ring *)((char *)r->shared->parts[rank] + at);
 }
 
-static hf_ring *inner_ring(const rings *r, int rank, int index) {
+static hf_ring *inner_ring(const hf_rings *r, int rank, int index) {
     const hf_wiring *w = &r->base.wiring;
     size_t at = (size_t)index * ring_bytes(w->width, w->inner_depth);
     return (hf_ring *)((char *)port_ring(r, rank, w->ports) + at);
 }
 
-hf_ring *rings_at(const rings *r, size_t i) {
+hf_ring *hf_rings_at(const hf_rings *r, size_t i) {
     size_t ports = (size_t)r->base.wiring.ports;
     size_t each = ports + (size_t)r->base.wiring.inner;
     size_t rank = i / each, index = i % each;
@@ -66,28 +67,24 @@ hf_ring *rings_at(const rings *r, size_t i) {
 /* ---- open, connect, close ---- */
 
 static hf_status rings_open(hf_medium **out, hf_device *device, hf_transport *net) {
-    rings *r = calloc(1, sizeof *r);
+    hf_rings *r = calloc(1, sizeof *r + (size_t)net->size * sizeof *r->looks);
     if (!r)
         return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    r->looks = calloc((size_t)net->size, sizeof *r->looks);
-    if (!r->looks) {
-        free(r);
-        return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    }
+    r->looks = (hf_word *)(r + 1);
     r->base = (hf_medium){.ops = &hf_medium_rings, .device = device, .net = net};
     *out = &r->base;
     return HF_OK;
 }
 
 /* Give back what `connect` took, unless kernels use it. */
-static void rings_free(rings *r) {
+static void rings_free(hf_rings *r) {
     const hf_device_ops *ops = r->base.device->ops;
     if (!r->base.stuck) {
         for (size_t i = 0; i < HF_MAX_PORTS; i++) {
             ops->free(r->out[i].buffer);
             ops->free(r->in[i].buffer);
             ops->free(r->inner[i].buffer);
-            r->out[i] = r->in[i] = r->inner[i] = (endpoint){0};
+            r->out[i] = r->in[i] = r->inner[i] = (hf_endpoint){0};
         }
         hf_shared_free(r->shared);
         scheduler->close(r->scheduler);
@@ -97,13 +94,11 @@ static void rings_free(rings *r) {
 }
 
 static void rings_close(hf_medium *base) {
-    rings *r = (rings *)base;
-    rings_free(r);
-    free(r->looks);
-    free(r);
+    rings_free((hf_rings *)base);
+    free(base);
 }
 
-static hf_status endpoint_make(const rings *r, endpoint *end, hf_ring *ring,
+static hf_status endpoint_make(const hf_rings *r, hf_endpoint *end, hf_ring *ring,
                                size_t depth) {
     hf_device *device = r->base.device;
     HF_TRY(device->ops->wrap(&end->buffer, device, ring,
@@ -112,7 +107,7 @@ static hf_status endpoint_make(const rings *r, endpoint *end, hf_ring *ring,
     return HF_OK;
 }
 
-static hf_status endpoints_make(rings *r, const hf_wiring *w) {
+static hf_status endpoints_make(hf_rings *r, const hf_wiring *w) {
     int rank = r->base.net->rank;
     for (int port = 0; port < w->ports; port++) {
         const hf_link *link = &w->links[rank * w->ports + port];
@@ -126,7 +121,7 @@ static hf_status endpoints_make(rings *r, const hf_wiring *w) {
 }
 
 /* What may refuse rings on this rank alone. */
-static hf_status rings_fit(const rings *r, const hf_wiring *w) {
+static hf_status rings_fit(const hf_rings *r, const hf_wiring *w) {
     size_t memory = r->base.device->info.memory, bytes = part_bytes(w);
     HF_TRY(hf_medium_one_node(r->base.net));
     if (bytes <= memory)
@@ -138,7 +133,7 @@ static hf_status rings_fit(const rings *r, const hf_wiring *w) {
 }
 
 static hf_status rings_connect(hf_medium *base, const hf_wiring *wiring) {
-    rings *r = (rings *)base;
+    hf_rings *r = (hf_rings *)base;
     HF_TRY(hf_agree(base->net, rings_fit(r, wiring)));
     rings_free(r);
     HF_TRY(scheduler->open(&r->scheduler, base->net));
@@ -166,9 +161,11 @@ static void ring_clear(hf_ring *ring, size_t width, size_t depth) {
 }
 
 static hf_status rings_clear(hf_medium *base) {
-    rings *r = (rings *)base;
+    hf_rings *r = (hf_rings *)base;
     const hf_wiring *w = &base->wiring;
-    rings_roster(r, base->net->rank)->n = 0;
+    hf_roster *mine = hf_rings_roster(r, base->net->rank);
+    mine->n = 0;
+    mine->why[0] = '\0';
     for (int port = 0; port < w->ports; port++)
         ring_clear(r->in[port].ring, w->width, w->depth);
     for (int i = 0; i < w->inner; i++)
@@ -178,17 +175,17 @@ static hf_status rings_clear(hf_medium *base) {
 
 static hf_status rings_ready(hf_medium *base) {
     HF_TRY(kernels_fit(&base->device->info, base->n));
-    scheduler->prepare(((rings *)base)->scheduler, base->n);
+    scheduler->prepare(((hf_rings *)base)->scheduler, base->n);
     return HF_OK;
 }
 
-static const endpoint *endpoint_of(const rings *r, const hf_end *end) {
-    const endpoint *all = end->inner ? r->inner : end->sends ? r->out : r->in;
+static const hf_endpoint *endpoint_of(const hf_rings *r, const hf_end *end) {
+    const hf_endpoint *all = end->inner ? r->inner : end->sends ? r->out : r->in;
     return &all[end->index];
 }
 
 /* The kernel at the other end of an inner channel; "nobody" where this launch has none. */
-static const char *peer_of(const rings *r, const hf_end *end) {
+static const char *peer_of(const hf_rings *r, const hf_end *end) {
     for (size_t i = 0; i < r->base.n; i++) {
         const hf_stream *stream = &r->base.streams[i];
         for (size_t e = 0; e < stream->n_ends; e++) {
@@ -203,12 +200,12 @@ static const char *peer_of(const rings *r, const hf_end *end) {
 
 /* Tell a ring which kernel is at this end of it: "rank 0 b_eff_send_0 out 1", by its port, or
  * "rank 0 b_eff_send_0 to b_eff_recv_0". */
-static void end_take(const rings *r, size_t kernel, const hf_end *end) {
+static void end_take(const hf_rings *r, size_t kernel, const hf_end *end) {
     hf_ring *ring = endpoint_of(r, end)->ring;
     hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
     char *name = ring->names[end->sends ? 0 : 1], other[32];
     side->host = r->hosts[kernel];
-    side->owner = rings_kernel(r->base.net->rank, kernel);
+    side->owner = hf_rings_kernel(r->base.net->rank, kernel);
     if (end->inner)
         snprintf(other, sizeof other, "%s %.24s", end->sends ? "to" : "from",
                  peer_of(r, end));
@@ -219,9 +216,9 @@ static void end_take(const rings *r, size_t kernel, const hf_end *end) {
 }
 
 static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args) {
-    rings *r = (rings *)base;
+    hf_rings *r = (hf_rings *)base;
     const hf_stream *stream = &base->streams[i];
-    roster *mine = rings_roster(r, base->net->rank);
+    hf_roster *mine = hf_rings_roster(r, base->net->rank);
     r->hosts[i] = (uintptr_t)scheduler->host(r->scheduler, i);
     snprintf(mine->names[i], sizeof mine->names[i], "rank %d %.24s", base->net->rank,
              stream->name);
@@ -238,19 +235,31 @@ static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args
 /* ---- stopped kernels, waiting kernels, counters ---- */
 
 /* Each kernel, on every rank, leaves at its next wait: once is enough. */
-static double rings_stop(hf_medium *base) {
+static double rings_stop(hf_medium *base, const char *why) {
+    const hf_rings *r = (hf_rings *)base;
+    hf_roster *mine = hf_rings_roster(r, base->net->rank);
     hf_ring *ring;
-    for (size_t i = 0; (ring = rings_at((rings *)base, i)); i++)
+    snprintf(mine->why, sizeof mine->why, "%s", why);
+    for (size_t i = 0; (ring = hf_rings_at(r, i)); i++)
         HF_RING_STORE(&ring->abort, HF_RING_HALT);
     return HUGE_VAL;
 }
 
-bool rings_halted(const rings *r) {
-    return HF_RING_LOAD(&rings_at(r, 0)->abort) == HF_RING_HALT;
+bool hf_rings_halted(const hf_rings *r) {
+    return HF_RING_LOAD(&hf_rings_at(r, 0)->abort) == HF_RING_HALT;
+}
+
+hf_status hf_rings_stopped_fail(const hf_rings *r) {
+    for (int rank = 0; rank < r->base.net->size; rank++) {
+        const hf_roster *its = hf_rings_roster(r, rank);
+        if (rank != r->base.net->rank && its->why[0])
+            return hf_fail(HF_ECOMM, "%s", its->why);
+    }
+    return hf_fail(HF_ECOMM, "another rank stopped the channels");
 }
 
 static hf_status rings_check(const hf_medium *base) {
-    const rings *r = (const rings *)base;
+    const hf_rings *r = (const hf_rings *)base;
     hf_word word = 0;
     for (int port = 0; port < base->wiring.ports; port++) {
         word |= HF_RING_LOAD(&r->in[port].ring->abort);
@@ -263,11 +272,11 @@ static hf_status rings_check(const hf_medium *base) {
                        "channel_width: %zu, but the kernels were built for packets of "
                        "%llu B",
                        base->wiring.width, (unsigned long long)word / HF_RING_MISFIT);
-    return word ? hf_fail(HF_ECOMM, RINGS_STOPPED) : HF_OK;
+    return word ? hf_rings_stopped_fail(r) : HF_OK;
 }
 
 static void rings_traffic(const hf_medium *base, hf_traffic *out) {
-    const rings *r = (const rings *)base;
+    const hf_rings *r = (const hf_rings *)base;
     *out = (hf_traffic){0};
     for (int port = 0; port < base->wiring.ports; port++) {
         const hf_ring *in = r->in[port].ring, *sent = r->out[port].ring;
@@ -289,8 +298,8 @@ const hf_medium_ops hf_medium_rings = {
     .attach = rings_attach,
     .stop = rings_stop,
     .check = rings_check,
-    .look = rings_look,
-    .report = rings_report,
+    .look = hf_rings_look,
+    .report = hf_rings_report,
     .traffic = rings_traffic,
     .close = rings_close,
 };

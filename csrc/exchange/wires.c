@@ -25,8 +25,9 @@ static hf_status wires_clear(hf_medium *wires) {
     return HF_OK;
 }
 
-static double wires_stop(hf_medium *wires) {
+static double wires_stop(hf_medium *wires, const char *why) {
     (void)wires;
+    (void)why;
     return HUGE_VAL;
 }
 
