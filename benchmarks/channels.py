@@ -155,7 +155,7 @@ def main() -> int:
     parser.add_argument("--reps", type=int, default=10, help="samples per size")
     options = parser.parse_args()
     report = Report()
-    print(f"CPUs that it may use: {cpus()}")
+    print(f"CPUs that it may use: {len(cpus())}")
     two_ranks(report, measure(options.rounds, options.reps))
     many_ranks(report)
     emulator()

@@ -39,7 +39,8 @@ typedef struct hf_place {
 typedef struct hf_facts {
     int rank, size;
     const char *exchange;
-    bool kernel_routed, emulated;
+    bool kernel_routed;
+    bool emulated;          /**< the device of any rank is */
     const char *prelude;    /**< to put in front of kernels that are built here */
     const hf_place *places; /**< [size] */
     const hf_device_info *device;

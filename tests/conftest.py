@@ -114,7 +114,7 @@ def start(command, environment):
     subprocess.CompletedProcess
         With text, the tags of mpirun taken away.
     """
-    clean = emulation.for_others(surroundings())
+    clean = surroundings()
     clean["MPIEXEC_TIMEOUT"] = str(GUARD + 10)  # in case that we are killed
     mark = new_mark()
     process = subprocess.Popen(

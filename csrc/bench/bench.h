@@ -27,12 +27,7 @@ enum {
      "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
 /* clang-format on */
 
-enum {
-    HF_MAX_LABELS = 4,
-    HF_MAX_METRICS = 4,
-    HF_MAX_FINDINGS = 2,
-    HF_MAX_COUNTS = 8,
-};
+enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 2, HF_MAX_COUNTS = 8 };
 
 /** What `setup` says of a run; all-zero at first. */
 typedef struct hf_outline {
@@ -89,7 +84,8 @@ typedef struct hf_bench {
     const char *name, *summary;
     const hf_param *params;
     hf_problem problem;
-    bool banked; /**< each replication has its buffers in a memory bank of its own */
+    bool banked;   /**< each replication has its buffers in a memory bank of its own */
+    bool messages; /**< they are all that it times: over host memory no device counts */
     unsigned kernels;  /**< kernel files it has; 0: host code only */
     const char *error; /**< what `verify` finds, if it is a figure: name of its column
                             and, of all points' largest, in the summary; NULL: "error" */

@@ -87,9 +87,17 @@ FINDER(model, hf_model_ops, "model")
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
     const hf_bench *found;
     HF_TRY(hf_bench_find(&found, bench));
-    *out = (hf_quantities){found->labels, found->metrics,        found->findings,
-                           found->parts,  found->figures,        found->problem,
-                           found->banked, hf_error_column(found)};
+    *out = (hf_quantities){
+        .labels = found->labels,
+        .metrics = found->metrics,
+        .findings = found->findings,
+        .parts = found->parts,
+        .figures = found->figures,
+        .problem = found->problem,
+        .banked = found->banked,
+        .messages = found->messages,
+        .error = hf_error_column(found),
+    };
     return HF_OK;
 }
 

@@ -275,7 +275,7 @@ hf_facts hf_session_facts(const hf_session *session) {
         .size = session->net->size,
         .exchange = scheme->name,
         .kernel_routed = scheme->streams != NULL,
-        .emulated = emulated && !scheme->host_memory,
+        .emulated = emulated,
         .prelude = session->exchange->prelude,
         .places = session->places,
         .device = &session->device->info,

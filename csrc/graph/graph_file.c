@@ -31,6 +31,7 @@ static hf_status reader_find(file_reader *out, const char *path) {
             return HF_OK;
         }
     }
+    hf_known_add(&names, ".npz"); /* Python reads it */
     return hf_fail(HF_EARG,
                    "graph: \"%.200s\" is neither kron:SCALE, urand:SCALE or grid:SCALE "
                    "nor a file that ends in a known way; %s",

@@ -196,11 +196,12 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     return Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:s}", "labels", quantities_dict(found.labels),
-        "metrics", quantities_dict(found.metrics), "findings",
-        quantities_dict(found.findings), "parts", quantities_dict(found.parts),
-        "figures", figures_dict(found.figures), "problem", problem_dict(&found.problem),
-        "banked", PyBool_FromLong(found.banked), "error", found.error);
+        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:s}", "labels",
+        quantities_dict(found.labels), "metrics", quantities_dict(found.metrics),
+        "findings", quantities_dict(found.findings), "parts",
+        quantities_dict(found.parts), "figures", figures_dict(found.figures), "problem",
+        problem_dict(&found.problem), "banked", PyBool_FromLong(found.banked),
+        "messages", PyBool_FromLong(found.messages), "error", found.error);
 }
 
 /* A column of numbers. */

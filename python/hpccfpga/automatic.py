@@ -113,7 +113,7 @@ def _most(result: Result) -> tuple[int, bool]:
     """Most ranks to choose: of devices, or of the cores of a CPU that they share."""
     own = result.provenance["device"]
     if own["type"] == "cpu":
-        return cpus(), True
+        return len(cpus()), True
     names = ("runtime", "platform", "name", "type")
     return sum(all(d[k] == own[k] for k in names) for d in survey()[0]), False
 

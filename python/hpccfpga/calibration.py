@@ -60,7 +60,7 @@ def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Res
         benchmark="calibration",
         exchange=None,
         device=first.device,
-        emulated=first.emulated,
+        emulated=any(result.emulated for result in every),
         ranks=first.ranks,
         verified=bool(right.all()),
         parameters={k: told[k] for k in told if k not in own},

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hpccfpga.emulation import WORKERS
-
 _NODE = {
     "OMPI_COMM_WORLD_LOCAL_RANK": "OMPI_COMM_WORLD_LOCAL_SIZE",
     "MPI_LOCALRANKID": "MPI_LOCALNRANKS",
@@ -42,8 +40,6 @@ def take() -> set[int]:
         if not bound and len(own) < len(before):
             os.sched_setaffinity(0, own)  # raises where it is forbidden
             allow(own)
-            for name in WORKERS:  # not every PoCL looks which cores it may use
-                os.environ.setdefault(name, str(len(own)))
             return before
     return set()
 
@@ -66,7 +62,7 @@ def ordered(cpus: Iterable[int], root: Path = _CPUS) -> list[int]:
 
     def place(cpu: int) -> list[int]:
         files = (root / f"cpu{cpu}" / "topology" / name for name in _TOPOLOGY)
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             return [*(int(file.read_text()) for file in files), cpu]
         return [0, 0, cpu]  # nobody tells
 

@@ -28,18 +28,20 @@ VENDORS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")
 
 
 def prepare(exchange: str = "") -> None:
-    """Give PoCL a worker for each kernel that waits for others.
+    """Give PoCL a worker for each CPU, or for each kernel that waits for others.
 
     Parameters
     ----------
     exchange : str
         Name of the exchange scheme that is about to be opened. PoCL wakes all its
-        workers for every command, so it gets more than one per core only where kernels
-        wait for each other.
+        workers for every command, so it gets more than one per CPU only where kernels
+        wait for each other. Not every release looks which CPUs it may use.
     """
-    if routed(exchange) and cpus() < KERNELS:
-        for name in {*WORKERS} - os.environ.keys():
-            os.environ[name] = _set[name] = str(KERNELS)
+    number = max(len(cpus()), KERNELS * routed(exchange))
+    for name in WORKERS:
+        if os.environ.get(name) == _set.get(name):  # not the user's
+            number = max(number, int(_set.get(name, 0)))
+            os.environ[name] = _set[name] = str(number)
 
 
 def for_others(environment: Mapping[str, str]) -> dict[str, str]:
@@ -53,11 +55,17 @@ def routed(exchange: str) -> bool:
     return exchange in known and bool(_core.scheme(exchange)["kernel_routed"])
 
 
-def cpus() -> int:
+def counts(benchmark: str, exchange: str) -> bool:
+    """Whether what a benchmark times is a device's: messages of the host are not."""
+    messages = _core.quantities(benchmark)["messages"]
+    return not (messages and _core.scheme(exchange)["host_memory"])
+
+
+def cpus() -> set[int]:
     """CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
 
 
 def vendors() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from hpccfpga import _core
 from hpccfpga.arguments import known, number
 from hpccfpga.boards import Board, Fact, boards
 from hpccfpga.boards import board as find_board
+from hpccfpga.text import brief
 
 _WORD = re.compile(r"<(\w+)>")
 
@@ -69,10 +70,10 @@ def gather(
         terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
     chosen = dict(given)
     memory = chosen.pop("memory", None)
-    said = {
-        name: str(chosen.pop(name, None) or _core.values(benchmark, {})[name])
-        for name in sorted(words(terms))
-    }
+    if board is not None:
+        _fact(board, "memory.", memory)  # raises where it has none of this name
+    usual = _core.values(benchmark, {})
+    said = {n: str(chosen.pop(n, usual[n])) for n in sorted(words(terms))}
     if unknown := [name for name in chosen if name not in names(terms)]:
         raise ValueError(_no_input(benchmark, formula, unknown[0], names(terms)))
     chosen = _read(benchmark, terms, chosen)
@@ -99,18 +100,25 @@ def gather(
         lacked = {name: terms[name] for name in missing}
         _refuse_words(lacked, said, board)
         raise ValueError(_missing(benchmark, formula, lacked, said, board))
-    notes = []
-    if said:
-        told = said | {
-            name: f"{values[name]:.10g}"
-            for name, term in terms.items()
-            if name in values and not (term["fact"] or term["zero"])
-            if term["unit"] == "1"
-        }
-        notes.append("for " + ", ".join(f"{n} {value}" for n, value in told.items()))
+    notes = [_asked(terms, said, values)] if said else []
     if board is not None and doubted:
         notes += [f"not verified: {', '.join(doubted)}; sources: board {board.key}"]
     return values, sources, notes
+
+
+def _asked(
+    terms: Mapping[str, _core._Term],
+    said: Mapping[str, str],
+    values: Mapping[str, float],
+) -> str:
+    """Say for which words, and counts that no board tells, a model is."""
+    told = dict(said) | {
+        name: f"{values[name]:.10g}"
+        for name, term in terms.items()
+        if name in values and not (term["fact"] or term["zero"])
+        if term["unit"] == "1"
+    }
+    return "for " + ", ".join(f"{name} {value}" for name, value in told.items())
 
 
 def _read(
@@ -156,7 +164,8 @@ def _fact(board: Board, path: str, memory: Any = None) -> Fact | None:
     kinds = list(dict.fromkeys(name[1] for name in facts if name[0] == kind))
     if memory is not None and memory not in kinds:
         raise ValueError(
-            f"memory: board {board.key} has no {memory!r}; {known(memory, kinds)}"
+            f"memory: board {board.key} has no {brief(memory)}; "
+            f"{known(str(memory), kinds)}"
         )
     return board.facts.get(f"memory.{memory or kinds[0]}.{name}") if kinds else None
 
@@ -172,7 +181,7 @@ def _no_input(
     ]
     elsewhere = f", only over exchange {' and '.join(schemes)}" if schemes else ""
     here = f" over exchange {formula['exchange']}" if formula["exchange"] else ""
-    return f"no input {name} of {benchmark}{here}{elsewhere}; {known(name, there)}"
+    return f"no input {name[:40]} of {benchmark}{here}{elsewhere}; {known(name, there)}"
 
 
 def _refuse_words(
@@ -193,8 +202,9 @@ def _refuse_words(
             }
             if found and said[name] not in found:
                 has = "has" if board is None else "has no"
+                word = brief(said[name])
                 others = known(said[name], sorted(found))
-                raise ValueError(f"{name}: {who} {has} {said[name]!r}; {others}")
+                raise ValueError(f"{name}: {who} {has} {word}; {others}")
 
 
 def _missing(

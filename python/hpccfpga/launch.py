@@ -130,7 +130,7 @@ class _Ranks:
         self.files: dict[str, bytearray] = {}  # as far as they have come
         self.hearings: dict[int | None, Hearing] = defaultdict(Hearing)
         program = [sys.executable, "-m", "hpccfpga._rank"]
-        environment = emulation.for_others(mpirun.surroundings(bool(hosts)))
+        environment = mpirun.surroundings(bool(hosts))
         os.mkfifo(folder / EVENTS)
         self.events = os.open(folder / EVENTS, os.O_RDONLY | os.O_NONBLOCK)
         environment["TMPDIR"] = str(folder)
@@ -338,7 +338,7 @@ class _Ranks:
 
 def _check_number(ranks: int, hosts: int) -> None:
     """Raise ValueError for more ranks than may be started."""
-    most = RANKS_PER_CORE * emulation.cpus() * max(1, hosts)
+    most = RANKS_PER_CORE * len(emulation.cpus()) * max(1, hosts)
     if ranks > most:
         where = f"on {hosts} hosts" if hosts else "here"
         raise ValueError(

@@ -13,6 +13,7 @@ from hpccfpga.arguments import count, entries, known, number, word
 from hpccfpga.boards import board as find_board
 from hpccfpga.calibration import curves as curves_of
 from hpccfpga.calibration import cut_alike
+from hpccfpga.emulation import counts
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
 
@@ -160,9 +161,7 @@ def model(
         provenance["calibration"] = calibration.provenance
         if calibration.ranks != ranks:
             notes.append(f"calibrated on {calibration.ranks} ranks, used for {ranks}")
-        # What moves host memory only is real, whatever device was beside it.
-        alone = _core.scheme(str(scheme))["host_memory"]
-        emulated = calibration.emulated and not alone
+        emulated = calibration.emulated and counts(benchmark, str(scheme))
     choices = _core.quantities(benchmark)["labels"][label][1]  # a run has those words
     points = {} if choices else {"sizes": at.values.tolist()}
     return Result(
@@ -318,6 +317,8 @@ def check(
     role = "calibrated" if calibrated else "expected"
     formulas = {f["exchange"]: f for f in inputs.formulas(benchmark, role)}
     if None in formulas:
+        if exchange is not None:
+            _core.scheme(word("exchange", exchange))  # raises where it is unknown
         return formulas.get(exchange, formulas[None])
     if not formulas:
         takers = [name for name in modelled if inputs.formulas(name, role)]

@@ -13,6 +13,7 @@ from contextlib import suppress
 from itertools import takewhile
 
 from hpccfpga import _core
+from hpccfpga.emulation import for_others
 from hpccfpga.errors import STOPS
 from hpccfpga.stops import LOOKS, SHORTEST, STARTING, Stops
 
@@ -43,7 +44,8 @@ NOISE = re.compile(r"\[[\w.-]+(:\d+\] |\]\[\[\d+,\d+\],\d+\])|\*\*\* ")
 
 def surroundings(anywhere: bool = False) -> dict[str, str]:
     """Environment for an mpirun whose ranks are on this machine, or anywhere."""
-    found = {k: v for k, v in os.environ.items() if not _PRIVATE.match(k)}
+    found = for_others(os.environ)
+    found = {k: v for k, v in found.items() if not _PRIVATE.match(k)}
     if not anywhere and not any(
         re.fullmatch(r"OMPI_MCA_btl(_tcp_.*)?", name) for name in found
     ):
@@ -131,7 +133,7 @@ def command(
     if hosts:
         named = ",".join(f"{name}:{ranks}" for name, ranks in hosts)
         options += ["--host", named]
-        for name in filter(_TRAVELS.match, sorted(os.environ)):
+        for name in filter(_TRAVELS.match, sorted(surroundings(True))):
             options += ["-x", name]
     # Bound to one core, a CPU device would have one core for all its threads.
     return [path, *root, *options, "--bind-to", "none"]

@@ -302,7 +302,7 @@ class Session:
             benchmark=benchmark,
             exchange=exchange,
             device=self._core.device["name"],
-            emulated=self._core.emulated,
+            emulated=self._core.emulated and emulation.counts(benchmark, exchange),
             ranks=self.size,
             verified=found["verified"],
             parameters=found["parameters"],
@@ -315,7 +315,7 @@ class Session:
                 "hosts": self._core.hosts,
                 "devices": self._core.devices,
                 "device": self.device,
-                "cores": sorted(os.sched_getaffinity(0)),
+                "cores": sorted(emulation.cpus()),
                 "kernel": program and _described(program, kernel),
                 **({"expected": asdict(chosen)} if chosen else {}),
                 "notes": [

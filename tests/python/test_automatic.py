@@ -22,7 +22,7 @@ def chosen(monkeypatch, seconds, kind="gpu", there=4, **changes):
     own = {"runtime": "opencl", "platform": "p", "name": "n", "type": kind}
     others = [own] * there + [{**own, "name": "another"}]
     monkeypatch.setattr(automatic, "survey", lambda: (others, {}))
-    monkeypatch.setattr(automatic, "cpus", lambda: there)
+    monkeypatch.setattr(automatic, "cpus", lambda: range(there))
     asked = []
 
     def measure(*, ranks, **params):

@@ -332,7 +332,7 @@ def test_an_empty_word_is_refused(refused, tmp_path, name):
 
 
 def test_more_ranks_than_the_machine_bears_are_refused(refused):
-    most = f"the {64 * emulation.cpus()} started here at most, 64 per core"
+    most = f"the {64 * len(emulation.cpus())} started here at most, 64 per core"
     refused(["run", "b_eff", "--ranks=100000", "--quiet"], most)
 
 

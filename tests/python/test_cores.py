@@ -2,12 +2,13 @@
 
 import os
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import cores, emulation
+from hpccfpga import cores, emulation, mpirun
 from hpccfpga.emulation import WORKERS
 
 SMALL = {"sizes": [1, 64], "reps": 1, "loop_upper": 2, "loop_lower": 2}
@@ -32,15 +33,22 @@ def test_shares_are_equal_and_in_order(ranks, shares):
     assert [cores.share([8, 9, 1, 5, 6, 7], r, ranks) for r in range(ranks)] == shares
 
 
+def topology(root, places):
+    """Write what Linux says of CPUs: package and core of each."""
+    for cpu, (package, core) in places.items():
+        about = root / f"cpu{cpu}" / "topology"
+        about.mkdir(parents=True)
+        (about / "physical_package_id").write_text(f"{package}\n")
+        (about / "core_id").write_text(f"{core}\n")
+
+
 def test_cpus_of_a_core_and_of_a_package_are_beside_each_other(tmp_path):
     """CPUs 0 and 4 are of the first core of package 0, CPU 9 says nothing of itself."""
-    for cpu in range(8):
-        about = tmp_path / f"cpu{cpu}" / "topology"
-        about.mkdir(parents=True)
-        (about / "physical_package_id").write_text(f"{cpu % 2}\n")
-        (about / "core_id").write_text(f"{cpu % 4 // 2}\n")
+    topology(tmp_path, {cpu: (cpu % 2, cpu % 4 // 2) for cpu in range(8)})
     assert cores.ordered(range(8), tmp_path) == [0, 4, 2, 6, 1, 5, 3, 7]
     assert cores.ordered({9, 12, 10}, tmp_path) == [9, 10, 12]
+    topology(tmp_path, {9: ("", "?")})
+    assert cores.ordered({12, 9}, tmp_path) == [9, 12]
 
 
 # ---- whose rank takes them ----
@@ -50,6 +58,7 @@ def test_cpus_of_a_core_and_of_a_package_are_beside_each_other(tmp_path):
 def machine(monkeypatch, tmp_path):
     """Rank 1 of 2 on a node of CPUs 2 to 5: may(own, mpirun's); what is set by then."""
     monkeypatch.setattr(os, "environ", {"MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"})
+    topology(tmp_path, {2: (0, 0), 3: (1, 0), 4: (0, 1), 5: (1, 1)})
     monkeypatch.setattr(cores.ordered, "__defaults__", (tmp_path,))
     threads = {}
 
@@ -72,19 +81,17 @@ ALL = {2, 3, 4, 5}
 
 
 def test_a_rank_takes_its_share_for_all_its_threads(machine):
-    threads = machine(ALL, ALL)
-    assert cores.take() == ALL
-    listed = {int(name) for name in os.listdir("/proc/self/task")}
-    assert threads.keys() >= listed & {0, os.getpid()}
-    assert all(own == [4, 5] for own in threads.values())
-    assert {os.environ[name] for name in WORKERS} == {"2"}
-
-
-def test_workers_of_pocl_that_a_user_has_set_stay(machine):
-    machine(ALL, ALL)
-    os.environ |= dict.fromkeys(WORKERS, "3")
-    assert cores.take() == ALL
-    assert {os.environ[name] for name in WORKERS} == {"3"}
+    """Its second half of the cores, which are not those of the highest numbers."""
+    threads, ends = machine(ALL, ALL), threading.Event()
+    another = threading.Thread(target=ends.wait)
+    another.start()
+    try:
+        assert cores.take() == ALL
+    finally:
+        ends.set()
+        another.join()
+    assert threads.keys() >= {0, os.getpid(), another.native_id}
+    assert all(own == [3, 5] for own in threads.values())
 
 
 @pytest.mark.parametrize(
@@ -103,22 +110,33 @@ def test_nothing_changes(machine, own, parents, error, place):
     os.environ |= place
     assert cores.take() == set()
     assert not threads
-    assert not os.environ.keys() & set(WORKERS)
 
 
-def test_workers_of_this_process_are_not_those_of_others(monkeypatch):
+# ---- workers of PoCL ----
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "there", "workers"),
+    [
+        (["pcie"], 2, "2"),  # not every release looks which CPUs it may use
+        (["channel"], 2, str(emulation.KERNELS)),
+        (["host", "channel"], 2, str(emulation.KERNELS)),
+        (["channel", "pcie"], 2, str(emulation.KERNELS)),  # it may not have begun yet
+        (["channel"], 64, "64"),
+    ],
+)
+def test_workers_of_this_process_are_not_those_of_others(
+    monkeypatch, exchanges, there, workers
+):
     """What it has for kernels that wait is many for a rank with a core of its own."""
-    monkeypatch.setattr(emulation, "_set", {})
-    monkeypatch.setattr(emulation, "cpus", lambda: 2)
     first, second = WORKERS
-    monkeypatch.setenv(first, "")
-    monkeypatch.delenv(first)
-    monkeypatch.setenv(second, "3")
-    emulation.prepare("channel")
-    assert os.environ[first] == str(emulation.KERNELS)
-    others = emulation.for_others(os.environ)
-    assert first not in others
-    assert others[second] == "3"
+    monkeypatch.setattr(emulation, "_set", {})
+    monkeypatch.setattr(emulation, "cpus", lambda: range(there))
+    monkeypatch.setattr(os, "environ", {second: "3"})
+    for exchange in exchanges:
+        emulation.prepare(exchange)
+    assert os.environ == {first: workers, second: "3"}
+    assert mpirun.surroundings(anywhere=True) == {second: "3"}
 
 
 # ---- ranks ----

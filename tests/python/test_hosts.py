@@ -83,7 +83,7 @@ def test_under_mpirun(monkeypatch, refused):
 
 
 def test_ranks_are_bounded_by_hosts(monkeypatch):
-    monkeypatch.setattr("hpccfpga.emulation.cpus", lambda: 2)
+    monkeypatch.setattr("hpccfpga.emulation.cpus", lambda: {0, 1})
     line = "ranks: 257 are more than the 256 started on 2 hosts at most, 64 per core"
     with pytest.raises(ValueError, match=line):
         hf.run("b_eff", ranks=257, hosts=["a", "b"])

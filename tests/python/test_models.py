@@ -327,6 +327,14 @@ def test_unknown_names_list_the_known_ones():
         model("b_eff", exchange="pcie", board="x")
     with pytest.raises(ValueError, match=r"no input speed of .*; known: channels"):
         model("b_eff", exchange="channel", board="520n", speed=1)
+    # which no formula for this benchmark asks for
+    with pytest.raises(LookupError, match='"pigeon"; known: channel, host'):
+        model("graph", exchange="pigeon", board="ac510", vertices=9, edges=9)
+    with pytest.raises(ValueError, match="ac510 has no 'ddr'; known: hmc"):
+        model("graph", memory="ddr", board="ac510", vertices=9, edges=9)
+    for word in ("", 0):
+        with pytest.raises(ValueError, match=f"has no '{word}'; known: bfs"):
+            model("graph", program=word, board="ac510", vertices=9, edges=9)
 
 
 @pytest.mark.parametrize(
