@@ -27,12 +27,19 @@
 #define STREAM_BUFFER (HF_BUFFER_SIZE / STREAM_PIECE)
 
 /** The buffer goes out, with this kind of store. */
-#define BUFFER_STORE(STORE)                           \
-    for (uint i = 0; i < end; i += STREAM_PIECES) {   \
-        HF_PIPELINE                                   \
-        HF_UNROLL(STREAM_PIECES)                      \
-        for (uint l = 0; l < STREAM_PIECES; l++)      \
-            STORE(&to[block + i + l], buffer[i + l]); \
+#define BUFFER_STORE(STORE)                         \
+    for (uint i = 0; i < end; i += STREAM_PIECES) { \
+        HF_PIPELINE                                 \
+        HF_UNROLL(STREAM_PIECES)                    \
+        for (uint l = 0; l < STREAM_PIECES; l++)    \
+            STORE(block + i + l, buffer[i + l]);    \
+    }
+#define STORE_CACHED(at, piece) STREAM_STORE(&to[at], piece)
+/** The caches read nothing meanwhile: they fetch what is next. */
+#define STORE_PAST(at, piece)                       \
+    {                                               \
+        HF_STORE_PAST(&to[at], piece);              \
+        HF_PREFETCH_READ(&x[(at) + STREAM_BUFFER]); \
     }
 
 /** out[i] = scalar * one[i] (+ two[i]); `n` is a multiple of STREAM_WORD. `out` is neither
@@ -62,9 +69,9 @@ HF_REPLICATED_KERNEL(stream_apply, HF_WRITE(HF_REAL, out), HF_READ(HF_REAL, one)
                 buffer[i + l] += y[block + i + l];
         }
         if (HF_LARGE(n * HF_REAL_BYTES))
-            BUFFER_STORE(HF_STORE_PAST)
+            BUFFER_STORE(STORE_PAST)
         else
-            BUFFER_STORE(STREAM_STORE)
+            BUFFER_STORE(STORE_CACHED)
     }
 }
 
