@@ -2,8 +2,9 @@
  * and that check C = B + A^T against them.
  *
  * A part of a matrix is a list of blocks of HF_BLOCK x HF_BLOCK values; places[k] = {row,
- * column} is where block k lies in the matrix, counted in blocks. Work-items take turns at
- * rows. A value is a multiple of the spacing of numbers around 2, so that sums are exact.
+ * column} is where block k lies in the matrix, counted in blocks. A work-item has rows one
+ * after the other. A value is a multiple of the spacing of numbers around 2, so that sums
+ * are exact.
  */
 #ifndef PTRANS_DATA_H
 #define PTRANS_DATA_H
@@ -26,6 +27,9 @@
 
 /** Values of a block. */
 #define PTRANS_SIZE ((ulong)HF_BLOCK * HF_BLOCK)
+
+/** Rows of `blocks` blocks that so many work-items have. */
+#define PTRANS_ROWS(items) ((ulong)blocks * HF_BLOCK * (items) / HF_ITEMS)
 
 /** Values of a row that are made or checked at a time: of pipelines, a clock cycle's. */
 #if defined(HF_INTEL) || defined(HF_XILINX)
@@ -56,7 +60,8 @@ static inline HF_REAL ptrans_value(uint row, uint column, uint key) {
 /** Fill `blocks` blocks of A and of B. */
 HF_KERNEL(ptrans_fill, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, b),
           HF_READ(uint, places), HF_VALUE(uint, blocks), HF_VALUE(uint, key)) {
-    for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
+    const ulong end = PTRANS_ROWS(HF_ITEM + 1);
+    for (ulong at = PTRANS_ROWS(HF_ITEM); at < end; at++) {
         const uint block = (uint)(at / HF_BLOCK);
         const uint row = places[2 * block] * HF_BLOCK + (uint)(at % HF_BLOCK);
         const uint column = places[2 * block + 1] * HF_BLOCK;
@@ -78,7 +83,8 @@ HF_KERNEL(ptrans_check, HF_READ(HF_REAL, c), HF_READ(uint, places),
           HF_VALUE(uint, seal)) {
     ulong seen = 0;
     uint worst = 0;
-    for (ulong at = HF_ITEM; at < (ulong)blocks * HF_BLOCK; at += HF_ITEMS) {
+    const ulong end = PTRANS_ROWS(HF_ITEM + 1);
+    for (ulong at = PTRANS_ROWS(HF_ITEM); at < end; at++) {
         const uint block = (uint)(at / HF_BLOCK);
         const uint row = places[2 * block] * HF_BLOCK + (uint)(at % HF_BLOCK);
         const uint column = places[2 * block + 1] * HF_BLOCK;
