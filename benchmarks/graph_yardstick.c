@@ -1,13 +1,14 @@
 /* graph_yardstick.c - searches, ranks, components and distances in plain C with OpenMP.
  *
- * graph_yardstick GRAPH SEED ALGORITHM REPETITIONS SOURCE... prints a line for each source: the best seconds,
- * and what shows that the result is right: vertices reached, the sum of ranks, or components.
+ * graph_yardstick GRAPH SEED ALGORITHM REPETITIONS SOURCE... prints a line for each source: the
+ * best seconds, and what shows that the result is right: vertices reached, the sum of ranks, or
+ * components.
  * What is of the whole graph ignores the source. GRAPH as for `hpccfpga run graph`, undirected.
  * ALGORITHM, all after their published descriptions:
  *   bfs       direction-optimising search (Beamer, Asanovic, Patterson)
  *   pagerank  20 iterations of Jacobi, pulled along incoming edges
- *   wcc       Afforest: trees of the first edges, then all but the largest of them (Sutton, Ben-Nun,
- *             Barak)
+ *   wcc       Afforest: trees of the first edges, then all but the largest of them (Sutton,
+ *             Ben-Nun, Barak)
  *   sssp      delta-stepping with buckets of each thread (Meyer, Sanders); D by DELTA=D, else 16
  */
 #include <omp.h>

@@ -46,7 +46,7 @@ typedef struct hf_facts {
     const hf_device_info *device;
 } hf_facts;
 
-/** Sent after each point, and without a row between samples. */
+/** What `tick` of a run gets after each point. Between samples it gets NULL. */
 typedef struct hf_progress {
     size_t point, n_points, n_values;
     const hf_quantity *quantities; /**< [n_values] */

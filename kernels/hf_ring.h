@@ -7,8 +7,8 @@
  * times at what is published, then calls the host between looks, now also at what is moved: a
  * kernel that waits at one channel withholds nothing at another.
  *
- * The host fills `depth`, `mask`, `width` and each side's `host` and `owner`, zeroes the rest, and may
- * set `abort` at any time: whoever waits then, leaves. Packets follow the page of this.
+ * The host fills `depth`, `mask`, `width` and each side's `host` and `owner`, zeroes the rest,
+ * and may set `abort` at any time: whoever waits then, leaves. Packets follow the page of this.
  */
 #ifndef HF_RING_H
 #define HF_RING_H

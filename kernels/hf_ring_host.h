@@ -29,9 +29,10 @@ typedef struct hf_ring_host {
 enum { HF_RING_WAIT, HF_RING_LEAVE };
 enum { HF_RING_YIELDS = 1000, HF_RING_NAP = 50000 /* [ns] */ };
 
-/** Call function `which` of `host` for the `round`-th time in a wait. It takes assembly: kernels have neither function
- *  pointers nor a C library. On other CPUs, and with HF_RING_SPIN, the kernel looks at its
- *  ring again at once. All registers that the call may clobber are listed, even absent ones.
+/** Call function `which` of `host` for the `round`-th time in a wait. It takes assembly:
+ *  kernels have neither function pointers nor a C library. On other CPUs, and with
+ *  HF_RING_SPIN, the kernel looks at its ring again at once. All registers that the call may
+ *  clobber are listed, even absent ones.
  *  Keep noinline: PoCL 5 aborts on assembly in a kernel body.
  *  A kernel in C yields, and after HF_RING_YIELDS rounds sleeps: threads that only yield take
  *  the cores from the one that all wait for. */

@@ -1,8 +1,8 @@
 /* linpack_memory.cl - LU factorisation for FPGAs, by blocks and tiles as in gemm.
  *
  * What lu, left and top find they also copy to those who need it next. A copy of the diagonal
- * block has L, which is all that top reads, and then U with the reciprocals of its diagonal, which is all
- * that left reads: row by row, without zeros.
+ * block has L, which is all that top reads, and then U with the reciprocals of its diagonal,
+ * which is all that left reads: row by row, without zeros.
  */
 #include "linpack_blocks.h"
 #include "linpack_solve.h"

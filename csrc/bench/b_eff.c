@@ -327,7 +327,6 @@ const hf_bench hf_bench_b_eff = {
     .summary = "effective bandwidth of messages around a ring of all ranks",
     .params = params,
     .problem = {"sizes", 1, false},
-    .messages = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM,
     .labels = labels,
     .metrics = metrics,

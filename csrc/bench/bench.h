@@ -43,7 +43,8 @@ typedef struct hf_setting {
         work[HF_MAX_METRICS]; /**< of a step, of all ranks: metrics are it per second */
     const double *shares;     /**< of the work, [ranks], 1 together; NULL: equal */
     size_t fewest,
-        most;         /**< steps of a sample: what the clock needs within these; 0: 1 */
+        most;         /**< bounds of the steps of a sample, of which the session takes
+                              as many as the clock needs; 0: 1 */
     double tolerance; /**< largest error of right data */
 } hf_setting;
 
@@ -85,7 +86,7 @@ typedef struct hf_bench {
     const hf_param *params;
     hf_problem problem;
     bool banked;   /**< each replication has its buffers in a memory bank of its own */
-    bool messages; /**< they are all that it times: over host memory no device counts */
+    bool computes; /**< it times kernels, not copies and messages alone */
     unsigned kernels;  /**< kernel files it has; 0: host code only */
     const char *error; /**< what `verify` finds, if it is a figure: name of its column
                             and, of all points' largest, in the summary; NULL: "error" */

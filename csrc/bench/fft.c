@@ -410,6 +410,7 @@ const hf_bench hf_bench_fft = {
     .summary = "batched complex single-precision transforms, every rank its own",
     .params = params,
     .problem = {"batch", 1, false},
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .labels = labels,
     .metrics = metrics,

@@ -272,6 +272,7 @@ const hf_bench hf_bench_gemm = {
     .summary = "matrix multiplication C = alpha A B + beta C, on every rank's device",
     .params = params,
     .problem = {"sizes", 3, false},
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .labels = labels,
     .metrics = metrics,

@@ -298,7 +298,6 @@ static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
 /* ---- a sample ---- */
 
 enum { FILL_WORDS = 512 };
-
 static hf_status fill(const graph_state *s, hf_buffer *buffer, const uint64_t *words) {
     hf_device *device = s->env.device;
     size_t bytes = FILL_WORDS * sizeof *words;
@@ -448,6 +447,7 @@ const hf_bench hf_bench_graph = {
     .summary = "vertex programs that gather, apply and scatter, over a graph in parts",
     .params = params,
     .problem = {"graph", 1, true},
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .labels = labels,
     .metrics = metrics,

@@ -3,8 +3,8 @@
  * The blocks of A lie block-cyclic on a P x Q grid of ranks. A sample is the factorisation
  * (linpack_lu.c), of another matrix each time. The solution follows, timed apart
  * (linpack_solve.c): only with it can anyone see whether L and U are right. Refined
- * (linpack_refine.c), it is part of the sample. Blocks and vectors travel by plans (linpack_plans.c) or from kernel to kernel
- * (linpack_stream.c).
+ * (linpack_refine.c), it is part of the sample. Blocks and vectors travel by plans
+ * (linpack_plans.c) or from kernel to kernel (linpack_stream.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -347,6 +347,7 @@ const hf_bench hf_bench_linpack = {
     .summary = "LU factorisation of A x = b without pivoting, on a grid of ranks",
     .params = params,
     .problem = {"sizes", 2, true}, /* as published: n^2 per rank stays */
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .error = "residual",
     .labels = labels,

@@ -185,8 +185,8 @@ static units units_of(const linpack *s, double roundoff) {
                    roundoff * 1.25 * n * n};
 }
 
-/* The error of a sample is the largest: HPL's, that of x, refined that of x before, and the published
- * one, the largest error of x over n |b| and twice the roundoff, whose bound is 1. */
+/* The error of a sample is the largest: HPL's, that of x, refined that of x before, and the
+ * published one, the largest error of x over n |b| and twice the roundoff, whose bound is 1. */
 hf_status linpack_check(linpack *s, double *found) {
     double n = s->n, last = s->refine ? DBL_EPSILON / 2 : s->roundoff;
     const units u = units_of(s, last), first = units_of(s, s->roundoff);

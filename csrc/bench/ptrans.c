@@ -438,6 +438,7 @@ const hf_bench hf_bench_ptrans = {
     .params = params,
     .problem = {"sizes", 2, true},
     .banked = true,
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_STREAM | HF_KERNELS_NDRANGE,
     .labels = labels,
     .parts = parts,

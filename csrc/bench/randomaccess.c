@@ -267,6 +267,7 @@ const hf_bench hf_bench_randomaccess = {
     .params = params,
     .problem = {"sizes", 1, true},
     .banked = true,
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .error = "error_rate",
     .labels = labels,

@@ -375,6 +375,7 @@ const hf_bench hf_bench_stream = {
     .params = params,
     .problem = {"size", 1, false, 1 << 16},
     .banked = true,
+    .computes = true,
     .kernels = HF_KERNELS_MEMORY | HF_KERNELS_NDRANGE,
     .labels = labels,
     .metrics = metrics,

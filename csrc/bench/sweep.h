@@ -13,7 +13,7 @@
      "262144,524288,1048576", NULL, NULL, 1, 2147483648.0, HF_INTS},                   \
     {"loop", "steps per sample: published, max(loop_upper / ceil(size / "              \
      "(2 channel_width)), loop_lower) but no more than loop_upper; or timer, as few "  \
-     "as the clock resolves, up to loop_upper",                                                        \
+     "as the clock resolves, up to loop_upper",                                       \
      "published", "published|timer", NULL, 0, 0, HF_TEXT},                             \
     {"loop_upper", "most steps per sample", "1024", NULL, NULL, 1, 1e9, HF_INT},       \
     {"loop_lower", "fewest steps per sample", "32", NULL, NULL, 1, 1e9, HF_INT},        \

@@ -30,8 +30,9 @@ void hf_verdict_free(hf_verdict *v);
 /** Launch a check kernel and read what its work-items found.
  *
  *  `args` holds the kernel's `n_args` own arguments and has room for HF_VERDICT_ARGS more:
- *  the findings [items] and, a uint, their seal. *error is NaN
- *  unless all findings carry that seal and the work-items have seen `values` values together. */
+ *  the findings [items] and, a uint, their seal. `group` is the work-items of a work-group; 0:
+ *  the runtime chooses. *error is NaN unless all findings carry that seal and the work-items
+ *  have seen `values` values together. */
 hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
                           hf_arg *args, size_t n_args, size_t group, uint64_t values,
                           double *error);

@@ -50,7 +50,7 @@ typedef struct hf_quantities {
     const hf_quantity *labels, *metrics, *findings, *parts;
     const hf_figure *figures;
     hf_problem problem;
-    bool banked, messages;
+    bool banked, computes;
     const char *error; /**< name of the column of what verification found */
 } hf_quantities;
 

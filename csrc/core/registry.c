@@ -95,7 +95,7 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
         .figures = found->figures,
         .problem = found->problem,
         .banked = found->banked,
-        .messages = found->messages,
+        .computes = found->computes,
         .error = hf_error_column(found),
     };
     return HF_OK;

@@ -1,12 +1,12 @@
-/* text.h - text that others wrote, of which nobody knows what it holds. */
+/* text.h - text from files and libraries, which may hold anything. */
 #ifndef HF_TEXT_H
 #define HF_TEXT_H
 
 #include <ctype.h>
 #include <stddef.h>
 
-/** Copy text of at most `bytes` bytes, which may lack its end, as far as there is room; with '?'
- *  for what is no letter: messages that show it stay one line. */
+/** Copy text of at most `bytes` bytes, which need not end in NUL, as far as there is room. Each
+ *  control character becomes '?', so a message that shows the text stays one line. */
 static inline void hf_text_copy(char *to, size_t room, const void *from, size_t bytes) {
     const char *text = from;
     size_t n = 0;

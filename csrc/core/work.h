@@ -57,8 +57,8 @@ static inline double hf_stream_arrays(size_t operation) {
     return operation < 2 ? 2 : 3;
 }
 
-/** Longest chunk of a message [B] where its parts overlap. k chunks take the time of k + 1, and each
- *  takes what HF_CHUNK_BEGIN and its own bytes do: that is least for the root. */
+/** Longest chunk of a message [B] where its parts overlap. k chunks take the time of k + 1,
+ *  and each takes what HF_CHUNK_BEGIN and its own bytes do: that is least for the root. */
 enum { HF_CHUNK_BEGIN = 256 << 10, HF_CHUNK_MIN = 512 << 10, HF_CHUNK_MAX = 4 << 20 };
 static inline double hf_chunk(double message) {
     enum { PAGE = 4096 };

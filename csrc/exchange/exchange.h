@@ -27,7 +27,7 @@ typedef struct hf_exchange {
     struct hf_exchange *
         *choices; /**< [n_choices] that plans are of in place of this one */
     size_t n_choices;
-    bool used;         /**< a plan of it was run, since who reads this cleared it */
+    bool used;         /**< a plan of this scheme has run since hf_exchange_used */
     const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
     char prelude[128]; /**< goes in front of kernels that are built here */
     char note[256];    /**< a remark for results, or "" */

@@ -201,7 +201,7 @@ static PyObject *core_quantities(PyObject *module, PyObject *bench) {
         "findings", quantities_dict(found.findings), "parts",
         quantities_dict(found.parts), "figures", figures_dict(found.figures), "problem",
         problem_dict(&found.problem), "banked", PyBool_FromLong(found.banked),
-        "messages", PyBool_FromLong(found.messages), "error", found.error);
+        "computes", PyBool_FromLong(found.computes), "error", found.error);
 }
 
 /* A column of numbers. */

@@ -90,8 +90,8 @@ hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text);
 hf_status hf_mpi_heed(mpi *net);
 
 /** Look at `what` until it is `done`, by the deadline. `from` is the rank in the
- *  communicator that it is waited for, or EVERYBODY, and `kind` that of the wait. It ends when another rank
- *  cannot go on. */
+ *  communicator that it is waited for, or EVERYBODY, and `kind` that of the wait. It ends when
+ *  another rank cannot go on. */
 hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
                             void *what, int from, int kind);
 

@@ -75,7 +75,7 @@ class _Quantities(TypedDict):
     figures: dict[str, tuple[str, list[str] | None]]
     problem: _Problem | None
     banked: bool
-    messages: bool
+    computes: bool
     error: str
 
 class _Scheme(TypedDict):

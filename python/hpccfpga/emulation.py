@@ -57,8 +57,8 @@ def routed(exchange: str) -> bool:
 
 def counts(benchmark: str, exchange: str) -> bool:
     """Whether what a benchmark times is a device's: messages of the host are not."""
-    messages = _core.quantities(benchmark)["messages"]
-    return not (messages and _core.scheme(exchange)["host_memory"])
+    computes = _core.quantities(benchmark)["computes"]
+    return computes or not _core.scheme(exchange)["host_memory"]
 
 
 def cpus() -> set[int]:

@@ -15,8 +15,8 @@ static hf_device *device;
 static hf_buffer *from, *to;
 static int rank, size;
 
-/* Equal at 1000 B, and as fast up to 1041 B; longer messages are slower over pcie, shorter ones over
- * shared. */
+/* Equal at 1000 B, and as fast up to 1041 B; longer messages are slower over pcie, shorter
+ * ones over shared. */
 static const char *const schemes[] = {"pcie", "shared"};
 static const double sizes[] = {10, 100000}, times[] = {1e-6, 1e-4, 1e-5, 1e-5};
 static const hf_expected planted = {2, 2, sizes, schemes, times};

@@ -3,7 +3,8 @@
  * HPCCFPGA_FAULT="KIND RANK CALL" names the fault, the rank that has it and the move (or
  * kernel launch, for `launch`; or write to the device, for those that end in `write`) at which it
  * happens, counted from 0 since the session opened; where that move has no block for it, the next
- * one that has. `nopin` pins no memory of others, at any time. HPCCFPGA_FAULT_OVER names the other scheme, `pcie` unless told. */
+ * one that has. `nopin` pins no memory of others, at any time. HPCCFPGA_FAULT_OVER names the
+ * other scheme, `pcie` unless told. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
  *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT    this one alone, on all ranks
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
  *   variant=NAME=VALUE    only this parameter that is not the default
- *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there are no
- *               schemes of kernels that wait for each other
- *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as FILE.xclbin,
- *               and what is built into them
+ *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there
+ *               are no schemes of kernels that wait for each other
+ *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as
+ *               FILE.xclbin, and what is built into them
  *   broken=verify       a benchmark whose verification finds every result right must show
  *   broken=neighbours   likewise a scheme that sends to the wrong rank
  *   broken=evidence     likewise a transport whose messages have no digest

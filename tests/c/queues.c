@@ -1,7 +1,8 @@
 /* queues.c - commands of a device: their queues, what they come after, and their deadline.
  *
- * queues host|opencl [looks]. With `looks` commands are waited for as on a GPU. The kernel `gate` waits until the host opens it, so that a test knows
- * what has not ended, without any measure of time.
+ * queues host|opencl [looks]. With `looks` commands are waited for as on a GPU. The kernel `gate`
+ * waits until the host opens it, so that a test knows what has not ended, without any measure
+ * of time.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -1,3 +1,5 @@
+"""Boards: their facts, sources and files."""
+
 from pathlib import Path
 
 import pytest

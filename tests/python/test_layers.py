@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 CSRC = ROOT / "csrc"
 SOURCES = sorted(p for p in CSRC.rglob("*.[ch]"))
 KERNELS = sorted(p for p in (ROOT / "kernels").iterdir() if p.suffix in {".cl", ".h"})
+BESIDE = [p for name in ("tests", "benchmarks") for p in (ROOT / name).rglob("*.[ch]")]
 
 TRANSPORT = {"transport.h", "agree.h", "node.h"}
 # Headers a folder may include beside hf.h, core/ and its own.
@@ -279,6 +280,13 @@ def test_files_stay_short(path):
     header = 120 if path in SOURCES else 160  # kernels' headers hold code
     limit = header if path.suffix == ".h" else 460
     assert lines <= limit, f"{path.name} has {lines} lines: split it"
+
+
+@pytest.mark.parametrize("path", SOURCES + KERNELS + BESIDE, ids=lambda p: p.name)
+def test_comments_stay_narrow(path):
+    """Those that clang-format leaves as they are."""
+    wide = [line for line in path.read_text().splitlines() if len(line) > 100]
+    assert wide == []
 
 
 def test_every_component_is_registered():

@@ -1,3 +1,5 @@
+"""Models: values of their equations, inputs, and what they refuse."""
+
 import time
 
 import numpy as np

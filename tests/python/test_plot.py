@@ -1,3 +1,5 @@
+"""Plots: axes, scales, words and files of pictures."""
+
 import re
 import sys
 

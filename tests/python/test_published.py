@@ -1,3 +1,5 @@
+"""Published results: what they are, and how they are found."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""Results: their tables, files and what is no result."""
+
 import json
 import os
 import stat

@@ -3,8 +3,8 @@
  * The section BITSTREAM of its "xclbins", which link.py makes, is a shared object of kernels as C.
  * A card's memory is not the host's; a compute unit runs one command at a time. Where XRT ends the
  * process, so does this. It shares no code with the runtime: it reads xclbins by itself, and its
- * prototypes are those of XRT's headers. link.py builds it, with the names SHELL of the cards' shell
- * and MADE_FOR of the platform that xclbins for it are made for.
+ * prototypes are those of XRT's headers. link.py builds it, with the names SHELL of the cards'
+ * shell and MADE_FOR of the platform that xclbins for it are made for.
  *
  * HF_STANDIN_CARDS  number of cards, 1 unless told; a PCI domain has eight
  * HF_STANDIN_BUSY   number of a card that another process keeps
