@@ -62,16 +62,14 @@ typedef struct hf_part {
  *  "sorted" the same by falling degree, "edges" cuts ranges with equally many edges; any
  *  other text is the path of a file with one rank for each vertex, a line each, as METIS
  *  writes it. On one rank all but "sorted" keep the numbers of the input. With `both`, edges
- *  of a directed graph count in both directions. `weights`: wanted. */
+ *  of a directed graph count in both directions. `weights`: wanted. A part that
+ *  would take more than `left` is refused: what its host has for this rank [B]. */
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
-                      int rank, int size, bool both, bool weights);
+                      int rank, int size, bool both, bool weights, uint64_t left);
 /** Accepts NULL. */
 void hf_part_free(hf_part *base);
 /** Most memory that making a part takes, if edges spread evenly [B]. */
 uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights);
-/** Refuses parts for which a rank's host has no memory: `bytes` are left for it. */
-hf_status hf_part_fits(const hf_graph *graph, int size, uint64_t bytes, bool both,
-                       bool weights);
 
 /** What a whole graph is like, and how evenly a partition cuts it. */
 typedef struct hf_survey {
@@ -85,8 +83,9 @@ typedef struct hf_survey {
     uint64_t *rank_edges; /**< [ranks] in-edges of each */
 } hf_survey;
 
+/** Refused as parts are, where it would take more than `left` [B]. */
 hf_status hf_survey_make(hf_survey *out, const hf_graph *graph, const char *partition,
-                         int ranks);
+                         int ranks, uint64_t left);
 void hf_survey_free(hf_survey *survey);
 
 #endif

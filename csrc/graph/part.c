@@ -6,7 +6,6 @@
 #include "core/clock.h"
 #include "core/digest.h"
 #include "core/error.h"
-#include "core/host_memory.h"
 #include "numbering.h"
 #include "rows.h"
 
@@ -152,14 +151,36 @@ static uint64_t part_digest(const part *p, int size) {
                      p->in.graph->info.vertices * sizeof *n->numbers);
 }
 
+static hf_status part_fits(const hf_graph *graph, int size, bool both, bool weights,
+                           uint64_t left) {
+    uint64_t wanted = hf_part_bytes(graph, size, both, weights);
+    if (wanted <= left)
+        return HF_OK;
+    hf_graph smaller = *graph;
+    while (smaller.scale > 0 && hf_part_bytes(&smaller, size, both, weights) > left) {
+        smaller.scale--;
+        smaller.info.vertices /= 2;
+        smaller.info.edges /= 2;
+    }
+    char fits[64] = "";
+    if (smaller.scale > 0)
+        snprintf(fits, sizeof fits, "; the largest that fits has scale %u",
+                 smaller.scale);
+    return hf_fail(
+        HF_ENOMEM,
+        "graph %s: each of %d ranks takes %.3g GB, and this host has %.3g GB "
+        "left for one%s",
+        graph->text, size, (double)wanted / 1e9, (double)left / 1e9, fits);
+}
+
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
-                      int rank, int size, bool both, bool weights) {
+                      int rank, int size, bool both, bool weights, uint64_t left) {
     double start = hf_clock_now();
     if (size < 1 || rank < 0 || rank >= size)
         return hf_fail(HF_EARG, "rank %d of %d ranks", rank, size);
     if (weights && !graph->info.weighted)
         return hf_fail(HF_EARG, "graph %s has no weights", graph->text);
-    HF_TRY(hf_part_fits(graph, size, hf_host_memory_of("").free, both, weights));
+    HF_TRY(part_fits(graph, size, both, weights, left));
     part *p = calloc(1, sizeof *p);
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for a part of graph %s", graph->text);
@@ -204,28 +225,6 @@ void hf_part_free(hf_part *base) {
     free(p->degrees);
     free(p->ends);
     free(p);
-}
-
-hf_status hf_part_fits(const hf_graph *graph, int size, uint64_t bytes, bool both,
-                       bool weights) {
-    uint64_t wanted = hf_part_bytes(graph, size, both, weights);
-    if (wanted <= bytes)
-        return HF_OK;
-    hf_graph smaller = *graph;
-    while (smaller.scale > 0 && hf_part_bytes(&smaller, size, both, weights) > bytes) {
-        smaller.scale--;
-        smaller.info.vertices /= 2;
-        smaller.info.edges /= 2;
-    }
-    char fits[64] = "";
-    if (smaller.scale > 0)
-        snprintf(fits, sizeof fits, "; the largest that fits has scale %u",
-                 smaller.scale);
-    return hf_fail(
-        HF_ENOMEM,
-        "graph %s: each of %d ranks takes %.3g GB, and this host has %.3g GB "
-        "left for one%s",
-        graph->text, size, (double)wanted / 1e9, (double)bytes / 1e9, fits);
 }
 
 uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights) {

@@ -79,13 +79,13 @@ static void survey_fill(hf_survey *s, const hf_graph_info *info, const hf_part *
 }
 
 static hf_status survey_make(hf_survey *s, const hf_graph *graph, const hf_part *whole,
-                             const char *partition, int ranks) {
+                             const char *partition, int ranks, uint64_t left) {
     _Atomic uint64_t loops = 0;
     edge_sums sums;
     hf_part *cut = NULL;
     size_t room = ((size_t)whole->own + 1) * sizeof(uint32_t);
     HF_TRY(edges_pass(&sums, graph, false, &(edge_taker){loops_take, &loops}));
-    HF_TRY(hf_part_new(&cut, graph, partition, 0, ranks, false, false));
+    HF_TRY(hf_part_new(&cut, graph, partition, 0, ranks, false, false, left));
     uint32_t *words = malloc(room);
     s->self_loops = loops;
     s->degrees = malloc(room);
@@ -101,13 +101,14 @@ static hf_status survey_make(hf_survey *s, const hf_graph *graph, const hf_part 
 }
 
 hf_status hf_survey_make(hf_survey *out, const hf_graph *graph, const char *partition,
-                         int ranks) {
+                         int ranks, uint64_t left) {
     hf_part *whole;
     *out = (hf_survey){0};
     if (ranks < 1)
         return hf_fail(HF_EARG, "%d ranks", ranks);
-    HF_TRY(hf_part_new(&whole, graph, "cyclic", 0, 1, false, false));
-    hf_status status = survey_make(out, graph, whole, partition, ranks);
+    HF_TRY(hf_part_new(&whole, graph, "cyclic", 0, 1, false, false, left));
+    hf_status status = survey_make(out, graph, whole, partition, ranks,
+                                   left - hf_part_bytes(graph, 1, false, false));
     hf_part_free(whole);
     if (status != HF_OK)
         hf_survey_free(out);

@@ -6,6 +6,7 @@
 #define NO_IMPORT_ARRAY
 #include <numpy/arrayobject.h>
 
+#include "core/host_memory.h"
 #include "graph.h"
 
 static PyObject *info_dict(const hf_graph_info *info) {
@@ -93,7 +94,8 @@ PyObject *graph_survey(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     status = hf_graph_open(&graph, text, seed);
     if (status == HF_OK)
-        status = hf_survey_make(&survey, graph, partition, ranks);
+        status = hf_survey_make(&survey, graph, partition, ranks,
+                                hf_host_memory_of("").free);
     Py_END_ALLOW_THREADS
     PyObject *dict = status == HF_OK ? survey_dict(graph, &survey, ranks)
                                      : status_raise(PyModule_GetState(module), status);
@@ -115,7 +117,8 @@ PyObject *graph_rows(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     status = hf_graph_open(&graph, text, seed);
     if (status == HF_OK)
-        status = hf_part_new(&part, graph, "cyclic", 0, 1, false, weights);
+        status = hf_part_new(&part, graph, "cyclic", 0, 1, false, weights,
+                             hf_host_memory_of("").free);
     hf_graph_close(graph);
     Py_END_ALLOW_THREADS
     if (status != HF_OK)

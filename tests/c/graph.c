@@ -124,7 +124,8 @@ static void parts_check(const hf_graph *graph, const char *partition, int size,
     size_t n = 0;
     for (int rank = 0; rank < size; rank++) {
         hf_part *p;
-        hf_status status = hf_part_new(&p, graph, partition, rank, size, both, weights);
+        hf_status status =
+            hf_part_new(&p, graph, partition, rank, size, both, weights, UINT64_MAX);
         CHECK(status == HF_OK, "%s", hf_error());
         if (status != HF_OK)
             break;
@@ -169,7 +170,7 @@ static void kronecker_check(void) {
     hf_graph *graph;
     CHECK(hf_graph_open(&graph, "kron:1:60000", 7) == HF_OK, "%s", hf_error());
     hf_part *p;
-    CHECK(hf_part_new(&p, graph, "cyclic", 0, 1, false, false) == HF_OK);
+    CHECK(hf_part_new(&p, graph, "cyclic", 0, 1, false, false, UINT64_MAX) == HF_OK);
     double ends[] = {p->ends[0], p->ends[1]};
     double heavy = ends[0] > ends[1] ? ends[0] : ends[1];
     CHECK(p->in_edges == 2 && heavy / 240000 > .755 && heavy / 240000 < .765, "%g",
@@ -187,14 +188,16 @@ static void balance_check(void) {
     uint32_t degree = 0, last = 0;
     for (int rank = 0; rank < 3; rank++) {
         hf_part *p;
-        CHECK(hf_part_new(&p, graph, "sorted", rank, 3, false, false) == HF_OK);
+        CHECK(hf_part_new(&p, graph, "sorted", rank, 3, false, false, UINT64_MAX) ==
+              HF_OK);
         for (uint32_t i = 1; i < p->own; i++)
             CHECK(p->ends[i] <= p->ends[i - 1], "%u after %u", p->ends[i],
                   p->ends[i - 1]);
         CHECK(rank == 0 || p->ends[0] <= last);
         last = p->ends[0];
         hf_part_free(p);
-        CHECK(hf_part_new(&p, graph, "edges", rank, 3, false, false) == HF_OK);
+        CHECK(hf_part_new(&p, graph, "edges", rank, 3, false, false, UINT64_MAX) ==
+              HF_OK);
         uint64_t ends = 0;
         for (uint32_t i = 0; i < p->own; i++) {
             ends += p->ends[i];
@@ -214,9 +217,9 @@ static void survey_check(void) {
     hf_graph *graph;
     hf_survey s;
     CHECK(hf_graph_open(&graph, "kron:8", 3) == HF_OK, "%s", hf_error());
-    CHECK(hf_survey_make(&s, graph, "edges", 0) == HF_EARG);
-    CHECK(hf_survey_make(&s, graph, "none", 3) == HF_EARG);
-    CHECK(hf_survey_make(&s, graph, "edges", 3) == HF_OK, "%s", hf_error());
+    CHECK(hf_survey_make(&s, graph, "edges", 0, UINT64_MAX) == HF_EARG);
+    CHECK(hf_survey_make(&s, graph, "none", 3, UINT64_MAX) == HF_EARG);
+    CHECK(hf_survey_make(&s, graph, "edges", 3, UINT64_MAX) == HF_OK, "%s", hf_error());
     uint64_t degrees = 0,
              in_edges = s.rank_edges[0] + s.rank_edges[1] + s.rank_edges[2];
     for (uint64_t v = 0; v < hf_graph_info_of(graph)->vertices; v++)
@@ -250,6 +253,26 @@ static void refused(const char *text, const char *said) {
     CHECK(strstr(hf_error(), said), "%s: %s", text, hf_error());
 }
 
+/* A byte less than a part takes, or a survey, which makes two, is too little. */
+static void room_check(void) {
+    hf_graph *graph;
+    hf_part *part;
+    hf_survey survey;
+    CHECK(hf_graph_open(&graph, "kron:8", 0) == HF_OK);
+    uint64_t bytes = hf_part_bytes(graph, 4, false, false);
+    CHECK(hf_part_new(&part, graph, "cyclic", 0, 4, false, false, bytes - 1) ==
+          HF_ENOMEM);
+    CHECK(strstr(hf_error(), "the largest that fits has scale 7"), "%s", hf_error());
+    CHECK(hf_part_new(&part, graph, "cyclic", 0, 4, false, false, bytes) == HF_OK, "%s",
+          hf_error());
+    hf_part_free(part);
+    bytes += hf_part_bytes(graph, 1, false, false);
+    CHECK(hf_survey_make(&survey, graph, "edges", 4, bytes - 1) == HF_ENOMEM);
+    CHECK(hf_survey_make(&survey, graph, "edges", 4, bytes) == HF_OK, "%s", hf_error());
+    hf_survey_free(&survey);
+    hf_graph_close(graph);
+}
+
 static void refusals_check(void) {
     refused("kron", "neither kron:SCALE");
     refused("kron:", "kron:SCALE");
@@ -264,20 +287,21 @@ static void refusals_check(void) {
     hf_graph *graph;
     hf_part *part;
     CHECK(hf_graph_open(&graph, "unweighted:grid:4", 0) == HF_OK);
-    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, true) == HF_EARG);
+    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, true, UINT64_MAX) ==
+          HF_EARG);
     CHECK(strstr(hf_error(), "has no weights"), "%s", hf_error());
-    CHECK(hf_part_new(&part, graph, "cyclical", 0, 1, false, false) == HF_EARG);
+    CHECK(hf_part_new(&part, graph, "cyclical", 0, 1, false, false, UINT64_MAX) ==
+          HF_EARG);
     CHECK(strstr(hf_error(), "none of cyclic, sorted, edges"), "%s", hf_error());
-    CHECK(hf_part_new(&part, graph, "cyclic", 2, 2, false, false) == HF_EARG);
+    CHECK(hf_part_new(&part, graph, "cyclic", 2, 2, false, false, UINT64_MAX) ==
+          HF_EARG);
     hf_graph_close(graph);
     CHECK(hf_graph_open(&graph, "kron:31:65536", 0) == HF_OK);
-    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, false) == HF_ENOMEM);
+    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, false, (uint64_t)1 << 40) ==
+          HF_ENOMEM);
     CHECK(strstr(hf_error(), "the largest that fits has scale"), "%s", hf_error());
-    uint64_t bytes = hf_part_bytes(graph, 4, false, false);
-    CHECK(hf_part_fits(graph, 4, bytes, false, false) == HF_OK);
-    CHECK(hf_part_fits(graph, 4, bytes - 1, false, false) == HF_ENOMEM);
-    CHECK(strstr(hf_error(), "the largest that fits has scale 30"), "%s", hf_error());
     hf_graph_close(graph);
+    room_check();
 }
 
 int main(void) {

@@ -104,7 +104,8 @@ static void means(const char *name, const void *data, size_t n, wanted want) {
           name);
     hf_part *part;
     char rows[256];
-    status = hf_part_new(&part, graph, "cyclic", 0, 1, false, want.weighted);
+    status =
+        hf_part_new(&part, graph, "cyclic", 0, 1, false, want.weighted, UINT64_MAX);
     CHECK(status == HF_OK, "%s: %s", name, hf_error());
     if (status == HF_OK) {
         rows_show(rows, sizeof rows, part);
@@ -353,7 +354,8 @@ static void change_check(const char *name, const char *before, const char *after
     const struct timespec times[] = {found.st_atim, found.st_mtim};
     if (!later) /* nothing but the edges tells */
         CHECK(utimensat(0, path_of(name), times, 0) == 0);
-    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, true) == HF_EARG);
+    CHECK(hf_part_new(&part, graph, "cyclic", 0, 1, false, true, UINT64_MAX) ==
+          HF_EARG);
     CHECK(strstr(hf_error(), "changed while it was read"), "%s", hf_error());
     hf_graph_close(graph);
 }
@@ -393,8 +395,9 @@ static void harmless_check(const char *name, const void *data, size_t n) {
         if (hf_graph_open(&graph, path_of(name), 0) != HF_OK)
             continue;
         const hf_graph_info *info = hf_graph_info_of(graph);
-        if (info->vertices < 1 << 16 && hf_part_new(&part, graph, "edges", 1, 3,
-                                                    round & 4, info->weighted) == HF_OK)
+        if (info->vertices < 1 << 16 &&
+            hf_part_new(&part, graph, "edges", 1, 3, round & 4, info->weighted,
+                        UINT64_MAX) == HF_OK)
             hf_part_free(part);
         hf_graph_close(graph);
     }
@@ -432,10 +435,10 @@ static hf_status all_done(const char *name) {
     if (status != HF_OK)
         return status;
     status = hf_part_new(&part, graph, "sorted", 1, 2, false,
-                         hf_graph_info_of(graph)->weighted);
+                         hf_graph_info_of(graph)->weighted, UINT64_MAX);
     if (status == HF_OK) {
         hf_part_free(part);
-        status = hf_survey_make(&survey, graph, "edges", 2);
+        status = hf_survey_make(&survey, graph, "edges", 2, UINT64_MAX);
     }
     if (status == HF_OK)
         hf_survey_free(&survey);
@@ -471,7 +474,7 @@ static hf_status dealt(const char *text, int rank, char *rows, size_t room) {
     put("p.el", "0 1\n1 2\n3 0\n", 12);
     CHECK(hf_graph_open(&graph, path_of("p.el"), 0) == HF_OK, "%s", hf_error());
     hf_status status =
-        hf_part_new(&part, graph, path_of("a.part"), rank, 2, false, false);
+        hf_part_new(&part, graph, path_of("a.part"), rank, 2, false, false, UINT64_MAX);
     if (status == HF_OK) {
         rows_show(rows, room, part);
         hf_part_free(part);
@@ -513,14 +516,15 @@ static void long_check(void) {
     hf_graph *graph;
     hf_part *part;
     CHECK(hf_graph_open(&graph, path_of("long.graph"), 0) == HF_OK, "%s", hf_error());
-    CHECK(hf_part_new(&part, graph, "cyclic", 1, 2, false, false) == HF_OK);
+    CHECK(hf_part_new(&part, graph, "cyclic", 1, 2, false, false, UINT64_MAX) == HF_OK);
     CHECK(part->own == VERTICES / 2 && part->in_edges == VERTICES - 1);
     hf_part_free(part);
     file = fopen(path_of("long.part"), "w");
     for (int v = 0; v < VERTICES; v++)
         fprintf(file, "%d\n", v % 3);
     fclose(file);
-    CHECK(hf_part_new(&part, graph, path_of("long.part"), 2, 3, false, false) == HF_OK);
+    CHECK(hf_part_new(&part, graph, path_of("long.part"), 2, 3, false, false,
+                      UINT64_MAX) == HF_OK);
     CHECK(part->own == VERTICES / 3 && part->names[part->starts[2] + 20000] == 60002);
     hf_part_free(part);
     hf_graph_close(graph);

@@ -1,10 +1,22 @@
 /* programs.c - the vertex programs of this library over small graphs, for sanitizers; alone or
  * on the ranks of an mpirun. */
-#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 
+#include "core/host_memory.h"
+#include "graph.h"
 #include "runs.h"
+
+/* In place of the host's memory, where it is not 0. */
+static uint64_t left;
+
+hf_host_memory __real_hf_host_memory_of(const char *root);
+hf_host_memory __wrap_hf_host_memory_of(const char *root);
+hf_host_memory __wrap_hf_host_memory_of(const char *root) {
+    hf_host_memory found = __real_hf_host_memory_of(root);
+    found.free = left ? left : found.free;
+    return found;
+}
 
 static hf_session *session_new(void) {
     int size;
@@ -21,17 +33,34 @@ static hf_session *session_new(void) {
     return session;
 }
 
-/* As if many ranks shared this host: what is left for one of them has no room for its part. */
-static void crowded_test(hf_session *session) {
-    static const char *const params[] = {"graph", "grid:8", NULL};
-    const hf_run run = {.bench = "graph", .kernel = "graph_memory_bfs"};
-    int *local = &session->net->local_size, here = *local;
+/* A run with so many bytes left for each rank. */
+static hf_status run_within(hf_session *session, const char *program, uint64_t bytes) {
+    const char *const params[] = {"graph", "grid:8", "program", program, "sources",
+                                  "1",     "reps",   "1",       NULL};
+    const hf_run run = {.bench = "graph", .kernel = "graph_memory_wcc"};
     bool right;
-    *local = INT_MAX;
-    CHECK(run_take(&right, session, run, params) == HF_ENOMEM &&
+    left = bytes * (uint64_t)session->net->local_size;
+    hf_status status = run_take(&right, session, run, params);
+    left = 0;
+    return status;
+}
+
+/* What is left for a rank has room for its part, and for the whole graph that the check of a
+ * user's program has beside it; a byte less has none. */
+static void crowded_test(hf_session *session) {
+    hf_graph *graph;
+    CHECK(hf_graph_open(&graph, "grid:8", 0) == HF_OK, "%s", hf_error());
+    uint64_t bytes = hf_part_bytes(graph, session->net->size, false, false),
+             whole = hf_part_bytes(graph, 1, false, false);
+    hf_graph_close(graph);
+    CHECK(run_within(session, "wcc", bytes - 1) == HF_ENOMEM &&
               strstr(hf_error(), "left for one"),
           "%s", hf_error());
-    *local = here;
+    CHECK(run_within(session, "wcc", bytes) == HF_OK, "%s", hf_error());
+    CHECK(run_within(session, "own.h", bytes + whole - 1) == HF_ENOMEM &&
+              strstr(hf_error(), "left for one"),
+          "%s", hf_error());
+    CHECK(run_within(session, "own.h", bytes + whole) == HF_OK, "%s", hf_error());
 }
 
 int main(int argc, char **argv) {
