@@ -23,11 +23,9 @@ typedef struct hf_env {
     hf_seals *seals;
     bool ndrange;  /**< the kernels are those for many work-items */
     hf_laps *laps; /**< for the benchmark's `parts` */
-    /** May a step or a check that takes long go on? No once it has outlasted the run's deadline, or
-     *  where the caller says so. Cheap. `loop` is its argument. */
-    hf_status (*go_on)(void *loop);
-    /** The same without the deadline, for work that surely ends. */
-    hf_status (*hear)(void *loop);
+    /** May a step or a check that takes long go on? No where the caller says so, or, unless it
+     *  surely `ends`, once it has outlasted the run's deadline. Cheap. `loop` is from here. */
+    hf_status (*go_on)(void *loop, bool ends);
     void *loop;
 } hf_env;
 

@@ -95,7 +95,7 @@ static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
 
 /* Row block k of L, or of U: `sums` is what is left of the right side. */
 static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
-    HF_TRY(s->env.hear(s->env.loop));
+    HF_TRY(s->env.go_on(s->env.loop, true));
     bool in_row = k % (uint32_t)s->grid.p == (uint32_t)s->p;
     bool in_column = k % (uint32_t)s->grid.q == (uint32_t)s->q;
     uint32_t row = linpack_share(k, s->p, s->grid.p);

@@ -37,27 +37,21 @@ static double series_best(const hf_series *s) {
     return best;
 }
 
-/* hf_env's hear: the clock is read always, the caller asked now and then. Who leaves a step over
- * kernels that send would leave those of other ranks without an end. */
-static hf_status step_hear(void *loop) {
+/* The clock is read always, the caller asked now and then. Who leaves a step over kernels that
+ * send would leave those of other ranks without an end. */
+static hf_status step_go_on(void *loop, bool ends) {
     hf_loop *l = loop;
-    double now = hf_clock_now();
+    double now = hf_clock_now(), deadline = l->session->net->deadline;
+    if (!ends && now - l->step_began > deadline)
+        return hf_fail(
+            HF_EDEVICE,
+            "a step, or its check, has not ended within the deadline of %g s",
+            deadline);
     if (!l->run->tick || now - l->heard < HF_HEARING ||
         l->session->exchange->ops->streams)
         return HF_OK;
     l->heard = now;
     return l->run->tick(l->run->context, NULL);
-}
-
-static hf_status step_go_on(void *loop) {
-    const hf_loop *l = loop;
-    double deadline = l->session->net->deadline;
-    if (hf_clock_now() - l->step_began > deadline)
-        return hf_fail(
-            HF_EDEVICE,
-            "a step, or its check, has not ended within the deadline of %g s",
-            deadline);
-    return step_hear(loop);
 }
 
 /* The timed part. Where it is long, Ctrl-C is heard between two steps. */
@@ -311,7 +305,6 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
         .seals = &l->seals,
         .laps = l->bench->parts ? &l->laps : NULL,
         .go_on = step_go_on,
-        .hear = step_hear,
         .loop = l,
     };
     if (l->bench->kernels & HF_KERNELS_NDRANGE)
