@@ -123,16 +123,10 @@ static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
 
 /* ---- wcc ---- */
 
-static uint32_t root_of(uint32_t *forest, uint32_t v) {
-    while (forest[v] != v)
-        v = forest[v] = forest[forest[v]];
-    return v;
-}
-
 /* The root is the one of the lower name. */
 static void unite(const hf_part *p, uint32_t *forest, uint32_t a, uint32_t b) {
-    a = root_of(forest, a);
-    b = root_of(forest, b);
+    a = hf_forest_root(forest, a);
+    b = hf_forest_root(forest, b);
     if (p->names[a] < p->names[b])
         forest[b] = a;
     else
@@ -149,7 +143,7 @@ static hf_status forest_begin(graph_checking *c) {
         for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
             unite(p, c->levels, graph_first(s) + i, p->from[e]);
     for (uint32_t v = 0; v < p->vertices; v++)
-        c->levels[v] = root_of(c->levels, v);
+        c->levels[v] = hf_forest_root(c->levels, v);
     const uint32_t *all;
     HF_TRY(graph_tell_forest(s, &all, c->levels));
     for (int rank = 0; s->env.size > 1 && rank < s->env.size; rank++)
@@ -161,7 +155,7 @@ static hf_status forest_begin(graph_checking *c) {
             unite(p, c->levels, v, other);
         }
     for (uint32_t v = 0; v < p->vertices; v++)
-        c->levels[v] = root_of(c->levels, v);
+        c->levels[v] = hf_forest_root(c->levels, v);
     return HF_OK;
 }
 

@@ -88,4 +88,12 @@ hf_status hf_survey_make(hf_survey *out, const hf_graph *graph, const char *part
                          int ranks, uint64_t left);
 void hf_survey_free(hf_survey *survey);
 
+/** The root of v's tree in a forest, in which a root is its own parent; paths are halved on the
+ *  way. */
+static inline uint32_t hf_forest_root(uint32_t *parents, uint32_t v) {
+    while (parents[v] != v)
+        v = parents[v] = parents[parents[v]];
+    return v;
+}
+
 #endif

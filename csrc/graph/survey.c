@@ -23,20 +23,14 @@ static uint64_t pairs_count(const hf_part *p) {
     return pairs;
 }
 
-/* The lowest vertex found so far of v's component; paths are halved on the way. */
-static uint32_t root_of(uint32_t *parents, uint32_t v) {
-    while (parents[v] != v)
-        v = parents[v] = parents[parents[v]];
-    return v;
-}
-
 static uint64_t components_count(const hf_part *p, uint32_t *parents) {
     uint64_t components = p->own;
     for (uint32_t v = 0; v < p->own; v++)
         parents[v] = v;
     for (uint32_t v = 0; v < p->own; v++)
         for (uint64_t k = p->rows[v]; k < p->rows[v + 1]; k++) {
-            uint32_t a = root_of(parents, v), b = root_of(parents, p->from[k]);
+            uint32_t a = hf_forest_root(parents, v),
+                     b = hf_forest_root(parents, p->from[k]);
             parents[a > b ? a : b] = a > b ? b : a;
             components -= a != b;
         }
