@@ -59,8 +59,7 @@ PyObject *kernels_list(const hf_kernel_info *kernels) {
     return list;
 }
 
-/* Store `value` under `key`; steals `value`, which may be NULL after an error. */
-static int dict_put(PyObject *dict, const char *key, PyObject *value) {
+int dict_put(PyObject *dict, const char *key, PyObject *value) {
     if (!value)
         return -1;
     int failed = PyDict_SetItemString(dict, key, value);

@@ -28,13 +28,6 @@ static PyObject *array_of(const void *data, size_t n, int type) {
     return array;
 }
 
-/* Put a value that may have failed, and let go of it; -1 with an exception. */
-static int dict_put(PyObject *dict, const char *name, PyObject *value) {
-    int status = value ? PyDict_SetItemString(dict, name, value) : -1;
-    Py_XDECREF(value);
-    return status;
-}
-
 PyObject *graph_info(PyObject *module, PyObject *args) {
     const char *text;
     unsigned long long seed;

@@ -25,6 +25,9 @@ hf_status status_of(const module_state *state, PyObject *exception);
 
 /* Text of a file, a driver or a library, which may hold anything. */
 PyObject *text_of(const char *text);
+/* Store `value` under `key`; steals `value`, which may be NULL after an error. -1 with an
+ * exception. */
+int dict_put(PyObject *dict, const char *key, PyObject *value);
 PyObject *device_dict(const hf_device_info *info);
 PyObject *kernels_list(const hf_kernel_info *kernels);
 /* Column arrays over one capsule that owns `result`, and the rest; steals `result`. */
