@@ -113,6 +113,11 @@ uint32_t *hf_result_names(hf_result *result, const char *name) {
     return column_data(result, name, HF_NAME);
 }
 
+void hf_name_put(uint32_t *to, const char *text, size_t length) {
+    for (size_t i = 0; i < length && i < HF_NAME_LETTERS; i++)
+        to[i] = (unsigned char)text[i];
+}
+
 size_t hf_quantity_choice(const hf_quantity *quantity, size_t index,
                           const char **text) {
     const char *choice = quantity->choices;

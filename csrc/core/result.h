@@ -45,6 +45,8 @@ int64_t *hf_result_integers(hf_result *result, const char *name);
 unsigned char *hf_result_flags(hf_result *result, const char *name);
 /** [points, HF_NAME_LETTERS] characters as UCS-4, zeros after the last. */
 uint32_t *hf_result_names(hf_result *result, const char *name);
+/** Put text there, up to HF_NAME_LETTERS of it. */
+void hf_name_put(uint32_t *to, const char *text, size_t length);
 
 void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);

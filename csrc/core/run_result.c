@@ -189,15 +189,10 @@ static void series_copy(double *to, size_t rows, const hf_series *s, size_t rank
         to[i] = i < s->n * ranks ? s->ranks[i] : NAN;
 }
 
-static void text_fill(uint32_t *to, const char *text, size_t length) {
-    for (size_t i = 0; i < length && i < HF_NAME_LETTERS; i++)
-        to[i] = (unsigned char)text[i];
-}
-
 static void name_fill(uint32_t *to, const hf_quantity *q, size_t choice) {
     const char *text;
     size_t length = hf_quantity_choice(q, choice, &text);
-    text_fill(to, text, length);
+    hf_name_put(to, text, length);
 }
 
 /* The schemes that were chosen at a point: "pcie", or "pcie+shared". */
@@ -209,8 +204,8 @@ static void schemes_fill(const hf_loop *l, hf_result *result, size_t index) {
         if (l->points[index].schemes >> i & 1 && n < sizeof text)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? "+" : "",
                                   exchange->choices[i]->ops->name);
-    text_fill(hf_result_names(result, "scheme") + index * HF_NAME_LETTERS, text,
-              strlen(text));
+    hf_name_put(hf_result_names(result, "scheme") + index * HF_NAME_LETTERS, text,
+                strlen(text));
 }
 
 static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {

@@ -30,11 +30,6 @@ size_t hf_trace_columns(const hf_trace *trace, hf_column *columns) {
     return HF_TRACE_COLUMNS;
 }
 
-static void text_fill(uint32_t *to, const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        to[i] = (unsigned char)text[i];
-}
-
 static void rows_fill(hf_result *result, const hf_trace_row *rows, size_t n) {
     static const hf_quantity kinds = {.choices = HF_TRACE_KINDS};
     int64_t *point = hf_result_trace(result, POINT)->data,
@@ -56,9 +51,9 @@ static void rows_fill(hf_result *result, const hf_trace_row *rows, size_t n) {
         bytes[i] = rows[i].bytes;
         start[i] = rows[i].start - zero;
         end[i] = rows[i].end - zero;
-        text_fill(kind + i * HF_NAME_LETTERS, text, length);
-        text_fill(label + i * HF_NAME_LETTERS, rows[i].label,
-                  strnlen(rows[i].label, HF_NAME_LETTERS));
+        hf_name_put(kind + i * HF_NAME_LETTERS, text, length);
+        hf_name_put(label + i * HF_NAME_LETTERS, rows[i].label,
+                    strnlen(rows[i].label, HF_NAME_LETTERS));
     }
 }
 
