@@ -58,8 +58,11 @@ typedef struct hf_launch {
     size_t group; /**< work-items of a work-group; 0: the runtime's choice */
 } hf_launch;
 
-/** HF_EARG with the names of kernel and argument, if the arguments of a launch are not those
- *  that the kernel takes. */
+/** HF_EARG with the names of kernel and argument `i`, if it is `given` something else than it
+ *  takes: a buffer, or a value of another length. */
+hf_status hf_arg_check(const char *kernel, size_t i, const hf_arg_info *taken,
+                       const hf_arg *given);
+/** The same for all arguments of a launch, and for their number. */
 hf_status hf_launch_check(const hf_kernel_info *kernel, const hf_launch *launch);
 
 #endif

@@ -4,20 +4,18 @@
 #include "command.h"
 #include "core/error.h"
 
-static hf_status arg_check(const hf_kernel_info *kernel, size_t i, const hf_arg *arg) {
-    const hf_arg_info *info = &kernel->args[i];
-    bool value = info->kind == HF_ARG_VALUE;
-    if (arg->buffer && !value)
+hf_status hf_arg_check(const char *kernel, size_t i, const hf_arg_info *taken,
+                       const hf_arg *given) {
+    bool value = taken->kind == HF_ARG_VALUE;
+    if (given->buffer ? !value : value && given->bytes == taken->bytes)
         return HF_OK;
-    if (!arg->buffer && value && arg->bytes == info->bytes)
-        return HF_OK;
-    char given[32] = "a buffer", taken[32] = "a buffer";
-    if (!arg->buffer)
-        snprintf(given, sizeof given, "a value of %zu B", arg->bytes);
+    char text[2][32] = {"a buffer", "a buffer"};
+    if (!given->buffer)
+        snprintf(text[0], sizeof text[0], "a value of %zu B", given->bytes);
     if (value)
-        snprintf(taken, sizeof taken, "a value of %zu B", info->bytes);
+        snprintf(text[1], sizeof text[1], "a value of %zu B", taken->bytes);
     return hf_fail(HF_EARG, "kernel \"%s\", argument %zu, \"%s\": given %s, taken %s",
-                   kernel->name, i, info->name, given, taken);
+                   kernel, i, taken->name, text[0], text[1]);
 }
 
 hf_status hf_launch_check(const hf_kernel_info *kernel, const hf_launch *launch) {
@@ -26,6 +24,6 @@ hf_status hf_launch_check(const hf_kernel_info *kernel, const hf_launch *launch)
         return hf_fail(HF_EARG, "kernel \"%s\" takes %zu arguments, not %zu",
                        kernel->name, n, launch->n_args);
     for (size_t i = 0; i < kernel->n_args; i++)
-        HF_TRY(arg_check(kernel, i, &launch->args[i]));
+        HF_TRY(hf_arg_check(kernel->name, i, &kernel->args[i], &launch->args[i]));
     return HF_OK;
 }

@@ -401,17 +401,13 @@ static hf_status place_check(const hf_xrt_kernel *kernel, const hf_xrt_unit *uni
 static hf_status arg_check(const hf_xrt_kernel *kernel, const hf_xrt_unit *unit,
                            size_t i, const hf_arg *given) {
     const hf_xclbin_arg *arg = &kernel->info.args[i];
-    if (given->buffer && arg->pointer)
-        return place_check(kernel, unit, i, (const hf_xrt_buffer *)given->buffer);
-    if (!given->buffer && !arg->pointer && given->bytes == arg->bytes)
-        return HF_OK;
-    char text[2][32] = {"a buffer", "a buffer"};
-    if (!given->buffer)
-        snprintf(text[0], sizeof text[0], "a value of %zu B", given->bytes);
-    if (!arg->pointer)
-        snprintf(text[1], sizeof text[1], "a value of %zu B", arg->bytes);
-    return hf_fail(HF_EARG, "kernel \"%s\", argument %zu, \"%s\": given %s, taken %s",
-                   kernel->info.name, i, arg->name, text[0], text[1]);
+    const hf_arg_info taken = {.name = arg->name,
+                               .kind = arg->pointer ? HF_ARG_READ : HF_ARG_VALUE,
+                               .bytes = arg->bytes};
+    HF_TRY(hf_arg_check(kernel->info.name, i, &taken, given));
+    return arg->pointer
+               ? place_check(kernel, unit, i, (const hf_xrt_buffer *)given->buffer)
+               : HF_OK;
 }
 
 hf_status hf_xrt_launch(hf_device *base, const hf_launch *launch, const hf_order *order,
