@@ -18,6 +18,7 @@
 #include "core/random.h"
 #include "core/registry.h"
 #include "core/stats.h"
+#include "core/text.h"
 #include "node.h"
 
 /* Bounds of every deadline [s]. */
@@ -81,7 +82,7 @@ static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
         for (size_t at = 0; found; at++) {
             if (hf_device_list(&info, runtime, at, &found, vendors) != HF_OK || !found)
                 break;
-            if (hf_device_contains(info.name, text) ||
+            if (hf_text_contains(info.name, text) ||
                 strcasecmp(info.version, text) == 0)
                 return hf_fail(status, "%.*s; did you mean %s:%.80s?", ROOM, message,
                                runtime, text);

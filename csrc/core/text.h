@@ -3,6 +3,7 @@
 #define HF_TEXT_H
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Copy text of at most `bytes` bytes, which need not end in NUL, as far as there is room. Each
@@ -13,6 +14,20 @@ static inline void hf_text_copy(char *to, size_t room, const void *from, size_t 
     for (; n < bytes && n + 1 < room && text[n]; n++)
         to[n] = iscntrl((unsigned char)text[n]) ? '?' : text[n];
     to[n] = '\0';
+}
+
+/** Whether `part` occurs in `text`, in upper or lower case. */
+static inline bool hf_text_contains(const char *text, const char *part) {
+    for (;; text++) {
+        size_t i = 0;
+        while (part[i] &&
+               tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+            i++;
+        if (!part[i])
+            return true;
+        if (!*text)
+            return false;
+    }
 }
 
 #endif

@@ -1,23 +1,7 @@
-/* device.c - what all runtimes share: words for devices, and those that a command has
- * broken. */
+/* device.c - what all runtimes share: devices that a command has broken. */
 #include "device.h"
 
-#include <ctype.h>
-
 #include "core/error.h"
-
-bool hf_device_contains(const char *text, const char *part) {
-    for (;; text++) {
-        size_t i = 0;
-        while (part[i] &&
-               tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-            i++;
-        if (!part[i])
-            return true;
-        if (!*text)
-            return false;
-    }
-}
 
 hf_status hf_device_check(const hf_device *device) {
     if (!device->broken)

@@ -34,9 +34,6 @@ hf_status hf_device_meanwhile(hf_device *device, const char *what);
 /** Wait for all these commands, up to the one that breaks the device; the first failure. */
 hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n);
 
-/** Whether `part` occurs in `text`, in upper or lower case. */
-bool hf_device_contains(const char *text, const char *part);
-
 struct hf_device_ops {
     const char *name, *summary;
     /** What `load` takes: "binary", which `build` makes; "xclbin", which only a file brings;

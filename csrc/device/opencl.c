@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 const char *hf_opencl_code(cl_int code) {
     static const struct {
@@ -133,9 +134,9 @@ static cl_mem mem_create(const hf_opencl_device *device, size_t bytes,
     cl_mem_flags flags = CL_MEM_READ_WRITE;
     void *host = NULL;
     const char *platform = device->base.info.platform;
-    if (spot->bank && hf_device_contains(platform, "FPGA SDK")) {
+    if (spot->bank && hf_text_contains(platform, "FPGA SDK")) {
         flags |= (cl_mem_flags)spot->bank << 16; /* CL_CHANNEL_<n>_INTELFPGA */
-    } else if ((spot->bank || spot->kernel) && hf_device_contains(platform, "Xilinx")) {
+    } else if ((spot->bank || spot->kernel) && hf_text_contains(platform, "Xilinx")) {
         flags |= (cl_mem_flags)1 << 31; /* CL_MEM_EXT_PTR_XILINX */
         host = &xilinx;
     }
@@ -173,7 +174,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
             "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
             "buffer, %zu B in all",
             bytes, info->name, info->max_alloc, info->memory);
-    if (spot->bank > INTEL_BANKS && hf_device_contains(info->platform, "FPGA SDK"))
+    if (spot->bank > INTEL_BANKS && hf_text_contains(info->platform, "FPGA SDK"))
         return hf_fail(HF_EARG,
                        "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",

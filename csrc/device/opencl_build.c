@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 hf_status hf_opencl_context(hf_opencl_device *device) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -39,7 +40,7 @@ static void log_trim(char *line, size_t size, const char *log) {
         size_t kept = length < sizeof text ? length : sizeof text - 1;
         memcpy(text, at, kept);
         text[kept] = '\0';
-        bool error = hf_device_contains(text, "error:");
+        bool error = hf_text_contains(text, "error:");
         if (kept == 0 || (!error && used > 0))
             continue;
         if (error && n_errors++ == 0)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 #define POCL_COUNTS                                                                \
     "POCL_CPU_MAX_CU_COUNT to as many or more before OpenCL is first used in the " \
@@ -85,7 +86,7 @@ static void info_channels(hf_device_info *info) {
         info->more_kernels =
             ", one fewer than CPUs: allow the process one CPU more than "
             "kernels, take another device, for example PoCL's";
-    } else if (hf_device_contains(info->platform, "portable computing")) {
+    } else if (hf_text_contains(info->platform, "portable computing")) {
         info->more_kernels =
             one ? ": set POCL_DEVICES=pthread, POCL_MAX_PTHREAD_COUNT and " POCL_COUNTS
                 : ": set POCL_MAX_PTHREAD_COUNT and " POCL_COUNTS;
@@ -113,8 +114,8 @@ static hf_device_info entry_info(const hf_opencl_entry *entry, size_t index) {
     info.type = type & CL_DEVICE_TYPE_ACCELERATOR ? HF_ACCELERATOR
                 : type & CL_DEVICE_TYPE_GPU       ? HF_GPU
                                                   : HF_CPU;
-    info.emulated = info.type == HF_CPU || hf_device_contains(info.name, "emulat") ||
-                    hf_device_contains(info.platform, "emulat");
+    info.emulated = info.type == HF_CPU || hf_text_contains(info.name, "emulat") ||
+                    hf_text_contains(info.platform, "emulat");
     info.memory = (size_t)memory;
     info.max_alloc = (size_t)max_alloc;
     info.workers = info.type == HF_CPU ? units : HF_MAX_QUEUES - 1;
@@ -281,9 +282,9 @@ static size_t entries_match(size_t matches[MAX_DEVICES], const opencl_entries *f
         else if (number)
             match = i == index;
         else
-            match = hf_device_contains(all[i].info.platform, selector) ||
-                    hf_device_contains(all[i].info.name, selector) ||
-                    hf_device_contains(all[i].info.version, selector);
+            match = hf_text_contains(all[i].info.platform, selector) ||
+                    hf_text_contains(all[i].info.name, selector) ||
+                    hf_text_contains(all[i].info.version, selector);
         if (match)
             matches[n++] = i;
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name,
                            unsigned unit) {
@@ -12,7 +13,7 @@ hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name,
     assert(device->program);
     cl_int code;
     char unit_name[160];
-    if (unit > 0 && hf_device_contains(base->info.platform, "Xilinx")) {
+    if (unit > 0 && hf_text_contains(base->info.platform, "Xilinx")) {
         snprintf(unit_name, sizeof unit_name, "%s:{%s_%u}", name, name, unit);
         name = unit_name;
     }

@@ -75,7 +75,7 @@ static hf_device_info info_of(const hf_xrt_call *call) {
         snprintf(info.version, sizeof info.version, "%04x:%02x:%02x.%x",
                  card->slot >> 16, card->slot >> 8 & 255, card->slot >> 3 & 31,
                  card->slot & 7);
-    info.emulated = *hf_xrt_mode() || hf_device_contains(info.name, "emulat");
+    info.emulated = *hf_xrt_mode() || hf_text_contains(info.name, "emulat");
     info.memory = card->memory;
     info.max_alloc = info.memory < hf_xrt_max_alloc ? info.memory : hf_xrt_max_alloc;
     return info;
@@ -127,7 +127,7 @@ static bool card_is(const hf_device_info *info, const char *selector) {
         return strtoul(selector, NULL, 10) == (unsigned long)info->index;
     if (hf_device_type_named(&type, selector))
         return type == info->type;
-    return hf_device_contains(info->name, selector) ||
+    return hf_text_contains(info->name, selector) ||
            strcasecmp(info->version, selector) == 0 || address_is_short(info, selector);
 }
 
