@@ -83,11 +83,4 @@ hf_status hf_stages_gather(const hf_loop *l, size_t index);
 size_t hf_stages_columns(const hf_loop *l, hf_column *columns);
 void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index);
 
-enum { HF_TRACE_COLUMNS = 8, HF_TRACE_SUMMARY = 2 };
-
-/** Columns of a trace, without data; none where it is NULL. */
-size_t hf_trace_columns(const hf_trace *trace, hf_column *columns);
-/** Fill them in a result, and its summary from entry `summary` on. */
-void hf_trace_fill(const hf_trace *trace, hf_result *result, size_t summary);
-
 #endif

@@ -7,6 +7,7 @@
 #ifndef HF_TRACE_H
 #define HF_TRACE_H
 
+#include "core/result.h"
 #include "device.h"
 #include "transport.h"
 
@@ -78,5 +79,12 @@ hf_status hf_trace_gather(hf_trace *trace);
 /** After `gather`, until `stop`. */
 const hf_trace_row *hf_trace_rows(const hf_trace *trace, size_t *n,
                                   hf_trace_facts *facts);
+
+enum { HF_TRACE_COLUMNS = 8, HF_TRACE_SUMMARY = 2 };
+
+/** Columns of a trace, without data; none where it is NULL. */
+size_t hf_trace_columns(const hf_trace *trace, hf_column *columns);
+/** Fill them in a result, and its summary from entry `summary` on. */
+void hf_trace_fill(const hf_trace *trace, hf_result *result, size_t summary);
 
 #endif

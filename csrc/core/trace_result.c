@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/run.h"
+#include "core/trace.h"
 
 enum { POINT, RANK, QUEUE, KIND, LABEL, BYTES, START, END };
 
