@@ -17,8 +17,7 @@ typedef struct hf_env {
     hf_device *device;
     hf_exchange *exchange;
     int rank, size;
-    uint64_t
-        host_memory; /**< what its host has left for this rank, as the run starts [B] */
+    uint64_t memory_left; /**< on the host for this rank, as the run starts [B] */
     uint64_t seed;
     hf_seals *seals;
     bool ndrange;  /**< the kernels are those for many work-items */

@@ -200,7 +200,7 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
             return hf_fail(HF_EARG, "source: %.0f is not within 0 .. %llu", s->given[i],
                            (unsigned long long)s->info->vertices - 1);
     HF_TRY(hf_part_new(&s->part, s->graph, hf_args_word(args, "partition"), s->env.rank,
-                       s->env.size, both, weights, s->env.host_memory));
+                       s->env.size, both, weights, s->env.memory_left));
     s->mirrored = s->env.size == 1 && (both || !s->info->directed);
     snprintf(s->note, sizeof s->note,
              "%s graph, %s; opened in %.3f s, rank 0's part made in %.3f s",

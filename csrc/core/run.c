@@ -300,7 +300,7 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
         .exchange = session->exchange,
         .rank = session->net->rank,
         .size = session->net->size,
-        .host_memory = l->host_memory,
+        .memory_left = l->memory_left,
         .seed = seed,
         .seals = &l->seals,
         .laps = l->bench->parts ? &l->laps : NULL,
@@ -417,7 +417,7 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     hf_result *result = NULL;
     hf_transport *net = session->net;
     /* Before they have agreed, no rank takes memory for the run. */
-    l.host_memory = hf_host_memory_of("").free / (uint64_t)net->local_size;
+    l.memory_left = hf_host_memory_of("").free / (uint64_t)net->local_size;
     HF_TRY(run_agree(net, run));
     HF_TRY(hf_bench_find(&l.bench, run->bench));
     HF_TRY(hf_session_path(&l.path, session, l.bench));

@@ -60,7 +60,7 @@ typedef struct hf_loop {
     hf_point *points;
     size_t n_points, reps, max_reps, n_warmup;
     double time_limit, clock_cost;
-    uint64_t host_memory; /* for this rank [B] */
+    uint64_t memory_left; /* for this rank [B] */
     hf_laps laps;
     double step_began, heard; /* of the sample; when the caller was asked last [s] */
     hf_seals seals;
