@@ -110,7 +110,8 @@ hf_status hf_rings_report(hf_medium *base, hf_report *report, const bool *ended)
     for (int rank = 0; rank < base->net->size; rank++)
         if (rank_silent(r, rank))
             hf_report_cause(report, "rank %d stands still", rank);
-        else
+    for (int rank = 0; rank < base->net->size; rank++)
+        if (!rank_silent(r, rank))
             kernels_report(r, report, rank);
     for (size_t i = 0; (ring = hf_rings_at(r, i)); i++) {
         ready |= side_report(report, ring, true);

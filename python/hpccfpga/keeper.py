@@ -36,6 +36,9 @@ CLAIM = ".hpccfpga-job"
 
 SHARED_MEMORY = Path("/dev/shm")
 
+KERNEL_THREAD = 0x200000
+"""Flag of a process in /proc: PF_KTHREAD of Linux."""
+
 LONGEST = 10.0
 """Time after which processes are left that even a forced end does not reach [s]."""
 
@@ -43,15 +46,20 @@ LONGEST = 10.0
 def marked(mark: str) -> Iterator[int]:
     """Living processes of a job; mpirun's ranks are in groups of their own."""
     patience = time.monotonic() + GRACE
-    for entry in os.listdir("/proc"):
-        with suppress(OSError, ValueError):
-            process = f"/proc/{int(entry)}"
-            while not (environment := _file(f"{process}/environ")):
-                if not _starts(process) or time.monotonic() > patience:
-                    break
-                time.sleep(0.001)
-            if f"{mark}=".encode() in environment:
-                yield int(entry)
+    left = [int(entry) for entry in os.listdir("/proc") if entry.isdecimal()]
+    while True:
+        starting = []
+        for process in left:
+            with suppress(OSError):  # it has ended
+                environment = _file(f"/proc/{process}/environ")
+                if f"{mark}=".encode() in environment:
+                    yield process
+                elif not environment and _starts(process):
+                    starting.append(process)
+        if not starting or time.monotonic() > patience:
+            break
+        left = starting
+        time.sleep(0.001)
 
 
 def _file(path: str) -> bytes:
@@ -59,15 +67,17 @@ def _file(path: str) -> bytes:
         return file.read()
 
 
-def _starts(process: str) -> bool:
+def _starts(process: int) -> bool:
     """Whether a process has an environment that Linux did not show.
 
     For a moment it shows none of a process that executes another program: the start
-    and the end are then 0. Who has none for good has memory, or has ended.
+    and the end are then 0. Who has none for good has an end, has ended, or is a thread
+    of the kernel.
     """
-    fields = _file(f"{process}/stat").rpartition(b")")[2].split()
-    memory, first, last = (int(fields[number]) for number in (20, 47, 48))
-    return memory > 0 and (last == 0 or first < last)
+    fields = _file(f"/proc/{process}/stat").rpartition(b")")[2].split()
+    flags, first, last = (int(fields[number]) for number in (6, 47, 48))
+    over = fields[0] in b"ZXx" or flags & KERNEL_THREAD
+    return not over and (last == 0 or first < last)
 
 
 def end(mark: str) -> None:

@@ -116,6 +116,11 @@ static void reports_test(void) {
                  "; rank 0 take in 0: empty after 3 packets"
                  "; rank 0 send out 0: ready after 8 packets"
                  "; rank 1 take in 0: ready after 5 packets");
+    link_set(1, 8, 5, false, true); /* a rank of a higher number is the cause */
+    report_check(none, "rank 1 stands still",
+                 "; rank 0 send still computes"
+                 "; rank 0 take in 0: empty after 3 packets"
+                 "; rank 1 take in 0: ready after 5 packets");
     hf_rings_roster(&r, 1)->ended[SEND] = hf_rings_roster(&r, 1)->ended[TAKE] = 1;
     link_set(1, 5, 5, false, false);
     report_check(sent, "deadlock",
