@@ -125,31 +125,10 @@ static hf_status traits_take(graph_state *s) {
     return HF_OK;
 }
 
-/* Those that apply all vertices have messages along all edges. */
-static hf_status direction_take(graph_state *s, const char *word) {
-    if (s->along && strcmp(word, "auto") != 0)
-        return hf_fail(HF_EARG,
-                       "direction: %s, but architecture gravf makes messages where "
-                       "edges leave and gathers them where they lead; auto is possible",
-                       word);
-    s->direction = strcmp(word, "pull") == 0   ? GRAPH_PULL
-                   : strcmp(word, "push") == 0 ? GRAPH_PUSH
-                                               : GRAPH_AUTO;
-    bool words = s->traits[GRAPH_MESSAGE_BYTES] == sizeof(uint32_t);
-    s->pushes =
-        s->direction != GRAPH_PULL && words && !s->traits[GRAPH_ALWAYS] && !s->along;
-    if (s->direction != GRAPH_PUSH || s->pushes)
-        return HF_OK;
-    return words ? hf_fail(HF_EARG, "direction: push, but the program applies all "
-                                    "vertices; auto and pull are possible")
-                 : hf_fail(HF_EARG,
-                           "direction: push, but a message has %u B, not 4; auto and "
-                           "pull are possible",
-                           s->traits[GRAPH_MESSAGE_BYTES]);
-}
-
-static bool is_gravf(const hf_args *args) {
-    return strcmp(hf_args_word(args, "architecture"), "gravf") == 0;
+static const graph_architecture *architecture_of(const hf_args *args) {
+    return strcmp(hf_args_word(args, "architecture"), graph_messages_cross.name) == 0
+               ? &graph_messages_cross
+               : &graph_updates_cross;
 }
 
 static hf_status params_take(graph_state *s, const hf_args *args) {
@@ -178,14 +157,21 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
                                 "or a tolerance");
     s->starts = s->traits[GRAPH_SOURCE];
     s->n_points = s->starts ? (size_t)hf_args_number(args, "sources") : 1;
-    s->along = is_gravf(args);
-    HF_TRY(direction_take(s, hf_args_word(args, "direction")));
     const double *given = hf_args_list(args, "source", &n);
     if (s->starts && (n > 1 || given[0] >= 0)) {
         s->given = given;
         s->n_points = n;
     }
     return HF_OK;
+}
+
+/* Those of all architectures. */
+static hf_status kernels_load(graph_state *s) {
+    graph_kernels *k = &s->kernels;
+    hf_device *device = s->env.device;
+    HF_TRY(device->ops->kernel(&k->sum, device, "graph_sum", 0));
+    HF_TRY(device->ops->kernel(&k->start, device, "graph_start", 0));
+    return device->ops->kernel(&k->admit, device, "graph_admit", 0);
 }
 
 static hf_status graph_take(graph_state *s, const hf_args *args) {
@@ -214,13 +200,13 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
 static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *env,
                              hf_outline *out) {
     s->env = *env;
+    s->architecture = architecture_of(args);
     HF_TRY(params_take(s, args));
-    HF_TRY(graph_kernels_new(s));
+    HF_TRY(s->architecture->open(s, hf_args_word(args, "direction")));
+    HF_TRY(kernels_load(s));
     HF_TRY(graph_take(s, args));
     HF_TRY(graph_table_new(s));
     HF_TRY(graph_chunks_cut(s));
-    if (s->along)
-        HF_TRY(graph_messages_new(s));
     graph_layout_set(s);
     out->n_points = s->n_points;
     out->note = s->note;
@@ -234,11 +220,12 @@ static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *
 
 static hf_status streams_ranks_check(const hf_args *args, const char *exchange,
                                      int ranks) {
-    if (is_gravf(args))
+    const graph_architecture *architecture = architecture_of(args);
+    if (!architecture->streams)
         return hf_fail(HF_EARG,
-                       "architecture: gravf, but over exchange \"%s\" kernels send "
+                       "architecture: %s, but over exchange \"%s\" kernels send "
                        "updates; gravf-m is possible",
-                       exchange);
+                       architecture->name, exchange);
     return ranks <= GRAPH_RING_RANKS
                ? HF_OK
                : hf_fail(HF_EARG,
@@ -266,6 +253,8 @@ static void graph_teardown(void *state) {
         return;
     const hf_device_ops *ops = s->env.device->ops;
     s->routing->close(s);
+    if (s->crossing)
+        s->architecture->close(s);
     for (size_t i = 0; i < GRAPH_BUFFERS; i++)
         ops->free(s->buffers.all[i]);
     for (size_t i = 0; i < GRAPH_KERNELS; i++)
@@ -275,7 +264,6 @@ static void graph_teardown(void *state) {
                       s->heads,   s->state,     s->mirror};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
-    graph_messages_free(s);
     graph_own_free(s);
     graph_table_free(s);
     hf_part_free(s->part);
@@ -296,22 +284,9 @@ static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
 
 /* ---- a sample ---- */
 
-enum { FILL_WORDS = 512 };
-static hf_status fill(const graph_state *s, hf_buffer *buffer, const uint64_t *words) {
-    hf_device *device = s->env.device;
-    size_t bytes = FILL_WORDS * sizeof *words;
-    for (size_t at = 0; at < buffer->bytes; at += bytes) {
-        size_t left = buffer->bytes - at;
-        HF_TRY(device->ops->write(device, buffer, at, words,
-                                  left < bytes ? left : bytes, NULL, NULL));
-    }
-    return HF_OK;
-}
-
 static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     graph_state *s = state;
-    uint64_t poison[FILL_WORDS];
-    static const uint64_t none[FILL_WORDS] = {0};
+    uint64_t poison[GRAPH_FILL_WORDS];
     (void)point;
     s->sample = sample;
     s->ended = false;
@@ -319,12 +294,11 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     for (int rank = 0; rank < s->env.size; rank++)
         s->seals[rank] = (uint32_t)hf_random(s->keys[rank], sample);
     /* What a run before has left is no result of this one. */
-    for (size_t i = 0; i < FILL_WORDS; i++)
+    for (size_t i = 0; i < GRAPH_FILL_WORDS; i++)
         poison[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
-    HF_TRY(fill(s, s->buffers.state, poison));
-    HF_TRY(fill(s, s->buffers.whole, poison));
-    if (s->along)
-        HF_TRY(fill(s, s->buffers.heard, none));
+    HF_TRY(graph_fill(s, s->buffers.state, poison));
+    HF_TRY(graph_fill(s, s->buffers.whole, poison));
+    HF_TRY(s->architecture->prepare(s));
     return s->routing->prepare(s);
 }
 

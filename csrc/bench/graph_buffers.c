@@ -1,4 +1,4 @@
-/* graph_buffers.c - what the device holds of a graph, and where; and kernels. */
+/* graph_buffers.c - what the device holds of a graph, and where. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,14 +63,14 @@ void graph_layout_set(graph_state *s) {
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.size == 1 || s->routing->streams || s->along ? 0
-                : graph_groups(s)                                   ? GROUP_ROOM
-                                                                    : ITEM_ROOM;
+    run->room = s->env.size == 1 || s->routing->streams || !s->architecture->lists ? 0
+                : graph_groups(s) ? GROUP_ROOM
+                                  : ITEM_ROOM;
     run->list = run->made = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
         aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t) +
-                (s->along ? (size_t)s->env.size * sizeof(uint32_t) : 0));
+                (size_t)s->env.size * s->architecture->bytes_per_rank);
     run->out_bits = run->head;
     run->out_updates = aligned(run->out_bits + (own + 31) / 32 * sizeof(uint32_t));
     run->out_records = aligned(run->out_updates + (size_t)own * update);
@@ -131,6 +131,17 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
                          "the %s of the graph are not on the device as sent", what);
 }
 
+hf_status graph_fill(const graph_state *s, hf_buffer *buffer, const uint64_t *words) {
+    hf_device *device = s->env.device;
+    size_t bytes = GRAPH_FILL_WORDS * sizeof *words;
+    for (size_t at = 0; at < buffer->bytes; at += bytes) {
+        size_t left = buffer->bytes - at;
+        HF_TRY(device->ops->write(device, buffer, at, words,
+                                  left < bytes ? left : bytes, NULL, NULL));
+    }
+    return HF_OK;
+}
+
 hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
                           const void *from, size_t bytes) {
     HF_TRY(graph_buffer_new(s, out, bytes));
@@ -142,8 +153,9 @@ hf_status graph_buffers_new(graph_state *s) {
     const hf_part *p = s->part;
     size_t size = (size_t)s->env.size, own = graph_room(s, s->env.rank),
            update = s->traits[GRAPH_UPDATE_BYTES],
-           vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t),
-           ends = s->along ? 0 : p->in_edges;
+           vertex = s->traits[GRAPH_VERTEX_BYTES], word = sizeof(uint32_t);
+    graph_sizes sizes;
+    HF_TRY(s->architecture->setup(s, &sizes));
     s->sums = calloc(s->run.chunks, sizeof *s->sums);
     if (!s->sums)
         return hf_fail(HF_ENOMEM, "no memory for %u chunks", s->run.chunks);
@@ -152,9 +164,9 @@ hf_status graph_buffers_new(graph_state *s) {
                            (s->run.chunks + 1) * word));
     HF_TRY(
         graph_words_new(s, &b->rows, "rows", p->rows, (p->own + 1) * sizeof *p->rows));
-    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, ends * word));
+    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, sizes.edges * word));
     HF_TRY(graph_words_new(s, &b->weights, "weights", p->weights,
-                           p->weights ? ends * word : 0));
+                           p->weights ? sizes.edges * word : 0));
     HF_TRY(graph_words_new(s, &b->degrees, "degrees", p->degrees, p->own * word));
     HF_TRY(graph_words_new(s, &b->names, "names", p->names + graph_first(s),
                            p->own * word));
@@ -162,12 +174,8 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
-    size_t all = s->along ? s->run.in_records + graph_messages_came(s)
-                          : s->run.in_updates + p->vertices * update;
-    HF_TRY(graph_buffer_new(
-        s, &b->outbox,
-        s->routing->streams ? all : s->run.out_records + graph_messages_sent(s)));
-    HF_TRY(graph_buffer_new(s, &b->inbox, all));
+    HF_TRY(graph_buffer_new(s, &b->outbox, sizes.outbox));
+    HF_TRY(graph_buffer_new(s, &b->inbox, sizes.inbox));
     s->words = graph_row_words(s);
     HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
     HF_TRY(graph_buffer_new(s, &b->all_told, size * s->words * sizeof *s->told));
@@ -269,33 +277,9 @@ hf_status graph_reference_new(graph_state *s) {
     s->reference = calloc(all + 1, sizeof *s->reference);
     s->spread = calloc(all + 1, sizeof *s->spread);
     s->share = calloc(own + 1, sizeof *s->share);
-    s->mirror = malloc((s->along ? s->part->in_edges : all) * sizeof *s->mirror + 1);
+    s->mirror = malloc(s->architecture->seen(s).n * sizeof *s->mirror + 1);
     return s->reference && s->spread && s->share && s->mirror
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for a second result of %zu vertices",
                          all);
-}
-
-hf_status graph_kernels_new(graph_state *s) {
-    graph_kernels *k = &s->kernels;
-    hf_device *device = s->env.device;
-    const bool mirrors = !s->along;
-    const struct {
-        hf_kernel **kernel;
-        const char *name;
-        bool wanted;
-    } kernels[] = {{&k->sum, "graph_sum", true},
-                   {&k->start, "graph_start", true},
-                   {&k->admit, "graph_admit", true},
-                   {&k->pull, "graph_pull", mirrors},
-                   {&k->push, "graph_push", mirrors},
-                   {&k->apply, "graph_apply", mirrors},
-                   {&k->few, "graph_few", graph_fewer(s)},
-                   {&k->scatter, "graph_scatter", s->along},
-                   {&k->deliver, "graph_deliver", s->along},
-                   {&k->collect, "graph_collect", s->along}};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        if (kernels[i].wanted)
-            HF_TRY(device->ops->kernel(kernels[i].kernel, device, kernels[i].name, 0));
-    return HF_OK;
 }

@@ -220,16 +220,13 @@ static hf_status reference_find(graph_checking *c) {
 /* The updates that the last superstep saw, or the messages, which are the same. */
 static hf_status mirror_begin(graph_checking *c) {
     graph_state *s = c->s;
-    hf_device *device = s->env.device;
-    hf_buffer *from = s->along ? s->buffers.messages : s->buffers.inbox;
-    size_t at = s->along ? 0 : s->run.in_updates,
-           n = s->along ? s->part->in_edges : s->part->vertices,
-           bytes = n * sizeof *s->mirror;
+    const graph_seen seen = s->architecture->seen(s);
+    size_t bytes = seen.n * sizeof *s->mirror;
     HF_TRY(reference_find(c));
     memset(s->mirror, 0xFF, bytes);
-    return bytes == 0
-               ? HF_OK
-               : device->ops->read(device, from, at, s->mirror, bytes, NULL, NULL);
+    return bytes == 0 ? HF_OK
+                      : s->env.device->ops->read(s->env.device, seen.from, seen.at,
+                                                 s->mirror, bytes, NULL, NULL);
 }
 
 /* What a float may be off by, of `roundings` at about `right`; never 0. */
@@ -242,6 +239,7 @@ static double room_at(double roundings, double right) {
 static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached) {
     const graph_state *s = c->s;
     const hf_part *p = s->part;
+    const uint32_t *places = s->architecture->seen(s).places;
     double damping = (double)s->run.value[0],
            degree = (double)(p->rows[i + 1] - p->rows[i]),
            right = s->reference[graph_first(s) + i], sum = 0, last = right;
@@ -249,7 +247,7 @@ static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached
     memcpy(&rank, &c->words[graph_first(s) + i], sizeof rank);
     *reached = true;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
-        sum += (double)s->mirror[s->along ? e : p->from[e]];
+        sum += (double)s->mirror[places ? places[e] : e];
     if (s->superstep > 0)
         last = (1 - damping) / (double)s->info->vertices + damping * sum;
     double exact = room_at(degree + 8, last),

@@ -2,7 +2,7 @@
 #ifndef HF_GRAPH_ENGINE_H
 #define HF_GRAPH_ENGINE_H
 
-#include "graph_messages.h"
+#include "graph_architecture.h"
 #include "graph_routing.h"
 #include "graph_state.h"
 
@@ -25,8 +25,6 @@ static inline uint32_t graph_room(const graph_state *s, int rank) {
 hf_status graph_chunks_cut(graph_state *s);
 void graph_layout_set(graph_state *s);
 hf_status graph_buffers_new(graph_state *s);
-/** Load those that the architecture takes. */
-hf_status graph_kernels_new(graph_state *s);
 /** Edges by where they leave, for programs that push. */
 hf_status graph_outs_new(graph_state *s);
 hf_status graph_forest_new(graph_state *s);
@@ -37,6 +35,9 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
                             const void *from, size_t bytes);
 hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
                           const void *from, size_t bytes);
+enum { GRAPH_FILL_WORDS = 512 };
+/** All of a buffer becomes these words, again and again. */
+hf_status graph_fill(const graph_state *s, hf_buffer *buffer, const uint64_t *words);
 
 #define GRAPH_BUFFER(name) \
     { .buffer = s->buffers.name }

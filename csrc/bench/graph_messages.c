@@ -27,7 +27,7 @@ typedef struct telling {
     size_t words;            /* of an edge */
 } telling;
 
-struct graph_messages {
+typedef struct messages {
     telling t;
     uint64_t edges_out;   /* that leave own vertices */
     uint64_t edges_home;  /* those of them that lead to own vertices */
@@ -36,7 +36,11 @@ struct graph_messages {
     hf_message *blocks;   /* [size] as long as they can be */
     uint32_t *none;       /* [size] */
     hf_plan *plan;
-};
+} messages;
+
+static messages *crossing(const graph_state *s) {
+    return s->crossing;
+}
 
 static void telling_free(const graph_state *s, telling *t) {
     s->env.device->ops->free(t->send);
@@ -48,10 +52,8 @@ static void telling_free(const graph_state *s, telling *t) {
     *t = (telling){0};
 }
 
-void graph_messages_free(graph_state *s) {
-    graph_messages *m = s->messages;
-    if (!m)
-        return;
+static void messages_close(graph_state *s) {
+    messages *m = s->crossing;
     telling_free(s, &m->t);
     hf_plan_free(m->plan);
     free(m->arrivals);
@@ -61,17 +63,30 @@ void graph_messages_free(graph_state *s) {
     free(m);
 }
 
-/* ---- memory ---- */
+/* ---- set-up ---- */
+
+static hf_status messages_open(graph_state *s, const char *direction) {
+    graph_kernels *k = &s->kernels;
+    hf_device *device = s->env.device;
+    if (strcmp(direction, "auto") != 0)
+        return hf_fail(HF_EARG,
+                       "direction: %s, but architecture gravf makes messages where "
+                       "edges leave and gathers them where they lead; auto is possible",
+                       direction);
+    HF_TRY(device->ops->kernel(&k->scatter, device, "graph_scatter", 0));
+    HF_TRY(device->ops->kernel(&k->deliver, device, "graph_deliver", 0));
+    return device->ops->kernel(&k->collect, device, "graph_collect", 0);
+}
 
 /* Words of what is told of these: a number of each vertex, or an edge. */
 static size_t words_of(const graph_state *s, size_t vertices, size_t edges) {
-    size_t most = edges * s->messages->t.words;
+    size_t most = edges * crossing(s)->t.words;
     return (most > vertices ? most : vertices) + PROOF_WORDS * (size_t)s->env.size;
 }
 
 static hf_status telling_new(graph_state *s) {
     const hf_part *p = s->part;
-    graph_messages *m = s->messages;
+    messages *m = s->crossing;
     telling *t = &m->t;
     size_t size = (size_t)s->env.size, word = sizeof *t->sent, out = m->edges_out;
     t->words = p->weights ? 2 : 1;
@@ -94,7 +109,7 @@ static hf_status telling_new(graph_state *s) {
 
 /* How many edges lead here from each vertex, and from each rank. */
 static void arrivals_count(graph_state *s) {
-    graph_messages *m = s->messages;
+    messages *m = s->crossing;
     const hf_part *p = s->part;
     uint64_t *leave = m->t.leave;
     for (uint64_t e = 0; e < p->in_edges; e++)
@@ -106,21 +121,21 @@ static void arrivals_count(graph_state *s) {
     m->edges_home = m->arrivals[s->env.rank + 1] - m->arrivals[s->env.rank];
 }
 
-hf_status graph_messages_new(graph_state *s) {
+static hf_status messages_setup(graph_state *s, graph_sizes *out) {
     const hf_part *p = s->part;
     size_t size = (size_t)s->env.size, word = sizeof(uint32_t), in = p->in_edges;
     graph_buffers *b = &s->buffers;
-    graph_messages *m = s->messages = calloc(1, sizeof *m);
+    messages *m = s->crossing = calloc(1, sizeof *m);
     if (!m)
         return hf_fail(HF_ENOMEM, "no memory for messages");
     for (uint32_t v = 0; v < p->own; v++)
         m->edges_out += p->degrees[v];
-    size_t out = m->edges_out;
-    if (in > UINT32_MAX || out > UINT32_MAX)
+    size_t leave = m->edges_out;
+    if (in > UINT32_MAX || leave > UINT32_MAX)
         return hf_fail(HF_EARG,
                        "architecture: gravf, but rank %d has %zu edges; it takes %u at "
                        "most, gravf-m any number",
-                       s->env.rank, in > out ? in : out, UINT32_MAX);
+                       s->env.rank, in > leave ? in : leave, UINT32_MAX);
     m->arrivals = calloc(size + 1, sizeof *m->arrivals);
     m->departures = calloc(size + 1, sizeof *m->departures);
     m->blocks = calloc(size, sizeof *m->blocks);
@@ -130,30 +145,25 @@ hf_status graph_messages_new(graph_state *s) {
     HF_TRY(telling_new(s));
     arrivals_count(s);
     HF_TRY(graph_buffer_new(s, &b->outs, (size * p->own + 1) * sizeof *m->t.outs));
-    HF_TRY(graph_buffer_new(s, &b->to, out * word));
-    HF_TRY(graph_buffer_new(s, &b->to_weights, p->weights ? out * word : 0));
+    HF_TRY(graph_buffer_new(s, &b->to, leave * word));
+    HF_TRY(graph_buffer_new(s, &b->to_weights, p->weights ? leave * word : 0));
     HF_TRY(graph_buffer_new(s, &b->arrivals, (size + 1) * sizeof *m->arrivals));
     HF_TRY(graph_buffer_new(s, &b->messages, in * s->traits[GRAPH_MESSAGE_BYTES]));
-    return graph_buffer_new(s, &b->heard, in);
-}
-
-size_t graph_messages_sent(const graph_state *s) {
-    return s->along ? s->messages->edges_out * s->traits[GRAPH_RECORD_BYTES] : 0;
-}
-
-size_t graph_messages_came(const graph_state *s) {
-    return (s->part->in_edges - s->messages->edges_home) *
-           s->traits[GRAPH_RECORD_BYTES];
+    HF_TRY(graph_buffer_new(s, &b->heard, in));
+    size_t record = s->traits[GRAPH_RECORD_BYTES]; /* own ones stay in the outbox */
+    *out = (graph_sizes){.inbox = s->run.in_records + (in - m->edges_home) * record,
+                         .outbox = s->run.out_records + leave * record};
+    return HF_OK;
 }
 
 /* ---- which edges leave ---- */
 
 /* Message k of a rank goes k ranks on, and what it gets there comes from k ranks back. */
 static hf_message *block_to(const graph_state *s, int rank) {
-    return &s->messages->blocks[(rank - s->env.rank + s->env.size) % s->env.size];
+    return &crossing(s)->blocks[(rank - s->env.rank + s->env.size) % s->env.size];
 }
 static hf_message *block_from(const graph_state *s, int rank) {
-    return &s->messages->blocks[(s->env.rank - rank + s->env.size) % s->env.size];
+    return &crossing(s)->blocks[(s->env.rank - rank + s->env.size) % s->env.size];
 }
 
 static uint64_t block_proof(int from, int to, const uint32_t *block, size_t words) {
@@ -163,7 +173,7 @@ static uint64_t block_proof(int from, int to, const uint32_t *block, size_t word
 
 /* Every rank's blocks of `sent` come to `came`. Collective. */
 static hf_status blocks_tell(graph_state *s) {
-    telling *t = &s->messages->t;
+    telling *t = &crossing(s)->t;
     hf_device *device = s->env.device;
     size_t word = sizeof *t->sent, sent = 0, came = 0, n;
     uint64_t proof;
@@ -183,7 +193,7 @@ static hf_status blocks_tell(graph_state *s) {
     HF_TRY(device->ops->write(device, t->send, 0, t->sent, sent * word, NULL, NULL));
     hf_plan *plan;
     HF_TRY(hf_plan_new(&plan, s->env.exchange, t->recv, t->send, (size_t)s->env.size,
-                       s->messages->blocks));
+                       crossing(s)->blocks));
     hf_status status = hf_plan_run(plan);
     hf_plan_free(plan);
     HF_TRY(status);
@@ -203,7 +213,7 @@ static hf_status blocks_tell(graph_state *s) {
 
 /* Of each vertex of all ranks how many edges lead here: so each knows those that leave it. */
 static hf_status degrees_tell(graph_state *s) {
-    graph_messages *m = s->messages;
+    messages *m = s->crossing;
     telling *t = &m->t;
     const hf_part *p = s->part;
     size_t at = 0;
@@ -227,7 +237,7 @@ static hf_status degrees_tell(graph_state *s) {
 /* Places and weights of the edges that lead here, in the order of where they leave. */
 static void places_list(const graph_state *s, telling *t) {
     const hf_part *p = s->part;
-    const uint64_t *arrivals = s->messages->arrivals;
+    const uint64_t *arrivals = crossing(s)->arrivals;
     for (uint32_t v = 0; v < p->own; v++)
         for (uint64_t e = p->rows[v]; e < p->rows[v + 1]; e++) {
             uint32_t *at = t->sent + t->words * t->leave[p->from[e]]++;
@@ -244,7 +254,7 @@ static void places_list(const graph_state *s, telling *t) {
 }
 
 static hf_status places_tell(graph_state *s) {
-    graph_messages *m = s->messages;
+    messages *m = s->crossing;
     telling *t = &m->t;
     uint64_t e = 0;
     for (int r = 0; r < s->env.size; r++) {
@@ -269,7 +279,7 @@ static hf_status degrees_check(const graph_state *s) {
     for (uint32_t v = 0; v < p->own; v++) {
         uint64_t n = 0;
         for (int r = 0; r < s->env.size; r++) {
-            const uint64_t *row = s->messages->t.outs + (size_t)r * p->own + v;
+            const uint64_t *row = crossing(s)->t.outs + (size_t)r * p->own + v;
             n += row[1] - row[0];
         }
         if (n != p->degrees[v])
@@ -280,8 +290,8 @@ static hf_status degrees_check(const graph_state *s) {
     return HF_OK;
 }
 
-hf_status graph_messages_connect(graph_state *s) {
-    graph_messages *m = s->messages;
+static hf_status messages_connect(graph_state *s) {
+    messages *m = s->crossing;
     graph_buffers *b = &s->buffers;
     telling *t = &m->t;
     size_t record = s->traits[GRAPH_RECORD_BYTES], size = (size_t)s->env.size,
@@ -313,9 +323,14 @@ hf_status graph_messages_connect(graph_state *s) {
 
 /* ---- supersteps ---- */
 
-hf_status graph_scatter_launch(graph_state *s) {
+static hf_status messages_prepare(graph_state *s) {
+    static const uint64_t none[GRAPH_FILL_WORDS] = {0};
+    return graph_fill(s, s->buffers.heard, none);
+}
+
+static hf_status messages_scatter(graph_state *s) {
     hf_device *device = s->env.device;
-    const graph_messages *m = s->messages;
+    const messages *m = s->crossing;
     const hf_arg args[] = {
         GRAPH_BUFFER(chunks),      GRAPH_BUFFER(outs),     GRAPH_BUFFER(to),
         GRAPH_BUFFER(to_weights),  GRAPH_BUFFER(run),      GRAPH_BUFFER(outbox),
@@ -325,7 +340,7 @@ hf_status graph_scatter_launch(graph_state *s) {
     return graph_launch(s, s->kernels.scatter, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 
-hf_status graph_collect_launch(graph_state *s) {
+static hf_status messages_gather(graph_state *s) {
     const hf_arg args[] = {
         GRAPH_BUFFER(chunks),   GRAPH_BUFFER(rows),  GRAPH_BUFFER(degrees),
         GRAPH_BUFFER(names),    GRAPH_BUFFER(run),   GRAPH_BUFFER(messages),
@@ -341,7 +356,7 @@ static uint64_t made(const graph_state *s, int from, int to) {
     return ((const uint32_t *)(head + s->run.made))[to];
 }
 
-hf_status graph_made_check(const graph_state *s, const graph_totals *before) {
+static hf_status messages_check(const graph_state *s, const graph_totals *before) {
     for (int from = 0; from < s->env.size; from++) {
         uint64_t n = 0, edges = 0;
         for (int to = 0; to < s->env.size; to++)
@@ -378,7 +393,7 @@ static uint64_t made_for_others(const graph_state *s, bool all) {
 
 /* Records of this superstep go to their ranks, no more than there is room for. */
 static hf_status records_send(graph_state *s) {
-    const graph_messages *m = s->messages;
+    const messages *m = s->crossing;
     size_t record = s->traits[GRAPH_RECORD_BYTES];
     for (int k = 1; k < s->env.size; k++) {
         hf_message *now = &m->plan->messages[k - 1];
@@ -396,7 +411,7 @@ static hf_status records_send(graph_state *s) {
     return s->env.size > 1 ? hf_plan_run(m->plan) : HF_OK;
 }
 
-hf_status graph_deliver_launch(graph_state *s) {
+static hf_status messages_take(graph_state *s) {
     const hf_arg args[] = {GRAPH_BUFFER(run),      GRAPH_BUFFER(arrivals),
                            GRAPH_BUFFER(outbox),   GRAPH_BUFFER(inbox),
                            GRAPH_BUFFER(messages), GRAPH_BUFFER(heard)};
@@ -405,3 +420,24 @@ hf_status graph_deliver_launch(graph_state *s) {
     HF_TRY(records_send(s));
     return graph_launch(s, s->kernels.deliver, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
+
+static graph_seen messages_seen(const graph_state *s) {
+    return (graph_seen){.from = s->buffers.messages, .n = s->part->in_edges};
+}
+
+/* graph_scatter adds to counts and seals them anew: one that it left out does not pass. */
+const graph_architecture graph_messages_cross = {
+    .name = "gravf",
+    .bytes_per_rank = sizeof(uint32_t),
+    .seal = UINT32_MAX,
+    .open = messages_open,
+    .setup = messages_setup,
+    .connect = messages_connect,
+    .prepare = messages_prepare,
+    .gather = messages_gather,
+    .scatter = messages_scatter,
+    .check = messages_check,
+    .take = messages_take,
+    .seen = messages_seen,
+    .close = messages_close,
+};

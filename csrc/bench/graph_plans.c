@@ -110,13 +110,16 @@ static hf_status plans_begin(graph_state *s) {
     return shared_new(s, GRAPH_SHARED_ROWS);
 }
 
+hf_status graph_dense_connect(graph_state *s) {
+    return plan_new(s, &((plans *)s->route)->dense, s->buffers.inbox, s->buffers.outbox,
+                    2, false, dense_make, 0);
+}
+
 static hf_status plans_connect(graph_state *s) {
     plans *p = s->route;
     const graph_buffers *b = &s->buffers;
     HF_TRY(plan_new(s, &p->heads, b->inbox, b->outbox, 1, false, head_make, 0));
-    HF_TRY(s->along
-               ? graph_messages_connect(s)
-               : plan_new(s, &p->dense, b->inbox, b->outbox, 2, false, dense_make, 0));
+    HF_TRY(s->architecture->connect(s));
     HF_TRY(shared_new(s, GRAPH_SHARED_NUMBERS));
     HF_TRY(shared_new(s, GRAPH_SHARED_FORESTS));
     return shared_new(s, GRAPH_SHARED_STATE);
@@ -176,12 +179,10 @@ static hf_status dense_send(graph_state *s) {
 }
 
 /* Of one rank it is already where the next superstep looks. */
-static hf_status plans_take(graph_state *s) {
+hf_status graph_dense_take(graph_state *s) {
     plans *p = s->route;
     uint32_t listed = s->totals.listed;
     size_t n = counts_of(s);
-    if (s->along)
-        return graph_deliver_launch(s);
     if (s->env.size == 1) {
         graph_boxes_turn(s);
         return HF_OK;
@@ -196,6 +197,10 @@ static hf_status plans_take(graph_state *s) {
     for (size_t i = 0; i < n; i++)
         p->digests[i] += graph_count_of(s, i)->digest;
     return graph_launch(s, s->kernels.take, args, GRAPH_N_ARGS(args), n);
+}
+
+static hf_status plans_take(graph_state *s) {
+    return s->architecture->take(s);
 }
 
 static hf_status plans_proven(graph_state *s, bool *right) {

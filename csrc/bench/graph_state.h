@@ -7,10 +7,9 @@
 #include "graph_check.h"
 #include "graph_layout.h"
 
-/** What graph_own.c, graph_table.c and graph_messages.c need. */
+/** What graph_own.c and graph_table.c need. */
 typedef struct graph_own graph_own;
 typedef struct graph_table graph_table;
-typedef struct graph_messages graph_messages;
 
 /** What all chunks of all ranks counted in a superstep. */
 typedef struct graph_totals {
@@ -53,13 +52,15 @@ typedef union graph_kernels {
 /** How messages are made in a superstep: where they are gathered, or where they leave. */
 typedef enum graph_direction { GRAPH_AUTO, GRAPH_PULL, GRAPH_PUSH } graph_direction;
 
-/** What differs between kinds of schemes. */
+/** What differs between kinds of schemes, and between architectures. */
 typedef struct graph_routing graph_routing;
+typedef struct graph_architecture graph_architecture;
 
 typedef struct graph_state {
     hf_env env;
     const graph_routing *routing;
-    void *route; /**< the routing's own */
+    const graph_architecture *architecture;
+    void *route, *crossing; /**< the routing's own; the architecture's */
     hf_graph *graph;
     hf_part *part;
     const hf_graph_info *info;
@@ -67,7 +68,6 @@ typedef struct graph_state {
     uint32_t traits[GRAPH_TRAITS];
     graph_direction direction;
     bool starts;    /**< the program starts at one vertex */
-    bool along;     /**< architecture gravf: a message along each edge */
     bool pushes;    /**< it can: updates have edges to leave by, messages are words */
     bool mirrored;  /**< edges by where they leave are those by where they lead */
     bool pulled;    /**< in the superstep before */
@@ -101,10 +101,9 @@ typedef struct graph_state {
     graph_totals totals;
     graph_tally tally;
     uint64_t active_before;
-    graph_table *table;       /**< what each superstep was */
-    graph_messages *messages; /**< NULL, or where `along` is set */
-    void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
-    uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
+    graph_table *table; /**< what each superstep was */
+    void *state;        /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    uint32_t *forests;  /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
                         messages, or NULL: graph_check.c */
     double *reference,

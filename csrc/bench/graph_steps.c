@@ -20,56 +20,6 @@ static hf_status start_launch(graph_state *s) {
     return s->routing->make(s, GRAPH_STARTS, args, GRAPH_N_ARGS(args));
 }
 
-static hf_status pull_launch(graph_state *s) {
-    uint32_t everyone = s->totals.active == s->info->vertices;
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),
-                           GRAPH_BUFFER(from),        GRAPH_BUFFER(weights),
-                           GRAPH_BUFFER(degrees),     GRAPH_BUFFER(names),
-                           GRAPH_BUFFER(run),         GRAPH_BUFFER(inbox),
-                           GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
-                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
-                           GRAPH_VALUE(s->window),    GRAPH_SEAL};
-    return s->routing->make(s, GRAPH_PULLS, args, GRAPH_N_ARGS(args));
-}
-
-/* Edges by where they leave. */
-#define OUTS(name, other) \
-    { .buffer = s->mirrored ? s->buffers.other : s->buffers.name }
-
-static hf_status push_launch(graph_state *s) {
-    const hf_arg push[] = {
-        OUTS(pieces, chunks),      OUTS(outs, rows),       OUTS(to, from),
-        OUTS(to_weights, weights), GRAPH_BUFFER(run),      GRAPH_BUFFER(inbox),
-        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),      GRAPH_BUFFER(touched),
-        GRAPH_BUFFER(made),        GRAPH_VALUE(s->window),
-    };
-    const hf_arg apply[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees),
-                            GRAPH_BUFFER(names),    GRAPH_BUFFER(run),
-                            GRAPH_BUFFER(made),     GRAPH_BUFFER(got),
-                            GRAPH_BUFFER(touched),  GRAPH_BUFFER(state),
-                            GRAPH_BUFFER(outbox),   GRAPH_BUFFER(waiting),
-                            GRAPH_BUFFER(later),    GRAPH_VALUE(s->superstep),
-                            GRAPH_VALUE(s->window), GRAPH_SEAL};
-    HF_TRY(graph_launch(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
-    return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
-}
-
-static hf_status few_launch(graph_state *s) {
-    uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
-    const hf_arg args[] = {OUTS(outs, rows),          OUTS(to, from),
-                           OUTS(to_weights, weights), GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(names),       GRAPH_BUFFER(run),
-                           GRAPH_BUFFER(inbox),       GRAPH_BUFFER(state),
-                           GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting),
-                           GRAPH_BUFFER(later),       GRAPH_BUFFER(got),
-                           GRAPH_BUFFER(touched),     GRAPH_BUFFER(lists),
-                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
-                           GRAPH_VALUE(pending),      GRAPH_VALUE(s->window),
-                           GRAPH_VALUE(s->width),     GRAPH_SEAL};
-    return graph_launch(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
-}
-
 static hf_status admit_launch(graph_state *s) {
     const hf_arg args[] = {
         GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees),  GRAPH_BUFFER(run),
@@ -86,9 +36,7 @@ const graph_count *graph_count_of(const graph_state *s, size_t i) {
 /* ---- counts ---- */
 
 static bool sealed(const graph_state *s, int rank, const graph_count *count) {
-    /* In architecture gravf graph_scatter adds to counts and seals them anew, by another seal:
-     * one that it left out does not pass. */
-    uint32_t seal = s->along ? ~s->seals[rank] : s->seals[rank];
+    uint32_t seal = s->seals[rank] ^ s->architecture->seal;
     return count->superstep == s->superstep &&
            count->seal == graph_seal(count, seal, s->superstep, s->window);
 }
@@ -102,7 +50,7 @@ static bool count_right(const graph_state *s, int rank, uint32_t c) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < s->run.list_words; i++)
         sum += graph_term(i, list[i]);
-    return (s->along || sum == count->listed) && sealed(s, rank, count);
+    return (!s->architecture->lists || sum == count->listed) && sealed(s, rank, count);
 }
 
 static hf_status counts_check(const graph_state *s) {
@@ -144,24 +92,11 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
     s->tally.edges += t.edges;
 }
 
-/* Do the totals fit those of the superstep before? Who takes updates knows along how many edges
- * they go. Where nobody told anything, those who wait are next. */
+/* Do the totals fit those of the superstep before? Where nobody told anything, those who wait are
+ * next. */
 static hf_status totals_check(const graph_state *s, const graph_totals *before) {
     const graph_totals *now = &s->totals;
-    if (s->along)
-        HF_TRY(graph_made_check(s, before));
-    else if (now->messages > before->edges)
-        return hf_fail(HF_EDEVICE,
-                       "superstep %u: %llu messages were gathered along %llu edges",
-                       s->superstep, (unsigned long long)now->messages,
-                       (unsigned long long)before->edges);
-    else if (now->known != before->edges)
-        return hf_fail(
-            HF_EDEVICE,
-            "superstep %u: %llu edges leave the active vertices, not the %llu "
-            "that were counted",
-            s->superstep - 1, (unsigned long long)now->known,
-            (unsigned long long)before->edges);
+    HF_TRY(s->architecture->check(s, before));
     if (s->superstep > 0 && now->active == 0 && before->active == 0)
         return hf_fail(HF_EDEVICE,
                        "superstep %u: no vertex was active, as in the one before",
@@ -193,33 +128,12 @@ static bool few(const graph_state *s) {
            (t->active > 0 || t->pending <= GRAPH_FEW_ROOM);
 }
 
-/* Where the edges to go along are many, each vertex looks for messages. By Beamer, Asanovic
- * and Patterson: it begins when active vertices have a good part of the edges that are left,
- * and ends when they become fewer and few. A program that takes all messages looks at all
- * edges; with weights hardly one is enough, so that never pays. */
-static bool pulls(const graph_state *s) {
-    enum { ALPHA = 15, BETA = 18, PATIENT = 4 };
-    const graph_totals *t = &s->totals;
-    uint64_t told = s->tally.edges - t->edges;
-    if (!s->pushes)
-        return true;
-    if (s->direction == GRAPH_PUSH || s->traits[GRAPH_WEIGHTED])
-        return false;
-    if (!s->traits[GRAPH_HINTS])
-        return t->edges > s->edges / PATIENT;
-    if (s->pulled &&
-        (t->active >= s->active_before || t->active > s->info->vertices / BETA))
-        return true;
-    uint64_t left = told < s->edges ? s->edges - told : 0;
-    return t->edges > left / ALPHA;
-}
-
 /* ---- a run ---- */
 
 /* The supersteps of a launch of graph_few, each as if it had been launched. */
 static hf_status few_take(graph_state *s, bool *done) {
     uint32_t first = s->superstep + 1;
-    HF_TRY(few_launch(s));
+    HF_TRY(graph_few_launch(s));
     HF_TRY(s->routing->heads_read(s));
     for (uint32_t step = 0; !*done; step++) {
         const graph_totals before = s->totals;
@@ -242,8 +156,7 @@ static hf_status few_take(graph_state *s, bool *done) {
 /* What all ranks counted in this superstep. */
 static hf_status heads_take(graph_state *s) {
     const graph_totals before = s->totals;
-    if (s->along)
-        HF_TRY(graph_scatter_launch(s));
+    HF_TRY(s->architecture->scatter(s));
     HF_TRY(s->routing->heads_read(s));
     HF_TRY(counts_check(s));
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
@@ -254,11 +167,8 @@ static hf_status heads_take(graph_state *s) {
 
 static hf_status superstep_take(graph_state *s) {
     if (s->totals.active > 0 || s->traits[GRAPH_ALWAYS]) {
-        s->pulled = pulls(s);
         s->superstep++;
-        HF_TRY(s->along    ? graph_collect_launch(s)
-               : s->pulled ? pull_launch(s)
-                           : push_launch(s));
+        HF_TRY(s->architecture->gather(s));
     } else {
         window_move(s);
         s->pulled = false;

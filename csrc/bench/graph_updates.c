@@ -1,0 +1,171 @@
+/* graph_updates.c - architecture gravf-m: each update once to each device.
+ *
+ * Every rank has a mirror of the updates of all, and makes messages of them itself: where they are
+ * gathered, or where they leave.
+ */
+#include <string.h>
+
+#include "core/error.h"
+#include "graph_engine.h"
+#include "graph_ring.h"
+
+/* ---- set-up ---- */
+
+/* Those that apply all vertices have messages along all edges. */
+static hf_status direction_take(graph_state *s, const char *word) {
+    s->direction = strcmp(word, "pull") == 0   ? GRAPH_PULL
+                   : strcmp(word, "push") == 0 ? GRAPH_PUSH
+                                               : GRAPH_AUTO;
+    bool words = s->traits[GRAPH_MESSAGE_BYTES] == sizeof(uint32_t);
+    s->pushes = s->direction != GRAPH_PULL && words && !s->traits[GRAPH_ALWAYS];
+    if (s->direction != GRAPH_PUSH || s->pushes)
+        return HF_OK;
+    return words ? hf_fail(HF_EARG, "direction: push, but the program applies all "
+                                    "vertices; auto and pull are possible")
+                 : hf_fail(HF_EARG,
+                           "direction: push, but a message has %u B, not 4; auto and "
+                           "pull are possible",
+                           s->traits[GRAPH_MESSAGE_BYTES]);
+}
+
+static hf_status updates_open(graph_state *s, const char *direction) {
+    graph_kernels *k = &s->kernels;
+    hf_device *device = s->env.device;
+    const hf_device_ops *ops = device->ops;
+    HF_TRY(direction_take(s, direction));
+    HF_TRY(ops->kernel(&k->pull, device, "graph_pull", 0));
+    HF_TRY(ops->kernel(&k->push, device, "graph_push", 0));
+    HF_TRY(ops->kernel(&k->apply, device, "graph_apply", 0));
+    return graph_fewer(s) ? ops->kernel(&k->few, device, "graph_few", 0) : HF_OK;
+}
+
+static hf_status updates_setup(graph_state *s, graph_sizes *out) {
+    const graph_run *run = &s->run;
+    size_t all =
+        run->in_updates + (size_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES];
+    *out = (graph_sizes){.inbox = all,
+                         .outbox = s->routing->streams ? all : run->out_records,
+                         .edges = s->part->in_edges};
+    return HF_OK;
+}
+
+/* ---- supersteps ---- */
+
+static hf_status pull_launch(graph_state *s) {
+    uint32_t everyone = s->totals.active == s->info->vertices;
+    const hf_arg args[] = {GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),
+                           GRAPH_BUFFER(from),        GRAPH_BUFFER(weights),
+                           GRAPH_BUFFER(degrees),     GRAPH_BUFFER(names),
+                           GRAPH_BUFFER(run),         GRAPH_BUFFER(inbox),
+                           GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
+                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
+                           GRAPH_VALUE(s->window),    GRAPH_SEAL};
+    return s->routing->make(s, GRAPH_PULLS, args, GRAPH_N_ARGS(args));
+}
+
+/* Edges by where they leave. */
+#define OUTS(name, other) \
+    { .buffer = s->mirrored ? s->buffers.other : s->buffers.name }
+
+static hf_status push_launch(graph_state *s) {
+    const hf_arg push[] = {
+        OUTS(pieces, chunks),      OUTS(outs, rows),       OUTS(to, from),
+        OUTS(to_weights, weights), GRAPH_BUFFER(run),      GRAPH_BUFFER(inbox),
+        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),      GRAPH_BUFFER(touched),
+        GRAPH_BUFFER(made),        GRAPH_VALUE(s->window),
+    };
+    const hf_arg apply[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees),
+                            GRAPH_BUFFER(names),    GRAPH_BUFFER(run),
+                            GRAPH_BUFFER(made),     GRAPH_BUFFER(got),
+                            GRAPH_BUFFER(touched),  GRAPH_BUFFER(state),
+                            GRAPH_BUFFER(outbox),   GRAPH_BUFFER(waiting),
+                            GRAPH_BUFFER(later),    GRAPH_VALUE(s->superstep),
+                            GRAPH_VALUE(s->window), GRAPH_SEAL};
+    HF_TRY(graph_launch(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
+    return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
+}
+
+hf_status graph_few_launch(graph_state *s) {
+    uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
+    const hf_arg args[] = {OUTS(outs, rows),          OUTS(to, from),
+                           OUTS(to_weights, weights), GRAPH_BUFFER(degrees),
+                           GRAPH_BUFFER(names),       GRAPH_BUFFER(run),
+                           GRAPH_BUFFER(inbox),       GRAPH_BUFFER(state),
+                           GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting),
+                           GRAPH_BUFFER(later),       GRAPH_BUFFER(got),
+                           GRAPH_BUFFER(touched),     GRAPH_BUFFER(lists),
+                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
+                           GRAPH_VALUE(pending),      GRAPH_VALUE(s->window),
+                           GRAPH_VALUE(s->width),     GRAPH_SEAL};
+    return graph_launch(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
+}
+
+/* Where the edges to go along are many, each vertex looks for messages. By Beamer, Asanovic
+ * and Patterson: it begins when active vertices have a good part of the edges that are left,
+ * and ends when they become fewer and few. A program that takes all messages looks at all
+ * edges; with weights hardly one is enough, so that never pays. */
+static bool pulls(const graph_state *s) {
+    enum { ALPHA = 15, BETA = 18, PATIENT = 4 };
+    const graph_totals *t = &s->totals;
+    uint64_t told = s->tally.edges - t->edges;
+    if (!s->pushes)
+        return true;
+    if (s->direction == GRAPH_PUSH || s->traits[GRAPH_WEIGHTED])
+        return false;
+    if (!s->traits[GRAPH_HINTS])
+        return t->edges > s->edges / PATIENT;
+    if (s->pulled &&
+        (t->active >= s->active_before || t->active > s->info->vertices / BETA))
+        return true;
+    uint64_t left = told < s->edges ? s->edges - told : 0;
+    return t->edges > left / ALPHA;
+}
+
+static hf_status updates_gather(graph_state *s) {
+    s->pulled = pulls(s);
+    return s->pulled ? pull_launch(s) : push_launch(s);
+}
+
+/* Messages are made as they are gathered, and leave nothing to a sample. */
+static hf_status nothing(graph_state *s) {
+    (void)s;
+    return HF_OK;
+}
+
+/* Who takes updates knows along how many edges they go. */
+static hf_status updates_check(const graph_state *s, const graph_totals *before) {
+    const graph_totals *now = &s->totals;
+    if (now->messages > before->edges)
+        return hf_fail(HF_EDEVICE,
+                       "superstep %u: %llu messages were gathered along %llu edges",
+                       s->superstep, (unsigned long long)now->messages,
+                       (unsigned long long)before->edges);
+    return now->known == before->edges
+               ? HF_OK
+               : hf_fail(HF_EDEVICE,
+                         "superstep %u: %llu edges leave the active vertices, not the "
+                         "%llu that were counted",
+                         s->superstep - 1, (unsigned long long)now->known,
+                         (unsigned long long)before->edges);
+}
+
+static graph_seen updates_seen(const graph_state *s) {
+    return (graph_seen){s->buffers.inbox, s->run.in_updates, s->part->vertices,
+                        s->part->from};
+}
+
+const graph_architecture graph_updates_cross = {
+    .name = "gravf-m",
+    .streams = true,
+    .lists = true,
+    .open = updates_open,
+    .setup = updates_setup,
+    .connect = graph_dense_connect,
+    .prepare = nothing,
+    .gather = updates_gather,
+    .scatter = nothing,
+    .check = updates_check,
+    .take = graph_dense_take,
+    .seen = updates_seen,
+};
