@@ -1,12 +1,14 @@
-"""Harms that kernels do, many in one program: compiling it takes longer than all runs.
+"""Kernel files with faults, or with many harms in one: compiling takes long.
 
-Which of them is done stands in this process, at an address that the program knows: the
+Which harm is done stands in this process, at an address that the program knows: the
 kernels of a CPU read its memory.
 """
 
 import ctypes
 import mmap
 from contextlib import contextmanager
+
+from hpccfpga import sources
 
 AT = 0x3_0000_0000
 HARM = f"#define HARM (*(volatile __global const uint *){AT:#x}UL)\n"
@@ -54,3 +56,27 @@ def planted(text, harms):
                 choice += f"if (HARM == {at + 1}) {{ {now}; }} else "
         text = text.replace(was, f"do {{ {choice}{{ {was}; }} }} while (0)")
     return HARM + text
+
+
+def broken(folder, name, *changes, among=None):
+    """Return the path of a copy of a kernel file in which passages are replaced.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it goes.
+    name : str
+        Of the file.
+    *changes : (str, str)
+        A passage that stands there once, and what stands in its place.
+    among : str, optional
+        Pattern of files that are copied with it; the passage stands once in all.
+    """
+    files = sources.kernel_dir().glob(among or name)
+    texts = {path.name: path.read_text() for path in files}
+    for old, new in changes:
+        assert sum(text.count(old) for text in texts.values()) == 1, old
+        texts = {file: text.replace(old, new) for file, text in texts.items()}
+    for file, text in texts.items():
+        (folder / file).write_text(text)
+    return folder / name

@@ -9,18 +9,14 @@ from multiprocessing import get_context
 
 import numpy as np
 from conftest import GUARD, QUICKLY
+from harms import broken
 
 import hpccfpga
-from hpccfpga import sources
 
 
 def break_kernels(folder, old, new):
     """Put a fault into a copy of the kernels: one text, and what replaces it."""
-    files = [*sources.kernel_dir().glob("graph_*")]
-    assert sum(path.read_text().count(old) for path in files) == 1, old
-    for path in files:
-        (folder / path.name).write_text(path.read_text().replace(old, new))
-    return folder / "graph_ndrange.cl"
+    return broken(folder, "graph_ndrange.cl", (old, new), among="graph_*")
 
 
 FIRST = """typedef uint hf_update;

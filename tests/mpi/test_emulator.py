@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from conftest import ours
+from harms import broken
 
-from hpccfpga import emulation, sources
+from hpccfpga import emulation
 
 HERE = any("libintelocl_emu" in path for path in emulation.vendors()["libraries"])
 pytestmark = pytest.mark.skipif(
@@ -158,11 +159,8 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(
 
 def test_a_kernel_that_cannot_be_stopped_takes_a_new_session(mpirun, tmp_path):
     """It waits for one of its own device that has ended: no pipe leads there."""
-    text = (sources.kernel_dir() / "b_eff_stream.cl").read_text()
-    bad = text.replace("if (message + 1 < messages)", "if (message + 2 < messages)")
-    assert bad != text
-    path = tmp_path / "bad.cl"
-    path.write_text(bad)
+    change = "if (message + 1 < messages)", "if (message + 2 < messages)"
+    path = broken(tmp_path, "b_eff_stream.cl", change)
     answer = mpirun(
         1,
         "small = dict(sizes=[1], reps=1, loop_upper=4, replications=1)\n"
@@ -183,16 +181,13 @@ def test_a_kernel_that_cannot_be_stopped_takes_a_new_session(mpirun, tmp_path):
 
 def test_a_channel_that_two_kernels_write_is_refused(command, tmp_path):
     """As the board's compiler would: rings would carry what comes."""
-    text = (sources.kernel_dir() / "b_eff_stream.cl").read_text()
-    bad = text.replace("B_EFF_PAIR(1, out_2,", "B_EFF_PAIR(1, out_0,")
-    assert bad != text
-    path = tmp_path / "two.cl"
-    path.write_text(bad)
+    change = "B_EFF_PAIR(1, out_2,", "B_EFF_PAIR(1, out_0,"
+    path = broken(tmp_path, "b_eff_stream.cl", change)
     words = ["run", "b_eff", "--exchange=channel", "--replications=2", "--sizes=1"]
     answer = command(*words, "--device=FPGA Emulation", f"--kernel={path}")
     assert answer.returncode == 2
     (line,) = ours(answer.stderr).splitlines()
-    assert "the kernels do not compile: two.cl:" in line
+    assert "the kernels do not compile: b_eff_stream.cl:" in line
     assert "usage of the same channel for writing from different kernels" in line
 
 

@@ -2,20 +2,11 @@
 
 import numpy as np
 import pytest
+from harms import broken
 
 import hpccfpga as hf
-from hpccfpga import sources
 
 SMALL = {"log_size": 7, "batch": 5, "reps": 2}
-
-
-def broken(tmp_path, stem, old, new):
-    """Kernel file of the package with one passage changed."""
-    text = (sources.kernel_dir() / f"{stem}.cl").read_text()
-    assert text.count(old) == 1, f"{stem}.cl has changed: {old!r}"
-    path = tmp_path / f"{stem}.cl"
-    path.write_text(text.replace(old, new))
-    return path
 
 
 @pytest.mark.parametrize("log_size", [6, 7, 9, 10, 12, 13, 14, 17])
@@ -83,8 +74,12 @@ def faulty(tmp_path_factory):
         )
 
     folder = tmp_path_factory.mktemp("faulty")
-    path = broken(folder, "fft_ndrange", LOOP, f"{LOOP} {code(IN_LOOP)}")
-    path.write_text(path.read_text().replace(ROW, f"{ROW} {code(IN_ROW)}"))
+    path = broken(
+        folder,
+        "fft_ndrange.cl",
+        (LOOP, f"{LOOP} {code(IN_LOOP)}"),
+        (ROW, f"{ROW} {code(IN_ROW)}"),
+    )
     assert hf.run("fft", exchange="pcie", kernel=path, **SMALL).verified
     return path
 
@@ -111,12 +106,12 @@ def test_each_fault_is_seen(faulty, fault):
     ids=["twiddles", "parts swapped"],
 )
 def test_each_fault_of_the_parts_is_seen(tmp_path, old, new):
-    fault_check(broken(tmp_path, "fft_ndrange", old, new), **SMALL)
+    fault_check(broken(tmp_path, "fft_ndrange.cl", (old, new)), **SMALL)
 
 
 def test_same_seed_same_data(tmp_path):
     """An error in proportion to a number tells the number."""
-    path = broken(tmp_path, "fft_ndrange", LOOP, LOOP + " y[77] *= 1.01f;")
+    path = broken(tmp_path, "fft_ndrange.cl", (LOOP, LOOP + " y[77] *= 1.01f;"))
 
     def error(seed):
         with pytest.warns(UserWarning, match="wrong data"):
@@ -146,7 +141,7 @@ def test_a_binary_whose_knobs_contradict_the_request(tmp_path, monkeypatch):
     ids=["packet lost", "packet misplaced", "packets swapped"],
 )
 def test_each_fault_of_the_pipeline_is_seen(tmp_path, old, new):
-    path = broken(tmp_path, "fft_memory", old, new)
+    path = broken(tmp_path, "fft_memory.cl", (old, new))
     with pytest.warns(UserWarning, match="wrong data"):
         r = hf.run("fft", exchange="pcie", shape="pipeline", kernel=path, **SMALL)
     assert r.verified is False
@@ -248,7 +243,7 @@ def test_published_runs():
 @pytest.mark.parametrize("which", ["<", ">"])
 def test_a_nan_in_some_samples_is_not_forgotten(tmp_path, which):
     fault = f" if (b == 0 && sign > 0 && x[0] {which} 0) y[77] = NAN;"
-    path = broken(tmp_path, "fft_ndrange", LOOP, LOOP + fault)
+    path = broken(tmp_path, "fft_ndrange.cl", (LOOP, LOOP + fault))
     with pytest.warns(UserWarning, match="wrong data"):
         r = hf.run("fft", exchange="pcie", kernel=path, **SMALL | {"reps": 10})
     assert r.verified is False

@@ -7,9 +7,10 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from conftest import LOSES_LARGE
+from harms import broken
 
 import hpccfpga
-from hpccfpga import kernels, sources
+from hpccfpga import kernels
 from hpccfpga.models import for_run, model
 from hpccfpga.published import published, published_list
 
@@ -71,12 +72,7 @@ def run(kind, **params):
     ids=[*FAULTS, "ndrange, not transposed"],
 )
 def test_a_broken_kernel_is_caught(kind, faults, tmp_path):
-    text = (sources.kernel_dir() / f"ptrans_{kind}.cl").read_text()
-    for right, wrong in faults.values():
-        assert text.count(right) == 1, right
-        text = text.replace(right, wrong)
-    path = tmp_path / f"ptrans_{kind}.cl"
-    path.write_text(text)
+    path = broken(tmp_path, f"ptrans_{kind}.cl", *faults.values())
     blocks = [*faults, 100] if len(faults) > 1 else [*faults]
     sizes = [64 * round(n**0.5) - 24 for n in blocks]  # the last ones are ragged
     r = run(kind, kernel=path, sizes=sizes)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from harms import broken
 
 import hpccfpga
-from hpccfpga import sources
 from hpccfpga.models import for_run
 from hpccfpga.published import published, published_list
 
@@ -54,21 +54,8 @@ def test_a_buffer_loses_updates_of_equal_words():
     assert "1 %" in "".join(few.provenance["notes"])
 
 
-@pytest.fixture
-def broken(tmp_path):
-    """Put a fault into a kernel file: broken(stem, text, its replacement)."""
-
-    def make(stem, old, new):
-        source = (sources.kernel_dir() / f"{stem}.cl").read_text()
-        assert old in source
-        path = tmp_path / "broken.cl"
-        path.write_text(source.replace(old, new))
-        return path
-
-    return make
-
-
 NEXT = "held[done % HELD + i]"
+ROUND = "; step++) {\n        for (uint r"
 END = "for (; done != n; done++) {"
 FAULTS = {  # text, what replaces it, words that are wrong then (None: by machine)
     "one lost update in a million": (
@@ -88,7 +75,7 @@ FAULTS = {  # text, what replaces it, words that are wrong then (None: by machin
         f"for (ulong i = low; i < high; i++) table[i] ^= 1234567; {END}",
         MILLION,
     ),
-    "no updates": ("step < steps", "step < 0 * steps", UPDATED),
+    "no updates": (f"steps{ROUND}", f"0 * steps{ROUND}", UPDATED),
     "another sequence": (
         "number[r] = starts[r];",
         "number[r] = starts[r] ^ 1;",
@@ -99,9 +86,9 @@ FAULTS = {  # text, what replaces it, words that are wrong then (None: by machin
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_caught(broken, fault):
+def test_a_fault_is_caught(tmp_path, fault):
     *change, wrong = FAULTS[fault]
-    path = broken("randomaccess_ndrange", *change)
+    path = broken(tmp_path, "randomaccess_ndrange.cl", change)
     with pytest.warns(hpccfpga.VerificationWarning):
         result = run(device="opencl", sizes=[MILLION], kernel=path, reps=1)
     assert result.verified is False
@@ -148,10 +135,10 @@ def test_the_largest_size_that_fits_is_a_power_of_two():
     assert memory / 2 < 8 * most <= memory
 
 
-def test_same_seed_same_data(broken):
+def test_same_seed_same_data(tmp_path):
     """The words tell which of them the kernel spoils."""
     fault = "for (uint i = 0; low == 0 && i < 4096; i++) table[i] ^= table[i] % 3 == 0;"
-    path = broken("randomaccess_ndrange", END, f"{fault} {END}")
+    path = broken(tmp_path, "randomaccess_ndrange.cl", (END, f"{fault} {END}"))
 
     def spoilt(seed):
         with pytest.warns(hpccfpga.VerificationWarning):
