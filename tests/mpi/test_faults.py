@@ -128,6 +128,41 @@ def test_a_killed_rank_is_named_once(run):
     assert "rank 1" in result["provenance"]["error"]
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (3, "ptrans --block-size=32 --grid=1x4 --reps=3"),
+        (3, "linpack --block-size=32 --reps=1"),
+        (25, "linpack --block-size=32 --reps=1"),
+    ],
+    ids=["ptrans", "linpack, factorisation", "linpack, solution"],
+)
+@pytest.mark.parametrize(
+    ("kind", "deadline", "line"),
+    [
+        ("kill", 1000, "SIGKILL"),
+        ("hang", 5, "rank 1, which does not answer; the deadline of 5 s"),
+        ("fail", 1000, "rank 1: planted: a move failed"),
+    ],
+)
+def test_a_rank_that_fails_in_an_exchange_ends_all(
+    command, faults, kind, deadline, line, call, words
+):
+    def run(fault, deadline):
+        return command(
+            "run", *words.split(), "--ranks=4", "--exchange=fault", "--sizes=200",
+            f"--deadline={deadline}", HPCCFPGA_FAULT=fault, **faults,
+        )  # fmt: skip
+
+    if deadline < 1000:
+        run("none -1 0", 1000)  # and PoCL has compiled the kernels
+    done = run(f"{kind} 1 {call}", deadline)
+    assert done.returncode == 3, done.stderr
+    lines = ours(done.stderr).splitlines()
+    assert len(lines) == 1, done.stderr
+    assert line in lines[0]
+
+
 # The write to the device that follows when a rank has seen its block in the window.
 @pytest.mark.parametrize(
     ("fault", "deadline", "words"),

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import ROOT, ours
+from conftest import ROOT
 from linpack_harms import program
 
 from hpccfpga.mpirun import command
@@ -157,34 +157,6 @@ def test_a_lost_message_ends_all(mpirun, faults, grid):
         one, other = (end for at, end in ended if at == call)
         assert one == other
         assert re.search("ERR_TRUNC|waits for rank .; the deadline of 2 s", one)
-
-
-@pytest.mark.parametrize("call", [3, 25], ids=["factorisation", "solution"])
-@pytest.mark.parametrize(
-    ("kind", "deadline", "words"),
-    [
-        ("kill", 1000, "SIGKILL"),
-        ("hang", 5, "rank 1, which does not answer; the deadline of 5 s"),
-        ("fail", 1000, "rank 1: planted: a move failed"),
-    ],
-)
-def test_a_rank_that_fails_in_an_exchange_ends_all(
-    command, faults, kind, deadline, words, call
-):
-    def run(fault, deadline):
-        return command(
-            "run", "linpack", "--ranks=4", "--exchange=fault", "--sizes=200",
-            "--block-size=32", "--reps=1", f"--deadline={deadline}",
-            HPCCFPGA_FAULT=fault, **faults,
-        )  # fmt: skip
-
-    if deadline < 1000:
-        run("none -1 0", 1000)  # and PoCL has compiled the kernels
-    done = run(f"{kind} 1 {call}", deadline)
-    assert done.returncode == 3, done.stderr
-    lines = ours(done.stderr).splitlines()
-    assert len(lines) == 1, done.stderr
-    assert words in lines[0]
 
 
 def test_wrong_kernels_are_seen_by_all(on_ranks, tmp_path):

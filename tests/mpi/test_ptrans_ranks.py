@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from conftest import ours
 
 SMALL = "block_size=32, reps=2"
 GRIDS = [(1, "1x1"), (2, "1x2"), (4, "2x2"), (6, "2x3"), (9, "3x3")]
@@ -154,30 +153,3 @@ def test_a_damaged_message_is_caught(mpirun, faults, ranks):
         assert verified == [False, True], case
         assert rates[0] != rates[0], f"{case}: a rate is shown for wrong data"
         assert clean == [[rank != 1 for rank in range(ranks)], [True] * ranks], case
-
-
-@pytest.mark.parametrize(
-    ("kind", "deadline", "words"),
-    [
-        ("kill", 1000, "SIGKILL"),
-        ("hang", 5, "rank 1, which does not answer"),
-        ("fail", 1000, "planted: a move failed"),
-    ],
-)
-def test_a_rank_that_fails_in_the_exchange_ends_all(
-    command, faults, kind, deadline, words
-):
-    def run(fault, deadline):
-        return command(
-            "run", "ptrans", "--ranks=4", "--exchange=fault", "--sizes=200",
-            "--block-size=32", "--grid=1x4", "--reps=3", f"--deadline={deadline}",
-            HPCCFPGA_FAULT=fault, **faults,
-        )  # fmt: skip
-
-    if deadline < 1000:
-        run("none -1 0", 1000)  # and PoCL has compiled the kernels
-    done = run(f"{kind} 1 3", deadline)
-    assert done.returncode == 3, done.stderr
-    lines = ours(done.stderr).splitlines()
-    assert len(lines) == 1, done.stderr
-    assert words in lines[0]
