@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from programs import output
+from programs import mpirun, output
 
 from hpccfpga.emulation import cpus, vendors
 
@@ -33,7 +33,7 @@ def b_eff(ranks: int, exchange: str, *words: str) -> Run:
     """Time [s] and bandwidth [B/s] of each size; all verified, or the program ends."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result.json"
-        command = ["mpirun", "-n", str(ranks), sys.executable, "-m", "hpccfpga", "run"]
+        command = [*mpirun(ranks), sys.executable, "-m", "hpccfpga", "run"]
         command += ["b_eff", "--exchange", exchange, "--json", str(path), *words]
         output(command)
         columns = json.loads(path.read_text())["columns"]

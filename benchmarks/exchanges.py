@@ -21,10 +21,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
-from programs import CPU
+from programs import CPU, mpirun
 
 import hpccfpga
-from hpccfpga import cores, emulation, models, mpirun
+from hpccfpga import cores, emulation, models
 from hpccfpga.errors import under_mpi
 
 SIZES = [2**k for k in range(0, 25, 2)]
@@ -166,9 +166,7 @@ def main():
     given = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
     if under_mpi() is None:
-        words = [word for word in mpirun.command() if word != "--tag-output"]
-        words += ["-n", str(given.ranks), sys.executable, *sys.argv]
-        return subprocess.call(words)
+        return subprocess.call([*mpirun(given.ranks), sys.executable, *sys.argv])
     if given.device == CPU and not any(map(emulation.routed, given.schemes)):
         cores.take()
     from mpi4py import MPI

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from statistics import fmean, median
 
-from programs import CPU, output
+from programs import CPU, mpirun, output
 
 HERE = Path(__file__).parent
 SCHEMES = ("pcie", "host")
@@ -61,7 +61,7 @@ class Rings:
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self.options, self.folder = options, folder
-        self.mpirun = ["mpirun", "-n", str(options.ranks)]
+        self.mpirun = mpirun(options.ranks)
         for name in ("host_ring", "pcie_ring"):
             flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2"]
             files = [str(HERE / f"{name}.c"), "-o", str(folder / name)]

@@ -8,24 +8,24 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hpccfpga.mpirun import command as mpirun_command
+
 CPU = "cpu"
 """Device that yardsticks run on; a GPU beside it would be taken first."""
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Any number of ranks, which mpirun binds to no cores, as hpccfpga has it.
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_hwloc_default_binding_policy": "none",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
+TAGGED = {"--tag-output", "--output", "tag", "-prepend-rank"}
+
+
+def mpirun(ranks: int) -> list[str]:
+    """Words that start ranks as hpccfpga does, but for the tags of their lines."""
+    words = [word for word in mpirun_command() if word not in TAGGED]
+    return [*words, "-n", str(ranks)]
 
 
 def output(command: list[str], **environment: str) -> str:
     """Run a command to its end; what it printed, or exit with what it complained of."""
     done = subprocess.run(
         command,
-        env=ENVIRONMENT | environment,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=600,

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from programs import CPU, output
+from programs import CPU, mpirun, output
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-pthread"]
@@ -88,7 +88,7 @@ def several_ranks(
     moved = ours["transfer_time"] + ours["exchange_time"]
     numbers = map(str, (options.size, options.reps, len(os.sched_getaffinity(0))))
     program = [str(folder / "ptrans_exchange"), *numbers]
-    theirs, alone = map(float, output(["mpirun", "-n", str(ranks), *program]).split())
+    theirs, alone = map(float, output([*mpirun(ranks), *program]).split())
     print(
         f"  {ranks} ranks: exchange {moved:.4f} s, C {theirs:.4f} s, "
         f"C without additions {alone:.4f} s",

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from programs import output
+from programs import mpirun, output
 
 
 def arguments() -> argparse.Namespace:
@@ -33,7 +33,7 @@ def measured(options: argparse.Namespace, path: Path, *more: str) -> dict:
         f"--{name}={getattr(options, name)}" for name in ("exchange", "reps", "sizes")
     ]
     words += [f"--device={options.device}"] if options.device else []
-    command = ["mpirun", "-n", str(options.ranks), sys.executable, "-m", "hpccfpga"]
+    command = [*mpirun(options.ranks), sys.executable, "-m", "hpccfpga"]
     output([*command, "run", "b_eff", *words, "--quiet", f"--json={path}", *more])
     return json.loads(path.read_text())
 
