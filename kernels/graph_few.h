@@ -64,8 +64,12 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
 #endif
         } else {
             for (uint i = 0; i < l.n_front; i++) {
-                const uint u = l.front[i];
+                const uint u = l.front[i], left = l.n_front - i;
                 const hf_update told = mirror[u];
+                if (i % GRAPH_FEW_BLOCK == 0)
+                    graph_fetch_front(l.front + i,
+                                      left < GRAPH_FEW_BLOCK ? left : GRAPH_FEW_BLOCK,
+                                      outs, to, weights, state);
                 count.known += outs[u + 1] - outs[u];
                 for (ulong e = outs[u]; e < outs[u + 1]; e++) {
                     const uint v = to[e], bit = 1u << v % 32;
@@ -73,10 +77,16 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
                         continue;
                     const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
                     const hf_message m = hf_scatter(told, edge);
+                    if (!HF_HELPS(state[v], m))
+                        continue;
                     got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));
                     if (!(touched[v / 32] & bit)) {
                         touched[v / 32] |= bit;
                         l.heard[n++] = v;
+                        HF_PREFETCH_READ(degrees + v);
+                        HF_PREFETCH_READ(names + v);
+                        HF_PREFETCH_READ(outs + v);
+                        HF_PREFETCH_WRITE(mirror + v);
                     }
                     count.messages++;
                 }

@@ -13,6 +13,21 @@ typedef struct graph_lists {
     uint known; /**< the list of those that wait is complete */
 } graph_lists;
 
+/** Vertices whose edges are fetched together. */
+#define GRAPH_FEW_BLOCK 32u
+
+/** Have the edges of these n vertices, and those to whom they lead, in the cache. */
+static inline void graph_fetch_front(HF_GLOBAL const uint *front, uint n,
+                                     HF_GLOBAL const ulong *outs,
+                                     HF_GLOBAL const uint *to,
+                                     HF_GLOBAL const uint *weights,
+                                     HF_GLOBAL const hf_vertex *state) {
+    for (uint i = 0; i < n; i++)
+        graph_fetch(to, weights, outs[front[i]], outs[front[i] + 1]);
+    for (uint i = 0; i < n; i++)
+        graph_fetch_ends(to, state, outs[front[i]], outs[front[i] + 1]);
+}
+
 /** The lowest priority of those that wait, who are listed. */
 static inline uint graph_late(graph_lists *l, HF_GLOBAL const uint *waiting,
                               HF_GLOBAL const hf_update *later, uint own) {

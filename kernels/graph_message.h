@@ -35,7 +35,32 @@ static inline void graph_merge(HF_GLOBAL uint *got, hf_message m) {
     }
 }
 
-/** Send `told` along edge `e`; 0 where the vertex there wants no message. */
+/** Edges that are fetched ahead, and those of a line of the cache. */
+#define GRAPH_AHEAD 64u
+#define GRAPH_LINE  16u
+
+/** Have the first of edges e .. stop - 1 in the cache: each line would be waited for. */
+static inline void graph_fetch(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
+                               ulong e, ulong stop) {
+    (void)to, (void)weights;
+    for (const ulong far = e + GRAPH_AHEAD; e < stop && e < far; e += GRAPH_LINE) {
+        HF_PREFETCH_READ(to + e);
+#ifdef HF_WEIGHTED
+        HF_PREFETCH_READ(weights + e);
+#endif
+    }
+}
+
+/** Have those to whom edges e .. stop - 1 lead there. */
+static inline void graph_fetch_ends(HF_GLOBAL const uint *to,
+                                    HF_GLOBAL const hf_vertex *state, ulong e,
+                                    ulong stop) {
+    (void)to, (void)state;
+    for (; e < stop; e++)
+        HF_PREFETCH_READ(state + to[e]);
+}
+
+/** Send `told` along edge `e`; 0 where the vertex there does not want it. */
 static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
                               HF_GLOBAL const hf_vertex *state, HF_GLOBAL uint *got,
                               HF_GLOBAL uint *touched, hf_update told, ulong e,
@@ -45,7 +70,10 @@ static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *we
     if (!HF_WANTS(state[v], settled))
         return 0;
     const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
-    graph_merge(&got[v], hf_scatter(told, edge));
+    const hf_message m = hf_scatter(told, edge);
+    if (!HF_HELPS(state[v], m))
+        return 0;
+    graph_merge(&got[v], m);
     if (!(touched[v / 32] & bit))
         HF_OR(&touched[v / 32], bit);
     return 1;

@@ -3,6 +3,7 @@
 #define GRAPH_OUTBOX_H
 
 #include "graph_bits.h"
+#include "graph_digest.h"
 #include "graph_team.h"
 
 #ifdef HF_ALWAYS

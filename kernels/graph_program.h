@@ -16,6 +16,7 @@
  *   HF_SOURCE                it starts at one vertex: at.source
  *   HF_SUPERSTEPS            at most, unless told otherwise
  *   HF_WANTS(v, settled)     0 where no message can change this vertex any more
+ *   HF_HELPS(v, message)     0 where this message does not change this vertex
  *   HF_ENOUGH(got, settled)  1 where no further message can change what it got
  *   HF_SAME(a, b)            1 where two states count as equal: sums of floats depend on
  *                            their order; default: all bits are, and a field has each byte
@@ -85,6 +86,9 @@ typedef struct hf_at {
 #ifndef HF_WANTS
 #define HF_WANTS(v, settled) 1
 #endif
+#ifndef HF_HELPS
+#define HF_HELPS(v, message) 1
+#endif
 #ifdef HF_ENOUGH
 #define GRAPH_HINTED 1
 #else
@@ -99,19 +103,6 @@ typedef struct hf_at {
 #else
 #define GRAPH_WEIGHT(weights, e) 1
 #endif
-
-/** Digest of an update, of which those of a superstep are added. */
-static inline uint graph_digest(uint v, hf_update told, uint superstep) {
-    union {
-        hf_update told;
-        uint words[sizeof(hf_update) / sizeof(uint)];
-    } u;
-    uint x = graph_mix(v, superstep);
-    u.told = told;
-    for (uint i = 0; i < sizeof(hf_update) / sizeof(uint); i++)
-        x = graph_mix(x, u.words[i]);
-    return x;
-}
 
 typedef struct graph_record {
     hf_message message;

@@ -5,6 +5,22 @@
 
 #include "graph_message.h"
 
+/** Send `told` along edges e .. end - 1; returns how many messages that made. */
+static inline ulong graph_send_all(HF_GLOBAL const uint *to,
+                                   HF_GLOBAL const uint *weights,
+                                   HF_GLOBAL const hf_vertex *state,
+                                   HF_GLOBAL uint *got, HF_GLOBAL uint *touched,
+                                   hf_update told, ulong e, ulong end, uint settled) {
+    ulong n = 0;
+    while (e < end) {
+        const ulong stop = end - e < GRAPH_AHEAD ? end : e + GRAPH_AHEAD;
+        graph_fetch_ends(to, state, e, stop);
+        for (; e < stop; e++)
+            n += graph_send(to, weights, state, got, touched, told, e, settled);
+    }
+    return n;
+}
+
 /** Piece c of all ranks' vertices; made[2 c] is how many messages its vertices made, and the
  *  next along how many edges. */
 HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint, to),
@@ -17,16 +33,19 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         const uint end = pieces[c + 1];
         ulong n = 0, edges = 0;
-        for (uint first = pieces[c]; first < end; first += 32)
-            for (uint left = active[first / 32] & graph_all_bits(first, end); left;
-                 left &= left - 1) {
+        for (uint first = pieces[c]; first < end; first += 32) {
+            const uint told = active[first / 32] & graph_all_bits(first, end);
+            for (uint left = told; left; left &= left - 1) {
                 const uint u = first + graph_lowest_bit(left);
-                const hf_update told = mirror[u];
-                edges += outs[u + 1] - outs[u];
-                for (ulong e = outs[u]; e < outs[u + 1]; e++)
-                    n += graph_send(to, weights, state, got, touched, told, e,
-                                    (uint)window);
+                graph_fetch(to, weights, outs[u], outs[u + 1]);
             }
+            for (uint left = told; left; left &= left - 1) {
+                const uint u = first + graph_lowest_bit(left);
+                edges += outs[u + 1] - outs[u];
+                n += graph_send_all(to, weights, state, got, touched, mirror[u],
+                                    outs[u], outs[u + 1], (uint)window);
+            }
+        }
         made[2 * c] = n;
         made[2 * c + 1] = edges;
     }

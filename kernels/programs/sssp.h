@@ -8,6 +8,7 @@ HF_VERTEX(uint distance;)
 #define HF_WHEN(told)           (told)
 #define HF_WINDOW               64
 #define HF_WANTS(v, settled)    ((v).distance > (settled))
+#define HF_HELPS(v, message)    ((message) < (v).distance)
 #define HF_ENOUGH(got, settled) ((got) <= (settled))
 
 HF_START(v, at, told) {

@@ -114,7 +114,7 @@ def broken(tmp_path):
 
 APPLIED = "&out->count.changed);\n    state[v] = s;"
 WORD = "((HF_GLOBAL uint *)state)"
-MADE = "graph_merge(&got[v], hf_scatter(told, edge));"
+MADE = "graph_merge(&got[v], m);"
 FEW = "got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));"
 CLOSE = "out->count.seal = graph_seal("
 FAULTS = {  # program, what else is given, text, what replaces it
@@ -306,8 +306,12 @@ def test_the_text_of_a_program_is_part_of_the_kernels(hops):
     assert first["request_hash"] != again["request_hash"]
 
 
-def test_hints_that_are_wrong_are_seen(hops):
-    wrong = "#define HF_WANTS(v, settled) ((v).hops < 5)\nHF_SCATTER"
+@pytest.mark.parametrize(
+    "hint",
+    ["HF_WANTS(v, settled) ((v).hops < 5)", "HF_HELPS(v, message) (message < 5)"],
+)
+def test_hints_that_are_wrong_are_seen(hops, hint):
+    wrong = f"#define {hint}\nHF_SCATTER"
     given = {"graph": "grid:8", "source": [1], "value": 99}
     with pytest.warns(hpccfpga.VerificationWarning):
         assert not run(program=hops("HF_SCATTER", wrong), **given).verified
