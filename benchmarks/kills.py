@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import hpccfpga
+from hpccfpga.errors import FAILED, INTERRUPTED
 from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
 from hpccfpga.mpirun import command
 
@@ -166,8 +167,21 @@ def told(kill: Kill, code: int, err: str) -> str:
         return "its code is 0"
     if kill.own:  # mpirun has words of its own, and wakes a rank that is stopped
         return "" if lines or re.search("aborted|exited", err) else f"it said {err!r}"
-    whole = len(lines) == 1 and err == f"{lines[0]}\n"
-    return "" if whole else f"it said {err!r}"
+    asked, line = answer(kill)
+    whole = code == asked and re.fullmatch(f"hpccfpga: {line}\n", err)
+    return "" if whole else f"its code is {code}, expected {asked}, and it said {err!r}"
+
+
+def answer(kill: Kill) -> tuple[int, str]:
+    """Exit code, and a pattern of the line, where a launcher starts the ranks."""
+    if kill.target == "launcher":  # which is asked to end after a stop
+        interrupted = kill.signal == signal.SIGINT
+        return (INTERRUPTED, "interrupted") if interrupted else (143, "terminated")
+    if kill.signal in (signal.SIGINT, signal.SIGTERM):
+        return INTERRUPTED, "interrupted(: mpirun was told to end)?"
+    if kill.signal == signal.SIGKILL:
+        return FAILED, r".* was killed by signal 9 \(SIGKILL\).*"
+    return FAILED, ".*(stopped|wait|deadline|within).*"  # whoever misses it first
 
 
 def ends(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -120,6 +120,7 @@ class _Ranks:
         self.stops = Stops(min(STARTING, patience(job.deadline)))
         self.watch = watch
         self.words = mpirun.Words()
+        self.explains = mpirun.explains(starter)
         self.errors: dict[int, dict[str, str]] = {}  # what each rank says it raised
         self.here: set[int] = set()  # ranks that said a word
         self.heard = time.monotonic()  # the last first word of a rank
@@ -241,12 +242,9 @@ class _Ranks:
             raise Stopped(INTERRUPT)
         code = self.process.returncode
         if code is not None and code < 0:
-            name = signal.Signals(-code).name
-            raise _core.Error(
-                f"mpirun was killed by signal {-code} ({name}); all ranks were stopped"
-            )
-        if self.begun and code and not self.words.last():
-            raise Stopped(f"{INTERRUPT}: mpirun was told to end")
+            mpirun.ended_by(-code, "mpirun")
+        if code and self.explains and not self.words.of_mpirun():
+            raise Stopped(mpirun.ASKED)
         if self.hosts and len(self.here) < self.ranks:
             raise _core.Error(self._no_start(code))
         why = self.words.last() or "neither it nor a rank said why"

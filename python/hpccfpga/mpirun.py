@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from typing import NoReturn
 
 from hpccfpga import _core
 from hpccfpga.emulation import for_others
-from hpccfpga.errors import STOPS
+from hpccfpga.errors import INTERRUPT, STOPS, Stopped
 from hpccfpga.stops import LOOKS, SHORTEST, STARTING, Stops
 
 # Of the process manager, not of a user: a second mpirun must not inherit them.
@@ -40,6 +41,11 @@ KILLED = re.compile(
 )
 # Open MPI's, of one rank: [node:12] word; since 5.0 [node][[9,1],0][file:12:func] word
 NOISE = re.compile(r"\[[\w.-]+(:\d+\] |\]\[\[\d+,\d+\],\d+\])|\*\*\* ")
+
+_ASK = (signal.SIGINT, *STOPS)
+_OF_MPICH = "-prepend-rank"
+ASKED = f"{INTERRUPT}: mpirun was told to end"
+"""Line for a signal that asks mpirun itself to end."""
 
 
 def surroundings(anywhere: bool = False) -> dict[str, str]:
@@ -91,10 +97,21 @@ def find_mpirun(patience: float = SHORTEST) -> tuple[str, str]:
     if said is None:
         raise _core.Error(f"{path} --version has not ended within {STARTING:g} s")
     if process.returncode < 0:
-        raise _core.Error(
-            f"{path} --version was killed by signal {-process.returncode}"
-        )
+        ended_by(-process.returncode, f"{path} --version")
     return path, said
+
+
+def ended_by(number: int, who: str) -> NoReturn:
+    """Raise for an mpirun that a signal ended, which may be one that asks it to end."""
+    if number in _ASK:
+        raise Stopped(ASKED)
+    raise _core.Error(f"{who} was killed by {_signal(number)}")
+
+
+def _signal(number: int) -> str:
+    with suppress(ValueError):  # those of real time have no names
+        return f"signal {number} ({signal.Signals(number).name})"
+    return f"signal {number}"
 
 
 def _said(process: subprocess.Popen[str], stops: Stops) -> str | None:
@@ -124,7 +141,7 @@ def command(
     if not re.search(r"Open MPI|OpenRTE|PRRTE", version):
         if hosts:
             raise _core.Error(f"hosts: {path} is not of Open MPI: call it yourself")
-        return [path, "-prepend-rank"]
+        return [path, _OF_MPICH]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     if not re.search(r"\) [1-4]\.", version):
         options = ["--map-by", ":OVERSUBSCRIBE", "--output", "tag"]
@@ -137,6 +154,14 @@ def command(
             options += ["-x", name]
     # Bound to one core, a CPU device would have one core for all its threads.
     return [path, *root, *options, "--bind-to", "none"]
+
+
+def explains(command: Sequence[str]) -> bool:
+    """Whether an mpirun says why it fails, unless somebody asked it to end.
+
+    Open MPI does, 4 and 5: whatever signal asks it, it ends silently with code 1.
+    """
+    return _OF_MPICH not in command
 
 
 def told(text: str) -> Iterator[tuple[int, str]]:
@@ -206,20 +231,18 @@ class Words:
 
     def asked(self) -> bool:
         """Whether a rank was ended by a signal that asks to end."""
-        return int(self._killed().get("signal", 0)) in (signal.SIGINT, *STOPS)
+        return int(self._killed().get("signal", 0)) in _ASK
 
     def killed(self) -> str:
         """Who was killed by what, if a signal ended a rank."""
         found = self._killed()
         if not found:
             return ""
-        number = int(found["signal"])
-        with suppress(ValueError):
-            found["signal"] = f"signal {number} ({signal.Signals(number).name})"
+        by = _signal(int(found["signal"]))
         who = (
             f"rank {found['rank']} on {found['node']}" if "rank" in found else "a rank"
         )
-        return f"{who} was killed by {found['signal']}; all ranks were stopped"
+        return f"{who} was killed by {by}; all ranks were stopped"
 
 
 def _last(lines: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,14 @@ def test_an_interrupt_ends_all(number, code, line):
 
 
 def rank_of(mark, rank):
-    """Process of a job that is this rank, else mpirun, once the job has begun."""
+    """Process of a job that is this rank, else mpirun, once it is there."""
     for pid in marked(mark):
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-        if f"OMPI_COMM_WORLD_RANK={rank}\0".encode() in environment:
-            return pid
-        if rank is None and Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
-            return pid
+        with suppress(OSError):  # it has ended
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            if f"OMPI_COMM_WORLD_RANK={rank}\0".encode() in environment:
+                return pid
+            if rank is None and Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
+                return pid
     return None
 
 
@@ -79,6 +81,45 @@ def test_a_signal_that_asks_a_rank_or_mpirun_to_end(number, rank):
     line = "hpccfpga: interrupted"
     assert ours(err) in (f"{line}\n", f"{line}: mpirun was told to end\n")
     assert gone(mark)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_asks_mpirun_to_end_before_ranks_speak(number, tmp_path):
+    """Open MPI tells why it fails, but nothing of who asked it to end."""
+    if "--tag-output" not in command():
+        pytest.skip("what is known of Open MPI 4 is tested")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, time\n"
+        "if os.environ.get('OMPI_COMM_WORLD_RANK'):\n"
+        "    time.sleep(600)\n"
+    )
+    mark = new_mark()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--ranks=2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path), mark: ""},
+    )
+    assert comes(lambda: rank_of(mark, 0))
+    os.kill(rank_of(mark, None), number)
+    out, err = process.communicate(timeout=GUARD)
+    line = "hpccfpga: interrupted: mpirun was told to end\n"
+    assert (process.returncode, out, err) == (130, "", line)
+    assert gone(mark)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("asked", ["version", "ranks"])
+def test_a_signal_that_ends_mpirun_before_it_hears_any(
+    number, asked, monkeypatch, tmp_path
+):
+    kill, version = f"kill -{int(number)} $$", {}
+    if asked == "version":
+        version = {"version": kill}
+    stand_in(tmp_path, monkeypatch, kill, **version)
+    with pytest.raises(KeyboardInterrupt, match="interrupted: mpirun was told to end"):
+        hf.run("b_eff", ranks=2)
 
 
 INTERRUPTED_AT = """
