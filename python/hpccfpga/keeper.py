@@ -42,10 +42,13 @@ KERNEL_THREAD = 0x200000
 LONGEST = 10.0
 """Time after which processes are left that even a forced end does not reach [s]."""
 
+LEAVING = 5.0
+"""Time of all waits together, from a job's last word to the launcher's end [s]."""
 
-def marked(mark: str) -> Iterator[int]:
+
+def marked(mark: str, patience: float = GRACE) -> Iterator[int]:
     """Living processes of a job; mpirun's ranks are in groups of their own."""
-    patience = time.monotonic() + GRACE
+    end = time.monotonic() + patience
     left = [int(entry) for entry in os.listdir("/proc") if entry.isdecimal()]
     while True:
         starting = []
@@ -56,7 +59,7 @@ def marked(mark: str) -> Iterator[int]:
                     yield process
                 elif not environment and _starts(process):
                     starting.append(process)
-        if not starting or time.monotonic() > patience:
+        if not starting or time.monotonic() > end:
             break
         left = starting
         time.sleep(0.001)
@@ -111,7 +114,21 @@ def remove_leftovers(parent: str) -> None:
         folder = os.path.join(parent, name)
         with suppress(OSError):
             if os.lstat(folder).st_uid == os.geteuid() and _left(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
+
+
+def remove(folder: str | Path) -> None:
+    """Remove a folder, its claim last: what cannot be removed now stays claimed."""
+    with suppress(OSError):
+        for name in {*os.listdir(folder)} - {CLAIM}:
+            path = os.path.join(folder, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
+        if os.listdir(folder) == [CLAIM]:
+            os.unlink(os.path.join(folder, CLAIM))
+        os.rmdir(folder)
 
 
 def _claim(folder: str, mark: str) -> bytes:
@@ -148,13 +165,22 @@ class Keeper:
 
     Whatever the ranks and mpirun leave in files lies in `folders`, one on a disk and
     one in memory. Processes with the variable `mark` in their environment are the
-    job's.
+    job's. What hangs, as all do that write to a disk that stands still, holds the
+    keeper and not us: we leave in time, and it ends what is there and removes folders.
 
     Raises
     ------
     OSError
         No folders could be made.
     """
+
+    _leaves: float | None = None
+
+    def left(self) -> float:
+        """Time until we leave, which begins with the first call [s]."""
+        now = time.monotonic()
+        self._leaves = self._leaves or now + LEAVING
+        return max(0.0, self._leaves - now)
 
     def __enter__(self) -> Keeper:
         """Make the folders."""
@@ -187,16 +213,18 @@ class Keeper:
         assert self.process.stdout is not None
         with suppress(OSError), self.process.stdin as pipe:  # somebody killed it
             pipe.write(b"" if any(exception) else b"done")
-        end = time.monotonic() + 10 * GRACE
-        while not stopped(self.process.pid) and time.monotonic() < end:
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(GRACE / 10)
-                break
-        self.process.kill()
-        self.process.wait()
         self.process.stdout.close()
-        for folder in self.folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        works = True
+        while works and self.process.poll() is None and (left := self.left()):
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(min(left, GRACE / 10))
+            works = not stopped(self.process.pid)
+        if not works:
+            self.process.kill()
+            self.process.wait()
+        if self.process.poll() is not None:  # else it goes on, and removes them itself
+            for folder in self.folders:
+                remove(folder)
         self._locks.clear()
 
     def _told(self) -> list[bytes]:
@@ -236,8 +264,12 @@ def main() -> None:
         if not sys.stdin.buffer.read():
             end(mark)
     finally:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        latest = time.monotonic() + LONGEST  # what nothing ends may still make files
+        while folders and time.monotonic() < latest:
+            for folder in folders:
+                remove(folder)
+            folders = [folder for folder in folders if os.path.exists(folder)]
+            time.sleep(0.01 * bool(folders))
 
 
 if __name__ == "__main__":

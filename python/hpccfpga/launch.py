@@ -23,7 +23,7 @@ from hpccfpga.arguments import count, number
 from hpccfpga.errors import INTERRUPT, Stopped, debugging, decode
 from hpccfpga.hosts import placed
 from hpccfpga.job import Job, packed
-from hpccfpga.keeper import GRACE, Keeper, marked
+from hpccfpga.keeper import GRACE, LEAVING, Keeper, marked
 from hpccfpga.perform import JOB, result_path, result_read
 from hpccfpga.progress import Callback
 from hpccfpga.ranks import EVENTS, OUTPUT, Hearing, patience
@@ -37,8 +37,8 @@ RANKS_PER_CORE = 64
 ROOM, ROOM_FILES = 16 << 20, 64
 """Room for temporary files without which mpirun is not started [B], [files]."""
 
-ENDING = 5.0
-"""Time for mpirun to end after a rank's last word [s]."""
+ENDING = 3.0
+"""Time for mpirun to end by itself after a rank's last word [s], a part of LEAVING."""
 
 TIMEOUT = 600.0
 """Longest time of all ranks together unless told [s]."""
@@ -146,14 +146,14 @@ class _Ranks:
                 )
         # Open MPI need not wait 2 s for ranks: rank 0 is heard before another ends.
         environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
-        self.mark = keeper.mark
+        self.keeper = keeper
         try:
             self.process = subprocess.Popen(
                 [*starter, "-n", str(ranks), *program, *where],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment | {self.mark: ""},
+                env=environment | {keeper.mark: ""},
                 # A session would starve ours: Linux shares by those. But in one with a
                 # terminal ssh would ask there, in the background, and so be stopped.
                 process_group=None if hosts else 0,
@@ -197,12 +197,12 @@ class _Ranks:
                 if self.process.poll() is not None:  # a stray child may hold the pipes
                     end = min(end, now + GRACE)
                 elif self.ended:
-                    end = min(end, now + ENDING)
+                    end = min(end, now + self.keeper.left() - LEAVING + ENDING)
                 elif 0 not in self.here and now - self.heard > STARTING:
                     self._give_up()
                 if not self.ended:  # later, a rank is found by the others' deadline
                     own = [self.process.pid]
-                    self.stops.look(own if self.begun else marked(self.mark))
+                    self.stops.look(own if self.begun else marked(self.keeper.mark))
                 if now > end:
                     break
             self._read(self.events, talks.data)
@@ -211,7 +211,7 @@ class _Ranks:
                 f"no result after {self.timeout:g} s: the ranks were stopped"
             )
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(max(0.1, end - time.monotonic()))
+            self.process.wait(max(0.1, min(ENDING, end - time.monotonic())))
 
     def _give_up(self) -> NoReturn:
         who = "rank 0 has not" if self.here else "no rank has"
@@ -321,16 +321,21 @@ class _Ranks:
         return all(path.exists() for path in self.paths)
 
     def _stop(self) -> None:
-        """End mpirun and whatever it started here."""
+        """End mpirun and whatever it started here; what hangs is left to the keeper."""
         own = self.process.pid
+
+        def share() -> float:
+            return min(GRACE, self.keeper.left() / 4)  # of four waits
+
         for kind in (signal.SIGTERM, signal.SIGKILL):
             # mpirun last, as it waits a second for ranks that it ends itself, and
             # politely, as there may be ranks on other machines.
-            for pid in sorted(marked(self.mark), key=lambda pid: pid == own):
+            found = marked(self.keeper.mark, share())
+            for pid in sorted(found, key=lambda pid: pid == own):
                 with suppress(ProcessLookupError):
                     os.kill(pid, kind if pid == own else signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(GRACE)
+                self.process.wait(share())
                 return
 
 

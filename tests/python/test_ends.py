@@ -379,7 +379,11 @@ def test_an_interrupt_just_after_mpirun_was_started(monkeypatch, tmp_path):
     assert not leftovers("sleep 600.875")
 
 
-def test_a_keeper_that_does_not_answer(monkeypatch, tmp_path):
+def test_a_keeper_that_is_slow_goes_on_alone(monkeypatch, tmp_path):
+    """As on a disk that stands still: the launcher waits for its end, but not for ever.
+
+    It leaves the folders, too: to remove them may take as long.
+    """
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
@@ -387,17 +391,73 @@ def test_a_keeper_that_does_not_answer(monkeypatch, tmp_path):
         "import os, time\n"
         f"os.write(1, {b''.join(bytes(f) + bytes(1) for f in folders)!r})\n"
         "os.close(1)\n"
-        "time.sleep(600.125)\n"
+        f"while not os.path.exists({str(tmp_path / 'moves')!r}):\n"
+        "    time.sleep(0.01)\n"
+        f"for folder in {list(map(str, folders))!r}:\n"
+        "    os.rmdir(folder)\n"
     )
     monkeypatch.setattr(keeper, "__file__", str(tmp_path / "keeper.py"))
-    monkeypatch.setattr(keeper, "GRACE", 0.1)
+    monkeypatch.setattr(keeper, "LEAVING", 0.1)
+    monkeypatch.setattr(sys.modules["hpccfpga.launch"], "JOB", "../job.json")
+    monkeypatch.setattr(sys.modules["hpccfpga.launch"], "EVENTS", "../events")
     stand_in(tmp_path, monkeypatch, "exit 1")
-    before = time.monotonic()
     with pytest.raises(hf.Error, match="mpirun ended with code 1"):
         hf.run("b_eff", ranks=2)
-    assert time.monotonic() - before < 300
+    assert all(folder.exists() for folder in folders)
+    (tmp_path / "moves").touch()
     assert gone(str(tmp_path / "keeper.py"))
     assert not any(folder.exists() for folder in folders)
+
+
+def test_waits_for_an_mpirun_that_hangs_have_one_bound(monkeypatch, tmp_path):
+    """No signal reaches it; each wait alone would be a quarter of an hour."""
+    launch = sys.modules["hpccfpga.launch"]
+    for module in (launch, keeper):
+        monkeypatch.setattr(module, "GRACE", 1e3)
+    monkeypatch.setattr(keeper, "LEAVING", 1.0)
+    monkeypatch.setattr(launch, "LEAVING", 1.0)
+    monkeypatch.setattr(launch, "ENDING", 0.5)
+    monkeypatch.setattr(launch.os, "kill", lambda *signal: None)
+    stand_in(tmp_path, monkeypatch, "trap '' INT TERM HUP; sleep 600.375; exit")
+    before = time.monotonic()
+    with pytest.raises(hf.Error, match="no result after 1 s: the ranks were stopped"):
+        hf.run("b_eff", ranks=2, timeout=1)
+    assert time.monotonic() - before < 300
+    assert gone("sleep 600.375"), "by the keeper"
+
+
+SLOW_DISK = """
+import os, sys
+sys.path.insert(0, sys.argv.pop(1))
+import keeper
+rmdir, busy = os.rmdir, [True] * 3
+def tries(*path, **how):
+    if busy:
+        busy.pop()
+        raise OSError("a process that nothing ends has made a file")
+    rmdir(*path, **how)
+os.rmdir = tries
+keeper.main()
+"""
+
+
+def test_folders_into_which_somebody_still_writes_are_removed(tmp_path):
+    where = Path(keeper.__file__).parent
+    words = [sys.executable, "-c", SLOW_DISK, where, new_mark(), tmp_path]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert Path(os.fsdecode(process.stdout.read()).rstrip("\0")).is_dir()
+    process.communicate(timeout=GUARD)  # the launcher was killed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_goes_with_the_next_keeper(monkeypatch, tmp_path):
+    folder = killed_keeper(tmp_path, new_mark())
+    (folder / "of").mkdir()
+    with monkeypatch.context() as busy:
+        busy.setattr(keeper.shutil, "rmtree", lambda *path, **how: None)
+        keeper.remove(folder)
+    assert (folder / "of").is_dir()
+    assert next_keeper(tmp_path) == set()
 
 
 def test_what_nothing_ends_does_not_keep_the_keeper(monkeypatch):
