@@ -211,7 +211,9 @@ class _Ranks:
                 f"no result after {self.timeout:g} s: the ranks were stopped"
             )
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(max(0.1, min(ENDING, end - time.monotonic())))
+            self.words.code = self.process.wait(
+                max(0.1, min(ENDING, end - time.monotonic()))
+            )
 
     def _give_up(self) -> NoReturn:
         who = "rank 0 has not" if self.here else "no rank has"
@@ -238,7 +240,7 @@ class _Ranks:
         for rank in sorted(told):
             if not isinstance(told[rank], KeyboardInterrupt):
                 raise told[rank]
-        if killed and not starved:
+        if self.words.asked() and not starved:
             raise Stopped(INTERRUPT)
         code = self.process.returncode
         if code is not None and code < 0:

@@ -175,6 +175,7 @@ class Words:
     """What mpirun and its ranks say on their streams, sorted by who says it."""
 
     def __init__(self) -> None:
+        self.code = 0  # of mpirun, once it has ended
         self._said: list[str] = []  # by mpirun
         self._lines: list[str] = []  # by ranks, on standard error
         self._noise: list[str] = []  # by their libraries, not shown
@@ -221,8 +222,11 @@ class Words:
     def _killed(self) -> dict[str, str]:
         """Rank, node and signal of a rank that a signal ended."""
         # Open MPI 5 breaks its lines where they are full.
-        match = KILLED.search(" ".join(" ".join(self._said).split()))
+        said = " ".join(" ".join(self._said).split())
+        match = KILLED.search(said)
         named = match.groupdict() if match else {}
+        if not match and self.code > 128 and "non-zero" in said:  # early in its life
+            named = {"signal": str(self.code - 128)}
         return {k.rstrip("_"): v for k, v in named.items() if v}
 
     def starved(self) -> bool:
@@ -231,7 +235,8 @@ class Words:
 
     def asked(self) -> bool:
         """Whether a rank was ended by a signal that asks to end."""
-        return int(self._killed().get("signal", 0)) in _ASK
+        early = "KeyboardInterrupt" in self._lines  # as Python says before our code
+        return early or int(self._killed().get("signal", 0)) in _ASK
 
     def killed(self) -> str:
         """Who was killed by what, if a signal ended a rank."""

@@ -222,18 +222,37 @@ def test_a_silent_mpirun(monkeypatch, tmp_path):
             "a rank was killed by signal 9 (SIGKILL); all ranks were stopped",
         ),
         (
+            "Primary job terminated normally, but 1 process returned\n"
+            "a non-zero exit code.",
+            "a rank was killed by signal 9 (SIGKILL); all ranks were stopped",
+        ),
+        (
             "not \0enough slots\n\0",
-            "mpirun ended with code 9 and no result: not enough",
+            "mpirun ended with code 137 and no result: not enough",
         ),
     ],
 )
 def test_what_process_managers_say(monkeypatch, tmp_path, said, line):
     (tmp_path / "said").write_text(f"-----\n{said}\n-----\n")
-    stand_in(tmp_path, monkeypatch, f"cat '{tmp_path / 'said'}'; exit 9")
+    stand_in(tmp_path, monkeypatch, f"cat '{tmp_path / 'said'}'; exit 137")
     with pytest.raises(hf.Error) as raised:
         hf.run("b_eff", ranks=2)
     assert str(raised.value).startswith(line)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'but 1 process returned a non-zero exit code.'; exit 130",
+        "echo '[1] Traceback' >&2; echo '[1] KeyboardInterrupt' >&2; exit 1",
+    ],
+)
+def test_a_rank_that_is_interrupted_before_it_speaks(monkeypatch, tmp_path, script):
+    """As the package is read; while Python reads its own modules, it says so itself."""
+    stand_in(tmp_path, monkeypatch, script)
+    with pytest.raises(KeyboardInterrupt, match=r"^interrupted$"):
+        hf.run("b_eff", ranks=2)
 
 
 def test_a_rank_that_speaks_is_heard(monkeypatch, tmp_path, capfd):
