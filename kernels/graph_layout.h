@@ -3,7 +3,8 @@
  * An outbox is what a rank tells the others in a superstep: a head, then a bit for each of its
  * vertices that has an update, then room for the update of each. The head is a count of each
  * chunk, then lists of updates, which stand for bits and updates where all of them fit. An
- * inbox is the heads of all ranks, then the bits and the updates of all vertices.
+ * inbox is as much from each rank, whose bits and updates come behind its head where the lists
+ * are too short, then the bits and the updates of all vertices.
  *
  * In architecture gravf a head has no lists, but how many messages were made for each rank.
  * Records of these lie behind the updates in an outbox, and behind the heads in an inbox.
@@ -52,6 +53,12 @@ typedef struct graph_run {
     unsigned vertices, source; /**< as programs see them */
     float value[GRAPH_VALUES];
 } graph_run;
+
+/** Where what rank r told lies in an inbox: its outbox without records. */
+typedef struct graph_place {
+    unsigned long box, updates; /**< begin, and from there on its updates */
+    unsigned first, pad;        /**< number of its first vertex */
+} graph_place;
 
 /** What a program is: words that graph_traits writes. */
 enum {

@@ -4,32 +4,42 @@
 
 #include "graph_outbox.h"
 
+/** The updates of 32 vertices from `v` on, all active. Returns their digest. It is apart because
+ *  compilers make vectors of it. */
+static inline uint graph_take_all(HF_GLOBAL hf_update *mirror,
+                                  HF_GLOBAL const hf_update *told, uint v,
+                                  uint superstep) {
+    uint digest = 0;
+    for (uint i = 0; i < 32; i++)
+        mirror[v + i] = told[i];
+    for (uint i = 0; i < 32; i++)
+        digest += graph_digest(v + i, mirror[v + i], superstep);
+    return digest;
+}
+
 /** Part i is chunk i % chunks of rank i / chunks. `listed`: all updates are in the heads'
- *  lists; else the bits and updates of other ranks lie in the inbox already. `checks` gets the
- *  digests of what the next superstep sees. */
-HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(uchar, outbox),
-          HF_WRITE(uchar, inbox), HF_WRITE(uint, checks), HF_VALUE(uint, superstep),
-          HF_VALUE(uint, listed)) {
+ *  lists; else bits and updates lie behind them. `checks` gets the digests of what the next
+ *  superstep sees. */
+HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
+          HF_READ(uchar, outbox), HF_WRITE(uchar, inbox), HF_WRITE(uint, checks),
+          HF_VALUE(uint, superstep), HF_VALUE(uint, listed)) {
     GRAPH_LOCAL graph_team team;
     HF_GLOBAL uint *active = GRAPH_AT(uint, inbox, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, inbox, run->in_updates);
-    HF_GLOBAL const uint *own_bits = GRAPH_AT(const uint, outbox, run->out_bits);
-    HF_GLOBAL const hf_update *own =
-        GRAPH_AT(const hf_update, outbox, run->out_updates);
     for (uint i = GRAPH_TEAM; i < run->ranks * run->chunks; i += GRAPH_TEAMS) {
         const uint rank = i / run->chunks, c = i % run->chunks;
-        HF_GLOBAL const uchar *head =
-            rank == run->rank ? outbox
-                              : (HF_GLOBAL const uchar *)inbox + rank * run->head;
-        const graph_count count = GRAPH_AT(const graph_count, head, 0)[c];
+        const graph_place place = places[rank];
+        HF_GLOBAL const uchar *box =
+            rank == run->rank ? outbox : (HF_GLOBAL const uchar *)inbox + place.box;
+        const graph_count count = GRAPH_AT(const graph_count, box, 0)[c];
         const uint words = count.first < count.end ? (count.end + 31) / 32
                                                    : 0; /* none of an empty one */
         graph_count sum = graph_nothing(0, 0, 0);
         if (listed) {
-            const ulong place = run->list + (ulong)c * run->list_words * sizeof(uint);
-            HF_GLOBAL const uint *ids = GRAPH_AT(const uint, head, place);
+            const ulong list = run->list + (ulong)c * run->list_words * sizeof(uint);
+            HF_GLOBAL const uint *ids = GRAPH_AT(const uint, box, list);
             HF_GLOBAL const hf_update *tolds =
-                GRAPH_AT(const hf_update, head, place + run->room * sizeof(uint));
+                GRAPH_AT(const hf_update, box, list + run->room * sizeof(uint));
             for (uint w = count.first / 32 + GRAPH_ME; w < words; w += GRAPH_ITEMS)
                 active[w] = 0;
             GRAPH_MEET();
@@ -43,17 +53,24 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(uchar, outbox),
                 sum.digest += graph_digest(v, mirror[v], superstep);
             }
         } else {
+            HF_GLOBAL const uint *bits = GRAPH_AT(const uint, box, run->out_bits);
+            HF_GLOBAL const hf_update *told =
+                GRAPH_AT(const hf_update, box, place.updates);
             for (uint w = count.first / 32 + GRAPH_ME; w < words; w += GRAPH_ITEMS) {
-                if (rank == run->rank)
-                    active[w] = own_bits[w - run->first / 32];
+                const uint first = 32 * w - place.first;
+                active[w] = bits[first / 32];
+                if (active[w] == HF_NOBODY && 32 * w + 32 <= count.end) {
+                    sum.digest +=
+                        graph_take_all(mirror, told + first, 32 * w, superstep);
+                    continue;
+                }
                 for (uint left = active[w]; left; left &= left - 1) {
                     const uint v = 32 * w + graph_lowest_bit(left);
                     if (v >= count.end) { /* no vertex: the bit came damaged */
                         sum.digest++;
                         continue;
                     }
-                    if (rank == run->rank)
-                        mirror[v] = own[v - run->first];
+                    mirror[v] = told[v - place.first];
                     sum.digest += graph_digest(v, mirror[v], superstep);
                 }
             }

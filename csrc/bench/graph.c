@@ -207,7 +207,7 @@ static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *
     HF_TRY(graph_take(s, args));
     HF_TRY(graph_table_new(s));
     HF_TRY(graph_chunks_cut(s));
-    graph_layout_set(s);
+    HF_TRY(graph_layout_set(s));
     out->n_points = s->n_points;
     out->note = s->note;
     HF_TRY(graph_buffers_new(s));
@@ -252,6 +252,8 @@ static void graph_teardown(void *state) {
     if (!s->env.device)
         return;
     const hf_device_ops *ops = s->env.device->ops;
+    if (!s->env.device->broken) /* what a superstep that failed has begun */
+        hf_device_wait(s->env.device, s->begun, s->n_begun);
     s->routing->close(s);
     if (s->crossing)
         s->architecture->close(s);
@@ -261,7 +263,7 @@ static void graph_teardown(void *state) {
         ops->kernel_free(s->kernels.all[i]);
     void *memory[] = {s->forests, s->reference, s->spread, s->share, s->sums,
                       s->chunks,  s->told,      s->keys,   s->seals, s->sources,
-                      s->heads,   s->state,     s->mirror};
+                      s->state,   s->mirror,    s->places};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);

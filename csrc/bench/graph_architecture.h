@@ -50,7 +50,6 @@ extern const graph_architecture graph_updates_cross, graph_messages_cross;
 /** graph_updates.c: launch graph_few, for supersteps of few vertices. */
 hf_status graph_few_launch(graph_state *s);
 /** graph_plans.c: updates cross as blocks, unless lists in heads are enough. */
-hf_status graph_dense_connect(graph_state *s);
-hf_status graph_dense_take(graph_state *s);
+hf_status graph_news_take(graph_state *s);
 
 #endif

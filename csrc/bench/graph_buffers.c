@@ -1,4 +1,5 @@
 /* graph_buffers.c - what the device holds of a graph, and where. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,26 @@ hf_status graph_chunks_cut(graph_state *s) {
     return HF_OK;
 }
 
-void graph_layout_set(graph_state *s) {
+/* Where what the ranks tell comes to: heads, and behind them bits and updates where plans bring
+ * these. */
+static hf_status places_set(graph_state *s) {
+    size_t size = (size_t)s->env.size, update = s->traits[GRAPH_UPDATE_BYTES];
+    bool parts = size > 1 && !s->routing->streams && s->architecture->lists;
+    graph_place *p = s->places = calloc(size + 1, sizeof *p);
+    if (!p)
+        return hf_fail(HF_ENOMEM, "no memory for places of %zu ranks", size);
+    for (size_t r = 0; r < size; r++) {
+        size_t room = graph_room(s, (int)r),
+               updates = aligned(s->run.head + (room + 31) / 32 * sizeof(uint32_t)),
+               bytes = parts ? aligned(updates + room * update) : s->run.head;
+        p[r].updates = updates;
+        p[r].first = s->part->starts[r];
+        p[r + 1].box = p[r].box + bytes;
+    }
+    return HF_OK;
+}
+
+hf_status graph_layout_set(graph_state *s) {
     graph_run *run = &s->run;
     uint32_t update = s->traits[GRAPH_UPDATE_BYTES], own = graph_room(s, s->env.rank);
     run->first = graph_first(s);
@@ -72,19 +92,22 @@ void graph_layout_set(graph_state *s) {
         aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t) +
                 (size_t)s->env.size * s->architecture->bytes_per_rank);
     run->out_bits = run->head;
-    run->out_updates = aligned(run->out_bits + (own + 31) / 32 * sizeof(uint32_t));
+    HF_TRY(places_set(s));
+    run->out_updates = s->places[s->env.rank].updates;
     run->out_records = aligned(run->out_updates + (size_t)own * update);
-    run->in_bits = run->in_records = run->head * (size_t)s->env.size;
+    run->in_bits = s->places[s->env.size].box;
+    run->in_records = run->head * (size_t)s->env.size;
     run->in_updates =
         aligned(run->in_bits + (s->part->vertices + 31) / 32 * sizeof(uint32_t));
     if (s->routing->streams) { /* where all see them */
         run->out_bits = run->in_bits + run->first / 32 * sizeof(uint32_t);
         run->out_updates = run->in_updates + (uint64_t)run->first * update;
     }
+    return HF_OK;
 }
 
-hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
-                       size_t n_args, size_t teams) {
+hf_status graph_begin(graph_state *s, hf_kernel *kernel, const hf_arg *args,
+                      size_t n_args, size_t teams) {
     size_t team = s->traits[GRAPH_TEAM_ITEMS];
     const hf_launch what = {
         .kernel = kernel,
@@ -93,9 +116,19 @@ hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *ar
         .items = s->env.ndrange ? teams * team : 1,
         .group = s->env.ndrange ? team : 0,
     };
-    HF_TRY(s->env.device->ops->launch(s->env.device, &what, NULL, NULL));
-    hf_lap(s->env.laps, GRAPH_LAP_KERNEL);
+    assert(s->n_begun < GRAPH_BEGUN);
+    HF_TRY(
+        s->env.device->ops->launch(s->env.device, &what, NULL, &s->begun[s->n_begun]));
+    s->n_begun++;
     return HF_OK;
+}
+
+hf_status graph_await(graph_state *s) {
+    size_t n = s->n_begun;
+    s->n_begun = 0;
+    hf_status status = hf_device_wait(s->env.device, s->begun, n);
+    hf_lap(s->env.laps, GRAPH_LAP_KERNEL);
+    return status;
 }
 
 hf_status graph_buffer_new(const graph_state *s, hf_buffer **out, size_t bytes) {
@@ -118,7 +151,8 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
         s->sums[i] = 0;
     HF_TRY(device->ops->write(device, s->buffers.sums, 0, s->sums, n * sizeof *s->sums,
                               NULL, NULL));
-    HF_TRY(graph_launch(s, s->kernels.sum, args, sizeof args / sizeof *args, n));
+    HF_TRY(graph_begin(s, s->kernels.sum, args, sizeof args / sizeof *args, n));
+    HF_TRY(graph_await(s));
     HF_TRY(device->ops->read(device, s->buffers.sums, 0, s->sums, n * sizeof *s->sums,
                              NULL, NULL));
     for (uint64_t i = 0; i < count; i++)
@@ -150,6 +184,7 @@ hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
 
 hf_status graph_buffers_new(graph_state *s) {
     graph_buffers *b = &s->buffers;
+    hf_device *device = s->env.device;
     const hf_part *p = s->part;
     size_t size = (size_t)s->env.size, own = graph_room(s, s->env.rank),
            update = s->traits[GRAPH_UPDATE_BYTES],
@@ -171,6 +206,8 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_words_new(s, &b->names, "names", p->names + graph_first(s),
                            p->own * word));
     HF_TRY(graph_buffer_new(s, &b->run, sizeof s->run));
+    HF_TRY(
+        graph_words_new(s, &b->places, "boxes", s->places, size * sizeof *s->places));
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
@@ -184,9 +221,10 @@ hf_status graph_buffers_new(graph_state *s) {
     s->keys = calloc(size, sizeof *s->keys);
     s->seals = calloc(size, sizeof *s->seals);
     s->sources = calloc(s->n_points, sizeof *s->sources);
-    s->heads = calloc(size, s->run.head);
+    HF_TRY(device->ops->pin(&b->heads, device, NULL, size * s->run.head));
+    s->heads = b->heads->host;
     s->state = malloc(p->vertices * vertex + 1);
-    return s->told && s->keys && s->seals && s->sources && s->heads && s->state
+    return s->told && s->keys && s->seals && s->sources && s->state
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
                          p->vertices);

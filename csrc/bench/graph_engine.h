@@ -23,7 +23,7 @@ static inline uint32_t graph_room(const graph_state *s, int rank) {
 
 /** Chunks of about as many edges, at multiples of HF_VERTEX_GRAIN. */
 hf_status graph_chunks_cut(graph_state *s);
-void graph_layout_set(graph_state *s);
+hf_status graph_layout_set(graph_state *s);
 hf_status graph_buffers_new(graph_state *s);
 /** Edges by where they leave, for programs that push. */
 hf_status graph_outs_new(graph_state *s);
@@ -43,9 +43,11 @@ hf_status graph_fill(const graph_state *s, hf_buffer *buffer, const uint64_t *wo
     { .buffer = s->buffers.name }
 #define GRAPH_VALUE(x) \
     { .value = &(x), .bytes = sizeof(x) }
-/** Launch a kernel, in shape ndrange with this many work-items or groups, and wait. */
-hf_status graph_launch(const graph_state *s, hf_kernel *kernel, const hf_arg *args,
-                       size_t n_args, size_t teams);
+/** Launch a kernel, in shape ndrange with this many work-items or groups. */
+hf_status graph_begin(graph_state *s, hf_kernel *kernel, const hf_arg *args,
+                      size_t n_args, size_t teams);
+/** Wait for all kernels that were begun: none is when a superstep is over. */
+hf_status graph_await(graph_state *s);
 #define GRAPH_SEAL GRAPH_VALUE(s->seals[s->env.rank])
 /** Does a work-group take a chunk, as on GPUs? */
 static inline bool graph_groups(const graph_state *s) {

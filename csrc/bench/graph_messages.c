@@ -337,7 +337,7 @@ static hf_status messages_scatter(graph_state *s) {
         GRAPH_VALUE(s->superstep), GRAPH_VALUE(s->window), GRAPH_SEAL};
     HF_TRY(device->ops->write(device, s->buffers.outbox, s->run.made, m->none,
                               (size_t)s->env.size * sizeof *m->none, NULL, NULL));
-    return graph_launch(s, s->kernels.scatter, args, GRAPH_N_ARGS(args), s->run.chunks);
+    return graph_begin(s, s->kernels.scatter, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 
 static hf_status messages_gather(graph_state *s) {
@@ -347,7 +347,7 @@ static hf_status messages_gather(graph_state *s) {
         GRAPH_BUFFER(heard),    GRAPH_BUFFER(state), GRAPH_BUFFER(outbox),
         GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later), GRAPH_VALUE(s->superstep),
         GRAPH_VALUE(s->window), GRAPH_SEAL};
-    return graph_launch(s, s->kernels.collect, args, GRAPH_N_ARGS(args), s->run.chunks);
+    return graph_begin(s, s->kernels.collect, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 
 /* Messages that a rank made for another in this superstep, by its head. */
@@ -418,7 +418,7 @@ static hf_status messages_take(graph_state *s) {
     if (s->totals.edges == 0)
         return HF_OK;
     HF_TRY(records_send(s));
-    return graph_launch(s, s->kernels.deliver, args, GRAPH_N_ARGS(args), s->run.chunks);
+    return graph_begin(s, s->kernels.deliver, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 
 static graph_seen messages_seen(const graph_state *s) {

@@ -1,7 +1,8 @@
 /* graph_plans.c - graph over host-routed schemes: heads, bits and updates are blocks of plans.
  *
  * A superstep's head goes to every rank. Where a list in it is too short, bits and updates of
- * whole parts follow, and a kernel takes what came.
+ * the whole part follow, and a kernel takes what came. They go with the head, as one message,
+ * where they were needed in the superstep before: mostly they are again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,9 @@
 #include "graph_engine.h"
 
 typedef struct plans {
-    hf_plan *heads, *dense, *shared[GRAPH_SHARED];
-    uint64_t bytes_heads, bytes_dense; /* that a superstep sends, all ranks */
+    hf_plan *news, *shared[GRAPH_SHARED];
+    bool whole;       /* whole parts go with the heads of this superstep */
+    hf_event **reads; /* [size] of heads */
     uint32_t *digests,
         *seen; /* [size, chunks] of what was told, and what the kernel saw */
 } plans;
@@ -24,18 +26,14 @@ static size_t counts_of(const graph_state *s) {
 static hf_status plans_open(graph_state *s, const hf_args *args) {
     plans *p = s->route = calloc(1, sizeof *p);
     size_t n = counts_of(s);
-    uint64_t others = (uint64_t)s->env.size - 1;
     (void)args;
     if (p) {
         p->digests = calloc(n, sizeof *p->digests);
         p->seen = calloc(n, sizeof *p->seen);
+        p->reads = calloc((size_t)s->env.size, sizeof(hf_event *));
     }
-    if (!p || !p->digests || !p->seen)
+    if (!p || !p->digests || !p->seen || !p->reads)
         return hf_fail(HF_ENOMEM, "no memory for digests of %zu chunks", n);
-    p->bytes_heads = others * (uint64_t)s->env.size * s->run.head;
-    p->bytes_dense =
-        others * (s->part->vertices / 8 +
-                  (uint64_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES]);
     HF_TRY(graph_buffer_new(s, &s->buffers.checks, n * sizeof *p->seen));
     return s->env.device->ops->kernel(&s->kernels.take, s->env.device, "graph_take", 0);
 }
@@ -63,32 +61,20 @@ static hf_status plan_new(graph_state *s, hf_plan **out, hf_buffer *recv,
     return status;
 }
 
-static void head_make(const graph_state *s, unsigned what, int to, int from,
-                      hf_message *out) {
-    size_t bytes = s->run.head;
-    (void)what;
-    *out = (hf_message){to, from, 0, (size_t)from * bytes, bytes, bytes};
+/* Most that a rank tells others in a superstep. */
+static size_t told_bytes(const graph_state *s, int rank) {
+    return s->places[rank + 1].box - s->places[rank].box;
 }
 
-/* Bits, then updates. */
-static void dense_make(const graph_state *s, unsigned what, int to, int from,
-                       hf_message *out) {
-    size_t update = s->traits[GRAPH_UPDATE_BYTES], ours = graph_room(s, s->env.rank),
-           theirs = graph_room(s, from), word = sizeof(uint32_t),
-           first = s->part->starts[from];
+static void news_make(const graph_state *s, unsigned what, int to, int from,
+                      hf_message *out) {
     (void)what;
-    out[0] = (hf_message){to,
-                          from,
-                          s->run.out_bits,
-                          s->run.in_bits + first / 32 * word,
-                          (ours + 31) / 32 * word,
-                          (theirs + 31) / 32 * word};
-    out[1] = (hf_message){to,
-                          from,
-                          s->run.out_updates,
-                          s->run.in_updates + first * update,
-                          ours * update,
-                          theirs * update};
+    *out = (hf_message){to,
+                        from,
+                        0,
+                        s->places[from].box,
+                        told_bytes(s, s->env.rank),
+                        told_bytes(s, from)};
 }
 
 static void shared_make(const graph_state *s, unsigned what, int to, int from,
@@ -110,15 +96,10 @@ static hf_status plans_begin(graph_state *s) {
     return shared_new(s, GRAPH_SHARED_ROWS);
 }
 
-hf_status graph_dense_connect(graph_state *s) {
-    return plan_new(s, &((plans *)s->route)->dense, s->buffers.inbox, s->buffers.outbox,
-                    2, false, dense_make, 0);
-}
-
 static hf_status plans_connect(graph_state *s) {
     plans *p = s->route;
     const graph_buffers *b = &s->buffers;
-    HF_TRY(plan_new(s, &p->heads, b->inbox, b->outbox, 1, false, head_make, 0));
+    HF_TRY(plan_new(s, &p->news, b->inbox, b->outbox, 1, false, news_make, 0));
     HF_TRY(s->architecture->connect(s));
     HF_TRY(shared_new(s, GRAPH_SHARED_NUMBERS));
     HF_TRY(shared_new(s, GRAPH_SHARED_FORESTS));
@@ -135,6 +116,7 @@ static hf_status plans_prepare(graph_state *s) {
     plans *p = s->route;
     hf_device *device = s->env.device;
     size_t n = counts_of(s);
+    p->whole = s->traits[GRAPH_ALWAYS];
     for (size_t i = 0; i < n; i++)
         p->digests[i] = (uint32_t)hf_random(s->seals[s->env.rank], i);
     return device->ops->write(device, s->buffers.checks, 0, p->digests,
@@ -143,43 +125,68 @@ static hf_status plans_prepare(graph_state *s) {
 
 static hf_status plans_make(graph_state *s, uint32_t maker, const hf_arg *args,
                             size_t n_args) {
-    return graph_launch(s, s->kernels.all[maker], args, n_args, s->run.chunks);
+    return graph_begin(s, s->kernels.all[maker], args, n_args, s->run.chunks);
+}
+
+/* Send heads, what lies behind them, or both. */
+static hf_status news_send(graph_state *s, bool heads, bool rest) {
+    const plans *p = s->route;
+    size_t head = s->run.head, begin = heads ? 0 : head;
+    for (size_t i = 0; i < p->news->n; i++) {
+        hf_message *m = &p->news->messages[i];
+        m->send_at = begin;
+        m->recv_at = s->places[m->from].box + begin;
+        m->send_bytes = (rest ? told_bytes(s, s->env.rank) : head) - begin;
+        m->recv_bytes = (rest ? told_bytes(s, m->from) : head) - begin;
+    }
+    for (int rank = 0; rank < s->env.size; rank++) {
+        uint64_t bytes =
+            (uint64_t)(s->env.size - 1) * ((rest ? told_bytes(s, rank) : head) - begin);
+        s->tally.bytes += bytes;
+        if (rank == s->env.rank)
+            graph_table_sent(s, bytes);
+    }
+    return s->env.size > 1 ? hf_plan_run(p->news) : HF_OK;
+}
+
+/* The head of rank `rank`. Each command that is waited for costs a wait: these are not. */
+static hf_status head_begin(const graph_state *s, int rank, hf_event **done) {
+    const graph_buffers *b = &s->buffers;
+    hf_device *device = s->env.device;
+    bool own = rank == s->env.rank;
+    return device->ops->read(
+        device, own ? b->outbox : b->inbox, own ? 0 : s->places[rank].box,
+        s->heads + (size_t)rank * s->run.head, s->run.head, NULL, done);
+}
+
+static hf_status heads_begin(graph_state *s) {
+    plans *p = s->route;
+    HF_TRY(head_begin(s, s->env.rank, &p->reads[s->env.rank])); /* behind the kernels */
+    HF_TRY(graph_await(s));
+    HF_TRY(news_send(s, true, p->whole));
+    for (int rank = 0; rank < s->env.size; rank++)
+        if (rank != s->env.rank)
+            HF_TRY(head_begin(s, rank, &p->reads[rank]));
+    return HF_OK;
 }
 
 static hf_status heads_read(graph_state *s) {
     plans *p = s->route;
-    hf_device *device = s->env.device;
-    size_t head = s->run.head, own = (size_t)s->env.rank * head, behind = own + head,
-           bytes = (size_t)s->env.size * head;
-    memset(s->heads, 0xA5, bytes);
-    if (s->env.size > 1)
-        HF_TRY(hf_plan_run(p->heads));
-    if (own > 0)
-        HF_TRY(
-            device->ops->read(device, s->buffers.inbox, 0, s->heads, own, NULL, NULL));
-    if (behind < bytes)
-        HF_TRY(device->ops->read(device, s->buffers.inbox, behind, s->heads + behind,
-                                 bytes - behind, NULL, NULL));
-    HF_TRY(device->ops->read(device, s->buffers.outbox, 0, s->heads + own, head, NULL,
-                             NULL));
-    s->tally.bytes += p->bytes_heads;
-    graph_table_sent(s, (size_t)(s->env.size - 1) * head);
+    size_t n = (size_t)s->env.size;
+    memset(s->heads, 0xA5, n * s->run.head);
+    hf_status status = heads_begin(s);
+    if (status == HF_OK || !s->env.device->broken) { /* which has said what is late */
+        hf_status ended = hf_device_wait(s->env.device, p->reads, n);
+        status = status == HF_OK ? ended : status;
+    }
+    memset(p->reads, 0, n * sizeof(hf_event *));
+    HF_TRY(status);
     hf_lap(s->env.laps, HF_LAP_TRANSFER);
     return HF_OK;
 }
 
-static hf_status dense_send(graph_state *s) {
-    plans *p = s->route;
-    size_t room = graph_room(s, s->env.rank);
-    s->tally.bytes += p->bytes_dense;
-    graph_table_sent(s, (size_t)(s->env.size - 1) *
-                            ((room + 31) / 32 * sizeof(uint32_t) +
-                             room * s->traits[GRAPH_UPDATE_BYTES]));
-    return hf_plan_run(p->dense);
-}
-
 /* Of one rank it is already where the next superstep looks. */
-hf_status graph_dense_take(graph_state *s) {
+hf_status graph_news_take(graph_state *s) {
     plans *p = s->route;
     uint32_t listed = s->totals.listed;
     size_t n = counts_of(s);
@@ -187,16 +194,18 @@ hf_status graph_dense_take(graph_state *s) {
         graph_boxes_turn(s);
         return HF_OK;
     }
+    if (!listed && !p->whole)
+        HF_TRY(news_send(s, false, true));
+    p->whole = !listed;
     if (s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
         return HF_OK;
-    const hf_arg args[] = {GRAPH_BUFFER(run),         GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(inbox),       GRAPH_BUFFER(checks),
-                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(listed)};
-    if (!listed)
-        HF_TRY(dense_send(s));
+    const hf_arg args[] = {GRAPH_BUFFER(run),    GRAPH_BUFFER(places),
+                           GRAPH_BUFFER(outbox), GRAPH_BUFFER(inbox),
+                           GRAPH_BUFFER(checks), GRAPH_VALUE(s->superstep),
+                           GRAPH_VALUE(listed)};
     for (size_t i = 0; i < n; i++)
         p->digests[i] += graph_count_of(s, i)->digest;
-    return graph_launch(s, s->kernels.take, args, GRAPH_N_ARGS(args), n);
+    return graph_begin(s, s->kernels.take, args, GRAPH_N_ARGS(args), n);
 }
 
 static hf_status plans_take(graph_state *s) {
@@ -219,10 +228,10 @@ static void plans_close(graph_state *s) {
     plans *p = s->route;
     if (!p)
         return;
-    hf_plan_free(p->heads);
-    hf_plan_free(p->dense);
+    hf_plan_free(p->news);
     for (size_t i = 0; i < GRAPH_SHARED; i++)
         hf_plan_free(p->shared[i]);
+    free(p->reads);
     free(p->digests);
     free(p->seen);
     free(p);

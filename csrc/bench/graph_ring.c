@@ -192,6 +192,7 @@ static hf_status ring_make(graph_state *s, uint32_t maker, const hf_arg *args,
         .items = s->part->vertices,
         .number = s->superstep,
     };
+    HF_TRY(graph_await(s)); /* what was begun is in another queue */
     launch_begin(s->route);
     HF_TRY(ring_launch(s, maker, s->kernels.all[maker], args, n_args, &d));
     hf_lap(s->env.laps, GRAPH_LAP_KERNEL);

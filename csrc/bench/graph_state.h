@@ -26,8 +26,11 @@ typedef struct graph_tally {
     uint64_t supersteps, messages, updates, edges, bytes;
 } graph_tally;
 
+/** Launches of a superstep. */
+enum { GRAPH_BEGUN = 4 };
+
 /** Buffers of the device. */
-enum { GRAPH_BUFFERS = 33, GRAPH_KERNELS = 12 };
+enum { GRAPH_BUFFERS = 35, GRAPH_KERNELS = 12 };
 typedef union graph_buffers {
     struct {
         hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *traits,
@@ -37,9 +40,12 @@ typedef union graph_buffers {
         hf_buffer *pieces, *outs, *to, *to_weights; /**< edges by where they leave */
         hf_buffer *got, *touched, *made, *lists;    /**< of graph_push.h, graph_few.h */
         hf_buffer *arrivals, *messages, *heard;     /**< of graph_scatter.h */
+        hf_buffer *heads, *places; /**< host memory of `heads`; of graph_take.h */
     };
     hf_buffer *all[GRAPH_BUFFERS];
 } graph_buffers;
+_Static_assert(sizeof(graph_buffers) == GRAPH_BUFFERS * sizeof(hf_buffer *),
+               "GRAPH_BUFFERS");
 
 typedef union graph_kernels {
     struct {
@@ -48,6 +54,8 @@ typedef union graph_kernels {
     };
     hf_kernel *all[GRAPH_KERNELS];
 } graph_kernels;
+_Static_assert(sizeof(graph_kernels) == GRAPH_KERNELS * sizeof(hf_kernel *),
+               "GRAPH_KERNELS");
 
 /** How messages are made in a superstep: where they are gathered, or where they leave. */
 typedef enum graph_direction { GRAPH_AUTO, GRAPH_PULL, GRAPH_PUSH } graph_direction;
@@ -84,14 +92,17 @@ typedef struct graph_state {
 
     graph_buffers buffers;
     graph_kernels kernels;
+    hf_event *begun[GRAPH_BEGUN]; /**< [n_begun] launches that nobody has waited for */
+    size_t n_begun;
     graph_run run;
+    graph_place *places;   /**< [size + 1] in an inbox */
     uint32_t *chunks;      /**< [run.chunks + 1] */
     uint64_t *sums;        /**< [run.chunks] */
     size_t words;          /**< that each rank tells at once, the last is a proof */
     uint64_t tells;        /**< times that they were told */
     uint64_t *told, *keys; /**< [size, words]; [size] seals of the ranks' kernels */
 
-    char *heads;     /**< [size, run.head] of this superstep */
+    char *heads;     /**< [size, run.head] of this superstep, pinned */
     uint32_t *seals; /**< [size] of this sample */
     uint64_t sample;
     uint32_t superstep;

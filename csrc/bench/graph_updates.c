@@ -82,7 +82,7 @@ static hf_status push_launch(graph_state *s) {
                             GRAPH_BUFFER(outbox),   GRAPH_BUFFER(waiting),
                             GRAPH_BUFFER(later),    GRAPH_VALUE(s->superstep),
                             GRAPH_VALUE(s->window), GRAPH_SEAL};
-    HF_TRY(graph_launch(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
+    HF_TRY(graph_begin(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
     return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
 }
 
@@ -98,7 +98,7 @@ hf_status graph_few_launch(graph_state *s) {
                            GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
                            GRAPH_VALUE(pending),      GRAPH_VALUE(s->window),
                            GRAPH_VALUE(s->width),     GRAPH_SEAL};
-    return graph_launch(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
+    return graph_begin(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
 /* Where the edges to go along are many, each vertex looks for messages. By Beamer, Asanovic
@@ -161,11 +161,11 @@ const graph_architecture graph_updates_cross = {
     .lists = true,
     .open = updates_open,
     .setup = updates_setup,
-    .connect = graph_dense_connect,
+    .connect = nothing,
     .prepare = nothing,
     .gather = updates_gather,
     .scatter = nothing,
     .check = updates_check,
-    .take = graph_dense_take,
+    .take = graph_news_take,
     .seen = updates_seen,
 };

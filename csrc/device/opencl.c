@@ -228,14 +228,14 @@ static void opencl_free(hf_buffer *base) {
     hf_opencl_buffer *buffer = (hf_opencl_buffer *)base;
     if (!buffer)
         return;
-    if (buffer->mapped)
-        mem_unmap(&buffer->device->base, buffer, buffer->mapped);
     if (buffer->device->base.broken) {
         buffer->next = buffer->device->kept;
         buffer->device->kept = buffer;
-    } else {
-        buffer_free(buffer);
+        return;
     }
+    if (buffer->mapped)
+        mem_unmap(&buffer->device->base, buffer, buffer->mapped);
+    buffer_free(buffer);
 }
 
 /* A buffer that stays mapped: runtimes keep such memory in place for DMA. */

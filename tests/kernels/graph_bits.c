@@ -7,11 +7,7 @@
 #include "../../kernels/graph_memory.cl"
 
 enum { OWN = 40, TELLS = 35, NOBODYS = 52, FIRST = 64, ALL = FIRST + OWN };
-enum {
-    BIT_WORDS = (ALL + 31) / 32,
-    UPDATES = 64,
-    BOX = UPDATES + ALL * sizeof(hf_update)
-};
+enum { BIT_WORDS = (ALL + 31) / 32, UPDATES = 64 };
 
 static void *room(size_t bytes) {
     void *p = calloc(1, bytes);
@@ -138,29 +134,28 @@ static void few_test(void) {
  * words. Digests of each. */
 static void take(uint *digests, uint rank, bool damaged) {
     const graph_count counts[] = {{.end = FIRST}, {.first = FIRST, .end = ALL}};
-    uint *in = room(2 * UPDATES * 2 + BOX), *out = room(UPDATES * 2 + BOX);
+    graph_place places[] = {{.updates = 3 * UPDATES},
+                            {.updates = 3 * UPDATES, .first = FIRST}},
+                *p = places;
+    uint *in = room(11 * UPDATES + ALL * sizeof(hf_update)),
+         *out = room(3 * UPDATES + (rank ? OWN : FIRST) * sizeof(hf_update));
     uint step = 1, listed = 0;
-    graph_run run = {.in_bits = 4 * UPDATES,
-                     .in_updates = 5 * UPDATES,
+    graph_run run = {.in_bits = 10 * UPDATES,
+                     .in_updates = 11 * UPDATES,
                      .out_bits = 2 * UPDATES,
-                     .out_updates = 3 * UPDATES,
                      .head = 2 * UPDATES,
-                     .first = rank * FIRST,
-                     .own = rank ? OWN : FIRST,
                      .rank = rank,
                      .ranks = 2,
-                     .chunks = 1,
-                     .vertices = ALL},
+                     .chunks = 1},
               *r = &run;
     for (uint i = 0; i < 2; i++)
-        memcpy(i == rank ? out : in + i * 2 * UPDATES / 4, &counts[i],
-               sizeof counts[i]);
-    uint *bits = rank ? out + 2 * UPDATES / 4 : in + 4 * UPDATES / 4 + FIRST / 32;
+        memcpy(i == rank ? out : in, &counts[i], sizeof counts[i]);
+    uint *bits = (rank ? out : in) + 2 * UPDATES / 4;
     bit_set(bits, TELLS);
     if (damaged)
         bit_set(bits, NOBODYS);
     memset(digests, 0, 2 * sizeof *digests);
-    void *args[] = {&r, &out, &in, &digests, &step, &listed};
+    void *args[] = {&r, &p, &out, &in, &digests, &step, &listed};
     graph_take_call(args, 1);
     free(in);
     free(out);

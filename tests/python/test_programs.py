@@ -151,8 +151,14 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "an update that got lost on the way": (
         "pagerank",
         {"ranks": 2, "supersteps": 5},
-        "active[w] = own_bits[w - run->first / 32];",
-        "active[w] = own_bits[w - run->first / 32] & ~(w == 1 ? 0x10u : 0u);",
+        "active[w] = bits[first / 32];",
+        "active[w] = bits[first / 32] & ~(w == 1 ? 0x10u : 0u);",
+    ),
+    "an update among others that is another's": (
+        "pagerank",
+        {"ranks": 2, "supersteps": 5},
+        "mirror[v + i] = told[i];",
+        "mirror[v + i] = told[i ^ (v == 32)];",
     ),
     "a chunk that stops too early": (
         "wcc",
