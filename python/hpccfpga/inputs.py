@@ -15,6 +15,8 @@ from hpccfpga.boards import board as find_board
 from hpccfpga.text import brief
 
 _WORD = re.compile(r"<(\w+)>")
+_SMALLEST, _LARGEST = 1e-15, 1e18
+"""What an input may be, in SI units: from a femtosecond to an exaflop/s."""
 
 
 def formulas(benchmark: str, role: str) -> list[_core._Formula]:
@@ -84,7 +86,7 @@ def gather(
         path, _, shared = _path(term, said).partition("/")
         fact = None if board is None else _fact(board, path, memory)
         if name in chosen:
-            values[name] = number(name, chosen[name], term["zero"])
+            values[name] = _within(name, chosen[name], term)
             sources[name] = "given"
         elif fact is not None:
             values[name], sources[name] = float(fact.value), fact.source
@@ -106,6 +108,22 @@ def gather(
     return values, sources, notes
 
 
+def _is_count(term: _core._Term) -> bool:
+    """Whether it says how many, and no board does."""
+    return term["unit"] == "1" and not (term["fact"] or term["zero"])
+
+
+def _within(name: str, value: Any, term: _core._Term) -> float:
+    """Return an input that was given as a number; ValueError for an impossible one."""
+    found = number(name, value, term["zero"])
+    least = 1 if _is_count(term) else _SMALLEST
+    if found and not least <= found <= _LARGEST:
+        unit = f" [{term['unit']}]".removesuffix(" [1]")
+        bounds = f"{least:g} .. {_LARGEST:g}"
+        raise ValueError(f"{name}: {brief(value)} is not within {bounds}{unit}")
+    return found
+
+
 def _asked(
     terms: Mapping[str, _core._Term],
     said: Mapping[str, str],
@@ -115,8 +133,7 @@ def _asked(
     told = dict(said) | {
         name: f"{values[name]:.10g}"
         for name, term in terms.items()
-        if name in values and not (term["fact"] or term["zero"])
-        if term["unit"] == "1"
+        if name in values and _is_count(term)
     }
     return "for " + ", ".join(f"{name} {value}" for name, value in told.items())
 

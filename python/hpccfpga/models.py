@@ -318,7 +318,8 @@ def check(
     formulas = {f["exchange"]: f for f in inputs.formulas(benchmark, role)}
     if None in formulas:
         if exchange is not None:
-            _core.scheme(word("exchange", exchange))  # raises where it is unknown
+            every = [name for name, _ in _core.components("exchange")]
+            _core.scheme(word("exchange", exchange, every))  # raises where unknown
         return formulas.get(exchange, formulas[None])
     if not formulas:
         takers = [name for name in modelled if inputs.formulas(name, role)]

@@ -136,14 +136,10 @@ def reals(text: str) -> list[float]:
     return [real(part) for part in text.split(",")]
 
 
-def override(given: tuple[str, str]) -> tuple[str, float | str]:
-    """Input of a model, out of an option and its value."""
+def override(given: tuple[str, str]) -> tuple[str, str]:
+    """Input of a model, out of an option and its value, which stays as it was typed."""
     option, value = given
-    name = option.lstrip("-").replace("-", "_")
-    try:
-        return name, float(value)
-    except ValueError:
-        return name, value
+    return option.lstrip("-").replace("-", "_"), value
 
 
 def _whole(text: str) -> int:

@@ -144,6 +144,28 @@ BAD = [
         "width: 'wide' is not a positive number",
     ),
     (
+        ["model", "b_eff", "--exchange=channel", "--board=520n", "--clock", "-1"],
+        "clock: '-1' is not a positive number",
+    ),
+    (
+        ["model", "b_eff", "--exchange=channel", "--board=520n", "--clock=1e-320"],
+        "clock: '1e-320' is not within 1e-15 .. 1e+18 [Hz]",
+    ),
+    (
+        ["model", "graph", "--board=ac510", "--vertices=1e30"],
+        "vertices: '1e30' is not within 1 .. 1e+18",
+    ),
+    (
+        ["model", "graph", "--board=ac510", "--vertices=1e-320"],
+        "vertices: '1e-320' is not within 1 .. 1e+18",
+    ),
+    (["model", "graph", "--exchange=\x1b"], "no name; known: channel, host"),
+    (
+        ["model", "linpack", "--exchange=channel", "--board=520n", "--refine=0"],
+        'refine: no choice "0"; known: none, classical, gmres',
+    ),
+    (["model", "stream", "--board=520n", "--memory=1"], "no '1'; known: ddr4"),
+    (
         ["model", "b_eff", "--board=520n", "--sizes=1,x"],
         '--sizes: "x" is not a number such as 1024',
     ),
