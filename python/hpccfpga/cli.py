@@ -25,7 +25,7 @@ from hpccfpga.published import published, published_list
 from hpccfpga.records import Records
 from hpccfpga.result import Result
 from hpccfpga.suite import Suite
-from hpccfpga.text import printable
+from hpccfpga.text import printable, tell
 from hpccfpga.words import Options, Unreadable, numbers
 
 
@@ -107,7 +107,7 @@ def _topology(options: Options) -> int:
     if options.plot:
         size = {"ranks": options.ranks, "ports": options.ports}
         topology.plot_topology(options.topology, path=options.plot, **size)
-        print(f"wrote {options.plot}")
+        tell(f"wrote {options.plot}")
     return OK
 
 
@@ -190,7 +190,7 @@ def _graph_info(options: Options) -> int:
         print(text.rstrip())
     if options.json:
         formats.write({"schema": "hpccfpga-graph/1", **facts}, options.json)
-        print(f"wrote {options.json}")
+        tell(f"wrote {options.json}")
     return OK
 
 
@@ -231,7 +231,7 @@ def _plot(options: Options) -> int:
         _timeline(options)
     else:
         plot(*map(_read_run, options.files), path=options.output)
-    print(f"wrote {options.output}")
+    tell(f"wrote {options.output}")
     return OK
 
 
@@ -270,7 +270,7 @@ def _build(options: Options) -> int:
         path = None
         with suppress(*(() if options.benchmarks else (NotImplementedError,))):
             path = kernels.build(core, name, params, Path(options.output))
-        print(f"{name}: {path or 'no kernels to build'}")
+        tell(f"{name}: {path or 'no kernels to build'}")
     return OK
 
 
@@ -298,11 +298,11 @@ def _build_for_board(options: Options) -> int:
             target, options.board, stem, params, options.platform, options.slr
         )
         for path in bitstream.write(folder):
-            print(f"wrote {path}")
+            tell(f"wrote {path}")
         if options.print:
             for line in bitstream.commands(folder):
-                print(shlex.join(line))
-        print(bitstream.advice(folder, options.print))
+                tell(shlex.join(line))
+        tell(bitstream.advice(folder, options.print))
     return OK
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from hpccfpga.arguments import INSTALL_DATA
 from hpccfpga.provenance import own_version
+from hpccfpga.text import tell
 
 PCI = Path("/sys/bus/pci/devices")
 XOCL = Path("/sys/module/xocl/version")
@@ -38,19 +39,19 @@ class _Findings:
         self.missing: list[str] = []
 
     def good(self, what: str, text: str) -> None:
-        print(f"ok       {what}: {text}")
+        tell(f"ok       {what}: {text}")
 
     def poor(self, what: str, text: str) -> None:
         """Something works less well."""
-        print(f"lacking  {what}: {text}")
+        tell(f"lacking  {what}: {text}")
 
     def optional(self, what: str, text: str) -> None:
         """All works without it but what the text says."""
-        print(f"optional {what}: {text}")
+        tell(f"optional {what}: {text}")
 
     def bad(self, what: str, text: str) -> None:
         """Name what a run needs unless it is told otherwise."""
-        print(f"MISSING  {what}: {text}")
+        tell(f"MISSING  {what}: {text}")
         self.missing.append(what)
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Mapping
 
-from hpccfpga.text import printable
+from hpccfpga.text import both_ends, printable
 
 KINDS = (
     ValueError,
@@ -91,12 +91,16 @@ def line(error: BaseException) -> str:
     """Text of an error in one line."""
     if isinstance(error, KeyboardInterrupt) and not isinstance(error, Stopped):
         return INTERRUPT
-    if isinstance(error, OSError) and _names_a_file(error):
-        return printable(f"{error.filename}: {error.strerror}")
-    if isinstance(error, OSError) and error.strerror:
-        return f"input or output failed: {error.strerror}"
     said = error.args[0] if isinstance(error, KeyError) and error.args else error
-    return printable(" ".join(str(said).split())) or type(error).__name__
+    if isinstance(error, OSError) and _names_a_file(error):
+        said = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, OSError) and error.strerror:
+        said = f"input or output failed: {error.strerror}"
+    return _shown(" ".join(str(said).split())) or type(error).__name__
+
+
+def _shown(text: str) -> str:
+    return both_ends(printable(text))
 
 
 def encode(error: BaseException) -> dict[str, str]:
@@ -111,4 +115,4 @@ def decode(told: Mapping[str, str]) -> BaseException:
     from hpccfpga._core import Error
 
     kinds = {kind.__name__: kind for kind in KINDS} | {"KeyboardInterrupt": Stopped}
-    return kinds.get(told.get("error_type", ""), Error)(printable(told["error"]))
+    return kinds.get(told.get("error_type", ""), Error)(_shown(told["error"]))

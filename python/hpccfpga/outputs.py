@@ -12,6 +12,7 @@ from hpccfpga.files import check_writable
 from hpccfpga.formats import read
 from hpccfpga.plot import picture_format, plot
 from hpccfpga.result import Result
+from hpccfpga.text import tell
 
 
 class Document(Protocol):
@@ -73,7 +74,7 @@ class Outputs:
         """Say where the result of a failed run lies."""
         if self.json and self.blank and Path(self._failed).is_file():
             with suppress(OSError):
-                print(f"wrote {self._failed}", flush=True)
+                tell(f"wrote {self._failed}")
 
     def save(
         self, first: Result | Document, *more: Result, calibration: Result | None = None
@@ -91,7 +92,7 @@ class Outputs:
         if self.calibration and calibration:
             calibration.to_json(self.calibration)
         if self.paths:
-            print(f"wrote {', '.join(self.paths)}")
+            tell(f"wrote {', '.join(self.paths)}")
 
 
 def _place_of_failures(path: str) -> str:

@@ -11,6 +11,9 @@ brief = reprlib.repr
 DEEPEST = 64
 """Lists and dicts within each other that a document may have."""
 
+LONGEST = 1000
+"""Length of an error that is shown whole; those of C are half as long at most."""
+
 
 def printable(text: str) -> str:
     r"""Text with all that is not printed written out, as "\x1b" for an escape."""
@@ -19,6 +22,17 @@ def printable(text: str) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def tell(line: str) -> None:
+    """Print a line; no character of it, such as of a path, steers a terminal."""
+    print(printable(line), flush=True)
+
+
+def both_ends(text: str) -> str:
+    """Text as it is, or the two ends of a long one, as of a value that nobody reads."""
+    short = len(text) <= LONGEST
+    return text if short else f"{text[: LONGEST // 4]} ... {text[-LONGEST // 2 :]}"
 
 
 def printable_in(value: Any, deepest: int = DEEPEST) -> Any:

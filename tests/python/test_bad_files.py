@@ -259,6 +259,25 @@ def test_no_text_of_a_suite_or_an_error_steers_a_terminal(call, tmp_path):
         assert clean(out + err)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plot", "r.json", "-o", "{}.svg"],
+        ["topology", "ring", "--plot={}.svg"],
+        ["graph", "info", "kron:3", "--json={}.json"],
+        ["model", "b_eff", "--board=520n", "--json={}.json", "--plot={}.svg"],
+        ["run", "b_eff", "--sizes=0", "--json={}.json"],
+        ["kernels", "build", "gemm", "--target=intel", "--print", "-o", "{}"],
+    ],
+)
+def test_no_path_steers_a_terminal(call, tmp_path, words):
+    measured().to_json(tmp_path / "r.json")
+    path = STEERS.translate(dict.fromkeys(map(ord, "/\udc80")))
+    _, out, err = call(*(word.format(path) for word in words))
+    assert "\\x1b]0;gone" in out, err
+    assert clean(out + err)
+
+
 def test_a_formula_in_a_name_is_none(tmp_path):
     """What matplotlib would set as mathematics stays text."""
     hf.plot(

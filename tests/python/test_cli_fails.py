@@ -185,6 +185,38 @@ def test_bad_input(refused, words, line):
     refused(words, line)
 
 
+@pytest.mark.parametrize("word", ["x" * 100_000, "x y " * 25_000])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "b_eff", "--{}"],
+        ["run", "b_eff", "--json={}"],
+        ["run", "b_eff", "{}"],
+        ["run", "all", "--gemm.{}"],
+        ["model", "{}"],
+        ["model", "b_eff", "--sizes={}"],
+        ["model", "b_eff", "--exchange={}"],
+        ["show", "{}"],
+        ["compare", "{}", "b.json"],
+        ["scaling", "b_eff", "--mode={}"],
+    ],
+)
+def test_a_word_that_nobody_reads_is_not_told_to_its_end(call, words, word):
+    code, out, err = call(*(each.format(word) for each in words))
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert len(err) < 1000
+    assert err.startswith("hpccfpga: ")
+
+
+def test_run_all_has_too_many_parameters_for_a_line(refused):
+    refused(
+        ["run", "all", "--gemm.size=3"],
+        'all has no parameter --gemm.size; did you mean "--gemm.sizes"? '
+        "see run all --help\n",
+    )
+
+
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])
 def test_what_only_the_benchmark_knows_is_told_before_a_title(call, ranks):
     words = ["run", "b_eff", "--exchange=channel", "--device=host", *ranks]

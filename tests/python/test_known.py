@@ -41,7 +41,6 @@ def test_in_python(call, meant):
     ("words", "meant"),
     [
         (["run", "b_eff", "--sizess=1"], "--sizes"),
-        (["run", "all", "--reeps=1"], "--reps"),
         (["calibrate", "--reeps=1"], "--reps"),
         (["run", "b_eff", "--exchnage=host"], "--exchange"),
         (["showw", "r.json"], "show"),
