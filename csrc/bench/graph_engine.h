@@ -7,7 +7,6 @@
 #include "graph_state.h"
 
 enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
-
 #define GRAPH_N_ARGS(args) (sizeof(args) / sizeof *(args))
 
 /** Number of this rank's first vertex. */

@@ -4,6 +4,7 @@
 
 #include "bench.h"
 #include "graph.h"
+#include "graph_buffers.h"
 #include "graph_check.h"
 #include "graph_layout.h"
 
@@ -28,34 +29,6 @@ typedef struct graph_tally {
 
 /** Launches of a superstep. */
 enum { GRAPH_BEGUN = 4 };
-
-/** Buffers of the device. */
-enum { GRAPH_BUFFERS = 35, GRAPH_KERNELS = 12 };
-typedef union graph_buffers {
-    struct {
-        hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *traits,
-            *sums, *state, *waiting, *outbox, *inbox, *checks, *told, *all_told, *whole,
-            *forest, *forests, *numbers, *all_numbers;
-        hf_buffer *later;                           /**< [own] updates that wait */
-        hf_buffer *pieces, *outs, *to, *to_weights; /**< edges by where they leave */
-        hf_buffer *got, *touched, *made, *lists;    /**< of graph_push.h, graph_few.h */
-        hf_buffer *arrivals, *messages, *heard;     /**< of graph_scatter.h */
-        hf_buffer *heads, *places; /**< host memory of `heads`; of graph_take.h */
-    };
-    hf_buffer *all[GRAPH_BUFFERS];
-} graph_buffers;
-_Static_assert(sizeof(graph_buffers) == GRAPH_BUFFERS * sizeof(hf_buffer *),
-               "GRAPH_BUFFERS");
-
-typedef union graph_kernels {
-    struct {
-        hf_kernel *start, *pull, *apply, *admit; /**< in the order of graph_ring.h */
-        hf_kernel *traits, *sum, *push, *few, *take, *scatter, *deliver, *collect;
-    };
-    hf_kernel *all[GRAPH_KERNELS];
-} graph_kernels;
-_Static_assert(sizeof(graph_kernels) == GRAPH_KERNELS * sizeof(hf_kernel *),
-               "GRAPH_KERNELS");
 
 /** How messages are made in a superstep: where they are gathered, or where they leave. */
 typedef enum graph_direction { GRAPH_AUTO, GRAPH_PULL, GRAPH_PUSH } graph_direction;
