@@ -206,8 +206,6 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_words_new(s, &b->names, "names", p->names + graph_first(s),
                            p->own * word));
     HF_TRY(graph_buffer_new(s, &b->run, sizeof s->run));
-    HF_TRY(
-        graph_words_new(s, &b->places, "boxes", s->places, size * sizeof *s->places));
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
