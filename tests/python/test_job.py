@@ -192,7 +192,7 @@ def test_model_inputs_stand_anywhere():
     read = options.parse(["model", "--clock", "3e8", "b_eff", "--memory=hbm2"])
     assert (read.benchmark, read.overrides) == (
         "b_eff",
-        {"clock": 3e8, "memory": "hbm2"},
+        {"clock": "3e8", "memory": "hbm2"},
     )
 
 

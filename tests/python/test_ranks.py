@@ -78,7 +78,7 @@ def test_a_long_error_is_cut_to_what_a_pipe_takes_at_once(pipe, letter):
     ((word, rank, told),) = lines(pipe)
     assert (word, rank, told["error_type"]) == ("error", 0, "ValueError")
     assert told["error"].startswith(f"sizes: {letter}")
-    assert told["error"].endswith("...")
+    assert "..." in told["error"]
 
 
 @pytest.mark.parametrize("why", ["signals(ears, full, 0.1", "until(0.1"])
