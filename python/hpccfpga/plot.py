@@ -447,13 +447,15 @@ def _legend(
         "published": {"ls": ":", "mfc": "white", "ms": 5},
     }
     handles = []
+    labels = [plain(r.label.replace("emulated", "EMULATED")) for r in results]
+    if len({*labels}) < len(labels):  # tell those apart that are alike
+        labels = [f"{number}: {label}" for number, label in enumerate(labels, 1)]
     for number, result in enumerate(results):
         style: dict[str, Any] = {
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
         } | styles[result.kind]
-        label = plain(result.label.replace("emulated", "EMULATED"))
-        handles.append(Line2D([], [], label=label, **style))
+        handles.append(Line2D([], [], label=labels[number], **style))
     if any("efficiency" in result.columns for result in results):
         handles.append(Line2D([], [], label="ideal", color="0.5", ls=":"))
         if any(n.endswith("_model") for r in results for n in r.columns):

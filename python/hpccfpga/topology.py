@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -151,10 +152,11 @@ def plot_topology(
     angles = 2 * np.pi * np.arange(ranks) / ranks
     place = np.stack([np.sin(angles), np.cos(angles)], axis=1)
     along = np.linspace(0, 1, 51)[:, None]
-    for link in wiring:
-        start, end = (link.rank, link.port), (link.to_rank, link.to_port)
-        if start > end:
-            continue
+    cables = [k for k in wiring if (k.rank, k.port) <= (k.to_rank, k.to_port)]
+    number = Counter((link.rank, link.to_rank) for link in cables)
+    drawn: Counter[tuple[int, int]] = Counter()
+    for link in cables:
+        pair = link.rank, link.to_rank
         here, there = place[link.rank], place[link.to_rank]
         if link.rank == link.to_rank:
             radius, turn = 0.05 * (2 + link.port), 2 * np.pi * along
@@ -162,12 +164,15 @@ def plot_topology(
             curve = (1 + radius - radius * np.cos(turn)) * here
             curve += radius * np.sin(turn) * aside
         else:
-            bend = 0.12 * (1 + link.port) * np.array([1, -1])
+            # Those of a pair of ranks lie side by side, about the straight line.
+            beside = drawn[pair] - (number[pair] - 1) / 2
+            bend = 0.3 * beside * np.array([1, -1])
             middle = (here + there) / 2 + bend * (there - here)[::-1]
             curve = (1 - along) ** 2 * here + along**2 * there
             curve += 2 * along * (1 - along) * middle
         axis.plot(*curve.T, color="#0072B2", zorder=1)
-        for port, at in ((start[1], curve[9]), (end[1], curve[-10])):
+        drawn[pair] += 1
+        for port, at in ((link.port, curve[9]), (link.to_port, curve[-10])):
             axis.annotate(
                 str(port), at, fontsize=7, ha="center", va="center",
                 bbox={"boxstyle": "square,pad=0.15", "fc": "white", "ec": "none"},

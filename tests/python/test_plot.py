@@ -24,6 +24,12 @@ def texts(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
+def test_results_of_the_same_label_are_told_apart(path):
+    first, second = texts(plot(measured(), measured(), path=path))
+    assert (first[:3], second[:3]) == ("1: ", "2: ")
+    assert first[3:] == second[3:] == texts(plot(measured(), path=path))[0]
+
+
 def test_a_picture_is_written_without_pyplot(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     measured().plot(path)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import hpccfpga as hf
@@ -102,6 +103,16 @@ def test_as_many_links_as_there_may_be(by_name):
     cables = (f"{r}:{p}-{r}:{p ^ 1}" for r in range(ranks) for p in range(0, ports, 2))
     topology = "ring" if by_name else ",".join(cables)
     assert len(hf.links(topology, ranks=ranks, ports=ports)) == ranks * ports
+
+
+@pytest.mark.parametrize(("topology", "ranks"), [("ring", 2), ("torus:2x2", 4)])
+def test_ports_do_not_lie_on_each_other(topology, ranks):
+    pytest.importorskip("matplotlib")
+    (axis,) = hf.plot_topology(topology, ranks=ranks).axes
+    ports = np.array([text.xy for text in axis.texts[:-ranks]])
+    assert len(ports) == ranks * 4
+    first, second = np.triu_indices(len(ports), 1)
+    assert np.hypot(*(ports[first] - ports[second]).T).min() > 0.09
 
 
 def test_printed_and_drawn(command, tmp_path):
