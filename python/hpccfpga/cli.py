@@ -18,8 +18,9 @@ from hpccfpga import commands, components, formats, models, ranks, suite
 from hpccfpga.boards import board, boards
 from hpccfpga.comparison import compare
 from hpccfpga.errors import FAILED, OK, WRONG_DATA, decode, exit_code
-from hpccfpga.options import given, option, parse
+from hpccfpga.options import parse
 from hpccfpga.outputs import Outputs, read_result
+from hpccfpga.parameters import given, option
 from hpccfpga.plot import plot
 from hpccfpga.published import published, published_list
 from hpccfpga.records import Records

@@ -17,8 +17,8 @@ from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import start
 from hpccfpga.measure import choose
-from hpccfpga.options import given
 from hpccfpga.outputs import Outputs, read_result
+from hpccfpga.parameters import given
 from hpccfpga.perform import get_ready, perform
 from hpccfpga.progress import Watch
 from hpccfpga.provenance import origin

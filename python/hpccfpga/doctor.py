@@ -195,8 +195,7 @@ def _said(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def _examine_kernels(found: _Findings) -> None:
-    from hpccfpga.files import PrivateFolder
-    from hpccfpga.kernels import cache_dir
+    from hpccfpga.files import PrivateFolder, cache_dir
     from hpccfpga.sources import kernel_dir
 
     try:

@@ -18,6 +18,9 @@ Buffer = Any  # that of collections.abc came with Python 3.12
 LARGEST = 2**30
 """Most that is read of a file, and that one may unpack to [B]."""
 
+ANOTHER_CACHE = "set HPCCFPGA_CACHE to a folder of your own"
+"""What helps where `cache_dir` cannot be used."""
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _FOREIGN_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -97,6 +100,23 @@ class PrivateFolder:
         with _replacing(self.path / name, self._fd, 0o600) as file:
             for piece in data:
                 file.write(piece)
+
+
+def cache_dir() -> Path:
+    """Folder for kernels and graphs: HPCCFPGA_CACHE, else in the user's cache folder.
+
+    Raises
+    ------
+    ValueError
+        It is in a home folder that does not exist.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    own = Path(base if os.path.isabs(base) else "~/.cache") / "hpccfpga"
+    chosen = os.environ.get("HPCCFPGA_CACHE") or own
+    folder = Path(os.path.expanduser(chosen))
+    if folder.parts[:1] and folder.parts[0].startswith("~"):
+        raise ValueError(f"{folder}: no such home folder")
+    return folder.absolute()
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import operator
 import os
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,18 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from hpccfpga import _core, npz
+from hpccfpga import _core
 from hpccfpga.arguments import count, known
 from hpccfpga.arguments import path as path_of
-from hpccfpga.files import PrivateFolder, opened
-from hpccfpga.kernels import ANOTHER, cache_dir
+from hpccfpga.edges import Edges, edges_of, saved, whole_number
+from hpccfpga.files import ANOTHER_CACHE, PrivateFolder, cache_dir
 from hpccfpga.text import brief
-
-MAX_VERTICES = 2**32 - 2
-"""Most vertices of a graph: their numbers have 32 bits, one of which says "none"."""
-
-MAX_WEIGHT = 2**32 - 1
-"""Largest weight of an edge."""
 
 MAX_RANKS = 1 << 20
 """Most ranks that a graph is dealt out to."""
@@ -45,10 +37,6 @@ _GENERATORS = ("kron", "urand", "grid")
 _WORDS = ("undirected:", "unweighted:", "simple:")
 """What may stand in front of a graph's name: csrc/graph/graph.c reads it."""
 
-_HEADER = struct.Struct("=8sQQII")
-"""Of the library's own file: csrc/graph/stored.c reads it."""
-
-_MAGIC = b"HFGRAPH1"
 _OWN = ".hfg"
 
 
@@ -115,19 +103,19 @@ class Graph:
         vertices: int | None = None,
         seed: int = 1,
     ) -> None:
-        self.seed = _whole(seed, 0)
+        self.seed = whole_number(seed, 0)
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed: {brief(seed)} is not from 0 to 2^64 - 1")
-        self._arrays: _Arrays | None = None
+        self._arrays: Edges | None = None
         self._source, words = "", dict.fromkeys(_WORDS, False)
         if isinstance(source, str | os.PathLike):
             found, self._source = _located(path_of("graph", source))
             words |= dict.fromkeys(found, True)
             if self._source.endswith(".npz"):
                 left_out = weighted is False or words["unweighted:"]
-                self._arrays = _npz(self._source, False if left_out else None)
+                self._arrays = saved(self._source, False if left_out else None)
         else:
-            self._arrays = _taken(source, vertices, weighted)
+            self._arrays = edges_of(source, vertices, weighted)
         if vertices is not None and not isinstance(source, tuple | list):
             raise ValueError(f"vertices={brief(vertices)} goes with arrays alone")
         words["undirected:"] |= directed is False
@@ -354,154 +342,6 @@ def named(params: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-# ---- arrays ----
-
-
-class _Arrays:
-    """Edges in memory: of 32 bits, one after the other."""
-
-    def __init__(
-        self,
-        ends: tuple[Any, Any],
-        weights: Any,
-        vertices: int | None,
-        directed: bool,
-    ) -> None:
-        first, second = (
-            _numbers(n, a) for n, a in zip(("from", "to"), ends, strict=True)
-        )
-        if first.shape != second.shape:
-            raise ValueError(
-                f"graph: {first.size} ends that edges leave, {second.size} that they "
-                "come to"
-            )
-        largest = max((int(a.max()) for a in (first, second) if a.size), default=-1)
-        self.vertices = largest + 1 if vertices is None else _vertices(vertices)
-        for name, numbers in (("from", first), ("to", second)):
-            _check_range(name, numbers, 0, min(self.vertices, MAX_VERTICES) - 1)
-        if self.vertices == 0:
-            raise ValueError("graph: no edges, and vertices is not given: no vertices")
-        self.directed = directed
-        self.ends = [np.ascontiguousarray(a, np.uint32) for a in (first, second)]
-        self.weights = None if weights is None else _weights(weights, *self.ends)
-
-    @property
-    def info(self) -> dict[str, Any]:
-        return {
-            "vertices": self.vertices,
-            "edges": self.ends[0].size,
-            "directed": self.directed,
-            "weighted": self.weights is not None,
-        }
-
-    def pieces(self) -> list[Any]:
-        """Return the contents of the file that holds them."""
-        weighted = self.weights is not None
-        counts = (self.vertices, self.ends[0].size, self.directed, weighted)
-        arrays = [*self.ends, *(() if self.weights is None else (self.weights,))]
-        return [
-            _HEADER.pack(_MAGIC, *counts),
-            *(a.data.cast("B") for a in arrays if a.size),
-        ]
-
-
-def _numbers(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.ndim != 1:
-        raise ValueError(f"graph: {name} has {array.ndim} dimensions, not 1")
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"graph: {name} is of {array.dtype}, not of whole numbers")
-    return array
-
-
-def _check_range(name: str, numbers: np.ndarray, low: int, high: int) -> None:
-    wrong = (numbers < low) | (numbers > high)
-    if wrong.any():
-        edge = int(wrong.argmax())
-        raise ValueError(
-            f"graph: {name}: {numbers[edge]} of edge {edge} is not from {low} to {high}"
-        )
-
-
-def _whole(value: Any, least: int) -> int:
-    """Return it as a whole number; `least` - 1 if it is none."""
-    try:
-        return least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return least - 1
-
-
-def _vertices(value: Any) -> int:
-    found = _whole(value, 1)
-    if not 1 <= found <= MAX_VERTICES:
-        raise ValueError(f"vertices: {brief(value)} is not from 1 to {MAX_VERTICES}")
-    return found
-
-
-def _weights(values: Any, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    array = np.asarray(values)
-    if array.shape != first.shape:
-        raise ValueError(f"graph: weights of {array.shape} for {first.shape} edges")
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"graph: weights are of {array.dtype}, not numbers")
-    if array.dtype.kind == "f":  # its own type may hold no MAX_WEIGHT
-        array = array.astype(np.float64)
-    right = (array >= 1) & (array <= MAX_WEIGHT)  # false of NaN
-    if array.dtype.kind == "f":
-        right &= array == np.floor(array)
-    if not right.all():
-        edge = int(right.argmin())
-        raise ValueError(
-            f"graph: weight {array[edge]} of edge {edge}, from {first[edge]} to "
-            f"{second[edge]}, is no whole number from 1 to {MAX_WEIGHT}; "
-            "weighted=False leaves weights out"
-        )
-    return np.ascontiguousarray(array, np.uint32)
-
-
-def _taken(source: Any, vertices: int | None, weighted: bool | None) -> _Arrays:
-    """Edges of what is neither text nor a path."""
-    if isinstance(source, tuple | list) and len(source) in (2, 3):
-        weights = source[2] if len(source) == 3 and weighted is not False else None
-        return _Arrays((source[0], source[1]), weights, vertices, True)
-    if hasattr(source, "tocoo") and hasattr(source, "shape"):
-        entries = source.tocoo()
-        return _matrix(entries.shape, entries.row, entries.col, entries.data, weighted)
-    if all(hasattr(source, name) for name in ("is_directed", "nodes", "edges")):
-        return _network(source, weighted)
-    raise TypeError(
-        f"graph: {brief(source)} is neither a generator, a path, (from, to) with "
-        "weights or without, a matrix of scipy.sparse nor a graph of NetworkX"
-    )
-
-
-def _matrix(
-    shape: tuple[int, ...], rows: Any, columns: Any, data: Any, weighted: bool | None
-) -> _Arrays:
-    if len(shape) != 2 or shape[0] != shape[1]:
-        size = " x ".join(map(str, shape))
-        raise ValueError(f"graph: a matrix of {size} is no graph: it is not square")
-    pattern = weighted is False or np.asarray(data).dtype.kind == "b"
-    vertices = _vertices(int(shape[0]))
-    return _Arrays((rows, columns), None if pattern else data, vertices, True)
-
-
-def _network(network: Any, weighted: bool | None) -> _Arrays:
-    places = {node: i for i, node in enumerate(network.nodes)}
-    edges = list(network.edges(data="weight"))
-    named = any(weight is not None for *_, weight in edges)
-    weights = [1 if weight is None else weight for *_, weight in edges]
-    ends = (
-        np.fromiter((places[u] for u, *_ in edges), np.int64, len(edges)),
-        np.fromiter((places[v] for _, v, _ in edges), np.int64, len(edges)),
-    )
-    wanted = named and weighted is not False
-    vertices = _vertices(len(places))
-    return _Arrays(ends, weights if wanted else None, vertices, network.is_directed())
-
-
 # ---- files ----
 
 
@@ -516,40 +356,6 @@ def _located(text: str) -> tuple[list[str], str]:
 
 def _is_generated(source: str) -> bool:
     return source.startswith(tuple(f"{name}:" for name in _GENERATORS))
-
-
-def _npz(path: str, weighted: bool | None) -> _Arrays:
-    """Sparse matrix as scipy.sparse.save_npz writes it."""
-    try:
-        with opened(path) as file:
-            found = npz.arrays(file, "a sparse matrix of SciPy")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ValueError(f"graph {path}: {why}") from None
-    kind = found.get("format", np.array("")).tolist()
-    kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
-    names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices")}
-    names |= {"coo": ("row", "col")}
-    if kind not in names:
-        raise ValueError(f"graph {path}: format {kind!r}; {known(kind, names)}")
-    needed = ("shape", "data", *names[kind])
-    if missing := [name for name in needed if name not in found]:
-        raise ValueError(f"graph {path}: {', '.join(missing)} missing")
-    shape = tuple(_numbers("shape", found["shape"]).tolist())
-    if len(shape) != 2:
-        raise ValueError(f"graph {path}: a matrix has 2 dimensions, not {len(shape)}")
-    first, second = (_numbers(name, found[name]) for name in names[kind])
-    if kind != "coo":
-        first = first.astype(np.int64)
-        lengths = np.diff(first)
-        whole = first.size and first[0] == 0 and first[-1] == second.size
-        if not whole or first.size - 1 != shape[kind == "csc"] or (lengths < 0).any():
-            raise ValueError(
-                f"graph {path}: indptr does not ascend from 0 to {second.size}"
-            )
-        first = np.repeat(np.arange(lengths.size), lengths)
-    rows, columns = (second, first) if kind == "csc" else (first, second)
-    return _matrix(shape, rows, columns, found["data"], weighted)
 
 
 def _found(name: str) -> str | None:
@@ -575,7 +381,9 @@ def _folder() -> Iterator[PrivateFolder]:
     except OSError as error:
         why = error.strerror or error
         raise ValueError(
-            f"graphs are kept in {cache_dir()}: {why}; {ANOTHER}"
+            f"graphs are kept in {cache_dir()}: {why}; {ANOTHER_CACHE}"
         ) from None
     except ValueError as error:
-        raise ValueError(f"graphs are kept in a cache: {error}; {ANOTHER}") from None
+        raise ValueError(
+            f"graphs are kept in a cache: {error}; {ANOTHER_CACHE}"
+        ) from None

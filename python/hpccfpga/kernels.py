@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +18,22 @@ from typing import Any, NamedTuple
 from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.errors import debugging
-from hpccfpga.files import PrivateFolder, read, replacing
-from hpccfpga.formats import parse
+from hpccfpga.files import (
+    ANOTHER_CACHE,
+    PrivateFolder,
+    cache_dir,
+    read,
+    replacing,
+)
+from hpccfpga.manifests import (
+    SCHEMA,
+    TARGETS,
+    check_complete,
+    check_possible,
+    check_same,
+    read_manifest,
+    text_of,
+)
 from hpccfpga.sources import (
     existing,
     headers,
@@ -29,15 +43,10 @@ from hpccfpga.sources import (
     read_source,
     texts,
 )
-from hpccfpga.text import brief
 from hpccfpga.xclbin import BANK, fitting, kinds
 
-SCHEMA = "hpccfpga-kernel/1"
-TARGETS = ("hardware", "emulation")
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
-
-_REQUIRED = ("schema", "benchmark", "kind", "knobs")
 
 
 class Kernel(NamedTuple):
@@ -65,23 +74,6 @@ class Kernel(NamedTuple):
     manifest: dict[str, Any]
     made_of: str
     note: str = ""
-
-
-def cache_dir() -> Path:
-    """Folder for built kernels: HPCCFPGA_CACHE, else in the user's cache folder.
-
-    Raises
-    ------
-    ValueError
-        It is in a home folder that does not exist.
-    """
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    own = Path(base if os.path.isabs(base) else "~/.cache") / "hpccfpga"
-    chosen = os.environ.get("HPCCFPGA_CACHE") or own
-    folder = Path(os.path.expanduser(chosen))
-    if folder.parts[:1] and folder.parts[0].startswith("~"):
-        raise ValueError(f"{folder}: no such home folder")
-    return folder.absolute()
 
 
 def load(
@@ -194,7 +186,7 @@ def build(
     with replacing(path) as file:
         file.write(kernel.binary)
     with replacing(f"{path}.json") as file:
-        file.write(_text_of(kernel.manifest))
+        file.write(text_of(kernel.manifest))
     return path
 
 
@@ -318,7 +310,7 @@ def _cached(
                 f"{cache_dir() / name}"
             ) from None
         except ValueError as error:
-            raise ValueError(f"kernel cache: {error}; {ANOTHER}") from None
+            raise ValueError(f"kernel cache: {error}; {ANOTHER_CACHE}") from None
         except (OSError, NotImplementedError) as error:  # the latter: it has no locks
             note = _uncached(error)
         binary = _built(core, stem, source, options)
@@ -326,20 +318,16 @@ def _cached(
         try:
             if cache:
                 cache.write(name, binary)  # counts for nothing without its manifest
-                cache.write(f"{name}.json", _text_of(manifest))
+                cache.write(f"{name}.json", text_of(manifest))
         except OSError as error:
             note = _uncached(error)
         return Kernel(stem, binary, manifest, manifest["source_hash"], note)
 
 
-ANOTHER = "set HPCCFPGA_CACHE to a folder of your own"
-"""What helps where the cache cannot be used."""
-
-
 def _uncached(error: Exception) -> str:
     """Note that a run works, but builds its kernels anew each time."""
     why = getattr(error, "strerror", None) or error
-    return f"kernels were built and not kept: {cache_dir()}: {why}; {ANOTHER}"
+    return f"kernels were built and not kept: {cache_dir()}: {why}; {ANOTHER_CACHE}"
 
 
 def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
@@ -375,13 +363,9 @@ def _entry(
     if binary is None or text is None:
         return None
     whole = {**wanted, "binary_hash": _hash(binary)}
-    if text != _text_of(whole):
+    if text != text_of(whole):
         return None
     return Kernel(stem, binary, whole, whole["source_hash"])
-
-
-def _text_of(manifest: dict[str, Any]) -> bytes:
-    return json.dumps(manifest, indent=1).encode() + b"\n"
 
 
 # ---- a given binary ----
@@ -404,7 +388,7 @@ def _loaded(
             f"kernel: {path} is no OpenCL C source (*.cl), and as a program binary it "
             f'lacks its manifest {beside}, which "hpccfpga kernels build" writes'
         )
-    manifest = _manifest(beside, text)
+    manifest = read_manifest(beside, text)
     benchmark, _, kind = stem.rpartition("_")
     needed = {
         "schema": SCHEMA,
@@ -417,22 +401,22 @@ def _loaded(
     by_xrt = _core.programs(core.device["runtime"]) == "xclbin"
     for field, value in needed.items():
         try:
-            _same(beside, field, manifest.get(field, value), value)
+            check_same(beside, field, manifest.get(field, value), value)
         except ValueError as error:
             raise ValueError(f"{error}{'' if by_xrt else _meant(path)}") from None
     names = [e["name"] for e in _core.parameters(benchmark) if e["macro"] is not None]
-    _complete(beside, "knobs.", manifest["knobs"], names)
+    check_complete(beside, "knobs.", manifest["knobs"], names)
     try:
         knobs, _ = knobs_of(benchmark, manifest["knobs"])
     except ValueError as error:
         raise ValueError(f"{beside}: knobs: {error}") from None
-    _possible(beside, benchmark, manifest, knobs)
+    check_possible(beside, benchmark, manifest, knobs)
     asked, _ = knobs_of(benchmark, {**knobs, **params})
     hashes = texts(benchmark, asked).get("texts", {})
-    _complete(beside, "texts.", manifest["texts"], hashes)
+    check_complete(beside, "texts.", manifest["texts"], hashes)
     for name, value in asked.items():
         if name not in hashes:
-            _same(beside, f"knobs.{name}", knobs[name], value)
+            check_same(beside, f"knobs.{name}", knobs[name], value)
         elif manifest["texts"][name] != hashes[name]:
             raise ValueError(f"{beside}: {name}: {value} has changed since the build")
         knobs[name] = value
@@ -478,60 +462,3 @@ def _memories(path: Path) -> Kernel:
         raise ValueError(f"kernel: {path}: {error}") from None
     made_of = _hash(binary)
     return Kernel(path.stem, binary, {"knobs": {}, "binary_hash": made_of}, made_of)
-
-
-def _manifest(path: Path, text: bytes) -> dict[str, Any]:
-    try:
-        manifest = parse(text)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not isinstance(manifest, dict):
-        raise ValueError(f"{path}: no JSON object")
-    _complete(path, "", manifest, _REQUIRED)
-    if not isinstance(manifest["knobs"], dict):
-        raise ValueError(f"{path}: knobs is {manifest['knobs']!r}, no JSON object")
-    if not isinstance(manifest.setdefault("texts", {}), dict):
-        raise ValueError(f"{path}: texts is {brief(manifest['texts'])}, no JSON object")
-    banks = manifest.get("banks", [])
-    if not isinstance(banks, list) or not all(type(b) is int and b >= 0 for b in banks):
-        raise ValueError(f"{path}: banks is {brief(banks)}, no list of numbers")
-    memories = manifest.get("memories", [])
-    if not isinstance(memories, list) or not all(type(m) is str for m in memories):
-        raise ValueError(f"{path}: memories is {brief(memories)}, no list of names")
-    return manifest
-
-
-def _possible(
-    path: Path, benchmark: str, manifest: Mapping[str, Any], knobs: Mapping[str, Any]
-) -> None:
-    """Raise ValueError for what is recorded of a binary that no build can have made."""
-    table = {entry["name"] for entry in _core.parameters(benchmark)}
-    for field in ("replications", "data_type"):
-        found = manifest.get(field)
-        if found is None:
-            continue
-        needed = knobs.get(field, 1 if field == "replications" else None)
-        if field in table and field not in knobs:
-            try:
-                needed = _core.values(benchmark, {field: found})[field]
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{path}: {error}") from None
-        _same(path, field, found, needed)
-    target = manifest.get("target", TARGETS[0])
-    if target not in TARGETS:
-        raise ValueError(f"{path}: target is {brief(target)}; {known(target, TARGETS)}")
-    for field in ("source_hash", "request_hash", "options", "version", "driver"):
-        if not isinstance(manifest.get(field, ""), str):
-            raise ValueError(f"{path}: {field} is {brief(manifest[field])}, no text")
-
-
-def _complete(
-    path: Path, prefix: str, entries: Mapping[str, Any], names: Iterable[str]
-) -> None:
-    if missing := [f"{prefix}{name}" for name in names if name not in entries]:
-        raise ValueError(f"{path}: {', '.join(missing)} missing")
-
-
-def _same(path: Path, field: str, found: Any, needed: Any) -> None:
-    if found != needed:
-        raise ValueError(f"{path}: {field} is {brief(found)}, {needed!r} is needed")

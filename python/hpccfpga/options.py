@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from hpccfpga import _core, suite, traces
+from hpccfpga import _core, traces
 from hpccfpga.arguments import known
-from hpccfpga.components import CALIBRATION, calibrated, common, parameters
+from hpccfpga.components import CALIBRATION, calibrated, parameters
 from hpccfpga.graph import PARTITIONS
 from hpccfpga.launch import TIMEOUT
+from hpccfpga.parameters import (
+    KERNEL,
+    PARAMETER,
+    add_knobs,
+    add_own,
+    add_parameters,
+    add_parameters_of_all,
+    benchmarks,
+)
 from hpccfpga.plot import FORMATS
 from hpccfpga.provenance import own_version
-from hpccfpga.records import brief_list
 from hpccfpga.words import (
     Options,
     Parser,
@@ -25,9 +31,6 @@ from hpccfpga.words import (
     real,
     reals,
 )
-
-_PARAMETER = "parameter "
-"""What the names of parameters begin with among the options."""
 
 _FORMER = {"--model": "--board"}
 """Options that have another name now."""
@@ -43,10 +46,7 @@ _OF_ONE = {
 }
 """What `run` takes of one benchmark, and what to do instead of all."""
 
-_KERNEL = ".cl source or program binary"
 _PICTURES = ", ".join(f".{ending}" for ending in FORMATS)
-_METAVARS = {"B": "BYTES", "s": "SECONDS", "1": "N"}
-_ELSEWHERE = "see list BENCHMARK"
 
 
 def parse(words: list[str]) -> Options:
@@ -101,9 +101,9 @@ def parse(words: list[str]) -> Options:
 def _refuse_unknown(read: Words, parser: Parser) -> None:
     """Raise ValueError for an option that a parser does not know."""
     command, benchmark = read.options.command, getattr(read.options, "benchmark", "")
-    if command in ("run", "scaling") and benchmark not in (*_benchmarks(), "all"):
+    if command in ("run", "scaling") and benchmark not in (*benchmarks(), "all"):
         return  # which is refused in any case
-    own = [n for n, a in parser.actions.items() if a.dest.startswith(_PARAMETER)]
+    own = [n for n, a in parser.actions.items() if a.dest.startswith(PARAMETER)]
     names = [*own, *(n for n in parser.actions if n not in own and n[:2] == "--")]
     whose = {"run": benchmark, "scaling": benchmark, "calibrate": "calibration"}
     for name, _ in read.unknown:
@@ -128,10 +128,6 @@ def _overview(names: Iterable[str] | None = None) -> str:
     lines += [f"  {name:{width}}  {COMMANDS[name][0]}" for name in names]
     lines += ["", "`hpccfpga COMMAND --help` says the rest; --version the version."]
     return "\n".join(lines)
-
-
-def _benchmarks() -> list[str]:
-    return [name for name, _ in _core.components("bench")]
 
 
 # ---- what each command takes ----
@@ -182,8 +178,8 @@ def _run(command: Parser, benchmark: str | None) -> None:
         )
     _add_ranks(command)
     if benchmark in (None, "all"):
-        _add_parameters_of_all(command)
-    _add_own(command, benchmark)
+        add_parameters_of_all(command)
+    add_own(command, benchmark)
 
 
 def _scaling(command: Parser, benchmark: str | None) -> None:
@@ -196,14 +192,14 @@ def _scaling(command: Parser, benchmark: str | None) -> None:
     )
     _add_run(command)
     _add_ranks(command, several=True)
-    _add_own(command, benchmark)
+    add_own(command, benchmark)
 
 
 def _calibrate(command: Parser, benchmark: str | None) -> None:
     _add_ranks(command)
     _add_files(command, plot=False)
     first = CALIBRATION[0].benchmark
-    _add_parameters(command, first, calibrated(), "the calibration")
+    add_parameters(command, first, calibrated(), "the calibration")
 
 
 def _model(command: Parser, benchmark: str | None) -> None:
@@ -327,7 +323,7 @@ def _build(command: Parser, benchmark: str | None) -> None:
         "--print", action="store_true", help="with --target: say what to run"
     )
     command.usage = "%(prog)s [options] [BENCHMARK ...]"
-    _add_knobs(command)
+    add_knobs(command)
 
 
 _OWN = (
@@ -384,7 +380,7 @@ GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 def _add_run(command: Parser) -> None:
     _add_exchange(command, f"default: {_core.SCHEME}", _core.SCHEME)
-    command.add_argument("--kernel", metavar="PATH", help=_KERNEL)
+    command.add_argument("--kernel", metavar="PATH", help=KERNEL)
     _add_board(command)
     _add_files(command)
 
@@ -443,102 +439,3 @@ def _add_files(command: Parser, plot: bool = True) -> None:
     command.add_argument("--npz", metavar="PATH", help="save the result as NPZ")
     if plot:
         command.add_argument("--plot", metavar="PATH", help=f"draw it: {_PICTURES}")
-
-
-def _add_own(command: Parser, benchmark: str | None) -> None:
-    """Add the parameters of a benchmark; without one, those of every benchmark."""
-    if benchmark in _benchmarks():
-        _add_parameters(command, str(benchmark))
-    elif benchmark is None:
-        for name in _benchmarks():
-            for entry in parameters(name):
-                if option(entry["name"]) not in command.actions:
-                    _add_parameter(command, entry)
-
-
-def _add_parameters(
-    command: Parser,
-    benchmark: str,
-    names: Iterable[str] | None = None,
-    whose: str | None = None,
-) -> None:
-    group = command.add_argument_group(f"parameters of {whose or benchmark}")
-    for entry in parameters(benchmark):
-        if names is None or entry["name"] in names:
-            _add_parameter(group, entry)
-
-
-def _add_parameters_of_all(command: Parser) -> None:
-    """Add those that all have, and for each benchmark its own: --gemm.sizes."""
-    names = suite.benchmarks()
-    _add_parameters(command, names[0], common(), "all")
-    for name in names:
-        group = command.add_argument_group(f"parameters of {name}")
-        for entry in parameters(name):
-            _add_parameter(group, {**entry, "name": f"{name}.{entry['name']}"})
-        group.add_argument(
-            option(f"{name}.{suite.KERNEL}"),
-            dest=f"{_PARAMETER}{name}.{suite.KERNEL}",
-            default=argparse.SUPPRESS,
-            metavar="PATH",
-            help=_KERNEL,
-        )
-
-
-def _add_knobs(command: Parser) -> None:
-    plain = ("shape", "replications", "bank_a", "bank_b", "bank_c")
-    knobs: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name in _benchmarks():
-        for entry in parameters(name):
-            if entry["macro"] or entry["name"] in plain:
-                knobs.setdefault(entry["name"], {})[name] = entry
-    group = command.add_argument_group("what is built into the kernels")
-    for owners in knobs.values():
-        first, *_ = owners.values()
-        told = {(e["summary"], e["values"], e["default"]) for e in owners.values()}
-        summary, values, default = (
-            told.pop() if len(told) == 1 else (_ELSEWHERE, None, "its own")
-        )
-        text = f"{', '.join(owners)}: {summary}"
-        own = {"summary": text, "values": values, "default": default}
-        _add_parameter(group, {**first, **own})
-
-
-def _add_parameter(command: Any, entry: Mapping[str, Any]) -> None:
-    summary, unit, values = entry["summary"], entry["unit"], entry["values"]
-    if unit not in (None, "1") and not summary.endswith(_ELSEWHERE):
-        summary += f" [{unit}]"
-    choices = "|".join(entry["choices"] or [])
-    if values != choices and values:
-        summary += f"; {values}"
-        choices = ""
-    metavar = choices or _METAVARS.get(unit, "TEXT")
-    if entry["kind"] in ("real", "reals") and unit == "1":
-        metavar = "NUMBER"
-    metavar += ",..." if entry["kind"] in ("ints", "reals") else ""
-    command.add_argument(
-        option(entry["name"]),
-        dest=_PARAMETER + entry["name"],
-        type=str,  # the benchmark's own table refuses
-        default=argparse.SUPPRESS,
-        metavar=metavar,
-        help=f"{summary}; default: {brief_list(entry['default'])}".replace("%", "%%"),
-    )
-
-
-# ---- what was given ----
-
-
-def option(name: str) -> str:
-    """Option of a parameter: --loop-upper; of one benchmark's: --b_eff.loop-upper."""
-    benchmark, dot, own = name.rpartition(".")
-    return f"--{benchmark}{dot}{own.replace('_', '-')}"
-
-
-def given(options: Options) -> dict[str, str]:
-    """Parameters that were given, as text."""
-    return {
-        name.removeprefix(_PARAMETER): value
-        for name, value in vars(options).items()
-        if name.startswith(_PARAMETER)
-    }

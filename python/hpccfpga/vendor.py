@@ -5,7 +5,6 @@ Nothing here runs a compiler: a bitstream takes hours on a machine that has one.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -16,12 +15,8 @@ from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.boards import Board
 from hpccfpga.boards import board as find_board
-from hpccfpga.kernels import (
-    SCHEMA,
-    knobs_of,
-    placed,
-    replicated,
-)
+from hpccfpga.kernels import knobs_of, placed, replicated
+from hpccfpga.manifests import SCHEMA, text_of
 from hpccfpga.sources import included, kernel_dir, named_files, texts
 from hpccfpga.xclbin import BANK, banks_told, described, kernels_built, units
 
@@ -306,7 +301,7 @@ class Bitstream:
             manifest["memories"] = self.tags
         files = included(self.source, self.named)
         contents = {name: path.read_text("utf-8") for name, path in files.items()}
-        contents[f"{self.binary}.json"] = told = json.dumps(manifest, indent=1) + "\n"
+        contents[f"{self.binary}.json"] = told = text_of(manifest).decode()
         binary, there = folder / self.binary, folder / f"{self.binary}.json"
         if binary.exists() and there.exists() and there.read_bytes() != told.encode():
             raise ValueError(

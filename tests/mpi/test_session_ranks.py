@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import kernels, sources
+from hpccfpga import manifests, sources
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7])
@@ -207,7 +207,7 @@ def test_ranks_with_different_binaries(mpirun, tmp_path, told):
             path = tmp_path / f"{rank}.bin"
             path.write_bytes(binary)
             manifest = {
-                "schema": kernels.SCHEMA,
+                "schema": manifests.SCHEMA,
                 "benchmark": "b_eff",
                 "kind": "memory",
                 "knobs": {"channel_width": 32},

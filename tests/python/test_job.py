@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import hpccfpga as hf
 from hpccfpga import _core, commands, components, job, options
 from hpccfpga.arguments import MAX_COUNT
+from hpccfpga.parameters import option
 
 BENCHMARKS = [name for name, _ in _core.components("bench")]
 RUN = {"task": "run", "benchmark": "b_eff", "kernel": None, "parameters": {"reps": 3}}
@@ -185,7 +186,7 @@ def test_no_parameter_is_called_like_an_option():
     own = {n for n, a in fixed.actions.items() if not a.dest.startswith("parameter")}
     for name in BENCHMARKS:
         table = components.parameters(name)
-        assert not own & {options.option(entry["name"]) for entry in table}
+        assert not own & {option(entry["name"]) for entry in table}
 
 
 def test_model_inputs_stand_anywhere():

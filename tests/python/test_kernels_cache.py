@@ -14,7 +14,7 @@ from conftest import GUARD, ours
 from filelock import FileLock
 
 import hpccfpga as hf
-from hpccfpga import _core, files, kernels, sources, trial
+from hpccfpga import _core, files, kernels, manifests, sources, trial
 
 DEVICE = {
     "runtime": "opencl",
@@ -61,12 +61,12 @@ def entries(cache):
 
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.setenv("HPCCFPGA_CACHE", "~/here")
-    assert kernels.cache_dir() == Path.home() / "here"
+    assert files.cache_dir() == Path.home() / "here"
     monkeypatch.delenv("HPCCFPGA_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kernels.cache_dir() == tmp_path / "hpccfpga"
+    assert files.cache_dir() == tmp_path / "hpccfpga"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert kernels.cache_dir() == Path.home() / ".cache" / "hpccfpga"
+    assert files.cache_dir() == Path.home() / ".cache" / "hpccfpga"
 
 
 def test_compiled_once(cache):
@@ -357,7 +357,7 @@ def test_a_path_that_is_no_source(cache, tmp_path, make, line):
 def pair(tmp_path, binary=b"binary", **changes):
     """A binary with its manifest; a change to None takes a field away."""
     manifest = {
-        "schema": kernels.SCHEMA,
+        "schema": manifests.SCHEMA,
         "benchmark": "b_eff",
         "kind": "memory",
         "knobs": {"channel_width": 64},

@@ -320,8 +320,8 @@ ORDER = (
         "axes",
     },
     {"cores", "mpirun"},
-    {"npz", "boards", "components", "plot", "program", "traces"},
-    {"timeline", "inputs"},
+    {"npz", "boards", "components", "manifests", "plot", "program", "traces"},
+    {"timeline", "inputs", "edges"},
     # results, and what is held against them
     {"result", "topology"},
     {"calibration"},
@@ -330,8 +330,7 @@ ORDER = (
     {"automatic"},
     # runs
     {"trial", "progress", "ranks", "sources", "xclbin"},
-    {"kernels"},
-    {"graph"},
+    {"kernels", "graph"},
     {"session", "vendor"},
     {"job"},
     {"perform"},
@@ -339,7 +338,8 @@ ORDER = (
     {"measure"},
     {"scaling", "sound", "suite"},
     # the command
-    {"options", "outputs", "doctor"},
+    {"parameters", "outputs", "doctor"},
+    {"options"},
     {"commands"},
     {"cli"},
     {"__main__", "_rank"},

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import hpccfpga as hf
 from example_result import measured, traced
-from hpccfpga import _core, cli, commands, formats, kernels, npz
+from hpccfpga import _core, cli, commands, formats, kernels, manifests, npz
 from hpccfpga.errors import line
 from hpccfpga.traces import hidden
 from test_kernels_cache import Core
@@ -241,7 +241,7 @@ def test_any_archive_is_a_result_or_refused(tmp_path_factory, data):
 # ---- manifests, boards, topologies ----
 
 MANIFEST = {
-    "schema": kernels.SCHEMA,
+    "schema": manifests.SCHEMA,
     "benchmark": "b_eff",
     "kind": "memory",
     "knobs": {"channel_width": 64},
