@@ -25,7 +25,8 @@ static const hf_param params[] = {
     {"program", "bfs, pagerank, sssp or wcc; or the path of a header of one's own", "bfs",
      NULL, "hf_program.h", 0, 0, HF_TEXT},
     {"sources", "points of a program that starts at one vertex: so many vertices with "
-     "edges, drawn by the seed", "4", NULL, NULL, 1, 65536, HF_INT},
+     "edges, drawn by the seed; 0: 4, or those of source", "0", NULL, NULL, 0, 65536,
+     HF_INT},
     {"source", "vertices of the input to start at, in their place; -1: none", "-1", NULL,
      NULL, -1, 4294967294.0, HF_INTS},
     {"partition", "how vertices are dealt out: cyclic, in turn; sorted, by falling degree; "
@@ -131,6 +132,23 @@ static const graph_architecture *architecture_of(const hf_args *args) {
                : &graph_updates_cross;
 }
 
+/* Vertices to start at: those of `source`, else so many. */
+static hf_status points_take(graph_state *s, const hf_args *args) {
+    enum { SOURCES = 4 };
+    size_t sources = (size_t)hf_args_number(args, "sources"), n;
+    const double *given = hf_args_list(args, "source", &n);
+    bool named = n > 1 || given[0] >= 0;
+    s->starts = s->traits[GRAPH_SOURCE];
+    if (named && !s->starts)
+        return hf_fail(HF_EARG, "source: %.0f, but the program starts at no vertex",
+                       given[0]);
+    if (named && sources > 0 && sources != n)
+        return hf_fail(HF_EARG, "sources: %zu, but source names %zu", sources, n);
+    s->given = named ? given : NULL;
+    s->n_points = named ? n : !s->starts ? 1 : sources > 0 ? sources : SOURCES;
+    return HF_OK;
+}
+
 static hf_status params_take(graph_state *s, const hf_args *args) {
     size_t n;
     const double *values = hf_args_list(args, "value", &n);
@@ -155,14 +173,7 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
     if (s->traits[GRAPH_ALWAYS] && s->cap == 0 && s->tolerance == 0)
         return hf_fail(HF_EARG, "supersteps: 0, but the program has no end; give them, "
                                 "or a tolerance");
-    s->starts = s->traits[GRAPH_SOURCE];
-    s->n_points = s->starts ? (size_t)hf_args_number(args, "sources") : 1;
-    const double *given = hf_args_list(args, "source", &n);
-    if (s->starts && (n > 1 || given[0] >= 0)) {
-        s->given = given;
-        s->n_points = n;
-    }
-    return HF_OK;
+    return points_take(s, args);
 }
 
 /* Those of all architectures. */

@@ -20,7 +20,8 @@ AUTO = "auto"
 SAME = 0.95
 """From this part of the highest rate on, a rate counts as high: trials are short."""
 
-TRIAL = {"reps": 3, "sources": 2}
+REPS, SOURCES = 3, 2
+"""Repetitions of a trial, and vertices at which it starts."""
 
 
 def check(devices: Any, ranks: Any, comm: Any = None) -> None:
@@ -69,9 +70,10 @@ def choose(
         A trial is not verified, or goes along no edges.
     """
     rule_of(benchmark)
-    short = {**params, **TRIAL}
+    sources = 0 if "source" in params else SOURCES
+    short = {**params, "reps": REPS, "sources": sources}
     if isinstance(given := params.get("source"), list | tuple | np.ndarray):
-        short["source"] = list(given)[: TRIAL["sources"]]
+        short["source"] = list(given)[:SOURCES]
     first = _checked(measure(ranks=1, **short))
     most, shared = _most(first)
     numbers = [

@@ -58,7 +58,22 @@ def test_both_shapes_count_the_same(program, shape, direction, graph):
 def test_sources_are_those_that_were_named():
     r = run(source=[3, 0, 3])
     assert r["source"].tolist() == [3, 0, 3]
-    assert run(program="wcc")["source"].tolist() == [-1]
+    assert run(source=3, sources=1)["source"].tolist() == [3]
+    assert len(run()["source"]) == 4
+    assert run(program="wcc", sources=2)["source"].tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"source": 3, "sources": 2}, "sources: 2, but source names 1"),
+        ({"source": [3, 0], "sources": 1}, "sources: 1, but source names 2"),
+        ({"source": 3, "program": "wcc"}, "source: 3, but the program starts at no"),
+    ],
+)
+def test_sources_of_which_some_would_be_ignored_are_refused(given, line):
+    with pytest.raises(ValueError, match=line):
+        run(**given)
 
 
 def test_directions_find_the_same():
