@@ -164,7 +164,7 @@ static hf_status rings_clear(hf_medium *base) {
     hf_rings *r = (hf_rings *)base;
     const hf_wiring *w = &base->wiring;
     hf_roster *mine = hf_rings_roster(r, base->net->rank);
-    mine->n = 0;
+    mine->n = mine->launches = 0;
     mine->why[0] = '\0';
     for (int port = 0; port < w->ports; port++)
         ring_clear(r->in[port].ring, w->width, w->depth);
@@ -230,6 +230,7 @@ static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args
     args[(*n_args)++] = (hf_arg){.value = &r->hosts[i], .bytes = sizeof r->hosts[i]};
     HF_RING_STORE(&mine->ended[i], 0);
     HF_RING_STORE(&mine->n, i + 1); /* before it runs: a rank may never look at it */
+    HF_RING_STORE(&mine->launches, mine->launches + (i == 0));
 }
 
 /* ---- stopped kernels, waiting kernels, counters ---- */

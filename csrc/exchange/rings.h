@@ -9,7 +9,8 @@
 
 /** What a rank tells of the kernels that it started last: the others read it for reports. */
 typedef struct hf_roster {
-    hf_word n;     /**< kernels; 0: none yet */
+    hf_word n;        /**< kernels; 0: none yet */
+    hf_word launches; /**< since the channels were emptied, each of `n` kernels */
     hf_word looks; /**< times that the rank has looked at them; rises while they run */
     hf_word ended[HF_MAX_QUEUES];
     char names[HF_MAX_QUEUES][48]; /**< "rank 0 b_eff_send_0" */

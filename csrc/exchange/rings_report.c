@@ -26,9 +26,16 @@ static size_t kernels_left(const hf_rings *r, int rank) {
     return left;
 }
 
-/* Has a rank whose kernels run not looked at them since the report began? */
+/* Has a rank not begun the launch that this one waits in? */
+static bool rank_behind(const hf_rings *r, int rank) {
+    return HF_RING_LOAD(&hf_rings_roster(r, rank)->launches) <
+           hf_rings_roster(r, r->base.net->rank)->launches;
+}
+
+/* Has a rank that should look at kernels not done so since the report began? */
 static bool rank_silent(const hf_rings *r, int rank) {
-    return rank != r->base.net->rank && kernels_left(r, rank) > 0 &&
+    return rank != r->base.net->rank &&
+           (kernels_left(r, rank) > 0 || rank_behind(r, rank)) &&
            HF_RING_LOAD(&hf_rings_roster(r, rank)->looks) == r->looks[rank];
 }
 

@@ -126,6 +126,12 @@ static void reports_test(void) {
     report_check(sent, "deadlock",
                  "; rank 0 take in 0: empty after 3 packets"
                  "; rank 1 runs no kernel");
+    /* Rank 1 is between its first launch and its second. */
+    hf_rings_roster(&r, 0)->launches = 2;
+    hf_rings_roster(&r, 1)->launches = 1;
+    report_check(sent, "rank 1 stands still",
+                 "; rank 0 take in 0: empty after 3 packets"
+                 "; rank 1 runs no kernel");
 }
 
 static void stopped_check(int rank, const char *line) {
