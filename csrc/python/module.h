@@ -70,6 +70,13 @@ PyObject *graph_info(PyObject *module, PyObject *args);
 PyObject *graph_survey(PyObject *module, PyObject *args);
 PyObject *graph_rows(PyObject *module, PyObject *args);
 
+/* Benchmarks, by name. */
+PyObject *core_parameters(PyObject *module, PyObject *bench);
+PyObject *core_values(PyObject *module, PyObject *args);
+PyObject *core_check_ranks(PyObject *module, PyObject *given);
+PyObject *core_quantities(PyObject *module, PyObject *bench);
+PyObject *core_figures(PyObject *module, PyObject *args);
+
 PyObject *core_models(PyObject *module, PyObject *name);
 PyObject *core_evaluate(PyObject *module, PyObject *args);
 PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs);
