@@ -72,6 +72,8 @@ hf_status hf_opencl_check(cl_int code, const char *call) {
     }
 }
 
+static void opencl_free(hf_buffer *base);
+
 static void buffer_free(hf_opencl_buffer *buffer) {
     clReleaseMemObject(buffer->mem);
     free(buffer);
@@ -79,7 +81,11 @@ static void buffer_free(hf_opencl_buffer *buffer) {
 
 static void opencl_close(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
-    if (!device || !hf_opencl_queues_close(device))
+    if (!device)
+        return;
+    opencl_free(device->probe);
+    opencl_free(device->probed);
+    if (!hf_opencl_queues_close(device))
         return;
     for (hf_opencl_buffer *buffer; (buffer = device->kept);) {
         device->kept = buffer->next;
@@ -100,6 +106,8 @@ static hf_status opencl_make(hf_device **out, const hf_opencl_entry *entry) {
     device->id = entry->id;
     hf_opencl_queues_open(device);
     hf_status status = hf_opencl_context(device);
+    if (status == HF_OK && device->base.info.type == HF_GPU)
+        status = hf_opencl_probe_take(device);
     if (status != HF_OK) {
         opencl_close(&device->base);
         return status;
@@ -224,10 +232,20 @@ static hf_status mem_unmap(hf_device *base, const hf_opencl_buffer *buffer,
     return hf_opencl_end(&command, code, "clEnqueueUnmapMemObject", NULL, NULL);
 }
 
+/* Its copies are no longer polled for. */
+static void pinned_leave(const hf_opencl_buffer *buffer) {
+    for (hf_opencl_buffer **at = &buffer->device->pinned; *at; at = &(*at)->next)
+        if (*at == buffer) {
+            *at = buffer->next;
+            return;
+        }
+}
+
 static void opencl_free(hf_buffer *base) {
     hf_opencl_buffer *buffer = (hf_opencl_buffer *)base;
     if (!buffer)
         return;
+    pinned_leave(buffer);
     if (buffer->device->base.broken) {
         buffer->next = buffer->device->kept;
         buffer->device->kept = buffer;
@@ -256,19 +274,44 @@ static hf_status opencl_pin(hf_buffer **out, hf_device *base, void *memory,
         return status;
     }
     buffer->base.host = buffer->mapped;
+    buffer->next = device->pinned;
+    device->pinned = buffer;
     *out = &buffer->base;
     return HF_OK;
+}
+
+hf_status hf_opencl_probe_take(hf_opencl_device *device) {
+    HF_TRY(opencl_alloc(&device->probe, &device->base, HF_PROBE, NULL));
+    return opencl_pin(&device->probed, &device->base, NULL, HF_PROBE);
+}
+
+static bool is_pinned(const hf_opencl_device *device, const void *memory,
+                      size_t bytes) {
+    const char *at = memory;
+    for (const hf_opencl_buffer *b = device->pinned; b; b = b->next)
+        if (at >= (char *)b->mapped && at + bytes <= (char *)b->mapped + b->base.bytes)
+            return true;
+    return false;
+}
+
+/* Does the call of a copy that is waited for wait itself? A GPU's copy of pinned memory is looked
+ * at instead: a byte takes 8.8 us from an H200, 10.6 us by a call that waits; to it 7.4 us and
+ * 12.2 us. Of other memory, and on CPUs, a call that waits takes less. */
+static bool call_blocks(const hf_device *base, const void *memory, size_t bytes) {
+    return base->info.type != HF_GPU ||
+           !is_pinned((const hf_opencl_device *)base, memory, bytes);
 }
 
 static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
                               const void *from, size_t bytes, const hf_order *order,
                               hf_event **done) {
     hf_opencl_command command;
+    bool blocks = !done && call_blocks(base, from, bytes);
     assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
-    HF_TRY(done ? hf_opencl_begin(&command, base, order)
-                : hf_opencl_begin_blocking(&command, base, order));
+    HF_TRY(blocks ? hf_opencl_begin_blocking(&command, base, order)
+                  : hf_opencl_begin(&command, base, order));
     cl_int code = clEnqueueWriteBuffer(
-        command.queue, ((hf_opencl_buffer *)to)->mem, !done, at, bytes, from,
+        command.queue, ((hf_opencl_buffer *)to)->mem, blocks, at, bytes, from,
         command.n_after, hf_opencl_after(&command), hf_opencl_own(&command));
     return hf_opencl_end(&command, code, "clEnqueueWriteBuffer", NULL, done);
 }
@@ -277,11 +320,12 @@ static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
                              void *to, size_t bytes, const hf_order *order,
                              hf_event **done) {
     hf_opencl_command command;
+    bool blocks = !done && call_blocks(base, to, bytes);
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    HF_TRY(done ? hf_opencl_begin(&command, base, order)
-                : hf_opencl_begin_reading(&command, base, order));
+    HF_TRY(blocks ? hf_opencl_begin_reading(&command, base, order)
+                  : hf_opencl_begin(&command, base, order));
     cl_int code = clEnqueueReadBuffer(
-        command.queue, ((const hf_opencl_buffer *)from)->mem, !done, at, bytes, to,
+        command.queue, ((const hf_opencl_buffer *)from)->mem, blocks, at, bytes, to,
         command.n_after, hf_opencl_after(&command), hf_opencl_own(&command));
     return hf_opencl_end(&command, code, "clEnqueueReadBuffer", NULL, done);
 }

@@ -8,6 +8,8 @@
 #include "device.h"
 #include "opencl_queue.h"
 
+enum { HF_PROBE = 4 /* [B] */ };
+
 struct hf_opencl_device {
     hf_device base;
     cl_device_id id;
@@ -29,6 +31,9 @@ struct hf_opencl_device {
     size_t binary_bytes;
     struct hf_opencl_buffer
         *kept; /**< freed once a command of the broken device ends */
+    struct hf_opencl_buffer *pinned; /**< memory that copies are polled for */
+    hf_buffer *probe,
+        *probed; /**< a word, and where its copies go; NULL: none needed */
 };
 
 /** One device of the machine. */
@@ -42,8 +47,8 @@ typedef struct hf_opencl_buffer {
     hf_buffer base;
     cl_mem mem;
     hf_opencl_device *device;
-    void *mapped; /**< pinned memory; NULL for device memory */
-    struct hf_opencl_buffer *next;
+    void *mapped;                  /**< pinned memory; NULL for device memory */
+    struct hf_opencl_buffer *next; /**< in `kept` or `pinned` */
 } hf_opencl_buffer;
 
 extern const hf_device_ops hf_device_opencl;
@@ -81,6 +86,11 @@ hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name,
 void hf_opencl_kernel_free(hf_kernel *kernel);
 hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
                            const hf_order *order, hf_event **done);
+
+/** Take memory for copies that tell of kernels. A GPU's runtime may say that a kernel has ended
+ *  only when all commands that were given before it have, in whatever queue; of a copy it says so
+ *  at once. */
+hf_status hf_opencl_probe_take(hf_opencl_device *device);
 
 /** Forget the loaded program. */
 void hf_opencl_unload(hf_opencl_device *device);

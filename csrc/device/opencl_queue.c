@@ -289,13 +289,29 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
     return HF_OK;
 }
 
+/* May a kernel's end be told late? It is the last of a queue, beside others. */
+static bool end_hides(const hf_opencl_device *device, unsigned queue) {
+    const hf_opencl_event *last = device->lasts[queue];
+    bool beside = false;
+    if (!device->probe || !last || !last->kernel)
+        return false;
+    for (unsigned other = 0; other < HF_MAX_QUEUES; other++)
+        beside = beside || (other != queue && device->lasts[other] &&
+                            !event_ended(device->lasts[other]));
+    return beside;
+}
+
 hf_status hf_opencl_reach(hf_device *base, const hf_order *order) {
     hf_opencl_device *device = (hf_opencl_device *)base;
+    const hf_order behind = {.queue = order ? order->queue : 0};
     HF_TRY(hf_device_check(base));
     for (size_t i = 0; order && i < order->n_after; i++)
         if (order->after[i])
             HF_TRY(event_wait(device, (hf_opencl_event *)order->after[i]));
-    return queue_drain(device, order ? order->queue : 0);
+    if (end_hides(device, behind.queue))
+        return hf_device_opencl.read(base, device->probe, 0, device->probed->host,
+                                     HF_PROBE, &behind, NULL);
+    return queue_drain(device, behind.queue);
 }
 
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,

@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/pages.h"
 #include "device.h"
+#include "opencl.h"
 
 extern const hf_device_ops hf_device_host, hf_device_opencl;
 
@@ -85,6 +86,10 @@ static void device_open(void) {
     memset(memory, 0, BYTES);
     words = memory;
     OK(ops->wrap(&shared, device, memory, BYTES));
+    if (looks) {
+        device->info.type = HF_GPU;
+        OK(hf_opencl_probe_take((hf_opencl_device *)device));
+    }
 }
 
 /* A device stays where its kernel never ends: what it may still use has to be reachable. */
@@ -147,6 +152,22 @@ cl_int __wrap_clEnqueueWriteBuffer WRITE_PARAMETERS {
                                               &later, event);
     CHECK(pthread_create(&opener, NULL, event_open_later, later) == 0);
     pthread_detach(opener);
+    return code;
+}
+
+/* As NVIDIA's: while the gate is shut, no other kernel is said to have ended. */
+static bool ordered;
+#define INFO_PARAMETERS \
+    (cl_event event, cl_event_info what, size_t bytes, void *value, size_t *size)
+cl_int __real_clGetEventInfo INFO_PARAMETERS;
+cl_int __wrap_clGetEventInfo INFO_PARAMETERS;
+cl_int __wrap_clGetEventInfo INFO_PARAMETERS {
+    cl_command_type type;
+    cl_int code = __real_clGetEventInfo(event, what, bytes, value, size);
+    __real_clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    if (ordered && type == CL_COMMAND_NDRANGE_KERNEL &&
+        what == CL_EVENT_COMMAND_EXECUTION_STATUS && !words[OPEN])
+        *(cl_int *)value = CL_RUNNING;
     return code;
 }
 
@@ -318,6 +339,47 @@ static void written_test(void) {
     OK(ops->write(device, shared, sizeof value, &value, sizeof value, NULL, NULL));
     lazy = false;
     CHECK(words[PASSED] == VALUE, "%u", words[PASSED]);
+}
+
+/* A kernel's end is heard of while one that was given before it runs in another queue. */
+static void told_test(void) {
+    hf_event *first, *second;
+    words_clear();
+    ordered = looks;
+    OK(launch(gate, VALUE + 1, &(hf_order){.queue = 5}, &first));
+    OK(launch(set, VALUE, NULL, &second));
+    OK(device->ops->mark(device, NULL, NULL));
+    CHECK(words[PASSED] == VALUE, "%u", words[PASSED]);
+    CHECK(!has_ended(first, 0) && !ops->idle(device));
+    gate_open();
+    OK(ops->wait(device, first));
+    OK(ops->wait(device, second));
+    ordered = false;
+}
+
+/* Copies of pinned memory and of other memory, to any part of it. */
+static void pinned_test(void) {
+    hf_buffer *pinned[3], *there;
+    uint32_t values[WORDS], got[WORDS] = {0};
+    for (uint32_t i = 0; i < WORDS; i++)
+        values[i] = i;
+    OK(ops->alloc(&there, device, BYTES, NULL));
+    for (int i = 0; i < 3; i++)
+        OK(ops->pin(&pinned[i], device, NULL, BYTES));
+    ops->free(pinned[1]);
+    for (int i = 0; i < 3; i += 2) {
+        uint32_t *words_in = pinned[i]->host;
+        memcpy(words_in, values, BYTES);
+        OK(ops->write(device, there, 0, words_in, BYTES, NULL, NULL));
+        memset(words_in, 0, BYTES);
+        OK(ops->read(device, there, 4, words_in + 1, BYTES - 4, NULL, NULL));
+        CHECK(memcmp(words_in + 1, values + 1, BYTES - 4) == 0 && words_in[0] == 0);
+    }
+    OK(ops->read(device, there, 0, got, BYTES, NULL, NULL));
+    CHECK(memcmp(got, values, BYTES) == 0);
+    ops->free(pinned[2]);
+    ops->free(pinned[0]);
+    ops->free(there);
 }
 
 /* Many more commands than are in flight at once. */
@@ -492,6 +554,8 @@ int main(int argc, char **argv) {
     after_test();
     overlap_test();
     written_test();
+    told_test();
+    pinned_test();
     blocking_test();
     many_test();
     pin_test();
