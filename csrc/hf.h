@@ -32,7 +32,7 @@ typedef struct hf_place {
     char host[64];    /**< host name */
     char device[160]; /**< "opencl:1 NVIDIA H200" */
     bool emulated;    /**< its device is a CPU that stands in for an accelerator */
-    bool again;       /**< a rank before has the same device */
+    bool again;       /**< a rank with a lower number has the same device */
 } hf_place;
 
 /** What a session shows; borrowed until it is closed. */

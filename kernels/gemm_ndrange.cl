@@ -4,11 +4,10 @@
  * columns, [panels, k, PANEL], with zeros at the edges. So gemm_multiply reads all of
  * its input in the order in which it lies there, and needs no tests.
  *
- * On CPUs a work-item has a block of C, which it multiplies tile by tile: PANEL_A x PANEL_B
- * sums that fill the vector registers. It takes DEPTH columns of A at a time, of which the
- * block's rows fit in a second cache, and as many rows of B, of which a panel fits in a
- * first. On GPUs GROUP work-items share a block of one panel by one panel, which go through
- * local memory. gemm_shape tells the host which.
+ * On CPUs a work-item multiplies a block of C tile by tile (gemm_panels.h). It takes DEPTH columns
+ * of A at a time, so that the block's rows of them fit in the second-level cache, and as many rows
+ * of B, so that a panel of them fits in the first. On GPUs a work-group multiplies a block.
+ * gemm_shape tells the host which.
  */
 #include "gemm_panels.h"
 

@@ -7,9 +7,9 @@
  *
  * HF_BUFFER_SIZE numbers are read, then written together. That hides the latency of memory
  * where loads and stores cannot overlap, and loses updates of a word that is in the
- * buffer twice. Without it, HF_INDEPENDENT promises the FPGA compilers that no word is
- * updated again while its last update is on the way, which is true but for few: updates
- * may get lost there, too, but not where loops are no pipelines.
+ * buffer twice. Without a buffer, HF_INDEPENDENT promises the FPGA compilers that no word is
+ * updated again while its last update is on the way. This is true of nearly all words: on FPGAs a
+ * few updates may get lost, too, but none where loops are no pipelines.
  */
 #include "hf_kernel.h"
 #include "hf_numbered.h"

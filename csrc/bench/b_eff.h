@@ -13,13 +13,13 @@ typedef struct b_eff {
 } b_eff;
 
 void b_eff_take(b_eff *s, const hf_args *args, const hf_env *env, hf_outline *out);
-/* A point where each rank has so many senders: the published definition counts what all
- * send, one message per rank or per pair of kernels. */
+/* Say what a point is, where each rank sends `senders` messages in a step: one, or one per pair
+ * of kernels. The published definition counts what all ranks send. */
 void b_eff_setting(const b_eff *s, size_t point, double senders, hf_setting *out);
 /* Eight bytes that tell sample, origin and partner apart, each by itself. */
 uint64_t b_eff_stamp(uint64_t sample, int origin, int partner);
 uint32_t b_eff_key(const b_eff *s, size_t point);
-/* Do `n` messages of up to `largest` bytes fit the device, where those of `most` do? */
+/* Refuse `n` messages of `largest` bytes where the device holds `n` of at most `most` bytes. */
 hf_status b_eff_memory_check(const b_eff *s, size_t n, size_t largest, size_t most);
 
 extern const hf_bench_path b_eff_streams;

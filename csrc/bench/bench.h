@@ -43,16 +43,17 @@ typedef struct hf_setting {
         work[HF_MAX_METRICS]; /**< of a step, of all ranks: metrics are it per second */
     const double *shares;     /**< of the work, [ranks], 1 together; NULL: equal */
     size_t fewest,
-        most;         /**< bounds of the steps of a sample, of which the session takes
-                              as many as the clock needs; 0: 1 */
+        most; /**< steps of a sample; 0: 1. Between them the session takes as many
+                              as the clock needs */
     double tolerance; /**< largest error of right data */
 } hf_setting;
 
 /** A benchmark over one kind of schemes. */
 typedef struct hf_bench_path {
     size_t state_size;
-    /** Refuse words over this kind of schemes, and a number of ranks with these parameters,
-     *  that no run can have, with what one can; NULL: any goes. `exchange` is a scheme's name. */
+    /** Refuse parameters that no run over this kind of schemes can have, and a number of ranks
+     *  that does not go with them. The message says what does. NULL: all go. `exchange` is the
+     *  scheme's name. */
     hf_status (*ranks_check)(const hf_args *args, const char *exchange, int ranks);
     /** Take parameters, allocate, load kernels. `state` is zeroed. */
     hf_status (*setup)(void *state, const hf_args *args, const hf_env *env,
@@ -65,12 +66,12 @@ typedef struct hf_bench_path {
     hf_status (*prepare)(void *state, size_t point, uint64_t sample);
     /** The timed part: `inner` steps. */
     hf_status (*step)(void *state, size_t point, size_t inner);
-    /** Compare the outcome of the sample just taken with that of `steps` steps, untimed:
-     *  so many it should have had, whatever was done. found[0] is the error: 0 means
-     *  correct. The benchmark's `findings` follow. All are NaN before. */
+    /** Compare what the last sample has left with what `steps` steps should leave, untimed.
+     *  found[0] is the error: 0 means correct. The benchmark's `findings` follow. All are NaN
+     *  before. */
     hf_status (*verify)(void *state, size_t point, size_t steps, double *found);
-    /** What the samples of a point have shown, the same on all ranks: the work of a step in
-     *  place of the planned, [metrics], and `counts`. May be NULL. */
+    /** What the samples of a point have shown, the same on all ranks: `work` [metrics] of a
+     *  step, which holds what `plan` said, and `counts`. May be NULL. */
     void (*observe)(void *state, size_t point, double *work, double *counts);
     /** Stages of the last sample of a point: their number, and *values, [stages,
      *  quantities], of this rank. NULL where the benchmark has none. */

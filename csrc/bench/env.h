@@ -6,8 +6,8 @@
 #include "device.h"
 #include "exchange.h"
 
-/** Numbers that seal the findings of check kernels: each is drawn once, and those of other
- *  ranks, runs and processes are others. */
+/** Numbers that seal the findings of check kernels. Each is drawn once: no other rank, run or
+ *  process draws the same. */
 typedef struct hf_seals {
     uint64_t key, drawn;
 } hf_seals;
@@ -22,8 +22,8 @@ typedef struct hf_env {
     hf_seals *seals;
     bool ndrange;  /**< the kernels are those for many work-items */
     hf_laps *laps; /**< for the benchmark's `parts` */
-    /** May a step or a check that takes long go on? No where the caller says so, or, unless it
-     *  surely `ends`, once it has outlasted the run's deadline. Cheap. `loop` is from here. */
+    /** Whether a long step or check may go on: it fails once the caller has asked to stop and,
+     *  unless the step surely `ends`, after the run's deadline. Cheap. `loop` is the next field. */
     hf_status (*go_on)(void *loop, bool ends);
     void *loop;
 } hf_env;

@@ -13,17 +13,16 @@ typedef struct hf_launches {
     size_t items;     /**< work-items of each */
 } hf_launches;
 
-/** Compute unit and memory bank of replication `i` of `n`; of one, any. */
+/** Compute unit and memory bank of replication `i` of `n`, from 1; 0, any, where n is 1. */
 static inline unsigned hf_replica_unit(size_t i, size_t n) {
     return n > 1 ? (unsigned)i + 1 : 0;
 }
 
-/** Refuse replications of a kernel with many work-items, of which one launch fills the
- *  device. */
+/** Refuse several replications of a kernel with many work-items: one launch fills the device. */
 hf_status hf_replicas_check(size_t n, bool ndrange);
 
-/** Start a kernel in queue `queue`, unless one before it failed. All have as many
- *  work-items: PoCL up to 5.0 takes binaries of a kernel for other numbers for one another,
+/** Start a kernel in queue `queue`, unless one before it failed. All launches need equal
+ *  numbers of work-items: PoCL up to 5.0 mixes up a kernel's binaries for different numbers,
  *  and aborts. */
 void hf_launches_add(hf_launches *l, const hf_launch *launch, unsigned queue);
 /** Wait for all that were started; the first failure of a launch or of a kernel. */

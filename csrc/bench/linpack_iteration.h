@@ -40,15 +40,16 @@ typedef struct linpack_routing {
     /** Factor the diagonal block, find the blocks of L below it and of U beside it, and
      *  bring them to the ranks with inner blocks. */
     hf_status (*panels)(linpack *s, linpack_iteration *it);
-    /** Sums of row block k, of all ranks of its row, for the rank with the diagonal block;
-     *  of `kept` for U, else of `sums`. Those of others are in `parts`, so many of them. */
+    /** Bring the sums of row block k from all ranks of its row to the rank with the diagonal
+     *  block: those in `kept` for U (`upper`), else those in `sums`. There `parts` holds those of
+     *  the other ranks, *n_parts of them. */
     hf_status (*sums_collect)(linpack *s, uint32_t k, bool upper, uint32_t *n_parts);
-    /** Unknowns of block k, from the rank with the diagonal block to its column. */
+    /** Bring the unknowns of block k from the rank with the diagonal block to its column. */
     hf_status (*known_tell)(linpack *s, uint32_t k);
-    /** `sums` of all ranks of a row, for that in column 0. */
+    /** Bring the `sums` of all ranks of a row to its rank in column 0. */
     hf_status (*residuals_collect)(linpack *s);
-    /** The sum of `value` over all ranks of a row, on each of them; in place of it. `sums` and
-     *  `parts` are lost. */
+    /** Replace `value` by its sum over all ranks of the row, on each of them. It overwrites
+     *  `sums` and `parts`. */
     hf_status (*row_add)(linpack *s, double *value);
 } linpack_routing;
 

@@ -1,8 +1,8 @@
 /* linpack_lu.c - the factorisation: right-looking, the next diagonal first.
  *
  * Queue 0 has what others wait for: the diagonal block, the blocks of L below and of U beside
- * it, and those inner blocks that are the next ones of these. The other inner blocks
- * are in queues from 1 on, beside the next iteration's messages.
+ * it, and the inner blocks with which the next iteration begins, its row and its column. The
+ * other inner blocks are in queues from 1 on, beside the next iteration's messages.
  */
 #include <assert.h>
 

@@ -1,8 +1,9 @@
 /* linpack_solve.c - L y = b and U x = y over all ranks, and how far off x is.
  *
- * For each row block of L, then, backwards, of U: the ranks of its row of the grid tell the one
- * with the diagonal block what is left of the right side, that one finds the unknowns, and
- * tells its column of the grid, whose ranks take them from their own sums.
+ * The row blocks of L are solved in order, then those of U backwards. For each, the ranks of its
+ * row of the grid send what is left of the right side to the rank with the diagonal block. This
+ * rank finds the unknowns and sends them along its column of the grid. The ranks there subtract
+ * from their own sums what the unknowns contribute.
  */
 #include <float.h>
 #include <math.h>
@@ -93,7 +94,7 @@ static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
                         : linpack_run(s, s->apply, args, N_APPLY_ARGS, s->items);
 }
 
-/* Row block k of L, or of U: `sums` is what is left of the right side. */
+/* Solve row block k of L or, if `upper`, of U; `sums` is what is left of the right side. */
 static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
     HF_TRY(s->env.go_on(s->env.loop, true));
     bool in_row = k % (uint32_t)s->grid.p == (uint32_t)s->p;

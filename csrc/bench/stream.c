@@ -9,9 +9,9 @@
  *
  *     level(k) b  in copy and scale,    b + level(k) a  in add and triad,
  *
- * of the arrays that the sample began with; the factor s is what leads from one level to
- * the next, and levels only grow. Whatever steps get lost: the array that the last one of them
- * should have written still has a lower level, and the steps after it hand that on to the end.
+ * of the arrays that the sample began with. The factor s leads from one level to the next, and
+ * levels only grow. If steps are lost, the array that the last lost step should have written
+ * keeps a lower level. The steps after it pass this lower level on to the end.
  *
  * All elements are whole numbers from 1 to 255, in half to 15, and steps are no more than the
  * type has room for, so that results are exact and compared bit by bit.

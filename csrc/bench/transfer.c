@@ -2,13 +2,13 @@
  * memory and to it; or whole steps around the ring of ranks, with the time of their parts.
  *
  * Windows slide down: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the last one
- * first. So the last HF_SLIDE bytes that a step writes stay, and no other step writes the same
- * there: a lost, repeated, late or shortened copy is seen. What lies before them the next step
- * overwrites.
+ * first. The next step overwrites all that a step writes but its last HF_SLIDE bytes. These stay,
+ * and no other step writes the same there: a lost, repeated, late or shortened copy is seen.
  *
  * In whole steps, every rank has two chains of bytes. Step j sends window j of chain j % 2 to the
- * right, and receives the left one's into the same window of its other chain. Windows slide up, so
- * what came is sent on: a byte that gets wrong in any step stays wrong on some rank.
+ * right, and receives the left neighbour's window into the same place of its other chain. Windows
+ * slide up, so each rank sends on what it got: a byte that is damaged in any step stays wrong on
+ * some rank.
  */
 #include "bench.h"
 #include "core/error.h"

@@ -15,11 +15,11 @@ hf_offset hf_offset_any(void);
 void hf_offset_narrow(hf_offset *offset, double before, double start, double end,
                       double after);
 
-/** What both bounds leave; `low` is the larger one where they leave nothing. */
+/** The values within both bounds; where there are none, `low` is the larger one. */
 hf_offset hf_offset_both(hf_offset a, hf_offset b);
 
-/** That at time `at`, by what was found at two times. Where one value fits both, the clocks
- *  run alike; else one of them runs faster, evenly. */
+/** The offset at time `at`, from the offsets found at two other times. If they have a value in
+ *  common, the clocks run equally fast; else one runs faster, at a constant rate. */
 hf_offset hf_offset_at(double at, double at_0, hf_offset offset_0, double at_1,
                        hf_offset offset_1);
 

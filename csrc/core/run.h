@@ -18,7 +18,7 @@ typedef struct hf_sample {
     double seconds, elapsed, clock_cost, parts[HF_N_LAPS], found[HF_MAX_FOUND];
     double power; /* when the steps had ended; NAN: nobody tells [W] */
     hf_traffic traffic;
-    uint64_t number; /* of the sample: a report of another one is none of this */
+    uint64_t number; /* of the sample: a report with another number is stale */
     int status;
     unsigned schemes; /* of the session's choices, a bit for each that the steps used */
 } hf_sample;
@@ -77,8 +77,8 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l);
 hf_column hf_column_make(const char *name, const char *suffix, const char *unit,
                          hf_dtype dtype, size_t points);
 
-/* Stages of a step of a benchmark that has some: of all ranks, after a point (collective);
- * their columns, and those of a point filled. */
+/* Stages of a step, for a benchmark that has some: gather those of all ranks after a point
+ * (collective), declare their columns, and fill these for a point. */
 hf_status hf_stages_gather(const hf_loop *l, size_t index);
 size_t hf_stages_columns(const hf_loop *l, hf_column *columns);
 void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index);

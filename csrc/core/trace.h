@@ -1,7 +1,7 @@
 /* trace.h - what device and transport did in the timed part of samples, and when.
  *
- * A trace is a pair of tables around those of a session's device and transport: who calls them
- * knows nothing of it, and a session without one pays nothing. Functions with a NULL trace do
+ * A trace is a pair of tables around those of a session's device and transport. Their callers
+ * know nothing of it, and a session without a trace pays nothing. Functions with a NULL trace do
  * nothing.
  */
 #ifndef HF_TRACE_H

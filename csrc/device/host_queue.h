@@ -57,8 +57,8 @@ bool hf_host_idle(hf_host_queues *all);
 void hf_host_profile(hf_host_queues *all);
 void hf_host_times(const hf_host_queues *all, uint64_t ticks[2]);
 
-/** `run` of a task, or what goes around it, by the caller's own thread once all that it comes
- *  after has ended: a command that is waited for anyway is not handed over. */
+/** Call `run` with the task in the caller's own thread, once all that `order` comes after has
+ *  ended: a command that is waited for anyway need not be handed to another thread. */
 hf_status hf_host_now(hf_host_queues *all, const hf_host_task *task,
                       const hf_order *order,
                       hf_status (*run)(const hf_host_task *task));

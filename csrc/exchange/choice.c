@@ -1,5 +1,5 @@
-/* choice.c - in place of one scheme: each plan is of the scheme that is expected to be the fastest
- * with messages as long as its longest; where they are as fast, of the first. */
+/* choice.c - exchange `auto`: each plan is made by the scheme that is expected to be the fastest
+ * for its longest message; of schemes that are as fast, by the first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -53,8 +53,8 @@ void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps);
 /** Which of its choices have run a plan since this was asked last? A bit for each. */
 unsigned hf_exchange_used(hf_exchange *exchange);
 
-/** Open what makes each plan of the scheme that is expected to be the fastest; all of them are
- *  added, in order, before the first plan. */
+/** Open the exchange that makes each plan by the scheme that is expected to be the fastest. Its
+ *  schemes are added, in order, before the first plan. */
 hf_status hf_choice_open(hf_exchange **out, hf_device *device, hf_transport *net,
                          const hf_expected *expected);
 

@@ -46,14 +46,14 @@ typedef struct hf_plan {
     hf_buffer *recv;
     const hf_buffer *send;
     size_t n;
-    /** [n] Between two starts blocks may move within their buffers and become shorter, then
-     *  back up to the length that was planned; shorter on both ends alike. */
+    /** [n] Between two starts a block may move within its buffer, and take any length up to
+     *  the planned one, the same at both ends. */
     hf_message *messages;
 } hf_plan;
 
 typedef struct hf_block_ops {
-    /** The scheme whose plans those are whose longest message on any rank has `bytes`, the
-     *  same on all ranks. NULL: this one. With it, nothing else is here. */
+    /** The scheme that makes a plan whose longest message, on any rank, has `bytes`; the same on
+     *  all ranks. NULL: this one. A table with `choose` has nothing else. */
     struct hf_exchange *(*choose)(struct hf_exchange *exchange, size_t bytes);
 
     /** Get ready for `n` messages, checked; `plan` has all its public fields and is where
@@ -90,8 +90,8 @@ hf_status hf_plan_new(hf_plan **out, struct hf_exchange *exchange, hf_buffer *re
 /** Accepts NULL. Not collective. */
 void hf_plan_free(hf_plan *plan);
 
-/** For schemes: has a command of the plan ended that began at `since`? Then its event is
- *  released and NULL. Who does not `wait` fails here by the device's deadline, too. */
+/** For schemes: whether the command behind *event, which began at `since`, has ended. If so, the
+ *  event is released and *event is NULL. Fails after the device's deadline, also without `wait`. */
 hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
                         bool *ended);
 

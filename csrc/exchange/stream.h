@@ -61,9 +61,9 @@ typedef struct hf_stream_ops {
     hf_status (*prepare)(struct hf_exchange *exchange);
 
     /** Run `n` kernels side by side until all have ended or the transport's deadline has
-     *  passed: then they are stopped, and the message says who waited for what. Where they
-     *  can be at any time, a `tick` stops them on all ranks, too. Channels keep what is in
-     *  them for the next call; ranks need not meet between two calls. */
+     *  passed: then they are stopped, and the message says who waited for what. On media that
+     *  can be stopped, a failing `tick` also stops the kernels on all ranks. Channels keep what
+     *  is in them for the next call; ranks need not meet between two calls. */
     hf_status (*stream)(struct hf_exchange *exchange, size_t n,
                         const hf_stream *streams);
 

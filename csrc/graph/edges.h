@@ -52,7 +52,7 @@ struct hf_graph {
     unsigned scale; /**< of a generator */
     char *text;     /**< that it was opened by */
     edge_sums sums; /**< of files: what every later pass must find again */
-    bool again;     /**< they are there */
+    bool again;     /**< `sums` is set: each pass is compared with it */
 };
 
 void edge_flow_empty(edge_flow *flow);

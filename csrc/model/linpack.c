@@ -7,13 +7,13 @@
  *
  * `host` is a bound: the rate of products, which is not reached before n is large.
  *
- * A refined run takes the time of its solutions with L and U and of its products with A, too. They
- * are this project's own: each has the n^2 elements of a matrix once, its kernels take some
- * per cycle. In a product all boards have their own rows and columns; row blocks of a
- * solution follow each other, and find the boards of one column of the torus at work.
+ * A refined run also takes the time of its solutions with L and U and of its products with A. These
+ * terms are this project's own: each reads the n^2 elements of a matrix once, a fixed number per
+ * cycle of its kernels. In a product all boards work at once. The row blocks of a solution follow
+ * each other, so only the boards of one column of the torus work at a time.
  *
- * The first two count blocks of a board; where there are several boards, N blocks of a column are
- * N / P on each of a torus of P x Q, those of a row N / Q. Published with P = Q.
+ * The first two models count the blocks of a board: on a torus of P x Q boards, of N blocks of a
+ * column N / P each, of N blocks of a row N / Q. They were published with P = Q.
  */
 #include "core/work.h"
 #include "model.h"

@@ -23,7 +23,7 @@ typedef struct hf_transport {
     double deadline;            /**< longest wait for other ranks [s] */
     const char *why; /**< NULL, or this rank's own failure: ranks that ask hear it */
     double since; /**< 0, or when this rank began to wait for others by other means, in
-                          vain: its next meeting with all counts from then [s] */
+                          vain: the deadline of its next collective call counts from then [s] */
 } hf_transport;
 
 /** A message that moves while its owner does something else; the owner's memory, made by
@@ -91,8 +91,8 @@ struct hf_transport_ops {
      *  and closed before `net`. It fails where `net` does. Collective. */
     hf_status (*group)(hf_transport **out, hf_transport *net, int color);
 
-    /** Start an epoch: what an earlier, failed one left in flight is never received. It fails
-     *  on the rank whose message that is, alone. Every rank must do it equally often. */
+    /** Start an epoch: what an earlier, failed one left in flight is never received. Fails on the
+     *  ranks alone that cannot give up such a message. Every rank must do it equally often. */
     hf_status (*renew)(hf_transport *net);
 
     /** Wake every rank that waits for us in this epoch; they fail with HF_ECOMM. */

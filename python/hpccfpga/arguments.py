@@ -1,4 +1,4 @@
-"""What callers give: refused in one line with the value and, of names, the choices."""
+"""Check what callers give: a refusal is one line with the value and known names."""
 
 from __future__ import annotations
 

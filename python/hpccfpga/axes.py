@@ -14,7 +14,7 @@ _MAX_LINE = 40  # letters of names that have room side by side
 
 
 def plain(text: str) -> str:
-    """Text in which no formula of matplotlib's is, and that it can draw in time."""
+    """Text that matplotlib takes for no formula, short enough to be drawn in time."""
     text = text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 3]}..."
     return text.replace("$", r"\$")
 

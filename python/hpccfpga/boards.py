@@ -94,7 +94,7 @@ class Board(Mapping[str, Fact]):
 
     @property
     def memories(self) -> dict[str, str]:
-        """Memories, the first first: what linkers call their kind, and their name here.
+        """Memories in order: what linkers call their kind, and their name here.
 
         E.g. {"DDR": "ddr4", "HBM": "hbm2"}.
         """

@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 def in_host(part: Part) -> bool:
-    """Whether host memory moves in it."""
+    """Whether a part moves host memory."""
     return bool(_core.scheme(part.exchange)["host_memory"])
 
 
@@ -71,7 +71,7 @@ def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Res
 
 
 def shifted(watch: Callback, part: int, parts: int) -> Callback:
-    """Tell of one of several equally long sweeps as a part of them all."""
+    """Report the points of a sweep as points of all sweeps, which are equally long."""
 
     def told(point: int, n_points: int, row: dict[str, float | str]) -> None:
         watch(part * n_points + point, parts * n_points, row)
@@ -80,12 +80,12 @@ def shifted(watch: Callback, part: int, parts: int) -> Callback:
 
 
 def cut_alike(calibration: Result, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is given but for chunks, which are those that were calibrated.
+    """Return what is given without chunks, which must be those of the calibration.
 
     Raises
     ------
     ValueError
-        They are not.
+        The calibration was made with other chunks.
     """
     for name, value in chunks(given).items():
         made = str(calibration.parameters.get(name, _core.AUTO))

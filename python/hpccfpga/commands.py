@@ -118,7 +118,7 @@ def scaling(options: Options) -> int:
 
 
 def suite_code(suite: Suite) -> int:
-    """Code of the first error, but for what does not go together, else by the data."""
+    """Exit code of a suite: of its first error that counts, else by the data."""
     for error in suite.failures.values():
         return exit_code(error)
     if not suite.results:
@@ -127,7 +127,7 @@ def suite_code(suite: Suite) -> int:
 
 
 def refuse(options: Options, error: ValueError) -> None:
-    """Leave the JSON of a command line that could not be read, as far as it was."""
+    """Write the JSON of a command line that could only be read in part."""
     benchmark = getattr(options, "benchmark", None) or "unknown"
     if options.command == "calibrate":
         benchmark = "calibration"
@@ -220,7 +220,7 @@ def _fill(outputs: Outputs, benchmark: str, params: Mapping[str, Any]) -> None:
 
 
 def _choose(options: Options) -> None:
-    """Set the number of ranks that --devices leaves open, and why it is that."""
+    """Choose the number of ranks for --devices auto, with the reason."""
     check_hosts(options.hosts, options.ranks)
     automatic.check(options.devices, options.ranks)
     get_ready()

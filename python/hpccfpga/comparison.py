@@ -180,7 +180,7 @@ class Comparison:
         return found
 
     def _why(self, work: float) -> str:
-        """Say in words why `work`, that of b over a, is what it is, and what it means.
+        """Say why the work of b over that of a is `work`, and what that means.
 
         Ranks or replications may explain it.
         """

@@ -171,12 +171,12 @@ def _described(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def common() -> tuple[str, ...]:
-    """Names of the parameters that every benchmark has for the same purpose."""
+    """Names of the parameters that all benchmarks share."""
     return _shared(name for name, _ in _core.components("bench"))
 
 
 def _shared(benchmarks: Iterable[str]) -> tuple[str, ...]:
-    """Names of the parameters that these benchmarks have for the same purpose."""
+    """Names of the parameters that these benchmarks share, with the same meaning."""
     first, *others = (
         {entry["name"]: entry["summary"] for entry in _core.parameters(name)}
         for name in benchmarks
@@ -215,7 +215,7 @@ def deadline() -> float:
 
 
 def typed(benchmark: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as a result holds them; what makes no sense stays what it is.
+    """Parameters as a result holds them; a wrong value stays as it was given.
 
     Of no benchmark: those that all have.
     """

@@ -1,8 +1,8 @@
 """Cores of the ranks that are started here: those of a node have equal shares.
 
-A message between threads on cores that several ranks use takes as long as the operating
-system keeps another thread there. A new thread has the cores of the one that starts it,
-so a rank takes its own before MPI and OpenCL start theirs.
+On a core that several ranks use, a message waits until the operating system gives its
+receiver the core again. A new thread has the cores of the thread that starts it, so a
+rank takes its cores before MPI and OpenCL start threads.
 """
 
 from __future__ import annotations

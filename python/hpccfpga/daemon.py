@@ -1,7 +1,7 @@
 """End the daemon of mpirun on another machine where it outlives its ranks.
 
-mpirun ends its daemons. Where it no longer reaches one, for one because the link is
-down, that daemon waits for as long as TCP does, a quarter of an hour and more.
+mpirun ends its daemons. A daemon that it no longer reaches, for example because the
+link is down, waits for as long as TCP does: a quarter of an hour and more.
 """
 
 from __future__ import annotations

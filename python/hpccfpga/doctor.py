@@ -46,7 +46,7 @@ class _Findings:
         tell(f"lacking  {what}: {text}")
 
     def optional(self, what: str, text: str) -> None:
-        """All works without it but what the text says."""
+        """Say what does not work without it; all else does."""
         tell(f"optional {what}: {text}")
 
     def bad(self, what: str, text: str) -> None:
@@ -56,7 +56,7 @@ class _Findings:
 
 
 def examine() -> bool:
-    """Print what is found and what is missing; True if nothing is that a run needs."""
+    """Print what is found and what is missing; True if a run has all that it needs."""
     found = _Findings()
     found.good("Python", f"{platform.python_version()} ({sys.executable})")
     try:

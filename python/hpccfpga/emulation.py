@@ -45,7 +45,7 @@ def prepare(exchange: str = "") -> None:
 
 
 def for_others(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return it without what `prepare` has set: another process prepares itself."""
+    """Return an environment without what `prepare` has set in this process."""
     return {k: v for k, v in environment.items() if _set.get(k) != v}
 
 

@@ -1,4 +1,4 @@
-"""Eq. 3 turned round: latency and time of a chunk from a measurement."""
+"""Eq. 3 inverted: latency and time of a chunk from a measurement."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def gather(
 
 
 def _is_count(term: _core._Term) -> bool:
-    """Whether it says how many, and no board does."""
+    """Whether an input is a count that no board gives."""
     return term["unit"] == "1" and not (term["fact"] or term["zero"])
 
 
@@ -157,7 +157,7 @@ def _read(
 
 
 def _number_of(text: str, how: str) -> int | None:
-    """Input that a word tells, read as the model says; None: it tells none."""
+    """Return the number for a word, read as the model says; None: there is none."""
     if how == "bytes":
         return _core.value_bytes(text)
     if how == "number":
@@ -168,7 +168,7 @@ def _number_of(text: str, how: str) -> int | None:
 
 
 def _path(term: _core._Term, said: Mapping[str, str]) -> str:
-    """Path of a term's fact, with words in place of their names."""
+    """Path of a term's fact, with the words of a run in place of <parameter>."""
     return _WORD.sub(lambda match: said[match[1]], term["fact"] or "")
 
 
@@ -204,7 +204,7 @@ def _no_input(
 def _refuse_words(
     lacked: Mapping[str, _core._Term], said: Mapping[str, str], board: Board | None
 ) -> None:
-    """Raise ValueError for a word of which facts are known, but of others only."""
+    """Raise ValueError for a word without facts where other words have some."""
     who = "no board" if board is None else f"board {board.key}"
     every = boards().names
     looked_at = [board] if board is not None else [find_board(key) for key in every]

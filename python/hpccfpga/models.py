@@ -403,7 +403,7 @@ def fastest(times: np.ndarray) -> np.ndarray:
 def _own(
     benchmark: str, scheme: str, calibrated: bool, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what is given but for the inputs of other schemes alone."""
+    """Return the given inputs without those that only other schemes take."""
     own, *others = (
         {*inputs.names(check(benchmark, name, calibrated)["inputs"])}
         for name in (scheme, *schemes(benchmark, calibrated))
@@ -415,7 +415,7 @@ def _own(
 def _fastest(
     benchmark: str, over: Callable[[str], Result], calibrated: bool = False
 ) -> Result:
-    """Return a model over "auto": at each point that over the fastest scheme."""
+    """Return a model over "auto": at each point, the model over the fastest scheme."""
     found, errors = over_each(benchmark, over, calibrated)
     first = found[0]
     if first.exchange is None:

@@ -93,7 +93,7 @@ def _opened(
 
 @contextmanager
 def _undamaged(what: str) -> Iterator[None]:
-    """Tell in one way what zipfile, zlib, tokenize and NumPy each tell in their own."""
+    """Raise one kind of error for what zipfile, zlib, tokenize and NumPy raise."""
     try:
         yield
     except (_Undeclared, MemoryError):

@@ -60,7 +60,7 @@ class Outputs:
             picture_format(self.plot)
 
     def begin(self) -> None:
-        """Leave word of a run, in case that it cannot leave any itself."""
+        """Write a result "the run did not finish", which stays if the run is killed."""
         self.fail(RuntimeError("the run did not finish"))
 
     def fail(self, error: BaseException) -> None:
@@ -107,5 +107,5 @@ def _place_of_failures(path: str) -> str:
 
 
 def read_result(path: str) -> Result:
-    """Read a result as its name says: .npz, or JSON."""
+    """Read a result: NPZ if its name ends with .npz, else JSON."""
     return Result.from_npz(path) if path.endswith(".npz") else Result.from_json(path)

@@ -274,7 +274,7 @@ def _places(results: Sequence[Result]) -> list[str]:
 
 
 def _are_names(result: Result) -> bool:
-    """Whether numbers of the points are names, as vertices are: its work is a text."""
+    """Whether the numbers of the points are names, such as those of vertices."""
     from hpccfpga import _core
 
     if result.benchmark not in [name for name, _ in _core.components("bench")]:
@@ -379,7 +379,7 @@ def _join(
     colour: str,
     thin: bool = False,
 ) -> None:
-    """Draw a line through points, or a short one at each of those that stand apart."""
+    """Draw a line through points, or short ones where they stand side by side."""
     look: dict[str, Any] = {"color": colour, "lw": 0.9 if thin else 1.6}
     look |= {"alpha": 0.7 if thin else 1, "zorder": 2 if thin else 4}
     if half:
@@ -427,7 +427,7 @@ def _draw_expected(axis: Axes, result: Result, name: str, colour: str) -> None:
 
 
 def _draw_ideal(axes: Sequence[Axes], results: Sequence[Result]) -> None:
-    """Draw what the rates would be if every rank gave as much as the first ones do."""
+    """Draw the rates of ideal scaling: each rank gives as much as in the first run."""
     for result in results:
         ranks, rate = result["ranks"], result.rates[0]
         ideal = result.shown(rate)[0] * ranks / ranks[0]

@@ -183,7 +183,7 @@ class _Work:
         return {self.name: value}
 
     def _grown(self, text: str, count: int) -> str:
-        """Return what has the binary logarithm of its size in it, for more ranks."""
+        """Return a text such as kron:16, a binary logarithm in it, for more ranks."""
         found = re.fullmatch(r"(\w+:)(\d+)(.*)", text)
         if not self.power:
             return text

@@ -80,7 +80,7 @@ def _way(
     direction: str,
     ranks: int | None,
 ) -> tuple[str, int | None, str]:
-    """Name of a way, its messages, what is wrong on the first graph on which it is."""
+    """Name of a way, its messages, and what is wrong on the first graph that fails."""
     messages = 0
     many = f"{ranks or 1} rank{'s' * (ranks is not None)}"
     name = f"{shape}, {architecture}, {direction}, {many}"

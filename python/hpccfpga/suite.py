@@ -88,7 +88,7 @@ class Suite:
 
     @property
     def failures(self) -> dict[str, BaseException]:
-        """Errors but those that say that a benchmark does not go with the rest."""
+        """Errors of benchmarks, but for those that the scheme or device excludes."""
         return {
             name: error
             for name, error in self.errors.items()

@@ -164,7 +164,7 @@ def plot_topology(
             curve = (1 + radius - radius * np.cos(turn)) * here
             curve += radius * np.sin(turn) * aside
         else:
-            # Those of a pair of ranks lie side by side, about the straight line.
+            # Cables of a pair of ranks lie side by side, about the straight line.
             beside = drawn[pair] - (number[pair] - 1) / 2
             bend = 0.3 * beside * np.array([1, -1])
             middle = (here + there) / 2 + bend * (there - here)[::-1]

@@ -99,7 +99,7 @@ class Trace:
         return f"<Trace {len(self)} spans: {told}>"
 
     def where(self, keep: np.ndarray) -> Trace:
-        """Spans for which `keep`, a mask or a list of indices, says so."""
+        """Spans that `keep`, a mask or a list of indices, selects."""
         return Trace(
             {n: type(c)(c.unit, c.values[keep]) for n, c in self.columns.items()}
         )
