@@ -11,14 +11,11 @@ import numpy as np
 from hpccfpga import _core, models
 from hpccfpga.arguments import entries, number, word
 from hpccfpga.boards import board as find_board
-from hpccfpga.components import chunks
+from hpccfpga.components import RING, chunks
 from hpccfpga.result import Result
 from hpccfpga.text import brief
 
 AUTO = _core.AUTO
-
-RING = "b_eff"
-"""Benchmark whose models tell how long a step of an exchange takes."""
 
 SHORT = {
     "sizes": [4**k for k in range(12)],

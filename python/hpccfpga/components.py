@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -23,23 +23,29 @@ class Part(NamedTuple):
     columns: Mapping[str, str]
 
 
+RING = "b_eff"
+"""Benchmark whose models tell how long a step of an exchange takes."""
+
+
 def _alone(name: str, exchange: str, benchmark: str, **parameters: str) -> Part:
     return Part(name, exchange, benchmark, parameters, {f"{name}_time": "time"})
 
 
-def _step(scheme: str) -> Part:
-    parts = {"copies": "transfer_time", "exchange": "exchange_time"}
-    columns = {f"{scheme}_{part}_time": column for part, column in parts.items()}
-    return Part(scheme, scheme, "transfer", {"part": "step"}, columns)
+def _steps() -> Iterator[Part]:
+    """Yield a step over each scheme whose calibrated model takes the parts of one."""
+    for formula in _core.models(RING):
+        scheme = str(formula["exchange"])
+        parts = {"copies": "transfer_time", "exchange": "exchange_time"}
+        columns = {f"{scheme}_{part}_time": column for part, column in parts.items()}
+        if formula["role"] == "calibrated" and {*columns} <= {*formula["inputs"]}:
+            yield Part(scheme, scheme, "transfer", {"part": "step"}, columns)
 
 
 CALIBRATION = (
     _alone("write", "pcie", "transfer", part="write"),
-    _alone("exchange", "host", "b_eff"),
+    _alone("exchange", "host", RING),
     _alone("read", "pcie", "transfer", part="read"),
-    _step("pcie"),
-    _step("pipelined"),
-    _step("shared"),
+    *_steps(),
 )
 """What a calibration measures; its parameters are checked as those of the first."""
 

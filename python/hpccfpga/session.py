@@ -30,6 +30,7 @@ from hpccfpga.calibration import in_host, of_parts, rounds, shifted
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.components import (
     CALIBRATION,
+    RING,
     Part,
     benchmarks,
     check_calibrated,
@@ -386,7 +387,7 @@ class Session:
         """Measure what the schemes do, unless it is expected already, and choose."""
         expected, error = self._expected, None
         if expected is None:
-            able = models.schemes(choice.RING, calibrated=True)
+            able = models.schemes(RING, calibrated=True)
             parts = [part for part in CALIBRATION if part.name in able]
             found = self._calibrate(parts, progress, choice.SHORT)
             try:

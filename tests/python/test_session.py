@@ -12,7 +12,7 @@ from conftest import ours, python
 
 import hpccfpga as hf
 from hpccfpga import _core, sources
-from hpccfpga.components import CALIBRATION
+from hpccfpga.components import CALIBRATION, RING
 from hpccfpga.session import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3}
@@ -177,6 +177,19 @@ def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
     for part, second in zip(CALIBRATION, found[len(CALIBRATION) :], strict=False):
         for name, column in part.columns.items():
             assert result[name][1] == second[column][1]
+
+
+def test_a_calibration_measures_what_its_models_take():
+    columns = {name for part in CALIBRATION for name in part.columns}
+    taken = {
+        name
+        for formula in _core.models(RING)
+        if formula["role"] == "calibrated"
+        for name in formula["inputs"]
+        if name.endswith("_time")
+    }
+    assert len(taken) > 6
+    assert taken <= columns
 
 
 def test_a_calibration_with_a_round_that_is_wrong_is_wrong(monkeypatch):

@@ -29,7 +29,10 @@ def test_there_is_a_card(command, setting):
     assert ours(answer.stderr) == ""
 
 
-SCHEMES = ["pcie", "pipelined", "shared"]
+KINDS = {name: _core.scheme(name) for name, _ in _core.components("exchange")}
+SCHEMES = [
+    n for n, k in KINDS.items() if not k["kernel_routed"] and not k["host_memory"]
+]
 CONFORMS = [
     "test_runs_verified_with_the_declared_columns",
     "test_unknown_and_impossible_parameters_are_refused",
