@@ -242,23 +242,23 @@ class _Ranks:
                 raise told[rank]
         if self.words.asked() and not starved:
             raise Stopped(INTERRUPT)
-        code = self.process.returncode
+        code = self.words.code  # not what our own signal made of it
         if code is not None and code < 0:
             mpirun.ended_by(-code, "mpirun")
         if code and self.explains and not self.words.of_mpirun():
             raise Stopped(mpirun.ASKED)
         if self.hosts and len(self.here) < self.ranks:
-            raise _core.Error(self._no_start(code))
+            raise _core.Error(self._no_start())
         why = self.words.last() or "neither it nor a rank said why"
-        raise _core.Error(f"mpirun ended with code {code} and no result: {why}")
+        raise _core.Error(f"mpirun {self.words.end()} and no result: {why}")
 
-    def _no_start(self, code: int | None) -> str:
+    def _no_start(self) -> str:
         """Line for hosts on which not all ranks have started."""
         why = self.words.of_agent() or self.words.last() or "nobody said why"
         ours = sys.executable in why or "hpccfpga" in why
         hint = f"; each host needs hpccfpga in {sys.executable}" if ours else ""
         return (
-            f"hosts: {self.hosts}: mpirun ended with code {code} before all ranks had "
+            f"hosts: {self.hosts}: mpirun {self.words.end()} before all ranks had "
             f"started: {why}{hint}"
         )
 

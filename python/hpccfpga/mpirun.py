@@ -175,7 +175,7 @@ class Words:
     """What mpirun and its ranks say on their streams, sorted by who says it."""
 
     def __init__(self) -> None:
-        self.code = 0  # of mpirun, once it has ended
+        self.code: int | None = None  # of mpirun, once it has ended by itself
         self._said: list[str] = []  # by mpirun
         self._lines: list[str] = []  # by ranks, on standard error
         self._noise: list[str] = []  # by their libraries, not shown
@@ -203,6 +203,10 @@ class Words:
             return int(tag["rank"] or tag["rank_"]), bare
         return None
 
+    def end(self) -> str:
+        """How mpirun ended, if it did."""
+        return "hung" if self.code is None else f"ended with code {self.code}"
+
     def of_mpirun(self) -> str:
         """Join what mpirun said to one line."""
         said = " ".join(line for line in self._said if line.strip(" -="))
@@ -225,8 +229,9 @@ class Words:
         said = " ".join(" ".join(self._said).split())
         match = KILLED.search(said)
         named = match.groupdict() if match else {}
-        if not match and self.code > 128 and "non-zero" in said:  # early in its life
-            named = {"signal": str(self.code - 128)}
+        code = self.code or 0
+        if not match and code > 128 and "non-zero" in said:  # early in its life
+            named = {"signal": str(code - 128)}
         return {k.rstrip("_"): v for k, v in named.items() if v}
 
     def starved(self) -> bool:

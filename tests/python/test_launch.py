@@ -284,6 +284,16 @@ def test_why_there_is_no_result(monkeypatch, tmp_path, script, line):
     assert str(raised.value) == f"mpirun ended with code 1 and no result: {line}"
 
 
+@pytest.mark.parametrize("signal", ["-", "''"])
+def test_an_mpirun_that_we_end_was_not_killed_by_others(monkeypatch, tmp_path, signal):
+    """One that hangs once its ranks are gone: politely or not, that is our signal."""
+    monkeypatch.setattr(sys.modules["hpccfpga.launch"], "ENDING", 0.5)
+    hangs = "exec 1>&- 2>&-; while :; do sleep 0.1; done"
+    stand_in(tmp_path, monkeypatch, f"trap {signal} TERM; echo no room >&2; {hangs}")
+    with pytest.raises(hf.Error, match="mpirun hung and no result: no room"):
+        hf.run("b_eff", ranks=2)
+
+
 def test_a_full_folder_for_temporary_files(monkeypatch, tmp_path):
     """mpirun would say nothing that helps, or wait for ever."""
     monkeypatch.setattr(sys.modules["hpccfpga.launch"], "ROOM", 2**60)
