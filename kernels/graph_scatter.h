@@ -79,10 +79,10 @@ HF_KERNEL(graph_scatter, HF_READ(uint, chunks), HF_READ(ulong, outs), HF_READ(ui
 }
 
 /** What all ranks made for this one comes to the edges that lead to its vertices; those from
- *  rank r have arrivals[r] places before them. */
+ *  rank r have arrivals[r] places before them. `checks` gets the seals of counts. */
 HF_KERNEL(graph_deliver, HF_READ(graph_run, run), HF_READ(ulong, arrivals),
           HF_READ(uchar, outbox), HF_READ(uchar, inbox), HF_WRITE(hf_message, messages),
-          HF_WRITE(uchar, heard)) {
+          HF_WRITE(uchar, heard), HF_WRITE(uint, checks)) {
     const ulong own = arrivals[run->rank + 1] - arrivals[run->rank],
                 edges = arrivals[run->ranks];
     for (uint rank = 0; rank < run->ranks; rank++) {
@@ -95,6 +95,9 @@ HF_KERNEL(graph_deliver, HF_READ(graph_run, run), HF_READ(ulong, arrivals),
         const ulong room = arrivals[rank + 1] - arrivals[rank],
                     made = GRAPH_AT(const uint, head, run->made)[run->rank],
                     n = made < room ? made : room;
+        for (ulong c = HF_ITEM; c < run->chunks; c += HF_ITEMS)
+            checks[rank * run->chunks + c] +=
+                GRAPH_AT(const graph_count, head, 0)[c].seal;
         for (ulong i = HF_ITEM; i < n; i += HF_ITEMS) {
             const uint e = records[i].place;
             if (e >= edges)

@@ -18,8 +18,8 @@ static inline uint graph_take_all(HF_GLOBAL hf_update *mirror,
 }
 
 /** Part i is chunk i % chunks of rank i / chunks. `listed`: all updates are in the heads'
- *  lists; else bits and updates lie behind them. `checks` gets the digests of what the next
- *  superstep sees. */
+ *  lists; else bits and updates lie behind them. `checks` gets the seals of counts, and the
+ *  digests of what the next superstep sees. */
 HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
           HF_READ(uchar, outbox), HF_WRITE(uchar, inbox), HF_WRITE(uint, checks),
           HF_VALUE(uint, superstep), HF_VALUE(uint, listed)) {
@@ -77,7 +77,7 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
         }
         graph_count_join(&team, &sum);
         if (GRAPH_ME == 0)
-            checks[i] += sum.digest;
+            checks[i] += count.seal + sum.digest;
     }
 }
 

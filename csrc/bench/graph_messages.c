@@ -414,10 +414,12 @@ static hf_status records_send(graph_state *s) {
 static hf_status messages_take(graph_state *s) {
     const hf_arg args[] = {GRAPH_BUFFER(run),      GRAPH_BUFFER(arrivals),
                            GRAPH_BUFFER(outbox),   GRAPH_BUFFER(inbox),
-                           GRAPH_BUFFER(messages), GRAPH_BUFFER(heard)};
+                           GRAPH_BUFFER(messages), GRAPH_BUFFER(heard),
+                           GRAPH_BUFFER(checks)};
     if (s->totals.edges == 0)
         return HF_OK;
     HF_TRY(records_send(s));
+    graph_heads_prove(s);
     return graph_begin(s, s->kernels.deliver, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 

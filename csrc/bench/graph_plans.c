@@ -13,10 +13,11 @@
 
 typedef struct plans {
     hf_plan *news, *shared[GRAPH_SHARED];
+    hf_glance *heads; /* [size - 1] where the heads of `news` come by */
     bool whole;       /* whole parts go with the heads of this superstep */
-    hf_event **reads; /* [size] of heads */
     uint32_t *digests,
-        *seen; /* [size, chunks] of what was told, and what the kernel saw */
+        *seen;  /* [size, chunks] of what was told, and what the kernel saw */
+    char *head; /* that the device has of a rank */
 } plans;
 
 static size_t counts_of(const graph_state *s) {
@@ -30,9 +31,10 @@ static hf_status plans_open(graph_state *s, const hf_args *args) {
     if (p) {
         p->digests = calloc(n, sizeof *p->digests);
         p->seen = calloc(n, sizeof *p->seen);
-        p->reads = calloc((size_t)s->env.size, sizeof(hf_event *));
+        p->heads = calloc((size_t)s->env.size, sizeof *p->heads);
+        p->head = malloc(s->run.head);
     }
-    if (!p || !p->digests || !p->seen || !p->reads)
+    if (!p || !p->digests || !p->seen || !p->heads || !p->head)
         return hf_fail(HF_ENOMEM, "no memory for digests of %zu chunks", n);
     HF_TRY(graph_buffer_new(s, &s->buffers.checks, n * sizeof *p->seen));
     if (s->env.size > 1)
@@ -95,6 +97,10 @@ static hf_status shared_new(graph_state *s, graph_shared what) {
                     : HF_OK;
 }
 
+static char *head_of(const graph_state *s, int rank) {
+    return s->heads + (size_t)rank * s->run.head;
+}
+
 static hf_status plans_begin(graph_state *s) {
     return shared_new(s, GRAPH_SHARED_ROWS);
 }
@@ -103,6 +109,12 @@ static hf_status plans_connect(graph_state *s) {
     plans *p = s->route;
     const graph_buffers *b = &s->buffers;
     HF_TRY(plan_new(s, &p->news, b->inbox, b->outbox, 1, false, news_make, 0));
+    for (size_t i = 0; i < p->news->n; i++)
+        p->heads[i] = (hf_glance){
+            .sent = i == 0 ? head_of(s, s->env.rank) : NULL,
+            .came = head_of(s, p->news->messages[i].from),
+            .bytes = s->run.head,
+        };
     HF_TRY(s->architecture->connect(s));
     HF_TRY(shared_new(s, GRAPH_SHARED_NUMBERS));
     HF_TRY(shared_new(s, GRAPH_SHARED_FORESTS));
@@ -133,8 +145,9 @@ static hf_status plans_make(graph_state *s, uint32_t maker, const hf_arg *args,
 
 /* Send heads, what lies behind them, or both. */
 static hf_status news_send(graph_state *s, bool heads, bool rest) {
-    const plans *p = s->route;
+    plans *p = s->route;
     size_t head = s->run.head, begin = heads ? 0 : head;
+    p->news->glances = heads ? p->heads : NULL;
     for (size_t i = 0; i < p->news->n; i++) {
         hf_message *m = &p->news->messages[i];
         m->send_at = begin;
@@ -149,43 +162,40 @@ static hf_status news_send(graph_state *s, bool heads, bool rest) {
         if (rank == s->env.rank)
             graph_table_sent(s, bytes);
     }
-    return s->env.size > 1 ? hf_plan_run(p->news) : HF_OK;
+    return hf_plan_run(p->news);
 }
 
-/* The head of rank `rank`. Each command that is waited for costs a wait: these are not. */
-static hf_status head_begin(const graph_state *s, int rank, hf_event **done) {
-    const graph_buffers *b = &s->buffers;
+/* That of a rank alone. It is read right behind the kernels: each command that is waited for
+ * costs a wait. */
+static hf_status head_read(graph_state *s) {
     hf_device *device = s->env.device;
-    bool own = rank == s->env.rank;
-    return device->ops->read(
-        device, own ? b->outbox : b->inbox, own ? 0 : s->places[rank].box,
-        s->heads + (size_t)rank * s->run.head, s->run.head, NULL, done);
-}
-
-static hf_status heads_begin(graph_state *s) {
-    plans *p = s->route;
-    HF_TRY(head_begin(s, s->env.rank, &p->reads[s->env.rank])); /* behind the kernels */
-    HF_TRY(graph_await(s));
-    HF_TRY(news_send(s, true, p->whole));
-    for (int rank = 0; rank < s->env.size; rank++)
-        if (rank != s->env.rank)
-            HF_TRY(head_begin(s, rank, &p->reads[rank]));
-    return HF_OK;
-}
-
-static hf_status heads_read(graph_state *s) {
-    plans *p = s->route;
-    size_t n = (size_t)s->env.size;
-    memset(s->heads, 0xA5, n * s->run.head);
-    hf_status status = heads_begin(s);
-    if (status == HF_OK || !s->env.device->broken) { /* which has said what is late */
-        hf_status ended = hf_device_wait(s->env.device, p->reads, n);
+    hf_event *read = NULL;
+    HF_TRY(device->ops->read(device, s->buffers.outbox, 0, s->heads, s->run.head, NULL,
+                             &read));
+    hf_status status = graph_await(s);
+    if (status == HF_OK || !device->broken) { /* which has said what is late */
+        hf_status ended = device->ops->wait(device, read);
         status = status == HF_OK ? ended : status;
     }
-    memset(p->reads, 0, n * sizeof(hf_event *));
     HF_TRY(status);
     hf_lap(s->env.laps, HF_LAP_TRANSFER);
     return HF_OK;
+}
+
+/* Those of several come by as they cross. */
+static hf_status heads_read(graph_state *s) {
+    const plans *p = s->route;
+    memset(s->heads, 0xA5, (size_t)s->env.size * s->run.head);
+    if (s->env.size == 1)
+        return head_read(s);
+    HF_TRY(graph_await(s));
+    return news_send(s, true, p->whole);
+}
+
+void graph_heads_prove(graph_state *s) {
+    plans *p = s->route;
+    for (size_t i = 0; i < counts_of(s); i++)
+        p->digests[i] += graph_count_of(s, i)->seal;
 }
 
 /* Of one rank it is already where the next superstep looks. */
@@ -206,6 +216,7 @@ hf_status graph_news_take(graph_state *s) {
                            GRAPH_BUFFER(outbox), GRAPH_BUFFER(inbox),
                            GRAPH_BUFFER(checks), GRAPH_VALUE(s->superstep),
                            GRAPH_VALUE(listed)};
+    graph_heads_prove(s);
     for (size_t i = 0; i < n; i++)
         p->digests[i] += graph_count_of(s, i)->digest;
     return graph_begin(s, s->kernels.take, args, GRAPH_N_ARGS(args), n);
@@ -215,15 +226,24 @@ static hf_status plans_take(graph_state *s) {
     return s->architecture->take(s);
 }
 
+/* The last heads are taken by no kernel. */
 static hf_status plans_proven(graph_state *s, bool *right) {
     plans *p = s->route;
     hf_device *device = s->env.device;
-    size_t n = counts_of(s);
+    size_t n = counts_of(s), head = s->run.head;
     for (size_t i = 0; i < n; i++)
         p->seen[i] = ~p->digests[i];
     HF_TRY(device->ops->read(device, s->buffers.checks, 0, p->seen, n * sizeof *p->seen,
                              NULL, NULL));
     *right = memcmp(p->seen, p->digests, n * sizeof *p->seen) == 0;
+    for (int rank = 0; rank < s->env.size; rank++) {
+        if (rank == s->env.rank)
+            continue;
+        memset(p->head, 0xA5, head);
+        HF_TRY(device->ops->read(device, s->buffers.inbox, s->places[rank].box, p->head,
+                                 head, NULL, NULL));
+        *right = *right && memcmp(p->head, head_of(s, rank), head) == 0;
+    }
     return HF_OK;
 }
 
@@ -234,7 +254,8 @@ static void plans_close(graph_state *s) {
     hf_plan_free(p->news);
     for (size_t i = 0; i < GRAPH_SHARED; i++)
         hf_plan_free(p->shared[i]);
-    free(p->reads);
+    free(p->heads);
+    free(p->head);
     free(p->digests);
     free(p->seen);
     free(p);

@@ -30,9 +30,9 @@ hf_status hf_device_break(hf_device *device, const char *what) {
 
 hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n) {
     hf_status status = HF_OK;
-    for (size_t i = 0; i < n && (status == HF_OK || !device->broken); i++) {
+    for (size_t i = n; i-- > 0 && (status == HF_OK || !device->broken);) {
         hf_status ended = device->ops->wait(device, events[i]);
-        status = status == HF_OK ? ended : status;
+        status = ended == HF_OK ? status : ended;
     }
     return status;
 }

@@ -31,7 +31,8 @@ hf_status hf_device_check(const hf_device *device);
 hf_status hf_device_break(hf_device *device, const char *what);
 /** Call `meanwhile`; its failure breaks the device. */
 hf_status hf_device_meanwhile(hf_device *device, const char *what);
-/** Wait for all these commands, up to the one that breaks the device; the first failure. */
+/** Wait for all these commands, up to the one that breaks the device; the first failure. The last
+ *  comes first: those before it have mostly ended with it, and each wait costs a wake-up. */
 hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n);
 
 struct hf_device_ops {

@@ -189,6 +189,8 @@ static hf_status chunk_read(chunks_plan *plan, bool blocks, bool *moved) {
     size_t slot = c->out_next % c->depth, bytes = chunk_at(c, m->send_bytes, at->at);
     hf_outgoing *out = &c->outs[slot];
     out->stage = HF_COPIES;
+    out->message = at->message;
+    out->at = at->at;
     out->bytes = bytes;
     out->n_targets = at->n_targets;
     out->since = plan->moved;
@@ -217,6 +219,8 @@ static hf_status chunk_go(chunks_plan *plan, size_t slot, bool *moved) {
         return HF_OK;
     *moved = true;
     out->stage = HF_GOES;
+    hf_plan_sent(&plan->base, out->message, out->at, c->out + slot * c->slot_room,
+                 out->bytes);
     for (size_t i = 0; i < out->n_targets; i++) {
         hf_target *to = &out->targets[i];
         to->number = c->sent[to->rank]++;
@@ -285,6 +289,7 @@ static hf_status chunk_expect(chunks_plan *plan, bool *moved) {
                         .carrier = hf_carrier_to(c, m->from),
                         .rank = m->from,
                         .number = c->expected[m->from]++,
+                        .message = at->message,
                         .bytes = chunk_at(c, m->recv_bytes, at->at),
                         .at = m->recv_at + at->at,
                         .transfer.over = true};
@@ -300,6 +305,9 @@ static hf_status chunk_write(chunks_plan *plan, hf_incoming *in, bool blocks) {
                              .n_after = 1,
                              .after = &plan->ready,
                              .label = plan->order ? plan->order->label : NULL};
+    hf_plan_came(&plan->base, in->message,
+                 in->at - plan->base.messages[in->message].recv_at, in->memory,
+                 in->bytes);
     in->stage = HF_COPIES;
     in->since = plan->moved;
     if (blocks)

@@ -31,6 +31,8 @@ typedef enum hf_stage { HF_IDLE, HF_COPIES, HF_GOES } hf_stage;
 /** A chunk to send, in a slot. */
 typedef struct hf_outgoing {
     hf_stage stage; /**< it is read; then it goes to its targets */
+    size_t message,
+        at; /**< the first that sends it, and its place in their block [B] */
     size_t bytes, n_targets;
     double since; /**< when its stage began [s] */
     hf_event *event;
@@ -43,6 +45,7 @@ typedef struct hf_incoming {
     const hf_carrier *carrier;
     int rank;
     uint64_t number;
+    size_t message;
     size_t bytes, at;   /**< at: in the receive buffer [B] */
     const char *memory; /**< where it lies, once it is there */
     double since;

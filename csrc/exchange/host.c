@@ -82,6 +82,10 @@ static hf_status mark_begin(host_plan *plan, bool wait) {
     return HF_OK;
 }
 
+static void *block_of(const hf_buffer *buffer, size_t at) {
+    return (char *)buffer->host + at;
+}
+
 /* All at once: whatever the order of the lists, each message finds its end. */
 static hf_status messages_begin(host_plan *plan) {
     hf_transport *net = plan->base.exchange->net;
@@ -93,15 +97,15 @@ static hf_status messages_begin(host_plan *plan) {
         const hf_message *m = &plan->base.messages[i];
         if (m->recv_bytes > 0)
             HF_TRY(hf_recv(net, &plan->transfers[i],
-                           (char *)plan->base.recv->host + m->recv_at, m->recv_bytes,
+                           block_of(plan->base.recv, m->recv_at), m->recv_bytes,
                            m->from));
     }
     for (size_t i = 0; i < n; i++) {
         const hf_message *m = &plan->base.messages[i];
         if (m->send_bytes > 0)
             HF_TRY(hf_send(net, &plan->transfers[n + i],
-                           (const char *)plan->base.send->host + m->send_at,
-                           m->send_bytes, m->to));
+                           block_of(plan->base.send, m->send_at), m->send_bytes,
+                           m->to));
     }
     return HF_OK;
 }
@@ -121,6 +125,17 @@ static hf_status messages_end(host_plan *plan, bool wait, bool *ended) {
     return HF_OK;
 }
 
+/* All have moved, and the caller has not gone on. */
+static void blocks_tell(const hf_plan *plan) {
+    for (size_t i = 0; plan->glances && i < plan->n; i++) {
+        const hf_message *m = &plan->messages[i];
+        if (m->send_bytes > 0)
+            hf_plan_sent(plan, i, 0, block_of(plan->send, m->send_at), m->send_bytes);
+        if (m->recv_bytes > 0)
+            hf_plan_came(plan, i, 0, block_of(plan->recv, m->recv_at), m->recv_bytes);
+    }
+}
+
 static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
     host_plan *plan = (host_plan *)base;
     bool ended = base->n == 0;
@@ -137,8 +152,10 @@ static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
     if (!ended)
         HF_TRY(messages_end(plan, wait, &ended));
     hf_lap(base->exchange->laps, HF_LAP_EXCHANGE);
-    if (ended)
+    if (ended) {
         ((host_exchange *)base->exchange)->moving = NULL;
+        blocks_tell(base);
+    }
     *done = ended;
     return HF_OK;
 }
@@ -150,9 +167,10 @@ static hf_status host_run(hf_plan *base) {
     if (base->n != 1 || m->send_bytes == 0 || m->send_bytes != m->recv_bytes)
         return hf_plan_follow(base);
     HF_TRY(exchange->device->ops->mark(exchange->device, NULL, NULL));
-    HF_TRY(exchange->net->ops->sendrecv(
-        exchange->net, (const char *)base->send->host + m->send_at, m->to,
-        (char *)base->recv->host + m->recv_at, m->from, m->send_bytes));
+    HF_TRY(exchange->net->ops->sendrecv(exchange->net, block_of(base->send, m->send_at),
+                                        m->to, block_of(base->recv, m->recv_at),
+                                        m->from, m->send_bytes));
+    blocks_tell(base);
     hf_lap(exchange->laps, HF_LAP_EXCHANGE);
     return HF_OK;
 }

@@ -133,11 +133,11 @@ static hf_status write_begin(pcie_plan *plan, const hf_message *m, bool wait,
                              bool *ended) {
     hf_device *device = plan->base.exchange->device;
     *ended = true;
-    return m->recv_bytes == 0
-               ? HF_OK
-               : device->ops->write(device, plan->base.recv, m->recv_at,
-                                    in_host(plan, m), m->recv_bytes, plan->order,
-                                    wait ? NULL : &plan->event);
+    if (m->recv_bytes == 0)
+        return HF_OK;
+    hf_plan_came(&plan->base, plan->at, 0, in_host(plan, m), m->recv_bytes);
+    return device->ops->write(device, plan->base.recv, m->recv_at, in_host(plan, m),
+                              m->recv_bytes, plan->order, wait ? NULL : &plan->event);
 }
 
 static hf_status copy_end(pcie_plan *plan, const hf_message *m, bool wait,
@@ -153,6 +153,8 @@ static hf_status exchange_begin(pcie_plan *plan, const hf_message *m, bool wait,
     hf_transport *net = plan->base.exchange->net;
     *ended = true;
     plan->out = plan->in = (hf_transfer){.over = true}; /* an end may be nobody's */
+    if (plan->held == m)
+        hf_plan_sent(&plan->base, plan->at, 0, out_host(plan, m), m->send_bytes);
     if (wait && m->send_bytes > 0 && m->send_bytes == m->recv_bytes)
         return net->ops->sendrecv(net, out_host(plan, m), m->to, in_host(plan, m),
                                   m->from, m->send_bytes);

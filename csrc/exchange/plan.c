@@ -152,7 +152,7 @@ static hf_status plan_make(hf_plan **out, hf_exchange *exchange, hf_buffer *recv
     }
     if (n > 0)
         memcpy(own, messages, n * sizeof *own);
-    *plan = (hf_plan){exchange, recv, send, n, own};
+    *plan = (hf_plan){exchange, recv, send, n, own, NULL};
     *out = plan;
     return own_check(plan);
 }
@@ -212,6 +212,25 @@ hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, boo
         return HF_OK;
     *event = NULL;
     return device->ops->wait(device, waited); /* which tells what is late */
+}
+
+static void glance_add(void *to, size_t most, size_t at, const void *bytes, size_t n) {
+    if (to && at < most)
+        memcpy((char *)to + at, bytes, n < most - at ? n : most - at);
+}
+
+void hf_plan_sent(const hf_plan *plan, size_t i, size_t at, const void *bytes,
+                  size_t n) {
+    const hf_glance *g = plan->glances;
+    if (g)
+        glance_add(g[i].sent, g[i].bytes, at, bytes, n);
+}
+
+void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
+                  size_t n) {
+    const hf_glance *g = plan->glances;
+    if (g)
+        glance_add(g[i].came, g[i].bytes, at, bytes, n);
 }
 
 hf_status hf_plan_follow(hf_plan *plan) {

@@ -40,6 +40,14 @@ typedef struct hf_message {
     size_t recv_bytes; /**< length of theirs [B] */
 } hf_message;
 
+/** Host memory that gets the first bytes of a message's blocks, too, as they pass by: `bytes` at
+ *  most, which saves the host copies from the device. NULL: none. Of messages one after the other
+ *  that send the same block, the first tells of it. */
+typedef struct hf_glance {
+    void *sent, *came;
+    size_t bytes;
+} hf_glance;
+
 /** What every plan shows; schemes put their own fields behind it. */
 typedef struct hf_plan {
     struct hf_exchange *exchange;
@@ -49,6 +57,7 @@ typedef struct hf_plan {
     /** [n] Between two starts a block may move within its buffer, and take any length up to
      *  the planned one, the same at both ends. */
     hf_message *messages;
+    const hf_glance *glances; /**< [n] the caller's, or NULL */
 } hf_plan;
 
 typedef struct hf_block_ops {
@@ -94,6 +103,12 @@ void hf_plan_free(hf_plan *plan);
  *  event is released and *event is NULL. Fails after the device's deadline, also without `wait`. */
 hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
                         bool *ended);
+
+/** For schemes: bytes `at` .. `at` + n - 1 of what message `i` sends, or of what came. */
+void hf_plan_sent(const hf_plan *plan, size_t i, size_t at, const void *bytes,
+                  size_t n);
+void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
+                  size_t n);
 
 /** For schemes: start a plan after what is in queue 0, and go on with it until it is done. */
 hf_status hf_plan_follow(hf_plan *plan);

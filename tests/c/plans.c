@@ -320,6 +320,59 @@ static void again_test(void) {
     hf_plan_free(made);
 }
 
+/* Go on with a plan until it is done or fails. */
+static hf_status plan_end(hf_plan *made, bool wait) {
+    bool done = false;
+    hf_status status = HF_OK;
+    while (status == HF_OK && !done)
+        status = exchange->ops->blocks->progress(made, wait, &done);
+    return status;
+}
+
+/* ---- what the host sees of it ---- */
+
+enum { SEEN = 150, CHUNK = 100 };
+
+static size_t unseen_bytes(const unsigned char *seen, int of, size_t bytes) {
+    size_t wrong = 0;
+    for (size_t i = 0; i <= SEEN; i++)
+        wrong += seen[i] != (i < bytes && i < SEEN ? byte_of(of, i) : 0xEE);
+    return wrong;
+}
+
+/* The begin of blocks in chunks, or of shorter ones: of one that goes to all, and of all that
+ * come. */
+static void glances_test(size_t bytes, bool wait) {
+    size_t n = (size_t)size;
+    hf_message *m = calloc(n, sizeof *m);
+    hf_glance *glances = calloc(n, sizeof *glances);
+    unsigned char(*seen)[SEEN + 1] = malloc((n + 1) * sizeof *seen);
+    hf_plan *made;
+    for (size_t i = 0; i < n; i++) {
+        m[i] = (hf_message){.to = (rank + (int)i) % size,
+                            .from = (rank + size - (int)i) % size,
+                            .recv_at = i * BLOCK,
+                            .send_bytes = bytes,
+                            .recv_bytes = bytes};
+        glances[i] = (hf_glance){i == 0 ? seen[n] : NULL, seen[i], SEEN};
+    }
+    memset(seen, 0xEE, (n + 1) * sizeof *seen);
+    buffers_fill();
+    chunks_take(CHUNK, 2);
+    OK(hf_plan_new(&made, exchange, recv, send, n, m));
+    made->glances = glances;
+    OK(exchange->ops->blocks->start(made, NULL));
+    OK(plan_end(made, wait));
+    for (size_t i = 0; i < n; i++)
+        CHECK(unseen_bytes(seen[i], m[i].from, bytes) == 0, "from rank %d", m[i].from);
+    CHECK(unseen_bytes(seen[n], rank, bytes) == 0, "of this rank");
+    hf_plan_free(made);
+    chunks_take(0, 0);
+    free(seen);
+    free(glances);
+    free(m);
+}
+
 /* ---- what happens at the same time ---- */
 
 static volatile int gate_is_open;
@@ -329,15 +382,6 @@ static void gate_call(void *const *args, size_t items) {
     while (!__atomic_load_n(&gate_is_open, __ATOMIC_ACQUIRE))
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     (*(unsigned char **)args[0])[0] = 77;
-}
-
-/* Go on with a plan until it is done or fails. */
-static hf_status plan_end(hf_plan *made, bool wait) {
-    bool done = false;
-    hf_status status = HF_OK;
-    while (status == HF_OK && !done)
-        status = exchange->ops->blocks->progress(made, wait, &done);
-    return status;
 }
 
 static hf_event *gate_launch(unsigned queue) {
@@ -517,6 +561,11 @@ int main(int argc, char **argv) {
     one_sided_test();
     again_test();
     long_test();
+    for (int wait = 0; wait < 2; wait++) {
+        glances_test(BLOCK, wait);
+        glances_test(CHUNK - 1, wait);
+        glances_test(0, wait);
+    }
     mode_check();
     if (strcmp(argv[1], "host") == 0) { /* all at once; large ones wait for receivers */
         all_to_all_test(false, 100);

@@ -87,8 +87,11 @@ static void plans_make(ptrans *s, hf_exchange *exchange) {
         hf_plan *plan = malloc(sizeof *plan);
         hf_message *message = malloc(sizeof *message);
         *message = layout->messages[part->message];
-        *plan = (hf_plan){exchange, s->replicas[r].got, s->replicas[r].a,
-                          part->n_messages, message};
+        *plan = (hf_plan){.exchange = exchange,
+                          .recv = s->replicas[r].got,
+                          .send = s->replicas[r].a,
+                          .n = part->n_messages,
+                          .messages = message};
         s->replicas[r].plan = plan;
     }
 }
