@@ -16,6 +16,7 @@ from typing import Any
 
 from hpccfpga import commands, components, formats, models, ranks, suite
 from hpccfpga.boards import board, boards
+from hpccfpga.choice import AUTO
 from hpccfpga.comparison import compare
 from hpccfpga.errors import FAILED, OK, WRONG_DATA, decode, exit_code
 from hpccfpga.options import parse
@@ -130,6 +131,8 @@ def _list(options: Options) -> int:
     _show_records(components.benchmarks())
     print("\nexchange schemes\n")
     _show_records(components.exchanges())
+    able = ", ".join(models.schemes(components.RING, calibrated=True))
+    print(f"\n{AUTO}: of {able}, the fastest for each length of messages")
     return OK
 
 

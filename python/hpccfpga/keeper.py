@@ -225,7 +225,8 @@ class Keeper:
         if self.process.poll() is not None:  # else it goes on, and removes them itself
             for folder in self.folders:
                 remove(folder)
-        self._locks.clear()
+        for lock in filter(None, self._locks):
+            lock.close()
 
     def _told(self) -> list[bytes]:
         """Paths of the folders, as far as they come in time."""

@@ -1,11 +1,13 @@
 """Ranks that mpirun starts for us: results, errors, kills, deadlines, no leftovers."""
 
+import gc
 import os
 import re
 import resource
 import shlex
 import subprocess
 import sys
+import warnings
 
 import pytest
 from conftest import GUARD, ours
@@ -38,6 +40,14 @@ def test_a_result_comes_back(capfd):
     )
     out, err = capfd.readouterr()
     assert (out, ours(err)) == ("", "")
+
+
+def test_no_file_is_left_open():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        hf.run("b_eff", ranks=2, exchange="host", **SMALL)
+        gc.collect()
+    assert told == []
 
 
 def test_one_rank_and_progress(capfd):
