@@ -31,8 +31,8 @@ HF_KERNEL(fft_fill, HF_WRITE(fft_complex, points), HF_VALUE(uint, batch),
     }
 }
 
-/** The magnitude of the largest difference of a part of `points` times `scale` from the
- *  input. */
+/** The largest |`scale` x - right|, for x the real and imaginary parts of `points` and right
+ *  those of the input. */
 HF_KERNEL(fft_check, HF_READ(fft_complex, points), HF_VALUE(uint, batch),
           HF_VALUE(uint, key), HF_VALUE(float, scale), HF_WRITE(hf_finding, findings),
           HF_VALUE(uint, seal)) {

@@ -53,16 +53,16 @@ static inline hf_packet fft_stored(fft_store buffer, hf_packet packet, uint cycl
 
 /* ---- over time ---- */
 
-/* Stages are named after the binary logarithm of their delay. The second one of a pair, but
- * not the last of all, is followed by a multiplication. */
+/* Stages are numbered by the binary logarithm of their delay. A multiplication follows the second
+ * stage of each pair, but for the last stage of all. */
 #define FFT_EACH(X) \
     X(13) X(12) X(11) X(10) X(9) X(8) X(7) X(6) X(5) X(4) X(3) X(2) X(1) X(0)
 #define FFT_EXISTS(d)   ((d) < FFT_STAGES)
 #define FFT_SECOND(d)   ((FFT_STAGES - (d)) % 2 == 0)
 #define FFT_TWIDDLES(d) (FFT_EXISTS(d) && FFT_SECOND(d) && (d) > 0)
 
-/** Butterflies of radix 2 between points 2^d cycles apart: sums leave at once, differences
- *  when the sums have left, those of a pair's first stage with its quarter twiddles. */
+/** Butterflies of radix 2 between points 2^d cycles apart: sums leave at once, differences when
+ *  the sums have left. The first stage of a pair multiplies differences by quarter turns. */
 static inline fft_points fft_stage(fft_points *delay, fft_points x, uint cycle, int d) {
     const uint i = cycle % (1u << d);
     const int sums = cycle >> d & 1;

@@ -13,7 +13,8 @@
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-/* A register holds LANES sums; a tile has as many as leave room for two of B, one of A. */
+/* A register holds LANES elements. The sums of a tile fill all registers but three: two for B and
+ * one for A. */
 #if defined(__AVX512F__)
 #define REGISTER 64
 #define PANEL_A  12
@@ -59,7 +60,7 @@ typedef HF_REAL hf_elements VECTOR(HF_REAL);
 #define TILES(rest, block, panel) \
     (((rest) < (block) ? (rest) : (block)) + (panel)-1) / (panel)
 
-/** Adds a b to the sums of one tile, for `depth` columns of one panel of a and rows of one of
+/** Add a b to the sums of one tile, for `depth` columns of one panel of a and rows of one of
  *  b. The sums stay in registers meanwhile: nothing may take their address. */
 static inline void tile_add(hf_lanes tile[PANEL_A][2],
                             HF_GLOBAL const HF_SUM *HF_RESTRICT a,
@@ -82,8 +83,8 @@ static inline void tile_add(hf_lanes tile[PANEL_A][2],
 
 #define DEPTH         HF_GEMM_STRIP /* inner indices at a time in local memory */
 #define SIDE          16            /* work-items across a block, and down */
-/** Of the rows or columns of a block, number i of a work-item: four by four, so that
- *  they are read as one word. */
+/** Row or column `i` of a work-item in a block: they come in groups of four neighbours, which are
+ *  read as one word. */
 #define MINE(i, item) ((i) / 4 * 4 * SIDE + (item)*4 + (i) % 4)
 #define PARTS         (DEPTH * PANEL_A / GROUP)
 

@@ -36,8 +36,8 @@ static inline uint linpack_hash(uint row, uint column, uint key) {
     return h ^ h >> 13;
 }
 
-/** Element (row, column): a multiple of 2^-24 in [-1/2, 1/2), and n / 2 on the diagonal, which
- *  no sum of a row's others reaches. */
+/** Element (row, column): a multiple of 2^-24 in [-1/2, 1/2); on the diagonal n / 2, which is more
+ *  than the others of a row together. */
 static inline HF_REAL linpack_value(uint row, uint column, uint n, uint key) {
     const int bits = (int)linpack_hash(row, column, key) >> 8;
     const HF_REAL off = (HF_REAL)bits * (HF_REAL)(1.0f / 16777216.0f);

@@ -44,8 +44,9 @@ HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
 /** Elements of row `i` of a tile at `a`: vector `w` of two. */
 #define TILE_ROW(a, i, w) ((HF_GLOBAL hf_elements *)((a) + (i)*HF_BLOCK + (w)*LANES))
 
-/** L in columns c0 on of `height` rows at `a` less `x`, which is lost. Rows do not depend on each
- *  other: column by column, no product waits for the one before. */
+/** Find L in PANEL_B columns from c0 on: of the `height` rows at `a`, from which `x` is subtracted
+ *  first. It overwrites `x`. Rows do not depend on each other, so column by column no product
+ *  waits for the one before. */
 static inline void rows_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
                                   HF_GLOBAL const HF_SUM *u, uint c0, uint height,
                                   hf_lanes x[PANEL_A][2]) {
@@ -189,8 +190,8 @@ static inline void inner_add(HF_GLOBAL HF_REAL *a, HF_GLOBAL const HF_REAL *left
 
 #else
 
-/** Columns of L and rows of U that are found at a time: so many of a block fit twice into 32 KiB of
- *  local memory. */
+/** Columns of L and rows of U that are found at a time: so many columns and so many rows of a block
+ *  fit into 32 KiB of local memory together. */
 #if HF_BLOCK * HF_REAL_BYTES <= 1024
 #define NARROW 16
 #elif HF_BLOCK * HF_REAL_BYTES <= 2048
@@ -242,7 +243,7 @@ static inline void rows_factor(HF_GLOBAL HF_REAL *a, uint k0, uint me,
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/** What is behind both: less their product. */
+/** Subtract the product of these columns and rows from the block's rest, from index `from` on. */
 static inline void rest_add(HF_GLOBAL HF_REAL *a, uint from, uint me,
                             __local const HF_REAL *l, __local const HF_REAL *u) {
     enum { WIDE = 32 };
@@ -295,8 +296,8 @@ static inline void tile_fetch(__local HF_REAL *tile, HF_GLOBAL const HF_REAL *pa
         tile[at] = parts[at / NARROW * stride + at % NARROW];
 }
 
-/** x less the products of `n` factors of this work-item, each `step` elements behind the other,
- *  and the rows of `parts`. What NARROW of them take is fetched at once: one fetch from a GPU's
+/** Subtract from x the products of `n` factors of this work-item, `step` elements apart, and the
+ *  rows of `parts`. The operands of NARROW products are fetched at once: one fetch from a GPU's
  *  memory takes as long as hundreds of products. */
 static inline void narrow_add(HF_REAL x[NARROW], HF_GLOBAL const HF_REAL *factors,
                               uint step, uint n, HF_GLOBAL const HF_REAL *parts,

@@ -45,9 +45,9 @@ HF_KERNEL(linpack_dot, HF_READ(double, one), HF_READ(double, other),
 #define LINPACK_WORSE(worst, value) \
     ((value) > (worst) || (value) != (value) ? (value) : (worst))
 
-/** The largest of |x - right x| along a rank's columns over `x_unit`, or over `small_unit` where x
- *  is small, and of |residual| / unit along its rows, which are of all `n_parts` others and its
- *  own. */
+/** The largest of two figures: |x - right x| along a rank's columns, over `x_unit`, or over
+ *  `small_unit` where x is small; and |residual| / unit along its rows, where a residual is the sum
+ *  of the rank's own and of those of `n_parts` others. */
 HF_KERNEL(linpack_check, HF_READ(double, x), HF_READ(double, residual),
           HF_READ(double, parts), HF_VALUE(uint, n), HF_VALUE(uint, key),
           HF_VALUE(uint, q), HF_VALUE(uint, grid_q), HF_VALUE(uint, columns),

@@ -43,7 +43,7 @@ static inline void tile_sum(HF_GLOBAL const HF_REAL *a, HF_GLOBAL const HF_REAL 
         *(address) = (x);                 \
     } while (0)
 
-/** All tiles of a strip, with this kind of store: of two kinds in one loop, LLVM makes one. */
+/** All tiles of a strip, by one kind of store: LLVM turns two kinds in one loop into one. */
 #define TILES_ADD(a, b, c, STORE)                                                     \
     for (uint i = 0; i < PTRANS_STRIP; i += TILE)                                     \
         for (uint j = 0; j < HF_BLOCK; j += TILE) {                                   \

@@ -26,7 +26,7 @@
 /** Pieces of the buffer. */
 #define STREAM_BUFFER (HF_BUFFER_SIZE / STREAM_PIECE)
 
-/** The buffer goes out, with this kind of store. */
+/** Write the buffer to device memory, by one kind of store. */
 #define BUFFER_STORE(STORE)                         \
     for (uint i = 0; i < end; i += STREAM_PIECES) { \
         HF_PIPELINE                                 \
@@ -35,7 +35,7 @@
             STORE(block + i + l, buffer[i + l]);    \
     }
 #define STORE_CACHED(at, piece) STREAM_STORE(&to[at], piece)
-/** The caches read nothing meanwhile: they fetch what is next. */
+/** A store past the caches, which meanwhile fetch the next block's input. */
 #define STORE_PAST(at, piece)                       \
     {                                               \
         HF_STORE_PAST(&to[at], piece);              \

@@ -8,7 +8,7 @@
 
 #define EACH_PIECE _Pragma("unroll") for (uint k = 0; k < STREAM_PIECES; k++)
 
-/** All trips, with this kind of store. */
+/** All trips of the loop, by one kind of store. */
 #define TRIPS(STORE)                                              \
     for (; at + (STREAM_PIECES - 1) * stride < end; at += trip) { \
         stream_piece held[STREAM_PIECES];                         \

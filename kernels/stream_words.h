@@ -21,8 +21,8 @@
 /** Elements of a word, which a pipeline takes per clock cycle; arrays hold whole words. */
 #define STREAM_WORD (HF_VECTOR * HF_GLOBAL_MEM_UNROLL)
 
-/** Elements that an instruction takes. On CPUs they are a vector, up to a cache line: of
- *  single ones in a word LLVM makes gathers and scatters for AVX-512. GPUs coalesce pieces
+/** Elements that an instruction takes. On CPUs they are a vector, up to a cache line:
+ *  from single elements LLVM makes gathers and scatters for AVX-512. GPUs coalesce pieces
  *  of 16 bytes. The compilers for FPGAs take a word apart by themselves. */
 #if !defined(__OPENCL_VERSION__) || defined(HF_INTEL)
 #define STREAM_BYTES HF_REAL_BYTES
@@ -36,8 +36,8 @@
 #else
 #define STREAM_PIECE HF_VECTOR
 #endif
-/** A store as any other, beside HF_STORE_PAST. Each has a loop of its own: of two kinds in one
- *  loop, LLVM makes one. */
+/** A plain store, beside HF_STORE_PAST. Each kind of store has a loop of its own: LLVM turns two
+ *  kinds in one loop into one. */
 #define STREAM_STORE(address, x) (*(address) = (x))
 
 /** Pieces of a word. */
