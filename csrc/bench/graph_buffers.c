@@ -34,8 +34,8 @@ static void pieces_cut(uint32_t *pieces, uint32_t n, const uint64_t *rows,
 
 /* Of each rank; all know as many. */
 static uint32_t chunks_of(const graph_state *s) {
-    if (s->routing->streams)
-        return 1; /* whose count goes round as a barrier */
+    if (s->routing->one_chunk)
+        return 1;
     if (!graph_groups(s))
         return ITEM_CHUNKS;
     uint64_t work = (uint64_t)VERTEX_WEIGHT * s->info->vertices + 2 * s->info->edges,
@@ -56,11 +56,16 @@ hf_status graph_chunks_cut(graph_state *s) {
     return HF_OK;
 }
 
+/* Do heads have lists of updates? Where they are too short, bits and updates follow. */
+static bool heads_list(const graph_state *s) {
+    return s->env.size > 1 && s->routing->lists && s->architecture->lists;
+}
+
 /* Where what the ranks tell comes to: heads, and behind them bits and updates where plans bring
  * these. */
 static hf_status places_set(graph_state *s) {
     size_t size = (size_t)s->env.size, update = s->traits[GRAPH_UPDATE_BYTES];
-    bool parts = size > 1 && !s->routing->streams && s->architecture->lists;
+    bool parts = heads_list(s);
     graph_place *p = s->places = calloc(size + 1, sizeof *p);
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for places of %zu ranks", size);
@@ -83,9 +88,7 @@ hf_status graph_layout_set(graph_state *s) {
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = s->env.size == 1 || s->routing->streams || !s->architecture->lists ? 0
-                : graph_groups(s) ? GROUP_ROOM
-                                  : ITEM_ROOM;
+    run->room = !heads_list(s) ? 0 : graph_groups(s) ? GROUP_ROOM : ITEM_ROOM;
     run->list = run->made = aligned(run->chunks * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
@@ -99,7 +102,7 @@ hf_status graph_layout_set(graph_state *s) {
     run->in_records = run->head * (size_t)s->env.size;
     run->in_updates =
         aligned(run->in_bits + (s->part->vertices + 31) / 32 * sizeof(uint32_t));
-    if (s->routing->streams) { /* where all see them */
+    if (s->routing->in_place) {
         run->out_bits = run->in_bits + run->first / 32 * sizeof(uint32_t);
         run->out_updates = run->in_updates + (uint64_t)run->first * update;
     }

@@ -76,7 +76,7 @@ hf_status graph_tell_forest(graph_state *s, const uint32_t **all, const uint32_t
  *  rank. */
 static inline bool graph_fewer(const graph_state *s) {
     return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
-           !graph_groups(s) && !s->routing->streams;
+           !graph_groups(s) && s->routing->few;
 }
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);

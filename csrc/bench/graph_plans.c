@@ -262,6 +262,8 @@ static void plans_close(graph_state *s) {
 }
 
 const graph_routing graph_by_plans = {
+    .lists = true,
+    .few = true,
     .open = plans_open,
     .begin = plans_begin,
     .connect = plans_connect,

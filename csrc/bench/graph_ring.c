@@ -273,7 +273,8 @@ static void ring_close(graph_state *s) {
 }
 
 const graph_routing graph_by_ring = {
-    .streams = true,
+    .one_chunk = true,
+    .in_place = true,
     .open = ring_open,
     .begin = ring_begin,
     .connect = ring_connect,

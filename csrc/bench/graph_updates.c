@@ -44,7 +44,7 @@ static hf_status updates_setup(graph_state *s, graph_sizes *out) {
     size_t all =
         run->in_updates + (size_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES];
     *out = (graph_sizes){.inbox = all,
-                         .outbox = s->routing->streams ? all : run->out_records,
+                         .outbox = s->routing->in_place ? all : run->out_records,
                          .edges = s->part->in_edges};
     return HF_OK;
 }
