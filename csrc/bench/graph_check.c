@@ -26,6 +26,8 @@ struct graph_checking {
     const graph_check *check;
     const uint32_t *words; /**< [vertices] the state, where it is a word each */
     uint32_t *levels;      /**< [vertices] or, for wcc, the roots of a forest */
+    uint32_t *parents;     /**< [vertices] of bfs: numbers, of those that are reached */
+    uint8_t *lows; /**< [vertices] of bfs: levels below DEEP, which caches hold */
     size_t n_threads;
     graph_found found[HF_MAX_CORES];
 };
@@ -39,35 +41,69 @@ static uint32_t number_of(const graph_checking *c, uint32_t name) {
 /* Levels; NOBODY: not reached, or no way to the source. */
 #define UNKNOWN (NOBODY - 1)
 
-/* Climb from each vertex to one whose level is known: who comes by twice is in a circle. */
-static void levels_find(graph_checking *c, uint32_t source, uint32_t *path) {
+/* In `lows`: this level, or a deeper one, or none. */
+enum { DEEP = UINT8_MAX };
+
+static void level_set(graph_checking *c, uint32_t v, uint32_t level) {
+    c->levels[v] = level;
+    c->lows[v] = (uint8_t)(level < DEEP ? level : DEEP);
+}
+
+/* Numbers of parents; nobody has a level yet. */
+static void parents_find(void *context, size_t thread) {
+    graph_checking *c = context;
     const hf_part *p = c->s->part;
-    for (uint32_t v = 0; v < p->vertices; v++)
-        c->levels[v] =
-            p->names[v] == HF_NO_VERTEX || c->words[v] == NOBODY ? NOBODY : UNKNOWN;
-    if (c->words[source] == p->names[source])
-        c->levels[source] = 0;
-    for (uint32_t v = 0; v < p->vertices; v++) {
-        uint32_t n = 0, at = v, level;
-        while (at != NOBODY && c->levels[at] == UNKNOWN) {
-            path[n++] = at;
-            c->levels[at] = NOBODY; /* unless the source is found */
-            at = number_of(c, c->words[at]);
-        }
-        level = at == NOBODY ? NOBODY : c->levels[at];
-        while (n > 0 && level != NOBODY)
-            c->levels[path[--n]] = ++level;
+    uint64_t n = p->vertices, first = n * thread / c->n_threads,
+             end = n * (thread + 1) / c->n_threads;
+    for (uint64_t v = first; v < end; v++) {
+        bool told = p->names[v] != HF_NO_VERTEX && c->words[v] != NOBODY;
+        c->parents[v] = told ? number_of(c, c->words[v]) : NOBODY;
+        c->levels[v] = told ? UNKNOWN : NOBODY;
+        c->lows[v] = DEEP;
     }
 }
 
+/* Climb from each vertex to one whose level is known: who comes by twice is in a circle. */
 static hf_status levels_begin(graph_checking *c) {
-    uint32_t *path = malloc(c->s->part->vertices * sizeof *path + 1);
-    if (!path)
-        return hf_fail(HF_ENOMEM, "no memory to check %u vertices",
-                       c->s->part->vertices);
-    levels_find(c, c->s->part->numbers[c->s->run.source], path);
-    free(path);
+    enum { AHEAD = 16 };
+    const hf_part *p = c->s->part;
+    uint32_t source = p->numbers[c->s->run.source];
+    hf_parallel(c->n_threads, parents_find, c);
+    if (c->words[source] == p->names[source])
+        level_set(c, source, 0);
+    for (uint32_t v = 0; v < p->vertices; v++) {
+        uint32_t n = 0, at = v, next = v + AHEAD < p->vertices ? v + AHEAD : v;
+        if (c->parents[next] != NOBODY)
+            __builtin_prefetch(&c->levels[c->parents[next]]);
+        for (; at != NOBODY && c->levels[at] == UNKNOWN; n++) {
+            c->levels[at] = NOBODY; /* unless the source is found */
+            at = c->parents[at];
+        }
+        if (at == NOBODY || c->levels[at] == NOBODY)
+            continue;
+        uint32_t level = c->levels[at];
+        for (at = v; n > 0; n--, at = c->parents[at])
+            level_set(c, at, level + n);
+    }
     return HF_OK;
+}
+
+/* The least level of those from whom edges lead to own vertex `i`. */
+static uint32_t highest_before(const graph_checking *c, uint32_t i) {
+    const hf_part *p = c->s->part;
+    uint32_t highest = DEEP;
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
+        uint32_t above = c->lows[p->from[e]];
+        highest = above < highest ? above : highest;
+    }
+    if (highest < DEEP)
+        return highest;
+    highest = NOBODY;
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
+        uint32_t above = c->levels[p->from[e]];
+        highest = above < highest ? above : highest;
+    }
+    return highest;
 }
 
 /* Every vertex is one level below its parent, an in-neighbour, and no in-neighbour is higher
@@ -75,18 +111,15 @@ static hf_status levels_begin(graph_checking *c) {
 static double bfs_vertex(const graph_checking *c, uint32_t i, bool *reached) {
     const hf_part *p = c->s->part;
     uint32_t v = graph_first(c->s) + i, level = c->levels[v],
-             parent = number_of(c, c->words[v]), highest = NOBODY;
+             highest = highest_before(c, i);
     bool is_parent = false;
     *reached = c->words[v] != NOBODY;
-    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
-        uint32_t above = c->levels[p->from[e]];
-        highest = above < highest ? above : highest;
-        is_parent = is_parent || p->from[e] == parent;
-    }
     if (p->names[v] == c->s->run.source)
         return level != 0;
     if (!*reached)
         return highest != NOBODY;
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1] && !is_parent; e++)
+        is_parent = p->from[e] == c->parents[v];
     return level == NOBODY || !is_parent || highest != level - 1;
 }
 
@@ -332,12 +365,17 @@ hf_status graph_check_run(graph_state *s, graph_verdict *out) {
                        s->check->program, s->traits[GRAPH_VERTEX_BYTES],
                        s->check->bytes);
     c.levels = malloc(s->part->vertices * sizeof *c.levels + 1);
-    if (!c.levels)
-        return hf_fail(HF_ENOMEM, "no memory to check %u vertices", s->part->vertices);
-    hf_status status = s->check->begin(&c);
+    c.parents = malloc(s->part->vertices * sizeof *c.parents + 1);
+    c.lows = malloc(s->part->vertices * sizeof *c.lows + 1);
+    hf_status status =
+        c.levels && c.parents && c.lows
+            ? s->check->begin(&c)
+            : hf_fail(HF_ENOMEM, "no memory to check %u vertices", s->part->vertices);
     if (status == HF_OK)
         hf_parallel(c.n_threads, vertices_check, &c);
     free(c.levels);
+    free(c.parents);
+    free(c.lows);
     HF_TRY(status);
     *out = (graph_verdict){0};
     for (size_t i = 0; i < c.n_threads; i++) {

@@ -230,6 +230,12 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "these = at < end ? touched[at / 32] & ~2u : 0;",
     ),
     "messages of few that get lost": ("sssp", {}, FEW, "if (e % 7) " + FEW),
+    "a longer way, where levels are deep": (
+        "bfs",
+        {"graph": "grid:18", "source": 0},
+        "if (!HF_WANTS(state[v], settled))\n                        continue;",
+        "if (!HF_WANTS(state[v], settled) || (u == 299 && v == 300)) continue;",
+    ),
     "few that stop too early": (
         "bfs",
         {},
