@@ -172,6 +172,8 @@ class Keeper:
     ------
     OSError
         No folders could be made.
+    Error
+        The program was stopped (SIGSTOP) before it made them.
     """
 
     _leaves: float | None = None
@@ -195,8 +197,14 @@ class Keeper:
             stderr=subprocess.DEVNULL,
             process_group=0,
         )
-        self.folders = [Path(os.fsdecode(path)) for path in self._told()]
-        self._locks = [_locked(folder) for folder in self.folders]
+        self.folders: list[Path] = []
+        self._locks: list[IO[bytes] | None] = []
+        try:
+            self.folders += [Path(os.fsdecode(path)) for path in self._told()]
+        except BaseException:
+            self.__exit__()
+            raise
+        self._locks += [_locked(folder) for folder in self.folders]
         if len(self.folders) == len(parents):
             return self
         self.__exit__()
@@ -230,11 +238,14 @@ class Keeper:
 
     def _told(self) -> list[bytes]:
         """Paths of the folders, as far as they come in time."""
+        from hpccfpga.stops import LOOKS, SHORTEST, Stops
+
         assert self.process.stdout is not None
-        said, end = b"", time.monotonic() + STARTING
-        while (left := end - time.monotonic()) > 0:
-            if not select.select([self.process.stdout], [], [], left)[0]:
-                break
+        said, end, stops = b"", time.monotonic() + STARTING, Stops(SHORTEST)
+        while time.monotonic() < end:
+            stops.look([self.process.pid])
+            if not select.select([self.process.stdout], [], [], LOOKS)[0]:
+                continue
             if not (more := os.read(self.process.stdout.fileno(), 4096)):
                 break
             said += more

@@ -226,6 +226,17 @@ def test_a_keeper_that_is_stopped_costs_no_time(monkeypatch, tmp_path):
     assert not any(folder.exists() for folder in stopped.folders)
 
 
+def test_a_keeper_that_is_stopped_before_it_speaks(monkeypatch, tmp_path):
+    script = tmp_path / "keeper.py"
+    script.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n")
+    monkeypatch.setattr(keeper, "__file__", str(script))
+    monkeypatch.setattr(stops, "SHORTEST", 3.0)
+    monkeypatch.setattr(keeper, "STARTING", 30.0)
+    with pytest.raises(hf.Error, match=r"process \d+, has been stopped for 3 s"):
+        hf.run("b_eff", ranks=2)
+    assert gone(str(script))
+
+
 def test_an_interrupt_of_a_users_owncommand():
     words = [*command(), "-n", "2", sys.executable, "-m", "hpccfpga"]
     words += ["run", "b_eff", "--reps=999971"]
