@@ -5,6 +5,7 @@
 
 #include "graph_along.h"
 #include "graph_change.h"
+#include "graph_find.h"
 #include "graph_keep.h"
 
 /** Gather along edges e .. stop - 1, of which all have a message. Four at a time, each with a
@@ -33,38 +34,14 @@ static inline hf_message graph_some(HF_GLOBAL const uint *from,
                                     HF_UNUSED uint settled, uint *any) {
     hf_message got = HF_NOTHING;
     uint n = 0;
-    for (; e < stop; e++) {
-        const uint u = from[e];
-        if (active[u / 32] >> (u % 32) & 1) {
-            got = hf_gather(got, graph_along(from, weights, mirror, e));
-            n++;
-            if (HF_ENOUGH(got, settled))
-                break;
-        }
+    while ((e = graph_next(from, active, e, stop)) < stop) {
+        got = hf_gather(got, graph_along(from, weights, mirror, e++));
+        n++;
+        if (HF_ENOUGH(got, settled))
+            break;
     }
     *any = n;
     return got;
-}
-
-/** Bits of those of vertices first .. end - 1 that may change. Their first edges are fetched into
- *  the cache together: one after the other each would be waited for. */
-static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
-                                    HF_GLOBAL const uint *from,
-                                    HF_GLOBAL const hf_vertex *state,
-                                    HF_UNUSED uint settled, uint first, uint end) {
-    uint bits = HF_NOBODY >> (32 - (end - first));
-    (void)rows, (void)from, (void)state;
-#ifndef HF_ALWAYS
-    const ulong known = rows[first];
-    for (uint v = first; v < end; v++) {
-        const ulong e = rows[v];
-        const uint no = (uint)!HF_WANTS(state[v], settled) | (uint)(e == rows[v + 1]);
-        HF_UNUSED const ulong at = no ? known : e;
-        bits ^= no << (v - first);
-        HF_PREFETCH_READ(from + at);
-    }
-#endif
-    return bits;
 }
 
 /** Edges that leave those of vertices first .. end - 1, at most 32, that have a bit in `bits`:
@@ -72,14 +49,12 @@ static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
 static inline ulong graph_edges_of(HF_GLOBAL const uint *degrees, uint first, uint end,
                                    uint bits) {
     ulong sum = 0;
-    if (bits == HF_NOBODY)
-        for (uint v = first; v < end; v++)
-            sum += degrees[v];
+    if (bits && end - first == 32)
+        for (uint i = 0; i < 32; i++)
+            sum += degrees[first + i] & (0 - (bits >> i & 1));
     else
-        for (; bits; bits &= bits - 1) {
-            const uint v = first + graph_lowest_bit(bits);
-            sum += v < end ? degrees[v] : 0;
-        }
+        for (bits &= graph_all_bits(first, end); bits; bits &= bits - 1)
+            sum += degrees[first + graph_lowest_bit(bits)];
     return sum;
 }
 
@@ -95,43 +70,48 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
     HF_UNUSED const uint settled = (uint)window;
+    const uint all = everyone && !GRAPH_HINTED;
     GRAPH_LOCAL graph_team team;
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
-        for (uint first = chunks[c]; first < chunks[c + 1]; first += 32) {
-            const uint end = first + 32 < chunks[c + 1] ? first + 32 : chunks[c + 1];
+        const uint last = chunks[c + 1];
+        uint ahead = graph_candidates(rows, from, state, settled, chunks[c],
+                                      graph_block_end(chunks[c], last));
+        for (uint first = chunks[c]; first < last; first += 32) {
+            const uint end = graph_block_end(first, last);
+            uint these = ahead;
+            ulong next[32];
             graph_word word = {0, 0};
+            ahead = graph_candidates(rows, from, state, settled, end,
+                                     graph_block_end(end, last));
             out.count.known +=
                 graph_edges_of(degrees, first, end, active[(run->first + first) / 32]);
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif
-            for (uint left = graph_candidates(rows, from, state, settled, first, end);
-                 left; left &= left - 1) {
-                const uint v = first + graph_lowest_bit(left);
-                const ulong e = rows[v], stop = rows[v + 1];
+            if (!all)
+                these = graph_find(rows, from, mirror, active, first, these, next);
+            for (uint left = these; left; left &= left - 1) {
+                const uint i = graph_lowest_bit(left), v = first + i;
+                const ulong stop = rows[v + 1];
                 hf_message got = HF_NOTHING;
                 uint any = 0;
                 if (HF_WANTS(state[v], settled)) {
-                    if (everyone && !GRAPH_HINTED) {
-                        any = (uint)(stop - e);
-                        got = graph_all(from, weights, mirror, e, stop);
+                    if (all) {
+                        any = (uint)(stop - rows[v]);
+                        got = graph_all(from, weights, mirror, rows[v], stop);
                     } else {
-                        got = graph_some(from, weights, mirror, active, e, stop,
+                        got = graph_some(from, weights, mirror, active, next[i], stop,
                                          settled, &any);
                     }
                 }
                 out.count.messages += any;
-#ifndef HF_ALWAYS
-                if (any)
-#endif
-                    graph_change(&out, &word, run, names, degrees, state, later, v,
-                                 got);
+                graph_change(&out, &word, run, names, degrees, state, later, v, got);
             }
             graph_keep(&out, waiting, word, first, end);
             GRAPH_TELL(graph_pull, word.bits, first)
         }
-        graph_wait(&out, waiting, later, chunks[c], chunks[c + 1]);
+        graph_wait(&out, waiting, later, chunks[c], last);
         graph_close(outbox, &out, c, run->list_words, seal, window);
         GRAPH_END(graph_pull, run->ranks, out.count)
     }

@@ -22,10 +22,11 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
         GRAPH_AT(graph_count, inbox, 0)[c].superstep = HF_NOBODY;
         for (uint first = chunks[c]; first < end; first += GRAPH_BLOCK) {
             const uint at = first + 32 * GRAPH_WORD;
+            uint tell = 0;
             graph_word word = {0, 0};
             for (uint left = graph_all_bits(at, end) & GRAPH_MINE; left;
                  left &= left - 1) {
-                const uint v = at + graph_lowest_bit(left), degree = degrees[v];
+                const uint i = graph_lowest_bit(left), v = at + i, degree = degrees[v];
                 const hf_at where = graph_at(run, names[v], degree, 0);
                 hf_vertex s;
                 hf_update told;
@@ -33,8 +34,14 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 state[v] = s;
                 if (pushes)
                     got[v] = graph_bits_of(HF_NOTHING);
-                if (tells && GRAPH_HEARD(degree))
-                    graph_update(&out, &word, later, v, told, degree);
+                tell |= (uint)((tells != 0) & GRAPH_HEARD(degree)) << i;
+            }
+            for (; tell; tell &= tell - 1) { /* apart: no processor guesses who tells */
+                const uint v = at + graph_lowest_bit(tell), degree = degrees[v];
+                hf_vertex s;
+                hf_update told;
+                hf_start(&s, graph_at(run, names[v], degree, 0), &told);
+                graph_update(&out, &word, later, v, told, degree);
             }
             graph_keep(&out, waiting, word, at, end);
             if (GRAPH_FIRST && at < end && pushes)

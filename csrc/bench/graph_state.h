@@ -51,7 +51,6 @@ typedef struct graph_state {
     bool starts;    /**< the program starts at one vertex */
     bool pushes;    /**< it can: updates have edges to leave by, messages are words */
     bool mirrored;  /**< edges by where they leave are those by where they lead */
-    bool pulled;    /**< in the superstep before */
     bool ended;     /**< the program has, in this sample */
     bool fresh;     /**< the outbox has what the next superstep has not yet seen */
     bool own_known; /**< what `own` should leave at this point */
@@ -84,7 +83,6 @@ typedef struct graph_state {
     uint64_t width; /**< of the next */
     graph_totals totals;
     graph_tally tally;
-    uint64_t active_before;
     graph_table *table; /**< what each superstep was */
     void *state;        /**< [vertices, vertex bytes] of all ranks, from `verify` */
     uint32_t *forests;  /**< [size, vertices], or NULL: graph_check.c */

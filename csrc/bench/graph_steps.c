@@ -85,7 +85,6 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
         t.own_active += c->active;
         graph_table_count(s, c);
     }
-    s->active_before = s->totals.active;
     s->totals = t;
     s->tally.updates += t.active;
     s->tally.messages += t.messages;
@@ -171,7 +170,6 @@ static hf_status superstep_take(graph_state *s) {
         HF_TRY(s->architecture->gather(s));
     } else {
         window_move(s);
-        s->pulled = false;
         s->superstep++;
         HF_TRY(admit_launch(s));
     }
@@ -181,7 +179,6 @@ static hf_status superstep_take(graph_state *s) {
 hf_status graph_run_program(graph_state *s) {
     bool done = false;
     s->superstep = 0;
-    s->pulled = false;
     s->fresh = true;
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];

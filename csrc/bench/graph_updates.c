@@ -101,12 +101,13 @@ hf_status graph_few_launch(graph_state *s) {
     return graph_begin(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
-/* Where the edges to go along are many, each vertex looks for messages. By Beamer, Asanovic
- * and Patterson: it begins when active vertices have a good part of the edges that are left,
- * and ends when they become fewer and few. A program that takes all messages looks at all
- * edges; with weights hardly one is enough, so that never pays. */
+/* Where the edges to go along are many, each vertex looks for messages. After Beamer, Asanovic
+ * and Patterson: when active vertices have a good part of the edges that are left. A look at
+ * each vertex is as dear as some edges, so it ends where few are told along, though all others
+ * were. A program that takes all messages looks at all edges; with weights hardly one is
+ * enough, so that never pays. */
 static bool pulls(const graph_state *s) {
-    enum { ALPHA = 15, BETA = 18, PATIENT = 4 };
+    enum { ALPHA = 15, LOOKS = 8, PATIENT = 4 };
     const graph_totals *t = &s->totals;
     uint64_t told = s->tally.edges - t->edges;
     if (!s->pushes)
@@ -115,16 +116,12 @@ static bool pulls(const graph_state *s) {
         return false;
     if (!s->traits[GRAPH_HINTS])
         return t->edges > s->edges / PATIENT;
-    if (s->pulled &&
-        (t->active >= s->active_before || t->active > s->info->vertices / BETA))
-        return true;
     uint64_t left = told < s->edges ? s->edges - told : 0;
-    return t->edges > left / ALPHA;
+    return t->edges > left / ALPHA + s->info->vertices / LOOKS;
 }
 
 static hf_status updates_gather(graph_state *s) {
-    s->pulled = pulls(s);
-    return s->pulled ? pull_launch(s) : push_launch(s);
+    return pulls(s) ? pull_launch(s) : push_launch(s);
 }
 
 /* Messages are made as they are gathered, and leave nothing to a sample. */

@@ -1,0 +1,88 @@
+/* graph_find.h - which of 32 vertices a pull has messages for, and where their first ones are. What
+ * they need next is fetched into the cache meanwhile. */
+#ifndef GRAPH_FIND_H
+#define GRAPH_FIND_H
+
+#include "graph_bits.h"
+
+/** The first of edges e .. stop - 1 that comes from an active vertex, or stop. */
+static inline ulong graph_next(HF_GLOBAL const uint *from, HF_GLOBAL const uint *active,
+                               ulong e, ulong stop) {
+    for (; e < stop; e++) {
+        const uint u = from[e];
+        if (active[u / 32] >> (u % 32) & 1)
+            break;
+    }
+    return e;
+}
+
+/** Bits of those of vertices first .. end - 1 that messages may change. A loop with a known end is
+ *  apart because compilers make vectors of it. */
+static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
+                                 HF_UNUSED uint settled, uint first, uint end) {
+    uint bits = 0;
+    (void)state;
+    if (end - first == 32)
+        for (uint i = 0; i < 32; i++)
+            bits |= (uint)(HF_WANTS(state[first + i], settled) != 0) << i;
+    else
+        for (uint v = first; v < end; v++)
+            bits |= (uint)(HF_WANTS(state[v], settled) != 0) << (v - first);
+    return bits;
+}
+
+/** Those of them that have edges, or that are applied anyway. Their first edges are fetched into
+ *  the cache together: one after the other each would be waited for. */
+static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
+                                    HF_GLOBAL const uint *from,
+                                    HF_GLOBAL const hf_vertex *state, uint settled,
+                                    uint first, uint end) {
+    if (first >= end)
+        return 0;
+#ifdef HF_ALWAYS
+    (void)rows, (void)from, (void)state, (void)settled;
+    return graph_all_bits(first, end);
+#else
+    uint bits = graph_wanting(state, settled, first, end);
+    (void)from; /* where nothing is fetched */
+    for (uint left = bits; left; left &= left - 1) {
+        const uint i = graph_lowest_bit(left);
+        const ulong e = rows[first + i];
+        const uint none = e == rows[first + i + 1];
+        bits ^= none << i;
+        HF_PREFETCH_READ(from + (none ? 0 : e)); /* no branch: none guesses it */
+    }
+    return bits;
+#endif
+}
+
+static inline uint graph_block_end(uint first, uint last) {
+    return last - first < 32 ? last : first + 32;
+}
+
+/** Where those of vertices first .. first + 31 with a bit in `these` find their first message:
+ *  edges at[0 .. 31]. What it is made of is fetched. Bits of those who find one. */
+static inline uint graph_find(HF_GLOBAL const ulong *rows, HF_GLOBAL const uint *from,
+                              HF_GLOBAL const hf_update *mirror,
+                              HF_GLOBAL const uint *active, uint first, uint these,
+                              ulong *at) {
+    uint found = these;
+    (void)mirror;
+    for (uint left = these; left; left &= left - 1) {
+        const uint i = graph_lowest_bit(left);
+        const ulong stop = rows[first + i + 1],
+                    e = graph_next(from, active, rows[first + i], stop);
+        at[i] = e;
+        if (e < stop)
+            HF_PREFETCH_READ(mirror + from[e]);
+        else
+            found ^= 1u << i;
+    }
+#ifdef HF_ALWAYS
+    return these;
+#else
+    return found;
+#endif
+}
+
+#endif
