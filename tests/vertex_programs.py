@@ -8,6 +8,7 @@ from functools import cache
 from multiprocessing import get_context
 
 import numpy as np
+import pytest
 from conftest import GUARD, QUICKLY
 from harms import broken
 
@@ -54,6 +55,7 @@ def check_table(r):
         times = r["superstep_kernel_time"][point]
         assert (times[: n + 1] > 0).all()
         assert np.isnan(times[n + 1 :]).all()
+        assert np.nansum(times, axis=0) == pytest.approx(r["kernel_time_ranks"][point])
 
 
 FOUND = re.compile(r"superstep \d+|program sssp: the path to vertex \d+ is longer")

@@ -70,11 +70,6 @@ void b_eff_take(b_eff *s, const hf_args *args, const hf_env *env, hf_outline *ou
         out->note = "one rank: every message goes to the rank itself";
 }
 
-void b_eff_setting(const b_eff *s, size_t point, double senders, hf_setting *out) {
-    hf_sweep_plan(&s->sweep, point, out);
-    out->work[0] = s->env.size * senders * s->sweep.sizes[point];
-}
-
 /* ---- the payload, known to every rank ---- */
 
 static int neighbour(const b_eff *s, int rank, int distance) {
@@ -218,7 +213,7 @@ static void ring_teardown(void *state) {
 static hf_status ring_plan(void *state, size_t point, hf_setting *out) {
     ring *s = state;
     size_t bytes = (size_t)s->base.sweep.sizes[point];
-    b_eff_setting(&s->base, point, 1, out);
+    hf_sweep_plan(&s->base.sweep, point, out);
     plans_free(s);
     for (int i = 0; i < 2 * N_CHAINS; i++) {
         int right = i / N_CHAINS, from = i % N_CHAINS, rank = s->base.env.rank;
@@ -305,10 +300,12 @@ static hf_status chain_check(ring *s, size_t point, int chain, uint64_t steps,
     return HF_OK;
 }
 
-static hf_status ring_verify(void *state, size_t point, size_t steps, double *error) {
-    *error = 0;
+static hf_status ring_verify(void *state, size_t point, size_t steps, hf_outcome *out) {
+    double wrong = 0;
     for (int chain = 0; chain < N_CHAINS; chain++)
-        HF_TRY(chain_check(state, point, chain, steps, error));
+        HF_TRY(chain_check(state, point, chain, steps, &wrong));
+    out->error = wrong;
+    out->work[0] = ((ring *)state)->base.sweep.sizes[point];
     return HF_OK;
 }
 

@@ -13,9 +13,6 @@ typedef struct b_eff {
 } b_eff;
 
 void b_eff_take(b_eff *s, const hf_args *args, const hf_env *env, hf_outline *out);
-/* Say what a point is, where each rank sends `senders` messages in a step: one, or one per pair
- * of kernels. The published definition counts what all ranks send. */
-void b_eff_setting(const b_eff *s, size_t point, double senders, hf_setting *out);
 /* Eight bytes that tell sample, origin and partner apart, each by itself. */
 uint64_t b_eff_stamp(uint64_t sample, int origin, int partner);
 uint32_t b_eff_key(const b_eff *s, size_t point);

@@ -113,7 +113,7 @@ static hf_status pairs_connect(void *state) {
 
 static hf_status pairs_plan(void *state, size_t point, hf_setting *out) {
     const pairs *s = state;
-    b_eff_setting(&s->base, point, (double)s->n_pairs, out);
+    hf_sweep_plan(&s->base.sweep, point, out);
     return HF_OK;
 }
 
@@ -176,7 +176,8 @@ static double packets_wrong(const pairs *s, size_t steps) {
     return isnan(traffic.packets) ? 0 : fabs(traffic.packets - sent);
 }
 
-static hf_status pairs_verify(void *state, size_t point, size_t steps, double *error) {
+static hf_status pairs_verify(void *state, size_t point, size_t steps,
+                              hf_outcome *out) {
     pairs *s = state;
     hf_device *device = s->base.env.device;
     size_t bytes = last_bytes(s, (size_t)s->base.sweep.sizes[point]), wrong = 0;
@@ -188,7 +189,8 @@ static hf_status pairs_verify(void *state, size_t point, size_t steps, double *e
             wrong += port_wrong(s, 2 * i + k, steps,
                                 s->got + (size_t)k * s->base.sweep.channel_width);
     }
-    *error = (double)wrong + packets_wrong(s, steps);
+    out->error = (double)wrong + packets_wrong(s, steps);
+    out->work[0] = (double)s->n_pairs * s->base.sweep.sizes[point];
     return HF_OK;
 }
 

@@ -27,26 +27,32 @@ enum {
      "auto", "auto|pipeline|ndrange", NULL, 0, 0, HF_TEXT}
 /* clang-format on */
 
-enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 2, HF_MAX_COUNTS = 8 };
+enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 8 };
 
 /** What `setup` says of a run; all-zero at first. */
 typedef struct hf_outline {
     size_t n_points;
     size_t longest; /**< message at any point [B], 0: not known before it is planned */
     const char *note; /**< a remark for the result, or NULL */
+    hf_remains remains;
 } hf_outline;
 
 /** A point of a run; a plain value, all-zero at first. */
 typedef struct hf_setting {
     double labels[HF_MAX_LABELS]; /**< integers up to 2^53 pass through a double */
-    double
-        work[HF_MAX_METRICS]; /**< of a step, of all ranks: metrics are it per second */
-    const double *shares;     /**< of the work, [ranks], 1 together; NULL: equal */
     size_t fewest,
         most; /**< steps of a sample; 0: 1. Between them the session takes as many
                               as the clock needs */
     double tolerance; /**< largest error of right data */
 } hf_setting;
+
+/** What `verify` says of a sample; error and findings are NaN at first, work is 0. */
+typedef struct hf_outcome {
+    double error;                     /**< 0 means correct */
+    double findings[HF_MAX_FINDINGS]; /**< as the benchmark's table of them */
+    double work[HF_MAX_METRICS]; /**< of a step, of this rank: metrics are that of all
+                                      ranks per second */
+} hf_outcome;
 
 /** A benchmark over one kind of schemes. */
 typedef struct hf_bench_path {
@@ -66,18 +72,8 @@ typedef struct hf_bench_path {
     hf_status (*prepare)(void *state, size_t point, uint64_t sample);
     /** The timed part: `inner` steps. */
     hf_status (*step)(void *state, size_t point, size_t inner);
-    /** Compare what the last sample has left with what `steps` steps should leave, untimed.
-     *  found[0] is the error: 0 means correct. The benchmark's `findings` follow. All are NaN
-     *  before. */
-    hf_status (*verify)(void *state, size_t point, size_t steps, double *found);
-    /** What the samples of a point have shown, the same on all ranks: `work` [metrics] of a
-     *  step, which holds what `plan` said, and `counts`. May be NULL. */
-    void (*observe)(void *state, size_t point, double *work, double *counts);
-    /** Stages of the last sample of a point: their number, and *values, [stages,
-     *  quantities], of this rank. NULL where the benchmark has none. */
-    size_t (*stages)(const void *state, size_t point, const double **values);
-    /** What the last sample has left for the caller, the same on all ranks; may be NULL. */
-    hf_status (*records)(void *state, hf_records *out);
+    /** Compare what the last sample has left with what `steps` steps should leave, untimed. */
+    hf_status (*verify)(void *state, size_t point, size_t steps, hf_outcome *out);
     /** Also of a state whose `setup` failed. */
     void (*teardown)(void *state);
 } hf_bench_path;
@@ -94,15 +90,16 @@ typedef struct hf_bench {
 
     const hf_quantity *labels;  /**< what a point is: known before it runs */
     const hf_quantity *metrics; /**< rates: work per second; doubles */
-    /** What else `verify` finds, at most HF_MAX_FINDINGS doubles: of all samples the largest,
-     *  also of each rank as <finding>_ranks. They decide nothing. */
+    /** What else `verify` finds, at most HF_MAX_FINDINGS. Doubles: the largest of all samples,
+     *  also of each rank as <finding>_ranks. Whole numbers: rank 0's in the best sample. They
+     *  decide nothing. */
     const hf_quantity *findings;
     /** What hf_lap counted [s], at most HF_MAX_PARTS: in the best sample, of its slowest rank
      *  and, as <part>_ranks, of each. What `step` counts is per step. Parts that an exchange
      *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */
     const hf_quantity *parts;
-    const hf_quantity *counts; /**< whole numbers that `observe` tells */
-    /** Of each stage of a step, on each rank: columns of [points, stages, ranks]. */
+    /** What hf_stage_add counted of each stage of a step on each rank, in the best sample, and
+     *  two times: see hf_stages_end. Columns of [points, stages, ranks]. */
     const hf_quantity *stages;
     const hf_figure *figures; /**< what follows from all points */
 

@@ -3,6 +3,7 @@
 #define HF_ENV_H
 
 #include "core/laps.h"
+#include "core/stages.h"
 #include "device.h"
 #include "exchange.h"
 
@@ -20,8 +21,9 @@ typedef struct hf_env {
     uint64_t memory_left; /**< on the host for this rank, as the run starts [B] */
     uint64_t seed;
     hf_seals *seals;
-    bool ndrange;  /**< the kernels are those for many work-items */
-    hf_laps *laps; /**< for the benchmark's `parts` */
+    bool ndrange;      /**< the kernels are those for many work-items */
+    hf_laps *laps;     /**< for the benchmark's `parts` */
+    hf_stages *stages; /**< for its `stages` */
     /** Whether a long step or check may go on: it fails once the caller has asked to stop and,
      *  unless the step surely `ends`, after the run's deadline. Cheap. `loop` is the next field. */
     hf_status (*go_on)(void *loop, bool ends);

@@ -237,22 +237,21 @@ static hf_status gemm_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-static hf_status gemm_verify(void *state, size_t point, size_t steps, double *error) {
+static hf_status gemm_verify(void *state, size_t point, size_t steps, hf_outcome *out) {
     gemm *s = state;
     hf_device *device = s->env.device;
     void *product;
-    (void)point, (void)steps; /* one */
+    (void)steps; /* one */
     HF_TRY(device->ops->map(device, s->c, &product));
-    *error = gemm_data_error(&s->data, product, s->alpha, s->beta, s->sample);
+    out->error = gemm_data_error(&s->data, product, s->alpha, s->beta, s->sample);
+    out->work[0] = hf_gemm_operations(s->sizes[point]);
     HF_TRY(device->ops->unmap(device, s->c, product));
     return HF_OK;
 }
 
-/* A product on every rank. */
 static hf_status gemm_plan(void *state, size_t point, hf_setting *out) {
     const gemm *s = state;
     out->labels[0] = s->sizes[point];
-    out->work[0] = s->env.size * hf_gemm_operations(s->sizes[point]);
     out->tolerance = 1;
     return HF_OK;
 }

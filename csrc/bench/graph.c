@@ -64,12 +64,11 @@ static const hf_quantity parts[] = {{"transfer_time", "s", HF_F64, NULL},
                                     {"exchange_time", "s", HF_F64, NULL},
                                     {"kernel_time", "s", HF_F64, NULL},
                                     {0}};
-static const hf_quantity counts[] = {
+static const hf_quantity findings[] = {
     {"supersteps", "1", HF_I64, NULL}, {"messages", "1", HF_I64, NULL},
     {"updates", "1", HF_I64, NULL},    {"bytes", "B", HF_I64, NULL},
     {"reached", "1", HF_I64, NULL},    {"reached_edges", "1", HF_I64, NULL},
     {"traversed", "1", HF_I64, NULL},  {0}};
-/* In the order of graph_table.c. */
 static const hf_quantity stages[] = {{"superstep_active", "1", HF_I64, NULL},
                                      {"superstep_edges", "1", HF_I64, NULL},
                                      {"superstep_messages", "1", HF_I64, NULL},
@@ -216,12 +215,13 @@ static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *
     HF_TRY(s->architecture->open(s, hf_args_word(args, "direction")));
     HF_TRY(kernels_load(s));
     HF_TRY(graph_take(s, args));
-    HF_TRY(graph_table_new(s));
     HF_TRY(graph_chunks_cut(s));
     HF_TRY(graph_layout_set(s));
     out->n_points = s->n_points;
     out->note = s->note;
     HF_TRY(graph_buffers_new(s));
+    out->remains = (hf_remains){s->state, s->part->numbers, s->info->vertices,
+                                s->traits[GRAPH_VERTEX_BYTES]};
     HF_TRY(graph_outs_new(s));
     HF_TRY(graph_forest_new(s));
     HF_TRY(graph_reference_new(s));
@@ -278,7 +278,6 @@ static void graph_teardown(void *state) {
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);
-    graph_table_free(s);
     hf_part_free(s->part);
     hf_graph_close(s->graph);
 }
@@ -330,14 +329,35 @@ static bool end_right(const graph_state *s, double last, double before) {
     return (n == s->cap || last <= s->tolerance) && (n < 2 || before > s->tolerance);
 }
 
+/* Edges that count as gone along: of an undirected graph each once. */
+static double edges_of(const graph_state *s, uint64_t reached) {
+    return (double)reached / (s->info->directed || s->traits[GRAPH_ALWAYS] ? 1 : 2);
+}
+
+/* What the sample was. */
+static void sample_tell(const graph_state *s, uint64_t reached, uint64_t reached_edges,
+                        uint64_t own_edges, hf_outcome *out) {
+    const graph_tally *t = &s->tally;
+    double each = s->traits[GRAPH_ALWAYS] ? (double)t->supersteps : 1;
+    out->work[0] = edges_of(s, own_edges) * each;
+    out->findings[0] = (double)t->supersteps;
+    out->findings[1] = (double)t->messages;
+    out->findings[2] = (double)t->updates;
+    out->findings[3] = (double)t->bytes;
+    out->findings[4] = (double)reached;
+    out->findings[5] = edges_of(s, reached_edges);
+    out->findings[6] = edges_of(s, reached_edges) * each;
+}
+
 /* Collective, so all ranks do all of it. A rank looks at its own vertices: what it has of others'
  * is right where all have the same. */
-static hf_status sample_check(graph_state *s, double *error) {
+static hf_status sample_check(graph_state *s, hf_outcome *out) {
     hf_device *device = s->env.device;
     size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];
     bool right;
     graph_verdict verdict;
     double last = 0, before = 0, changed[2];
+    uint64_t reached = 0, edges = 0;
     memset(s->state, 0xA5, vertices * vertex);
     HF_TRY(s->routing->share(s, GRAPH_SHARED_STATE));
     if (vertices > 0)
@@ -358,70 +378,38 @@ static hf_status sample_check(graph_state *s, double *error) {
     hf_status status = graph_tell_all(s, mine);
     free(mine);
     HF_TRY(status);
-    s->reached = s->reached_edges = 0;
     for (int rank = 0; rank < s->env.size; rank++) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
         right = right && told[GRAPH_VERDICT_SAMPLE] == s->sample &&
                 told[GRAPH_VERDICT_DIGEST] == digest;
-        s->reached += told[GRAPH_VERDICT_REACHED];
-        s->reached_edges += told[GRAPH_VERDICT_EDGES];
+        reached += told[GRAPH_VERDICT_REACHED];
+        edges += told[GRAPH_VERDICT_EDGES];
         memcpy(changed, told + GRAPH_VERDICT_CHANGED, sizeof changed);
         last += changed[0];
         before += changed[1];
     }
     if (s->ended && right && end_right(s, last, before))
-        *error = verdict.error;
+        out->error = verdict.error;
+    sample_tell(s, reached, edges, verdict.edges, out);
     return HF_OK;
 }
 
 /* What its plans take is no part of a step. */
-static hf_status graph_verify(void *state, size_t point, size_t steps, double *error) {
+static hf_status graph_verify(void *state, size_t point, size_t steps,
+                              hf_outcome *out) {
     graph_state *s = state;
     hf_exchange *exchange = s->env.exchange;
-    (void)steps; /* one */
+    (void)point, (void)steps; /* one */
     hf_exchange_lap(exchange, NULL);
-    hf_status status = sample_check(s, error);
+    hf_status status = sample_check(s, out);
     hf_exchange_lap(exchange, s->env.laps);
-    return status == HF_OK ? graph_table_keep(s, point) : status;
-}
-
-/* What the last sample was. */
-static void graph_observe(void *state, size_t point, double *work, double *found) {
-    const graph_state *s = state;
-    const graph_tally *t = &s->tally;
-    uint64_t edges = s->info->directed || s->traits[GRAPH_ALWAYS]
-                         ? s->reached_edges
-                         : s->reached_edges / 2;
-    (void)point;
-    work[0] = (double)edges * (double)(s->traits[GRAPH_ALWAYS] ? t->supersteps : 1);
-    found[0] = (double)t->supersteps;
-    found[1] = (double)t->messages;
-    found[2] = (double)t->updates;
-    found[3] = (double)t->bytes;
-    found[4] = (double)s->reached;
-    found[5] = (double)edges;
-    found[6] = work[0];
-}
-
-/* The state of each vertex of the input. */
-static hf_status graph_records(void *state, hf_records *out) {
-    const graph_state *s = state;
-    size_t n = s->info->vertices, bytes = s->traits[GRAPH_VERTEX_BYTES];
-    char *data = malloc(n * bytes + 1);
-    if (!data)
-        return hf_fail(HF_ENOMEM, "no memory for the state of %zu vertices", n);
-    for (size_t v = 0; v < n; v++)
-        memcpy(data + v * bytes, (const char *)s->state + s->part->numbers[v] * bytes,
-               bytes);
-    *out = (hf_records){data, n, bytes};
-    return HF_OK;
+    return status;
 }
 
 /* A path, but for its `setup`. */
 #define GRAPH_PATH                                                                   \
     .state_size = sizeof(graph_state), .connect = graph_connect, .plan = graph_plan, \
     .prepare = graph_prepare, .step = graph_step, .verify = graph_verify,            \
-    .observe = graph_observe, .stages = graph_table_of, .records = graph_records,    \
     .teardown = graph_teardown
 
 static const hf_bench_path blocks = {.setup = blocks_setup, GRAPH_PATH};
@@ -438,7 +426,7 @@ const hf_bench hf_bench_graph = {
     .labels = labels,
     .metrics = metrics,
     .parts = parts,
-    .counts = counts,
+    .findings = findings,
     .stages = stages,
     .figures = figures,
     .blocks = &blocks,

@@ -130,7 +130,7 @@ hf_status graph_await(graph_state *s) {
     size_t n = s->n_begun;
     s->n_begun = 0;
     hf_status status = hf_device_wait(s->env.device, s->begun, n);
-    hf_lap(s->env.laps, GRAPH_LAP_KERNEL);
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
     return status;
 }
 

@@ -6,7 +6,12 @@
 #include "graph_routing.h"
 #include "graph_state.h"
 
-enum { GRAPH_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
+/** What a superstep counts for this rank. */
+enum { GRAPH_STAGE_ACTIVE, GRAPH_STAGE_EDGES, GRAPH_STAGE_MESSAGES, GRAPH_STAGE_BYTES };
+static inline void graph_stage_add(graph_state *s, size_t column, uint64_t value) {
+    hf_stage_add(s->env.stages, s->superstep, column, (double)value);
+}
+
 #define GRAPH_N_ARGS(args) (sizeof(args) / sizeof *(args))
 
 /** Number of this rank's first vertex. */
@@ -85,23 +90,6 @@ hf_status graph_run_program(graph_state *s);
 hf_status graph_last_check(const graph_state *s, bool *right);
 /** Count `i` of those of all ranks. */
 const graph_count *graph_count_of(const graph_state *s, size_t i);
-
-/* ---- graph_table.c: what each superstep was for this rank ---- */
-
-enum { GRAPH_ROWS = 1024 }; /**< supersteps that are kept, from the first on */
-
-hf_status graph_table_new(graph_state *s);
-void graph_table_free(graph_state *s);
-void graph_table_begin(graph_state *s);
-/** So much was counted in this superstep. */
-void graph_table_count(graph_state *s, const graph_count *count);
-/** This rank has sent so much. */
-void graph_table_sent(graph_state *s, size_t bytes);
-/** Supersteps from `first` to this one took the time since the last call. */
-void graph_table_time(graph_state *s, uint32_t first);
-/** This sample is the one that a point is told of. */
-hf_status graph_table_keep(graph_state *s, size_t point);
-size_t graph_table_of(const void *state, size_t point, const double **values);
 
 /* ---- graph_own.c ---- */
 

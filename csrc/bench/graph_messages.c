@@ -407,7 +407,7 @@ static hf_status records_send(graph_state *s) {
         now->recv_bytes = from * record;
     }
     s->tally.bytes += made_for_others(s, true) * record;
-    graph_table_sent(s, made_for_others(s, false) * record);
+    graph_stage_add(s, GRAPH_STAGE_BYTES, made_for_others(s, false) * record);
     return s->env.size > 1 ? hf_plan_run(m->plan) : HF_OK;
 }
 

@@ -160,7 +160,7 @@ static hf_status news_send(graph_state *s, bool heads, bool rest) {
             (uint64_t)(s->env.size - 1) * ((rest ? told_bytes(s, rank) : head) - begin);
         s->tally.bytes += bytes;
         if (rank == s->env.rank)
-            graph_table_sent(s, bytes);
+            graph_stage_add(s, GRAPH_STAGE_BYTES, bytes);
     }
     return hf_plan_run(p->news);
 }

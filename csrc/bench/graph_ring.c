@@ -195,7 +195,7 @@ static hf_status ring_make(graph_state *s, uint32_t maker, const hf_arg *args,
     HF_TRY(graph_await(s)); /* what was begun is in another queue */
     launch_begin(s->route);
     HF_TRY(ring_launch(s, maker, s->kernels.all[maker], args, n_args, &d));
-    hf_lap(s->env.laps, GRAPH_LAP_KERNEL);
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
     return HF_OK;
 }
 
@@ -215,7 +215,7 @@ static hf_status heads_read(graph_state *s) {
     }
     uint64_t bytes = graph_sent(r->ranks, most) * r->packet;
     s->tally.bytes += bytes * r->ranks;
-    graph_table_sent(s, bytes);
+    graph_stage_add(s, GRAPH_STAGE_BYTES, bytes);
     hf_lap(s->env.laps, HF_LAP_TRANSFER);
     return HF_OK;
 }

@@ -8,14 +8,13 @@
 #include "graph_check.h"
 #include "graph_layout.h"
 
-/** What graph_own.c and graph_table.c need. */
+/** What graph_own.c needs. */
 typedef struct graph_own graph_own;
-typedef struct graph_table graph_table;
 
 /** What all chunks of all ranks counted in a superstep. */
 typedef struct graph_totals {
     uint64_t active, pending, edges, messages, known;
-    uint64_t own_edges, own_active; /**< of these, those of this rank */
+    uint64_t own_edges, own_active, own_messages; /**< of these, those of this rank */
     uint32_t lowest;
     double changed;
     bool listed;          /**< all updates are in lists */
@@ -83,9 +82,8 @@ typedef struct graph_state {
     uint64_t width; /**< of the next */
     graph_totals totals;
     graph_tally tally;
-    graph_table *table; /**< what each superstep was */
-    void *state;        /**< [vertices, vertex bytes] of all ranks, from `verify` */
-    uint32_t *forests;  /**< [size, vertices], or NULL: graph_check.c */
+    void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
                         messages, or NULL: graph_check.c */
     double *reference,
@@ -95,7 +93,6 @@ typedef struct graph_state {
     double
         changed[2]; /**< own ranks of it, in its last superstep but one, and its last */
     graph_own *own; /**< NULL, or for a program that no other check knows */
-    uint64_t reached, reached_edges; /**< of all ranks; input edges */
 } graph_state;
 
 #endif

@@ -83,9 +83,12 @@ static void totals_add(graph_state *s, size_t first, size_t n) {
             continue;
         t.own_edges += c->edges;
         t.own_active += c->active;
-        graph_table_count(s, c);
+        t.own_messages += c->messages;
     }
     s->totals = t;
+    graph_stage_add(s, GRAPH_STAGE_ACTIVE, t.own_active);
+    graph_stage_add(s, GRAPH_STAGE_EDGES, t.own_edges);
+    graph_stage_add(s, GRAPH_STAGE_MESSAGES, t.own_messages);
     s->tally.updates += t.active;
     s->tally.messages += t.messages;
     s->tally.edges += t.edges;
@@ -148,7 +151,7 @@ static hf_status few_take(graph_state *s, bool *done) {
         if (!count->end)
             break;
     }
-    graph_table_time(s, first);
+    hf_stages_end(s->env.stages, first, s->superstep);
     return HF_OK;
 }
 
@@ -160,7 +163,7 @@ static hf_status heads_take(graph_state *s) {
     HF_TRY(counts_check(s));
     totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
     HF_TRY(totals_check(s, &before));
-    graph_table_time(s, s->superstep);
+    hf_stages_end(s->env.stages, s->superstep, s->superstep);
     return HF_OK;
 }
 
@@ -183,7 +186,6 @@ hf_status graph_run_program(graph_state *s) {
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
-    graph_table_begin(s);
     HF_TRY(start_launch(s));
     HF_TRY(heads_take(s));
     for (done = over(s); !done; done = done || over(s)) {

@@ -53,6 +53,10 @@ static const hf_quantity metrics[] = {{"flops", "FLOP/s", HF_F64, NULL}, {0}};
 static const hf_quantity findings[] = {{"scaled_residual", "1", HF_F64, NULL},
                                        {"normalised_residual", "1", HF_F64, NULL},
                                        {0}};
+static const hf_quantity stages[] = {{"iteration_blocks", "1", HF_I64, NULL},
+                                     {"iteration_kernel_time", "s", HF_F64, NULL},
+                                     {"iteration_exchange_time", "s", HF_F64, NULL},
+                                     {0}};
 static const hf_figure figures[] = {{"flops", "FLOP/s", "flops", HF_FIGURE_MAX}, {0}};
 static const hf_quantity parts[] = {
     {"transfer_time", "s", HF_F64, NULL}, {"exchange_time", "s", HF_F64, NULL},
@@ -282,8 +286,6 @@ hf_status linpack_plan(void *state, size_t point, hf_setting *out) {
     linpack *s = state;
     double n = s->sizes[point];
     out->labels[0] = n;
-    out->work[0] =
-        s->refine ? hf_linpack_refined_operations(n) : hf_linpack_operations(n);
     out->tolerance = LINPACK_BOUND;
     s->n = (uint32_t)n;
     s->width = (uint32_t)linpack_width(s, s->n);
@@ -331,13 +333,18 @@ hf_status linpack_step(void *state, size_t point, size_t inner) {
     return s->refine ? solution_find(s) : HF_OK;
 }
 
-hf_status linpack_verify(void *state, size_t point, size_t steps, double *found) {
+/* Operations are shared out evenly, as blocks nearly are. */
+hf_status linpack_verify(void *state, size_t point, size_t steps, hf_outcome *out) {
     linpack *s = state;
-    (void)point, (void)steps; /* one */
+    double n = s->sizes[point];
+    (void)steps; /* one */
+    out->work[0] =
+        (s->refine ? hf_linpack_refined_operations(n) : hf_linpack_operations(n)) /
+        s->env.size;
     if (!s->refine)
         HF_TRY(solution_find(s));
     hf_exchange_lap(s->env.exchange, NULL);
-    hf_status status = linpack_check(s, found);
+    hf_status status = linpack_check(s, out);
     hf_exchange_lap(s->env.exchange, s->env.laps);
     return status;
 }
@@ -354,6 +361,7 @@ const hf_bench hf_bench_linpack = {
     .parts = parts,
     .metrics = metrics,
     .findings = findings,
+    .stages = stages,
     .figures = figures,
     .blocks = &linpack_blocks,
     .streams = &linpack_streams,

@@ -14,14 +14,12 @@ enum {
     LINPACK_BOUND = 16,     /* of HPL's scaled residual */
 };
 
-enum {
-    LINPACK_LAP_KERNEL = HF_LAP_EXCHANGE + 1,
-    LINPACK_LAP_SOLVE,
-    LINPACK_LAP_REFINE
-};
+enum { LINPACK_LAP_SOLVE = HF_LAP_KERNEL + 1, LINPACK_LAP_REFINE };
 
-/** What `verify` finds, beside the larger of the two errors over their bounds. */
-enum { LINPACK_ERROR, LINPACK_SCALED, LINPACK_NORMALISED };
+/** What `verify` finds, beside the larger of the two errors over their bounds; and what an
+ *  iteration counts. */
+enum { LINPACK_SCALED, LINPACK_NORMALISED };
+enum { LINPACK_STAGE_BLOCKS };
 
 struct linpack {
     hf_env env;
@@ -70,7 +68,7 @@ size_t linpack_width(const linpack *s, size_t n);
 hf_status linpack_plan(void *state, size_t point, hf_setting *out);
 hf_status linpack_prepare(void *state, size_t point, uint64_t sample);
 hf_status linpack_step(void *state, size_t point, size_t inner);
-hf_status linpack_verify(void *state, size_t point, size_t steps, double *found);
+hf_status linpack_verify(void *state, size_t point, size_t steps, hf_outcome *out);
 void linpack_teardown(void *state);
 /** linpack_plans.c and linpack_stream.c: host-routed and kernel-routed. */
 extern const hf_bench_path linpack_blocks, linpack_streams;
@@ -92,7 +90,7 @@ hf_status linpack_run(const linpack *s, hf_kernel *kernel, const hf_arg *args,
                       size_t n_args, size_t items);
 hf_status linpack_vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *from,
                               uint32_t blocks);
-hf_status linpack_check(linpack *s, double *found);
+hf_status linpack_check(linpack *s, hf_outcome *out);
 
 /** linpack_refine.c: ways to correct x in double. */
 hf_status linpack_classical(linpack *s);

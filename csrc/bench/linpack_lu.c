@@ -129,7 +129,12 @@ static hf_status iterate(linpack *s, uint32_t k) {
         s, it.now)); /* commands of two iterations ago, on the same panels */
     HF_TRY(s->routing->panels(s, &it));
     HF_TRY(first_update(s, &it, below, beside));
-    return rest_update(s, &it, below, beside);
+    HF_TRY(rest_update(s, &it, below, beside));
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
+    hf_stage_add(s->env.stages, k, LINPACK_STAGE_BLOCKS,
+                 (double)(s->rows - it.below) * (s->columns - it.beside));
+    hf_stages_end(s->env.stages, k, k);
+    return HF_OK;
 }
 
 hf_status linpack_factor(linpack *s) {
@@ -142,6 +147,7 @@ hf_status linpack_factor(linpack *s) {
         hf_status ended = events_wait(s, &s->events[i]);
         status = status == HF_OK ? ended : status;
     }
-    hf_lap(s->env.laps, LINPACK_LAP_KERNEL);
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
+    hf_stages_end(s->env.stages, s->width - 1, s->width - 1);
     return status;
 }

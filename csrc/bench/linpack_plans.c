@@ -44,7 +44,7 @@ static hf_status move(const linpack *s, hf_plan *plan) {
         sends = sends || plan->messages[i].send_bytes > 0;
     if (sends)
         HF_TRY(s->env.device->ops->mark(s->env.device, NULL, NULL));
-    hf_lap(s->env.laps, LINPACK_LAP_KERNEL);
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
     return plan_run(plan);
 }
 

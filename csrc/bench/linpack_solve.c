@@ -188,11 +188,11 @@ static units units_of(const linpack *s, double roundoff) {
 
 /* The error of a sample is the largest: HPL's, that of x, refined that of x before, and the
  * published one, the largest error of x over n |b| and twice the roundoff, whose bound is 1. */
-hf_status linpack_check(linpack *s, double *found) {
+hf_status linpack_check(linpack *s, hf_outcome *out) {
     double n = s->n, last = s->refine ? DBL_EPSILON / 2 : s->roundoff;
     const units u = units_of(s, last), first = units_of(s, s->roundoff);
     const units published = {last * n * n, last * n * n, 1};
-    double error, before = 0;
+    double error, before = 0, *found = out->findings;
     uint32_t own_rows = s->q == 0 ? s->rows : 0; /* one rank of each row has all */
     if (s->refine) { /* then a product of nearly this x is there, and what is left of b */
         HF_TRY(zeros_write(s, s->product, s->rows));
@@ -207,6 +207,6 @@ hf_status linpack_check(linpack *s, double *found) {
     if (s->refine)
         HF_TRY(largest_find(s, s->first, s->columns, 0, &first, &before));
     error = hf_larger(hf_larger(error, before), found[LINPACK_SCALED]);
-    found[LINPACK_ERROR] = hf_larger(error, found[LINPACK_NORMALISED] * LINPACK_BOUND);
+    out->error = hf_larger(error, found[LINPACK_NORMALISED] * LINPACK_BOUND);
     return HF_OK;
 }

@@ -167,7 +167,7 @@ static hf_status panels_stream(linpack *l, linpack_iteration *it) {
                                  steps_between(l->p, p, l->grid.p), below);
     /* The blocks that these kernels read are those that were updated first. */
     HF_TRY(l->env.device->ops->mark(l->env.device, NULL, NULL));
-    hf_lap(l->env.laps, LINPACK_LAP_KERNEL);
+    hf_lap(l->env.laps, HF_LAP_KERNEL);
     if (it->in_row && it->in_column)
         stream_add(s, LU, l->lu, lu, 2);
     if (ways)

@@ -159,15 +159,11 @@ static hf_status replica_take(ptrans *s, size_t r, const hf_args *args) {
 
 static hf_status layouts_take(ptrans *s) {
     s->layouts = calloc(s->n_layouts, sizeof *s->layouts);
-    s->shares = calloc(s->n_layouts * (size_t)s->env.size, sizeof *s->shares);
-    if (!s->layouts || !s->shares)
+    if (!s->layouts)
         return hf_fail(HF_ENOMEM, "no memory for %zu points", s->n_layouts);
-    for (size_t i = 0; i < s->n_layouts; i++) {
-        ptrans_shares(s->shares + i * (size_t)s->env.size, &s->grid,
-                      (size_t)s->sizes[i], s->block);
+    for (size_t i = 0; i < s->n_layouts; i++)
         HF_TRY(ptrans_layout_make(&s->layouts[i], &s->grid, width_of(s, s->sizes[i]),
                                   s->env.rank, s->replications, block_bytes(s)));
-    }
     return HF_OK;
 }
 
@@ -236,7 +232,6 @@ void ptrans_teardown(void *state) {
     for (size_t i = 0; s->layouts && i < s->n_layouts; i++)
         ptrans_layout_free(&s->layouts[i]);
     free(s->layouts);
-    free(s->shares);
     free(s->links);
 }
 
@@ -245,9 +240,6 @@ void ptrans_teardown(void *state) {
 hf_status ptrans_plan(void *state, size_t point, hf_setting *out) {
     const ptrans *s = state;
     out->labels[0] = s->sizes[point];
-    out->work[0] = hf_ptrans_operations(s->sizes[point]);
-    out->work[1] = HF_PTRANS_ARRAYS * (double)s->real * out->work[0];
-    out->shares = s->shares + point * (size_t)s->env.size;
     return HF_OK;
 }
 
@@ -382,7 +374,7 @@ static hf_status blocks_step(void *state, size_t point, size_t inner) {
     (void)inner; /* one */
     HF_TRY(blocks_move(s));
     HF_TRY(layout_add(s, &s->layouts[point]));
-    hf_lap(s->env.laps, PTRANS_LAP_KERNEL);
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
     return HF_OK;
 }
 
@@ -408,7 +400,7 @@ static hf_status replica_verify(ptrans *s, size_t point, size_t r, double *worst
 }
 
 /* The largest residual; sums of the values are exact, so right means 0. */
-hf_status ptrans_verify(void *state, size_t point, size_t steps, double *error) {
+hf_status ptrans_verify(void *state, size_t point, size_t steps, hf_outcome *out) {
     ptrans *s = state;
     const ptrans_layout *layout = &s->layouts[point];
     size_t checked = 0;
@@ -417,7 +409,11 @@ hf_status ptrans_verify(void *state, size_t point, size_t steps, double *error) 
     for (size_t r = 0; r < s->replications; checked += layout->parts[r++].n)
         if (layout->parts[r].n > 0)
             HF_TRY(replica_verify(s, point, r, &worst));
-    *error = checked == layout->n ? worst : NAN;
+    out->error = checked == layout->n ? worst : NAN;
+    double n = s->sizes[point], /* of so many rows would be as much as this rank has */
+        share = (double)ptrans_values(&s->grid, s->env.rank, (size_t)n, s->block);
+    out->work[0] = hf_ptrans_operations(n) / (n * n) * share;
+    out->work[1] = HF_PTRANS_ARRAYS * (double)s->real * out->work[0];
     return HF_OK;
 }
 

@@ -31,7 +31,6 @@ typedef struct ptrans {
     size_t n_layouts, block, real, replications;
     size_t n_buffers; /* as large as a matrix: A, B, C and what comes from others */
     ptrans_layout *layouts; /* of the points */
-    double *shares;         /* of the ranks, [n_layouts, ranks] */
     hf_kernel *fill, *check;
     replica replicas[HF_MAX_NUMBERED];
     size_t items; /* of fill and check */
@@ -42,15 +41,13 @@ typedef struct ptrans {
     size_t width, depth;
 } ptrans;
 
-enum { PTRANS_LAP_KERNEL = HF_LAP_EXCHANGE + 1 };
-
 /* What both paths share: of `setup`, parameters and then memory; the rest as it is. */
 hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,
                       hf_outline *out);
 hf_status ptrans_memory_take(ptrans *s, const hf_args *args, size_t n_buffers);
 hf_status ptrans_plan(void *state, size_t point, hf_setting *out);
 hf_status ptrans_prepare(void *state, size_t point, uint64_t sample);
-hf_status ptrans_verify(void *state, size_t point, size_t steps, double *error);
+hf_status ptrans_verify(void *state, size_t point, size_t steps, hf_outcome *out);
 void ptrans_teardown(void *state);
 
 extern const hf_bench_path ptrans_streams;

@@ -55,17 +55,14 @@ static size_t rows_of(size_t i, size_t width, size_t n, size_t block) {
     return i + 1 < width ? block : n - i * block;
 }
 
-void ptrans_shares(double *out, const ptrans_grid *grid, size_t n, size_t block) {
-    size_t width = divide_up(n, block);
-    for (int rank = 0; rank < grid->p * grid->q; rank++)
-        out[rank] = 0;
+size_t ptrans_values(const ptrans_grid *grid, int rank, size_t n, size_t block) {
+    size_t width = divide_up(n, block), values = 0;
     for (size_t row = 0; row < width; row++)
         for (size_t column = 0; column < width; column++)
-            out[ptrans_owner(grid, width, row, column)] +=
-                (double)(rows_of(row, width, n, block) *
-                         rows_of(column, width, n, block));
-    for (int rank = 0; rank < grid->p * grid->q; rank++)
-        out[rank] /= (double)n * (double)n;
+            if (ptrans_owner(grid, width, row, column) == rank)
+                values +=
+                    rows_of(row, width, n, block) * rows_of(column, width, n, block);
+    return values;
 }
 
 /* ---- the order of blocks ---- */

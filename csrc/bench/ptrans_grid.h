@@ -43,8 +43,8 @@ int ptrans_partner(const ptrans_grid *grid, int rank);
 /** No rank and replication holds more blocks. */
 size_t ptrans_max_blocks(const ptrans_grid *grid, size_t width, size_t replications);
 
-/** Part of the values of n x n matrices that each rank holds: [ranks]; padding is none. */
-void ptrans_shares(double *out, const ptrans_grid *grid, size_t n, size_t block);
+/** Values of n x n matrices that a rank holds; padding is none. */
+size_t ptrans_values(const ptrans_grid *grid, int rank, size_t n, size_t block);
 
 /** The layout of `rank`; blocks have `bytes` bytes. Free it with ptrans_layout_free. */
 hf_status ptrans_layout_make(ptrans_layout *out, const ptrans_grid *grid, size_t width,

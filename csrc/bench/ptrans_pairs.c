@@ -95,7 +95,7 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
     hf_exchange *exchange = s->env.exchange;
     (void)point, (void)inner; /* one */
     HF_TRY(exchange->ops->streams->stream(exchange, 2 * s->replications, s->streams));
-    hf_lap(s->env.laps, PTRANS_LAP_KERNEL);
+    hf_lap(s->env.laps, HF_LAP_KERNEL);
     return HF_OK;
 }
 

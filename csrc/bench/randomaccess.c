@@ -232,21 +232,20 @@ static hf_status randomaccess_step(void *state, size_t point, size_t inner) {
 }
 
 static hf_status randomaccess_verify(void *state, size_t point, size_t steps,
-                                     double *error) {
+                                     hf_outcome *out) {
     randomaccess *s = state;
     (void)point, (void)steps; /* one */
     HF_TRY(tables_map(s));
     uint64_t wrong = randomaccess_check_run(s->check, &s->part, s->stamp);
     HF_TRY(tables_unmap(s));
-    *error = (double)wrong / (double)s->part.count;
+    out->error = (double)wrong / (double)s->part.count;
+    out->work[0] = HF_RANDOMACCESS_UPDATES * (double)s->part.count;
     return HF_OK;
 }
 
-/* Updates of all ranks together. */
 static hf_status randomaccess_plan(void *state, size_t point, hf_setting *out) {
     const randomaccess *s = state;
     out->labels[0] = s->sizes[point];
-    out->work[0] = HF_RANDOMACCESS_UPDATES * s->sizes[point];
     out->tolerance = s->lossy ? ALLOWED : 0;
     return HF_OK;
 }

@@ -333,7 +333,8 @@ static hf_status array_read(stream *s, size_t array) {
     return HF_OK;
 }
 
-static hf_status stream_verify(void *state, size_t point, size_t steps, double *error) {
+static hf_status stream_verify(void *state, size_t point, size_t steps,
+                               hf_outcome *out) {
     stream *s = state;
     HF_TRY(array_read(s, 0));
     size_t wrong = array_compare(s, s->pattern, 0);
@@ -343,19 +344,17 @@ static hf_status stream_verify(void *state, size_t point, size_t steps, double *
         HF_TRY(array_read(s, step_array(step)));
         wrong += array_compare(s, s->expected, 1);
     }
-    *error = (double)wrong;
+    out->error = (double)wrong;
+    out->work[0] = hf_stream_arrays(point) * (double)s->n * (double)s->width;
     return HF_OK;
 }
 
 /* ---- numbers ---- */
 
-/* Bytes that the operation reads and writes, of all ranks. */
 static hf_status stream_plan(void *state, size_t point, hf_setting *out) {
     const stream *s = state;
     out->labels[0] = (double)point;
     out->fewest = out->most = s->steps;
-    out->work[0] =
-        s->env.size * hf_stream_arrays(point) * (double)s->n * (double)s->width;
     return HF_OK;
 }
 

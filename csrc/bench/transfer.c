@@ -258,12 +258,13 @@ static hf_status transfer_step(void *state, size_t point, size_t inner) {
 }
 
 static hf_status transfer_verify(void *state, size_t point, size_t steps,
-                                 double *error) {
+                                 hf_outcome *out) {
     transfer *s = state;
     hf_device *device = s->env.device;
     size_t bytes = got_bytes(s, point), wrong = 0;
+    out->work[0] = s->sweep.sizes[point];
     if (s->steps)
-        return chains_verify(s, point, steps, error);
+        return chains_verify(s, point, steps, &out->error);
     if (!s->reads) {
         for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
             s->got[i] = (unsigned char)~right_byte(s, point, steps, i);
@@ -271,15 +272,13 @@ static hf_status transfer_verify(void *state, size_t point, size_t steps,
     }
     for (size_t i = 0; i < bytes; i++)
         wrong += s->got[i] != right_byte(s, point, steps, i);
-    *error = (double)wrong;
+    out->error = (double)wrong;
     return HF_OK;
 }
 
-/* Bytes of all ranks together. */
 static hf_status transfer_plan(void *state, size_t point, hf_setting *out) {
     transfer *s = state;
     hf_sweep_plan(&s->sweep, point, out);
-    out->work[0] = s->env.size * s->sweep.sizes[point];
     return s->steps ? chains_plan(s, point) : HF_OK;
 }
 

@@ -4,8 +4,16 @@
 
 #include <stddef.h>
 
-/* The last part is what `verify` took beside the benchmark's own parts. */
-enum { HF_MAX_PARTS = 6, HF_LAP_VERIFY = HF_MAX_PARTS, HF_N_LAPS };
+/** Parts that have a place of their own: what a plan takes between host and device, and between
+ *  hosts; kernels, where a benchmark counts them; what `verify` took beside the parts. */
+enum {
+    HF_LAP_TRANSFER,
+    HF_LAP_EXCHANGE,
+    HF_LAP_KERNEL,
+    HF_MAX_PARTS = 6,
+    HF_LAP_VERIFY = HF_MAX_PARTS,
+    HF_N_LAPS
+};
 
 /** Seconds of each part so far; the session reads and restarts it. */
 typedef struct hf_laps {

@@ -75,9 +75,18 @@ hf_records hf_result_records(const hf_result *result) {
     return result->records;
 }
 
-void hf_result_set_records(hf_result *result, hf_records records) {
-    free(result->records.data);
-    result->records = records;
+hf_status hf_result_set_records(hf_result *result, const hf_remains *remains) {
+    size_t n = remains->n, bytes = remains->bytes;
+    if (!remains->data)
+        return HF_OK;
+    char *data = malloc(n * bytes + 1);
+    if (!data)
+        return hf_fail(HF_ENOMEM, "no memory for %zu records of a run", n);
+    for (size_t i = 0; i < n; i++)
+        memcpy(data + i * bytes,
+               (const char *)remains->data + remains->order[i] * bytes, bytes);
+    result->records = (hf_records){data, n, bytes};
+    return HF_OK;
 }
 
 const hf_column *hf_result_column(const hf_result *result, size_t index) {

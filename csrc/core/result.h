@@ -19,6 +19,14 @@ typedef struct hf_records {
     size_t n, bytes;
 } hf_records;
 
+/** What a benchmark leaves beside its columns, the same on all ranks: record `order`[i] at
+ *  `data` is number i. Its memory lasts until the benchmark's end; `data` NULL: nothing. */
+typedef struct hf_remains {
+    const void *data;
+    const uint32_t *order;
+    size_t n, bytes;
+} hf_remains;
+
 /** Its records; `data` is NULL where there are none. */
 hf_records hf_result_records(const hf_result *result);
 const hf_column *hf_result_column(const hf_result *result, size_t index);
@@ -52,8 +60,8 @@ void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);
 /** Add a remark; those past the fourth are dropped. */
 void hf_result_add_note(hf_result *result, const char *note);
-/** Give the result the records, which it frees. */
-void hf_result_set_records(hf_result *result, hf_records records);
+/** The result takes a copy, in order. */
+hf_status hf_result_set_records(hf_result *result, const hf_remains *remains);
 void hf_result_set_verified(hf_result *result, bool verified);
 
 #endif

@@ -97,9 +97,9 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     hf_status status = series_grow(s, (size_t)net->size);
     if (status == HF_OK && l->run->tick)
         status = l->run->tick(l->run->context, NULL);
-    hf_sample mine = {0};
-    for (size_t i = 0; i < HF_MAX_FOUND; i++)
-        mine.found[i] = NAN;
+    hf_sample mine = {.outcome.error = NAN};
+    for (size_t i = 0; i < HF_MAX_FINDINGS; i++)
+        mine.outcome.findings[i] = NAN;
     l->laps = (hf_laps){.since = hf_clock_now()};
     if (status == HF_OK)
         status = l->path->prepare(l->state, index, l->sample);
@@ -111,6 +111,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     HF_TRY(net->ops->barrier(net));
     hf_exchange_used(l->session->exchange); /* what `prepare` moves does not count */
     hf_trace_begin(l->session->trace);
+    hf_stages_begin(&l->stages);
     double start = hf_clock_now();
     l->laps.since = l->step_began = l->heard = start;
     status = steps_take(l, index, inner);
@@ -130,7 +131,7 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     status = hf_trace_settle(l->session->trace);
     l->laps.since = l->step_began = hf_clock_now();
     if (status == HF_OK)
-        status = l->path->verify(l->state, index, inner, mine.found);
+        status = l->path->verify(l->state, index, inner, &mine.outcome);
     if (status != HF_OK)
         net->ops->alarm(net); /* others may wait for this rank */
     hf_lap(&l->laps, HF_LAP_VERIFY);
@@ -161,6 +162,12 @@ static void traffic_add(hf_traffic *sum, const hf_traffic *one) {
     sum->high_water = hf_larger(sum->high_water, one->high_water);
 }
 
+static void worst_take(hf_outcome *worst, const hf_outcome *one) {
+    worst->error = hf_larger(worst->error, one->error);
+    for (size_t i = 0; i < HF_MAX_FINDINGS; i++)
+        worst->findings[i] = hf_larger(worst->findings[i], one->findings[i]);
+}
+
 static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
                              double began) {
     size_t ranks = (size_t)l->session->net->size;
@@ -175,21 +182,16 @@ static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inne
         if (l->reports[rank].seconds > slowest)
             last = rank;
         slowest = l->reports[last].seconds;
-        struct hf_share *share = &p->shares[rank];
-        for (size_t i = 0; i < HF_MAX_FOUND; i++) {
-            share->found[i] = hf_larger(share->found[i], l->reports[rank].found[i]);
-            p->found[i] = hf_larger(p->found[i], share->found[i]);
-        }
+        worst_take(&p->shares[rank].worst, &l->reports[rank].outcome);
+        worst_take(&p->worst, &p->shares[rank].worst);
     }
     if (s->n == 0 || slowest < p->best) {
         hf_trace_keep(l->session->trace);
+        hf_stages_keep(&l->stages);
         p->best = slowest;
         p->slowest = (int)last;
-        for (size_t rank = 0; rank < ranks; rank++) {
-            memcpy(p->shares[rank].parts, l->reports[rank].parts,
-                   sizeof p->shares->parts);
-            p->shares[rank].power = l->reports[rank].power;
-        }
+        for (size_t rank = 0; rank < ranks; rank++)
+            p->shares[rank].best = l->reports[rank];
     }
     s->slowest[s->n++] = slowest;
     return HF_OK;
@@ -241,8 +243,6 @@ static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
     while (!point_done(l, p, scratch));
     memcpy(scratch, p->timed.slowest, p->timed.n * sizeof *scratch);
     p->stats = hf_stats_of(p->timed.n, scratch);
-    if (l->path->observe)
-        l->path->observe(l->state, index, p->setting.work, p->counts);
     return HF_OK;
 }
 
@@ -267,7 +267,7 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
     values[n++] = p->stats.median;
     quantities[n] = (hf_quantity){.name = "verified", .unit = "1", .dtype = HF_BOOL};
     values[n++] = hf_point_verified(p);
-    hf_progress row = {index, l->n_points, n, quantities, values};
+    hf_progress row = {index, l->outline.n_points, n, quantities, values};
     return l->run->tick(l->run->context, &row);
 }
 
@@ -304,31 +304,32 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
         .seed = seed,
         .seals = &l->seals,
         .laps = l->bench->parts ? &l->laps : NULL,
+        .stages = l->bench->stages ? &l->stages : NULL,
         .go_on = step_go_on,
         .loop = l,
     };
     if (l->bench->kernels & HF_KERNELS_NDRANGE)
         env.ndrange =
             hf_session_ndrange(session, l->bench, hf_args_word(args, "shape"));
-    hf_outline outline = {0};
+    if (env.stages)
+        HF_TRY(
+            hf_stages_new(env.stages, hf_quantity_count(l->bench->stages), &l->laps));
     if (l->path->ranks_check)
         HF_TRY(l->path->ranks_check(args, session->exchange->ops->name, env.size));
-    HF_TRY(l->path->setup(l->state, args, &env, &outline));
-    HF_TRY(hf_session_take(session, args, outline.longest));
-    l->n_points = outline.n_points;
-    l->note = outline.note;
+    HF_TRY(l->path->setup(l->state, args, &env, &l->outline));
+    HF_TRY(hf_session_take(session, args, l->outline.longest));
     hf_exchange_lap(session->exchange, env.laps);
     session->exchange->run = run;
     size_t ranks = (size_t)env.size;
-    l->points = calloc(l->n_points, sizeof *l->points);
-    struct hf_share *shares = calloc(l->n_points * ranks, sizeof *shares);
+    l->points = calloc(l->outline.n_points, sizeof *l->points);
+    struct hf_share *shares = calloc(l->outline.n_points * ranks, sizeof *shares);
     if (!l->points || !shares) {
         free(shares);
-        return hf_fail(HF_ENOMEM, "no memory for %zu points", l->n_points);
+        return hf_fail(HF_ENOMEM, "no memory for %zu points", l->outline.n_points);
     }
-    for (size_t i = 0; i < l->n_points; i++)
+    for (size_t i = 0; i < l->outline.n_points; i++)
         l->points[i].shares = shares + i * ranks;
-    return hf_trace_start(session->trace, l->n_points);
+    return hf_trace_start(session->trace, l->outline.n_points);
 }
 
 static void loop_close(hf_loop *l) {
@@ -337,7 +338,7 @@ static void loop_close(hf_loop *l) {
     hf_trace_stop(l->session->trace);
     hf_exchange_lap(l->session->exchange, NULL);
     l->session->exchange->run = NULL;
-    for (size_t i = 0; l->points && i < l->n_points; i++) {
+    for (size_t i = 0; l->points && i < l->outline.n_points; i++) {
         free(l->points[i].warmup.ranks);
         free(l->points[i].warmup.slowest);
         free(l->points[i].timed.ranks);
@@ -348,6 +349,7 @@ static void loop_close(hf_loop *l) {
     if (l->points)
         free(l->points->shares); /* of all */
     free(l->points);
+    hf_stages_free(&l->stages);
     free(l->reports);
     free(l->state);
 }
@@ -365,7 +367,7 @@ static hf_status points_take(hf_loop *l) {
         scratch ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
     status = hf_agree(l->session->net, status);
     assert(status != HF_OK || scratch);
-    for (size_t i = 0; status == HF_OK && i < l->n_points; i++) {
+    for (size_t i = 0; status == HF_OK && i < l->outline.n_points; i++) {
         status = hf_trace_clocks(trace, i);
         if (status == HF_OK)
             status = point_take(l, i, scratch);
@@ -375,7 +377,7 @@ static hf_status points_take(hf_loop *l) {
             status = hf_stages_gather(l, i);
     }
     if (status == HF_OK)
-        status = hf_trace_clocks(trace, l->n_points);
+        status = hf_trace_clocks(trace, l->outline.n_points);
     if (status == HF_OK)
         status = hf_trace_gather(trace);
     free(scratch);
@@ -404,12 +406,8 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
 }
 
 static hf_status result_make(hf_result **out, const hf_loop *l) {
-    hf_records records = {0};
     HF_TRY(hf_loop_result(out, l));
-    if (l->path->records)
-        HF_TRY(l->path->records(l->state, &records));
-    hf_result_set_records(*out, records);
-    return HF_OK;
+    return hf_result_set_records(*out, &l->outline.remains);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {

@@ -8,15 +8,13 @@
 #include "core/session.h"
 #include "core/stats.h"
 
-enum {
-    HF_MAX_VALUES = 32,
-    HF_MAX_FOUND = 1 + HF_MAX_FINDINGS, /* by `verify`: the error first */
-};
+enum { HF_MAX_VALUES = 32 };
 
 /* What a rank tells the others after a sample. */
 typedef struct hf_sample {
-    double seconds, elapsed, clock_cost, parts[HF_N_LAPS], found[HF_MAX_FOUND];
+    double seconds, elapsed, clock_cost, parts[HF_N_LAPS];
     double power; /* when the steps had ended; NAN: nobody tells [W] */
+    hf_outcome outcome;
     hf_traffic traffic;
     uint64_t number; /* of the sample: a report with another number is stale */
     int status;
@@ -35,17 +33,15 @@ typedef struct hf_point {
     hf_setting setting;
     size_t inner;
     unsigned schemes; /* that any rank used in any sample: see hf_sample */
-    double found[HF_MAX_FOUND];
-    double counts[HF_MAX_COUNTS];
-    double best; /* sample of the series that is being taken */
-    int slowest; /* its slowest rank */
+    hf_outcome worst; /* errors and findings: the largest so far */
+    double best;      /* sample of the series that is being taken */
+    int slowest;      /* its slowest rank */
     struct hf_share {
-        double found[HF_MAX_FOUND]; /* the largest so far */
-        double parts[HF_N_LAPS];    /* of the best sample */
-        double power;               /* the same [W] */
-    } * shares;                     /* [ranks] */
-    char *stages;                   /* [ranks, stages, quantities] doubles, or NULL */
-    size_t *stages_at;              /* [ranks + 1] bytes where those of a rank begin */
+        hf_outcome worst;
+        hf_sample best;
+    } * shares;         /* [ranks] */
+    char *stages;       /* [ranks, stages, quantities] doubles, or NULL */
+    size_t *stages_at;  /* [ranks + 1] bytes where those of a rank begin */
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 
@@ -55,13 +51,14 @@ typedef struct hf_loop {
     const hf_bench_path *path;
     const hf_run *run;
     void *state;
-    const char *note;
+    hf_outline outline;
     hf_sample *reports; /* [ranks] */
     hf_point *points;
-    size_t n_points, reps, max_reps, n_warmup;
+    size_t reps, max_reps, n_warmup;
     double time_limit, clock_cost;
     uint64_t memory_left; /* for this rank [B] */
     hf_laps laps;
+    hf_stages stages;
     double step_began, heard; /* of the sample; when the caller was asked last [s] */
     hf_seals seals;
     uint64_t sample; /* number of the next sample of this run */

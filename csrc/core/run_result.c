@@ -16,13 +16,17 @@ size_t hf_quantity_count(const hf_quantity *table) {
 }
 
 bool hf_point_verified(const hf_point *p) {
-    return p->found[0] <= p->setting.tolerance;
+    return p->worst.error <= p->setting.tolerance;
 }
 
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values) {
     const hf_point *p = &l->points[index];
-    for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++)
-        values[i] = hf_point_verified(p) ? p->setting.work[i] / seconds : NAN;
+    for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++) {
+        double work = 0;
+        for (int rank = 0; rank < l->session->net->size; rank++)
+            work += p->shares[rank].best.outcome.work[i];
+        values[i] = hf_point_verified(p) ? work / seconds : NAN;
+    }
 }
 
 hf_column hf_column_make(const char *name, const char *suffix, const char *unit,
@@ -41,7 +45,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 10 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 12 };
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -56,7 +60,8 @@ enum { N_TRAFFIC = sizeof traffic_columns / sizeof traffic_columns[0] };
 
 /* The largest error of each rank, its parts of the best sample, its share of a rate. */
 static hf_column ranks_column(const hf_loop *l, const char *name, const char *unit) {
-    hf_column column = hf_column_make(name, "_ranks", unit, HF_F64, l->n_points);
+    hf_column column =
+        hf_column_make(name, "_ranks", unit, HF_F64, l->outline.n_points);
     column.n_dims = 2;
     column.shape[1] = (size_t)l->session->net->size;
     return column;
@@ -88,17 +93,6 @@ static const hf_quantity *part_of(const hf_bench *bench, size_t i, size_t *at) {
     return i < n ? &bench->parts[i] : i == n ? &verify : NULL;
 }
 
-/* What `verify` found, the error first; NULL past the last. */
-static const char *found_name(const hf_bench *bench, size_t i) {
-    if (i == 0)
-        return hf_error_column(bench);
-    return i <= hf_quantity_count(bench->findings) ? bench->findings[i - 1].name : NULL;
-}
-
-static const char *found_unit(const hf_bench *bench, size_t i) {
-    return i == 0 ? "1" : bench->findings[i - 1].unit;
-}
-
 static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->streams != NULL;
 }
@@ -106,16 +100,16 @@ static bool has_traffic(const hf_loop *l) {
 /* Bits of the schemes of all points that were chosen. */
 static unsigned schemes_of(const hf_loop *l) {
     unsigned schemes = 0;
-    for (size_t i = 0; i < l->n_points; i++)
+    for (size_t i = 0; i < l->outline.n_points; i++)
         schemes |= l->points[i].schemes;
     return schemes;
 }
 
 /* Does any device tell how much power it draws? */
 static bool has_power(const hf_loop *l) {
-    for (size_t i = 0; i < l->n_points; i++)
+    for (size_t i = 0; i < l->outline.n_points; i++)
         for (int rank = 0; rank < l->session->net->size; rank++)
-            if (!isnan(l->points[i].shares[rank].power))
+            if (!isnan(l->points[i].shares[rank].best.power))
                 return true;
     return false;
 }
@@ -123,59 +117,68 @@ static bool has_power(const hf_loop *l) {
 /* Of each rank's device, and of all: each once. */
 static void power_fill(const hf_loop *l, hf_result *result, size_t index) {
     double *sum = &hf_result_doubles(result, "power")[index];
-    shares_fill(l, result, "power", index, offsetof(struct hf_share, power));
+    shares_fill(l, result, "power", index, offsetof(struct hf_share, best.power));
     *sum = 0;
     for (size_t rank = 0; rank < (size_t)l->session->net->size; rank++)
         if (!l->session->places[rank].again)
-            *sum += l->points[index].shares[rank].power;
+            *sum += l->points[index].shares[rank].best.power;
 }
 
 static size_t columns_list(const hf_loop *l, hf_column *columns) {
     size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0, at;
-    for (size_t i = 0; i < l->n_points; i++)
+    for (size_t i = 0; i < l->outline.n_points; i++)
         longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
     assert(columns);
     for (const hf_quantity *q = l->bench->labels; q && q->name; q++)
-        columns[n++] = hf_column_make(q->name, "", q->unit, q->dtype, l->n_points);
+        columns[n++] =
+            hf_column_make(q->name, "", q->unit, q->dtype, l->outline.n_points);
     for (size_t i = 0; i < N_STATS; i++)
         columns[n++] =
-            hf_column_make(stat_columns[i].name, "", "s", HF_F64, l->n_points);
+            hf_column_make(stat_columns[i].name, "", "s", HF_F64, l->outline.n_points);
     for (const hf_quantity *q = l->bench->metrics; q && q->name; q++) {
-        columns[n++] = hf_column_make(q->name, "", q->unit, HF_F64, l->n_points);
-        columns[n++] = hf_column_make(q->name, "_median", q->unit, HF_F64, l->n_points);
+        columns[n++] =
+            hf_column_make(q->name, "", q->unit, HF_F64, l->outline.n_points);
+        columns[n++] =
+            hf_column_make(q->name, "_median", q->unit, HF_F64, l->outline.n_points);
         columns[n++] = ranks_column(l, q->name, q->unit);
     }
-    for (const hf_quantity *q = l->bench->counts; q && q->name; q++)
-        columns[n++] = hf_column_make(q->name, "", q->unit, HF_I64, l->n_points);
+    for (const hf_quantity *q = l->bench->findings; q && q->name; q++)
+        if (q->dtype == HF_I64)
+            columns[n++] =
+                hf_column_make(q->name, "", q->unit, HF_I64, l->outline.n_points);
     const hf_quantity *part;
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
-        columns[n++] = hf_column_make(part->name, "", part->unit, HF_F64, l->n_points);
+        columns[n++] =
+            hf_column_make(part->name, "", part->unit, HF_F64, l->outline.n_points);
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
         columns[n++] = ranks_column(l, part->name, part->unit);
-    columns[n++] = hf_column_make("verified", "", "1", HF_BOOL, l->n_points);
-    const char *found;
-    for (size_t i = 0; (found = found_name(l->bench, i)); i++) {
-        const char *unit = found_unit(l->bench, i);
-        columns[n++] = hf_column_make(found, "", unit, HF_F64, l->n_points);
-        columns[n++] = ranks_column(l, found, unit);
-    }
-    columns[n++] = hf_column_make("reps", "", "1", HF_I64, l->n_points);
-    columns[n++] = hf_column_make("inner", "", "1", HF_I64, l->n_points);
+    columns[n++] = hf_column_make("verified", "", "1", HF_BOOL, l->outline.n_points);
+    const char *error = hf_error_column(l->bench);
+    columns[n++] = hf_column_make(error, "", "1", HF_F64, l->outline.n_points);
+    columns[n++] = ranks_column(l, error, "1");
+    for (const hf_quantity *q = l->bench->findings; q && q->name; q++)
+        if (q->dtype == HF_F64) {
+            columns[n++] =
+                hf_column_make(q->name, "", q->unit, HF_F64, l->outline.n_points);
+            columns[n++] = ranks_column(l, q->name, q->unit);
+        }
+    columns[n++] = hf_column_make("reps", "", "1", HF_I64, l->outline.n_points);
+    columns[n++] = hf_column_make("inner", "", "1", HF_I64, l->outline.n_points);
     if (schemes_of(l))
-        columns[n++] = hf_column_make("scheme", "", "1", HF_NAME, l->n_points);
+        columns[n++] = hf_column_make("scheme", "", "1", HF_NAME, l->outline.n_points);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
-        columns[n++] =
-            hf_column_make(traffic_columns[i].name, "", "1", HF_F64, l->n_points);
+        columns[n++] = hf_column_make(traffic_columns[i].name, "", "1", HF_F64,
+                                      l->outline.n_points);
     if (has_power(l)) {
-        columns[n++] = hf_column_make("power", "", "W", HF_F64, l->n_points);
+        columns[n++] = hf_column_make("power", "", "W", HF_F64, l->outline.n_points);
         columns[n++] = ranks_column(l, "power", "W");
     }
-    hf_column samples = hf_column_make("samples", "", "s", HF_F64, l->n_points);
+    hf_column samples = hf_column_make("samples", "", "s", HF_F64, l->outline.n_points);
     samples.n_dims = 3;
     samples.shape[1] = longest;
     samples.shape[2] = ranks;
     columns[n++] = samples;
-    hf_column warmup = hf_column_make("warmup", "", "s", HF_F64, l->n_points);
+    hf_column warmup = hf_column_make("warmup", "", "s", HF_F64, l->outline.n_points);
     warmup.n_dims = 3;
     warmup.shape[1] = l->n_warmup;
     warmup.shape[2] = ranks;
@@ -223,13 +226,15 @@ static void labels_fill(const hf_loop *l, hf_result *result, size_t index) {
 }
 
 /* What a rank does in the time of the slowest: together the rate of all. */
-static void rates_fill(const hf_loop *l, hf_result *result, const char *name,
-                       size_t index, double rate) {
+static void rates_fill(const hf_loop *l, hf_result *result, size_t metric,
+                       size_t index) {
     size_t ranks = (size_t)l->session->net->size;
-    double *values = ranks_row(result, name, index, ranks);
-    const double *shares = l->points[index].setting.shares;
+    const hf_point *p = &l->points[index];
+    double *values = ranks_row(result, l->bench->metrics[metric].name, index, ranks);
     for (size_t rank = 0; rank < ranks; rank++)
-        values[rank] = shares ? shares[rank] * rate : rate / (double)ranks;
+        values[rank] = hf_point_verified(p)
+                           ? p->shares[rank].best.outcome.work[metric] / p->stats.best
+                           : NAN;
 }
 
 static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
@@ -242,7 +247,27 @@ static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
         snprintf(name, sizeof name, "%s_median", l->bench->metrics[i].name);
         hf_result_doubles(result, l->bench->metrics[i].name)[index] = best[i];
         hf_result_doubles(result, name)[index] = median[i];
-        rates_fill(l, result, l->bench->metrics[i].name, index, best[i]);
+        rates_fill(l, result, i, index);
+    }
+}
+
+/* What `verify` found. */
+static void findings_fill(const hf_loop *l, hf_result *result, size_t index) {
+    const hf_point *p = &l->points[index];
+    const char *error = hf_error_column(l->bench);
+    hf_result_doubles(result, error)[index] = p->worst.error;
+    shares_fill(l, result, error, index, offsetof(struct hf_share, worst.error));
+    for (size_t i = 0; i < hf_quantity_count(l->bench->findings); i++) {
+        const hf_quantity *q = &l->bench->findings[i];
+        if (q->dtype == HF_I64) {
+            double found = p->shares[0].best.outcome.findings[i];
+            hf_result_integers(result, q->name)[index] =
+                isnan(found) ? 0 : (int64_t)found;
+            continue;
+        }
+        hf_result_doubles(result, q->name)[index] = p->worst.findings[i];
+        shares_fill(l, result, q->name, index,
+                    offsetof(struct hf_share, worst.findings) + i * sizeof(double));
     }
 }
 
@@ -255,20 +280,13 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
         memcpy(&hf_result_doubles(result, stat_columns[i].name)[index],
                (const char *)&p->stats + stat_columns[i].at, sizeof(double));
     hf_result_flags(result, "verified")[index] = hf_point_verified(p);
-    const char *found;
-    for (size_t i = 0; (found = found_name(l->bench, i)); i++) {
-        hf_result_doubles(result, found)[index] = p->found[i];
-        shares_fill(l, result, found, index,
-                    offsetof(struct hf_share, found) + i * sizeof(double));
-    }
-    for (size_t i = 0; i < hf_quantity_count(l->bench->counts); i++)
-        hf_result_integers(result, l->bench->counts[i].name)[index] =
-            (int64_t)p->counts[i];
+    findings_fill(l, result, index);
     const hf_quantity *part;
     for (size_t i = 0, at; (part = part_of(l->bench, i, &at)); i++) {
-        hf_result_doubles(result, part->name)[index] = p->shares[p->slowest].parts[at];
+        hf_result_doubles(result, part->name)[index] =
+            p->shares[p->slowest].best.parts[at];
         shares_fill(l, result, part->name, index,
-                    offsetof(struct hf_share, parts) + at * sizeof(double));
+                    offsetof(struct hf_share, best.parts) + at * sizeof(double));
     }
     hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
     hf_result_integers(result, "inner")[index] = (int64_t)p->inner;
@@ -279,7 +297,7 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
                (const char *)&p->traffic + traffic_columns[i].at, sizeof(double));
     if (has_power(l))
         power_fill(l, result, index);
-    for (size_t i = 0; i < l->n_points; i++)
+    for (size_t i = 0; i < l->outline.n_points; i++)
         rows = l->points[i].timed.n > rows ? l->points[i].timed.n : rows;
     series_copy(hf_result_doubles(result, "samples") + index * rows * ranks, rows,
                 &p->timed, ranks);
@@ -312,23 +330,23 @@ static size_t figure_count(const hf_loop *l) {
 static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
     size_t n = figure_count(l);
     assert(scratch);
-    double *values = scratch + l->n_points;
-    for (size_t k = 0; k < l->n_points; k++)
+    double *values = scratch + l->outline.n_points;
+    for (size_t k = 0; k < l->outline.n_points; k++)
         scratch[k] = l->points[k].setting.labels[0];
     for (size_t i = 0; i < 2 * n; i++) {
         const hf_figure *f = &l->bench->figures[i / 2];
         bool median = i % 2;
         char name[32];
         snprintf(name, sizeof name, "%s%s", f->name, median ? "_median" : "");
-        for (size_t k = 0; k < l->n_points; k++)
+        for (size_t k = 0; k < l->outline.n_points; k++)
             values[k] = figure_value(l, f, k, median);
         hf_result_set_summary(result, i, name, f->unit,
-                              hf_figure_of(f, l->n_points, scratch, values));
+                              hf_figure_of(f, l->outline.n_points, scratch, values));
     }
     if (l->bench->error) { /* it has a name: that of a figure */
         double worst = 0;
-        for (size_t i = 0; i < l->n_points; i++)
-            worst = hf_larger(worst, l->points[i].found[0]);
+        for (size_t i = 0; i < l->outline.n_points; i++)
+            worst = hf_larger(worst, l->points[i].worst.error);
         hf_result_set_summary(result, 2 * n, l->bench->error, "1", worst);
     }
 }
@@ -343,15 +361,16 @@ static void exchange_notes_add(const hf_loop *l, hf_result *result) {
 }
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
-    size_t room =
-        hf_quantity_count(l->bench->labels) + N_STATS +
-        3 * hf_quantity_count(l->bench->metrics) + hf_quantity_count(l->bench->counts) +
-        hf_quantity_count(l->bench->stages) + 2 * hf_quantity_count(l->bench->parts) +
-        2 * (size_t)HF_MAX_FOUND + N_COMMON + N_TRAFFIC + HF_TRACE_COLUMNS;
+    size_t room = hf_quantity_count(l->bench->labels) + N_STATS +
+                  3 * hf_quantity_count(l->bench->metrics) +
+                  2 * hf_quantity_count(l->bench->findings) +
+                  hf_quantity_count(l->bench->stages) +
+                  2 * hf_quantity_count(l->bench->parts) + N_COMMON + N_TRAFFIC +
+                  HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;
     size_t n_summary = 2 * figure_count(l) + (l->bench->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);
-    double *scratch = calloc(2 * l->n_points, sizeof *scratch);
+    double *scratch = calloc(2 * l->outline.n_points, sizeof *scratch);
     hf_result *result = NULL;
     hf_status status = columns && scratch
                            ? HF_OK
@@ -363,14 +382,14 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     }
     if (status == HF_OK) {
         bool verified = true;
-        for (size_t i = 0; i < l->n_points; i++) {
+        for (size_t i = 0; i < l->outline.n_points; i++) {
             point_fill(l, result, i);
             verified = verified && hf_point_verified(&l->points[i]);
         }
         figures_fill(l, result, scratch);
         hf_result_set_verified(result, verified);
-        if (l->note)
-            hf_result_add_note(result, l->note);
+        if (l->outline.note)
+            hf_result_add_note(result, l->outline.note);
         exchange_notes_add(l, result);
         hf_trace_fill(trace, result, n_summary);
         *out = result;

@@ -16,7 +16,7 @@ static size_t stages_of(const hf_loop *l, size_t index, size_t rank) {
 
 static size_t most_stages(const hf_loop *l) {
     size_t most = 0;
-    for (size_t i = 0; i < l->n_points; i++)
+    for (size_t i = 0; i < l->outline.n_points; i++)
         for (size_t rank = 0; rank < (size_t)l->session->net->size; rank++) {
             size_t n = stages_of(l, i, rank);
             most = n > most ? n : most;
@@ -32,16 +32,16 @@ hf_status hf_stages_gather(const hf_loop *l, size_t index) {
     p->stages_at = calloc((size_t)net->size + 1, sizeof *p->stages_at);
     HF_TRY(hf_agree(net,
                     p->stages_at ? HF_OK : hf_fail(HF_ENOMEM, "no memory for stages")));
-    const double *mine;
-    size_t n = l->path->stages(l->state, index, &mine);
-    return hf_gather_unequal(net, &p->stages, p->stages_at, mine,
-                             n * hf_quantity_count(l->bench->stages) * sizeof *mine);
+    const hf_stages *s = &l->stages;
+    return hf_gather_unequal(net, &p->stages, p->stages_at, s->best,
+                             s->n_best * s->columns * sizeof *s->best);
 }
 
 size_t hf_stages_columns(const hf_loop *l, hf_column *columns) {
     size_t n = 0;
     for (const hf_quantity *q = l->bench->stages; q && q->name; q++) {
-        columns[n] = hf_column_make(q->name, "", q->unit, q->dtype, l->n_points);
+        columns[n] =
+            hf_column_make(q->name, "", q->unit, q->dtype, l->outline.n_points);
         columns[n].n_dims = 3;
         columns[n].shape[1] = most_stages(l);
         columns[n++].shape[2] = (size_t)l->session->net->size;

@@ -15,9 +15,6 @@
 
 typedef struct hf_exchange_ops hf_exchange_ops;
 
-/** Parts of a plan that is waited for: between host and device, and between hosts. */
-enum { HF_LAP_TRANSFER, HF_LAP_EXCHANGE };
-
 /** What every scheme shows; implementations put their own fields behind it. */
 typedef struct hf_exchange {
     const hf_exchange_ops *ops;

@@ -31,6 +31,7 @@ NOT_VERIFIED = "NOT VERIFIED: wrong data"
 
 _NOT_SHOWN = ("inner", "error", "verified")
 _NOT_SHOWN_ENDS = ("_q1", "_q3", "_p95", "_p99")
+_STEPS = {"samples": "repetition", "warmup": "warmup_repetition"}
 
 
 class Column(NamedTuple):
@@ -376,6 +377,7 @@ class Result:
         -------
         xarray.Dataset
             Labels are coordinates; each variable has its unit in `attrs["units"]`.
+            Supersteps have the dimension superstep_number, and so on.
 
         Raises
         ------
@@ -384,8 +386,8 @@ class Result:
         """
         variables = {}
         for name, (unit, values) in self.columns.items():
-            repetition = "repetition" if name == "samples" else f"{name}_repetition"
-            kinds = (("point",), ("point", "rank"), ("point", repetition, "rank"))
+            step = _STEPS.get(name, f"{name.partition('_')[0]}_number")
+            kinds = (("point",), ("point", "rank"), ("point", step, "rank"))
             dims = kinds[values.ndim - 1]
             variables[name] = (dims, values, {"units": unit})
         labels = self.labels

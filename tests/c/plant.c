@@ -222,17 +222,18 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
     return status;
 }
 
-static hf_status marked_verify(void *state, size_t index, size_t steps, double *error) {
+static hf_status marked_verify(void *state, size_t index, size_t steps,
+                               hf_outcome *out) {
     bool drops = plant_hit(PLANT_VERIFY) && plant.fault->kind == PLANT_DROP;
-    hf_status status = drops ? HF_OK : path_table->verify(state, index, steps, error);
+    hf_status status = drops ? HF_OK : path_table->verify(state, index, steps, out);
     plant.report.acted += drops;
     digest_take();
     if (plant.report.acted > seen_acted)
         plant.report.sample = samples;
     seen_acted = plant.report.acted;
     if (blind)
-        *error = 0;
-    plant.report.error = hf_larger(plant.report.error, *error);
+        out->error = 0;
+    plant.report.error = hf_larger(plant.report.error, out->error);
     return status;
 }
 

@@ -120,10 +120,10 @@ static double run(hf_device *device, const hf_args *args) {
         CHECK(path->prepare(&states[rank], 0, 0) == HF_OK);
     }
     for (int rank = 0; rank < RANKS; rank++) {
-        double error;
+        hf_outcome outcome;
         CHECK(path->step(&states[rank], 0, 1) == HF_OK, "%s", hf_error());
-        CHECK(path->verify(&states[rank], 0, 1, &error) == HF_OK);
-        worst = error > worst ? error : worst;
+        CHECK(path->verify(&states[rank], 0, 1, &outcome) == HF_OK);
+        worst = outcome.error > worst ? outcome.error : worst;
     }
     for (int rank = 0; rank < RANKS; rank++)
         path->teardown(&states[rank]);

@@ -131,9 +131,10 @@ def little(benchmark, runtime):
     return values
 
 
-def declared(benchmark, points, reps, warmup, ranks=1):
+def declared(result, reps, warmup):
     """Unit, kinds of type and shape of each column of a run."""
-    told = _core.quantities(benchmark)
+    told = _core.quantities(result.benchmark)
+    points, ranks = len(result["time"]), result.ranks
     columns = {name: (*kind, (points,)) for name, kind in COMMON.items()}
     columns[told["error"]] = columns.pop("error")
     columns[f"{told['error']}_ranks"] = ("1", "f", (points, ranks))
@@ -143,8 +144,10 @@ def declared(benchmark, points, reps, warmup, ranks=1):
         for column in (name, f"{name}_median"):
             columns[column] = (unit, "f", (points,))
     for name, (unit, _) in (told["findings"] | told["parts"]).items():
-        columns[name] = (unit, "f", (points,))
-        columns[f"{name}_ranks"] = (unit, "f", (points, ranks))
+        whole = name in told["findings"] and result[name].dtype.kind == "i"
+        columns[name] = (unit, "i" if whole else "f", (points,))
+        if not whole:
+            columns[f"{name}_ranks"] = (unit, "f", (points, ranks))
     columns["verify_time_ranks"] = ("s", "f", (points, ranks))
     columns["samples"] = ("s", "f", (points, reps, ranks))
     columns["warmup"] = ("s", "f", (points, warmup, ranks))
@@ -182,7 +185,7 @@ def test_runs_verified_with_the_declared_columns(session, benchmark, little):
     # What computes has kernels of many work-items.
     real = "ndrange" not in kinds(benchmark) and session.exchange == "host"
     assert result.emulated == (session.device["emulated"] and not real)
-    columns = declared(benchmark, len(result["time"]), 3, 2)
+    columns = declared(result, 3, 2)
     columns_check(result.columns, columns)
     rows_check(rows, benchmark, result)
     owners = {id(column.values.base) for column in result.columns.values()}
@@ -208,7 +211,7 @@ def test_a_damaged_column_is_seen(benchmark):
     result = hpccfpga.run(
         benchmark, device=runtime, exchange=exchange, **small(benchmark)
     )
-    columns = declared(benchmark, len(result["time"]), 3, 2)
+    columns = declared(result, 3, 2)
     columns_check(result.columns, columns)
     for name in columns:
         column = result.columns[name]

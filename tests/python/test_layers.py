@@ -270,6 +270,39 @@ def test_what_takes_time_is_traced():
         assert needed <= set(re.findall(rf"{ops}\.(\w+) = traced_\1;", text))
 
 
+def users(sources):
+    """Benchmarks that fill a member of their tables or values: {member: names}."""
+    found = {}
+    for path, text in sources.items():
+        names = [n for n in components("bench") if f"{path.stem}_".startswith(f"{n}_")]
+        text = joined(text)
+        filled = re.findall(r"\bhf_bench(?:_path)? \w+ = {(.*?)};", text, re.S)
+        filled += re.findall(r"#define \w+_PATH\b(.*)", text)
+        members = [m for body in filled for m in re.findall(r"\.(\w+) =", body)]
+        for member in members + re.findall(r"\bout->(\w+)", text):
+            found.setdefault(member, set()).update(names)
+    return found
+
+
+def members_of(header, *tables):
+    text = (CSRC / header).read_text()
+    for table in tables:
+        body = re.search(rf"struct {table} {{(.*?)^}} {table};", text, re.S | re.M)[1]
+        body = re.sub(
+            r"\(\*(\w+)\)\([^;]*\)", r"\1", re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+        )
+        yield from re.findall(r"(\w+)(?:\[\w+\])?\s*[,;]", body)
+
+
+def test_no_member_is_there_for_one_benchmark():
+    found = users({p: p.read_text() for p in (CSRC / "bench").glob("*.c")})
+    tables = "hf_bench", "hf_bench_path", "hf_outline", "hf_setting", "hf_outcome"
+    members = set(members_of("bench/bench.h", *tables))
+    assert {"name", "stages", "verify", "note", "most", "work"} <= members
+    alone = {m for m in members if len(found.get(m, ())) < 2}
+    assert alone == {"remains"}  # docs/adr/0034
+
+
 @pytest.mark.parametrize("path", SOURCES + KERNELS, ids=lambda p: p.name)
 def test_first_line_says_what_the_file_is(path):
     first = path.read_text().splitlines()[0]

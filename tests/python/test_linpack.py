@@ -141,6 +141,23 @@ def test_blocks_that_are_not_next_are_beside_the_next_iteration():
         assert shape == "pipeline" or 0 not in queues["linpack_inner"]
 
 
+@pytest.mark.parametrize("exchange", ["pcie", "channel"])
+def test_iterations_add_up(exchange):
+    """Each multiplies the blocks behind its own; times add up to the parts."""
+    sizes = [160, 96]
+    r = hf.run("linpack", sizes=sizes, exchange=exchange, ranks=4, **SMALL)
+    for point, n in enumerate(sizes):
+        blocks = r["iteration_blocks"][point].sum(axis=1)
+        left = np.arange(n // 32)[::-1]
+        assert np.array_equal(blocks[: len(left)], left**2)
+        assert not blocks[len(left) :].any()
+    seconds = [
+        np.nansum(r[f"iteration_{of}_time"], axis=1) for of in ("kernel", "exchange")
+    ]
+    assert np.allclose(seconds[0], r["kernel_time_ranks"])
+    assert np.allclose(seconds[1], r["exchange_time_ranks"] + r["transfer_time_ranks"])
+
+
 def test_replications_share_the_inner_blocks(session):
     r = session.run("linpack", sizes=[250], shape="pipeline", replications=3, **SMALL)
     assert r.verified is True

@@ -92,11 +92,29 @@ def test_the_table_of_supersteps_adds_up(ranks, tmp_path):
     r = run(graph="kron:11", **given)
     check_table(r)
     figure = r.plot(tmp_path / "r.png")
-    assert figure.axes[2].get_xlabel() == "superstep of the last sample"
+    assert figure.axes[2].get_xlabel() == "superstep of the best sample"
     (line,) = figure.axes[2].lines
     assert len(line.get_xdata()) == np.count_nonzero(
         r["superstep_edges"][-1].sum(axis=1)
     )
+
+
+def test_a_rank_is_as_fast_as_it_has_edges(tmp_path):
+    """Along a path, of which a rank has three quarters."""
+    path = np.arange(99)
+    (tmp_path / "ranks.txt").write_text("0\n" * 75 + "1\n" * 25)
+    r = run(
+        graph=hpccfpga.Graph((path, path + 1), directed=True),
+        partition=tmp_path / "ranks.txt", source=[0], ranks=2, exchange="host",
+    )  # fmt: skip
+    assert np.allclose(r["edge_rate_ranks"] * r["time"], [[75, 24]])
+
+
+def test_columns_of_supersteps_share_a_dimension():
+    pytest.importorskip("xarray")
+    data = run(device="host").to_xarray()
+    for name in ("superstep_edges", "superstep_kernel_time"):
+        assert data[name].dims == ("point", "superstep_number", "rank")
 
 
 def test_the_table_of_supersteps_has_an_end():

@@ -103,7 +103,7 @@ def test_benchmarks_verify_by_the_command(mpirun, folder, setting, tmp_path, ran
         assert (result.benchmark, result.ranks) == (name, ranks)
         assert (result.verified, result.emulated) == (True, True)
         assert n == 1 or result.parameters["replications"] == n
-        columns_check(result.columns, declared(name, len(result["time"]), 2, 1, ranks))
+        columns_check(result.columns, declared(result, 2, 1))
 
 
 def test_replications_run_on_units_of_their_own(folder, setting):
