@@ -64,6 +64,14 @@ sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__n
 """
 
 
+def pytest_configure():
+    """Refuse to test another checkout: one that is installed, or built."""
+    places = Path(cli.__file__).resolve().parents
+    found = next((p for p in places if (p / "csrc" / "hf.h").is_file()), ROOT)
+    if found != ROOT:
+        raise pytest.UsageError(f"hpccfpga is that of {found}, the tests are of {ROOT}")
+
+
 def runtimes_of(folder):
     """Environment in which OpenCL knows the runtimes of a folder and no others."""
     return dict.fromkeys(emulation.VENDORS, f"{folder}/")  # NVIDIA's loader needs the /

@@ -3,8 +3,14 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/number.h"
+
+static const char gap[] = " ... ";
+/* Of a message that is too long: letters before the gap, and behind it. */
+enum { HEAD = HF_MESSAGE_ROOM / 3, TAIL = HF_MESSAGE_ROOM - HEAD - sizeof gap };
 
 static _Thread_local char message[HF_MESSAGE_ROOM];
 
@@ -14,11 +20,18 @@ const char *hf_error(void) {
 
 hf_status hf_fail(hf_status status, const char *format, ...) {
     /* Formatted aside first: the arguments may point into the old message. */
-    char line[sizeof message];
+    char line[sizeof message], *whole;
     va_list args;
     va_start(args, format);
-    hf_number_vprint(line, sizeof line, format, args);
+    size_t n = (size_t)hf_number_vprint(line, sizeof line, format, args);
     va_end(args);
+    if (n >= sizeof line && (whole = malloc(n + 1))) { /* what is known ends a line */
+        va_start(args, format);
+        hf_number_vprint(whole, n + 1, format, args);
+        va_end(args);
+        snprintf(line + HEAD, sizeof line - HEAD, "%s%s", gap, whole + n - TAIL);
+        free(whole);
+    }
     snprintf(message, sizeof message, "%s", line);
     return status;
 }

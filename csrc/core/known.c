@@ -46,7 +46,7 @@ void hf_known_add(hf_known *known, const char *name) {
 }
 
 const char *hf_known_text(hf_known *known) {
-    size_t letters = strlen(known->wanted);
+    size_t letters = least(strlen(known->wanted), MAX_LETTERS);
     bool near = *known->nearest && known->distance * NEAR <= letters;
     snprintf(known->text, sizeof known->text, "%s%s%sknown: %s",
              near ? "did you mean \"" : "", near ? known->nearest : "",

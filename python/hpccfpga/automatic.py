@@ -15,6 +15,7 @@ from hpccfpga.errors import under_mpi
 from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
+from hpccfpga.text import brief
 
 AUTO = "auto"
 SAME = 0.95
@@ -37,7 +38,9 @@ def check(devices: Any, ranks: Any, comm: Any = None) -> None:
             "devices: auto starts its ranks itself: call it without mpirun"
         )
     if devices != AUTO:
-        raise ValueError(f"devices: {devices!r} is not auto; ranks gives their number")
+        raise ValueError(
+            f"devices: {brief(devices)} is not auto; ranks gives their number"
+        )
     if ranks is not None or comm is not None:
         raise ValueError("devices: auto chooses the number of ranks; give none")
 

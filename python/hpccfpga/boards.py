@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from hpccfpga.arguments import known, word
 from hpccfpga.records import Records
 from hpccfpga.tables import human
+from hpccfpga.text import brief
 
 _FOLDER = Path(__file__).parent / "boards"
 
@@ -81,7 +82,7 @@ class Board(Mapping[str, Fact]):
             return self.facts[name]
         except KeyError:
             raise KeyError(
-                f"board {self.key} has no {name!r}; {known(name, self.facts)}"
+                f"board {self.key} has no {brief(name)}; {known(name, self.facts)}"
             ) from None
 
     def __iter__(self) -> Iterator[str]:
@@ -171,7 +172,7 @@ def board(name: str) -> Board:
     for each in _all():
         if wanted in (_bare(each.key), _bare(each.name)):
             return each
-    raise LookupError(f"no board {name!r}; {known(name, keys)}")
+    raise LookupError(f"no board {brief(name)}; {known(name, keys)}")
 
 
 @cache

@@ -124,7 +124,9 @@ def expected(
         source = f"the data of board {find_board(board).key}"
         return _of_models(source, board=board, sizes=_FROM_BOARD)
     if not isinstance(calibration, Result):
-        raise TypeError(f"calibration: only a result can be one, not {calibration!r}")
+        raise TypeError(
+            f"calibration: only a result can be one, not {brief(calibration)}"
+        )
     for name, value in chunks(calibration.parameters).items():
         if value != AUTO:
             raise ValueError(

@@ -12,6 +12,7 @@ import numpy as np
 from hpccfpga.arguments import MAX_COUNT, known
 from hpccfpga.result import LEAST_REPS, Result
 from hpccfpga.tables import digits, html_table, lines, readable
+from hpccfpga.text import brief
 
 if TYPE_CHECKING:
     from hpccfpga.suite import Suite
@@ -279,7 +280,7 @@ class Comparisons(Mapping[str, Comparison]):
             return self.comparisons[benchmark]
         except KeyError:
             names = known(benchmark, self.comparisons)
-            raise KeyError(f"no comparison of {benchmark!r}; {names}") from None
+            raise KeyError(f"no comparison of {brief(benchmark)}; {names}") from None
 
     def __iter__(self) -> Iterator[str]:
         """Give the benchmarks."""
@@ -340,7 +341,9 @@ def compare(a: Result | Suite, b: Result | Suite) -> Comparison | Comparisons:
     """
     for each in (a, b):
         if not isinstance(getattr(each, "results", None), dict):
-            raise TypeError(f"only results and suites can be compared, not {each!r}")
+            raise TypeError(
+                f"only results and suites can be compared, not {brief(each)}"
+            )
     if isinstance(a, Result) and isinstance(b, Result):
         return _compare(a, b)
     found, notes, error = {}, [], None

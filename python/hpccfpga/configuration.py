@@ -14,6 +14,7 @@ from hpccfpga.inputs import formulas
 from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
+from hpccfpga.text import brief
 
 MAX_TRIED = 4096
 """Most configurations to try."""
@@ -109,7 +110,8 @@ def rule_of(benchmark: str) -> _core._Formula:
     }
     if word("benchmark", benchmark, rules) not in rules:
         raise LookupError(
-            f"no choice of configurations of {benchmark!r}; {known(benchmark, rules)}"
+            f"no choice of configurations of {brief(benchmark)}; "
+            f"{known(benchmark, rules)}"
         )
     return rules[benchmark]
 

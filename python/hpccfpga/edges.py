@@ -115,7 +115,7 @@ def saved(path: str, weighted: bool | None) -> Edges:
     names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices")}
     names |= {"coo": ("row", "col")}
     if kind not in names:
-        raise ValueError(f"graph {path}: format {kind!r}; {known(kind, names)}")
+        raise ValueError(f"graph {path}: format {brief(kind)}; {known(kind, names)}")
     needed = ("shape", "data", *names[kind])
     if missing := [name for name in needed if name not in found]:
         raise ValueError(f"graph {path}: {', '.join(missing)} missing")

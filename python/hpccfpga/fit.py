@@ -7,6 +7,7 @@ import numpy as np
 from hpccfpga import _core
 from hpccfpga.arguments import number
 from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.text import brief
 
 _CHANNELS = 2  # of a kernel pair, in the published kernels and in ours
 
@@ -39,7 +40,7 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
         Another benchmark or exchange, an impossible width, or too few sizes.
     """
     if not isinstance(measured, Result):
-        raise TypeError(f"only a result can be fitted, not {measured!r}")
+        raise TypeError(f"only a result can be fitted, not {brief(measured)}")
     if measured.benchmark != "b_eff" or measured.exchange != "channel":
         raise ValueError(f"only b_eff over channel can be fitted, not {measured!r}")
     if width is None:

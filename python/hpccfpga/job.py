@@ -207,7 +207,7 @@ def _task(document: Any) -> Task:
     _check_entries("task", document, _TASK)
     kind, params = document["task"], document["parameters"]
     if kind not in (RUN, CALIBRATE):
-        raise ValueError(f"no task {kind!r}; {known(kind, (RUN, CALIBRATE))}")
+        raise ValueError(f"no task {brief(kind)}; {known(kind, (RUN, CALIBRATE))}")
     names = [name for name, _ in _core.components("bench")]
     benchmark = document["benchmark"]
     if kind == RUN:
@@ -226,7 +226,7 @@ def _check_entries(
         raise ValueError(f"{brief(document)} is no {what}")
     for name in document:
         if name not in entries:
-            raise ValueError(f"{what}: no entry {name!r}; {known(name, entries)}")
+            raise ValueError(f"{what}: no entry {brief(name)}; {known(name, entries)}")
     for name, types in entries.items():
         if name not in document:
             raise ValueError(f"{what}: {name} is missing")

@@ -33,7 +33,7 @@ def read_manifest(path: Path, text: bytes) -> dict[str, Any]:
         raise ValueError(f"{path}: no JSON object")
     check_complete(path, "", manifest, _REQUIRED)
     if not isinstance(manifest["knobs"], dict):
-        raise ValueError(f"{path}: knobs is {manifest['knobs']!r}, no JSON object")
+        raise ValueError(f"{path}: knobs is {brief(manifest['knobs'])}, no JSON object")
     if not isinstance(manifest.setdefault("texts", {}), dict):
         raise ValueError(f"{path}: texts is {brief(manifest['texts'])}, no JSON object")
     banks = manifest.get("banks", [])

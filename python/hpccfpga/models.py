@@ -88,7 +88,9 @@ def model(
         A number of ranks that no run over this scheme can have.
     """
     if not (calibration is None or isinstance(calibration, Result)):
-        raise TypeError(f"calibration: only a result can be one, not {calibration!r}")
+        raise TypeError(
+            f"calibration: only a result can be one, not {brief(calibration)}"
+        )
     if exchange == _core.AUTO:
         several = None if sizes is None else entries("sizes", sizes)
 
@@ -313,7 +315,9 @@ def check(
         exchange, *_ = schemes(benchmark, calibrated)
     modelled = [name for name, _ in _core.components("model")]
     if word("benchmark", benchmark, modelled) not in modelled:
-        raise LookupError(f"no model of {benchmark!r}; {known(benchmark, modelled)}")
+        raise LookupError(
+            f"no model of {brief(benchmark)}; {known(benchmark, modelled)}"
+        )
     role = "calibrated" if calibrated else "expected"
     formulas = {f["exchange"]: f for f in inputs.formulas(benchmark, role)}
     if None in formulas:
@@ -333,7 +337,7 @@ def check(
     if wanted not in formulas:
         fed = " from a calibration" if calibrated else ""
         raise LookupError(
-            f"no model of {benchmark} over exchange {wanted!r}{fed}; "
+            f"no model of {benchmark} over exchange {brief(wanted)}{fed}; "
             f"{known(wanted, [*names, _core.AUTO])}"
         )
     return formulas[wanted]

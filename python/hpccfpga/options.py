@@ -20,6 +20,7 @@ from hpccfpga.parameters import (
 )
 from hpccfpga.plot import FORMATS
 from hpccfpga.provenance import own_version
+from hpccfpga.text import brief
 from hpccfpga.words import (
     Options,
     Parser,
@@ -70,7 +71,7 @@ def parse(words: list[str]) -> Options:
         more = known("", (n.partition(" ")[2] for n in of_group))
         raise ValueError(f"{name} is no command alone; {more}; see {name} --help")
     if name not in COMMANDS:
-        what = f"no command {name!r}" if words else "no command given"
+        what = f"no command {brief(name)}" if words else "no command given"
         raise ValueError(f"{what}; {known(name, COMMANDS)}; see hpccfpga --help")
     rest = words[len(name.split()) :]
     summary, build, more = COMMANDS[name]

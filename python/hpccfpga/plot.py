@@ -15,6 +15,7 @@ from hpccfpga.arguments import known, need_matplotlib
 from hpccfpga.axes import name_places, of_bytes, plain, scales, ticks
 from hpccfpga.files import replacing
 from hpccfpga.tables import readable
+from hpccfpga.text import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +128,7 @@ def _rows(things: Sequence[Result | Suite]) -> list[list[Result]]:
         if not isinstance(found, dict):
             path = "; for a file: path=" if isinstance(each, str | os.PathLike) else ""
             raise TypeError(
-                f"only results and suites can be plotted, not {each!r}{path}"
+                f"only results and suites can be plotted, not {brief(each)}{path}"
             )
         models = getattr(each, "models", {})
         for name, result in found.items():
@@ -484,6 +485,6 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix.removeprefix(".").lower() or "png"
     if ending not in FORMATS:
         raise ValueError(
-            f"cannot write {path}: no format {ending!r}; {known(ending, FORMATS)}"
+            f"cannot write {path}: no format {brief(ending)}; {known(ending, FORMATS)}"
         )
     return ending

@@ -17,6 +17,7 @@ import numpy as np
 from hpccfpga.arguments import count, known, word
 from hpccfpga.records import Records
 from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.text import brief
 
 _FOLDER = Path(__file__).parent / "data"
 
@@ -69,7 +70,7 @@ def published(
     schemes = sorted({run["exchange"] for run in runs} - {""})
     if exchange is not None and exchange not in schemes:
         raise LookupError(
-            f"no published {benchmark} over exchange {exchange!r}; "
+            f"no published {benchmark} over exchange {brief(exchange)}; "
             f"{known(exchange, schemes)}"
         )
     fitting = [run for run in runs if _fits(run, board, exchange, ranks, source)]
@@ -207,7 +208,7 @@ def _runs(benchmark: str) -> list[dict[str, str]]:
     names = sorted(p.name.removesuffix("_runs.csv") for p in _FOLDER.glob("*_runs.csv"))
     if word("benchmark", benchmark, names) not in names:
         raise LookupError(
-            f"nothing published about {benchmark!r}; {known(benchmark, names)}"
+            f"nothing published about {brief(benchmark)}; {known(benchmark, names)}"
         )
     return _rows(f"{benchmark}_runs.csv")
 

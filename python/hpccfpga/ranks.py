@@ -31,6 +31,7 @@ from hpccfpga.errors import (
     under_mpi,
 )
 from hpccfpga.stops import SHORTEST, STARTING
+from hpccfpga.text import brief
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -387,7 +388,7 @@ def handle(comm: Comm | None) -> tuple[int | None, str]:
         return None, ""
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not isinstance(comm, mpi.Comm):
-        raise TypeError(f"comm: {comm!r} is no mpi4py communicator")
+        raise TypeError(f"comm: {brief(comm)} is no mpi4py communicator")
     if not mpi.Is_initialized():
         raise ValueError("comm: MPI is not initialised; call MPI.Init() first")
     if mpi.Is_finalized():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hpccfpga.arguments import known, need
 from hpccfpga.tables import WORDS, Cells, digits, html_table, lines, readable
+from hpccfpga.text import brief
 
 if TYPE_CHECKING:
     import pandas
@@ -75,7 +76,7 @@ class Records(Sequence[Record]):
         if not isinstance(which, str):
             return self._records[which]
         if which not in self.names:
-            raise KeyError(f"no {self.noun} {which!r}; {known(which, self.names)}")
+            raise KeyError(f"no {self.noun} {brief(which)}; {known(which, self.names)}")
         return self._records[self.names.index(which)]
 
     def __contains__(self, record: object) -> bool:

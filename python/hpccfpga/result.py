@@ -14,7 +14,7 @@ from hpccfpga.arguments import known, need
 from hpccfpga.files import opened, replacing
 from hpccfpga.provenance import ranks_where
 from hpccfpga.tables import digits, html_table, human, lines, readable
-from hpccfpga.text import printable, printable_in
+from hpccfpga.text import brief, printable, printable_in
 
 if TYPE_CHECKING:
     import pandas
@@ -136,7 +136,9 @@ class Result:
             for name, (unit, values) in self.columns.items()
         }
         if self.kind not in KINDS:
-            raise ValueError(f"no result kind {self.kind!r}; {known(self.kind, KINDS)}")
+            raise ValueError(
+                f"no result kind {brief(self.kind)}; {known(self.kind, KINDS)}"
+            )
         formats.check_columns(self.columns)
         if self.trace is not None:
             self._check_trace(self.trace)
@@ -162,7 +164,9 @@ class Result:
         try:
             return self.columns[name].values
         except KeyError:
-            raise KeyError(f"no column {name!r}; {known(name, self.columns)}") from None
+            raise KeyError(
+                f"no column {brief(name)}; {known(name, self.columns)}"
+            ) from None
 
     def __repr__(self) -> str:
         """One line."""

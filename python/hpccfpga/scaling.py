@@ -140,7 +140,7 @@ class _Work:
 
     def __init__(self, benchmark: str, mode: str, params: Mapping[str, Any]) -> None:
         if mode not in MODES:
-            raise ValueError(f"no mode {mode!r}; {known(mode, MODES)}")
+            raise ValueError(f"no mode {brief(mode)}; {known(mode, MODES)}")
         names = [name for name, _ in _core.components("bench")]
         problem = _core.quantities(word("benchmark", benchmark, names))["problem"]
         if problem is None:

@@ -150,8 +150,8 @@ def _named(parameter: str, value: str) -> Path:
         return path
     if value not in programs():
         raise LookupError(
-            f"{parameter}: no program {value!r}; {known(value, programs())}; one of "
-            "your own by its path, such as ./mine.h"
+            f"{parameter}: no program {brief(value)}; {known(value, programs())}; "
+            "one of your own by its path, such as ./mine.h"
         )
     return kernel_dir() / "programs" / f"{value}.h"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
-brief = reprlib.repr
-"""Text of a value in an error: short, whatever it is."""
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 80
+brief = _brief.repr
+"""Text of a value in an error: short, whatever it is, cut in its midst."""
 
 DEEPEST = 64
 """Lists and dicts within each other that a document may have."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from hpccfpga.arguments import count, known
 from hpccfpga.provenance import ranks_where
+from hpccfpga.text import brief
 from hpccfpga.traces import HOST, SAMPLE, Trace, lane, of, points
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def _window(between: tuple[float, float], length: float) -> tuple[float, float]:
     try:
         first, last = map(float, between)
     except (TypeError, ValueError):
-        raise ValueError(f"between: {between!r} is not two times in seconds") from None
+        raise ValueError(
+            f"between: {brief(between)} is not two times in seconds"
+        ) from None
     if not 0 <= first < min(last, length):
         raise ValueError(
             f"between: {first:g} to {last:g} s are not times in order within the "

@@ -18,6 +18,7 @@ from hpccfpga.boards import board as find_board
 from hpccfpga.kernels import knobs_of, placed, replicated
 from hpccfpga.manifests import SCHEMA, text_of
 from hpccfpga.sources import included, kernel_dir, named_files, texts
+from hpccfpga.text import brief
 from hpccfpga.xclbin import BANK, banks_told, described, kernels_built, units
 
 TARGETS = ("intel", "xilinx")
@@ -72,7 +73,7 @@ class Bitstream:
         regions: str | None = None,
     ) -> None:
         if target not in TARGETS:
-            raise ValueError(f"no target {target!r}; {known(target, TARGETS)}")
+            raise ValueError(f"no target {brief(target)}; {known(target, TARGETS)}")
         built = [b for t, b in _PLATFORMS if t == target]
         if board is None and target != "intel":
             raise ValueError(
@@ -349,7 +350,7 @@ def _memory(board: Board) -> tuple[list[str], list[int]]:
 def _regions(text: str, board: Board) -> list[str]:
     """Super logic regions out of text like 0,1."""
     if not re.fullmatch(r"[0-9]+(,[0-9]+)*", text):
-        raise ValueError(f"slr: {text!r} is no list of numbers, such as 0,1")
+        raise ValueError(f"slr: {brief(text)} is no list of numbers, such as 0,1")
     fact = board.get("fpga.slr")
     there = [str(i) for i in range(fact.value)] if fact else text.split(",")
     for number in text.split(","):

@@ -76,7 +76,7 @@ def test_what_goes_together_is_in_the_documentation():
             product(*(re.findall("`(.*?)`", cell) for cell in row.split("|")[1:4]))
         )
     choices = {p["name"]: p["choices"] for p in parameters("graph")}
-    schemes = [e["name"] for e in hpccfpga.exchanges()]
+    schemes = set(hpccfpga.exchanges().names) - {"fault"}  # a dev build has it
     found = set()
     for exchange, architecture, shape in product(
         schemes, choices["architecture"], ("ndrange", "pipeline")

@@ -70,3 +70,24 @@ def test_of_no_names():
 @pytest.mark.parametrize("word", ["", "\ud800", "\0", 7, None])
 def test_words_that_are_none(word):
     assert known(word, ["a"]) == "known: a"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        hf.board,
+        hf.run,
+        hf.model,
+        hf.published,
+        lambda word: hf.run("b_eff", exchange=word),
+        lambda word: hf.model("b_eff", exchange=word),
+        lambda word: hf.exchanges()[word],
+    ],
+)
+def test_a_long_word_is_cut_in_its_midst(call):
+    with pytest.raises(LookupError) as raised:
+        call("x" * 10_000)
+    line = str(raised.value)
+    assert len(line) < 512
+    assert "x..." in line or "x ... x" in line
+    assert "; known: " in line, "no name is nearly the word"

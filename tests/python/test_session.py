@@ -265,7 +265,7 @@ def test_verified_data_is_no_warning():
         (
             LookupError,
             {"exchange": "wifi"},
-            '"wifi"; known: channel, host, pcie, pipelined, shared, auto',
+            f'"wifi"; known: {", ".join(hf.exchanges().names)}, auto',
         ),
         (LookupError, {"device": "abacus"}, 'no OpenCL device "abacus"; known: 0: '),
         (ValueError, {"deadline": 0}, "deadline: 0 is not a positive number"),
