@@ -5,12 +5,14 @@
  * for its children. A box is written once for each meeting. It has been read before the
  * next: a rank leaves a meeting only after it has read its parent's box, and its parent wrote
  * that after it had read the rank's own. Where there is no such memory, messages do. On a
- * crowded node a rank that waits sleeps on the number of the box that it reads. Ranks that
- * only yield would take the cores from ranks that work.
+ * crowded node a rank yields for a few turns of the cores, then it sleeps on the number of
+ * the box that it reads. To wake a rank costs several turns, but ranks that only yield take
+ * the cores from ranks that work, and beside another program each yield costs its turn.
  */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #include "agree.h"
+#include "core/clock.h"
 #include "mpi_near.h"
 #include "node.h"
 
@@ -27,10 +30,14 @@ enum {
     BOX_ROOM = 16 << 10, /* what is longer goes as a message [B] */
     QUICK = 100,         /* looks before the core is left to others */
     PROGRESS = 16, /* further ones between two calls of MPI: they move other messages */
+    BACKOFF = 100, /* waits that sleep at once after a yield of more than AWAKE */
 };
 
 /* The longest sleep: who waits has to move other messages, too. */
 static const struct timespec nap = {0, 200000};
+
+/* On a crowded node who waits longer than this sleeps [s]. */
+static const double AWAKE = 200e-6;
 
 typedef struct box {
     _Atomic uint32_t number;   /* of the meeting that the rest is of: written last */
@@ -44,6 +51,7 @@ struct near {
     box **boxes;         /* [size], of each rank its two; NULL: it is on another node */
     uint32_t (*seen)[2]; /* [size], the number that was in each when it was read last */
     bool crowded;
+    unsigned backoff; /* waits to come that sleep at once */
 };
 
 static void near_free(struct near *near) {
@@ -113,6 +121,8 @@ typedef struct look {
     box *from;
     uint32_t seen;
     unsigned looks;
+    double began;   /* to yield or sleep; 0: not yet [s] */
+    double yielded; /* last; INFINITY: it slept [s] */
 } look;
 
 static void box_sleep(box *from, uint32_t seen) {
@@ -123,17 +133,31 @@ static void box_sleep(box *from, uint32_t seen) {
     errno = before;
 }
 
+/* Shall this look end with a yield, or with a sleep? */
+static bool look_yields(look *l) {
+    struct near *near = l->net->near;
+    double now = hf_clock_now();
+    if (l->began == 0) {
+        l->began = l->yielded = now;
+        near->backoff -= near->backoff > 0;
+    }
+    if (now - l->yielded > AWAKE)
+        near->backoff = BACKOFF;
+    bool yields = near->backoff == 0 && now - l->began < AWAKE;
+    l->yielded = yields ? now : INFINITY;
+    return yields;
+}
+
 static hf_status box_look(void *what, bool *done) {
     look *l = what;
     *done = atomic_load_explicit(&l->from->number, memory_order_acquire) != l->seen;
     if (*done || ++l->looks < QUICK)
         return HF_OK;
-    if (!l->net->near->crowded) {
+    if (!l->net->near->crowded || look_yields(l)) {
         sched_yield();
         return l->looks % PROGRESS ? HF_OK : hf_mpi_progress(l->net);
     }
-    if (l->looks % QUICK) /* one sleep between two looks at the clock */
-        return HF_OK;
+    l->looks = 0; /* one sleep between two looks at the clock */
     box_sleep(l->from, l->seen);
     return hf_mpi_progress(l->net);
 }
