@@ -2,68 +2,19 @@
  * bytes does harm. */
 #include "graph/graph.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "core/random.h"
-
-/* Allocations before the one that fails; below 0: none does. */
-static _Atomic int left = -1;
-static _Atomic bool lacked;
-
-static bool lacking(void) {
-    bool none = left >= 0 && atomic_fetch_sub(&left, 1) == 0;
-    if (none)
-        lacked = true;
-    return none;
-}
-
-void *__real_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes) {
-    return lacking() ? NULL : __real_malloc(bytes);
-}
-
-void *__real_calloc(size_t n, size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes) {
-    return lacking() ? NULL : __real_calloc(n, bytes);
-}
-
-void *__real_aligned_alloc(size_t to, size_t bytes);
-void *__wrap_aligned_alloc(size_t to, size_t bytes);
-void *__wrap_aligned_alloc(size_t to, size_t bytes) {
-    return lacking() ? NULL : __real_aligned_alloc(to, bytes);
-}
-
-static char folder[] = "/tmp/hf_graph_XXXXXX";
+#include "folder.h"
 
 typedef struct bytes {
     size_t n;
     unsigned char at[512];
 } bytes;
-
-static const char *path_of(const char *name) {
-    static char path[256];
-    const char *words = strrchr(name, ':');
-    int n = words ? (int)(words + 1 - name) : 0;
-    snprintf(path, sizeof path, "%.*s%s/%s", n, name, folder, name + n);
-    return path;
-}
-
-/* Write a file; its name may have words in front. */
-static void put(const char *name, const void *data, size_t n) {
-    const char *path = strrchr(name, ':') ? strrchr(name, ':') + 1 : name;
-    FILE *file = fopen(path_of(path), "wb");
-    CHECK(file && fwrite(data, 1, n, file) == n, "%s", path);
-    if (file)
-        fclose(file);
-}
 
 /* ---- what files mean ---- */
 
@@ -425,46 +376,6 @@ static void any_bytes_check(void) {
     harmless_check("f.hfg", b.at, b.n);
 }
 
-/* ---- without memory ---- */
-
-static hf_status all_done(const char *name) {
-    hf_graph *graph;
-    hf_part *part;
-    hf_survey survey;
-    hf_status status = hf_graph_open(&graph, path_of(name), 0);
-    if (status != HF_OK)
-        return status;
-    status = hf_part_new(&part, graph, "sorted", 1, 2, false,
-                         hf_graph_info_of(graph)->weighted, UINT64_MAX);
-    if (status == HF_OK) {
-        hf_part_free(part);
-        status = hf_survey_make(&survey, graph, "edges", 2, UINT64_MAX);
-    }
-    if (status == HF_OK)
-        hf_survey_free(&survey);
-    hf_graph_close(graph);
-    return status;
-}
-
-/* Every allocation fails once: an error each time, and nothing is lost. */
-static void lacks_check(void) {
-    static const char *const names[] = {"simple:m.wel", "w.graph", "d.sg"};
-    put("m.wel", "0 1 7\n0 1 3\n2 0 2\n1 2 1\n", 24);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        hf_status status = HF_ENOMEM;
-        int n = 0;
-        for (; n < 1000 && status == HF_ENOMEM; n++) {
-            lacked = false;
-            left = n;
-            status = all_done(names[i]);
-            left = -1;
-            CHECK((status == HF_ENOMEM) == lacked, "%s: allocation %d", names[i], n);
-        }
-        CHECK(status == HF_OK && n > 20, "%s: %d allocations: %s", names[i], n,
-              hf_error());
-    }
-}
-
 /* ---- partitions ---- */
 
 static hf_status dealt(const char *text, int rank, char *rows, size_t room) {
@@ -544,11 +455,8 @@ int main(void) {
     places_check();
     changes_check();
     any_bytes_check();
-    lacks_check();
     partitions_check();
     long_check();
-    char command[300];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(system(command) == 0); /* NOLINT(cert-env33-c): a name that we made */
+    folder_remove();
     return check_failures != 0;
 }

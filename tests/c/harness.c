@@ -18,7 +18,6 @@
  * ends in code 1, unless harmless.c knows why it does no harm.
  */
 #include <mpi.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,140 +27,15 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/registry.h"
-#include "harmless.h"
+#include "harness_faults.h"
 #include "verbs.h"
 
-enum { MAX_REASONS = 16, MAX_KERNELS = 8 /* of a rank, at the same time */ };
+enum { MAX_KERNELS = 8 /* of a rank, at the same time */ };
 
 static score all;
-static struct {
-    const char *reason;
-    size_t n;
-} reasons[MAX_REASONS];
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    if (rank == 0)
-        vprintf(format, list);
-    va_end(list);
-}
 
 static bool wanted(const char *filter, const char *name) {
     return !filter || strcmp(filter, name) == 0;
-}
-
-/* ---- faults ---- */
-
-/* A rank that loses a kernel, an answer, or alone a step has the others wait. */
-static const char *deadline_for(const plant_fault *f) {
-    bool streams = now.session->exchange->ops->streams;
-    if (f->call == PLANT_STEP && f->rank != PLANT_ALL_RANKS)
-        return "1";
-    return (streams && (f->call == PLANT_LAUNCH || f->call == PLANT_STREAM)) ||
-                   (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT)
-               ? "0.3"
-               : "20";
-}
-
-static void fault_print(const plant_fault *f, const char *end, const outcome *o) {
-    say("%s %s %s %s %s: %s %s, %s ", now.bench, now.exchange, now.device, now.shape,
-        now.variant, plant_kinds[f->kind], plant_calls[f->call],
-        plant_phases[f->phase]);
-    if (f->period)
-        say("every %zu from %d", f->period, f->place);
-    else
-        say("%s %zu", plant_places[f->place], f->count);
-    const char *memory = o->report.right
-                             ? o->report.checked ? "same" : "same after steps"
-                         : o->report.checked ? "same after checks"
-                                             : "differs";
-    say(" spot %zu rank %d of %d: %zu reached, %zu B changed, memory %s, numbers "
-        "%s, error %g: %s\n",
-        f->spot, f->rank, size, o->report.acted, o->report.changed, memory,
-        o->counted ? "same" : "differ", o->report.error, end);
-}
-
-static void reason_count(const char *reason) {
-    size_t i = 0;
-    while (i < MAX_REASONS - 1 && reasons[i].reason && reasons[i].reason != reason)
-        i++;
-    reasons[i].reason = reason;
-    reasons[i].n++;
-}
-
-/* Are wrong results seen, in the sample that the fault reached on each rank? */
-static bool wrong_seen(const plant_fault *f, const plant_report *report) {
-    bool seen = now.session != NULL;
-    for (int how = PLANT_LOST; seen && how < PLANT_SPOILS; how++) {
-        plant_spoil(how, report->sample);
-        outcome o = run(f, f ? deadline_for(f) : "60");
-        seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
-    }
-    return seen;
-}
-
-static void fault_try(const plant_fault *f, score *s) {
-    outcome o = run(f, deadline_for(f));
-    s->planted++;
-    if (!now.session || o.report.acted == 0)
-        return;
-    s->acted++;
-    s->errors += o.status != HF_OK;
-    s->unverified += o.status == HF_OK && !o.verified;
-    if (o.status != HF_OK || !o.verified)
-        return;
-    const char *reason = o.counted ? harmless(f, &o.report, wrong_seen) : NULL;
-    if (reason) {
-        s->harmless++;
-        reason_count(reason);
-        return;
-    }
-    s->misses++;
-    if (!asked.broken)
-        fault_print(f, "VERIFIED", &o);
-}
-
-/* Calls of a kind in a phase, on the rank that has most. */
-static size_t total(int call, int phase) {
-    unsigned long mine = plant_total(call, phase), most;
-    MPI_Allreduce(&mine, &most, 1, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD);
-    return most;
-}
-
-typedef struct pair {
-    int call, phase;
-} pair;
-
-static size_t pairs_list(pair *pairs) {
-    size_t n = 0;
-    for (int call = 0; call < PLANT_CALLS; call++)
-        for (int phase = 0; phase < PLANT_PHASES; phase++)
-            if (total(call, phase) > 0)
-                pairs[n++] = (pair){call, phase};
-    return n;
-}
-
-static size_t draw(uint64_t *state, size_t n) {
-    return (size_t)(hf_random(asked.seed, (*state)++) % n);
-}
-
-static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
-    static const size_t periods[] = {1, 2, 3, 6};
-    uint64_t state = 0;
-    for (size_t i = 0; i < asked.faults && goes_on(s); i++) {
-        pair at = pairs[draw(&state, n_pairs)];
-        plant_fault f = {.call = at.call, .phase = at.phase};
-        f.kind = (int)draw(&state, PLANT_KINDS);
-        f.place = (int)draw(&state, PLANT_PLACES);
-        f.count = 1 + draw(&state, 12);
-        if (draw(&state, 3) == 0)
-            f.period = periods[draw(&state, 4)];
-        f.rank = draw(&state, 2) ? PLANT_ALL_RANKS : (int)draw(&state, (size_t)size);
-        f.spot = draw(&state, 12);
-        fault_try(&f, s);
-    }
 }
 
 static int place_in(const char *const *names, int n, const char *word) {
@@ -183,40 +57,6 @@ static void fault_asked(score *s) {
     f.phase = place_in(plant_phases, PLANT_PHASES, phase);
     f.place = place_in(plant_places, PLANT_PLACES, place);
     fault_try(&f, s);
-}
-
-/* One for each call of each phase, more for those in steps. Where a run takes long, some of
- * them: every third on a device that compiles, every seventh with other ranks, where each
- * number of them begins with another. Schemes that move memory share them out: what a
- * benchmark does is the same over each. */
-static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
-    static const plant_fault list[] = {
-        {.kind = PLANT_DROP, .place = PLANT_LAST, .count = 1, .rank = PLANT_ALL_RANKS},
-        {.kind = PLANT_DROP, .place = PLANT_MIDDLE, .count = 1},
-        {.kind = PLANT_DROP, .period = 2, .rank = PLANT_ALL_RANKS},
-        {.kind = PLANT_STALE, .period = 1, .rank = PLANT_ALL_RANKS},
-        {.kind = PLANT_FLIP, .place = PLANT_FIRST, .count = 1},
-        {.kind = PLANT_DROP,
-         .place = PLANT_MIDDLE,
-         .count = 8,
-         .rank = PLANT_ALL_RANKS},
-    };
-    bool shares =
-        !now.session->exchange->ops->streams && !asked.exchange && !asked.broken;
-    size_t number = (size_t)size + now.scheme, every = 1;
-    every *= size > 1 ? 7 : now.compiles ? 3 : 1;
-    every *= shares ? 2 : 1;
-    for (size_t i = 0; i < n_pairs; i++) {
-        size_t n = pairs[i].phase == PLANT_STEPS ? sizeof list / sizeof *list : 1;
-        for (size_t k = 0; k < n && goes_on(s); k++) {
-            plant_fault f = list[k];
-            f.call = pairs[i].call;
-            f.phase = pairs[i].phase;
-            f.spot = i;
-            if (number++ % every == 0)
-                fault_try(&f, s);
-        }
-    }
 }
 
 /* ---- what there is ---- */
@@ -321,16 +161,12 @@ static bool case_try(void) {
         return true;
     }
     spoils_try();
-    pair pairs[PLANT_CALLS * PLANT_PHASES];
-    size_t n = pairs_list(pairs);
     score s = {0};
     plant_blind(asked.broken != NULL);
     if (asked.fault)
         fault_asked(&s);
-    else if (asked.faults)
-        faults_draw(pairs, n, &s);
     else
-        faults_fixed(pairs, n, &s);
+        faults_try(&s);
     plant_blind(false);
     score_print(&s);
     CHECK(now.session, "no session after a fault: %s", hf_error());
@@ -515,8 +351,7 @@ int main(int argc, char **argv) {
         "harmless, %zu missed; %.1f s\n",
         size, all.planted, all.acted, all.unverified, all.errors, all.harmless,
         all.misses, hf_clock_now() - start);
-    for (size_t i = 0; i < MAX_REASONS && reasons[i].reason; i++)
-        say("%6zu harmless: %s\n", reasons[i].n, reasons[i].reason);
+    reasons_say();
     CHECK(all.acted > 0 || (size < 3 && asked.broken), "nothing was tried");
     MPI_Finalize();
     return check_failures != 0;

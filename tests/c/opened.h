@@ -39,7 +39,7 @@ static void transport_open(const char *name) {
 }
 
 /* A group whose ranks break it: it stays, too. */
-static void group_open(hf_transport **out, int color) {
+static inline void group_open(hf_transport **out, int color) {
     __lsan_disable();
     CHECK(net->ops->group(out, net, color) == HF_OK, "%s", hf_error());
     __lsan_enable();

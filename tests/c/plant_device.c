@@ -5,8 +5,6 @@
 #include "core/error.h"
 #include "plant_state.h"
 
-enum { MAX_KERNELS = 64, MAX_ARGS = 20 };
-
 static const hf_device_ops *table; /* the device's own */
 
 /* Device buffers of this run, in the order of `alloc`: their memory, which comes back in each
@@ -18,13 +16,6 @@ static struct {
     bool given; /* to a check */
 } kept[PLANT_BUFFERS];
 static size_t n_kept;
-
-/* The launch before, of each kernel. */
-static struct {
-    hf_kernel *kernel;
-    hf_arg args[MAX_ARGS];
-    uint64_t values[MAX_ARGS][2];
-} last_launches[MAX_KERNELS];
 
 /* Contents of buffers before a launch or in a map; `event` is that of a launch that still
  * runs. */
@@ -52,8 +43,7 @@ static void must_work(hf_status status) {
     plant_must(status == HF_OK || plant.session->device->broken);
 }
 
-/* Number of this buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
-static size_t number_of(const hf_buffer *buffer) {
+size_t plant_number(const hf_buffer *buffer) {
     size_t i = 0;
     while (i < n_kept && kept[i].buffer != buffer)
         i++;
@@ -93,7 +83,7 @@ static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
 }
 
 static void planted_free(hf_buffer *buffer) {
-    size_t i = number_of(buffer);
+    size_t i = plant_number(buffer);
     if (waits_lost)
         table->finish(plant.session->device);
     waits_lost = false;
@@ -109,7 +99,7 @@ static void planted_free(hf_buffer *buffer) {
 
 /* The check is given this buffer. */
 static void given_note(const hf_buffer *buffer) {
-    size_t i = number_of(buffer);
+    size_t i = plant_number(buffer);
     bool checks = plant.phase == PLANT_CHECK || plant.phase == PLANT_WARM_CHECK;
     if (i < PLANT_BUFFERS)
         kept[i].given = kept[i].given || checks;
@@ -117,7 +107,7 @@ static void given_note(const hf_buffer *buffer) {
 
 /* The fault damages bytes on their way from or to this buffer. */
 static void damaged_note(const hf_buffer *buffer) {
-    size_t i = number_of(buffer);
+    size_t i = plant_number(buffer);
     plant.report.apart = plant.report.apart && i < PLANT_BUFFERS && !kept[i].given;
 }
 
@@ -218,7 +208,7 @@ static hf_status planted_map(hf_device *device, hf_buffer *buffer, void **addres
     if (plant_hit(PLANT_MAP) && plant.fault->kind > PLANT_SHORTEN)
         plant_damage(*address, *address, buffer->bytes);
     plant_keep(PLANT_MAP, *address, buffer->bytes);
-    size_t number = number_of(buffer);
+    size_t number = plant_number(buffer);
     if (plant.fault && plant.fault->call == PLANT_UNMAP && number < PLANT_BUFFERS) {
         free(running.before[number]); /* several are mapped at the same time */
         running.before[number] = plant_room(buffer->bytes);
@@ -228,7 +218,7 @@ static hf_status planted_map(hf_device *device, hf_buffer *buffer, void **addres
 }
 
 static hf_status planted_unmap(hf_device *device, hf_buffer *buffer, void *address) {
-    size_t number = number_of(buffer);
+    size_t number = plant_number(buffer);
     if (plant_hit(PLANT_UNMAP) && number < PLANT_BUFFERS)
         plant_damage(address, running.before[number], buffer->bytes);
     plant_keep(PLANT_UNMAP, address, buffer->bytes);
@@ -269,7 +259,7 @@ static hf_status planted_mark(hf_device *device, const hf_order *order,
 static void before_take(const hf_launch *launch, const hf_order *order) {
     for (size_t a = 0; a < launch->n_args; a++) {
         hf_buffer *buffer = launch->args[a].buffer;
-        size_t number = buffer ? number_of(buffer) : PLANT_BUFFERS;
+        size_t number = buffer ? plant_number(buffer) : PLANT_BUFFERS;
         if (number == PLANT_BUFFERS || running.before[number])
             continue;
         running.before[number] = plant_room(buffer->bytes);
@@ -354,106 +344,27 @@ size_t plant_memory_spoil(int how) {
     return spoiled;
 }
 
-/* ---- more of launches ---- */
-
-static size_t kernel_slot(hf_kernel *kernel) {
-    size_t i = 0;
-    while (i < MAX_KERNELS - 1 && last_launches[i].kernel &&
-           last_launches[i].kernel != kernel)
-        i++;
-    return i;
-}
-
-static void launch_keep(const hf_launch *launch) {
-    size_t slot = kernel_slot(launch->kernel);
-    last_launches[slot].kernel = launch->kernel;
-    for (size_t a = 0; a < launch->n_args; a++) {
-        hf_arg arg = launch->args[a];
-        if (!arg.buffer) {
-            memcpy(last_launches[slot].values[a], arg.value, arg.bytes);
-            arg.value = last_launches[slot].values[a];
-        }
-        last_launches[slot].args[a] = arg;
-    }
-}
-
-/* Arguments before the first ring: those after it are the scheme's own, addresses of this
- * host among them, of which an old one leads two kernels onto one stack. */
-static size_t benchmark_args(const hf_launch *launch) {
-    size_t n = 0;
-    while (n < launch->n_args && (!launch->args[n].buffer ||
-                                  number_of(launch->args[n].buffer) < PLANT_BUFFERS))
-        n++;
-    return n;
-}
-
-/* The launch with the numbers and buffers of the one before; false where they are equal. */
-static bool launch_age(hf_launch *launch, hf_arg *args, uint64_t values[MAX_ARGS][2]) {
-    size_t slot = kernel_slot(launch->kernel), n = benchmark_args(launch);
-    bool differs = false;
-    if (last_launches[slot].kernel != launch->kernel)
-        return false;
-    memcpy(args, launch->args, launch->n_args * sizeof *args);
-    for (size_t a = 0; a < n; a++) {
-        const hf_arg *is = &launch->args[a], *was = &last_launches[slot].args[a];
-        args[a] = *was;
-        differs = differs || is->buffer != was->buffer ||
-                  (!is->buffer && memcmp(is->value, was->value, is->bytes) != 0);
-        if (!is->buffer) {
-            memcpy(values[a], was->value, was->bytes);
-            args[a].value = values[a];
-        }
-    }
-    launch->args = args;
-    return differs;
-}
-
-/* Half of one number. */
-static bool launch_shorten(hf_launch *launch, hf_arg *args,
-                           uint64_t values[MAX_ARGS][2]) {
-    size_t numbers[MAX_ARGS], n = 0, own = benchmark_args(launch);
-    memcpy(args, launch->args, launch->n_args * sizeof *args);
-    launch->args = args;
-    for (size_t a = 0; a < own; a++) {
-        uint64_t value = 0;
-        if (args[a].buffer || args[a].bytes > sizeof value)
-            continue;
-        memcpy(&value, args[a].value, args[a].bytes);
-        if (value > 1)
-            numbers[n++] = a;
-    }
-    if (n == 0)
-        return false;
-    size_t a = numbers[plant.fault->spot % n];
-    uint64_t value = 0;
-    memcpy(&value, args[a].value, args[a].bytes);
-    value /= 2;
-    memcpy(values[a], &value, args[a].bytes);
-    args[a].value = values[a];
-    return true;
-}
-
 static hf_status planted_launch(hf_device *device, const hf_launch *what,
                                 const hf_order *order, hf_event **done) {
     bool now = plant_hit(PLANT_LAUNCH), streams = plant.session->exchange->ops->streams;
     bool beside =
         streams && order && order->queue > 0; /* it ends when others have run */
     hf_launch launch = *what;
-    hf_arg args[MAX_ARGS];
-    uint64_t values[MAX_ARGS][2];
+    hf_arg args[PLANT_ARGS];
+    uint64_t values[PLANT_ARGS][2];
     int times = 1;
-    plant_must(what->n_args <= MAX_ARGS);
+    plant_must(what->n_args <= PLANT_ARGS);
     for (size_t a = 0; a < what->n_args; a++)
         given_note(what->args[a].buffer);
     if (now && plant.fault->kind == PLANT_SHORTEN)
-        now = launch_shorten(&launch, args, values);
+        now = plant_launch_shorten(&launch, args, values);
     else if (now && plant.fault->kind == PLANT_STALE)
-        now = launch_age(&launch, args, values);
+        now = plant_launch_age(&launch, args, values);
     else if (now && plant.fault->kind == PLANT_REPEAT && beside)
         now = false;
     if (plant.fault && plant.fault->call == PLANT_LAUNCH &&
         plant.fault->kind == PLANT_STALE)
-        launch_keep(what);
+        plant_launch_keep(what);
     if (!now) {
         HF_TRY(table->launch(device, what, order, done));
         return plant_memory_check();
@@ -514,7 +425,7 @@ void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
 
 void plant_device_start(void) {
     n_kept = 0;
-    memset(last_launches, 0, sizeof last_launches);
+    plant_launch_start();
     running.event = NULL;
     for (size_t b = 0; b < PLANT_BUFFERS; b++) {
         free(running.before[b]);

@@ -4,7 +4,7 @@
 
 #include "plant.h"
 
-enum { PLANT_BUFFERS = 96 }; /* of a run, at most */
+enum { PLANT_BUFFERS = 96 /* of a run, at most */, PLANT_ARGS = 20 /* of a kernel */ };
 
 typedef struct plant_state {
     hf_session *session;
@@ -30,6 +30,8 @@ void plant_keep(int call, const void *data, size_t bytes);
 void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own);
 void plant_device_start(void);
 void plant_device_forget(void);
+/** Number of a buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
+size_t plant_number(const hf_buffer *buffer);
 /** Numbers that differ when the contents of the buffers do: of all, and of those that a check
  *  is `given`, by a launch or a copy. */
 void plant_digest(uint64_t *all, uint64_t *given);
@@ -37,6 +39,15 @@ void plant_digest(uint64_t *all, uint64_t *given);
 /** Keep what the buffers hold; then damage what was changed since: bytes that differ now. */
 void plant_memory_keep(void);
 size_t plant_memory_spoil(int how);
+
+/** Forget the launches of the run before; keep this one. */
+void plant_launch_start(void);
+void plant_launch_keep(const hf_launch *launch);
+/** Give the launch the numbers and buffers of the one before, or half of one number; false where
+ *  that changes nothing. `args` and `values` are memory for it. */
+bool plant_launch_age(hf_launch *launch, hf_arg *args, uint64_t values[PLANT_ARGS][2]);
+bool plant_launch_shorten(hf_launch *launch, hf_arg *args,
+                          uint64_t values[PLANT_ARGS][2]);
 
 void plant_net_wrap(hf_transport_ops *ops, const hf_transport_ops *own);
 /** Forget the messages of the run before. */

@@ -1,0 +1,16 @@
+/* harness_faults.h - the faults of a case, tried one by one. */
+#ifndef HF_HARNESS_FAULTS_H
+#define HF_HARNESS_FAULTS_H
+
+#include "cases.h"
+
+/** Print, on rank 0. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void fault_try(const plant_fault *f, score *s);
+/** Those that were drawn, as many as were asked for; else a fixed choice. */
+void faults_try(score *s);
+/** Why faults of all cases did no harm. */
+void reasons_say(void);
+
+#endif
