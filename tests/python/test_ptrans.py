@@ -51,7 +51,7 @@ FAULTS = {
         ),
     },
 }
-UNTRANSPOSED = {"ndrange": {4: ("round < 4", "round < 0")}}
+UNTRANSPOSED = {"ndrange": {4: ("EACH(round, 4)", "EACH(round, 0)")}}
 WHAT = {4: "element", 16: "swapped", 36: "stale", 64: "not transposed"}
 
 
