@@ -33,8 +33,8 @@ enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 8 };
 typedef struct hf_outline {
     size_t n_points;
     size_t longest; /**< message at any point [B], 0: not known before it is planned */
-    const char *note; /**< a remark for the result, or NULL */
-    hf_remains remains;
+    const char *note;   /**< a remark for the result, or NULL */
+    hf_records records; /**< of the last sample, the same on all ranks */
 } hf_outline;
 
 /** A point of a run; a plain value, all-zero at first. */

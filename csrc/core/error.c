@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/number.h"
 
@@ -23,11 +22,11 @@ hf_status hf_fail(hf_status status, const char *format, ...) {
     char line[sizeof message], *whole;
     va_list args;
     va_start(args, format);
-    size_t n = (size_t)hf_number_vprint(line, sizeof line, format, args);
+    int n = hf_number_vprint(line, sizeof line, format, args);
     va_end(args);
-    if (n >= sizeof line && (whole = malloc(n + 1))) { /* what is known ends a line */
+    if (n >= (int)sizeof line && (whole = malloc((size_t)n + 1))) {
         va_start(args, format);
-        hf_number_vprint(whole, n + 1, format, args);
+        hf_number_vprint(whole, (size_t)n + 1, format, args);
         va_end(args);
         snprintf(line + HEAD, sizeof line - HEAD, "%s%s", gap, whole + n - TAIL);
         free(whole);

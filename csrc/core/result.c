@@ -75,17 +75,15 @@ hf_records hf_result_records(const hf_result *result) {
     return result->records;
 }
 
-hf_status hf_result_set_records(hf_result *result, const hf_remains *remains) {
-    size_t n = remains->n, bytes = remains->bytes;
-    if (!remains->data)
-        return HF_OK;
-    char *data = malloc(n * bytes + 1);
-    if (!data)
+hf_status hf_result_set_records(hf_result *result, const hf_records *records) {
+    size_t n = records->n, bytes = records->bytes;
+    const char *from = records->data;
+    char *to = from ? malloc(n * bytes + 1) : NULL;
+    if (from && !to)
         return hf_fail(HF_ENOMEM, "no memory for %zu records of a run", n);
     for (size_t i = 0; i < n; i++)
-        memcpy(data + i * bytes,
-               (const char *)remains->data + remains->order[i] * bytes, bytes);
-    result->records = (hf_records){data, n, bytes};
+        memcpy(to + i * bytes, from + records->order[i] * bytes, bytes);
+    result->records = (hf_records){.data = to, .n = n, .bytes = bytes};
     return HF_OK;
 }
 

@@ -15,19 +15,12 @@ typedef struct hf_column {
 
 /** What a run leaves beside its columns: records of a size that only the kernels know. */
 typedef struct hf_records {
-    void *data; /**< [n, bytes], malloc'ed */
+    void *data;            /**< [n, bytes]; NULL: there are none */
+    const uint32_t *order; /**< of a benchmark's: which of them is number i */
     size_t n, bytes;
 } hf_records;
 
-/** What a benchmark leaves beside its columns, the same on all ranks: record `order`[i] at
- *  `data` is number i. Its memory lasts until the benchmark's end; `data` NULL: nothing. */
-typedef struct hf_remains {
-    const void *data;
-    const uint32_t *order;
-    size_t n, bytes;
-} hf_remains;
-
-/** Its records; `data` is NULL where there are none. */
+/** Its own copy, in order. */
 hf_records hf_result_records(const hf_result *result);
 const hf_column *hf_result_column(const hf_result *result, size_t index);
 /** Column `index` of the trace, which has rows of its own; NULL past the end. */
@@ -60,8 +53,7 @@ void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);
 /** Add a remark; those past the fourth are dropped. */
 void hf_result_add_note(hf_result *result, const char *note);
-/** The result takes a copy, in order. */
-hf_status hf_result_set_records(hf_result *result, const hf_remains *remains);
+hf_status hf_result_set_records(hf_result *result, const hf_records *records);
 void hf_result_set_verified(hf_result *result, bool verified);
 
 #endif

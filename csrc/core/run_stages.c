@@ -10,8 +10,7 @@
 /* Stages of rank `rank` at a point. */
 static size_t stages_of(const hf_loop *l, size_t index, size_t rank) {
     const size_t *at = l->points[index].stages_at;
-    size_t row = hf_quantity_count(l->bench->stages) * sizeof(double);
-    return (at[rank + 1] - at[rank]) / row;
+    return (at[rank + 1] - at[rank]) / (l->stages.columns * sizeof(double));
 }
 
 static size_t most_stages(const hf_loop *l) {
@@ -51,10 +50,9 @@ size_t hf_stages_columns(const hf_loop *l, hf_column *columns) {
 
 /* Past the last stage of a point there is nothing: 0, or NaN. */
 void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index) {
-    size_t n_quantities = hf_quantity_count(l->bench->stages),
-           ranks = (size_t)l->session->net->size;
+    size_t columns = l->stages.columns, ranks = (size_t)l->session->net->size;
     const hf_point *p = &l->points[index];
-    for (size_t i = 0; i < n_quantities; i++) {
+    for (size_t i = 0; i < columns; i++) {
         const hf_quantity *q = &l->bench->stages[i];
         size_t most = most_stages(l), at = index * most * ranks;
         for (size_t k = 0; k < most * ranks; k++) {
@@ -63,7 +61,7 @@ void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index) {
             if (stage < stages_of(l, index, rank))
                 memcpy(&value,
                        p->stages + p->stages_at[rank] +
-                           (stage * n_quantities + i) * sizeof value,
+                           (stage * columns + i) * sizeof value,
                        sizeof value);
             if (q->dtype == HF_F64)
                 hf_result_doubles(result, q->name)[at + k] = value;
