@@ -1,6 +1,7 @@
 """Exchange schemes beside each other, and their calibrated models: b_eff, in one run.
 
     python benchmarks/exchanges.py [--ranks 2] [--device GPU] [--rounds 40] [SCHEME ...]
+    python benchmarks/exchanges.py --rounds 0                # models alone
 
 The same ranks hold a session over each scheme. At each size all of them measure in
 turn, some milliseconds each, round after round. A round gives one ratio of each pair of
@@ -134,7 +135,13 @@ def models_off(sessions, times):
         for scheme in able:
             found = sessions[scheme].run("b_eff", **own)
             model = hpccfpga.model("b_eff", exchange=scheme, calibration=calibration)
-            off[scheme][k] = model["time"] / found["time"] - 1
+            each = off[scheme][k] = model["time"] / found["time"] - 1
+            if sessions["pcie"].rank == 0:
+                figures = {
+                    name: take(np.abs(each)) for name, (take, _) in MODELS.items()
+                }
+                cells = (f"{name} {figure:.2f}" for name, figure in figures.items())
+                print(f"calibration {k + 1}, model {scheme}:", *cells)
     return off
 
 
@@ -182,9 +189,11 @@ def main():
                 **dict(zip(given.schemes, given.schemes, strict=True)),
             }.items()
         }
-        found = measure(sessions, given.rounds)
         first = MPI.COMM_WORLD.rank == 0
-        verdicts = decide(compare(*found)) if first else []
+        verdicts = []
+        if given.rounds:
+            found = measure(sessions, given.rounds)
+            verdicts += decide(compare(*found)) if first else []
         if given.calibrations:
             off = models_off(sessions, given.calibrations)
             verdicts += decide_models(off) if first else []

@@ -13,6 +13,7 @@
 enum {
     WRITES = HF_MAX_QUEUES - 1, /* queue of writes that go on beside reads */
     SPINS = 128,                /* looks between two at the clock */
+    BRIEF = 8 << 10,            /* copies that end before their caller sleeps [B] */
 };
 
 /* Time between two looks for ranks that no longer come [s]. */
@@ -35,6 +36,7 @@ typedef struct chunks_plan {
     const hf_order *order;
     cursor out, in;
     bool blocks;     /* who waits for it waits for each copy */
+    bool brief;      /* all its copies are */
     bool marked;     /* `ready` is there, or was */
     hf_event *ready; /* of all that the plan comes after */
     double moved;    /* when something moved last [s] */
@@ -70,6 +72,7 @@ static hf_status chunks_plan_take(hf_plan *plan) {
         most = fmax(most, (double)chunk_of(c, m->send_bytes));
         most = fmax(most, (double)chunk_of(c, m->recv_bytes));
     }
+    ((chunks_plan *)plan)->brief = most < BRIEF;
     HF_TRY(c->base.net->ops->reduce(c->base.net, &most, 1, HF_MAX));
     return hf_chunks_room(c, (size_t)most);
 }
@@ -368,10 +371,15 @@ static int waited_for(const hf_chunks *c) {
     return HF_NOBODY;
 }
 
-/* Nothing moves: are all still there? */
+/* Nothing moves: are all still there? Where a device's thread has no core but this one, it gets it
+ * once after a brief copy: it goes to sleep, which the next copy would have to wait for. The
+ * caller of a longer copy sleeps before the thread does, and then the thread finds the next copy
+ * while it is awake. */
 static hf_status plan_look(chunks_plan *plan, bool wait) {
     hf_chunks *c = chunks_of(plan);
     hf_transport *net = c->base.net;
+    if (wait && c->one_core && plan->brief && plan->looks == 0)
+        sched_yield();
     if (wait && ++plan->looks % SPINS)
         return HF_OK;
     double now = hf_clock_now();

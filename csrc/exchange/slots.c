@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/pages.h"
+#include "core/parallel.h"
 
 enum { DEPTH = 4 };
 
@@ -206,6 +207,7 @@ hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
     c->expected = c->sent + ranks;
     c->wants_window = wants_window;
     c->crowded = hf_node_crowded(net->local_size);
+    c->one_core = device->info.type == HF_CPU && hf_cores() == 1;
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
         c->ins[slot].transfer.over = true;
     *out = &c->base;
