@@ -6,13 +6,16 @@ interleaved rounds on the same number of threads, and compares the medians. Rows
 takes, at the point where that is dearest. Rows of `published` compare the pipelines
 with the published suite's kernels, given a checkout of it (--published); its FFT is not
 among them, because it needs Intel's channels, which PoCL does not have. Ends with 1
-when a target is missed. A row without a target is recorded only. Each row ends with the
-device, in whose name PoCL says for which CPU it compiles.
+when a target is missed, or a yardstick lacks its library. A row without a target is
+recorded only. Each row ends with the device, in whose name PoCL says for which CPU it
+compiles.
 """
 
 import argparse
 import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -25,6 +28,27 @@ HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-fopenmp"]
 
 LIMITS = ("OMP_NUM_THREADS", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
+
+
+@dataclass(frozen=True)
+class Library:
+    """What a yardstick is linked with.
+
+    Parameters
+    ----------
+    flags : str
+        Words for the linker.
+    package : str
+        Debian's package of it; "": it comes with the compiler.
+    """
+
+    flags: str = ""
+    package: str = ""
+
+
+FFTW = Library("-lfftw3f_omp -lfftw3f", "libfftw3-dev")
+OPENBLAS = Library("-lopenblas", "libopenblas-dev")
+OPENCL = Library("-lOpenCL", "ocl-icd-opencl-dev")
 
 
 @dataclass(frozen=True)
@@ -47,8 +71,8 @@ class Row:
         Least ratio, ours over the yardstick's.
     threads : int
         Of both sides; 0: all cores.
-    libraries : str
-        What the yardstick is linked with.
+    library : Library
+        Of the yardstick.
     program : str
         Its name, without ``_yardstick``; "": that of the benchmark.
     """
@@ -59,7 +83,7 @@ class Row:
     yardstick: str
     target: float | None = None
     threads: int = 0
-    libraries: str = ""
+    library: Library = Library()
     program: str = ""
 
     @property
@@ -112,7 +136,7 @@ ROWS = [
         "--log-size 10 --batch 4096 --reps 20",
         "10 4096 20 {threads}",
         target=0.6,
-        libraries="-lfftw3f_omp -lfftw3f",
+        library=FFTW,
     ),
     Row(
         "fft 2^12",
@@ -120,7 +144,7 @@ ROWS = [
         "--log-size 12 --batch 1024 --reps 20",
         "12 1024 20 {threads}",
         target=0.6,
-        libraries="-lfftw3f_omp -lfftw3f",
+        library=FFTW,
     ),
     Row(
         "fft 2^17",
@@ -128,7 +152,7 @@ ROWS = [
         "--log-size 17 --batch 32 --reps 20",
         "17 32 20 {threads}",
         target=0.6,
-        libraries="-lfftw3f_omp -lfftw3f",
+        library=FFTW,
     ),
     Row(
         "fft pipeline",
@@ -137,7 +161,7 @@ ROWS = [
         "12 256 5 {threads} naive",
         target=1.0,
         threads=1,
-        libraries="-lfftw3f_omp -lfftw3f",
+        library=FFTW,
     ),
     Row(
         "gemm sgemm",
@@ -145,7 +169,7 @@ ROWS = [
         "--shape ndrange --sizes 2048 --reps 10",
         "2048 10 {threads}",
         target=0.9,
-        libraries="-lopenblas",
+        library=OPENBLAS,
     ),
     Row(
         "gemm pipeline",
@@ -154,7 +178,7 @@ ROWS = [
         "512 10 {threads} 256",
         target=1.0,
         threads=1,
-        libraries="-lopenblas",
+        library=OPENBLAS,
     ),
     Row(
         "stream published",
@@ -162,7 +186,7 @@ ROWS = [
         "--shape pipeline --size 16777216 --steps 1 --reps 10",
         "stream {published} 16777216 10",
         threads=1,
-        libraries="-lOpenCL",
+        library=OPENCL,
         program="published",
     ),
     Row(
@@ -171,7 +195,7 @@ ROWS = [
         "--shape pipeline --sizes 1048576 --reps 3",
         "randomaccess {published} 1048576 3",
         threads=1,
-        libraries="-lOpenCL",
+        library=OPENCL,
         program="published",
     ),
     Row(
@@ -180,7 +204,7 @@ ROWS = [
         "--shape pipeline --sizes 512 --reps 10",
         "gemm {published} 512 10",
         threads=1,
-        libraries="-lOpenCL",
+        library=OPENCL,
         program="published",
     ),
 ]
@@ -203,16 +227,32 @@ def arguments() -> argparse.Namespace:
 
 
 def build(row: Row, folder: Path) -> Path:
-    """Compile the row's yardstick."""
+    """Compile the row's yardstick.
+
+    Raises
+    ------
+    LookupError
+        Where its library is not installed.
+    """
     source = HERE / f"{row.program or row.benchmark}_yardstick.c"
     program = folder / source.stem
-    libraries = [*row.libraries.split(), "-lm"]
-    output(["cc", *FLAGS, str(source), "-o", str(program), *libraries])
+    command = ["cc", *FLAGS, str(source), "-o", str(program)]
+    command += [*row.library.flags.split(), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lacks = re.search(r"error: (.*: No such file .*)|(cannot find .*)", done.stderr)
+    if row.library.package and lacks:
+        raise LookupError(f"{lacks[1] or lacks[2]} (package {row.library.package})")
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
     return program
 
 
 def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, bool]:
     """Run a row; its line of the table, and whether the target is met."""
+    try:
+        program = build(row, folder)
+    except LookupError as lacks:
+        return f"{row.name:<24}no yardstick: {lacks}", False
     threads = row.threads or len(os.sched_getaffinity(0))
     limits = dict.fromkeys(LIMITS, str(threads))
     path = folder / "result.json"
@@ -220,7 +260,7 @@ def measure(row: Row, options: argparse.Namespace, folder: Path) -> tuple[str, b
     ours += [*row.options.split(), "--json", str(path)]
     ours += ["--device", options.device]
     words = row.yardstick.format(threads=threads, published=options.published)
-    theirs = [str(build(row, folder)), *words.split()]
+    theirs = [str(program), *words.split()]
     rates: tuple[list[float], list[float]] = ([], [])
     for _ in range(options.rounds):
         output(ours, **limits)
