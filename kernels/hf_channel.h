@@ -119,13 +119,14 @@ typedef struct hf_packet {
         HF_RING_STORE(&name->abort, HF_RING_MISFIT *HF_CHANNEL_WIDTH);           \
         return;                                                                  \
     }
-#define HF_SEND(name, packet)                                            \
-    do {                                                                 \
-        if (name##_at == name##_limit &&                                 \
-            (name##_limit = hf_ring_room(name, name##_at)) == name##_at) \
-            return;                                                      \
-        name##_slots[name##_at & name##_mask] = packet;                  \
-        HF_RING_STORE(&name->writer.moved, ++name##_at);                 \
+#define HF_SEND(name, packet)                                                        \
+    do {                                                                             \
+        if (name##_at == name##_limit &&                                             \
+            (name##_limit = hf_ring_room(name, name##_at)) == name##_at)             \
+            return;                                                                  \
+        name##_slots[name##_at & name##_mask] = packet;                              \
+        HF_PREFETCH_WRITE(&name##_slots[(name##_at + HF_RING_AHEAD) & name##_mask]); \
+        HF_RING_STORE(&name->writer.moved, ++name##_at);                             \
     } while (0)
 #define HF_RECV(name, packet)                                            \
     do {                                                                 \

@@ -21,6 +21,10 @@
 #ifndef HF_SPINS
 #define HF_SPINS 10
 #endif
+/* Packets from the one written to the one whose cache line the writer claims. Without it the
+ * reader may follow line by line, and each line that both want takes several times as long;
+ * claimed further ahead, lines are taken from a reader that is not there yet. */
+#define HF_RING_AHEAD (256 / HF_CHANNEL_WIDTH)
 
 /* Values of `abort`; a kernel for packets of another width leaves HF_RING_MISFIT times its own. */
 enum { HF_RING_HALT = 1, HF_RING_MISFIT = 2 };
