@@ -82,9 +82,9 @@ static hf_status lines_deal(const deal *d, const char **text, const char *end,
     for (const char *line = *text; line < end; line = *text, (*v)++) {
         const char *after = digits_read(blanks_skip(line), &rank);
         if (!after || *blanks_skip(after) != '\n' || rank >= d->size)
-            return hf_fail(HF_EARG,
-                           "partition %s: line %u is none of the ranks 0 to %u",
-                           d->name, *v + 1, d->size - 1);
+            return hf_fail(
+                HF_EARG, "partition %s: line %u: \"%.*s\" is none of the ranks 0 to %u",
+                d->name, *v + 1, (int)(line_end(line) - line), line, d->size - 1);
         if (*v == d->vertices)
             return hf_fail(HF_EARG, "partition %s has more than %u lines", d->name, *v);
         owners[*v] = (uint32_t)rank;

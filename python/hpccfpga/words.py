@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 Options = argparse.Namespace
 
-_NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
+_NEGATIVE = re.compile(r"-\.?\d")
 
 
 class Unreadable(ValueError):
@@ -81,7 +81,7 @@ class Words:
                 takes = action is None or action.nargs is None
                 if takes and not glued and rest and not _is_option(rest[0]):
                     value = rest.pop(0)
-                    taken.append(value)
+                    taken = [f"{name}={value}"]  # else argparse looks at it again
                 if action is None:
                     self.unknown.append((name, value))
                     continue
@@ -96,7 +96,7 @@ class Words:
 
 
 def _is_option(word: str) -> bool:
-    """Whether argparse takes a word for an option."""
+    """Whether a word is an option: no name of one begins with a digit."""
     return word[:1] == "-" and word != "-" and not _NEGATIVE.match(word)
 
 

@@ -403,7 +403,7 @@ static void partitions_check(void) {
     const char *const wrong[][2] = {
         {"1\n0\n1\n", "has 3 lines"},
         {"1\n0\n1\n1\n1\n", "more than 4 lines"},
-        {"1\n0\n2\n1\n", "line 3 is none of the ranks 0 to 1"},
+        {"1\n0\n2\n1\n", "line 3: \"2\" is none of the ranks 0 to 1"},
         {"1\n0\n\n1\n", "line 3"},
         {"1\n0 1\n1\n1\n", "line 2"},
         {"", "has 0 lines"}};

@@ -101,6 +101,7 @@ BAD = [
     (["run", "b_eff", "--colour=1"], "b_eff has no parameter --colour; known: --s"),
     (["run", "b_eff", "--sizes=0"], "sizes: 0 is not within 1 .. "),
     (["run", "b_eff", "--sizes", "-4"], "sizes: -4 is not within 1 .. "),
+    (["run", "b_eff", "--sizes", "-8,16"], "sizes: -8 is not within 1 .. "),
     (["run", "b_eff", "--sizes=1,1K"], 'sizes: "1K" is not a number such as 1024'),
     (["run", "b_eff", "--deadline=x"], 'deadline: "x" is not a number such as 0.5'),
     (
