@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/pages.h"
 #include "core/text.h"
 
 const char *hf_opencl_code(cl_int code) {
@@ -128,6 +129,8 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     return status;
 }
 
+enum { LARGE = 2 << 20 }; /* a large page [B] */
+
 enum { INTEL_BANKS = 7 }; /* that flags can name; others are for kernels to name */
 
 /* A buffer in a memory bank or in a kernel argument's memory, in the ways of the FPGAs'
@@ -149,6 +152,33 @@ static cl_mem mem_create(const hf_opencl_device *device, size_t bytes,
         host = &xilinx;
     }
     return clCreateBuffer(device->context, flags, bytes, host, code);
+}
+
+static void CL_CALLBACK memory_free(cl_mem mem, void *memory) {
+    (void)mem;
+    free(memory);
+}
+
+/* A large buffer of a CPU, in large pages of the host: kernels that go here and there wait less
+ * for addresses. Buffers begin at different lines of these, as the same word of each would be in
+ * the same set of a cache. */
+static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, cl_int *code) {
+    enum { LINE = 64, STEP = 73, LINES = 1024 };
+    char *memory = hf_pages_new(bytes + LINE * LINES);
+    size_t line = (uintptr_t)memory / LARGE * STEP % LINES;
+    *code = CL_OUT_OF_HOST_MEMORY;
+    if (!memory)
+        return NULL;
+    cl_mem mem =
+        clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
+                       memory + LINE * line, code);
+    if (mem && (*code = clSetMemObjectDestructorCallback(mem, memory_free, memory)) ==
+                   CL_SUCCESS)
+        return mem;
+    if (mem)
+        clReleaseMemObject(mem);
+    free(memory);
+    return NULL;
 }
 
 /** Give the buffer `mem`, which clCreateBuffer made with `code`. */
@@ -187,7 +217,9 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
                        "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",
                        spot->bank - 1, INTEL_BANKS - 1);
-    cl_mem mem = mem_create(device, bytes, spot, &code);
+    cl_mem mem = info->type == HF_CPU && bytes >= LARGE
+                     ? mem_in_pages(device, bytes, &code)
+                     : mem_create(device, bytes, spot, &code);
     HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
     *out = &buffer->base;
     return HF_OK;
