@@ -1,6 +1,8 @@
 /* graph_few.h - many supersteps of few vertices in one launch, on one rank.
  *
- * One work-item goes through lists of vertices, so a superstep costs what its edges cost. It
+ * One work-item goes through lists of vertices, so a superstep costs what its edges cost. Lines
+ * of the cache are what an edge costs, so what goes with a list lies in lists: of a vertex only
+ * its state, the place of its message and its edges are looked up. It
  * leaves what the other kernels would: active vertices and their updates in `box`, and a count
  * of each superstep, sealed as those of chunks are, in the outbox. The host goes through these
  * and decides as it would have after each.
@@ -11,16 +13,17 @@
 #include "graph_lists.h"
 
 HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weights),
-          HF_READ(uint, degrees), HF_READ(uint, names), HF_READ(graph_run, run),
-          HF_WRITE(uchar, box), HF_WRITE(hf_vertex, state), HF_WRITE(uchar, outbox),
-          HF_WRITE(uint, waiting), HF_WRITE(hf_update, later), HF_WRITE(uint, got),
-          HF_WRITE(uint, touched), HF_WRITE(uint, lists), HF_VALUE(uint, superstep),
-          HF_VALUE(uint, cap), HF_VALUE(uint, pending), HF_VALUE(ulong, window),
-          HF_VALUE(ulong, width), HF_VALUE(uint, seal)) {
+          HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(uchar, box),
+          HF_WRITE(hf_vertex, state), HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
+          HF_WRITE(hf_update, later), HF_WRITE(uint, got), HF_WRITE(uint, lists),
+          HF_VALUE(uint, superstep), HF_VALUE(uint, cap), HF_VALUE(uint, pending),
+          HF_VALUE(ulong, window), HF_VALUE(ulong, width), HF_VALUE(uint, seal)) {
     HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
     HF_GLOBAL graph_count *counts = GRAPH_AT(graph_count, outbox, 0);
     graph_lists l;
+    const uint none =
+        graph_bits_of(HF_NOTHING); /* of `got`, but for places in `sums` */
     const uint again = counts[0].superstep == superstep + 1; /* as in graph_open */
     ulong all_edges = 0, wide = width;
     uint settled = (uint)window, until = (uint)(window >> 32), lowest = HF_NOBODY;
@@ -29,20 +32,25 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         return;
     l.front = lists;
     l.heard = lists + GRAPH_FEW_ROOM;
-    l.late = l.heard + GRAPH_FEW_EDGES;
+    l.sums = l.heard + GRAPH_FEW_EDGES;
+    l.late = l.sums + GRAPH_FEW_EDGES;
+    l.told = (HF_GLOBAL hf_update *)(l.late + GRAPH_FEW_ROOM);
     l.n_front = 0;
     l.n_pending = pending;
     l.n_late = 0;
     l.known = 0;
     for (uint first = 0; first < run->own; first += 32) {
         for (uint left = active[first / 32] & graph_all_bits(first, run->own);
-             left && l.n_front < GRAPH_FEW_ROOM; left &= left - 1)
-            l.front[l.n_front++] = first + graph_lowest_bit(left);
+             left && l.n_front < GRAPH_FEW_ROOM; left &= left - 1) {
+            const uint v = first + graph_lowest_bit(left);
+            l.told[l.n_front] = mirror[v];
+            l.front[l.n_front++] = v;
+        }
         active[first / 32] = 0;
     }
     if (l.n_front == 0)
         lowest = graph_late(&l, waiting, later, run->own);
-    for (uint step = 0; step < run->chunks; step++) {
+    for (uint step = 0; step < GRAPH_FEW_STEPS; step++) {
         const uint now = superstep + step + 1;
         graph_count count = graph_nothing(step, 0, again ? HF_NOBODY : now);
         uint n = 0;
@@ -57,53 +65,56 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
                     continue;
                 waiting[v / 32] &= ~(1u << v % 32);
                 l.n_pending--;
-                mirror[v] = later[v];
-                count.edges += degrees[v];
+                l.told[l.n_front] = later[v];
+                count.edges += outs[v + 1] - outs[v];
+                graph_fetch(to, weights, outs[v], outs[v + 1]);
                 l.front[l.n_front++] = v;
             }
 #endif
         } else {
+            for (uint i = 0; i < GRAPH_FEW_AHEAD; i++)
+                graph_fetch_next(l.front, i, l.n_front, outs, to, state);
             for (uint i = 0; i < l.n_front; i++) {
-                const uint u = l.front[i], left = l.n_front - i;
-                const hf_update told = mirror[u];
-                if (i % GRAPH_FEW_BLOCK == 0)
-                    graph_fetch_front(l.front + i,
-                                      left < GRAPH_FEW_BLOCK ? left : GRAPH_FEW_BLOCK,
-                                      outs, to, weights, state);
+                const uint u = l.front[i];
+                const hf_update told = l.told[i];
+                graph_fetch_next(l.front, i + GRAPH_FEW_AHEAD, l.n_front, outs, to,
+                                 state);
                 count.known += outs[u + 1] - outs[u];
                 for (ulong e = outs[u]; e < outs[u + 1]; e++) {
-                    const uint v = to[e], bit = 1u << v % 32;
+                    const uint v = to[e];
                     if (!HF_WANTS(state[v], settled))
                         continue;
                     const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
                     const hf_message m = hf_scatter(told, edge);
                     if (!HF_HELPS(state[v], m))
                         continue;
-                    got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));
-                    if (!(touched[v / 32] & bit)) {
-                        touched[v / 32] |= bit;
+                    const uint place = got[v] ^ none;
+                    if (place - 1 < n) {
+                        l.sums[place - 1] = graph_bits_of(
+                            hf_gather(graph_message_of(l.sums[place - 1]), m));
+                    } else {
+                        l.sums[n] = graph_bits_of(m);
                         l.heard[n++] = v;
-                        HF_PREFETCH_READ(degrees + v);
+                        got[v] = none ^ n;
                         HF_PREFETCH_READ(names + v);
                         HF_PREFETCH_READ(outs + v);
-                        HF_PREFETCH_WRITE(mirror + v);
                     }
                     count.messages++;
                 }
             }
             l.n_front = 0;
             for (uint i = 0; i < n; i++) {
-                const uint v = l.heard[i], degree = degrees[v];
+                const uint v = l.heard[i], degree = (uint)(outs[v + 1] - outs[v]);
                 const hf_at at = graph_at(run, names[v], degree, now);
-                const hf_message sum = graph_message_of(got[v]);
+                const hf_message sum = graph_message_of(l.sums[i]);
                 hf_vertex s = state[v];
                 hf_update told;
                 const int tells = hf_apply(&s, sum, at, &told, &count.changed);
-                got[v] = graph_bits_of(HF_NOTHING);
-                touched[v / 32] &= ~(1u << v % 32);
+                got[v] = none;
                 state[v] = s;
                 if (!tells || !GRAPH_HEARD(degree))
                     continue;
+                graph_fetch(to, weights, outs[v], outs[v + 1]);
 #ifndef GRAPH_NO_PRIORITIES
                 const uint bit = 1u << v % 32, waits = waiting[v / 32] & bit;
                 if (GRAPH_LATER(told, until)) {
@@ -121,7 +132,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
                 waiting[v / 32] &= ~bit;
                 l.n_pending -= waits != 0;
 #endif
-                mirror[v] = told;
+                l.told[l.n_front] = told;
                 count.edges += degree;
                 l.front[l.n_front++] = v;
             }
@@ -132,7 +143,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         count.active = l.n_front;
         count.pending = l.n_pending;
         count.lowest = l.n_front == 0 ? lowest : HF_NOBODY;
-        count.end = now != cap && step + 1 < run->chunks &&
+        count.end = now != cap && step + 1 < GRAPH_FEW_STEPS &&
                     l.n_front + l.n_pending > 0 && count.edges <= GRAPH_FEW_EDGES &&
                     all_edges < GRAPH_FEW_WORK && (l.n_front > 0 || l.known);
         count.seal = graph_seal(&count, seal, now, (ulong)until << 32 | settled);
@@ -140,8 +151,10 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         if (!count.end)
             break;
     }
-    for (uint i = 0; i < l.n_front; i++)
+    for (uint i = 0; i < l.n_front; i++) {
+        mirror[l.front[i]] = l.told[i];
         active[l.front[i] / 32] |= 1u << l.front[i] % 32;
+    }
 }
 
 #endif

@@ -6,25 +6,24 @@
 
 /** Lists of vertices; a plain value. */
 typedef struct graph_lists {
-    HF_GLOBAL uint *front; /**< [GRAPH_FEW_ROOM] active */
-    HF_GLOBAL uint *heard; /**< [GRAPH_FEW_EDGES] those who got messages */
-    HF_GLOBAL uint *late;  /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
+    HF_GLOBAL uint *front;     /**< [GRAPH_FEW_ROOM] active */
+    HF_GLOBAL uint *heard;     /**< [GRAPH_FEW_EDGES] those who got messages */
+    HF_GLOBAL uint *sums;      /**< [GRAPH_FEW_EDGES] messages that they got, as one */
+    HF_GLOBAL uint *late;      /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
+    HF_GLOBAL hf_update *told; /**< [GRAPH_FEW_ROOM] by those of `front` */
     uint n_front, n_late, n_pending;
     uint known; /**< the list of those that wait is complete */
 } graph_lists;
 
-/** Vertices whose edges are fetched together. */
-#define GRAPH_FEW_BLOCK 32u
+/** Vertices ahead of whose turn those to whom their edges lead are fetched. */
+#define GRAPH_FEW_AHEAD 8u
 
-/** Have the edges of these n vertices, and those to whom they lead, in the cache. */
-static inline void graph_fetch_front(HF_GLOBAL const uint *front, uint n,
-                                     HF_GLOBAL const ulong *outs,
-                                     HF_GLOBAL const uint *to,
-                                     HF_GLOBAL const uint *weights,
-                                     HF_GLOBAL const hf_vertex *state) {
-    for (uint i = 0; i < n; i++)
-        graph_fetch(to, weights, outs[front[i]], outs[front[i] + 1]);
-    for (uint i = 0; i < n; i++)
+/** Have those to whom the edges of vertex i of the n in `front` lead in the cache. */
+static inline void graph_fetch_next(HF_GLOBAL const uint *front, uint i, uint n,
+                                    HF_GLOBAL const ulong *outs,
+                                    HF_GLOBAL const uint *to,
+                                    HF_GLOBAL const hf_vertex *state) {
+    if (i < n)
         graph_fetch_ends(to, state, outs[front[i]], outs[front[i] + 1]);
 }
 

@@ -89,7 +89,9 @@ hf_status graph_layout_set(graph_state *s) {
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
     run->room = !heads_list(s) ? 0 : graph_groups(s) ? GROUP_ROOM : ITEM_ROOM;
-    run->list = run->made = aligned(run->chunks * sizeof(graph_count));
+    uint32_t steps = graph_fewer(s) ? GRAPH_FEW_STEPS : 0,
+             counts = steps > run->chunks ? steps : run->chunks;
+    run->list = run->made = aligned(counts * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
     run->head =
         aligned(run->list + (size_t)run->chunks * run->list_words * sizeof(uint32_t) +
@@ -277,9 +279,11 @@ hf_status graph_outs_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->got, own * word));
     HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->made, s->run.chunks * (2 * sizeof(uint64_t))));
-    HF_TRY(graph_buffer_new(
-        s, &b->lists,
-        graph_fewer(s) ? (2 * GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word : 0));
+    HF_TRY(graph_buffer_new(s, &b->lists,
+                            graph_fewer(s)
+                                ? 2 * (GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
+                                      GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
+                                : 0));
     if (!s->pushes || s->mirrored)
         return HF_OK;
     edges_out o = {calloc((size_t)p->vertices + 2, sizeof *o.rows),

@@ -64,34 +64,38 @@ static hf_status counts_check(const graph_state *s) {
     return HF_OK;
 }
 
-/* The totals of counts first .. first + n - 1 are those of the superstep. */
-static void totals_add(graph_state *s, size_t first, size_t n) {
-    graph_totals t = {.lowest = HF_NO_VERTEX, .listed = true};
-    for (size_t i = first; i < first + n; i++) {
-        const graph_count *c = graph_count_of(s, i);
-        t.active += c->active;
-        t.pending += c->pending;
-        t.edges += c->edges;
-        t.messages += c->messages;
-        t.known += c->known;
-        t.lowest = c->lowest < t.lowest ? c->lowest : t.lowest;
-        t.changed += c->changed;
-        t.heard += c->digest;
-        t.made += c->listed;
-        t.listed = t.listed && c->active <= s->run.room;
-        if ((int)(i / s->run.chunks) != s->env.rank)
-            continue;
-        t.own_edges += c->edges;
-        t.own_active += c->active;
-        t.own_messages += c->messages;
-    }
-    s->totals = t;
-    graph_stage_add(s, GRAPH_STAGE_ACTIVE, t.own_active);
-    graph_stage_add(s, GRAPH_STAGE_EDGES, t.own_edges);
-    graph_stage_add(s, GRAPH_STAGE_MESSAGES, t.own_messages);
-    s->tally.updates += t.active;
-    s->tally.messages += t.messages;
-    s->tally.edges += t.edges;
+/* Add count `c` of a rank. */
+static void count_add(const graph_state *s, graph_totals *t, int rank,
+                      const graph_count *c) {
+    t->active += c->active;
+    t->pending += c->pending;
+    t->edges += c->edges;
+    t->messages += c->messages;
+    t->known += c->known;
+    t->lowest = c->lowest < t->lowest ? c->lowest : t->lowest;
+    t->changed += c->changed;
+    t->heard += c->digest;
+    t->made += c->listed;
+    t->listed = t->listed && c->active <= s->run.room;
+    if (rank != s->env.rank)
+        return;
+    t->own_edges += c->edges;
+    t->own_active += c->active;
+    t->own_messages += c->messages;
+}
+
+/* Totals to which no count was added yet. */
+static const graph_totals NO_TOTALS = {.lowest = HF_NO_VERTEX, .listed = true};
+
+/* These totals are those of the superstep. */
+static void totals_set(graph_state *s, const graph_totals *t) {
+    s->totals = *t;
+    graph_stage_add(s, GRAPH_STAGE_ACTIVE, t->own_active);
+    graph_stage_add(s, GRAPH_STAGE_EDGES, t->own_edges);
+    graph_stage_add(s, GRAPH_STAGE_MESSAGES, t->own_messages);
+    s->tally.updates += t->active;
+    s->tally.messages += t->messages;
+    s->tally.edges += t->edges;
 }
 
 /* Do the totals fit those of the superstep before? Where nobody told anything, those who wait are
@@ -139,13 +143,15 @@ static hf_status few_take(graph_state *s, bool *done) {
     HF_TRY(s->routing->heads_read(s));
     for (uint32_t step = 0; !*done; step++) {
         const graph_totals before = s->totals;
-        const graph_count *count = graph_count_of(s, step);
+        const graph_count *count = (const graph_count *)s->heads + step;
         if (s->totals.active == 0)
             window_move(s);
         s->superstep++;
-        if (step == s->run.chunks || count->first != step || !sealed(s, 0, count))
+        if (step == GRAPH_FEW_STEPS || count->first != step || !sealed(s, 0, count))
             return hf_fail(HF_EDEVICE, "superstep %u was not counted", s->superstep);
-        totals_add(s, step, 1);
+        graph_totals now = NO_TOTALS;
+        count_add(s, &now, 0, count);
+        totals_set(s, &now);
         HF_TRY(totals_check(s, &before));
         *done = over(s);
         if (!count->end)
@@ -161,7 +167,10 @@ static hf_status heads_take(graph_state *s) {
     HF_TRY(s->architecture->scatter(s));
     HF_TRY(s->routing->heads_read(s));
     HF_TRY(counts_check(s));
-    totals_add(s, 0, (size_t)s->env.size * s->run.chunks);
+    graph_totals now = NO_TOTALS;
+    for (size_t i = 0; i < (size_t)s->env.size * s->run.chunks; i++)
+        count_add(s, &now, (int)(i / s->run.chunks), graph_count_of(s, i));
+    totals_set(s, &now);
     HF_TRY(totals_check(s, &before));
     hf_stages_end(s->env.stages, s->superstep, s->superstep);
     return HF_OK;

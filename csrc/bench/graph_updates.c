@@ -88,16 +88,13 @@ static hf_status push_launch(graph_state *s) {
 
 hf_status graph_few_launch(graph_state *s) {
     uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
-    const hf_arg args[] = {OUTS(outs, rows),          OUTS(to, from),
-                           OUTS(to_weights, weights), GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(names),       GRAPH_BUFFER(run),
-                           GRAPH_BUFFER(inbox),       GRAPH_BUFFER(state),
-                           GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting),
-                           GRAPH_BUFFER(later),       GRAPH_BUFFER(got),
-                           GRAPH_BUFFER(touched),     GRAPH_BUFFER(lists),
-                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),
-                           GRAPH_VALUE(pending),      GRAPH_VALUE(s->window),
-                           GRAPH_VALUE(s->width),     GRAPH_SEAL};
+    const hf_arg args[] = {
+        OUTS(outs, rows),          OUTS(to, from),        OUTS(to_weights, weights),
+        GRAPH_BUFFER(names),       GRAPH_BUFFER(run),     GRAPH_BUFFER(inbox),
+        GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
+        GRAPH_BUFFER(later),       GRAPH_BUFFER(got),     GRAPH_BUFFER(lists),
+        GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),      GRAPH_VALUE(pending),
+        GRAPH_VALUE(s->window),    GRAPH_VALUE(s->width), GRAPH_SEAL};
     return graph_begin(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 

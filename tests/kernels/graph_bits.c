@@ -113,14 +113,14 @@ static void pull_test(void) {
 static void few_test(void) {
     line l;
     ulong window = (ulong)HF_NOBODY << 32, width = HF_NOBODY;
-    uint *none = NULL, zero = 0, seal = 7;
-    uint *lists = room((2 * GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * sizeof *lists);
+    uint *none = NULL, zero = 0, one = 1, seal = 7;
+    uint *lists = room((3 * GRAPH_FEW_ROOM + 2 * GRAPH_FEW_EDGES) * sizeof *lists);
     uint *counts = room(sizeof(graph_count));
     graph_run *run = &l.run;
     line_make(&l);
-    void *args[] = {&l.outs,  &l.to,   &none, &l.degrees, &l.names, &run,       &l.box,
-                    &l.state, &counts, &none, &none,      &l.got,   &l.touched, &lists,
-                    &zero,    &zero,   &zero, &window,    &width,   &seal};
+    void *args[] = {&l.outs,  &l.to,   &none, &l.names, &run,   &l.box,
+                    &l.state, &counts, &none, &none,    &l.got, &lists,
+                    &zero,    &one,    &zero, &window,  &width, &seal};
     graph_few_call(args, 1);
     const graph_count *count = (const graph_count *)counts;
     CHECK(count->known == 1 && count->messages == 1, "%lu messages along %lu edges",

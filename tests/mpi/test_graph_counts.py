@@ -9,7 +9,7 @@ from hpccfpga import sources
 
 TOLD = "out->count.edges += degree"
 ACTIVE = "out->count.active = n + 1"
-FEW = "mirror[v] = told;\n                count.edges += degree"
+FEW = "l.told[l.n_front] = told;\n                count.edges += degree"
 LOWEST = "out->count.lowest = when < out->count.lowest ? when : out->count.lowest"
 LATE = "lowest = when < lowest ? when : lowest"
 HARMS = {

@@ -148,7 +148,7 @@ def broken(tmp_path):
 APPLIED = "&out->count.changed);\n    state[v] = s;"
 WORD = "((HF_GLOBAL uint *)state)"
 MADE = "graph_merge(&got[v], m);"
-FEW = "got[v] = graph_bits_of(hf_gather(graph_message_of(got[v]), m));"
+FEW = "l.sums[n] = graph_bits_of(m);"
 CLOSE = "out->count.seal = graph_seal("
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
@@ -247,7 +247,18 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "these = at < end ? touched[at / 32] : 0;",
         "these = at < end ? touched[at / 32] & ~2u : 0;",
     ),
-    "messages of few that get lost": ("sssp", {}, FEW, "if (e % 7) " + FEW),
+    "messages of few that get lost": (
+        "sssp",
+        {},
+        FEW,
+        FEW.replace("(m)", "(e % 7 ? m : HF_NOTHING)"),
+    ),
+    "messages of few for another vertex": (
+        "sssp",
+        {},
+        "l.sums[place - 1] = graph",
+        "l.sums[place / 2] = graph",
+    ),
     "a longer way, where levels are deep": (
         "bfs",
         {"graph": "grid:18", "source": 0},
@@ -269,8 +280,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "few that forget some of those who go on": (
         "wcc",
         {"graph": "kron:11"},
-        "i < l.n_front; i++)\n        active",
-        "i < l.n_front / 2; i++)\n        active",
+        "i < l.n_front; i++) {\n        mirror",
+        "i < l.n_front / 2; i++) {\n        mirror",
     ),
 }
 
