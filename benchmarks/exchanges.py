@@ -1,6 +1,7 @@
 """Exchange schemes beside each other, and their calibrated models: b_eff, in one run.
 
     python benchmarks/exchanges.py [--ranks 2] [--device GPU] [--rounds 40] [SCHEME ...]
+    python benchmarks/exchanges.py --calibrations 0 --sizes 1,4096    # no models
     python benchmarks/exchanges.py --rounds 0                # models alone
 
 The same ranks hold a session over each scheme. At each size all of them measure in
@@ -29,7 +30,7 @@ from hpccfpga import cores, emulation, models
 from hpccfpga.errors import under_mpi
 
 SIZES = [2**k for k in range(0, 25, 2)]
-LONG = SIZES.index(1 << 20)
+LONG = 1 << 20
 CONTROL = "pcie again"
 WANTED = {"pipelined": (0.95, 0.95), "shared": (1.0, 1.3)}
 """Least time of `pcie` over that of a scheme: at every size, and at 1 MiB."""
@@ -66,70 +67,77 @@ class Span:
         return int(self.low < least) + int(self.high < least)
 
 
-def measure(sessions, rounds):
-    """Give times [s], {scheme: [sizes, rounds]}, and what `auto` took at each size."""
-    times = {scheme: np.empty((len(SIZES), rounds)) for scheme in sessions}
-    taken, notes = [""] * len(SIZES), set()
-    for i, k in np.ndindex(len(SIZES), rounds):
-        n = min(max((1 << 24) // SIZES[i], 2), 64)
-        own = {"sizes": SIZES[i], "reps": 5, "loop_upper": n, "loop_lower": n}
+def measure(sessions, size, rounds, notes):
+    """Give times at a size [s], {scheme: [rounds]}, and what `auto` took."""
+    times = {scheme: np.empty(rounds) for scheme in sessions}
+    steps = min(max((1 << 24) // size, 2), 64)
+    own = {"sizes": size, "reps": 5, "loop_upper": steps, "loop_lower": steps}
+    taken = ""
+    for k in range(rounds):
         turn = k % len(sessions)
-        order = [*sessions][turn:] + [*sessions][:turn]
-        for scheme in order:
+        for scheme in [*sessions][turn:] + [*sessions][:turn]:
             found = sessions[scheme].run("b_eff", **own)
             if not found.verified:
                 sys.exit(f"{scheme}: wrong data")
-            notes |= {f"{scheme}: {n}" for n in found.provenance["notes"]}
-            times[scheme][i, k] = found["time"][0]
+            times[scheme][k] = found["time"][0]
             if scheme == "auto":
-                taken[i] = found["scheme"][0]
-    if sessions["pcie"].rank == 0:
-        print(*sorted(notes), sep="\n", file=sys.stderr)
+                taken = found["scheme"][0]
+            for note in found.provenance["notes"]:
+                if (scheme, note) not in notes and sessions[scheme].rank == 0:
+                    print(f"{scheme}: {note}", file=sys.stderr)
+                notes.add((scheme, note))
     return times, taken
 
 
-def compare(times, taken):
-    """Print what was measured; the spans of each pair of schemes, over the sizes."""
-    schemes = [scheme for scheme in times if scheme not in ("pcie", CONTROL)]
+def compare(sessions, sizes, rounds):
+    """Measure and print each size; give the spans of each pair over the sizes."""
+    first = sessions["pcie"].rank == 0
+    schemes = [scheme for scheme in sessions if scheme not in ("pcie", CONTROL)]
     pairs = {(scheme, "pcie"): [] for scheme in schemes}
-    if "auto" in times:
+    if "auto" in sessions:
         pairs |= {("auto", other): [] for other in schemes if other != "auto"}
-    print(
-        f"{'size [B]':<9}{'pcie [us]':>10}", *(f"{s:>21}" for s in [CONTROL, *schemes])
-    )
-    for i, size in enumerate(SIZES):
-        pcie = times["pcie"][i]
-        again = Span.of(pcie / times[CONTROL][i])
+    names = "".join(f"{scheme:>22}" for scheme in [CONTROL, *schemes])
+    if first:
+        print(f"{'size [B]':<9}{'pcie [us]':>11}{names}")
+    notes = set()
+    for size in sizes:
+        times, taken = measure(sessions, size, rounds, notes)
+        again = Span.of(times["pcie"] / times[CONTROL])
         wider = max(again.median, 1 / again.median)
         for (scheme, other), spans in pairs.items():
-            spans.append(Span.of(times[other][i] / times[scheme][i], wider))
-        cells = [again, *(pairs[scheme, "pcie"][i] for scheme in schemes)]
-        print(f"{size:<9}{np.median(pcie) * 1e6:10.2f}", *cells, taken[i])
+            spans.append(Span.of(times[other] / times[scheme], wider))
+        cells = [again, *(pairs[scheme, "pcie"][-1] for scheme in schemes)]
+        if first:
+            line = (f"{size:<9}{np.median(times['pcie']) * 1e6:11.2f}", *cells, taken)
+            print(*filter(None, map(str, line)))
     return pairs
 
 
-def decide(pairs):
+def decide(pairs, sizes):
     """Print whether the bounds on pairs are met; the numbers of the verdicts."""
     verdicts = []
     for (scheme, other), spans in pairs.items():
         least, long = WANTED.get(scheme, (AUTO, AUTO))
         at = max(
-            range(len(SIZES)), key=lambda i: (spans[i].verdict(least), -spans[i].low)
+            range(len(sizes)), key=lambda i: (spans[i].verdict(least), -spans[i].low)
         )
-        for i, bound in ((at, least), (LONG, long)):
+        bounds = [(at, least)]
+        if LONG in sizes:
+            bounds.append((sizes.index(LONG), long))
+        for i, bound in bounds:
             verdicts.append(spans[i].verdict(bound))
             print(
-                f"{scheme} by {other}, {SIZES[i]} B: {spans[i]}, wanted {bound}: "
+                f"{scheme} by {other}, {sizes[i]} B: {spans[i]}, wanted {bound}: "
                 f"{VERDICTS[verdicts[-1]]}"
             )
     return verdicts
 
 
-def models_off(sessions, times):
+def models_off(sessions, sizes, times):
     """By how much each model is off the run behind it, {scheme: [times, sizes]}."""
     able = [s for s in models.schemes("b_eff", calibrated=True) if s in sessions]
-    own = {"sizes": SIZES, "reps": 10, "loop_upper": 256}
-    off = {scheme: np.empty((times, len(SIZES))) for scheme in able}
+    own = {"sizes": sizes, "reps": 10, "loop_upper": 256}
+    off = {scheme: np.empty((times, len(sizes))) for scheme in able}
     for k in range(times):
         calibration = sessions["pcie"].calibrate(**own)
         for scheme in able:
@@ -137,11 +145,8 @@ def models_off(sessions, times):
             model = hpccfpga.model("b_eff", exchange=scheme, calibration=calibration)
             each = off[scheme][k] = model["time"] / found["time"] - 1
             if sessions["pcie"].rank == 0:
-                figures = {
-                    name: take(np.abs(each)) for name, (take, _) in MODELS.items()
-                }
-                cells = (f"{name} {figure:.2f}" for name, figure in figures.items())
-                print(f"calibration {k + 1}, model {scheme}:", *cells)
+                percents = [f"{100 * x:+.0f}" for x in each]
+                print(f"calibration {k + 1}, model {scheme} [%]:", *percents)
     return off
 
 
@@ -162,11 +167,17 @@ def decide_models(off):
     return verdicts
 
 
+def numbers(text):
+    """Give the sizes of an option's text."""
+    return [int(number) for number in text.split(",")]
+
+
 def main():
     """Print what was found; return whether a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--device", default=CPU)
+    parser.add_argument("--sizes", type=numbers, default=SIZES)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calibrations", type=int, default=5)
     parser.add_argument("schemes", nargs="*", default=[*WANTED, "auto"])
@@ -192,10 +203,10 @@ def main():
         first = MPI.COMM_WORLD.rank == 0
         verdicts = []
         if given.rounds:
-            found = measure(sessions, given.rounds)
-            verdicts += decide(compare(*found)) if first else []
+            pairs = compare(sessions, given.sizes, given.rounds)
+            verdicts += decide(pairs, given.sizes) if first else []
         if given.calibrations:
-            off = models_off(sessions, given.calibrations)
+            off = models_off(sessions, given.sizes, given.calibrations)
             verdicts += decide_models(off) if first else []
     return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
 

@@ -23,8 +23,12 @@ SHORT = {
     "warmup": 1,
     "loop_upper": 64,
     "loop_lower": 2,
+    "channel_width": 4096,
 }
-"""Parameters of the calibrations that a session makes by itself."""
+"""Parameters of the calibrations that a session makes by itself.
+
+With this width a sample has 64 steps up to 8 KiB, since few short ones tell too little.
+"""
 
 OWN = "a short calibration before"
 """Source of what a session has measured by itself."""
