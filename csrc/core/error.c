@@ -2,6 +2,7 @@
 #include "core/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +18,11 @@ const char *hf_error(void) {
     return message;
 }
 
+/* Is it a byte of a letter, but not the first? */
+static bool letter_goes_on(char byte) {
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 hf_status hf_fail(hf_status status, const char *format, ...) {
     /* Formatted aside first: the arguments may point into the old message. */
     char line[sizeof message], *whole;
@@ -28,7 +34,13 @@ hf_status hf_fail(hf_status status, const char *format, ...) {
         va_start(args, format);
         hf_number_vprint(whole, (size_t)n + 1, format, args);
         va_end(args);
-        snprintf(line + HEAD, sizeof line - HEAD, "%s%s", gap, whole + n - TAIL);
+        size_t head = HEAD;
+        const char *tail = whole + n - TAIL;
+        while (head > 0 && letter_goes_on(whole[head]))
+            head--;
+        while (letter_goes_on(*tail))
+            tail++;
+        snprintf(line + head, sizeof line - head, "%s%s", gap, tail);
         free(whole);
     }
     snprintf(message, sizeof message, "%s", line);

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "graph_text.h"
+
+enum { SHOWN = 24 }; /* letters of a line that is wrong, and a zero */
 
 /* What a partition knows. */
 typedef struct deal {
@@ -78,13 +81,16 @@ static hf_status deal_edges(const deal *d, uint32_t *order, uint32_t *owners) {
 /* Ranks in the whole lines of `text`, from vertex `*v` on; what is left of it. */
 static hf_status lines_deal(const deal *d, const char **text, const char *end,
                             uint32_t *v, uint32_t *owners) {
+    char shown[SHOWN];
     uint64_t rank;
     for (const char *line = *text; line < end; line = *text, (*v)++) {
         const char *after = digits_read(blanks_skip(line), &rank);
-        if (!after || *blanks_skip(after) != '\n' || rank >= d->size)
-            return hf_fail(
-                HF_EARG, "partition %s: line %u: \"%.*s\" is none of the ranks 0 to %u",
-                d->name, *v + 1, (int)(line_end(line) - line), line, d->size - 1);
+        if (!after || *blanks_skip(after) != '\n' || rank >= d->size) {
+            hf_text_copy(shown, sizeof shown, line, (size_t)(line_end(line) - line));
+            return hf_fail(HF_EARG,
+                           "partition %s: line %u: \"%s\" is none of the ranks 0 to %u",
+                           d->name, *v + 1, shown, d->size - 1);
+        }
         if (*v == d->vertices)
             return hf_fail(HF_EARG, "partition %s has more than %u lines", d->name, *v);
         owners[*v] = (uint32_t)rank;

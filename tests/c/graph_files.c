@@ -404,6 +404,9 @@ static void partitions_check(void) {
         {"1\n0\n1\n", "has 3 lines"},
         {"1\n0\n1\n1\n1\n", "more than 4 lines"},
         {"1\n0\n2\n1\n", "line 3: \"2\" is none of the ranks 0 to 1"},
+        {"1\n0\n\033[31m\n1\n", "line 3: \"?[31m\" is none"},
+        {"1\n0\n12345678901234567890123456\n",
+         "line 3: \"12345678901234567890123\" is"},
         {"1\n0\n\n1\n", "line 3"},
         {"1\n0 1\n1\n1\n", "line 2"},
         {"", "has 0 lines"}};

@@ -91,3 +91,13 @@ def test_a_long_word_is_cut_in_its_midst(call):
     assert len(line) < 512
     assert "x..." in line or "x ... x" in line
     assert "; known: " in line, "no name is nearly the word"
+
+
+@pytest.mark.parametrize("shift", range(3))
+def test_no_letter_of_a_long_word_is_cut(shift):
+    with pytest.raises(LookupError) as raised:
+        hf.run("b_eff", exchange="x" * shift + "€" * 10_000)
+    line = str(raised.value)
+    assert "€ ... €" in line
+    assert "\N{REPLACEMENT CHARACTER}" not in line
+    assert line.endswith("auto")
