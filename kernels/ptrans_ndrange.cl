@@ -13,7 +13,7 @@ enum { TILE = 16 };
 #define ROW(real)    ROW_OF(real)
 typedef ROW(HF_REAL) tile_row;
 
-/** Unrolled: rows stay in registers. PoCL's compiler keeps loops of 16 trips, and rows in memory. */
+/** Unrolled: rows stay in registers. PoCL's LLVM keeps loops of 16 trips, and rows in memory. */
 #define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
 
 /** Rows of B + A^T in a tile: four perfect shuffles of 16 rows are a transposition. The rows of
