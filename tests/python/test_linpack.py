@@ -158,6 +158,17 @@ def test_iterations_add_up(exchange):
     assert np.allclose(seconds[1], r["exchange_time_ranks"] + r["transfer_time_ranks"])
 
 
+def test_findings_are_those_of_the_worst_sample(session):
+    """Each sample has another matrix, and a run the samples of a shorter one, too."""
+    runs = [
+        session.run("linpack", sizes=[96], **SMALL | {"reps": n}) for n in range(1, 8)
+    ]
+    for name in ("scaled_residual", "normalised_residual"):
+        found = np.array([r[f"{name}_ranks"][0, 0] for r in runs])
+        assert np.array_equal(found, np.maximum.accumulate(found))
+        assert [r[name][0] for r in runs] == list(found)
+
+
 def test_replications_share_the_inner_blocks(session):
     r = session.run("linpack", sizes=[250], shape="pipeline", replications=3, **SMALL)
     assert r.verified is True
