@@ -2,10 +2,10 @@
  *
  * One work-item goes through lists of vertices, so a superstep costs what its edges cost. Lines
  * of the cache are what an edge costs, so what goes with a list lies in lists: of a vertex only
- * its state, the place of its message and its edges are looked up. It
- * leaves what the other kernels would: active vertices and their updates in `box`, and a count
- * of each superstep, sealed as those of chunks are, in the outbox. The host goes through these
- * and decides as it would have after each.
+ * its state, the place of its message and its edges are looked up. The kernel leaves what the
+ * others would: active vertices and their updates in `box`, and a count of each superstep, sealed
+ * as those of chunks are, in the outbox. The host goes through these counts and decides as it
+ * would have after each.
  */
 #ifndef GRAPH_FEW_H
 #define GRAPH_FEW_H
@@ -22,8 +22,8 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
     HF_GLOBAL graph_count *counts = GRAPH_AT(graph_count, outbox, 0);
     graph_lists l;
-    const uint none =
-        graph_bits_of(HF_NOTHING); /* of `got`, but for places in `sums` */
+    const uint none = graph_bits_of(
+        HF_NOTHING); /* in `got` of who has no message; else a place in `sums` */
     const uint again = counts[0].superstep == superstep + 1; /* as in graph_open */
     ulong all_edges = 0, wide = width;
     uint settled = (uint)window, until = (uint)(window >> 32), lowest = HF_NOBODY;

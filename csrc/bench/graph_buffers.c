@@ -279,11 +279,11 @@ hf_status graph_outs_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->got, own * word));
     HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->made, s->run.chunks * (2 * sizeof(uint64_t))));
-    HF_TRY(graph_buffer_new(s, &b->lists,
-                            graph_fewer(s)
-                                ? 2 * (GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
-                                      GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
-                                : 0));
+    HF_TRY(graph_buffer_new(
+        s, &b->lists,
+        graph_fewer(s) ? 2 * (size_t)(GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
+                             (size_t)GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
+                       : 0));
     if (!s->pushes || s->mirrored)
         return HF_OK;
     edges_out o = {calloc((size_t)p->vertices + 2, sizeof *o.rows),

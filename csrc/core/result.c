@@ -78,8 +78,10 @@ hf_records hf_result_records(const hf_result *result) {
 hf_status hf_result_set_records(hf_result *result, const hf_records *records) {
     size_t n = records->n, bytes = records->bytes;
     const char *from = records->data;
-    char *to = from ? malloc(n * bytes + 1) : NULL;
-    if (from && !to)
+    if (!from)
+        return HF_OK;
+    char *to = malloc(n * bytes + 1);
+    if (!to)
         return hf_fail(HF_ENOMEM, "no memory for %zu records of a run", n);
     for (size_t i = 0; i < n; i++)
         memcpy(to + i * bytes, from + records->order[i] * bytes, bytes);

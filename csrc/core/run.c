@@ -8,7 +8,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/host_memory.h"
-#include "core/pages.h"
 #include "core/random.h"
 #include "core/registry.h"
 #include "core/run.h"

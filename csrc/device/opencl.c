@@ -164,7 +164,7 @@ static void CL_CALLBACK memory_free(cl_mem mem, void *memory) {
  * the same set of a cache. */
 static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, cl_int *code) {
     enum { LINE = 64, STEP = 73, LINES = 1024 };
-    char *memory = hf_pages_new(bytes + LINE * LINES);
+    char *memory = hf_pages_new(bytes + (size_t)LINE * LINES);
     size_t line = (uintptr_t)memory / LARGE * STEP % LINES;
     *code = CL_OUT_OF_HOST_MEMORY;
     if (!memory)

@@ -40,8 +40,8 @@ typedef struct chunks_plan {
     bool marked;     /* `ready` is there, or was */
     hf_event *ready; /* of all that the plan comes after */
     double moved;    /* when something moved last [s] */
-    double looked;
-    unsigned looks; /* since then */
+    double looked;   /* when all ranks were asked for last [s] */
+    unsigned looks;  /* since something moved */
 } chunks_plan;
 
 static hf_chunks *chunks_of(const chunks_plan *plan) {

@@ -81,7 +81,7 @@ struct hf_chunks {
     size_t depth;                   /**< slots */
     bool wants_window;
     bool crowded;      /**< the ranks of this node are more than its cores */
-    bool one_core;     /**< that of who waits is the device's only one */
+    bool one_core;     /**< the device is a CPU, and this process may use one core */
     hf_shared *window; /**< NULL: none */
     char *out, *in;    /**< [depth * slot_room] host memory of the slots */
     hf_buffer *pinned, *pinned_out, *pinned_in; /**< the window, and own memory */

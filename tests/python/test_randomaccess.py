@@ -60,7 +60,7 @@ END = "for (; done != n; done++) {"
 FAULTS = {  # text, what replaces it, words that are wrong then (None: by machine)
     "one lost update in a million": (
         NEXT,
-        f"HF_ITEM == 0 && done + i == 77777 ? 0 : {NEXT}",
+        f"HF_ITEM == 0 && done + i == 777 ? 0 : {NEXT}",
         1,
     ),
     "one flipped bit": (END, f"if (low == 0) table[4711] ^= 1ul << 63; {END}", 1),

@@ -136,11 +136,12 @@ def test_same_seed_same_data(session, tmp_path):
     """The elements tell which results the kernel spoils."""
     path = tmp_path / "spoilt.cl"
     after = "for (uint i = 0; i < 4096; i++) if (one[i] > 100) out[i] = 0;"
-    path.write_text(BROKEN.format(shape="ndrange", before="", after=after))
+    path.write_text(BROKEN.format(shape="memory", before="", after=after))
 
     def spoilt(seed):
         with pytest.warns(hf.VerificationWarning):
-            r = session.run("stream", kernel=path, seed=seed, **SMALL | {"steps": 1})
+            given = SMALL | {"steps": 1, "shape": "pipeline"}
+            r = session.run("stream", kernel=path, seed=seed, **given)
         return r["error"].tolist()
 
     assert spoilt(7) == spoilt(7) != spoilt(8)

@@ -57,7 +57,7 @@ HARMLESS_LOST = {
 HARMLESS_FLIPS = HARMLESS_LOST | {
     "fft": {2, 3, 4, 6, 7},
     "gemm": {5, 10},
-    "graph": {at + k for at in SAMPLES for k in (24, 25, 28)},
+    "graph": {at + k for at in SAMPLES for k in (24, 25, 27, 28)},
     "transfer": {4, 10, 13, 14, 15, 16},
 }
 HARMLESS_CUTS = {
