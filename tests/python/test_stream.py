@@ -139,8 +139,8 @@ def test_same_seed_same_data(session, tmp_path):
     path.write_text(BROKEN.format(shape="memory", before="", after=after))
 
     def spoilt(seed):
+        given = SMALL | {"steps": 1, "shape": "pipeline"}
         with pytest.warns(hf.VerificationWarning):
-            given = SMALL | {"steps": 1, "shape": "pipeline"}
             r = session.run("stream", kernel=path, seed=seed, **given)
         return r["error"].tolist()
 
