@@ -34,7 +34,8 @@ typedef struct hf_outline {
     size_t n_points;
     size_t longest; /**< message at any point [B], 0: not known before it is planned */
     const char *note;   /**< a remark for the result, or NULL */
-    hf_records records; /**< of the last sample, the same on all ranks */
+    hf_records records; /**< of the last sample, the same on all ranks; they stay where
+                             they are until teardown */
 } hf_outline;
 
 /** A point of a run; a plain value, all-zero at first. */
@@ -98,8 +99,10 @@ typedef struct hf_bench {
      *  and, as <part>_ranks, of each. What `step` counts is per step. Parts that an exchange
      *  counts (HF_LAP_TRANSFER, HF_LAP_EXCHANGE) come first. */
     const hf_quantity *parts;
-    /** What hf_stage_add counted of each stage of a step on each rank, in the best sample, and
-     *  two times: see hf_stages_end. Columns of [points, stages, ranks]. */
+    /** What hf_stage_add counted of each stage of a step on each rank, in the best sample:
+     *  columns of [points, stages, ranks]. The last two are always the times [s] that
+     *  hf_stages_end adds, so there are at least two. A sample must be one step, as rows of
+     *  all its steps are added up. */
     const hf_quantity *stages;
     const hf_figure *figures; /**< what follows from all points */
 

@@ -20,7 +20,7 @@ typedef struct hf_records {
     size_t n, bytes;
 } hf_records;
 
-/** Its own copy, in order. */
+/** Records in order; the result owns them until it is freed. `data` NULL: none. */
 hf_records hf_result_records(const hf_result *result);
 const hf_column *hf_result_column(const hf_result *result, size_t index);
 /** Column `index` of the trace, which has rows of its own; NULL past the end. */
@@ -53,6 +53,7 @@ void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);
 /** Add a remark; those past the fourth are dropped. */
 void hf_result_add_note(hf_result *result, const char *note);
+/** Copy records in their `order`; HF_ENOMEM. */
 hf_status hf_result_set_records(hf_result *result, const hf_records *records);
 void hf_result_set_verified(hf_result *result, bool verified);
 

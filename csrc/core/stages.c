@@ -1,6 +1,7 @@
 /* stages.c - rows of what the stages of a step were. */
 #include "core/stages.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ void hf_stages_end(hf_stages *s, size_t first, size_t last) {
 }
 
 hf_status hf_stages_new(hf_stages *out, size_t columns, const hf_laps *laps) {
+    assert(columns >= 2);
     *out = (hf_stages){.columns = columns, .laps = laps};
     out->rows = calloc(HF_MAX_STAGES, columns * sizeof *out->rows);
     out->best = calloc(HF_MAX_STAGES, columns * sizeof *out->best);

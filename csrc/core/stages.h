@@ -18,11 +18,13 @@ typedef struct hf_stages {
 /** Stage `stage` did so much more: add it to a column. Nothing where `stages` is NULL. */
 void hf_stage_add(hf_stages *stages, size_t stage, size_t column, double value);
 /** Stages `first` to `last` evenly took what was counted since the last call. The last two
- *  columns are these times: HF_LAP_KERNEL, and HF_LAP_TRANSFER with HF_LAP_EXCHANGE. */
+ *  columns are these times [s]: HF_LAP_KERNEL, and HF_LAP_TRANSFER with HF_LAP_EXCHANGE.
+ *  Nothing where `stages` is NULL. */
 void hf_stages_end(hf_stages *stages, size_t first, size_t last);
 
 /* ---- for the session ---- */
 
+/** Room for HF_MAX_STAGES rows of `columns`, which are at least the two times; HF_ENOMEM. */
 hf_status hf_stages_new(hf_stages *out, size_t columns, const hf_laps *laps);
 /** A sample begins. */
 void hf_stages_begin(hf_stages *stages);

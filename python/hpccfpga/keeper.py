@@ -11,6 +11,7 @@ later keeper may remove what a killed one left.
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import re
 import select
@@ -39,6 +40,9 @@ SHARED_MEMORY = Path("/dev/shm")
 KERNEL_THREAD = 0x200000
 """Flag of a process in /proc: PF_KTHREAD of Linux."""
 
+LOOKS = 4
+"""Looks at a process whose environment is empty, until that is believed."""
+
 LONGEST = 10.0
 """Time after which processes are left that even a forced end does not reach [s]."""
 
@@ -50,14 +54,14 @@ def marked(mark: str, patience: float = GRACE) -> Iterator[int]:
     """Living processes of a job; mpirun's ranks are in groups of their own."""
     end = time.monotonic() + patience
     left = [int(entry) for entry in os.listdir("/proc") if entry.isdecimal()]
-    while True:
+    for look in itertools.count(1):
         starting = []
         for process in left:
             with suppress(OSError):  # it has ended
                 environment = _file(f"/proc/{process}/environ")
                 if f"{mark}=".encode() in environment:
                     yield process
-                elif not environment and _starts(process):
+                elif not environment and _starts(process, look):
                     starting.append(process)
         if not starting or time.monotonic() > end:
             break
@@ -70,17 +74,17 @@ def _file(path: str) -> bytes:
         return file.read()
 
 
-def _starts(process: int) -> bool:
-    """Whether a process has an environment that Linux did not show.
+def _starts(process: int, look: int) -> bool:
+    """Whether a process may have an environment that Linux did not show at this look.
 
-    For a moment it shows none of a process that executes another program: the start
-    and the end are then 0. Who has none for good has an end, has ended, or is a thread
-    of the kernel.
+    For a moment it shows none of a process that executes another program: its start
+    and its end are then 0, or, more briefly, one and the same. Who has none for good
+    has the same ones at each look, has ended, or is a thread of the kernel.
     """
     fields = _file(f"/proc/{process}/stat").rpartition(b")")[2].split()
     flags, first, last = (int(fields[number]) for number in (6, 47, 48))
     over = fields[0] in b"ZXx" or flags & KERNEL_THREAD
-    return not over and (last == 0 or first < last)
+    return not over and (last == 0 or first < last or look < LOOKS)
 
 
 def end(mark: str) -> None:
