@@ -4,9 +4,14 @@
 
 #include <stddef.h>
 
-enum { HF_PAGE_LOG = 12, HF_PAGE = 1 << HF_PAGE_LOG }; /* [B] */
+enum {
+    HF_PAGE_LOG = 12,
+    HF_PAGE = 1 << HF_PAGE_LOG,
+    HF_LARGE_PAGE = 2 << 20
+}; /* [B] */
 
-/** At least `bytes` bytes from a page's begin on, for `free`; NULL if there are none. */
+/** At least `bytes` bytes from a page's begin on, a large one's if they fill it, for `free`; NULL
+ *  if there are none. */
 void *hf_pages_new(size_t bytes);
 
 #endif

@@ -129,8 +129,6 @@ static hf_status opencl_open(hf_device **out, const char *selector, int local_ra
     return status;
 }
 
-enum { LARGE = 2 << 20 }; /* a large page [B] */
-
 enum { INTEL_BANKS = 7 }; /* that flags can name; others are for kernels to name */
 
 /* A buffer in a memory bank or in a kernel argument's memory, in the ways of the FPGAs'
@@ -165,7 +163,7 @@ static void CL_CALLBACK memory_free(cl_mem mem, void *memory) {
 static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, cl_int *code) {
     enum { LINE = 64, STEP = 73, LINES = 1024 };
     char *memory = hf_pages_new(bytes + (size_t)LINE * LINES);
-    size_t line = (uintptr_t)memory / LARGE * STEP % LINES;
+    size_t line = (uintptr_t)memory / HF_LARGE_PAGE * STEP % LINES;
     *code = CL_OUT_OF_HOST_MEMORY;
     if (!memory)
         return NULL;
@@ -217,7 +215,7 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
                        "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",
                        spot->bank - 1, INTEL_BANKS - 1);
-    cl_mem mem = info->type == HF_CPU && bytes >= LARGE
+    cl_mem mem = info->type == HF_CPU && bytes >= HF_LARGE_PAGE
                      ? mem_in_pages(device, bytes, &code)
                      : mem_create(device, bytes, spot, &code);
     HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
