@@ -71,8 +71,8 @@ class Row:
         Least ratio, ours over the yardstick's.
     threads : int
         Of both sides; 0: all cores.
-    library : Library
-        Of the yardstick.
+    linked : Library
+        What the yardstick is linked with.
     program : str
         Its name, without ``_yardstick``; "": that of the benchmark.
     """
@@ -83,7 +83,7 @@ class Row:
     yardstick: str
     target: float | None = None
     threads: int = 0
-    library: Library = Library()
+    linked: Library = Library()
     program: str = ""
 
     @property
@@ -136,7 +136,7 @@ ROWS = [
         "--log-size 10 --batch 4096 --reps 20",
         "10 4096 20 {threads}",
         target=0.6,
-        library=FFTW,
+        linked=FFTW,
     ),
     Row(
         "fft 2^12",
@@ -144,7 +144,7 @@ ROWS = [
         "--log-size 12 --batch 1024 --reps 20",
         "12 1024 20 {threads}",
         target=0.6,
-        library=FFTW,
+        linked=FFTW,
     ),
     Row(
         "fft 2^17",
@@ -152,7 +152,7 @@ ROWS = [
         "--log-size 17 --batch 32 --reps 20",
         "17 32 20 {threads}",
         target=0.6,
-        library=FFTW,
+        linked=FFTW,
     ),
     Row(
         "fft pipeline",
@@ -161,7 +161,7 @@ ROWS = [
         "12 256 5 {threads} naive",
         target=1.0,
         threads=1,
-        library=FFTW,
+        linked=FFTW,
     ),
     Row(
         "gemm sgemm",
@@ -169,7 +169,7 @@ ROWS = [
         "--shape ndrange --sizes 2048 --reps 10",
         "2048 10 {threads}",
         target=0.9,
-        library=OPENBLAS,
+        linked=OPENBLAS,
     ),
     Row(
         "gemm pipeline",
@@ -178,7 +178,7 @@ ROWS = [
         "512 10 {threads} 256",
         target=1.0,
         threads=1,
-        library=OPENBLAS,
+        linked=OPENBLAS,
     ),
     Row(
         "stream published",
@@ -186,7 +186,7 @@ ROWS = [
         "--shape pipeline --size 16777216 --steps 1 --reps 10",
         "stream {published} 16777216 10",
         threads=1,
-        library=OPENCL,
+        linked=OPENCL,
         program="published",
     ),
     Row(
@@ -195,7 +195,7 @@ ROWS = [
         "--shape pipeline --sizes 1048576 --reps 3",
         "randomaccess {published} 1048576 3",
         threads=1,
-        library=OPENCL,
+        linked=OPENCL,
         program="published",
     ),
     Row(
@@ -204,7 +204,7 @@ ROWS = [
         "--shape pipeline --sizes 512 --reps 10",
         "gemm {published} 512 10",
         threads=1,
-        library=OPENCL,
+        linked=OPENCL,
         program="published",
     ),
 ]
@@ -237,11 +237,11 @@ def build(row: Row, folder: Path) -> Path:
     source = HERE / f"{row.program or row.benchmark}_yardstick.c"
     program = folder / source.stem
     command = ["cc", *FLAGS, str(source), "-o", str(program)]
-    command += [*row.library.flags.split(), "-lm"]
+    command += [*row.linked.flags.split(), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True)
     lacks = re.search(r"error: (.*: No such file .*)|(cannot find .*)", done.stderr)
-    if row.library.package and lacks:
-        raise LookupError(f"{lacks[1] or lacks[2]} (package {row.library.package})")
+    if row.linked.package and lacks:
+        raise LookupError(f"{lacks[1] or lacks[2]} (package {row.linked.package})")
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
     return program

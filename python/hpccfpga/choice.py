@@ -27,7 +27,8 @@ SHORT = {
 }
 """Parameters of the calibrations that a session makes by itself.
 
-With this width a sample has 64 steps up to 8 KiB, since few short ones tell too little.
+No channel is measured: the width stands here because `loop_upper` falls with the size
+over it. So a sample has 64 steps up to 8 KiB; few short ones tell too little.
 """
 
 OWN = "a short calibration before"
