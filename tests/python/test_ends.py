@@ -494,6 +494,23 @@ def test_the_processes_of_a_job_are_found_by_its_mark():
     assert list(marked(mark)) == []
 
 
+def test_an_environment_that_ends_where_it_begins_is_looked_at_again(monkeypatch):
+    """As Linux shows it between two writes while a program is executed."""
+    process = subprocess.Popen(["sleep", "60"], env={(mark := new_mark()): ""})
+    assert comes(lambda: process.pid in set(marked(mark)))
+    path, read = f"/proc/{process.pid}", keeper._file
+    stat = b"1 (sleep) R" + 46 * b" 0" + b" 4096 4096"
+    once = {f"{path}/environ": b"", f"{path}/stat": stat}
+    monkeypatch.setattr(
+        keeper, "_file", lambda at: once.pop(at) if at in once else read(at)
+    )
+    found = set(marked(mark))
+    process.kill()
+    process.wait()
+    assert process.pid in found
+    assert not once
+
+
 def test_a_process_that_executes_another_program_is_found(tmp_path):
     """Linux shows no environment of it for a moment; here it does little else."""
     (script := tmp_path / "again").write_text('#!/bin/sh\nexec "$0"\n')
