@@ -154,7 +154,7 @@ static hf_status fake_times(hf_device *device, uint64_t ticks[2]) {
     ticks[0] = own[0];
     ticks[1] = own[1];
     if (lies && fault == LATE)
-        ticks[1] += 1000000;
+        ticks[1] += 60000000000; /* a minute: a busy host sees an end some time late */
     if (lies && fault == REVERSED) {
         ticks[0] = own[1];
         ticks[1] = own[0];
@@ -253,12 +253,14 @@ static void place_test(void) {
     double last[2] = {0, 0};
     fault = TRUE_TIMES;
     open_trace(100);
+    double began = hf_clock_now();
     const hf_trace_row *rows = run_take(&n, &facts);
+    double took = hf_clock_now() - began;
     const hf_trace_row *sample = rows;
     CHECK(sample->kind == HF_SPAN_SAMPLE && sample->queue == HF_TRACE_SAMPLE);
     CHECK(facts.lost == 0 && facts.untimed == 0, "%g %g", facts.lost, facts.untimed);
-    CHECK(facts.device_error > 0 && facts.device_error < 0.05, "%g",
-          facts.device_error);
+    CHECK(facts.device_error > 0 && facts.device_error < took, "%g in %g s",
+          facts.device_error, took);
     CHECK(facts.rank_error == 0, "%g", facts.rank_error);
     for (size_t i = 1; i < n; i++) {
         const hf_trace_row *row = &rows[i];
@@ -292,11 +294,9 @@ static void fault_test(void) {
         hf_trace_facts facts;
         open_trace(100);
         const hf_trace_row *rows = run_take(&n, &facts);
-        CHECK(facts.untimed > 0, "fault %d", fault);
-        CHECK(facts.untimed == COMMANDS || fault == LATE, "fault %d: %g", fault,
-              facts.untimed);
+        CHECK(facts.untimed == COMMANDS, "fault %d: %g", fault, facts.untimed);
         for (size_t i = 0; i < n; i++)
-            CHECK(rows[i].start <= rows[i].end && rows[i].end <= rows[0].end + 0.05);
+            CHECK(rows[i].start <= rows[i].end && rows[i].end <= rows[0].end);
         close_trace();
     }
     fault = TRUE_TIMES;
@@ -417,7 +417,9 @@ static void ranks_test(void) {
     apart = true;
     clock_zero = __real_hf_clock_now();
     messages_run(&facts, &worst);
-    CHECK(facts.rank_error > 0 && facts.rank_error < 0.1, "%g", facts.rank_error);
+    double took = __real_hf_clock_now() - clock_zero;
+    CHECK(facts.rank_error > 0 && facts.rank_error < took, "%g in %g s",
+          facts.rank_error, took);
     CHECK(worst <= 2 * facts.rank_error, "%g s beyond %g s", worst, facts.rank_error);
     apart = false;
 }
