@@ -66,6 +66,8 @@ static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
             raise(SIGKILL);
         if (strcmp(fault.kind, "hangwrite") == 0)
             nap(600);
+        if (strcmp(fault.kind, "stopwrite") == 0)
+            raise(SIGSTOP); /* with all its threads */
         if (strcmp(fault.kind, "flipwrite") == 0)
             ((unsigned char *)from)[bytes / 2] ^= 0x40;
         if (strcmp(fault.kind, "stalewrite") == 0)
@@ -176,9 +178,10 @@ static hf_status fault_open(hf_exchange **out, hf_device *device, hf_transport *
     fault.rank = -1;
     if (text && sscanf(text, "%15s %d %ld", fault.kind, &fault.rank, &fault.call) != 3)
         return hf_fail(HF_EARG, "HPCCFPGA_FAULT: \"%s\" is not KIND RANK CALL", text);
-    static const char kinds[] = " none setup launch fail kill hang nopin killwrite "
-                                "hangwrite flipwrite stalewrite lose flip shift swap "
-                                "stale ";
+    static const char kinds[] =
+        " none setup launch fail kill hang nopin killwrite "
+        "hangwrite stopwrite flipwrite stalewrite lose flip shift swap "
+        "stale ";
     char word[20];
     snprintf(word, sizeof word, " %s ", fault.kind);
     if (text && !strstr(kinds, word))

@@ -168,6 +168,7 @@ def test_a_rank_that_fails_in_an_exchange_ends_all(
     ("fault", "deadline", "words"),
     [
         ("hangwrite 1 7", 5, "rank 1, which does not answer; the deadline of 5 s"),
+        ("stopwrite 1 7", 5, "rank 1, which does not answer; the deadline of 5 s"),
         ("killwrite 1 7", 1000, "SIGKILL"),
     ],
 )

@@ -164,7 +164,7 @@ def test_ranks_that_open_different_sessions(mpirun):
         "hf.open(exchange=('pcie', 'host')[rank], comm=comm)": (
             'exchange scheme differs between ranks: "pcie" on rank 0, "host" on rank 1'
         ),
-        "hf.open(device=('host', 'opencl')[rank], comm=comm)": (
+        "hf.open(exchange='shared', device=('host', 'opencl')[rank], comm=comm)": (
             'kind of device differs between ranks: "host cpu, emulated" on rank 0, '
             '"opencl '
         ),
