@@ -47,7 +47,7 @@ typedef struct hf_problem {
 
 /** What a benchmark tells of a point and of all; NULL tables are empty. */
 typedef struct hf_quantities {
-    const hf_quantity *labels, *metrics, *findings, *parts;
+    const hf_quantity *labels, *metrics, *findings, *parts, *stages;
     const hf_figure *figures;
     hf_problem problem;
     bool banked, computes;

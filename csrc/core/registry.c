@@ -92,6 +92,7 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
         .metrics = found->metrics,
         .findings = found->findings,
         .parts = found->parts,
+        .stages = found->stages,
         .figures = found->figures,
         .problem = found->problem,
         .banked = found->banked,

@@ -76,27 +76,24 @@ PyObject *core_check_ranks(PyObject *module, PyObject *given) {
                            : status_raise(PyModule_GetState(module), status);
 }
 
-/* Entries of a table as dict: name -> (unit, choices or None). */
+/* Entries of a table as dict: name -> (unit, dtype as files have it, choices or None). */
 static PyObject *quantities_dict(const hf_quantity *table) {
+    static const char *const dtypes[] = {"float64", "int64", "bool", "str"};
     PyObject *dict = PyDict_New();
-    for (; dict && table && table->name; table++) {
-        PyObject *pair =
-            Py_BuildValue("(sN)", table->unit, choices_list(table->choices));
-        if (!pair || PyDict_SetItemString(dict, table->name, pair) < 0)
+    for (; dict && table && table->name; table++)
+        if (dict_put(dict, table->name,
+                     Py_BuildValue("(ssN)", table->unit, dtypes[table->dtype],
+                                   choices_list(table->choices))) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(pair);
-    }
     return dict;
 }
 
+/* Figures as dict: name -> unit. */
 static PyObject *figures_dict(const hf_figure *table) {
     PyObject *dict = PyDict_New();
-    for (; dict && table && table->name; table++) {
-        PyObject *pair = Py_BuildValue("(sO)", table->unit, Py_None);
-        if (!pair || PyDict_SetItemString(dict, table->name, pair) < 0)
+    for (; dict && table && table->name; table++)
+        if (dict_put(dict, table->name, PyUnicode_FromString(table->unit)) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(pair);
-    }
     return dict;
 }
 
@@ -118,12 +115,13 @@ PyObject *core_quantities(PyObject *module, PyObject *bench) {
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     return Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:s}", "labels",
+        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:s}", "labels",
         quantities_dict(found.labels), "metrics", quantities_dict(found.metrics),
         "findings", quantities_dict(found.findings), "parts",
-        quantities_dict(found.parts), "figures", figures_dict(found.figures), "problem",
-        problem_dict(&found.problem), "banked", PyBool_FromLong(found.banked),
-        "computes", PyBool_FromLong(found.computes), "error", found.error);
+        quantities_dict(found.parts), "stages", quantities_dict(found.stages),
+        "figures", figures_dict(found.figures), "problem", problem_dict(&found.problem),
+        "banked", PyBool_FromLong(found.banked), "computes",
+        PyBool_FromLong(found.computes), "error", found.error);
 }
 
 /* A column of numbers. */

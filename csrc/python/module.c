@@ -189,7 +189,8 @@ static PyMethodDef core_methods[] = {
      "\"xclbin\", which only a file brings; \"none\": its kernels are C functions."},
     {"quantities", core_quantities, METH_O,
      "quantities(benchmark, /)\n--\n\n"
-     "Labels, metrics, parts and figures of a benchmark: unit and choices of each;\n"
+     "Labels, metrics, findings, parts and stages of a benchmark: unit, dtype and\n"
+     "choices of each; the unit of its figures; the column of its error;\n"
      "its problem: the parameter that says how much work a run is; and whether it is\n"
      "banked: each replication has buffers in a memory bank of its own."},
     {"figures", core_figures, METH_VARARGS,

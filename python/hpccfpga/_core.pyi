@@ -67,12 +67,15 @@ class _Problem(TypedDict):
     shared: bool
     unit: int
 
+_Quantity = tuple[str, str, list[str] | None]
+
 class _Quantities(TypedDict):
-    labels: dict[str, tuple[str, list[str] | None]]
-    metrics: dict[str, tuple[str, list[str] | None]]
-    findings: dict[str, tuple[str, list[str] | None]]
-    parts: dict[str, tuple[str, list[str] | None]]
-    figures: dict[str, tuple[str, list[str] | None]]
+    labels: dict[str, _Quantity]
+    metrics: dict[str, _Quantity]
+    findings: dict[str, _Quantity]
+    parts: dict[str, _Quantity]
+    stages: dict[str, _Quantity]
+    figures: dict[str, str]
     problem: _Problem | None
     banked: bool
     computes: bool

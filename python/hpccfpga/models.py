@@ -164,7 +164,7 @@ def model(
         if calibration.ranks != ranks:
             notes.append(f"calibrated on {calibration.ranks} ranks, used for {ranks}")
         emulated = calibration.emulated and counts(benchmark, str(scheme))
-    choices = _core.quantities(benchmark)["labels"][label][1]  # a run has those words
+    choices = _core.quantities(benchmark)["labels"][label][2]  # a run has those words
     points = {} if choices else {"sizes": at.values.tolist()}
     return Result(
         kind="modelled",
@@ -286,7 +286,7 @@ def for_run(
 
         return _fastest(benchmark, over)
     formula = check(benchmark, exchange)
-    (label, (_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
+    (label, (*_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
     names = {*inputs.names(formula["inputs"]), "memory"} - {label, "ranks"}
     found = {name: value for name, value in params.items() if name in names}
     if not isinstance(board, str):
@@ -466,7 +466,7 @@ def _label(
     calibration: Result | None,
 ) -> tuple[str, Column]:
     """Name and values of the leading label of a run, as numbers [points]."""
-    (name, (unit, choices)), *_ = _core.quantities(benchmark)["labels"].items()
+    (name, (unit, _, choices)), *_ = _core.quantities(benchmark)["labels"].items()
     if choices is not None:
         if sizes is not None:
             raise ValueError(f"sizes: {benchmark} has a point per {name}, not per size")

@@ -224,4 +224,4 @@ def units(benchmark: str) -> dict[str, str]:
     told = _core.quantities(benchmark)
     own = told["labels"] | told["metrics"]
     times = {"time": "s", "time_median": "s"}
-    return {name: unit for name, (unit, _) in own.items()} | times | {"verified": "1"}
+    return {name: unit for name, (unit, *_) in own.items()} | times | {"verified": "1"}
