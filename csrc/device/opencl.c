@@ -5,6 +5,7 @@
 #include "opencl.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,11 +183,13 @@ static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, cl_int 
 /** Give the buffer `mem`, which clCreateBuffer made with `code`. */
 static hf_status buffer_new(hf_opencl_buffer **out, hf_opencl_device *device,
                             cl_mem mem, cl_int code, size_t bytes, void *host) {
-    HF_TRY(hf_opencl_check(code, "clCreateBuffer"));
+    char call[48];
+    snprintf(call, sizeof call, "clCreateBuffer of %zu B", bytes);
+    HF_TRY(hf_opencl_check(code, call));
     hf_opencl_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer) {
         clReleaseMemObject(mem);
-        return hf_fail(HF_ENOMEM, "no memory for a buffer");
+        return hf_fail(HF_ENOMEM, "no memory for a buffer of %zu B", bytes);
     }
     *buffer = (hf_opencl_buffer){
         .base = {.bytes = bytes, .host = host}, .mem = mem, .device = device};
