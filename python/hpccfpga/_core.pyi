@@ -146,6 +146,7 @@ class Session:
         schemes: Sequence[str] = ...,
         sizes: ArrayLike = ...,
         times: ArrayLike = ...,
+        spreads: ArrayLike = ...,
         /,
     ) -> None: ...
     def run(

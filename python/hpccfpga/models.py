@@ -12,7 +12,7 @@ from hpccfpga import _core, inputs
 from hpccfpga.arguments import count, entries, known, number, word
 from hpccfpga.boards import board as find_board
 from hpccfpga.calibration import curves as curves_of
-from hpccfpga.calibration import cut_alike
+from hpccfpga.calibration import cut_alike, spreads
 from hpccfpga.emulation import counts
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
@@ -105,7 +105,7 @@ def model(
                 **_own(benchmark, scheme, calibration is not None, overrides),
             )
 
-        return _fastest(benchmark, over, calibrated=calibration is not None)
+        return _fastest(benchmark, over, calibration)
     formula = check(benchmark, exchange, calibrated=calibration is not None)
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")
@@ -392,15 +392,16 @@ def over_each(
     return found, errors
 
 
-def fastest(times: np.ndarray) -> np.ndarray:
+def fastest(times: np.ndarray, spreads: np.ndarray) -> np.ndarray:
     """Return which scheme "auto" takes at each point, of times [schemes, points].
 
-    The first, unless a later one is faster by more than `EQUAL`.
+    The first, unless a later one is faster by more than `EQUAL` and by its spread.
     """
     best = np.zeros(times.shape[1], int)
-    for scheme, own in enumerate(times):
+    sure = times * np.maximum(1 / (1 - _core.EQUAL), 1 + spreads)
+    for scheme, own in enumerate(sure):
         least = np.take_along_axis(times, best[np.newaxis], axis=0)[0]
-        best[own < (1 - _core.EQUAL) * least] = scheme
+        best[own < least] = scheme
     return best
 
 
@@ -417,14 +418,16 @@ def _own(
 
 
 def _fastest(
-    benchmark: str, over: Callable[[str], Result], calibrated: bool = False
+    benchmark: str, over: Callable[[str], Result], calibration: Result | None = None
 ) -> Result:
     """Return a model over "auto": at each point, the model over the fastest scheme."""
-    found, errors = over_each(benchmark, over, calibrated)
+    found, errors = over_each(benchmark, over, calibration is not None)
     first = found[0]
     if first.exchange is None:
         return first
-    best = fastest(np.array([result["time"] for result in found]))
+    schemes = [str(result.exchange) for result in found]
+    times = np.array([result["time"] for result in found])
+    best = fastest(times, spreads(calibration, schemes, first[first.labels[0]]))
     columns = {
         name: Column(column.unit, np.choose(best, [result[name] for result in found]))
         for name, column in first.columns.items()
