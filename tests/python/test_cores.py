@@ -187,10 +187,14 @@ def mask(cpus):
 
 
 @TWO
-@pytest.mark.parametrize("exchange", ["host", "pcie", "auto"])
-def test_each_rank_has_cores_of_its_own(exchange):
+@pytest.mark.parametrize(
+    "chosen",
+    [{"exchange": "host"}, {"exchange": "pcie"}, {"exchange": "auto", "board": "520n"}],
+    ids=lambda chosen: chosen["exchange"],
+)
+def test_each_rank_has_cores_of_its_own(chosen):
     """Whoever has cores of a rank: PoCL's workers, too."""
-    result, seen = started(2, exchange=exchange)
+    result, seen = started(2, **chosen)
     shares = [cores.share(cores.ordered(HERE), rank, 2) for rank in range(2)]
     assert not set(shares[0]) & set(shares[1])
     for rank, masks in seen:

@@ -4,9 +4,10 @@ No GPU is needed to see that they are right, and they need not be fast.
 """
 
 import json
+from functools import cache
 
 import pytest
-from conftest import QUICKLY, python
+from conftest import QUICKLY
 from vertex_programs import FOUND, break_kernels
 
 import hpccfpga
@@ -16,60 +17,81 @@ PROGRAMS = sources.programs()
 
 GPU = '#undef __x86_64__\n#undef __aarch64__\n#include "graph_ndrange.cl"\n'
 
+ONCE = {"reps": 1, "warmup": 1}
 NAMES = ("source", "supersteps", "updates", "reached")
 
 RUNS = f"""
 import json, warnings
 from pathlib import Path
-import hpccfpga as hf
 warnings.simplefilter("ignore", hf.VerificationWarning)
 told = []
-for params in json.loads(Path("runs.json").read_text()):
+for params in json.loads(Path(f"runs.{{size}}").read_text()):
     try:
-        r = hf.run("graph", device="opencl:cpu", reps=1, **params)
+        r = hf.run("graph", device="opencl:cpu", comm=comm, **params)
         told.append([r.verified, *(r[name].tolist() for name in {NAMES})])
     except (ValueError, hf.Error) as error:
         told.append(str(error))
-Path("told.json").write_text(json.dumps(told))
+if rank == 0:
+    Path(f"told.{{size}}").write_text(json.dumps(told))
 """
 
 
 @pytest.fixture
-def for_gpus(tmp_path, monkeypatch):
-    """Make runs of these kernels: what each found, or the line that it ended with."""
+def for_gpus(mpirun, tmp_path, monkeypatch):
+    """Make runs of these kernels: what each found, or the line that it ended with.
+
+    They are pairs of a number of ranks and parameters.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gpu.cl").write_text(GPU)
 
     def runs(*given):
-        every = [{"kernel": "gpu.cl"} | params for params in given]
-        (tmp_path / "runs.json").write_text(json.dumps(every))
-        done = python(RUNS, **QUICKLY)
-        if "createParallelRegionBefore" in done.stderr:
-            pytest.skip(
-                "PoCL 5 fails to compile kernels of work-groups (Kernel.cc:129)"
-            )
-        assert done.returncode == 0, done.stderr
-        return json.loads((tmp_path / "told.json").read_text())
+        told = {}
+        for n in {ranks for ranks, _ in given}:
+            every = [
+                ONCE | {"kernel": "gpu.cl"} | params
+                for ranks, params in given
+                if ranks == n
+            ]
+            (tmp_path / f"runs.{n}").write_text(json.dumps(every))
+            done = mpirun(n, RUNS, **QUICKLY)
+            if "createParallelRegionBefore" in done.stderr:
+                pytest.skip(
+                    "PoCL 5 fails to compile kernels of work-groups (Kernel.cc:129)"
+                )
+            assert done.returncode == 0, done.stderr
+            told[n] = iter(json.loads((tmp_path / f"told.{n}").read_text()))
+        return [next(told[ranks]) for ranks, _ in given]
 
     return runs
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_work_groups_find_what_work_items_find(for_gpus, program):
+@cache
+def on_host(**params):
+    """What work-items find, on one rank."""
+    r = hpccfpga.run("graph", device="host", **ONCE, **params)
+    return [r[name].tolist() for name in NAMES]
+
+
+def test_work_groups_find_what_work_items_find(for_gpus):
     """On one rank and several, along rows that are longer than a group, and none."""
     given = [
-        {"program": program, "sources": 2, "graph": graph, "direction": direction}
-        | {"ranks": ranks}
-        for graph in ("kron:11", "kron:1")
-        for direction, ranks in (("auto", None), ("push", None), ("pull", 2))
-        if (program, direction) != ("pagerank", "push")
+        (ranks, {"program": program, "sources": 2, "graph": graph} | few | more)
+        for program in PROGRAMS
+        for few in [{"supersteps": 4} if program == "pagerank" else {}]
+        for graph, ranks, more in (
+            *(
+                (graph, ranks, {"direction": direction})
+                for graph in ("kron:10", "kron:1")
+                for direction, ranks in (("auto", 1), ("push", 1), ("pull", 2))
+                if (program, direction) != ("pagerank", "push")
+            ),
+            ("kron:10", 2, {"direction": "auto", "architecture": "gravf"}),
+        )
     ]
-    given.append(given[0] | {"architecture": "gravf", "ranks": 2})
-    for params, told in zip(given, for_gpus(*given), strict=True):
-        names = {"program", "sources", "graph", "architecture"} & params.keys()
-        alone = {name: params[name] for name in names}
-        r = hpccfpga.run("graph", device="host", reps=1, **alone)
-        assert told == [True, *(r[name].tolist() for name in NAMES)], params
+    for (_, params), told in zip(given, for_gpus(*given), strict=True):
+        alone = {name: params[name] for name in params.keys() - {"direction"}}
+        assert told == [True, *on_host(**alone)], params
 
 
 LISTED = "n = graph_slot(out->team, n);"
@@ -112,7 +134,7 @@ FAULTS = {
     ),
     "an update in the place of another": (
         "bfs",
-        {"ranks": 2, "graph": "grid:8"},
+        {"graph": "grid:8"},
         LISTED,
         LISTED + " if (n > 0 && out->superstep == 1) n--;",
     ),
@@ -129,7 +151,8 @@ def test_faults_are_seen(for_gpus, tmp_path):
         (folder / "gpu.cl").write_text(GPU)
         source = [5] if program in ("bfs", "sssp") else -1
         params = {"graph": "kron:11", "source": source, "program": program}
-        given.append(params | {"deadline": 60, "kernel": f"{number}/gpu.cl"} | other)
+        params |= {"deadline": 60, "kernel": f"{number}/gpu.cl"} | other
+        given.append((2 if "graph" in other else 1, params))
     for fault, told in zip(FAULTS, for_gpus(*given), strict=True):
         found = FOUND.match(told) if isinstance(told, str) else not told[0]
         assert found, (fault, told)
@@ -158,9 +181,9 @@ def test_what_work_groups_cannot_take_is_refused(for_gpus, tmp_path):
     (tmp_path / "most.h").write_text(WIDE)
     (tmp_path / "more.h").write_text(WIDE.replace("[15]", "[16]"))
     most, more, pipeline = for_gpus(
-        given | {"program": "./most.h"},
-        given | {"program": "./more.h"},
-        {"graph": "grid:6", "shape": "pipeline"},
+        (1, given | {"program": "./most.h"}),
+        (1, given | {"program": "./more.h"}),
+        (1, {"graph": "grid:6", "shape": "pipeline"}),
     )
     assert most[0] is True
     assert "a message has 68 B; 64 at most" in more

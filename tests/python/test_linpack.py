@@ -239,7 +239,7 @@ def coarse(session, tmp_path_factory):
     def run(harm, refine):
         with harms.done(LARGE, harm):
             return session.run(
-                "linpack", kernel=path, sizes=[4096], reps=1, refine=refine
+                "linpack", kernel=path, sizes=[4096], reps=1, warmup=1, refine=refine
             )
 
     return run
