@@ -73,6 +73,8 @@ static bool wrong_seen(const plant_fault *f, const plant_report *report) {
 
 void fault_try(const plant_fault *f, score *s) {
     outcome o = run(f, deadline_for(f));
+    if (now.session && o.report.acted == 0 && o.status != HF_OK)
+        o = run(f, "5"); /* a busy host took the deadline up before the fault */
     s->planted++;
     if (!now.session || o.report.acted == 0)
         return;
