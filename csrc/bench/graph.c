@@ -24,11 +24,11 @@ static const hf_param params[] = {
      "or the path of a file", "kron:16", NULL, NULL, 0, 0, HF_TEXT},
     {"program", "bfs, pagerank, sssp or wcc; or the path of a header of one's own", "bfs",
      NULL, "hf_program.h", 0, 0, HF_TEXT},
-    {"sources", "points of a program that starts at one vertex: so many vertices with "
-     "edges, drawn by the seed; 0: 4, or those of source", "0", NULL, NULL, 0, 65536,
-     HF_INT},
-    {"source", "vertices of the input to start at, in their place; -1: none", "-1", NULL,
-     NULL, -1, 4294967294.0, HF_INTS},
+    {"sources", "for programs that start at one vertex: how many runs from different "
+     "vertices, each a point of the result; the seed draws them of those with edges; "
+     "0: 4, or as many as source names", "0", NULL, NULL, 0, 65536, HF_INT},
+    {"source", "numbers of the vertices to start at, as in the input, in place of drawn "
+     "ones: 3 or 3,17; -1: draw them", "-1", NULL, NULL, -1, 4294967294.0, HF_INTS},
     {"partition", "how vertices are dealt out: cyclic, in turn; sorted, by falling degree; "
      "edges, ranges with equally many edges; metis, few edges between ranks, by pymetis; "
      "or a file with a rank for each", "cyclic",
@@ -43,9 +43,9 @@ static const hf_param params[] = {
      1e9, HF_REALS},
     {"tolerance", "a program that applies all vertices ends when they change by no more "
      "together; 0: it takes all its supersteps", "0", NULL, NULL, 0, 1e9, HF_REAL},
-    {"supersteps", "of a program that applies all vertices; of any other the most that "
-     "it may take; 0: what the program says", "0", NULL, NULL, 0, 4e9,
-     HF_INT},
+    {"supersteps", "how many a program takes that applies all vertices in each, such as "
+     "pagerank; others end by themselves, and after so many at the latest; 0: as the "
+     "program says", "0", NULL, NULL, 0, 4e9, HF_INT},
     {"channel_width", "what an external channel takes at a time [B]", "32", NULL,
      "HF_CHANNEL_WIDTH", 16, 128, HF_INT},
     HF_DEPTH_PARAM,
