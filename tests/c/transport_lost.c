@@ -3,7 +3,6 @@
 #include <mpi.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "mpi_near.h"
 #include "opened.h"
 #include "scarce.h"
@@ -118,25 +117,23 @@ static void lost_test(int kind, int call, bool alone, bool in_group) {
 }
 
 /* Memory lacks on the last rank, in one allocation after the other of a call that all make:
- * it fails on all ranks or on none, and nobody waits for a rank that left. */
+ * it fails on all ranks or on none, and nobody waits for a rank that left: that would hang. */
 static void scarce_test(hf_status (*call)(void), int first) {
     bool hit = true;
     for (int n = first; hit; n++) {
         transport_open("mpi");
         int last = net->size - 1;
+        net->deadline = LATE;
         MPI_Barrier(MPI_COMM_WORLD);
-        double start = hf_clock_now();
         scarce = net->rank == last ? n : -1;
         __lsan_disable();
         int ok = call() == HF_OK, least, most;
         __lsan_enable();
         hit = net->rank == last && scarce == -1;
         scarce = -1;
-        double seconds = hf_clock_now() - start;
         MPI_Allreduce(&ok, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         MPI_Allreduce(&ok, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
         CHECK(least == most, "allocation %d: %d on rank %d", n, ok, net->rank);
-        CHECK(seconds < 15, "allocation %d: %g s", n, seconds);
         CHECK(ok || strstr(hf_error(), "no memory"), "allocation %d: %s", n,
               hf_error());
         MPI_Bcast(&hit, 1, MPI_C_BOOL, last, MPI_COMM_WORLD);
@@ -153,7 +150,7 @@ static hf_status open_call(void) {
     char version[8192];
     hf_transport *made;
     net->ops->version(version, sizeof version);
-    return net->ops->open(&made, MPI_Comm_c2f(MPI_COMM_WORLD), version, 20);
+    return net->ops->open(&made, MPI_Comm_c2f(MPI_COMM_WORLD), version, LATE);
 }
 
 static hf_status fail_call(void) {
