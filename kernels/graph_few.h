@@ -25,7 +25,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
     const uint none = graph_bits_of(
         HF_NOTHING); /* in `got` of who has no message; else a place in `sums` */
     const uint again = counts[0].superstep == superstep + 1; /* as in graph_open */
-    ulong all_edges = 0, wide = width;
+    ulong all_edges = 0, told_edges = 0, wide = width;
     uint settled = (uint)window, until = (uint)(window >> 32), lowest = HF_NOBODY;
     (void)weights, (void)until, (void)wide;
     if (HF_ITEM > 0)
@@ -45,9 +45,12 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
             const uint v = first + graph_lowest_bit(left);
             l.told[l.n_front] = mirror[v];
             l.front[l.n_front++] = v;
+            told_edges += outs[v + 1] - outs[v];
         }
         active[first / 32] = 0;
     }
+    if (told_edges > GRAPH_FEW_EDGES)
+        return; /* a bit came damaged: lists have no room */
     if (l.n_front == 0)
         lowest = graph_late(&l, waiting, later, run->own);
     for (uint step = 0; step < GRAPH_FEW_STEPS; step++) {

@@ -47,7 +47,8 @@ static inline uint graph_late(graph_lists *l, HF_GLOBAL const uint *waiting,
         return lowest;
     }
     for (uint first = 0; first < own; first += 32)
-        for (uint left = waiting[first / 32]; left; left &= left - 1) {
+        for (uint left = waiting[first / 32] & graph_all_bits(first, own); left;
+             left &= left - 1) {
             const uint v = first + graph_lowest_bit(left), when = HF_WHEN(later[v]);
             lowest = when < lowest ? when : lowest;
             if (n < GRAPH_FEW_ROOM)
@@ -55,7 +56,7 @@ static inline uint graph_late(graph_lists *l, HF_GLOBAL const uint *waiting,
             n++;
         }
     l->known = n <= GRAPH_FEW_ROOM;
-    l->n_late = n;
+    l->n_late = l->known ? n : 0;
 #endif
     return lowest;
 }

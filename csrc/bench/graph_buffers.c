@@ -77,6 +77,7 @@ static hf_status places_set(graph_state *s) {
         p[r].first = s->part->starts[r];
         p[r + 1].box = p[r].box + bytes;
     }
+    p[size].first = s->part->starts[size];
     return HF_OK;
 }
 

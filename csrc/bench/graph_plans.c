@@ -39,7 +39,7 @@ static hf_status plans_open(graph_state *s, const hf_args *args) {
     HF_TRY(graph_buffer_new(s, &s->buffers.checks, n * sizeof *p->seen));
     if (s->env.size > 1)
         HF_TRY(graph_words_new(s, &s->buffers.places, "boxes", s->places,
-                               (size_t)s->env.size * sizeof *s->places));
+                               ((size_t)s->env.size + 1) * sizeof *s->places));
     return s->env.device->ops->kernel(&s->kernels.take, s->env.device, "graph_take", 0);
 }
 

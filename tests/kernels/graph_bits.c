@@ -110,7 +110,8 @@ static void pull_test(void) {
     free(out);
 }
 
-static void few_test(void) {
+/* Of those who tell, one has so many `more` edges. */
+static graph_count few(uint more) {
     line l;
     ulong window = (ulong)HF_NOBODY << 32, width = HF_NOBODY;
     uint *none = NULL, zero = 0, one = 1, seal = 7;
@@ -118,24 +119,43 @@ static void few_test(void) {
     uint *counts = room(sizeof(graph_count));
     graph_run *run = &l.run;
     line_make(&l);
+    l.to = realloc(l.to, (OWN + more) * sizeof *l.to);
+    CHECK(l.to, "no memory");
+    for (uint e = OWN; e < OWN + more; e++)
+        l.to[e] = 0;
+    for (uint v = TELLS + 1; v <= OWN; v++)
+        l.outs[v] += more;
     void *args[] = {&l.outs,  &l.to,   &none, &l.names, &run,   &l.box,
                     &l.state, &counts, &none, &none,    &l.got, &lists,
                     &zero,    &one,    &zero, &window,  &width, &seal};
     graph_few_call(args, 1);
-    const graph_count *count = (const graph_count *)counts;
-    CHECK(count->known == 1 && count->messages == 1, "%lu messages along %lu edges",
-          count->messages, count->known);
+    graph_count count;
+    memcpy(&count, counts, sizeof count);
     line_free(&l);
     free(lists);
     free(counts);
+    return count;
+}
+
+/* A bit of one who has more edges than lists have room came damaged: nothing is counted. */
+static void few_test(void) {
+    graph_count count = few(0);
+    CHECK(count.known == 1 && count.messages == 1, "%lu messages along %lu edges",
+          count.messages, count.known);
+    count = few(GRAPH_FEW_EDGES - 1);
+    CHECK(count.known == GRAPH_FEW_EDGES && count.seal, "%lu edges", count.known);
+    count = few(GRAPH_FEW_EDGES);
+    CHECK(count.known == 0 && !count.seal, "%lu edges, of %u at most", count.known,
+          GRAPH_FEW_EDGES);
 }
 
 /* Of two ranks, number `rank` takes updates; the second has fewer vertices than numbers in its
  * words. Digests of each. */
-static void take(uint *digests, uint rank, bool damaged) {
-    const graph_count counts[] = {{.end = FIRST}, {.first = FIRST, .end = ALL}};
+static void take(uint *digests, uint rank, bool damaged, uint end) {
+    const graph_count counts[] = {{.end = FIRST}, {.first = FIRST, .end = end}};
     graph_place places[] = {{.updates = 3 * UPDATES},
-                            {.updates = 3 * UPDATES, .first = FIRST}},
+                            {.updates = 3 * UPDATES, .first = FIRST},
+                            {.first = ALL}},
                 *p = places;
     uint *in = room(11 * UPDATES + ALL * sizeof(hf_update)),
          *out = room(3 * UPDATES + (rank ? OWN : FIRST) * sizeof(hf_update));
@@ -164,10 +184,13 @@ static void take(uint *digests, uint rank, bool damaged) {
 static void take_test(void) {
     for (uint rank = 0; rank < 2; rank++) {
         uint right[2], wrong[2];
-        take(right, rank, false);
-        take(wrong, rank, true);
+        take(right, rank, false, ALL);
+        take(wrong, rank, true, ALL);
         CHECK(right[0] == wrong[0] && right[1] != wrong[1],
               "rank %u does not see a damaged bit", rank);
+        take(wrong, rank, false, ALL | 1u << 30);
+        CHECK(right[0] == wrong[0] && right[1] != wrong[1],
+              "rank %u does not see a damaged end of a chunk", rank);
     }
 }
 
