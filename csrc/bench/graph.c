@@ -302,6 +302,7 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     (void)point;
     s->sample = sample;
     s->ended = false;
+    s->fresh = true;
     s->tally = (graph_tally){0};
     for (int rank = 0; rank < s->env.size; rank++)
         s->seals[rank] = (uint32_t)hf_random(s->keys[rank], sample);

@@ -191,7 +191,6 @@ static hf_status superstep_take(graph_state *s) {
 hf_status graph_run_program(graph_state *s) {
     bool done = false;
     s->superstep = 0;
-    s->fresh = true;
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
