@@ -65,6 +65,7 @@ def _read_run(path: str) -> Result | Suite:
     try:
         for result in found.results.values():
             result.check_run()
+            result.file = path
     except ValueError as error:
         _, _, why = str(error).partition(" is ")
         raise ValueError(f"{path} is {why}") from None

@@ -201,7 +201,7 @@ class Comparison:
 
     def table(self) -> str:
         """Aligned text: both results and their ratio at each common point."""
-        head = [f"a: {self.a.label}", f"b: {self.b.label}", ""]
+        head = [*self._heads(), ""]
         tail = ["", self.verdict, *(f"note: {note}" for note in self.notes)]
         return "\n".join([*head, *lines(self._cells()), *tail])
 
@@ -214,10 +214,17 @@ class Comparison:
         return self.table()
 
     def _repr_html_(self) -> str:
-        head = [f"a: {self.a.label}", f"b: {self.b.label}"]
+        head = self._heads()
         tail = [f"<b>{html.escape(self.verdict)}</b>", *map(html.escape, self.notes)]
         parts = [*map(html.escape, head), html_table(self._cells()), *tail]
         return "".join(f"<div>{part}</div>" for part in parts)
+
+    def _heads(self) -> list[str]:
+        """Say what a and b are, and which files they come from."""
+        return [
+            f"{name}: {f'{result.file}, ' if result.file else ''}{result.label}"
+            for name, result in (("a", self.a), ("b", self.b))
+        ]
 
     @np.errstate(all="ignore")
     def _cells(self) -> dict[tuple[str, str], list[str]]:

@@ -147,11 +147,20 @@ def _check_row(results: Sequence[Result]) -> None:
     for result in results:
         result.check_run()
         if not result.labels or not any(_panels(result, False)):
-            raise ValueError(f"nothing to plot in {result!r}: no points with a time")
-    index = results[0].labels[0]
+            raise ValueError(
+                f"nothing to plot in {_name(result)}: no points with a time"
+            )
+    first = results[0]
     for result in results:
-        if result.labels[0] != index:
-            raise ValueError(f"{result!r} is over {result.labels[0]}, not over {index}")
+        if result.labels[0] != first.labels[0]:
+            raise ValueError(
+                f"{_name(result)} is over {result.labels[0]}, not over "
+                f"{first.labels[0]} as {_name(first)}: no axis is common to both"
+            )
+
+
+def _name(result: Result) -> str:
+    return f"{result.file} ({result.benchmark})" if result.file else result.benchmark
 
 
 def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
@@ -449,6 +458,11 @@ def _legend(
     }
     handles = []
     labels = [plain(r.label.replace("emulated", "EMULATED")) for r in results]
+    if len({result.file for result in results}) > 1:
+        labels = [
+            f"{plain(result.file)}: {label}" if result.file else label
+            for result, label in zip(results, labels, strict=True)
+        ]
     if len({*labels}) < len(labels):  # tell those apart that are alike
         labels = [f"{number}: {label}" for number, label in enumerate(labels, 1)]
     for number, result in enumerate(results):

@@ -57,7 +57,9 @@ class Progress:
         print(text, flush=True)
 
     def advance(self, done: int, n_points: int) -> None:
-        """Move the bar, if there is one."""
+        """Tell each quarter of a task without rows; a bar moves."""
+        if not self.rows and 4 * done // n_points > 4 * (done - 1) // n_points:
+            self.write(f"  {done} of {n_points} points")
 
     def _shown(self, row: Mapping[str, Any]) -> dict[str, str]:
         """Heading and text of everything but the verdict."""

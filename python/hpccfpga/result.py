@@ -96,6 +96,8 @@ class Result:
     vertices : numpy.ndarray or None
         Of a run of graph: the state of each vertex of the input after the last point, a
         structured array with the fields of the program. Files do not hold it.
+    file : str
+        Path that a command read it from: legends, comparisons and errors name it.
     trace : Trace or None
         What each rank did, and when, in the best sample of each point; None unless the
         run was traced.
@@ -120,6 +122,7 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
     trace: traces.Trace | None = None
     vertices: np.ndarray | None = None
+    file: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what could not be saved or shown; make its text printable."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from contextlib import redirect_stdout, suppress
+from pathlib import Path
 
 import pytest
 from conftest import GUARD, ours, runtimes_of
@@ -276,3 +277,26 @@ def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
     assert f"MISSING  kernel cache: {tmp_path} has mode 0777: other users may" in out
     assert "set HPCCFPGA_CACHE" in out
     assert "what runs: only --device host and --exchange host" in out
+
+
+def test_files_are_named_where_several_are_shown(call, monkeypatch):
+    """In the legend of a plot, in a comparison, and where they share no axis."""
+    words = ["--device=host", "--sizes=8", "--reps=1", "--quiet"]
+    for benchmark, name in (("b_eff", "a"), ("b_eff", "b"), ("gemm", "g")):
+        assert call("run", benchmark, *words, f"--json={name}.json")[0] == 0
+    _, out, _ = call("compare", "a.json", "b.json")
+    assert out.splitlines()[:2] == [
+        f"{name}: {name}.json, measured pcie, 1 rank, emulated" for name in "ab"
+    ]
+    assert call("plot", "a.json", "b.json", "-o", "p.svg")[0] == 0
+    text = Path("p.svg").read_text()
+    for name in "ab":
+        assert f"{name}.json: measured pcie, 1 rank, EMULATED" in text
+    assert call("plot", "a.json", "-o", "p.svg")[0] == 0
+    assert "a.json" not in Path("p.svg").read_text()
+    code, _, err = call("plot", "a.json", "g.json", "-o", "p.svg")
+    assert (code, err) == (
+        2,
+        "hpccfpga: g.json (gemm) is over matrix_size, not over message_size as a.json "
+        "(b_eff): no axis is common to both\n",
+    )

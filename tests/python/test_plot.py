@@ -298,7 +298,8 @@ def test_what_cannot_be_drawn_is_refused(path):
     with pytest.raises(ValueError, match="no points with a time"):
         plot(measured(columns={}), path=path)
     other = {"n": Column("1", np.array([8])), "time": Column("s", np.array([1.0]))}
-    with pytest.raises(ValueError, match="is over n, not over message_size"):
+    line = "^b_eff is over n, not over message_size as b_eff: no axis is common to both"
+    with pytest.raises(ValueError, match=line):
         plot(measured(), measured(columns=other), path=path)
     assert not path.exists()
 

@@ -17,3 +17,12 @@ def test_headings_are_apart_and_above_their_values(capsys):
     for head, value in ("source", "33"), ("edges", "16384"), ("[million/s]", "3.670"):
         end = f"{heads}  ".index(f"{head}  ") + len(head)
         assert right[:end].endswith(f" {value}"), heads
+
+
+def test_a_task_without_rows_tells_its_quarters(capsys):
+    with Progress("calibration, 2 ranks") as shown:
+        for point in range(10):
+            shown(point, 10, {})
+    title, *told = capsys.readouterr().out.splitlines()
+    assert title == "calibration, 2 ranks ..."
+    assert told == [f"  {done} of 10 points" for done in (3, 5, 8, 10)]

@@ -256,7 +256,7 @@ def test_run_all(call, tmp_path, ranks):
     assert out == f"\n{shown}wrote s.json\n"
     code, out, _ = call("compare", "s.json", "s.json")
     assert code == 0
-    assert out.count("b: measured") == len(found.results)
+    assert out.count("b: s.json, measured") == len(found.results)
 
 
 def test_run_all_under_mpirun(mpirun, tmp_path):
