@@ -42,7 +42,8 @@ def test_a_bad_topology_is_refused_by_all(mpirun):
         f"    for topology in {list(bad)}:\n"
         "        try: s.run('b_eff', sizes=[1], reps=1, topology=topology)\n"
         "        except ValueError as error: say(topology, error)\n"
-        "        assert s.run('b_eff', sizes=[1], reps=1).verified, topology",
+        "        r = s.run('b_eff', sizes=[1], reps=1, loop_upper=8)\n"
+        "        assert r.verified, topology",
     )
     assert answer.returncode == 0, answer.stderr
     for topology, line in bad.items():
@@ -60,12 +61,12 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
         "if rank == 0: open(path, 'w').write(bad)\n"
         "comm.Barrier()\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified\n"
         "    one = dict(kernel=path, sizes=[1], reps=1, loop_upper=1)\n"
         "    assert s.run('b_eff', **one).verified  # and its kernels are compiled\n"
         "    try: s.run('b_eff', kernel=path, sizes=[200], reps=1, deadline=3)\n"
         "    except hf.Error as error: say(error)\n"
-        "    assert s.run('b_eff', sizes=[200], reps=1).verified",
+        "    assert s.run('b_eff', sizes=[200], reps=1, loop_upper=8).verified",
     )
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
@@ -151,7 +152,8 @@ def test_intels_runtime_for_cpus(mpirun, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "earlier", ["hf.devices()", "hf.run('b_eff', comm=comm, sizes=[1], reps=1)"]
+    "earlier",
+    ["hf.devices()", "hf.run('b_eff', comm=comm, sizes=[1], reps=1, loop_upper=8)"],
 )
 def test_opencl_was_used_before_is_an_error_that_says_so(mpirun, earlier):
     """PoCL had two workers; not every release of it looks which CPUs are allowed."""
@@ -228,7 +230,7 @@ def test_a_killed_rank_ends_the_others(mpirun):
         "import os, signal, threading\n"
         "me = os.getpid(), signal.SIGKILL\n"
         "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified\n"
         "    say('begun')\n"
         "    if rank == 1: threading.Timer(2, os.kill, me).start()\n"
         "    s.run('b_eff', loop_upper=10**8, sizes=[1], reps=1, deadline=1000)\n"
@@ -246,7 +248,7 @@ def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
     """What a living process has mapped stays, and what a user has named so himself."""
     run = (
         "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "    assert s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified\n"
     )
     mpirun(
         2,
@@ -300,10 +302,10 @@ def test_no_memory_for_the_rings_is_one_line(mpirun):
         "with hf.open(exchange='channel', comm=comm) as s:\n"
         "    limit = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limit[1]))\n"
-        "    try: s.run('b_eff', sizes=[1], reps=1)\n"
+        "    try: s.run('b_eff', sizes=[1], reps=1, loop_upper=8)\n"
         "    except MemoryError as error: say(error)\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, limit)\n"
-        "    assert s.run('b_eff', sizes=[1], reps=1).verified",
+        "    assert s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified",
     )
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()

@@ -22,7 +22,7 @@ def test_runs_and_calibration(on_ranks, ranks):
         "    assert len(r.provenance['hosts']) == size\n"
         "    assert r.provenance['mpi'] in MPI.Get_library_version()\n"
         "if size < 7:\n"  # whose sessions take long to open
-        "    c = hf.calibrate(comm=comm, sizes=[64], reps=2)\n"
+        "    c = hf.calibrate(comm=comm, sizes=[64], reps=2, loop_upper=16)\n"
         "    assert c.verified and c.ranks == size\n"
         "    for scheme in ('pcie', 'pipelined', 'shared'):\n"
         "        copies = c[f'{scheme}_copies_time'][0]\n"
@@ -251,7 +251,7 @@ def test_a_rank_that_leaves_is_told_of_at_once(mpirun):
         "s = hf.open(comm=comm, exchange='host', deadline=1000)\n"
         "if rank == 1: s.close()\n"
         "else:\n"
-        "    try: s.run('b_eff', sizes=[1], reps=1)\n"
+        "    try: s.run('b_eff', sizes=[1], reps=1, loop_upper=8)\n"
         "    except hf.Error as error: say(error)",
     )
     assert answer.stdout == "rank 1 has left the session\n", answer.stderr
@@ -352,7 +352,7 @@ def test_an_intercommunicator(mpirun):
 def test_who_measures_alone_beside_others_is_told(mpirun):
     answer = mpirun(
         2,
-        "one = dict(exchange='host', sizes=[1], reps=1)\n"
+        "one = dict(exchange='host', sizes=[1], reps=1, loop_upper=8)\n"
         "for given in ({}, {'comm': comm}):\n"
         "    notes = hf.run('b_eff', **one, **given).provenance['notes']\n"
         "    say(*[note for note in notes if 'comm=' in note] or ['nothing'])",

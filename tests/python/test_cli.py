@@ -79,7 +79,7 @@ def test_run_beside_the_model_of_a_board(call):
 
 def test_calibrate(call, tmp_path):
     path = tmp_path / "c.json"
-    code, out, _ = call("calibrate", *SMALL[:2], "--quiet", f"--json={path}")
+    code, out, _ = call("calibrate", *SMALL, "--quiet", f"--json={path}")
     assert code == 0
     assert "write time" in out
     assert hf.Result.from_json(path).benchmark == "calibration"

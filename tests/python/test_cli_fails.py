@@ -394,7 +394,7 @@ def test_more_ranks_than_the_machine_bears_are_refused(refused):
 
 def test_a_failed_run_keeps_an_earlier_result(command, tmp_path):
     path, failed = tmp_path / "r.json", tmp_path / "r.failed.json"
-    words = ("run", "b_eff", "--reps=1", f"--json={path}")
+    words = ("run", "b_eff", "--reps=1", "--loop-upper=8", f"--json={path}")
     assert command(*words, "--sizes=1").returncode == 0
     before = path.read_bytes()
     for bad in ("--sizes=0", "--device=abacus", "--speed=1"):
@@ -411,9 +411,9 @@ def test_a_failed_run_keeps_an_earlier_result(command, tmp_path):
     [
         ("run nope", "2>&-", 2),
         ("run nope", "2>/dev/full", 2),
-        ("run b_eff --sizes=1 --reps=1", ">&-", 0),
-        ("run b_eff --sizes=1 --reps=1", "<&- >&- 2>&-", 0),
-        ("run b_eff --sizes=1 --reps=1", ">/dev/full", 3),
+        ("run b_eff --sizes=1 --reps=1 --loop-upper=8", ">&-", 0),
+        ("run b_eff --sizes=1 --reps=1 --loop-upper=8", "<&- >&- 2>&-", 0),
+        ("run b_eff --sizes=1 --reps=1 --loop-upper=8", ">/dev/full", 3),
         ("list", ">/dev/full", 3),
     ],
 )

@@ -212,7 +212,7 @@ def test_a_cache_that_cannot_be_made(monkeypatch, tmp_path):
     assert len(core.built) == 1
     assert f"{tmp_path}/file/x: Not a directory; set HPCCFPGA_CACHE to" in note
     assert "\n" not in note
-    result = hf.run("b_eff", sizes=[8], reps=1)
+    result = hf.run("b_eff", sizes=[8], reps=1, loop_upper=8)
     assert result.verified
     assert f"note: {note}" in str(result).splitlines()
 
@@ -275,7 +275,7 @@ def test_a_real_entry_that_is_corrupt(cache, tmp_path):
 
         hashes = []
         for _ in range(3):
-            result = hf.run("b_eff", sizes=[8], reps=1)
+            result = hf.run("b_eff", sizes=[8], reps=1, loop_upper=8)
             assert result.verified
             hashes.append(result.provenance["kernel"]["binary_hash"])
             (binary,) = Path(os.environ["HPCCFPGA_CACHE"]).glob("*.bin")
@@ -456,7 +456,7 @@ def test_a_built_binary_runs(tmp_path, command):
     answer = command("kernels", "build", "b_eff", "--channel-width=16", "-o", tmp_path)
     assert answer.returncode == 0, answer.stderr
     path = tmp_path / "b_eff_memory.bin"
-    result = hf.run("b_eff", kernel=path, sizes=[1, 100], reps=1)
+    result = hf.run("b_eff", kernel=path, sizes=[1, 100], reps=1, loop_upper=8)
     assert result.verified
     assert result.parameters["channel_width"] == 16
     assert result.provenance["kernel"]["path"] == str(path)
@@ -527,7 +527,7 @@ def test_a_source_of_ones_own(tmp_path):
     path = tmp_path / "mine.cl"
     text = (sources.kernel_dir() / "b_eff_memory.cl").read_text()
     path.write_text(text + "\n/* mine */\n")
-    assert hf.run("b_eff", kernel=path, sizes=[64], reps=1).verified
+    assert hf.run("b_eff", kernel=path, sizes=[64], reps=1, loop_upper=8).verified
 
 
 @pytest.mark.parametrize(
@@ -545,7 +545,7 @@ def test_a_source_that_is_of_no_use(tmp_path, capfd, text, kind, line):
     path = tmp_path / "mine.cl"
     path.write_text(text)
     with pytest.raises(kind, match=line) as raised:
-        hf.run("b_eff", kernel=path, sizes=[64], reps=1)
+        hf.run("b_eff", kernel=path, sizes=[64], reps=1, loop_upper=8)
     assert "\n" not in str(raised.value)
     assert ours(capfd.readouterr().err) == ""
 

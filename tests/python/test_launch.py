@@ -60,7 +60,7 @@ def test_one_rank_and_progress(capfd):
 
 
 def test_a_calibration_comes_back():
-    result = hf.calibrate(ranks=2, sizes=[64], reps=2)
+    result = hf.calibrate(ranks=2, sizes=[64], reps=2, loop_upper=64)
     assert result.benchmark == "calibration"
     assert result["write_samples"].shape == (1, 2, 2)
 

@@ -15,7 +15,8 @@ from hpccfpga import _core, sources
 from hpccfpga.components import CALIBRATION, RING
 from hpccfpga.session import warn
 
-SMALL = {"sizes": [1, 64, 1000], "reps": 3}
+SMALL = {"sizes": [1, 64, 1000], "reps": 3, "loop_upper": 16}
+FEW = {"loop_upper": 8}
 
 
 # ---- the package ----
@@ -30,7 +31,7 @@ def test_nothing_heavy_is_imported():
 def test_a_run_alone_imports_no_mpi():
     answer = python(
         "import sys, hpccfpga\n"
-        "r = hpccfpga.run('b_eff', exchange='host', sizes=[1], reps=1)\n"
+        "r = hpccfpga.run('b_eff', exchange='host', sizes=[1], reps=1, loop_upper=8)\n"
         "print(r.verified, 'mpi4py' in sys.modules, 'rich' in sys.modules)"
     )
     assert answer.stdout == "True False False\n"
@@ -91,7 +92,7 @@ def test_one_session_runs_often():
         assert "rank 0 of 1" in repr(session)
         assert session.device["runtime"] == "opencl"
         for sizes in ([1], "1,2,4"):
-            assert session.run("b_eff", sizes=sizes, reps=1).verified
+            assert session.run("b_eff", sizes=sizes, reps=1, loop_upper=8).verified
     with pytest.raises(ValueError, match="the session is closed"):
         session.run("b_eff")
     session.close()
@@ -143,7 +144,7 @@ def test_control_c_leaves_a_usable_session():
 
 
 def test_calibration():
-    result = hf.calibrate(sizes=[1, 4096], reps=3)
+    result = hf.calibrate(sizes=[1, 4096], reps=3, **FEW)
     assert result.benchmark == "calibration"
     assert result.verified
     for part in ("write", "exchange", "read"):
@@ -170,7 +171,7 @@ def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
         return result
 
     monkeypatch.setattr(hf.Session, "_run", disturbed)
-    result = hf.calibrate(sizes=[1, 4096], reps=8)
+    result = hf.calibrate(sizes=[1, 4096], reps=8, **FEW)
     assert [part["reps"][0] for part in found[:: len(CALIBRATION)]] == [3, 3, 2]
     assert result.parameters["reps"] == 8
     assert result["shared_samples"].shape == (2, 8, 1)
@@ -203,7 +204,7 @@ def test_a_calibration_with_a_round_that_is_wrong_is_wrong(monkeypatch):
 
     monkeypatch.setattr(hf.Session, "_run", wrong)
     with hf.open() as session:
-        result = session.calibrate(sizes=[1, 4096], reps=3)
+        result = session.calibrate(sizes=[1, 4096], reps=3, **FEW)
     assert not result.verified
     assert result["verified"].tolist() == [True, False]
 
@@ -225,9 +226,9 @@ def test_a_calibration_opens_no_device_twice(monkeypatch):
     monkeypatch.setattr(hf.Session, "__init__", counted)
     for exchange, others in (("shared", ["host"]), ("host", ["pcie"])):
         with hf.open(None, exchange) as session:
-            assert session.calibrate(sizes=[64], reps=1).verified
+            assert session.calibrate(sizes=[64], reps=1, **FEW).verified
             assert session.exchange == exchange
-            assert session.run("b_eff", sizes=[64], reps=1).verified
+            assert session.run("b_eff", sizes=[64], reps=1, loop_upper=8).verified
         assert opened == [exchange, *others]
         opened.clear()
 
@@ -382,7 +383,7 @@ def test_a_forked_child_is_refused():
         "    s.close()\n"
         "    os._exit(0)\n"
         "assert os.wait()[1] == 0\n"
-        "assert s.run('b_eff', sizes=[1], reps=1).verified\n"
+        "assert s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified\n"
     )
     done = python(script)
     assert done.returncode == 0, done.stderr
