@@ -279,7 +279,14 @@ def users(sources):
         filled = re.findall(r"\bhf_bench(?:_path)? \w+ = {(.*?)};", text, re.S)
         filled += re.findall(r"#define \w+_PATH\b(.*)", text)
         members = [m for body in filled for m in re.findall(r"\.(\w+) =", body)]
-        for member in members + re.findall(r"\bout->(\w+)", text):
+        values = re.findall(
+            r"\bhf_(?:outline|setting|outcome) \*(\w+)[^;{}]*{(.*?)^}",
+            text,
+            re.S | re.M,
+        )
+        for name, body in values:
+            members += re.findall(rf"\b{name}->(\w+)", body)
+        for member in members:
             found.setdefault(member, set()).update(names)
     return found
 
