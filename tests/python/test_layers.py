@@ -279,12 +279,8 @@ def users(sources):
         filled = re.findall(r"\bhf_bench(?:_path)? \w+ = {(.*?)};", text, re.S)
         filled += re.findall(r"#define \w+_PATH\b(.*)", text)
         members = [m for body in filled for m in re.findall(r"\.(\w+) =", body)]
-        values = re.findall(
-            r"\bhf_(?:outline|setting|outcome) \*(\w+)[^;{}]*{(.*?)^}",
-            text,
-            re.S | re.M,
-        )
-        for name, body in values:
+        value = r"\bhf_(?:outline|setting|outcome) \*(\w+)[^;{}]*{(.*?)^}"
+        for name, body in re.findall(value, text, re.S | re.M):
             members += re.findall(rf"\b{name}->(\w+)", body)
         for member in members:
             found.setdefault(member, set()).update(names)
