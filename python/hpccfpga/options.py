@@ -28,6 +28,7 @@ from hpccfpga.words import (
     Words,
     comma_list,
     count,
+    is_odd,
     override,
     real,
     reals,
@@ -91,6 +92,9 @@ def parse(words: list[str]) -> Options:
             _refuse_unknown(read, parser)
         for option, value in read.apart:
             raise ValueError(f"{option} {value}: say {option}={value}")
+        for word in read.kept:
+            if is_odd(word):
+                raise ValueError(f"{word} looks like an option; as a file: ./{word}")
         options = parser.parse_args(read.kept)
         if name == "model":
             options.overrides = dict(map(override, read.unknown))

@@ -43,7 +43,10 @@ class Outputs:
     _failed: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
-        """Choose where a failure goes."""
+        """Refuse names that look like options; choose where a failure goes."""
+        for path in self.paths:
+            if path.startswith("-"):
+                raise ValueError(f"{path} looks like an option; as a file: ./{path}")
         if self.json:
             self._failed = _place_of_failures(self.json)
 

@@ -100,6 +100,15 @@ def _is_option(word: str) -> bool:
     return word[:1] == "-" and word != "-" and not _NEGATIVE.match(word)
 
 
+def is_odd(word: str) -> bool:
+    """Whether a word begins as a negative number does, and is none: argparse stops."""
+    try:
+        float(word)
+    except ValueError:
+        return _NEGATIVE.match(word) is not None
+    return False
+
+
 def _word(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("nothing given")
