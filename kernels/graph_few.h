@@ -21,7 +21,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
     HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
     HF_GLOBAL graph_count *counts = GRAPH_AT(graph_count, outbox, 0);
-    graph_lists l;
+    graph_lists l = graph_lists_in(lists, pending);
     const uint none = graph_bits_of(
         HF_NOTHING); /* in `got` of who has no message; else a place in `sums` */
     const uint again = counts[0].superstep == superstep + 1; /* as in graph_open */
@@ -30,15 +30,6 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
     (void)weights, (void)until, (void)wide;
     if (HF_ITEM > 0)
         return;
-    l.front = lists;
-    l.heard = lists + GRAPH_FEW_ROOM;
-    l.sums = l.heard + GRAPH_FEW_EDGES;
-    l.late = l.sums + GRAPH_FEW_EDGES;
-    l.told = (HF_GLOBAL hf_update *)(l.late + GRAPH_FEW_ROOM);
-    l.n_front = 0;
-    l.n_pending = pending;
-    l.n_late = 0;
-    l.known = 0;
     for (uint first = 0; first < run->own; first += 32) {
         for (uint left = active[first / 32] & graph_all_bits(first, run->own);
              left && l.n_front < GRAPH_FEW_ROOM; left &= left - 1) {

@@ -15,6 +15,19 @@ typedef struct graph_lists {
     uint known; /**< the list of those that wait is complete */
 } graph_lists;
 
+/** Empty lists in `memory`, where nobody has looked for those that wait. */
+static inline graph_lists graph_lists_in(HF_GLOBAL uint *memory, uint n_pending) {
+    graph_lists l;
+    l.front = memory;
+    l.heard = l.front + GRAPH_FEW_ROOM;
+    l.sums = l.heard + GRAPH_FEW_EDGES;
+    l.late = l.sums + GRAPH_FEW_EDGES;
+    l.told = (HF_GLOBAL hf_update *)(l.late + GRAPH_FEW_ROOM);
+    l.n_front = l.n_late = l.known = 0;
+    l.n_pending = n_pending;
+    return l;
+}
+
 /** Vertices ahead of whose turn those to whom their edges lead are fetched. */
 #define GRAPH_FEW_AHEAD 8u
 
