@@ -89,6 +89,9 @@ def test_work_groups_find_what_work_items_find(for_gpus):
             ("kron:10", 2, {"direction": "auto", "architecture": "gravf"}),
         )
     ]
+    # As many vertices in a chunk as a group has work-items.
+    wide = {"program": "sssp", "sources": 1, "graph": "urand:15"}
+    given += [(1, wide | {"direction": direction}) for direction in ("push", "pull")]
     for (_, params), told in zip(given, for_gpus(*given), strict=True):
         alone = {name: params[name] for name in params.keys() - {"direction"}}
         assert told == [True, *on_host(**alone)], params
