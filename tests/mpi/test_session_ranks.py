@@ -388,3 +388,17 @@ def test_an_exchange_that_is_chosen_is_the_same_on_all_ranks(mpirun):
     assert lines[2:4] == [lines[2]] * 2
     assert lines[2].startswith("expected time differs between ranks: ")
     assert lines[4:] == ["rank 1: calibration: only a result can be one, not 3"] * 2
+
+
+def test_two_ranks_choose_by_a_calibration_of_their_own(on_ranks):
+    on_ranks(
+        2,
+        "from hpccfpga import choice\n"
+        "choice.SHORT = {'sizes': [1, 256], 'reps': 1, 'loop_upper': 2}\n"
+        "r = hf.run('b_eff', device='host', exchange='auto', comm=comm,\n"
+        "           sizes=[64], reps=1, loop_upper=4)\n"
+        "assert r.verified\n"
+        "assert len(set(comm.allgather(r['scheme'].item()))) == 1\n"
+        "notes = comm.allgather(' '.join(r.provenance['notes']))\n"
+        "assert 'auto by a short calibration before: ' in notes[0], notes",
+    )
