@@ -59,15 +59,13 @@ typedef struct hf_progress {
 #define HF_EQUAL    0.02 /**< of times that differ by a smaller share the first counts */
 #define HF_DEADLINE 60   /**< longest wait, unless told otherwise [s] */
 
-/** What steps over exchange schemes are expected to take, by the length of messages. A scheme is
- *  taken in place of one before it if its time, longer by its spread, is still shorter than the
- *  other's, and shorter by HF_EQUAL at least without. */
+/** What steps over exchange schemes are expected to take, by the length of messages; where they
+ *  differ by less than HF_EQUAL, the first scheme is taken. */
 typedef struct hf_expected {
     size_t n, n_schemes;
     const double *sizes;        /**< [n] rising, above 0 [B] */
     const char *const *schemes; /**< [n_schemes] that move blocks of devices */
     const double *times;        /**< [n_schemes, n] above 0 [s] */
-    const double *spreads; /**< [n_schemes, n] from 0 up, as shares of the times [1] */
 } hf_expected;
 
 typedef struct hf_run {

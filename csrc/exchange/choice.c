@@ -1,6 +1,5 @@
 /* choice.c - exchange `auto`: each plan is made by the scheme that is expected to be the fastest
- * for its longest message; of schemes that are as fast, or that noise does not tell apart, by the
- * first. */
+ * for its longest message; of schemes that are as fast, by the first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +10,8 @@
 typedef struct choice {
     hf_exchange base;
     size_t n;
-    double *sizes;   /* logarithms of lengths [n] */
-    double *times;   /* of seconds [schemes, n] */
-    double *spreads; /* shares of them [schemes, n] */
+    double *sizes; /* logarithms of lengths [n] */
+    double *times; /* of seconds [schemes, n] */
 } choice;
 
 static hf_status expected_check(const hf_expected *e) {
@@ -29,13 +27,6 @@ static hf_status expected_check(const hf_expected *e) {
                            "expected times: %g s over exchange \"%s\" for %g B is not "
                            "above 0",
                            e->times[i], e->schemes[i / e->n], e->sizes[i % e->n]);
-    for (size_t i = 0; i < e->n_schemes * e->n; i++)
-        if (!(e->spreads[i] >= 0 && isfinite(e->spreads[i])))
-            return hf_fail(
-                HF_EARG,
-                "expected times: a spread of %g over exchange \"%s\" for %g B "
-                "is not 0 or above",
-                e->spreads[i], e->schemes[i / e->n], e->sizes[i % e->n]);
     if (e->n_schemes == 0 || e->n == 0)
         return hf_fail(HF_EARG,
                        "expected times: %zu schemes, %zu lengths; one at least",
@@ -43,27 +34,17 @@ static hf_status expected_check(const hf_expected *e) {
     return HF_OK;
 }
 
-/* Between the values of known lengths, over the logarithm of the length; outside, the nearest:
+/* Times of a scheme between those that are expected, on logarithmic axes; outside, the nearest:
  * beyond the lengths that are known the same scheme is taken. */
-static double value_at(const choice *c, const double *values, double length) {
-    double at = log(length);
+static double time_of(const choice *c, size_t scheme, double length) {
+    const double *times = c->times + scheme * c->n, at = log(length);
     size_t i = 0;
     while (i < c->n && c->sizes[i] < at)
         i++;
     if (i == 0 || i == c->n)
-        return values[i == 0 ? 0 : c->n - 1];
+        return times[i == 0 ? 0 : c->n - 1];
     double part = (at - c->sizes[i - 1]) / (c->sizes[i] - c->sizes[i - 1]);
-    return values[i - 1] + part * (values[i] - values[i - 1]);
-}
-
-static double time_of(const choice *c, size_t scheme, double length) {
-    return value_at(c, c->times + scheme * c->n, length);
-}
-
-/* What a scheme's time has to be shorter by, as a logarithm. */
-static double margin_of(const choice *c, size_t scheme, double length) {
-    double spread = value_at(c, c->spreads + scheme * c->n, length);
-    return fmax(-log1p(-HF_EQUAL), log1p(spread));
+    return times[i - 1] + part * (times[i] - times[i - 1]);
 }
 
 static hf_exchange *choice_of(hf_exchange *base, size_t bytes) {
@@ -71,7 +52,7 @@ static hf_exchange *choice_of(hf_exchange *base, size_t bytes) {
     size_t best = 0;
     double length = (double)bytes;
     for (size_t i = 1; i < base->n_choices; i++)
-        if (time_of(c, i, length) + margin_of(c, i, length) < time_of(c, best, length))
+        if (time_of(c, i, length) < time_of(c, best, length) + log1p(-HF_EQUAL))
             best = i;
     return base->choices[best];
 }
@@ -85,7 +66,6 @@ static void choice_close(hf_exchange *base) {
     free(base->choices);
     free(c->sizes);
     free(c->times);
-    free(c->spreads);
     free(c);
 }
 
@@ -115,15 +95,13 @@ static hf_status memory_take(choice *c, const hf_expected *e) {
     c->n = e->n;
     c->sizes = malloc(e->n * sizeof *c->sizes);
     c->times = malloc(n * sizeof *c->times);
-    c->spreads = malloc(n * sizeof *c->spreads);
     c->base.choices = calloc(e->n_schemes, sizeof(hf_exchange *));
-    if (!c->sizes || !c->times || !c->spreads || !c->base.choices)
+    if (!c->sizes || !c->times || !c->base.choices)
         return hf_fail(HF_ENOMEM, "no memory for %zu expected times", n);
     for (size_t i = 0; i < e->n; i++)
         c->sizes[i] = log(e->sizes[i]);
     for (size_t i = 0; i < n; i++)
         c->times[i] = log(e->times[i]);
-    memcpy(c->spreads, e->spreads, n * sizeof *c->spreads);
     return HF_OK;
 }
 

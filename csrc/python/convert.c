@@ -269,37 +269,33 @@ static PyObject *doubles_of(PyObject *values, int n_dims) {
 }
 
 int expectation_take(expectation *out, PyObject *schemes, PyObject *sizes,
-                     PyObject *times, PyObject *spreads) {
+                     PyObject *times) {
     expectation held = {0};
     PyObject *names = PySequence_Tuple(schemes);
-    PyArrayObject *at = NULL, *of = NULL, *by = NULL;
+    PyArrayObject *at = NULL, *of = NULL;
     held.owners[0] = names;
-    if (names && sizes && times && spreads) {
+    if (names && sizes && times) {
         at = (PyArrayObject *)(held.owners[1] = doubles_of(sizes, 1));
         of = at ? (PyArrayObject *)(held.owners[2] = doubles_of(times, 2)) : NULL;
-        by = of ? (PyArrayObject *)(held.owners[3] = doubles_of(spreads, 2)) : NULL;
     }
-    if (!by) {
+    if (!of) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "schemes take sizes, times and spreads");
+            PyErr_SetString(PyExc_TypeError, "schemes take sizes and times");
         expectation_free(&held);
         return -1;
     }
     size_t n = (size_t)PyTuple_GET_SIZE(names), rows = (size_t)PyArray_DIM(of, 0),
            columns = (size_t)PyArray_DIM(of, 1), n_sizes = (size_t)PyArray_DIM(at, 0);
     held.schemes = PyMem_New(const char *, n + 1);
-    bool right =
-        held.schemes && rows == n && columns == n_sizes && PyArray_SAMESHAPE(of, by);
+    bool right = held.schemes && rows == n && columns == n_sizes;
     for (size_t i = 0; right && i < n; i++)
         right = (held.schemes[i] =
                      PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, (Py_ssize_t)i)));
     if (!right) {
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_ValueError,
-                         "times are [%zu, %zu], spreads [%zd, %zd], not [%zu schemes, "
-                         "%zu sizes]",
-                         rows, columns, (Py_ssize_t)PyArray_DIM(by, 0),
-                         (Py_ssize_t)PyArray_DIM(by, 1), n, n_sizes);
+                         "times are [%zu, %zu], not [%zu schemes, %zu sizes]", rows,
+                         columns, n, n_sizes);
         expectation_free(&held);
         return -1;
     }
@@ -307,8 +303,7 @@ int expectation_take(expectation *out, PyObject *schemes, PyObject *sizes,
                                   .n_schemes = n,
                                   .sizes = PyArray_DATA(at),
                                   .schemes = held.schemes,
-                                  .times = PyArray_DATA(of),
-                                  .spreads = PyArray_DATA(by)};
+                                  .times = PyArray_DATA(of)};
     *out = held;
     return 0;
 }

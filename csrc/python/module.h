@@ -40,12 +40,12 @@ PyObject *parameters_dict(const hf_args *args);
 typedef struct expectation {
     hf_expected expected;
     const char **schemes;
-    PyObject *owners[4]; /* of the names, lengths, times and spreads */
+    PyObject *owners[3]; /* of the names, lengths and times */
 } expectation;
 
-/* Take names, lengths [n], times and spreads [schemes, n]; -1 with an exception. */
+/* Take names, lengths [n] and times [schemes, n]; -1 with an exception. */
 int expectation_take(expectation *out, PyObject *schemes, PyObject *sizes,
-                     PyObject *times, PyObject *spreads);
+                     PyObject *times);
 void expectation_free(expectation *held);
 
 /* What a call may load of vendors' libraries, and, while it does so, where what they print

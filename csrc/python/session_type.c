@@ -306,11 +306,11 @@ static PyObject *session_agree(PyObject *self, PyObject *error) {
 
 static PyObject *session_exchange(PyObject *self, PyObject *args) {
     const char *name;
-    PyObject *schemes = NULL, *sizes = NULL, *times = NULL, *spreads = NULL;
+    PyObject *schemes = NULL, *sizes = NULL, *times = NULL;
     expectation held = {0};
-    if (!PyArg_ParseTuple(args, "s|OOOO:take_exchange", &name, &schemes, &sizes, &times,
-                          &spreads) ||
-        (schemes && expectation_take(&held, schemes, sizes, times, spreads) < 0))
+    if (!PyArg_ParseTuple(args, "s|OOO:take_exchange", &name, &schemes, &sizes,
+                          &times) ||
+        (schemes && expectation_take(&held, schemes, sizes, times) < 0))
         return NULL;
     hf_session *session = session_acquire(self);
     hf_status status = HF_OK;
@@ -393,12 +393,10 @@ static PyMethodDef session_methods[] = {
      "agree($self, error, /)\n--\n\n"
      "Raise on every rank if any rank passes an exception. Collective."},
     {"take_exchange", session_exchange, METH_VARARGS,
-     "take_exchange($self, name, schemes=..., sizes=..., times=..., spreads=..., "
-     "/)\n--\n\n"
+     "take_exchange($self, name, schemes=..., sizes=..., times=..., /)\n--\n\n"
      "Go on over another exchange scheme; AUTO takes what is expected of schemes: "
      "their "
-     "names, lengths of messages [B], times [schemes, sizes] [s], and their spreads as "
-     "shares. Collective."},
+     "names, lengths of messages [B], and times [schemes, sizes] [s]. Collective."},
     {"close", session_close, METH_NOARGS,
      "close($self, /)\n--\n\nRelease the device and the communicator. Collective."},
     {0},

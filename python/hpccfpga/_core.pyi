@@ -146,7 +146,6 @@ class Session:
         schemes: Sequence[str] = ...,
         sizes: ArrayLike = ...,
         times: ArrayLike = ...,
-        spreads: ArrayLike = ...,
         /,
     ) -> None: ...
     def run(

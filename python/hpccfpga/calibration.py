@@ -98,29 +98,6 @@ def cut_alike(calibration: Result, given: Mapping[str, Any]) -> dict[str, Any]:
     return {n: v for n, v in given.items() if n not in chunks(given)}
 
 
-def spreads(
-    calibration: Result | None, parts: Sequence[str], at: np.ndarray
-) -> np.ndarray:
-    """Return how far the samples of parts lie apart, [parts, points `at`].
-
-    From the best sample to the lower quartile, as a share of the best: how well others
-    repeat it. Interpolated on the logarithm of `at`; 0 where there are no samples.
-    """
-    found = np.zeros((len(parts), len(at)))
-    if calibration is None:
-        return found
-    usable = ~calibration.failed
-    points, order = np.unique(
-        calibration[calibration.labels[0]][usable], return_index=True
-    )
-    for part, row in zip(parts, found, strict=True):
-        if (name := f"{part}_samples") in calibration.columns:
-            seconds = calibration[name][usable][order].max(axis=2)  # slowest rank's
-            own = np.quantile(seconds, 0.25, axis=1) / seconds.min(axis=1) - 1
-            row[:] = np.interp(np.log(at), np.log(points), own)
-    return found
-
-
 def curves(
     formula: _core._Formula, label: str, at: Column, calibration: Result
 ) -> dict[str, Column]:

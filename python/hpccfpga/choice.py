@@ -11,7 +11,6 @@ import numpy as np
 from hpccfpga import _core, models
 from hpccfpga.arguments import entries, number, word
 from hpccfpga.boards import board as find_board
-from hpccfpga.calibration import spreads
 from hpccfpga.components import RING, chunks
 from hpccfpga.result import Result
 from hpccfpga.text import brief
@@ -50,14 +49,11 @@ class Expected:
         Lengths of messages, rising [B].
     times : dict of str to list of float
         Scheme -> seconds, of each length.
-    spreads : dict of str to list of float
-        Scheme -> how far measurements lie apart, as shares of its times.
     """
 
     source: str
     sizes: list[float]
     times: dict[str, list[float]]
-    spreads: dict[str, list[float]]
 
     @classmethod
     def of(cls, document: Any) -> Expected:
@@ -70,24 +66,23 @@ class Expected:
         """
         if not isinstance(document, Mapping) or {*document} != {*cls.__annotations__}:
             raise ValueError(f"expected: has not {', '.join(cls.__annotations__)}")
-        times = _of_schemes("times", document["times"])
-        apart = _of_schemes("spreads", document["spreads"], none=True)
-        if {*times} != {*apart}:
-            raise ValueError("expected: times and spreads are not of the same schemes")
+        if not isinstance(times := document["times"], Mapping):
+            raise TypeError("expected: times are of no schemes")
         return cls(
             word("expected", document["source"]),
             _numbers("expected sizes", document["sizes"]),
-            times,
-            apart,
+            {
+                word("expected", name): _numbers(f"expected times of {name}", values)
+                for name, values in times.items()
+            },
         )
 
-    def core(self) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]:
+    def core(self) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
         """Return it as the core takes it."""
         return (
             tuple(self.times),
             np.array(self.sizes, float),
             np.array([*self.times.values()], float),
-            np.array([self.spreads[name] for name in self.times], float),
         )
 
     @property
@@ -97,30 +92,12 @@ class Expected:
             scheme if low is None else f"{scheme} from {low:.0f} B"
             for scheme, low in self._ranges()
         ]
-        reason = f"exchange {AUTO} by {self.source}: {', '.join(parts)}"
-        if unsure := self._unsure():
-            lengths = ", ".join(f"{length:.0f}" for length in unsure)
-            reason += (
-                f"; not decided by the noise at {lengths} B: there a scheme gains less "
-                "than the spread of its measurements, and the simpler one is taken"
-            )
-        return reason
-
-    def _unsure(self) -> list[float]:
-        """Lengths at which the shortest time is not taken, since it is too unsure."""
-        _, sizes, times, spreads = self.core()
-        taken, points = models.fastest(times, spreads), np.arange(len(sizes))
-        least = times.argmin(axis=0)
-        upper = times[least, points] * (1 + spreads[least, points])
-        is_unsure = (times[least, points] < times[taken, points]) & (
-            upper >= times[taken, points]
-        )
-        return sizes[is_unsure].tolist()
+        return f"exchange {AUTO} by {self.source}: {', '.join(parts)}"
 
     def _ranges(self) -> Iterator[tuple[str, float | None]]:
         """Fastest schemes, each with the length from which on it is; None: from any."""
-        schemes, sizes, times, spreads = self.core()
-        best = models.fastest(times, spreads)
+        schemes, sizes, times = self.core()
+        best = models.fastest(times)
         for point, scheme in enumerate(best):
             if point == 0 or scheme != best[point - 1]:
                 yield schemes[scheme], float(sizes[point]) if point else None
@@ -179,21 +156,12 @@ def _of_models(source: str, **given: Any) -> Expected:
         return models.model(RING, exchange=scheme, **given)
 
     found, _ = models.over_each(RING, over, "calibration" in given)
-    sizes = found[0][found[0].labels[0]]
-    times = {str(model.exchange): model["time"].tolist() for model in found}
-    apart = spreads(given.get("calibration"), [*times], sizes).tolist()
-    spread = dict(zip(times, apart, strict=True))
-    return Expected(source, sizes.astype(float).tolist(), times, spread)
+    return Expected(
+        source,
+        found[0][found[0].labels[0]].astype(float).tolist(),
+        {str(model.exchange): model["time"].tolist() for model in found},
+    )
 
 
-def _of_schemes(what: str, values: Any, none: bool = False) -> dict[str, list[float]]:
-    if not isinstance(values, Mapping):
-        raise TypeError(f"expected: {what} are of no schemes")
-    return {
-        word("expected", name): _numbers(f"expected {what} of {name}", own, none)
-        for name, own in values.items()
-    }
-
-
-def _numbers(what: str, values: Any, none: bool = False) -> list[float]:
-    return [number(what, value, none) for value in entries(what, values)]
+def _numbers(what: str, values: Any) -> list[float]:
+    return [number(what, value) for value in entries(what, values)]

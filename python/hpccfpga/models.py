@@ -12,7 +12,7 @@ from hpccfpga import _core, inputs
 from hpccfpga.arguments import count, entries, known, number, word
 from hpccfpga.boards import board as find_board
 from hpccfpga.calibration import curves as curves_of
-from hpccfpga.calibration import cut_alike, spreads
+from hpccfpga.calibration import cut_alike
 from hpccfpga.emulation import counts
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
@@ -105,7 +105,7 @@ def model(
                 **_own(benchmark, scheme, calibration is not None, overrides),
             )
 
-        return _fastest(benchmark, over, calibration)
+        return _fastest(benchmark, over, calibrated=calibration is not None)
     formula = check(benchmark, exchange, calibrated=calibration is not None)
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")
@@ -392,16 +392,15 @@ def over_each(
     return found, errors
 
 
-def fastest(times: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+def fastest(times: np.ndarray) -> np.ndarray:
     """Return which scheme "auto" takes at each point, of times [schemes, points].
 
-    The first, unless a later one is faster by more than `EQUAL` and by its spread.
+    The first, unless a later one is faster by more than `EQUAL`.
     """
     best = np.zeros(times.shape[1], int)
-    sure = times * np.maximum(1 / (1 - _core.EQUAL), 1 + spreads)
-    for scheme, own in enumerate(sure):
+    for scheme, own in enumerate(times):
         least = np.take_along_axis(times, best[np.newaxis], axis=0)[0]
-        best[own < least] = scheme
+        best[own < (1 - _core.EQUAL) * least] = scheme
     return best
 
 
@@ -418,16 +417,14 @@ def _own(
 
 
 def _fastest(
-    benchmark: str, over: Callable[[str], Result], calibration: Result | None = None
+    benchmark: str, over: Callable[[str], Result], calibrated: bool = False
 ) -> Result:
     """Return a model over "auto": at each point, the model over the fastest scheme."""
-    found, errors = over_each(benchmark, over, calibration is not None)
+    found, errors = over_each(benchmark, over, calibrated)
     first = found[0]
     if first.exchange is None:
         return first
-    schemes = [str(result.exchange) for result in found]
-    times = np.array([result["time"] for result in found])
-    best = fastest(times, spreads(calibration, schemes, first[first.labels[0]]))
+    best = fastest(np.array([result["time"] for result in found]))
     columns = {
         name: Column(column.unit, np.choose(best, [result[name] for result in found]))
         for name, column in first.columns.items()

@@ -127,35 +127,6 @@ def test_schemes_that_are_as_fast_are_one():
     assert "pcie, pipelined from 1024 B, pcie from" in found.table()
 
 
-def test_a_gain_below_the_spread_is_not_taken():
-    """What the noise does not tell is told, and the simpler scheme is taken."""
-    gains, apart = [0.01, 0.1, 0.1], [0.05, 0.02, 0.2]
-    noisy = calibration(shared=[1, 1, 1])
-    for part in ("copies", "exchange"):
-        times = noisy[f"pcie_{part}_time"] * (1 - np.array(gains))
-        noisy.columns[f"pipelined_{part}_time"] = Column("s", times)
-    for scheme in ("pcie", "pipelined", "shared"):
-        best = noisy[f"{scheme}_copies_time"] + noisy[f"{scheme}_exchange_time"]
-        # Of four, the second is between the best and the lower quartile.
-        shares = np.outer(apart, [0, 4 / 3, 4 / 3, 50]) + 1
-        samples = (best[:, np.newaxis] * shares)[:, ::-1, np.newaxis]
-        noisy.columns[f"{scheme}_samples"] = Column("s", samples)
-    told = choice.expected("auto", noisy, None)
-    assert told.spreads["pipelined"] == pytest.approx(apart)
-    modelled = hf.model("b_eff", exchange="auto", calibration=noisy)
-    with hf.open(device="host", exchange="auto", calibration=noisy) as session:
-        found = session.run("b_eff", sizes=SIZES, **SMALL)
-    assert found["scheme"].tolist() == ["pcie", "pipelined", "pcie"]
-    assert modelled["scheme"].tolist() == found["scheme"].tolist()
-    assert told.reason in found.provenance["notes"]
-    assert told.reason.endswith(
-        "pcie, pipelined from 1024 B, pcie from 1048576 B; not decided by the noise at "
-        "1, 1048576 B: there a scheme gains less than the spread of its measurements, "
-        "and the simpler one is taken"
-    )
-    assert "not decided" not in choice.expected("auto", PLANTED, None).reason
-
-
 def test_a_calibration_of_the_same_command_chooses(call):
     words = [
         "run",
@@ -293,22 +264,12 @@ def test_a_job_takes_what_is_expected():
         (
             {"expected": {"source": "x"}},
             ValueError,
-            "expected: has not source, sizes, times, spreads",
+            "expected: has not source, sizes, times",
         ),
         (
             {"expected": asdict(told) | {"times": 3}},
             TypeError,
             "times are of no schemes",
-        ),
-        (
-            {"expected": asdict(told) | {"spreads": {"pcie": [-1]}}},
-            ValueError,
-            "expected spreads of pcie: -1",
-        ),
-        (
-            {"expected": asdict(told) | {"spreads": {}}},
-            ValueError,
-            "times and spreads are not of the same schemes",
         ),
         (
             {"expected": asdict(told) | {"sizes": [-1]}},
@@ -323,17 +284,9 @@ def test_a_job_takes_what_is_expected():
 @pytest.mark.parametrize(
     ("expected", "line"),
     [
-        (Expected("x", [1.0], *2 * [{"pcie": [1.0, 2.0]}]), r"times are \[1, 2\]"),
-        (
-            Expected("x", [1.0], {"pcie": [1.0]}, {"pcie": [0.0, 0.0]}),
-            r"spreads \[1, 2\], not \[1 schemes, 1 sizes\]",
-        ),
-        (Expected("x", [2.0, 1.0], *2 * [{"pcie": [1.0, 2.0]}]), "lengths rise"),
-        (
-            Expected("x", [1.0], {"pcie": [1.0]}, {"pcie": [-1.0]}),
-            'a spread of -1 over exchange "pcie" for 1 B is not 0 or above',
-        ),
-        (Expected("x", [1.0], *2 * [{"channel": [1.0]}]), '"channel" moves no blocks'),
+        (Expected("x", [1.0], {"pcie": [1.0, 2.0]}), r"times are \[1, 2\]"),
+        (Expected("x", [2.0, 1.0], {"pcie": [1.0, 2.0]}), "lengths rise"),
+        (Expected("x", [1.0], {"channel": [1.0]}), '"channel" moves no blocks'),
     ],
 )
 def test_times_that_are_none_are_refused_by_the_core(expected, line):
