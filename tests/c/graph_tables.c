@@ -18,7 +18,8 @@ static hf_status planted_launch(hf_device *device, const hf_launch *launch,
     if (strcmp(name, "graph_sum") == 0 && launches++ == flipped) {
         const uint64_t words = *(const uint64_t *)launch->args[2].value,
                        bit = (32 * words - 1) * (uint64_t)which / (BITS - 1);
-        ((unsigned char *)launch->args[0].buffer->host)[bit / 8] ^= 1U << bit % 8;
+        unsigned char *bytes = launch->args[0].buffer->host;
+        bytes[bit / 8] = (unsigned char)(bytes[bit / 8] ^ 1U << bit % 8);
     }
     return own->launch(device, launch, order, done);
 }
