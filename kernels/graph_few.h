@@ -41,7 +41,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         active[first / 32] = 0;
     }
     if (told_edges > GRAPH_FEW_EDGES)
-        return; /* a bit came damaged: lists have no room */
+        return; /* more edges than a launch is given: a bit came damaged */
     if (l.n_front == 0)
         lowest = graph_late(&l, waiting, later, run->own);
     for (uint step = 0; step < GRAPH_FEW_STEPS; step++) {

@@ -55,7 +55,8 @@ typedef struct graph_run {
     float value[GRAPH_VALUES];
 } graph_run;
 
-/** Where what rank r told lies in an inbox: its outbox without records. */
+/** Where what rank r told lies in an inbox: its outbox without records. The list of places has
+ *  one more that ends it: `first` is the number of all vertices. */
 typedef struct graph_place {
     unsigned long box, updates; /**< begin, and from there on its updates */
     unsigned first, pad;        /**< number of its first vertex */

@@ -32,14 +32,14 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
         HF_GLOBAL const uchar *box =
             rank == run->rank ? outbox : (HF_GLOBAL const uchar *)inbox + place.box;
         const graph_count count = GRAPH_AT(const graph_count, box, 0)[c];
-        const uint own =
-            count.first >= place.first &&
-            count.end <= places[rank + 1].first; /* unless it came damaged */
-        const uint words = own && count.first < count.end
+        /* A count that came damaged may name vertices of others: nothing of it is taken. */
+        const uint fits =
+            count.first >= place.first && count.end <= places[rank + 1].first;
+        const uint words = fits && count.first < count.end
                                ? (count.end + 31) / 32
                                : 0; /* none of an empty one */
         graph_count sum = graph_nothing(0, 0, 0);
-        sum.digest += !own && GRAPH_ME == 0;
+        sum.digest += !fits && GRAPH_ME == 0;
         if (listed) {
             const ulong list = run->list + (ulong)c * run->list_words * sizeof(uint);
             HF_GLOBAL const uint *ids = GRAPH_AT(const uint, box, list);
@@ -48,7 +48,7 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
             for (uint w = count.first / 32 + GRAPH_ME; w < words; w += GRAPH_ITEMS)
                 active[w] = 0;
             GRAPH_MEET();
-            for (uint k = GRAPH_ME; own && k < count.active && k < run->room;
+            for (uint k = GRAPH_ME; fits && k < count.active && k < run->room;
                  k += GRAPH_ITEMS) {
                 const uint v = ids[k];
                 if (v < count.first || v >= count.end)

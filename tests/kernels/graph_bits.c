@@ -1,5 +1,6 @@
-/* graph_bits.c - a bit of no vertex, which came damaged: no kernel looks its vertex up. What a
- * kernel gets ends with its last vertex, so the sanitizer sees one that does. */
+/* graph_bits.c - bits and counts that came damaged lead no kernel of bfs out of its memory: a bit
+ * behind the last vertex, one of a vertex with too many edges, the end of a chunk. What a kernel
+ * gets ends with its last vertex, so the sanitizer sees one that looks up more. */
 #include <string.h>
 
 #include "check_kernel.h"
