@@ -6,7 +6,8 @@ or of the moment when kernels begin to run. Then everything must end within the 
 and 5 s (`--late`) with one line, leave no process and no file, and the next run must
 work. A process that is stopped (SIGSTOP) stays so, but for the launcher, which nobody
 else could end: it goes on after a second and is asked to end. Ends with 1 on a miss.
-Where the machine is busy, the time counts from when a short run would be at its end.
+Where the machine is busy, the time counts from when a short run would be at its end, and
+grows as that run's time does beyond the time of its processors.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -37,6 +39,12 @@ SHORT = ["--sizes=1", "--reps=1", "--ranks=2"]
 EMULATOR = "FPGA Emulation"  # in the name of Intel's device, where it is installed
 MEMORY = "memory"  # folder for the shared memory of an mpirun of its own
 SEGMENT = re.compile(r"(vader|sm)_segment\.")  # what Open MPI makes there
+OUTSIDE = [  # what a run may make that lies not in its folder for temporary files
+    *(SHARED_MEMORY / f"{kind}*" for kind in ("hpccfpga_window.", "vader_segment.")),
+    SHARED_MEMORY / "sm_segment.*",
+    Path("/tmp/hpccfpga-pipes-*"),
+]
+OURS = re.compile(r"hpccfpga: |Traceback")  # a library may print what it likes
 MPIRUN = 2.0  # time that an mpirun of its own gives the other ranks to end [s]
 
 
@@ -82,7 +90,7 @@ def all_ways() -> list[Way]:
 
 
 def kills(count: int, seed: int, ways: list[Way]) -> Iterator[Kill]:
-    """Draw kills; every way and signal comes equally often."""
+    """Draw kills; each four for every way hold each way with each signal."""
     draw = random.Random(seed)
     for number in range(count):
         own = draw.random() < 0.2
@@ -94,7 +102,7 @@ def kills(count: int, seed: int, ways: list[Way]) -> Iterator[Kill]:
             ways[number % len(ways)],
             ranks,
             target,
-            SIGNALS[number // len(ways) % len(SIGNALS)],
+            SIGNALS[(number % len(ways) + number // len(ways)) % len(SIGNALS)],
             draw.random() < 0.5,
             draw.uniform(0, 3),
         )
@@ -149,6 +157,39 @@ def gone(mark: str, late: float) -> list[str]:
     return names
 
 
+def outside() -> set[Path]:
+    """List what runs of this user have made outside their folders."""
+    found = set()
+    for pattern in OUTSIDE:
+        for path in pattern.parent.glob(pattern.name):
+            with suppress(OSError):  # it is gone
+                if path.lstat().st_uid == os.geteuid():
+                    found.add(path)
+    return found
+
+
+def used(paths: set[Path]) -> set[Path]:
+    """Those that a process has mapped or open: they are of another's run."""
+    held = []
+    for process in Path("/proc").glob("[0-9]*") if paths else []:
+        with suppress(OSError):  # it has ended, or is another user's
+            held += (process / "maps").read_text().splitlines()
+            for file in (process / "fd").iterdir():
+                with suppress(OSError):  # it was closed
+                    held.append(os.readlink(file))
+    return {path for path in paths if any(str(path) in line for line in held)}
+
+
+def left_outside(before: set[Path], late: float) -> set[Path]:
+    """Wait for what was made since to go, or to be in use."""
+    end = time.monotonic() + late
+    while True:
+        new = outside() - before
+        if not (left := new - used(new)) or time.monotonic() > end:
+            return left
+        time.sleep(0.1)
+
+
 def files(kill: Kill, folder: Path, launcher: int) -> list[str]:
     """List what is left in the folder for temporary files, and in shared memory."""
     left = {path for path in folder.rglob("*") if not path.is_dir()}
@@ -160,15 +201,15 @@ def files(kill: Kill, folder: Path, launcher: int) -> list[str]:
 
 def told(kill: Kill, code: int, err: str) -> str:
     """Say what is wrong with what a run said, or nothing."""
-    lines = [line for line in err.splitlines() if "hpccfpga: " in line]
+    lines = [line for line in err.splitlines() if OURS.search(line)]
     if kill.target == "launcher" and code < 0:
-        return f"it said {err!r}" if err else ""  # it had no time to say anything
+        return f"it said {err!r}" if lines else ""  # it had no time to say anything
     if code == 0:
         return "its code is 0"
     if kill.own:  # mpirun has words of its own, and wakes a rank that is stopped
         return "" if lines or re.search("aborted|exited", err) else f"it said {err!r}"
     asked, line = answer(kill)
-    whole = code == asked and re.fullmatch(f"hpccfpga: {line}\n", err)
+    whole = code == asked and re.fullmatch(f"hpccfpga: {line}", "\n".join(lines))
     return "" if whole else f"its code is {code}, expected {asked}, and it said {err!r}"
 
 
@@ -197,7 +238,7 @@ def take(
     kill: Kill, deadline: float, late: float, short: float, folder: Path
 ) -> tuple[str, float, str]:
     """Run and kill; what is wrong, seconds from the kill to the end, and the line."""
-    mark = new_mark()
+    before, mark = outside(), new_mark()
     memory = folder / MEMORY
     memory.mkdir()
     own = {"TMPDIR": str(folder), mark: ""}
@@ -255,21 +296,33 @@ def take(
     if pid is None:
         wrong.append(f"there was nothing to kill: it ended with {code}, {said!r}")
     wrong += filter(None, [told(kill, code, said)] if not wrong else [])
-    if left := files(kill, folder, process.pid):
+    left = files(kill, folder, process.pid)
+    if left := left + sorted(map(str, left_outside(before, late))):
         wrong.append(f"left behind: {', '.join(left)}")
     ours = [line for line in said.splitlines() if "hpccfpga: " in line]
     return "; ".join(wrong), seconds, ours[-1] if ours else ""
 
 
-def works(way: Way) -> tuple[str, float]:
-    """Run without a kill; what is wrong, or nothing, and the seconds that it takes."""
+def spent() -> float:
+    """Time of processors that all processes took that we started [s]."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def works(way: Way) -> tuple[str, float, float]:
+    """Run without a kill.
+
+    Returns what is wrong, or nothing, the time that it takes [s], and by which factor
+    the machine is too busy for it.
+    """
     words = [*COMMAND, *SHORT, f"--exchange={way.exchange}", *device_words(way)]
-    start = time.monotonic()
+    start, before = time.monotonic(), spent()
     done = subprocess.run(
         words, capture_output=True, text=True, timeout=300, check=False
     )
     wrong = f"the next run fails: {done.stderr!r}" if done.returncode else ""
-    return wrong, time.monotonic() - start
+    seconds = time.monotonic() - start
+    return wrong, seconds, max(1.0, seconds / (spent() - before))
 
 
 def main() -> int:
@@ -282,7 +335,7 @@ def main() -> int:
         "--late", type=float, default=5.0, help="longest time after the deadline [s]"
     )
     parser.add_argument("--first", type=int, default=0, help="number of the first kill")
-    parser.add_argument("--each", type=int, default=5, help="kills between good runs")
+    parser.add_argument("--each", type=int, default=1, help="kills between good runs")
     options = parser.parse_args()
 
     # What a shell starts with `&` ignores SIGINT, and so would all that we start.
@@ -290,15 +343,18 @@ def main() -> int:
     ways = all_ways()
     drawn = list(kills(options.first + options.kills, options.seed, ways))
     misses = 0
-    short = {way: works(way)[1] for way in ways}
+    short, busy = {}, 1.0
+    for way in dict.fromkeys(kill.way for kill in drawn[options.first :]):
+        _, short[way], busy = works(way)
     print(f"  n  with    {'exchange':20} ranks target sent at [s]       end [s]  line")
     for number, kill in list(enumerate(drawn))[options.first :]:
+        late = options.late * busy
         with tempfile.TemporaryDirectory(prefix="kills-") as folder:
             wrong, seconds, line = take(
-                kill, options.deadline, options.late, short[kill.way], Path(folder)
+                kill, options.deadline, late, short[kill.way], Path(folder)
             )
         if not wrong and (number + 1) % options.each == 0:
-            wrong, short[kill.way] = works(kill.way)
+            wrong, short[kill.way], busy = works(kill.way)
         misses += bool(wrong)
         verdict = f"MISS: {wrong}" if wrong else line
         print(f"{number:3}  {kill}  {seconds:7.2f}  {verdict}", flush=True)

@@ -357,19 +357,6 @@ def left(folder, launcher):
     return found + list(SHARED_MEMORY.glob(f"hpccfpga-{launcher}-*"))
 
 
-def test_random_kills_end_in_order():
-    """A short form of what benchmarks/kills.py does by the hundred."""
-    script = Path(__file__).parents[2] / "benchmarks" / "kills.py"
-    words = ["--kills=4", "--seed=3", "--each=4", "--deadline=2", "--late=60"]
-    done = subprocess.run(
-        [sys.executable, str(script), *words],
-        capture_output=True,
-        text=True,
-        timeout=GUARD,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_a_stray_process_that_holds_the_pipes(monkeypatch, tmp_path):
     stand_in(tmp_path, monkeypatch, "sleep 600.25 & exit 1")
     before = time.monotonic()
