@@ -6,8 +6,8 @@ or of the moment when kernels begin to run. Then everything must end within the 
 and 5 s (`--late`) with one line, leave no process and no file, and the next run must
 work. A process that is stopped (SIGSTOP) stays so, but for the launcher, which nobody
 else could end: it goes on after a second and is asked to end. Ends with 1 on a miss.
-Where the machine is busy, the time counts from when a short run would be at its end, and
-grows as that run's time does beyond the time of its processors.
+Where the machine is busy, the time counts from when a short run would be at its end,
+and grows as that run's time does beyond the time of its processors.
 """
 
 from __future__ import annotations
