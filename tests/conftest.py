@@ -73,14 +73,15 @@ def pytest_configure():
         raise pytest.UsageError(f"hpccfpga is that of {found}, the tests are of {ROOT}")
 
 
+@pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Look for no garbage among thousands of tests: half of the time it takes."""
     gc.disable()
-
-
-def pytest_collection_finish():
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def runtimes_of(folder):

@@ -5,7 +5,7 @@
 #include "core/kernel_info.h"
 #include "runs.h"
 
-enum { BITS = 4, MAX_TABLES = 64 };
+enum { BITS = 4 };
 
 static const hf_device_ops *own; /* the device's */
 static int launches;             /* of graph_sum in this run */

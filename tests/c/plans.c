@@ -201,7 +201,8 @@ static double plan_seconds(size_t n, const hf_message *m) {
     return best;
 }
 
-/* A plan of 64 times as many messages takes about 100 times the time, not 64 squared. */
+/* A plan of 64 times as many messages takes about 100 times the time, not 64 squared: on one
+ * rank, which waits for no other. */
 static void large_test(void) {
     enum { MANY = 50000 };
     hf_message *m = malloc(MANY * sizeof *m);
@@ -214,7 +215,7 @@ static void large_test(void) {
                             i % 5,
                             i % 5};
     double few = plan_seconds(MANY / 64, m), many = plan_seconds(MANY, m);
-    CHECK(many < 800 * few, "%g s, and %g s for a 64th", many, few);
+    CHECK(size > 1 || many < 800 * few, "%g s, and %g s for a 64th", many, few);
     m[MANY - 1].recv_bytes++;
     CHECK(hf_plan_new(&made, exchange, recv, send, MANY, m) == HF_EARG);
     free(m);

@@ -1,5 +1,6 @@
 """Boards: their facts, sources and files."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,16 @@ def test_unknown_board_lists_the_known_ones(text):
         LookupError, match=r"no board .* known: 520n, 520n_mx, ac510, adm_pcie_7v3"
     ):
         board(text)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [partial(board, False), partial(hpccfpga.model, "b_eff", board=False)],
+    ids=["board", "model"],
+)
+def test_what_is_no_text_is_no_board(take):
+    with pytest.raises(TypeError, match="board: False is no text; known: 520n, 520n_"):
+        take()
 
 
 def test_unknown_fact_lists_the_known_ones():

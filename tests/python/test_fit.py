@@ -76,6 +76,8 @@ def test_own_run():
 
 
 def test_what_cannot_be_fitted():
+    with pytest.raises(TypeError, match="only a result can be fitted, not 'pcie'"):
+        hf.fit("pcie")
     with pytest.raises(ValueError, match="only b_eff over channel"):
         hf.fit(hf.run("b_eff", exchange="host", sizes=[1, 100], reps=1))
     with pytest.raises(ValueError, match="two different numbers of chunks"):

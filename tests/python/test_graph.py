@@ -234,9 +234,22 @@ def test_files_of_others_are_not_used(cache):
     os.symlink(f"{path}.moved", path)
     with pytest.raises(ValueError, match="symbolic link"):
         hf.Graph(arrays).text  # noqa: B018
-    cache.chmod(0o777)
-    with pytest.raises(ValueError, match="has mode 0777"):
-        hf.Graph(([0], [1])).text  # noqa: B018
+    for mode in (0o770, 0o707):
+        cache.chmod(mode)
+        line = f"^graphs are kept in a cache: .* has mode {mode:04o}: other users may "
+        with pytest.raises(ValueError, match=line):
+            hf.Graph(([0], [1])).text  # noqa: B018
+
+
+@pytest.mark.parametrize("foreign", ["folder", "file"])
+def test_what_another_user_owns_is_not_used(cache, monkeypatch, foreign):
+    path = hf.Graph(([0, 1], [1, 2])).text
+    us = os.geteuid()
+    users = iter([us + 1] if foreign == "folder" else [us, us + 1])
+    monkeypatch.setattr(os, "geteuid", lambda: next(users))
+    line = f"{cache if foreign == 'folder' else path} belongs to user {us}, not to this"
+    with pytest.raises(ValueError, match=line):
+        hf.Graph(([0, 1], [1, 2])).text  # noqa: B018
 
 
 def test_a_partition_of_metis(cache, monkeypatch):

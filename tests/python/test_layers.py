@@ -180,6 +180,23 @@ def test_benchmarks_know_no_clock_no_scheme_and_no_transport(path):
     assert overreach(path.read_text()) == []
 
 
+def readers(sources):
+    """Files that look at what check kernels wrote, which one function alone judges."""
+    reads = r"\bhf_finding\w*|\bverdict(?:\.|->)(?:findings|buffer)\b"
+    return {place for place, text in sources.items() if re.search(reads, code_of(text))}
+
+
+def test_only_the_verdict_reads_findings():
+    found = readers({relative(path): path.read_text() for path in SOURCES})
+    assert found == {"bench/verdict.c", "bench/verdict.h"}
+    for text in (
+        "hf_finding f;\nops->read(device, buffer, 0, &f, sizeof f, NULL, NULL);",
+        "double error = s->verdict\n    .findings[0].bits;",
+        "ops->read(device, verdict->buffer, 0, &seen, 4, NULL, NULL);",
+    ):
+        assert readers({"bench/x.c": text})
+
+
 @pytest.mark.parametrize(
     ("place", "text"),
     [

@@ -1,6 +1,7 @@
 """Which OpenCL runtimes are loaded when, and that what they print does not show."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -295,6 +296,16 @@ def test_few_addresses_are_refused_before_opencl_starts(ranks):
     assert answer.returncode == 3
     answer = python(LOW.format(words=[*words, "--device=host"]))
     assert (answer.returncode, ours(answer.stderr)) == (0, "")
+
+
+def test_too_few_addresses_to_start_are_told():
+    """Where the limit is that of a shell, Python begins with it, too."""
+    words = ["sh", "-c", 'ulimit -v 600000; exec "$@"', "-", sys.executable]
+    answer = start([*words, "-m", "hpccfpga", "run", "b_eff"], {})
+    (line,) = ours(answer.stderr).splitlines()
+    assert re.search(r"ulimit -v|memory", line)
+    assert "no OpenCL platform" not in answer.stderr
+    assert (answer.returncode, answer.stdout) == (3, "")
 
 
 def test_few_addresses_are_why_opencl_is_not_listed():
