@@ -16,6 +16,7 @@ import hpccfpga as hf
 from hpccfpga import stops
 from hpccfpga.errors import under_mpi
 from hpccfpga.job import calibrate_task, job, run_task
+from hpccfpga.keeper import new_mark
 from hpccfpga.launch import start
 from hpccfpga.mpirun import TAG, command, surroundings
 from processes import gone, stand_in
@@ -181,10 +182,11 @@ def test_a_rank_that_is_slow_to_start_is_waited_for(monkeypatch, tmp_path):
 
 def test_a_rank_that_is_stopped_before_it_speaks(monkeypatch, tmp_path):
     """It is the only one: no other rank waits for it."""
-    stand_in(tmp_path, monkeypatch, "sh -c 'kill -STOP $$; sleep 600.75' & wait")
+    monkeypatch.setenv(mark := new_mark(), "")
+    stand_in(tmp_path, monkeypatch, "sh -c 'kill -STOP $$; sleep 600' & wait")
     with pytest.raises(hf.Error, match=r"sh, process \d+, has been stopped for 5 s"):
         hf.run("b_eff", ranks=2, deadline=1)
-    assert gone("sleep 600.75")
+    assert gone(mark)
 
 
 def test_a_job_that_was_stopped_as_a_whole_goes_on(monkeypatch):
@@ -201,12 +203,13 @@ def test_a_job_that_was_stopped_as_a_whole_goes_on(monkeypatch):
 
 
 def test_a_silent_mpirun(monkeypatch, tmp_path):
-    stand_in(tmp_path, monkeypatch, "echo not enough of this; exec sleep 600.5")
+    monkeypatch.setenv(mark := new_mark(), "")
+    stand_in(tmp_path, monkeypatch, "echo not enough of this; exec sleep 600")
     monkeypatch.setattr(sys.modules["hpccfpga.launch"], "STARTING", 5.0)
     line = "no rank has started within 5 s; mpirun said: not enough of this"
     with pytest.raises(hf.Error, match=line):
         hf.run("b_eff", ranks=2, deadline=1)
-    assert gone("sleep 600.5")
+    assert gone(mark)
 
 
 @pytest.mark.parametrize(
