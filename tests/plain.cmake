@@ -73,6 +73,8 @@ foreach(ranks 1 2 3 4)
   hf_ranks_test(harness_gravf_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph
     variant=architecture=gravf)
 endforeach()
+hf_test(harness_gravf_lost c/harness.c . device=host exchange=host bench=graph variant=architecture=gravf
+  "fault=drop,step,warm steps,last,7,10")
 hf_test(harness_blind c/harness.c . device=host broken=verify)
 hf_ranks_test(harness_neighbours 3 c/harness.c . device=host broken=neighbours)
 hf_ranks_test(harness_evidence 2 c/harness.c . device=host bench=mpi broken=evidence)
