@@ -326,6 +326,38 @@ static void too_large_test(const program *p) {
     *most = all;
 }
 
+static const hf_stream_ops *own_streams;
+static int miscounted; /* packets more than came through a port */
+
+static void traffic_miscount(const hf_exchange *exchange, hf_traffic *out) {
+    own_streams->traffic(exchange, out);
+    out->packets += miscounted;
+}
+
+/* The last rank's channels count a packet more or less than its kernels ought to send: all
+ * that they hand back is right, and no rank takes it for that. */
+static void miscounted_test(const program *p) {
+    const hf_exchange_ops *ops = session->exchange->ops;
+    hf_exchange_ops other = *ops;
+    own_streams = ops->streams;
+    hf_stream_ops streams = *own_streams;
+    hf_status status;
+    streams.traffic = traffic_miscount;
+    other.streams = &streams;
+    if (rank == size - 1)
+        session->exchange->ops = &other;
+    for (miscounted = -1; miscounted <= 1; miscounted++) {
+        hf_result *result = RUN(p, &status, "sizes=100", SHORT);
+        CHECK(status == HF_OK, "%s", hf_error());
+        if (result) {
+            CHECK(hf_result_verified(result) == (miscounted == 0), "%d", miscounted);
+            CHECK(entry(result, "error", 0) == abs(miscounted), "%d", miscounted);
+        }
+        hf_result_free(result);
+    }
+    session->exchange->ops = ops;
+}
+
 static const hf_device_ops *own_ops;
 static int launches_left; /* of kernels that stream, until one fails */
 
@@ -395,6 +427,7 @@ static void tests(const program *p) {
     lone_refusal_test(p);
     many_nodes_test(p);
     half_launched_test(p);
+    miscounted_test(p);
     shallow_run(p);
     crowded_run(p);
     bad_parameters(p);

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/param.h"
+#include "core/run.h"
 #include "core/session.h"
 #include "runs.h"
 
@@ -107,6 +108,34 @@ static void late_test(hf_session *session) {
     CHECK(hf_session_run(session, &result, &run) == HF_EDEVICE && !result);
     CHECK(strstr(hf_error(), "outlasted the steps that gave it"), "%s", hf_error());
     session->device->ops = table;
+    hf_args_free(args);
+}
+
+static const hf_transport_ops *own_net;
+static hf_sample before; /* what this rank told after a sample */
+
+static hf_status gather_stale(hf_transport *net, void *all, const void *mine,
+                              size_t bytes) {
+    if (bytes != sizeof before)
+        return own_net->gather(net, all, mine, bytes);
+    hf_sample stale = before;
+    memcpy(&before, mine, sizeof before);
+    return own_net->gather(net, all, stale.number ? &stale : mine, bytes);
+}
+
+/* A report of the sample before, in the second, ends the run. */
+static void stale_report_test(hf_session *session) {
+    hf_args *args = args_make("64", "3");
+    hf_result *result = NULL;
+    hf_run run = run_of(args);
+    own_net = session->net->ops;
+    hf_transport_ops stale = *own_net;
+    stale.gather = gather_stale;
+    session->net->ops = &stale;
+    CHECK(hf_session_run(session, &result, &run) == HF_ECOMM && !result);
+    CHECK(strstr(hf_error(), "the report of rank 0 is not of sample 2, but of 1"), "%s",
+          hf_error());
+    session->net->ops = own_net;
     hf_args_free(args);
 }
 
@@ -232,6 +261,7 @@ int main(int argc, char **argv) {
               HF_ENOTSUP);
     run_test(session);
     late_test(session);
+    stale_report_test(session);
     timer_test(session);
     cancel_test(session);
     too_large_test(session);

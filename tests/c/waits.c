@@ -183,11 +183,30 @@ static void leave_test(void) {
     all_meet();
 }
 
+/* The last rank does not close: the others leave by the deadline, and know for whom. */
+static void close_test(void) {
+    transport_open("mpi");
+    int last = net->size - 1;
+    char line[80];
+    net->deadline = 0.5;
+    all_meet();
+    if (net->rank < last) {
+        net->ops->close(net);
+        snprintf(line, sizeof line,
+                 "rank %d, which does not answer; the deadline of "
+                 "0.5 s",
+                 last);
+        CHECK(strstr(hf_error(), line), "%s", hf_error());
+    }
+    all_meet();
+}
+
 int main(int argc, char **argv) {
     int world;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     leave_test();
+    close_test();
     chain_test(wait_in_message, true);
     chain_test(wait_in_meeting, false);
     if (world > 2)
