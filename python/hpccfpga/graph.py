@@ -77,7 +77,7 @@ class Graph:
         lengths; weights that are no whole numbers from 1 to 2^32 - 1; matrices that
         are not square; files in no known format, or that are not what they say.
     TypeError
-        It is nothing that is known.
+        It is nothing that is known; `directed`, `weighted` or `simple` is no bool.
 
     Notes
     -----
@@ -103,6 +103,8 @@ class Graph:
         vertices: int | None = None,
         seed: int = 1,
     ) -> None:
+        directed = None if directed is None else _flag("directed", directed)
+        weighted = None if weighted is None else _flag("weighted", weighted)
         self.seed = whole_number(seed, 0)
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed: {brief(seed)} is not from 0 to 2^64 - 1")
@@ -121,7 +123,7 @@ class Graph:
         words["undirected:"] |= directed is False
         words["unweighted:"] |= weighted is False
         words["unweighted:"] &= self._arrays is None  # which have none then
-        words["simple:"] |= simple
+        words["simple:"] |= _flag("simple", simple)
         self._words = "".join(word for word, said in words.items() if said)
         if directed and not self.directed:
             raise ValueError("directed: the graph has edges without a direction")
@@ -340,6 +342,12 @@ def named(params: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"seed: {brief(other)}, but the Graph has {graph.seed}")
         found["seed"] = graph.seed
     return found
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: {brief(value)} is neither True nor False")
+    return bool(value)
 
 
 # ---- files ----

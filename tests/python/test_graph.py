@@ -209,6 +209,14 @@ def test_any_edges(tmp_path_factory, edges, directed, simple):
     assert rows_of(found) == [sorted(row) for row in wanted]
 
 
+@pytest.mark.parametrize("name", ["directed", "weighted", "simple"])
+def test_a_flag_is_a_bool_of_python_or_numpy(name):
+    told = hf.Graph("kron:3", **{name: False}).text
+    assert hf.Graph("kron:3", **{name: np.False_}).text == told
+    with pytest.raises(TypeError, match=f"^{name}: 0 is neither True nor False"):
+        hf.Graph("kron:3", **{name: 0})
+
+
 def test_files_are_kept_once_and_reused(cache):
     arrays = (np.array([0, 1]), np.array([1, 2]))
     assert not cache.exists()

@@ -295,6 +295,8 @@ benchmark = st.sampled_from(BENCHMARKS) | odd
 scheme = st.sampled_from(SCHEMES) | odd
 board = st.sampled_from(BOARDS) | odd
 sizes = st.lists(st.integers(1, 2**20), max_size=3) | odd
+graphs = st.sampled_from(["kron:3", "grid:4", "simple:urand:3:2"]) | texts | odd
+graphs |= st.lists(odd | sizes, max_size=4).map(tuple)
 inputs = sorted({i for b in BENCHMARKS if b in dict(_core.components("model"))
                  for f in _core.models(b) for i in f["inputs"]})  # fmt: skip
 HOST = {"device": "host", "exchange": "host"}
@@ -334,6 +336,26 @@ CALLS = {
     "run_all": maybe(ranks=odd, exchange=odd, board=odd, gemm=odd, timeout=odd).map(
         lambda a: (hf.run_all, (), a | NEVER)
     ),
+    "calibrate": maybe(device=odd, ranks=odd, hosts=odd, comm=odd, sizes=sizes).map(
+        lambda a: (hf.calibrate, (), {"device": "host"} | a | NEVER)
+    ),
+    "configure": st.tuples(
+        benchmark | st.just("graph"),
+        maybe(board=board, devices=odd, pes=odd, sizes=sizes),
+        st.dictionaries(st.sampled_from(inputs), odd, max_size=2),
+    ).map(lambda a: (hf.configure, a[:1], a[2] | a[1])),
+    "open": maybe(
+        device=odd,
+        exchange=scheme,
+        comm=odd,
+        deadline=odd,
+        trace=odd,
+        calibration=odd,
+        board=board,
+    ).map(lambda a: (hf.open, (), HOST | a)),
+    "Graph": st.tuples(
+        graphs, maybe(directed=odd, weighted=odd, simple=odd, vertices=odd, seed=odd)
+    ).map(lambda a: (hf.Graph, a[:1], a[1])),
     "plot_topology": st.tuples(odd, maybe(ranks=odd, ports=odd)).map(
         lambda a: (hf.plot_topology, a[:1], {"ranks": "x"} | a[1])
     ),
@@ -350,7 +372,11 @@ def test_any_arguments_are_taken_or_refused(name):
             mock.patch("hpccfpga.launch._Ranks", side_effect=hf.Error(STOPPED)),
             mock.patch("warnings.warn"),
         ):
-            tried(function, *arguments, **named)
+            found = tried(function, *arguments, **named)
+            if isinstance(found, hf.Graph):
+                tried(repr, found)
+            if isinstance(found, hf.Session):
+                found.close()
 
     check()
 
