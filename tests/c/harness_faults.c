@@ -23,15 +23,21 @@ void say(const char *format, ...) {
     va_end(list);
 }
 
-/* A rank that loses a kernel, an answer, or alone a step has the others wait. */
-static const char *deadline_for(const plant_fault *f) {
+/* Seconds for a run with a fault, and for another one if a busy host took these up before it. */
+typedef struct deadlines {
+    const char *first, *again;
+} deadlines;
+
+/* A rank that loses a kernel, an answer, or alone a step or a check has the others wait. */
+static deadlines deadlines_for(const plant_fault *f) {
     bool streams = now.session->exchange->ops->streams;
-    if (f->call == PLANT_STEP && f->rank != PLANT_ALL_RANKS)
-        return "1";
-    return (streams && (f->call == PLANT_LAUNCH || f->call == PLANT_STREAM)) ||
-                   (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT)
-               ? "0.3"
-               : "20";
+    if ((f->call == PLANT_STEP || f->call == PLANT_VERIFY) &&
+        f->rank != PLANT_ALL_RANKS)
+        return (deadlines){"1", "5"};
+    if ((streams && (f->call == PLANT_LAUNCH || f->call == PLANT_STREAM)) ||
+        (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT))
+        return (deadlines){"0.3", "5"};
+    return (deadlines){"20", "60"};
 }
 
 static void fault_print(const plant_fault *f, const char *end, const outcome *o) {
@@ -65,17 +71,22 @@ static bool wrong_seen(const plant_fault *f, const plant_report *report) {
     bool seen = now.session != NULL;
     for (int how = PLANT_LOST; seen && how < PLANT_SPOILS; how++) {
         plant_spoil(how, report->sample);
-        outcome o = run(f, f ? deadline_for(f) : "60");
+        outcome o = run(f, f ? deadlines_for(f).first : "60");
         seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
     }
     return seen;
 }
 
 void fault_try(const plant_fault *f, score *s) {
-    outcome o = run(f, deadline_for(f));
+    deadlines patience = deadlines_for(f);
+    outcome o = run(f, patience.first);
     if (now.session && o.report.acted == 0 && o.status != HF_OK)
-        o = run(f, "5"); /* a busy host took the deadline up before the fault */
+        o = run(f, patience.again);
     s->planted++;
+    if (now.session && o.report.acted == 0 && o.status != HF_OK) {
+        s->misses++;
+        fault_print(f, "FAILS WITHOUT IT", &o);
+    }
     if (!now.session || o.report.acted == 0)
         return;
     s->acted++;
