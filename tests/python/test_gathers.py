@@ -1,0 +1,43 @@
+"""What PoCL makes of pipelines for this host: words move whole, not by element."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT, python
+
+from test_conformance import BENCHMARKS, small
+
+MOST = 32  # of a kernel; words unrolled by element made 128 gathers and 96 scatters
+PIPELINES = [b for b in BENCHMARKS if (ROOT / f"kernels/{b}_memory.cl").is_file()]
+BY_LANE = re.compile(r"\sv?p?(?:gather|scatter)\w+\s")
+
+
+def machine_code(folder):
+    """Instructions of each program that PoCL keeps there, as text."""
+    return {
+        path: subprocess.run(
+            ["objdump", "-d", "--no-show-raw-insn", path],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for path in folder.rglob("*.so")
+    }
+
+
+@pytest.mark.skipif(not shutil.which("objdump"), reason="needs objdump, of binutils")
+@pytest.mark.parametrize("benchmark", PIPELINES)
+def test_a_pipeline_gathers_and_scatters_next_to_nothing(benchmark, tmp_path):
+    """On AVX-512 LLVM moves words by element where pipelines unroll them."""
+    params = {"exchange": "pcie", "device": "opencl:cpu"} | small(benchmark)
+    script = f"import hpccfpga as hf\nassert hf.run({benchmark!r}, **{params}).verified"
+    code = {"POCL_CACHE_DIR": str(tmp_path), "POCL_WORK_GROUP_SPECIALIZATION": "1"}
+    answer = python(script, **code)
+    assert answer.returncode == 0, answer.stderr
+    codes = machine_code(tmp_path)
+    if not codes:
+        pytest.skip("this PoCL keeps no .so of a kernel in its cache")
+    found = {path.parent: len(BY_LANE.findall(code)) for path, code in codes.items()}
+    assert {path: n for path, n in found.items() if n > MOST} == {}
