@@ -103,6 +103,8 @@ const hf_carrier *hf_carrier_to(const hf_chunks *c, int rank);
 /** As many slots as the run wants, all free, for plans whose largest chunk on any rank is
  *  `bytes` long. No rank has a plan under way. Collective. */
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes);
+/** None. Memory that a command may still use stays. */
+void hf_chunks_room_free(hf_chunks *c);
 
 /** What a run says of chunks. */
 hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest);

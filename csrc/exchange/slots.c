@@ -1,7 +1,5 @@
 /* slots.c - host memory of schemes whose messages go in chunks: who has which, pinned or not. */
-#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agree.h"
@@ -9,7 +7,6 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/pages.h"
-#include "core/parallel.h"
 
 enum { DEPTH = 4 };
 
@@ -28,8 +25,7 @@ const hf_carrier *hf_carrier_to(const hf_chunks *c, int rank) {
     return in_window(c, rank) ? &hf_carrier_window : &hf_carrier_messages;
 }
 
-/* Memory that a command may still use stays. */
-static void room_free(hf_chunks *c) {
+void hf_chunks_room_free(hf_chunks *c) {
     const hf_device *device = c->base.device;
     device->ops->free(c->pinned);
     device->ops->free(c->pinned_out);
@@ -160,11 +156,11 @@ hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
            room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
            depth = c->chunk_depth ? c->chunk_depth : DEPTH;
     if (room > c->slot_room || (room > 0 && depth != c->depth)) {
-        room_free(c);
+        hf_chunks_room_free(c);
         c->depth = depth;
         hf_status status = slots_make(c, c->depth * room);
         if (status != HF_OK) {
-            room_free(c);
+            hf_chunks_room_free(c);
             return status;
         }
         c->slot_room = room;
@@ -176,46 +172,4 @@ hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
         hf_window_clear(c);
     slots_wipe(c, bytes);
     return HF_OK;
-}
-
-/* ---- open, close ---- */
-
-hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest) {
-    hf_chunks *c = (hf_chunks *)base;
-    size_t size = (size_t)hf_args_number_or(args, "chunk_size", 0);
-    char most[40] = "";
-    if (longest >= HF_PAGE)
-        snprintf(most, sizeof most, ", up to %zu", longest / HF_PAGE * HF_PAGE);
-    if (longest > 0 && size > longest)
-        return hf_fail(HF_EARG,
-                       "chunk_size: %zu B is larger than the longest message, %zu B; "
-                       "auto%s, or longer messages",
-                       size, longest, most);
-    c->chunk_size = size;
-    c->chunk_depth = (size_t)hf_args_number_or(args, "chunk_depth", 0);
-    return HF_OK;
-}
-
-hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
-                         hf_device *device, hf_transport *net, bool wants_window) {
-    size_t ranks = (size_t)net->size;
-    hf_chunks *c = calloc(1, sizeof *c + 2 * ranks * sizeof(uint64_t));
-    if (!c)
-        return hf_fail(HF_ENOMEM, "no memory for an exchange");
-    c->base = (hf_exchange){.ops = ops, .device = device, .net = net};
-    c->sent = (uint64_t *)(c + 1);
-    c->expected = c->sent + ranks;
-    c->wants_window = wants_window;
-    c->crowded = hf_node_crowded(net->local_size);
-    c->one_core = device->info.type == HF_CPU && hf_cores() == 1;
-    for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
-        c->ins[slot].transfer.over = true;
-    *out = &c->base;
-    return HF_OK;
-}
-
-void hf_chunks_close(hf_exchange *base) {
-    if (base)
-        room_free((hf_chunks *)base);
-    free(base);
 }

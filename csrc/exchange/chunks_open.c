@@ -1,0 +1,48 @@
+/* chunks_open.c - a scheme of chunks is opened and closed, and takes what a run says of chunks. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "chunks.h"
+#include "core/error.h"
+#include "core/pages.h"
+#include "core/parallel.h"
+
+hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest) {
+    hf_chunks *c = (hf_chunks *)base;
+    size_t size = (size_t)hf_args_number_or(args, "chunk_size", 0);
+    char most[40] = "";
+    if (longest >= HF_PAGE)
+        snprintf(most, sizeof most, ", up to %zu", longest / HF_PAGE * HF_PAGE);
+    if (longest > 0 && size > longest)
+        return hf_fail(HF_EARG,
+                       "chunk_size: %zu B is larger than the longest message, %zu B; "
+                       "auto%s, or longer messages",
+                       size, longest, most);
+    c->chunk_size = size;
+    c->chunk_depth = (size_t)hf_args_number_or(args, "chunk_depth", 0);
+    return HF_OK;
+}
+
+hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
+                         hf_device *device, hf_transport *net, bool wants_window) {
+    size_t ranks = (size_t)net->size;
+    hf_chunks *c = calloc(1, sizeof *c + 2 * ranks * sizeof(uint64_t));
+    if (!c)
+        return hf_fail(HF_ENOMEM, "no memory for an exchange");
+    c->base = (hf_exchange){.ops = ops, .device = device, .net = net};
+    c->sent = (uint64_t *)(c + 1);
+    c->expected = c->sent + ranks;
+    c->wants_window = wants_window;
+    c->crowded = hf_node_crowded(net->local_size);
+    c->one_core = device->info.type == HF_CPU && hf_cores() == 1;
+    for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
+        c->ins[slot].transfer.over = true;
+    *out = &c->base;
+    return HF_OK;
+}
+
+void hf_chunks_close(hf_exchange *base) {
+    if (base)
+        hf_chunks_room_free((hf_chunks *)base);
+    free(base);
+}
