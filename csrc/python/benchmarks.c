@@ -76,13 +76,12 @@ PyObject *core_check_ranks(PyObject *module, PyObject *given) {
                            : status_raise(PyModule_GetState(module), status);
 }
 
-/* Entries of a table as dict: name -> (unit, dtype as files have it, choices or None). */
+/* Entries of a table as dict: name -> (unit, dtype_name(), choices or None). */
 static PyObject *quantities_dict(const hf_quantity *table) {
-    static const char *const dtypes[] = {"float64", "int64", "bool", "str"};
     PyObject *dict = PyDict_New();
     for (; dict && table && table->name; table++)
         if (dict_put(dict, table->name,
-                     Py_BuildValue("(ssN)", table->unit, dtypes[table->dtype],
+                     Py_BuildValue("(ssN)", table->unit, dtype_name(table->dtype),
                                    choices_list(table->choices))) < 0)
             Py_CLEAR(dict);
     return dict;

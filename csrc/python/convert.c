@@ -67,16 +67,30 @@ int dict_put(PyObject *dict, const char *key, PyObject *value) {
     return failed;
 }
 
+/* What a column's values are as NumPy's, and by name. */
+static const struct {
+    int type;
+    const char *name;
+} dtypes[] = {
+    [HF_F64] = {NPY_FLOAT64, "float64"},
+    [HF_I64] = {NPY_INT64, "int64"},
+    [HF_BOOL] = {NPY_BOOL, "bool"},
+    [HF_NAME] = {NPY_UNICODE, "str"},
+};
+
+const char *dtype_name(hf_dtype dtype) {
+    return dtypes[dtype].name;
+}
+
 /* Array over one column; it keeps `owner` alive. */
 static PyObject *column_array(const hf_column *column, PyObject *owner) {
-    static const int types[] = {NPY_FLOAT64, NPY_INT64, NPY_BOOL, NPY_UNICODE};
     static const int letters = HF_NAME_LETTERS * (int)sizeof(uint32_t);
     npy_intp shape[3];
     for (int d = 0; d < column->n_dims; d++)
         shape[d] = (npy_intp)column->shape[d];
     PyObject *array = PyArray_New(
-        &PyArray_Type, column->n_dims, shape, types[column->dtype], NULL, column->data,
-        column->dtype == HF_NAME ? letters : 0, NPY_ARRAY_CARRAY, NULL);
+        &PyArray_Type, column->n_dims, shape, dtypes[column->dtype].type, NULL,
+        column->data, column->dtype == HF_NAME ? letters : 0, NPY_ARRAY_CARRAY, NULL);
     if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
         Py_CLEAR(array);
     return array;

@@ -29,6 +29,8 @@ PyObject *text_of(const char *text);
  * exception. */
 int dict_put(PyObject *dict, const char *key, PyObject *value);
 PyObject *device_dict(const hf_device_info *info);
+/* Of the values of a column, as files have it: "float64". */
+const char *dtype_name(hf_dtype dtype);
 PyObject *kernels_list(const hf_kernel_info *kernels);
 /* Column arrays over one capsule that owns `result`, and the rest; steals `result`. */
 PyObject *result_dict(hf_result *result, const hf_args *args);

@@ -67,7 +67,7 @@ class _Problem(TypedDict):
     shared: bool
     unit: int
 
-_Quantity = tuple[str, str, list[str] | None]
+_Quantity = tuple[str, str, list[str] | None]  # unit, dtype, choices: in this order
 
 class _Quantities(TypedDict):
     labels: dict[str, _Quantity]
