@@ -158,7 +158,7 @@ static hf_status params_take(graph_state *s, const hf_args *args) {
     s->tolerance = hf_args_number(args, "tolerance");
     s->check = graph_check_find(hf_args_word(args, "program"));
     if (s->check->program && n > 1)
-        return hf_fail(HF_EARG, "value: %zu values given, but %s takes %s", n,
+        return hf_fail(HF_EARG, "value: %zu values given, but %s uses %s", n,
                        s->check->program, s->check->damped ? "one" : "none");
     if (s->check->damped && !(values[0] >= 0 && values[0] <= 1))
         return hf_fail(HF_EARG, "value: a damping of %g is not within 0 .. 1",

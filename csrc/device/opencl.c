@@ -180,12 +180,12 @@ static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, cl_int 
     return NULL;
 }
 
-/** Give the buffer `mem`, which clCreateBuffer made with `code`. */
+/** Give the buffer of `mem`, which the runtime made with `code`. */
 static hf_status buffer_new(hf_opencl_buffer **out, hf_opencl_device *device,
                             cl_mem mem, cl_int code, size_t bytes, void *host) {
-    char call[48];
-    snprintf(call, sizeof call, "clCreateBuffer of %zu B", bytes);
-    HF_TRY(hf_opencl_check(code, call));
+    char what[48];
+    snprintf(what, sizeof what, "a buffer of %zu B", bytes);
+    HF_TRY(hf_opencl_check(code, what));
     hf_opencl_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer) {
         clReleaseMemObject(mem);

@@ -191,8 +191,9 @@ static PyMethodDef core_methods[] = {
      "quantities(benchmark, /)\n--\n\n"
      "Labels, metrics, findings, parts and stages of a benchmark: unit, dtype and\n"
      "choices of each; the unit of its figures; the column of its error;\n"
-     "its problem: the parameter that says how much work a run is; and whether it is\n"
-     "banked: each replication has buffers in a memory bank of its own."},
+     "its problem: the parameter that says how much work a run is; whether it is\n"
+     "banked: each replication has buffers in a memory bank of its own; whether it\n"
+     "computes: it times kernels, not copies and messages alone."},
     {"figures", core_figures, METH_VARARGS,
      "figures(benchmark, sizes, columns, /)\n--\n\n"
      "Figures of a benchmark as (unit, value), as far as there are columns for them,\n"

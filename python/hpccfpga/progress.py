@@ -1,4 +1,4 @@
-"""Progress of a run: a line per point, and a bar where somebody watches."""
+"""Progress of a run: lines on standard output, and a bar where somebody watches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH = 12  # of a column, unless its heading is longer
 
 
 class Progress:
-    """A line of text per point on standard output.
+    """Lines on standard output: one per point, or one per quarter of a task.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Progress:
         print(text, flush=True)
 
     def advance(self, done: int, n_points: int) -> None:
-        """Tell each quarter of a task without rows; a bar moves."""
+        """Tell of each quarter of a task whose points are not shown."""
         if not self.rows and 4 * done // n_points > 4 * (done - 1) // n_points:
             self.write(f"  {done} of {n_points} points")
 

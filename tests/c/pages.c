@@ -110,14 +110,14 @@ static void size_test(size_t bytes) {
 /* Whatever is refused, there is one error, which says how much was asked for. */
 static void failure_test(size_t bytes, int allocation, int call) {
     hf_buffer *buffer = NULL;
-    char asked[32];
+    char asked[48];
     lacked = false;
     refusing = call;
     scarce = allocation;
     hf_status status = device->ops->alloc(&buffer, device, bytes, NULL);
     scarce = -1;
     refusing = 0;
-    snprintf(asked, sizeof asked, " %zu B", bytes);
+    snprintf(asked, sizeof asked, "a buffer of %zu B", bytes);
     if (!lacked && call == 0) {
         CHECK(status == HF_OK, "%s", hf_error());
         device->ops->free(buffer);

@@ -2,7 +2,7 @@
 
 
 def test_other_threads_go_on_while_a_session_is_dropped(mpirun, tmp_path):
-    """Its end waits for the other rank, as `close` does, which waits for the thread."""
+    """A drop waits for the other rank, as `close` does, and that one for the thread."""
     answer = mpirun(
         2,
         "import pathlib, threading, time\n"

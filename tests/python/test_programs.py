@@ -521,8 +521,8 @@ def test_a_tolerance_must_have_ended_a_program_of_ones_own(broken, tmp_path):
         ({"source": [256]}, ValueError, "source: 256 is not within 0 .. 255"),
         ({"source": [0.5]}, ValueError, "source: 0.5 is not an integer"),
         ({"value": [1, 2, 3, 4, 5]}, ValueError, "value: 5 values given, 4 at most"),
-        ({"value": [1, 2]}, ValueError, "value: 2 values given, but bfs takes none"),
-        ({"program": "pagerank", "value": [0.5, 2]}, ValueError, "pagerank takes one"),
+        ({"value": [1, 2]}, ValueError, "value: 2 values given, but bfs uses none"),
+        ({"program": "pagerank", "value": [0.5, 2]}, ValueError, "pagerank uses one"),
         ({"direction": "down"}, ValueError, 'no choice "down"; known: auto, pull'),
         (
             {"program": "pagerank", "direction": "push"},
