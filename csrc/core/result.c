@@ -75,16 +75,17 @@ hf_records hf_result_records(const hf_result *result) {
     return result->records;
 }
 
-hf_status hf_result_set_records(hf_result *result, const hf_records *records) {
-    size_t n = records->n, bytes = records->bytes;
-    const char *from = records->data;
+hf_status hf_result_set_records(hf_result *result, hf_records records,
+                                const uint32_t *order) {
+    size_t n = records.n, bytes = records.bytes;
+    const char *from = records.data;
     if (!from)
         return HF_OK;
     char *to = malloc(n * bytes + 1);
     if (!to)
         return hf_fail(HF_ENOMEM, "no memory for %zu records of a run", n);
     for (size_t i = 0; i < n; i++)
-        memcpy(to + i * bytes, from + records->order[i] * bytes, bytes);
+        memcpy(to + i * bytes, from + order[i] * bytes, bytes);
     result->records = (hf_records){.data = to, .n = n, .bytes = bytes};
     return HF_OK;
 }

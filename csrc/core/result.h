@@ -15,12 +15,11 @@ typedef struct hf_column {
 
 /** What a run leaves beside its columns: records of a size that only the kernels know. */
 typedef struct hf_records {
-    void *data;            /**< [n, bytes]; NULL: there are none */
-    const uint32_t *order; /**< of a benchmark's: which of them is number i */
+    void *data; /**< [n, bytes]; NULL: there are none */
     size_t n, bytes;
 } hf_records;
 
-/** Records in order; the result owns them until it is freed. `data` NULL: none. */
+/** The result owns them until it is freed. `data` NULL: none. */
 hf_records hf_result_records(const hf_result *result);
 const hf_column *hf_result_column(const hf_result *result, size_t index);
 /** Column `index` of the trace, which has rows of its own; NULL past the end. */
@@ -53,8 +52,9 @@ void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);
 /** Add a remark; those past the fourth are dropped. */
 void hf_result_add_note(hf_result *result, const char *note);
-/** Copy records in their `order`; HF_ENOMEM. */
-hf_status hf_result_set_records(hf_result *result, const hf_records *records);
+/** Copy records: number i of the result's is number order[i] of these; HF_ENOMEM. */
+hf_status hf_result_set_records(hf_result *result, hf_records records,
+                                const uint32_t *order);
 void hf_result_set_verified(hf_result *result, bool verified);
 
 #endif

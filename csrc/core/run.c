@@ -373,7 +373,7 @@ static hf_status points_take(hf_loop *l) {
         if (status == HF_OK)
             status = hf_agree(l->session->net, point_end(l, i));
         if (status == HF_OK)
-            status = hf_stages_gather(l, i);
+            status = hf_loop_stages_gather(l, i);
     }
     if (status == HF_OK)
         status = hf_trace_clocks(trace, l->outline.n_points);
@@ -406,7 +406,7 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
 
 static hf_status result_make(hf_result **out, const hf_loop *l) {
     HF_TRY(hf_loop_result(out, l));
-    return hf_result_set_records(*out, &l->outline.records);
+    return hf_result_set_records(*out, l->outline.records, l->outline.order);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {

@@ -73,11 +73,13 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l);
 
 hf_column hf_column_make(const char *name, const char *suffix, const char *unit,
                          hf_dtype dtype, size_t points);
+/* Put a column behind the `*n` that are listed; where `columns` is NULL it is only counted. */
+void hf_column_put(hf_column *columns, size_t *n, hf_column column);
 
 /* Stages of a step, for a benchmark that has some: gather those of all ranks after a point
  * (collective), declare their columns, and fill these for a point. */
-hf_status hf_stages_gather(const hf_loop *l, size_t index);
-size_t hf_stages_columns(const hf_loop *l, hf_column *columns);
-void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index);
+hf_status hf_loop_stages_gather(const hf_loop *l, size_t index);
+void hf_loop_stages_columns(const hf_loop *l, hf_column *columns, size_t *n);
+void hf_loop_stages_fill(const hf_loop *l, hf_result *result, size_t index);
 
 #endif

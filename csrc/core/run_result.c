@@ -45,7 +45,7 @@ static const struct {
     {"time_q1", offsetof(hf_stats, q1)},   {"time_q3", offsetof(hf_stats, q3)},
     {"time_p95", offsetof(hf_stats, p95)}, {"time_p99", offsetof(hf_stats, p99)},
 };
-enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0], N_COMMON = 12 };
+enum { N_STATS = sizeof stat_columns / sizeof stat_columns[0] };
 
 /* Where kernels exchange packets: of all ranks together. */
 static const struct {
@@ -124,66 +124,80 @@ static void power_fill(const hf_loop *l, hf_result *result, size_t index) {
             *sum += l->points[index].shares[rank].best.power;
 }
 
-static size_t columns_list(const hf_loop *l, hf_column *columns) {
-    size_t n = 0, ranks = (size_t)l->session->net->size, longest = 0, at;
+/* Repetitions of the point that has most of them. */
+static size_t most_samples(const hf_loop *l) {
+    size_t most = 0;
     for (size_t i = 0; i < l->outline.n_points; i++)
-        longest = l->points[i].timed.n > longest ? l->points[i].timed.n : longest;
-    assert(columns);
+        most = l->points[i].timed.n > most ? l->points[i].timed.n : most;
+    return most;
+}
+
+void hf_column_put(hf_column *columns, size_t *n, hf_column column) {
+    if (columns)
+        columns[*n] = column;
+    ++*n;
+}
+
+/* Seconds of each repetition on each rank. */
+static hf_column series_column(const hf_loop *l, const char *name, size_t rows) {
+    hf_column column = hf_column_make(name, "", "s", HF_F64, l->outline.n_points);
+    column.n_dims = 3;
+    column.shape[1] = rows;
+    column.shape[2] = (size_t)l->session->net->size;
+    return column;
+}
+
+/* How many columns the result has, and where `columns` is not NULL, which. */
+static size_t columns_list(const hf_loop *l, hf_column *columns) {
+    size_t n = 0, at, points = l->outline.n_points;
     for (const hf_quantity *q = l->bench->labels; q && q->name; q++)
-        columns[n++] =
-            hf_column_make(q->name, "", q->unit, q->dtype, l->outline.n_points);
+        hf_column_put(columns, &n,
+                      hf_column_make(q->name, "", q->unit, q->dtype, points));
     for (size_t i = 0; i < N_STATS; i++)
-        columns[n++] =
-            hf_column_make(stat_columns[i].name, "", "s", HF_F64, l->outline.n_points);
+        hf_column_put(columns, &n,
+                      hf_column_make(stat_columns[i].name, "", "s", HF_F64, points));
     for (const hf_quantity *q = l->bench->metrics; q && q->name; q++) {
-        columns[n++] =
-            hf_column_make(q->name, "", q->unit, HF_F64, l->outline.n_points);
-        columns[n++] =
-            hf_column_make(q->name, "_median", q->unit, HF_F64, l->outline.n_points);
-        columns[n++] = ranks_column(l, q->name, q->unit);
+        hf_column_put(columns, &n,
+                      hf_column_make(q->name, "", q->unit, HF_F64, points));
+        hf_column_put(columns, &n,
+                      hf_column_make(q->name, "_median", q->unit, HF_F64, points));
+        hf_column_put(columns, &n, ranks_column(l, q->name, q->unit));
     }
     for (const hf_quantity *q = l->bench->findings; q && q->name; q++)
         if (q->dtype == HF_I64)
-            columns[n++] =
-                hf_column_make(q->name, "", q->unit, HF_I64, l->outline.n_points);
+            hf_column_put(columns, &n,
+                          hf_column_make(q->name, "", q->unit, HF_I64, points));
     const hf_quantity *part;
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
-        columns[n++] =
-            hf_column_make(part->name, "", part->unit, HF_F64, l->outline.n_points);
+        hf_column_put(columns, &n,
+                      hf_column_make(part->name, "", part->unit, HF_F64, points));
     for (size_t i = 0; (part = part_of(l->bench, i, &at)); i++)
-        columns[n++] = ranks_column(l, part->name, part->unit);
-    columns[n++] = hf_column_make("verified", "", "1", HF_BOOL, l->outline.n_points);
+        hf_column_put(columns, &n, ranks_column(l, part->name, part->unit));
+    hf_column_put(columns, &n, hf_column_make("verified", "", "1", HF_BOOL, points));
     const char *error = hf_error_column(l->bench);
-    columns[n++] = hf_column_make(error, "", "1", HF_F64, l->outline.n_points);
-    columns[n++] = ranks_column(l, error, "1");
+    hf_column_put(columns, &n, hf_column_make(error, "", "1", HF_F64, points));
+    hf_column_put(columns, &n, ranks_column(l, error, "1"));
     for (const hf_quantity *q = l->bench->findings; q && q->name; q++)
         if (q->dtype == HF_F64) {
-            columns[n++] =
-                hf_column_make(q->name, "", q->unit, HF_F64, l->outline.n_points);
-            columns[n++] = ranks_column(l, q->name, q->unit);
+            hf_column_put(columns, &n,
+                          hf_column_make(q->name, "", q->unit, HF_F64, points));
+            hf_column_put(columns, &n, ranks_column(l, q->name, q->unit));
         }
-    columns[n++] = hf_column_make("reps", "", "1", HF_I64, l->outline.n_points);
-    columns[n++] = hf_column_make("inner", "", "1", HF_I64, l->outline.n_points);
+    hf_column_put(columns, &n, hf_column_make("reps", "", "1", HF_I64, points));
+    hf_column_put(columns, &n, hf_column_make("inner", "", "1", HF_I64, points));
     if (schemes_of(l))
-        columns[n++] = hf_column_make("scheme", "", "1", HF_NAME, l->outline.n_points);
+        hf_column_put(columns, &n, hf_column_make("scheme", "", "1", HF_NAME, points));
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
-        columns[n++] = hf_column_make(traffic_columns[i].name, "", "1", HF_F64,
-                                      l->outline.n_points);
+        hf_column_put(columns, &n,
+                      hf_column_make(traffic_columns[i].name, "", "1", HF_F64, points));
     if (has_power(l)) {
-        columns[n++] = hf_column_make("power", "", "W", HF_F64, l->outline.n_points);
-        columns[n++] = ranks_column(l, "power", "W");
+        hf_column_put(columns, &n, hf_column_make("power", "", "W", HF_F64, points));
+        hf_column_put(columns, &n, ranks_column(l, "power", "W"));
     }
-    hf_column samples = hf_column_make("samples", "", "s", HF_F64, l->outline.n_points);
-    samples.n_dims = 3;
-    samples.shape[1] = longest;
-    samples.shape[2] = ranks;
-    columns[n++] = samples;
-    hf_column warmup = hf_column_make("warmup", "", "s", HF_F64, l->outline.n_points);
-    warmup.n_dims = 3;
-    warmup.shape[1] = l->n_warmup;
-    warmup.shape[2] = ranks;
-    columns[n++] = warmup;
-    return n + hf_stages_columns(l, columns + n);
+    hf_column_put(columns, &n, series_column(l, "samples", most_samples(l)));
+    hf_column_put(columns, &n, series_column(l, "warmup", l->n_warmup));
+    hf_loop_stages_columns(l, columns, &n);
+    return n;
 }
 
 /* Rows of a ragged series, padded with NaN. */
@@ -239,7 +253,7 @@ static void rates_fill(const hf_loop *l, hf_result *result, size_t metric,
 
 static void metrics_fill(const hf_loop *l, hf_result *result, size_t index) {
     const hf_stats *stats = &l->points[index].stats;
-    double best[HF_MAX_VALUES], median[HF_MAX_VALUES];
+    double best[HF_MAX_VALUES] = {0}, median[HF_MAX_VALUES] = {0};
     hf_loop_metrics(l, index, stats->best, best);
     hf_loop_metrics(l, index, stats->median, median);
     for (size_t i = 0; i < hf_quantity_count(l->bench->metrics); i++) {
@@ -273,7 +287,7 @@ static void findings_fill(const hf_loop *l, hf_result *result, size_t index) {
 
 static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
     const hf_point *p = &l->points[index];
-    size_t ranks = (size_t)l->session->net->size, rows = 0;
+    size_t ranks = (size_t)l->session->net->size, rows = most_samples(l);
     labels_fill(l, result, index);
     metrics_fill(l, result, index);
     for (size_t i = 0; i < N_STATS; i++)
@@ -297,13 +311,11 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
                (const char *)&p->traffic + traffic_columns[i].at, sizeof(double));
     if (has_power(l))
         power_fill(l, result, index);
-    for (size_t i = 0; i < l->outline.n_points; i++)
-        rows = l->points[i].timed.n > rows ? l->points[i].timed.n : rows;
     series_copy(hf_result_doubles(result, "samples") + index * rows * ranks, rows,
                 &p->timed, ranks);
     series_copy(hf_result_doubles(result, "warmup") + index * l->n_warmup * ranks,
                 l->n_warmup, &p->warmup, ranks);
-    hf_stages_fill(l, result, index);
+    hf_loop_stages_fill(l, result, index);
 }
 
 /* What a figure is of, at a point: NaN where its data did not verify. */
@@ -361,12 +373,7 @@ static void exchange_notes_add(const hf_loop *l, hf_result *result) {
 }
 
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
-    size_t room = hf_quantity_count(l->bench->labels) + N_STATS +
-                  3 * hf_quantity_count(l->bench->metrics) +
-                  2 * hf_quantity_count(l->bench->findings) +
-                  hf_quantity_count(l->bench->stages) +
-                  2 * hf_quantity_count(l->bench->parts) + N_COMMON + N_TRAFFIC +
-                  HF_TRACE_COLUMNS;
+    size_t room = columns_list(l, NULL) + HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;
     size_t n_summary = 2 * figure_count(l) + (l->bench->error != NULL);
     hf_column *columns = calloc(room, sizeof *columns);

@@ -23,7 +23,7 @@ static size_t most_stages(const hf_loop *l) {
     return most;
 }
 
-hf_status hf_stages_gather(const hf_loop *l, size_t index) {
+hf_status hf_loop_stages_gather(const hf_loop *l, size_t index) {
     hf_transport *net = l->session->net;
     hf_point *p = &l->points[index];
     if (!l->bench->stages)
@@ -36,20 +36,19 @@ hf_status hf_stages_gather(const hf_loop *l, size_t index) {
                              s->n_best * s->columns * sizeof *s->best);
 }
 
-size_t hf_stages_columns(const hf_loop *l, hf_column *columns) {
-    size_t n = 0;
+void hf_loop_stages_columns(const hf_loop *l, hf_column *columns, size_t *n) {
     for (const hf_quantity *q = l->bench->stages; q && q->name; q++) {
-        columns[n] =
+        hf_column column =
             hf_column_make(q->name, "", q->unit, q->dtype, l->outline.n_points);
-        columns[n].n_dims = 3;
-        columns[n].shape[1] = most_stages(l);
-        columns[n++].shape[2] = (size_t)l->session->net->size;
+        column.n_dims = 3;
+        column.shape[1] = most_stages(l);
+        column.shape[2] = (size_t)l->session->net->size;
+        hf_column_put(columns, n, column);
     }
-    return n;
 }
 
 /* Past the last stage of a point there is nothing: 0, or NaN. */
-void hf_stages_fill(const hf_loop *l, hf_result *result, size_t index) {
+void hf_loop_stages_fill(const hf_loop *l, hf_result *result, size_t index) {
     size_t columns = l->stages.columns, ranks = (size_t)l->session->net->size;
     const hf_point *p = &l->points[index];
     for (size_t i = 0; i < columns; i++) {
