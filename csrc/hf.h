@@ -19,6 +19,7 @@ typedef struct hf_options {
     const char *exchange; /**< scheme; "" means HF_SCHEME */
     const char *library;  /**< MPI library of the communicator's maker */
     const char *version;  /**< of hpccfpga, the same on every rank; NULL: not told */
+    const char *folder;   /**< for pipes of emulated channels; NULL or "": HF_FOLDER */
     double
         deadline;  /**< longest wait for another rank or a device [s]; 0: HF_DEADLINE */
     size_t trace;  /**< spans of a sample that each rank records; 0: no trace */
@@ -53,6 +54,7 @@ typedef struct hf_progress {
     const double *values;
 } hf_progress;
 
+#define HF_FOLDER   "/tmp" /**< for temporary files, unless told otherwise */
 #define HF_HEARING  0.1    /**< between two looks for Ctrl-C [s] */
 #define HF_SCHEME   "pcie" /**< exchange scheme, unless told otherwise */
 #define HF_AUTO     "auto" /**< in place of one: that which is expected to be the fastest */

@@ -131,6 +131,8 @@ static hf_status parts_open(hf_session *session, const hf_options *options) {
     session->device->deadline = session->net->deadline;
     session->device->meanwhile = device_busy;
     session->device->context = session->net;
+    session->device->folder =
+        options->folder && *options->folder ? options->folder : HF_FOLDER;
     return scheme->open(&session->exchange, session->device, session->net);
 }
 

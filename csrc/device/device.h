@@ -23,6 +23,7 @@ typedef struct hf_device {
      *  is waited for by the deadline; a failure ends the wait. The session sets both. */
     hf_status (*meanwhile)(void *context, const char *what);
     void *context;
+    const char *folder; /**< for files, while a scheme is opened; the session sets it */
 } hf_device;
 
 /** HF_EDEVICE for a broken device. */

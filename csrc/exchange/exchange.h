@@ -13,6 +13,8 @@
 #include "stream.h"
 #include "transport.h"
 
+#define HF_PRELUDE_ROOM 320 /* it may hold the name of a folder */
+
 typedef struct hf_exchange_ops hf_exchange_ops;
 
 /** What every scheme shows; implementations put their own fields behind it. */
@@ -26,8 +28,8 @@ typedef struct hf_exchange {
     size_t n_choices;
     bool used;         /**< a plan of this scheme has run since hf_exchange_used */
     const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
-    char prelude[128]; /**< goes in front of kernels that are built here */
-    char note[256];    /**< a remark for results, or "" */
+    char prelude[HF_PRELUDE_ROOM]; /**< goes in front of kernels that are built here */
+    char note[256];                /**< a remark for results, or "" */
 } hf_exchange;
 
 struct hf_exchange_ops {

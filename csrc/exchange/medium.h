@@ -23,8 +23,8 @@ typedef struct hf_medium {
     hf_wiring wiring;         /**< of the last `connect`, without its links */
     const hf_stream *streams; /**< [n] the kernels that run */
     size_t n;
-    bool stuck;        /**< kernels run on and cannot be stopped: what they use stays */
-    char prelude[128]; /**< goes in front of kernels that are built here */
+    bool stuck; /**< kernels run on and cannot be stopped: what they use stays */
+    char prelude[HF_PRELUDE_ROOM]; /**< goes in front of kernels that are built here */
 } hf_medium;
 
 struct hf_medium_ops {

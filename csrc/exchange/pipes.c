@@ -22,10 +22,10 @@
 #include "core/error.h"
 #include "medium.h"
 
-#define PARENT "/tmp"
 #define PREFIX "hpccfpga-pipes-"
+#define UNIQUE "XXXXXX" /* what mkdtemp replaces */
 
-enum { FOLDER_ROOM = 64, PATH_ROOM = 400, MAX_BYTES = 1 << 20, MAX_TRIES = 100 };
+enum { FOLDER_ROOM = 256, PATH_ROOM = 600, MAX_BYTES = 1 << 20, MAX_TRIES = 100 };
 
 /* Between two looks whether stopped kernels have ended [s]. Zeros must stay in a pipe for a
  * moment: what is drained at once, no kernel gets. */
@@ -39,7 +39,7 @@ typedef struct pipes {
     int in[HF_MAX_PORTS], out[HF_MAX_PORTS];
 } pipes;
 
-/* A folder of our own user's, or -1: everybody writes in PARENT. */
+/* A folder of our own user's, or -1: everybody writes in /tmp. */
 static int folder_open(const char *path) {
     struct stat state;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -89,13 +89,13 @@ static int lock_open(const char *path, int flags) {
 }
 
 /* Folders of processes that are gone. */
-static void leftovers_remove(void) {
-    DIR *list = opendir(PARENT);
+static void leftovers_remove(const char *parent) {
+    DIR *list = opendir(parent);
     for (struct dirent *entry; list && (entry = readdir(list));) {
         char path[PATH_ROOM];
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
             continue;
-        snprintf(path, sizeof path, "%s/%s", PARENT, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
         int lock = lock_open(path, 0);
         if (lock < 0)
             continue;
@@ -107,9 +107,9 @@ static void leftovers_remove(void) {
 }
 
 /* Make a folder; its lock, or -1 if another process took it for a leftover meanwhile. */
-static int folder_make(char *folder, size_t room) {
+static int folder_make(char *folder, const char *parent) {
     struct stat state;
-    snprintf(folder, room, "%s/%sXXXXXX", PARENT, PREFIX);
+    snprintf(folder, FOLDER_ROOM, "%s/%s", parent, PREFIX UNIQUE);
     int lock = mkdtemp(folder) ? lock_open(folder, O_CREAT) : -1;
     if (lock >= 0 && (fstat(lock, &state) != 0 || state.st_nlink == 0)) {
         close(lock);
@@ -119,8 +119,21 @@ static int folder_make(char *folder, size_t room) {
     return lock;
 }
 
+/* Kernels get the names of pipes as strings of OpenCL C. */
+static hf_status parent_check(const char *parent) {
+    size_t longest = FOLDER_ROOM - sizeof "/" PREFIX UNIQUE;
+    if (strlen(parent) <= longest && !strpbrk(parent, "\"\\\n"))
+        return HF_OK;
+    return hf_fail(HF_EARG,
+                   "emulated channels: a folder for pipes has no quote, backslash or "
+                   "newline in its name, and at most %zu characters: \"%.100s\"",
+                   longest, parent);
+}
+
 static hf_status pipes_open(hf_medium **out, hf_device *device, hf_transport *net) {
-    leftovers_remove();
+    const char *parent = device->folder;
+    HF_TRY(parent_check(parent));
+    leftovers_remove(parent);
     pipes *p = calloc(1, sizeof *p);
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for pipes");
@@ -129,10 +142,10 @@ static hf_status pipes_open(hf_medium **out, hf_device *device, hf_transport *ne
         p->in[i] = p->out[i] = -1;
     p->lock = -1;
     for (int i = 0; i < MAX_TRIES && p->lock < 0; i++)
-        p->lock = folder_make(p->folder, sizeof p->folder);
+        p->lock = folder_make(p->folder, parent);
     if (p->lock < 0) {
         hf_status status =
-            hf_fail(HF_EDEVICE, "cannot make a folder for pipes in %s: %s", PARENT,
+            hf_fail(HF_EDEVICE, "cannot make a folder for pipes in %s: %s", parent,
                     strerror(errno));
         free(p);
         return status;

@@ -42,17 +42,17 @@ static void session_release(PyObject *self) {
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"device",   "exchange", "comm",      "mpi_library",
                                "deadline", "version",  "libraries", "quiet",
-                               "trace",    NULL};
+                               "trace",    "folder",   NULL};
     hf_options options = {.device = "", .exchange = "", .library = ""};
     PyObject *comm = Py_None, *libraries = NULL;
     int quiet = 0;
     Py_ssize_t trace = 0;
     loading load;
     Py_ssize_t length; /* Open MPI's version, as mpi4py gives it, ends with a NUL */
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssOs#dsOpn:Session", keywords,
-                                     &options.device, &options.exchange, &comm,
-                                     &options.library, &length, &options.deadline,
-                                     &options.version, &libraries, &quiet, &trace))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "|ssOs#dsOpns:Session", keywords, &options.device,
+            &options.exchange, &comm, &options.library, &length, &options.deadline,
+            &options.version, &libraries, &quiet, &trace, &options.folder))
         return NULL;
     options.trace = trace > 0 ? (size_t)trace : 0;
     options.has_comm = comm != Py_None;
@@ -409,7 +409,7 @@ static PyType_Slot session_slots[] = {
     {Py_tp_getset, session_facts},
     {Py_tp_doc,
      "Session(device='', exchange='', comm=None, mpi_library='', deadline=0, "
-     "version='', libraries=(), quiet=False, trace=0)\n--\n\n"
+     "version='', libraries=(), quiet=False, trace=0, folder='')\n--\n\n"
      "A device, an exchange scheme and a communicator, held open."},
     {0, NULL},
 };

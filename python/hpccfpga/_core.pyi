@@ -118,6 +118,7 @@ class Session:
         libraries: Sequence[str] = (),
         quiet: bool = False,
         trace: int = 0,
+        folder: str = "",
     ) -> Session: ...
     @property
     def rank(self) -> int: ...

@@ -266,7 +266,12 @@ def _build(options: Options) -> int:
         if getattr(options, name):
             raise ValueError(f"--{name} goes with --target")
     emulation.prepare(options.exchange)
-    core = _core.Session(options.device or "", options.exchange, **emulation.vendors())
+    core = _core.Session(
+        options.device or "",
+        options.exchange,
+        folder=emulation.folder(),
+        **emulation.vendors(),
+    )
     known = [name for name, _ in _core.components("bench")]
     knobs = _knobs(options, options.benchmarks or known)
     for name, params in knobs.items():

@@ -68,6 +68,11 @@ def cpus() -> set[int]:
     return set(range(os.cpu_count() or 1))
 
 
+def folder() -> str:
+    """Folder for pipes of emulated channels: a job's own, which its keeper removes."""
+    return os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
+
+
 def vendors() -> dict[str, Any]:
     """Say what may be loaded beside the runtimes that OpenCL knows, and how.
 

@@ -129,6 +129,7 @@ class Session:
                 number("deadline", deadline),
                 own_version(),
                 trace=traces.spans(trace),
+                folder=emulation.folder(),
                 **emulation.vendors(),
             )
         except _core.Error as error:

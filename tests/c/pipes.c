@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,15 +11,17 @@
 #include "core/error.h"
 #include "medium.h"
 
-enum { THREADS = 8, OPENINGS = 300 };
+enum { THREADS = 8, OPENINGS = 300, FOLDER_MAX = 233 };
+
+static hf_device device = {.folder = HF_FOLDER};
 
 static hf_status pipes_open(hf_medium **out) {
-    return hf_medium_pipes.open(out, NULL, NULL);
+    return hf_medium_pipes.open(out, &device, NULL);
 }
 
 static void folder_check(const hf_medium *pipes) {
-    char folder[128] = "";
-    CHECK(sscanf(pipes->prelude, "%*[^\"]\"%127[^\"]", folder) == 1, "%s",
+    char folder[300] = "";
+    CHECK(sscanf(pipes->prelude, "%*[^\"]\"%299[^\"]", folder) == 1, "%s",
           pipes->prelude);
     CHECK(access(folder, F_OK) == 0, "%s is gone", folder);
 }
@@ -93,7 +96,33 @@ static void living_owner(void) {
     hf_medium_pipes.close(pipes);
 }
 
+/* In the folder that the session was given, whose name kernels hold. */
+static void folder_given(void) {
+    char parent[FOLDER_MAX + 2] = "/tmp/hpccfpga-testXXXXXX";
+    hf_medium *pipes;
+    CHECK(mkdtemp(parent));
+    device.folder = parent;
+    CHECK(pipes_open(&pipes) == HF_OK, "%s", hf_error());
+    CHECK(strstr(pipes->prelude, parent), "%s", pipes->prelude);
+    folder_check(pipes);
+    hf_medium_pipes.close(pipes);
+    CHECK(rmdir(parent) == 0, "something is left in %s", parent);
+    CHECK(pipes_open(&pipes) == HF_EDEVICE && strstr(hf_error(), parent));
+    device.folder = "/tmp/\"";
+    CHECK(pipes_open(&pipes) == HF_EARG && strstr(hf_error(), "quote"));
+    memset(parent, '/', FOLDER_MAX + 1);
+    memcpy(parent + FOLDER_MAX - 3, "tmp", 4);
+    device.folder = parent;
+    CHECK(pipes_open(&pipes) == HF_OK, "%s", hf_error());
+    folder_check(pipes);
+    hf_medium_pipes.close(pipes);
+    memcpy(parent + FOLDER_MAX - 3, "/tmp", 5);
+    CHECK(pipes_open(&pipes) == HF_EARG && strstr(hf_error(), "characters"));
+    device.folder = HF_FOLDER;
+}
+
 int main(void) {
+    folder_given();
     strange_folders();
     living_owner();
     pthread_t threads[THREADS];

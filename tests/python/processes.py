@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from conftest import GUARD
@@ -38,6 +39,18 @@ def comes(truth):
 def gone(marker):
     """Whether all processes with `marker` end."""
     return comes(lambda: not leftovers(marker))
+
+
+def rank_of(mark, rank):
+    """Process of a job that is this rank, else mpirun, once it is there."""
+    for pid in marked(mark):
+        with suppress(OSError):  # it has ended
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            if f"OMPI_COMM_WORLD_RANK={rank}\0".encode() in environment:
+                return pid
+            if rank is None and Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
+                return pid
+    return None
 
 
 def catching(mark):

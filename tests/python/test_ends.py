@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ import hpccfpga as hf
 from hpccfpga import keeper, stops
 from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
 from hpccfpga.mpirun import command
-from processes import comes, gone, leftovers, running, stand_in
+from processes import comes, gone, leftovers, rank_of, running, stand_in
 
 
 def test_a_deadline_ends_all(capfd, monkeypatch):
@@ -45,18 +44,6 @@ def test_an_interrupt_ends_all(number, code, line):
     _, err = process.communicate(timeout=GUARD)  # a sample of the run takes days
     assert (process.returncode, ours(err)) == (code, f"hpccfpga: {line}\n")
     assert gone(mark)
-
-
-def rank_of(mark, rank):
-    """Process of a job that is this rank, else mpirun, once it is there."""
-    for pid in marked(mark):
-        with suppress(OSError):  # it has ended
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-            if f"OMPI_COMM_WORLD_RANK={rank}\0".encode() in environment:
-                return pid
-            if rank is None and Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
-                return pid
-    return None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
