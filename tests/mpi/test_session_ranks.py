@@ -1,7 +1,6 @@
 """The Python API on several ranks, started by mpirun."""
 
 import json
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -124,9 +123,13 @@ def test_ranks_that_do_not_ask_for_the_same(mpirun):
 
 
 def test_ranks_of_one_mpirun_whose_commands_take_other_schemes(mpirun):
-    run = ["run", "b_eff", "--sizes", 65536]
-    other = [":", "-n", 1, sys.executable, "-m", "hpccfpga", *run, "--exchange", "host"]
-    answer = mpirun(1, [*run, *other])
+    answer = mpirun(
+        2,
+        "import sys\n"
+        "from hpccfpga.__main__ import main\n"
+        "sys.argv[1:] = ['run', 'b_eff', '--sizes=9999', *['--exchange=host'] * rank]\n"
+        "sys.exit(main())",
+    )
     line = 'exchange scheme differs between ranks: "pcie" on rank 0, "host" on rank 1'
     assert ours(answer.stderr) == f"hpccfpga: {line}\n"
     assert (answer.returncode, answer.stdout) == (2, "")
