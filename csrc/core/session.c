@@ -227,7 +227,7 @@ hf_status hf_session_open(hf_session **out, const hf_options *options) {
         hf_random((uint64_t)session->process, (uint64_t)(1e9 * hf_clock_now()));
     hf_status status =
         transport->open(&session->net, options->comm,
-                        options->library ? options->library : "", deadline);
+                        options->mpi_library ? options->mpi_library : "", deadline);
     if (status != HF_OK) {
         free(session);
         return status;

@@ -43,7 +43,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     static char *keywords[] = {"device",   "exchange", "comm",      "mpi_library",
                                "deadline", "version",  "libraries", "quiet",
                                "trace",    "folder",   NULL};
-    hf_options options = {.device = "", .exchange = "", .library = ""};
+    hf_options options = {.device = "", .exchange = "", .mpi_library = ""};
     PyObject *comm = Py_None, *libraries = NULL;
     int quiet = 0;
     Py_ssize_t trace = 0;
@@ -51,7 +51,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     Py_ssize_t length; /* Open MPI's version, as mpi4py gives it, ends with a NUL */
     if (!PyArg_ParseTupleAndKeywords(
             args, kwargs, "|ssOs#dsOpns:Session", keywords, &options.device,
-            &options.exchange, &comm, &options.library, &length, &options.deadline,
+            &options.exchange, &comm, &options.mpi_library, &length, &options.deadline,
             &options.version, &libraries, &quiet, &trace, &options.folder))
         return NULL;
     options.trace = trace > 0 ? (size_t)trace : 0;

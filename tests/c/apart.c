@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
     MPI_Get_library_version(library, &length);
     const hf_options options = {.device = "host",
                                 .exchange = "host",
-                                .library = library,
+                                .mpi_library = library,
                                 .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
                                 .has_comm = true};
     static const char *const params[] = {"sizes",      "1", "warmup",     "1",

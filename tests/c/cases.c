@@ -200,7 +200,7 @@ hf_status session_open(void) {
     snprintf(device, sizeof device, "%s:%s", now.device, now.type);
     const hf_options options = {.device = device,
                                 .exchange = now.exchange,
-                                .library = library,
+                                .mpi_library = library,
                                 .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
                                 .has_comm = size > 1};
     now.session = NULL;

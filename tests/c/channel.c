@@ -481,7 +481,7 @@ int main(int argc, char **argv) {
     hf_mpi_library(version, sizeof version);
     hf_options options = {.device = argv[1],
                           .exchange = "channel",
-                          .library = version,
+                          .mpi_library = version,
                           .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
                           .has_comm = true};
     CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());

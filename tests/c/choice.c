@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Get_library_version(library, &length);
     const hf_options options = {.device = "host",
-                                .library = library,
+                                .mpi_library = library,
                                 .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
                                 .deadline = 20,
                                 .has_comm = true};

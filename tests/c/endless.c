@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
     MPI_Get_library_version(library, &length);
     const hf_options options = {.device = argv[1],
                                 .exchange = "pcie",
-                                .library = library,
+                                .mpi_library = library,
                                 .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
                                 .has_comm = true};
     late = argc > 3;

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     hf_mpi_library(library, sizeof library);
     const hf_options options = {.device = "host",
                                 .exchange = "host",
-                                .library = library,
+                                .mpi_library = library,
                                 .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
                                 .has_comm = size > 1};
     CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());

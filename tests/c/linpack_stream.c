@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     MPI_Get_library_version(library, &length);
     const hf_options options = {.device = "host",
                                 .exchange = "channel",
-                                .library = library,
+                                .mpi_library = library,
                                 .has_comm = true,
                                 .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD)};
     hf_session *session;

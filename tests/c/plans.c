@@ -531,7 +531,7 @@ static void open_session(const char *scheme) {
     MPI_Get_library_version(library, &length);
     const hf_options options = {.device = "host",
                                 .exchange = scheme,
-                                .library = library,
+                                .mpi_library = library,
                                 .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
                                 .deadline = 20,
                                 .has_comm = true};

@@ -454,7 +454,7 @@ int main(int argc, char **argv) {
         ranks_test();
         memory_test(&(hf_options){.device = "host",
                                   .exchange = "host",
-                                  .library = library,
+                                  .mpi_library = library,
                                   .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
                                   .has_comm = true});
     } else {
