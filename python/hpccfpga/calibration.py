@@ -110,8 +110,8 @@ def curves(
     for name in (name for name in terms if name not in (label, "ranks")):
         if name not in calibration.columns or label not in calibration.columns:
             raise ValueError(
-                f"{calibration!r} has no {name}: `calibrate` of this version makes a "
-                "calibration that has"
+                f"{calibration.name} has no {name}: `calibrate` of this version makes "
+                "a calibration that has"
             )
         column = calibration.columns[name]
         if column.unit != terms[name]["unit"] or column.values.ndim != 1:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from hpccfpga.records import Records
 from hpccfpga.result import Result
 from hpccfpga.suite import Suite
 from hpccfpga.text import printable, tell
-from hpccfpga.words import Options, Unreadable, numbers
+from hpccfpga.words import Options, Unreadable, check_file, numbers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,30 +59,6 @@ def _read(path: str) -> Result | Suite:
     return suite.read(path)
 
 
-def _read_run(path: str) -> Result | Suite:
-    """Read what is compared or drawn; a run that failed is told by its file."""
-    found = _read(path)
-    try:
-        for result in found.results.values():
-            result.check_run()
-            result.file = path
-    except ValueError as error:
-        _, _, why = str(error).partition(" is ")
-        raise ValueError(f"{path} is {why}") from None
-    return found
-
-
-@contextmanager
-def _told_by_file(result: Result | None, path: str) -> Iterator[None]:
-    """Name a result by its file in errors of the block."""
-    try:
-        yield
-    except ValueError as error:
-        if result is None:
-            raise
-        raise ValueError(str(error).replace(repr(result), path)) from None
-
-
 def _doctor(options: Options) -> int:
     from hpccfpga.doctor import examine
 
@@ -105,6 +81,7 @@ def _show_records(records: Records) -> None:
 def _topology(options: Options) -> int:
     from hpccfpga import topology
 
+    Outputs(plot=options.plot).check()
     wiring = topology.links(options.topology, ranks=options.ranks, ports=options.ports)
     print(topology.table(wiring))
     if options.plot:
@@ -141,16 +118,15 @@ def _model(options: Options) -> int:
     outputs = Outputs(options.json, options.npz, options.plot)
     outputs.check()
     read = read_result(options.calibration) if options.calibration else None
-    with _told_by_file(read, options.calibration):
-        result = models.model(
-            options.benchmark,
-            exchange=options.exchange,
-            board=options.board,
-            sizes=options.sizes and numbers("--sizes", options.sizes),
-            ranks=options.ranks,
-            calibration=read,
-            **options.overrides,
-        )
+    result = models.model(
+        options.benchmark,
+        exchange=options.exchange,
+        board=options.board,
+        sizes=options.sizes and numbers("--sizes", options.sizes),
+        ranks=options.ranks,
+        calibration=read,
+        **options.overrides,
+    )
     print(result.table())
     outputs.save(result)
     return OK
@@ -227,15 +203,17 @@ def _show(options: Options) -> int:
 
 
 def _plot(options: Options) -> int:
-    drawn = options.timeline and not options.output.endswith(".json")
-    if not drawn and (options.point != -1 or options.steps or options.between):
+    perfetto = options.timeline and options.output.endswith(".json")
+    chosen = options.point != -1 or options.steps or options.between
+    if chosen and (perfetto or not options.timeline):
         raise ValueError(
             "--point, --steps and --between go with --timeline and a picture"
         )
+    Outputs(**{"json" if perfetto else "plot": options.output}).check()
     if options.timeline:
         _timeline(options)
     else:
-        plot(*map(_read_run, options.files), path=options.output)
+        plot(*map(_read, options.files), path=options.output)
     tell(f"wrote {options.output}")
     return OK
 
@@ -245,21 +223,21 @@ def _timeline(options: Options) -> None:
         raise ValueError(f"--timeline draws one result, not {len(options.files)}")
     result = read_result(options.files[0])
     choice = {name: getattr(options, name) for name in ("point", "steps", "between")}
-    with _told_by_file(result, options.files[0]):
-        if options.output.endswith(".json"):
-            result.to_perfetto(options.output)
-        else:
-            result.plot_timeline(options.output, **choice)
+    if options.output.endswith(".json"):
+        result.to_perfetto(options.output)
+    else:
+        result.plot_timeline(options.output, **choice)
 
 
 def _compare(options: Options) -> int:
-    print(compare(_read_run(options.a), _read_run(options.b)).table())
+    print(compare(_read(options.a), _read(options.b)).table())
     return OK
 
 
 def _build(options: Options) -> int:
     from hpccfpga import _core, emulation, kernels
 
+    check_file(options.output)
     if options.target:
         return _build_for_board(options)
     for name in ("board", "platform", "slr", "print"):

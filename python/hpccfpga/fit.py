@@ -42,7 +42,8 @@ def fit(measured: Result, *, width: float | None = None) -> Result:
     if not isinstance(measured, Result):
         raise TypeError(f"only a result can be fitted, not {brief(measured)}")
     if measured.benchmark != "b_eff" or measured.exchange != "channel":
-        raise ValueError(f"only b_eff over channel can be fitted, not {measured!r}")
+        what = f"{measured.benchmark} over {measured.exchange}"
+        raise ValueError(f"only b_eff over channel can be fitted, not {what}")
     if width is None:
         width = measured.parameters.get("channel_width", 32)
     width = number("width", width)

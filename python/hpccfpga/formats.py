@@ -168,8 +168,10 @@ def write(document: Mapping[str, Any], path: str | os.PathLike[str] | None) -> s
 
 
 @contextmanager
-def read(path_or_text: str | os.PathLike[str]) -> Iterator[Any]:
-    """Give the document of a file or a text; a ValueError of the block names it.
+def read(path_or_text: str | os.PathLike[str]) -> Iterator[tuple[Any, str]]:
+    """Give a document and the file that it is in, "" for a text.
+
+    A ValueError of the block names it.
 
     Raises
     ------
@@ -180,15 +182,16 @@ def read(path_or_text: str | os.PathLike[str]) -> Iterator[Any]:
     """
     data: str | bytes
     if isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{"):
-        where, data = "text", path_or_text
+        path, data = "", path_or_text
     else:
-        where, data = os.fspath(path_or_text), files.read(path_or_text)
+        path, data = os.fspath(path_or_text), files.read(path_or_text)
+    where = path or "text"
     try:
         document = parse(data)
     except ValueError as error:
         raise ValueError(f"{where}: {error}; not a result of hpccfpga") from None
     try:
-        yield document
+        yield document, path
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 

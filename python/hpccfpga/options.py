@@ -26,9 +26,10 @@ from hpccfpga.words import (
     Parser,
     Unreadable,
     Words,
+    check_file,
     comma_list,
     count,
-    is_odd,
+    looks_negative,
     override,
     real,
     reals,
@@ -93,8 +94,8 @@ def parse(words: list[str]) -> Options:
         for option, value in read.apart:
             raise ValueError(f"{option} {value}: say {option}={value}")
         for word in read.kept:
-            if is_odd(word):
-                raise ValueError(f"{word} looks like an option; as a file: ./{word}")
+            if looks_negative(word):
+                check_file(word)
         options = parser.parse_args(read.kept)
         if name == "model":
             options.overrides = dict(map(override, read.unknown))

@@ -13,6 +13,7 @@ from hpccfpga.formats import read
 from hpccfpga.plot import picture_format, plot
 from hpccfpga.result import Result
 from hpccfpga.text import tell
+from hpccfpga.words import check_file
 
 
 class Document(Protocol):
@@ -45,8 +46,7 @@ class Outputs:
     def __post_init__(self) -> None:
         """Refuse names that look like options; choose where a failure goes."""
         for path in self.paths:
-            if path.startswith("-"):
-                raise ValueError(f"{path} looks like an option; as a file: ./{path}")
+            check_file(path)
         if self.json:
             self._failed = _place_of_failures(self.json)
 
@@ -103,7 +103,7 @@ def _place_of_failures(path: str) -> str:
     there = Path(path)
     if not there.is_file() or there.stat().st_size == 0:
         return path
-    with suppress(OSError, ValueError), read(there) as document:
+    with suppress(OSError, ValueError), read(there) as (document, _):
         if "error" in Result.of(document).provenance:
             return path
     return str(there.with_suffix(".failed.json"))

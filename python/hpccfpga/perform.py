@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, choice, cores, emulation, ranks
+from hpccfpga import _core, choice, cores, emulation, formats, ranks
 from hpccfpga import job as jobs
 from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
@@ -122,7 +122,8 @@ def result_path(folder: Path, task: int) -> Path:
 def result_read(folder: Path, task: int) -> Result:
     """Read the result of a task as ranks left it."""
     path = result_path(folder, task)
-    result = Result.from_json(path)
+    with formats.read(path) as (document, _):
+        result = Result.of(document)
     if path.with_suffix(".npy").exists():
         result.vertices = np.load(path.with_suffix(".npy"))
     return result

@@ -147,20 +147,14 @@ def _check_row(results: Sequence[Result]) -> None:
     for result in results:
         result.check_run()
         if not result.labels or not any(_panels(result, False)):
-            raise ValueError(
-                f"nothing to plot in {_name(result)}: no points with a time"
-            )
+            raise ValueError(f"nothing to plot in {result.name}: no points with a time")
     first = results[0]
     for result in results:
         if result.labels[0] != first.labels[0]:
             raise ValueError(
-                f"{_name(result)} is over {result.labels[0]}, not over "
-                f"{first.labels[0]} as {_name(first)}: no axis is common to both"
+                f"{result.name} is over {result.labels[0]}, not over "
+                f"{first.labels[0]} as {first.name}: no axis is common to both"
             )
-
-
-def _name(result: Result) -> str:
-    return f"{result.file} ({result.benchmark})" if result.file else result.benchmark
 
 
 def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:

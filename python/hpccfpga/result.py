@@ -97,7 +97,7 @@ class Result:
         Of a run of graph: the state of each vertex of the input after the last point, a
         structured array with the fields of the program. Files do not hold it.
     file : str
-        Path that a command read it from: legends, comparisons and errors name it.
+        Path that it was read from, or "": legends, comparisons and errors name it.
     trace : Trace or None
         What each rank did, and when, in the best sample of each point; None unless the
         run was traced.
@@ -126,7 +126,7 @@ class Result:
 
     def __post_init__(self) -> None:
         """Refuse what could not be saved or shown; make its text printable."""
-        for name in ("kind", "benchmark", "exchange", "device"):
+        for name in ("kind", "benchmark", "exchange", "device", "file"):
             setattr(self, name, printable_in(getattr(self, name)))
         self.parameters = printable_in(self.parameters)
         self.provenance = printable_in(self.provenance)
@@ -251,11 +251,16 @@ class Result:
         names = (name for text in self["scheme"] for name in str(text).split("+"))
         return f" ({', '.join(dict.fromkeys(filter(None, names)))})"
 
+    @property
+    def name(self) -> str:
+        """What errors call it: its benchmark, behind the file that it was read from."""
+        return f"{self.file} ({self.benchmark})" if self.file else self.benchmark
+
     def check_run(self) -> None:
         """Raise ValueError for what a run left that failed: it has no points."""
         if "error" in self.provenance and not self.columns:
             raise ValueError(
-                f"{self.benchmark} is a run that failed: {self.provenance['error']}"
+                f"{self.name} is a run that failed: {self.provenance['error']}"
             )
 
     def shown(self, name: str) -> np.ndarray:
@@ -314,8 +319,8 @@ class Result:
         ValueError
             No JSON, no result, a newer schema, or columns that contradict themselves.
         """
-        with formats.read(path_or_text) as document:
-            return cls.of(document)
+        with formats.read(path_or_text) as (document, path):
+            return cls.of(document, file=path)
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
         """Write the columns as NumPy arrays, and all else as JSON, to one NPZ file.
@@ -344,19 +349,24 @@ class Result:
         """
         with opened(path) as file:
             try:
-                return cls.of(*npz.read(file))
+                return cls.of(*npz.read(file), os.fspath(path))
             except ValueError as error:
                 raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
-    def of(cls, document: Any, arrays: dict[str, np.ndarray] | None = None) -> Result:
+    def of(
+        cls,
+        document: Any,
+        arrays: dict[str, np.ndarray] | None = None,
+        file: str = "",
+    ) -> Result:
         """Make a result of its document; ValueError if it is none."""
         fields = formats.fields(document, arrays)
         columns = {name: Column(*pair) for name, pair in fields["columns"].items()}
         summary = {name: Quantity(*pair) for name, pair in fields["summary"].items()}
         traced = {name: Column(*pair) for name, pair in fields["trace"].items()}
         trace = traces.Trace(traced) if traced else None
-        found = {"columns": columns, "summary": summary, "trace": trace}
+        found = {"columns": columns, "summary": summary, "trace": trace, "file": file}
         return cls(**(fields | found))
 
     def to_pandas(self) -> pandas.DataFrame:

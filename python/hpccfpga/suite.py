@@ -154,11 +154,11 @@ class Suite:
     @classmethod
     def from_json(cls, path_or_text: str | os.PathLike[str]) -> Suite:
         """Read what `to_json` wrote; see `Result.from_json`."""
-        with formats.read(path_or_text) as document:
-            return cls.of(document)
+        with formats.read(path_or_text) as (document, path):
+            return cls.of(document, path)
 
     @classmethod
-    def of(cls, document: Any) -> Suite:
+    def of(cls, document: Any, file: str = "") -> Suite:
         """Make a suite of its document; ValueError if it is none."""
         formats.check_schema(document, SCHEMA)
         suite = cls({})
@@ -166,7 +166,7 @@ class Suite:
             for name, entry in document["benchmarks"].items():
                 for key, to in (("result", suite.results), ("model", suite.models)):
                     if entry[key] is not None:
-                        to[name] = found = Result.of(entry[key])
+                        to[name] = found = Result.of(entry[key], file=file)
                         if found.benchmark != name:
                             raise ValueError(
                                 f"{name} has the {key} of {found.benchmark}"
@@ -337,10 +337,10 @@ def read(path_or_text: str | os.PathLike[str]) -> Result | Suite:
     FileNotFoundError, ValueError
         As `Result.from_json`.
     """
-    with formats.read(path_or_text) as document:
+    with formats.read(path_or_text) as (document, path):
         if formats.family(document) == formats.family({"schema": SCHEMA}):
-            return Suite.of(document)
-        return Result.of(document)
+            return Suite.of(document, path)
+        return Result.of(document, file=path)
 
 
 def benchmarks() -> list[str]:

@@ -237,7 +237,9 @@ def _place(result: Result, rank: int) -> str:
 def of(result: Result) -> Trace:
     """Trace of a result; ValueError if it has none."""
     if result.trace is None or not len(result.trace):
-        raise ValueError(f"{result!r} has no trace: measure with trace=True or --trace")
+        raise ValueError(
+            f"{result.name} has no trace: measure with trace=True or --trace"
+        )
     return result.trace
 
 

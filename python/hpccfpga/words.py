@@ -100,7 +100,13 @@ def _is_option(word: str) -> bool:
     return word[:1] == "-" and word != "-" and not _NEGATIVE.match(word)
 
 
-def is_odd(word: str) -> bool:
+def check_file(path: str) -> None:
+    """Raise ValueError for the name of a file that looks like an option."""
+    if path.startswith("-"):
+        raise ValueError(f"{path} looks like an option; as a file: ./{path}")
+
+
+def looks_negative(word: str) -> bool:
     """Whether a word begins as a negative number does, and is none: argparse stops."""
     try:
         float(word)

@@ -30,7 +30,7 @@ def test_the_last_line_of_a_failed_run_names_its_file(call):
 def test_a_failed_run_is_named_where_a_result_is_expected(call, refused):
     assert call("run", "b_eff", "--device=abacus", "--json=f.json")[0] == 2
     measured().to_json("r.json")
-    line = 'f.json is a run that failed: no OpenCL device "abacus"'
+    line = 'f.json (b_eff) is a run that failed: no OpenCL device "abacus"'
     refused(["compare", "r.json", "f.json"], line)
     refused(["plot", "r.json", "f.json", "-o", "x.png"], line)
 
@@ -178,6 +178,10 @@ BAD = [
     (["show", "-1.json"], "-1.json looks like an option; as a file: ./-1.json"),
     (["compare", "a.json", "-1.json"], "as a file: ./-1.json"),
     (["run", "b_eff", "--json", "-1"], "-1 looks like an option; as a file: ./-1"),
+    (["plot", "r.json", "-o", "-1.png"], "-1.png looks like an option; as a file: ./"),
+    (["plot", "--timeline", "r.json", "-o", "-1.json"], "as a file: ./-1.json"),
+    (["topology", "--plot", "-1.png"], "-1.png looks like an option; as a file: ./"),
+    (["kernels", "build", "-o", "-1"], "-1 looks like an option; as a file: ./-1"),
     (["plot", "gone.json", "-o", "r.png"], "gone.json: No such file or directory"),
     (["list", "nbody"], 'no benchmark "nbody"; known: b_eff'),
     (["compare", "one"], "the following arguments are required: b"),

@@ -12,6 +12,7 @@ from conftest import ours
 import hpccfpga as hf
 from example_result import measured
 from hpccfpga import _core, commands, formats, sources, suite
+from hpccfpga.perform import result_read
 from hpccfpga.result import Quantity
 from hpccfpga.suite import Suite
 
@@ -349,6 +350,38 @@ def test_plot_takes_suites(call, tmp_path):
     example().to_json("s.json")
     assert call("plot", "s.json", "-o", "s.png")[0] == 0
     assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
+    assert call("plot", "s.json", "-o", "s.svg")[0] == 0
+    assert "s.json" not in Path("s.svg").read_text(), "of the model neither"
+    example().to_json("t.json")
+    assert call("plot", "s.json", "t.json", "-o", "s.svg")[0] == 0
+    assert Path("s.svg").read_text().count("t.json: ") == 3, "one is a model"
+
+
+def test_errors_name_the_file_of_a_result(tmp_path, monkeypatch):
+    """Read in whatever way; one of a text, or that ranks left, has none."""
+    monkeypatch.chdir(tmp_path)
+    b_eff = measured(columns={}, provenance={"error": "no device"})
+    text = Suite({"b_eff": b_eff}, {"b_eff": measured(kind="modelled")}).to_json(
+        "s.json"
+    )
+    b_eff.to_json("r.json")
+    b_eff.to_npz("r.npz")
+    b_eff.to_json("0.json")
+    read = {
+        "s.json": [*Suite.from_json("s.json").results.values()],
+        "r.json": [hf.Result.from_json("r.json"), suite.read(Path("r.json"))],
+        "r.npz": [hf.Result.from_npz("r.npz")],
+        "": [Suite.from_json(text).results["b_eff"], result_read(tmp_path, 0)],
+    }
+    read["s.json"] += suite.read("s.json").models.values()
+    for file, results in read.items():
+        assert {result.file for result in results} == {file}
+        name = f"{file} (b_eff)" if file else "b_eff"
+        for result in results:
+            with pytest.raises(ValueError, match=f"^{re.escape(name)} has no trace"):
+                result.to_perfetto("t.json")
+        with pytest.raises(ValueError, match=f"^{re.escape(name)} is a run that fail"):
+            hf.compare(results[0], b_eff)
 
 
 def test_what_fails_as_a_whole_leaves_a_result(call):
