@@ -28,6 +28,8 @@ COMMON = {
     "inner": ("1", "int64"),
 }
 TRAFFIC = ("packets", "stalls", "high_water")
+BY_DRIVERS = {"power": ("W", "float64")}
+"""What some drivers tell, of all ranks and of each."""
 
 
 @pytest.fixture(params=EXCHANGES)
@@ -158,6 +160,10 @@ def declared(result, reps, warmup):
     columns["warmup"] = ("s", "float64", (points, warmup, ranks))
     if _core.scheme(result.exchange)["kernel_routed"]:
         columns |= {name: ("1", "float64", (points,)) for name in TRAFFIC}
+    for name, kind in BY_DRIVERS.items():
+        if {name, f"{name}_ranks"} & result.columns.keys():
+            columns[name] = (*kind, (points,))
+            columns[f"{name}_ranks"] = (*kind, (points, ranks))
     return columns
 
 
