@@ -246,16 +246,22 @@ def _waiting() -> Iterator[None]:
     """End this process, as a run that failed, if the block takes too long."""
     from hpccfpga import _core
 
-    rank = under_mpi() or 0
     # Who started mpirun here sees what is stopped: what is slow has its time.
     most = max(_patience, STARTING) if heard() else _patience
-    text = f"rank {rank} waited {most:g} s for the other ranks to start"
-    # Rank 0 is heard before another ends.
-    _core.guard_until(most + (rank > 0), FAILED, say(RuntimeError(text)))
+    _end_after(most, FAILED, "the other ranks to start")
     try:
         yield
     finally:
         _core.guard_until(0, 0, b"")
+
+
+def _end_after(most: float, code: int, what: str) -> None:
+    """End this process if it still waits for something then; rank 0 is heard first."""
+    from hpccfpga import _core
+
+    rank = under_mpi() or 0
+    text = f"rank {rank} waited {most:g} s for {what}"
+    _core.guard_until(most + (rank > 0), code, say(RuntimeError(text)))
 
 
 def calm() -> None:
@@ -309,8 +315,6 @@ def leave(code: int, alone: bool) -> None:
     alone : bool
         The other ranks may not come to MPI_Finalize.
     """
-    from hpccfpga import _core
-
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -324,7 +328,7 @@ def leave(code: int, alone: bool) -> None:
     mpi = sys.modules.get("mpi4py.MPI")
     up = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
     if up and not alone:  # MPI_Finalize lets all ranks end together
-        _core.guard_until(_patience, code, b"")
+        _end_after(_patience, code or FAILED, "MPI to end")
         return
     if rank:
         time.sleep(1)  # mpirun stops all ranks when the first one fails
