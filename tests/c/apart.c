@@ -9,6 +9,7 @@
 #include "core/session.h"
 #include "node.h"
 #include "runs.h"
+#include "world.h"
 
 enum { SAMPLES = 3 };
 
@@ -55,20 +56,15 @@ static void watch(void) {
 }
 
 int main(int argc, char **argv) {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
     hf_shared *shared;
     MPI_Init(&argc, &argv);
-    MPI_Get_library_version(library, &length);
-    const hf_options options = {.device = "host",
-                                .exchange = "host",
-                                .mpi_library = library,
-                                .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .has_comm = true};
     static const char *const params[] = {"sizes",      "1", "warmup",     "1",
                                          "reps",       "2", "loop_upper", "1",
                                          "loop_lower", "1", NULL};
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = "host",
+                                            .exchange = "host",
+                                            .has_comm = true}) == HF_OK,
+          "%s", hf_error());
     hf_transport *net = session->net;
     CHECK(hf_shared_new(&shared, net, sizeof *moves) == HF_OK, "%s", hf_error());
     moves = shared->parts[1];

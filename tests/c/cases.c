@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "meet.h"
 #include "source.h"
+#include "world.h"
 
 case_request asked;
 case_state now;
@@ -195,16 +196,11 @@ hf_status program_make(const hf_args *args) {
 /* ---- runs ---- */
 
 hf_status session_open(void) {
-    char library[256], device[64];
-    hf_mpi_library(library, sizeof library);
+    char device[64];
     snprintf(device, sizeof device, "%s:%s", now.device, now.type);
-    const hf_options options = {.device = device,
-                                .exchange = now.exchange,
-                                .mpi_library = library,
-                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .has_comm = size > 1};
-    now.session = NULL;
-    HF_TRY(hf_session_open(&now.session, &options));
+    HF_TRY(world_open(&now.session, (hf_options){.device = device,
+                                                 .exchange = now.exchange,
+                                                 .has_comm = size > 1}));
     plant_open(now.session);
     return HF_OK;
 }

@@ -18,6 +18,7 @@
 #include "core/param.h"
 #include "core/session.h"
 #include "runs.h"
+#include "world.h"
 
 /* Whoever waits for this one hangs. */
 #define LATE "deadline=1000"
@@ -477,14 +478,10 @@ int main(int argc, char **argv) {
     setenv("POCL_MAX_PTHREAD_COUNT", "8", 1);
     setenv("POCL_CPU_MAX_CU_COUNT", "8", 1);
     MPI_Init(&argc, &argv);
-    char version[8192];
-    hf_mpi_library(version, sizeof version);
-    hf_options options = {.device = argv[1],
-                          .exchange = "channel",
-                          .mpi_library = version,
-                          .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
-                          .has_comm = true};
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = argv[1],
+                                            .exchange = "channel",
+                                            .has_comm = true}) == HF_OK,
+          "%s", hf_error());
     if (!session)
         return 1;
     folder = argv[2];

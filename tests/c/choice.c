@@ -7,6 +7,7 @@
 #include "check.h"
 #include "core/error.h"
 #include "core/session.h"
+#include "world.h"
 
 enum { ROOM = 1 << 16 };
 
@@ -109,16 +110,11 @@ static void refuse_test(void) {
 }
 
 int main(int argc, char **argv) {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
     MPI_Init(&argc, &argv);
-    MPI_Get_library_version(library, &length);
-    const hf_options options = {.device = "host",
-                                .mpi_library = library,
-                                .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .deadline = 20,
-                                .has_comm = true};
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = "host",
+                                            .deadline = 20,
+                                            .has_comm = true}) == HF_OK,
+          "%s", hf_error());
     device = session->device;
     rank = session->net->rank;
     size = session->net->size;

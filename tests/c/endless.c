@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "runs.h"
+#include "world.h"
 
 extern const hf_device_ops hf_device_host;
 
@@ -62,14 +63,17 @@ static void program_build(hf_run *run, hf_session *session, const char *folder) 
     run->binary = program;
 }
 
-static void endless_test(const hf_options *options, const char *folder, int number) {
+static void endless_test(const char *device, const char *folder, int number) {
     static const char *const params[] = {"sizes",    "1", "reps", "1",
                                          "deadline", "2", NULL};
     static const char *const patient[] = {"sizes", "1", "reps", "1", NULL};
     hf_session *session;
     hf_run run = {.bench = "b_eff", .kernel = "b_eff_memory"};
     bool right;
-    CHECK(hf_session_open(&session, options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = device,
+                                            .exchange = "pcie",
+                                            .has_comm = true}) == HF_OK,
+          "%s", hf_error());
     table = session->device->ops;
     hf_device_ops ops = *table;
     ops.launch = endless_launch;
@@ -103,21 +107,13 @@ static void endless_test(const hf_options *options, const char *folder, int numb
 }
 
 int main(int argc, char **argv) {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
     if (argc != 3 && argc != 4)
         return fprintf(stderr, "endless host|opencl KERNEL_FOLDER [late]\n"), 2;
     MPI_Init(&argc, &argv);
-    MPI_Get_library_version(library, &length);
-    const hf_options options = {.device = argv[1],
-                                .exchange = "pcie",
-                                .mpi_library = library,
-                                .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .has_comm = true};
     late = argc > 3;
     if (argc == 3)
-        endless_test(&options, argv[2], 2);
-    endless_test(&options, argv[2], CHECK_KERNEL);
+        endless_test(argv[1], argv[2], 2);
+    endless_test(argv[1], argv[2], CHECK_KERNEL);
     MPI_Finalize();
     _exit(check_failures != 0); /* destructors would take what the kernels use */
 }

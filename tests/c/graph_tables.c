@@ -4,6 +4,7 @@
 
 #include "core/kernel_info.h"
 #include "runs.h"
+#include "world.h"
 
 enum { BITS = 4 };
 
@@ -61,17 +62,13 @@ static void tables_test(hf_session *session, const char *program,
 
 int main(int argc, char **argv) {
     int size;
-    char library[256];
-    hf_session *session = NULL;
+    hf_session *session;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    hf_mpi_library(library, sizeof library);
-    const hf_options options = {.device = "host",
-                                .exchange = "host",
-                                .mpi_library = library,
-                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .has_comm = size > 1};
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = "host",
+                                            .exchange = "host",
+                                            .has_comm = size > 1}) == HF_OK,
+          "%s", hf_error());
     if (!session)
         return 1;
     hf_device_ops planted = *(own = session->device->ops);

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "runs.h"
+#include "world.h"
 
 enum { BLOCK = 256, WIDTH = 32, REPS = 2 }; /* of the kernels in this library [B] */
 
@@ -69,16 +70,11 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     while ((side + 1) * (side + 1) <= size)
         side++;
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(library, &length);
-    const hf_options options = {.device = "host",
-                                .exchange = "channel",
-                                .mpi_library = library,
-                                .has_comm = true,
-                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD)};
     hf_session *session;
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = "host",
+                                            .exchange = "channel",
+                                            .has_comm = true}) == HF_OK,
+          "%s", hf_error());
     run_test(session, "linpack_stream_float", "float", "1,300" MANY_BLOCKS, "16384");
     run_test(session, "linpack_stream_float", "float", "600", "7");
     run_test(session, "linpack_stream_double", "double", "600", "16384");

@@ -23,6 +23,7 @@
 #include "core/host_memory.h"
 #include "core/session.h"
 #include "node.h"
+#include "world.h"
 
 enum { ROOM = 1 << 20, BLOCK = 3000 };
 
@@ -526,16 +527,10 @@ static void endless_test(void) {
 static hf_transport *volatile net;
 
 static void open_session(const char *scheme) {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(library, &length);
-    const hf_options options = {.device = "host",
-                                .exchange = scheme,
-                                .mpi_library = library,
-                                .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .deadline = 20,
-                                .has_comm = true};
-    OK(hf_session_open(&session, &options));
+    OK(world_open(&session, (hf_options){.device = "host",
+                                         .exchange = scheme,
+                                         .deadline = 20,
+                                         .has_comm = true}));
     net = session->net;
     exchange = session->exchange;
     device = session->device;

@@ -6,6 +6,7 @@
 #include "core/host_memory.h"
 #include "graph.h"
 #include "runs.h"
+#include "world.h"
 
 /* In place of the host's memory, where it is not 0. */
 static uint64_t left;
@@ -20,16 +21,12 @@ hf_host_memory __wrap_hf_host_memory_of(const char *root) {
 
 static hf_session *session_new(void) {
     int size;
-    char library[256];
-    hf_session *session = NULL;
+    hf_session *session;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    hf_mpi_library(library, sizeof library);
-    const hf_options options = {.device = "host",
-                                .exchange = "host",
-                                .mpi_library = library,
-                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD),
-                                .has_comm = size > 1};
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = "host",
+                                            .exchange = "host",
+                                            .has_comm = size > 1}) == HF_OK,
+          "%s", hf_error());
     return session;
 }
 

@@ -6,6 +6,7 @@
 
 #include "randomaccess.h"
 #include "runs.h"
+#include "world.h"
 
 enum { WORDS = 4096 };
 
@@ -49,16 +50,11 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(library, &length);
-    const hf_options options = {.device = "host",
-                                .exchange = "pcie",
-                                .mpi_library = library,
-                                .has_comm = true,
-                                .comm = (int)MPI_Comm_c2f(MPI_COMM_WORLD)};
     hf_session *session;
-    CHECK(hf_session_open(&session, &options) == HF_OK, "%s", hf_error());
+    CHECK(world_open(&session, (hf_options){.device = "host",
+                                            .exchange = "pcie",
+                                            .has_comm = true}) == HF_OK,
+          "%s", hf_error());
     CHECK(run_verified(session, "b_eff", "b_eff_memory",
                        (const char *[]){"sizes", "64", "reps", "1", NULL}));
     CHECK(plans[0] == 2 && plans[1] == 2, "%d to the left, %d to the right", plans[0],

@@ -14,6 +14,7 @@
 #include "core/registry.h"
 #include "core/trace.h"
 #include "node.h"
+#include "world.h"
 
 /* ---- clocks of ranks, and nodes: the linker leads calls here (--wrap) ---- */
 
@@ -426,12 +427,15 @@ static void ranks_test(void) {
 }
 
 /* Ranks share the memory of a device with those of their node, whatever its name. */
-static void memory_test(const hf_options *options) {
+static void memory_test(void) {
     size_t memory[2];
     for (int nodes = 0; nodes < 2; nodes++) {
         hf_session *session;
         apart = nodes;
-        CHECK(hf_session_open(&session, options) == HF_OK, "%s", hf_error());
+        CHECK(world_open(&session, (hf_options){.device = "host",
+                                                .exchange = "host",
+                                                .has_comm = true}) == HF_OK,
+              "%s", hf_error());
         memory[nodes] = hf_session_facts(session).device->memory;
         hf_session_close(session);
         apart = false;
@@ -453,11 +457,7 @@ int main(int argc, char **argv) {
     if (size == 2) {
         transfers_test();
         ranks_test();
-        memory_test(&(hf_options){.device = "host",
-                                  .exchange = "host",
-                                  .mpi_library = library,
-                                  .comm = MPI_Comm_c2f(MPI_COMM_WORLD),
-                                  .has_comm = true});
+        memory_test();
     } else {
         place_test();
         fault_test();
