@@ -212,7 +212,7 @@ def listen(events: str | None = None) -> None:
     os.set_blocking(signals, False)
     signal.set_wakeup_fd(signals)
     out = _pipe() if heard() else 2  # open as long as we live
-    delay = 1.0 if rank else 0.5  # rank 0 is heard before another ends
+    delay = 1.5 if rank else 0.5  # rank 0 is heard before another ends
     _core.guard_signals(ears, out, delay, INTERRUPTED, say(KeyboardInterrupt()))
     if heard():
         tell("here", rank)
@@ -256,12 +256,15 @@ def _waiting() -> Iterator[None]:
 
 
 def _end_after(most: float, code: int, what: str) -> None:
-    """End this process if it still waits for something then; rank 0 is heard first."""
+    """End this process if it still waits for something then.
+
+    Rank 0 is heard first: mpirun takes a second to ask the others to end.
+    """
     from hpccfpga import _core
 
     rank = under_mpi() or 0
     text = f"rank {rank} waited {most:g} s for {what}"
-    _core.guard_until(most + (rank > 0), code, say(RuntimeError(text)))
+    _core.guard_until(most + 2 * (rank > 0), code, say(RuntimeError(text)))
 
 
 def calm() -> None:
@@ -323,8 +326,7 @@ def leave(code: int, alone: bool) -> None:
     rank = under_mpi()
     if rank is None:
         return
-    if code:
-        _endable()
+    _endable()
     mpi = sys.modules.get("mpi4py.MPI")
     up = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
     if up and not alone:  # MPI_Finalize lets all ranks end together

@@ -153,4 +153,8 @@ def test_an_interrupt_of_one_rank_while_all_start(two, words, moment):
     if not moment.startswith("by itself"):
         assert comes(lambda: is_there(running, moment))
         os.kill(rank_of(running.mark, 1), signal.SIGINT)
-    assert running.end() == (130, "", "hpccfpga: interrupted\n")
+    code, out, lines = running.end()
+    assert (code, out) == (130, "")
+    if words[0] != sys.executable:  # mpirun asks the other to end, who may say so, too
+        lines = lines.removeprefix("hpccfpga: interrupted\n") or lines
+    assert lines == "hpccfpga: interrupted\n"
