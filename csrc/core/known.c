@@ -45,11 +45,16 @@ void hf_known_add(hf_known *known, const char *name) {
     snprintf(known->nearest, sizeof known->nearest, "%s", name);
 }
 
-const char *hf_known_text(hf_known *known) {
+const char *hf_known_near(const hf_known *known) {
     size_t letters = least(strlen(known->wanted), MAX_LETTERS);
     bool near = *known->nearest && known->distance * NEAR <= letters;
+    return near ? known->nearest : NULL;
+}
+
+const char *hf_known_text(hf_known *known) {
+    const char *near = hf_known_near(known);
     snprintf(known->text, sizeof known->text, "%s%s%sknown: %s",
-             near ? "did you mean \"" : "", near ? known->nearest : "",
-             near ? "\"? " : "", known->names);
+             near ? "did you mean \"" : "", near ? near : "", near ? "\"? " : "",
+             known->names);
     return known->text;
 }

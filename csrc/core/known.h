@@ -15,6 +15,9 @@ typedef struct hf_known {
 
 void hf_known_add(hf_known *known, const char *name);
 
+/** The known name that is nearly the wanted one, or NULL. */
+const char *hf_known_near(const hf_known *known);
+
 /** "known: a, b, c", with "did you mean" in front where a name is nearly the wanted one. */
 const char *hf_known_text(hf_known *known);
 

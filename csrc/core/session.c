@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/host_memory.h"
+#include "core/known.h"
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
@@ -61,16 +62,18 @@ static hf_status runtime_check(const hf_exchange_ops *scheme, const char *runtim
 }
 
 /* Fail as before, with what `text` may mean: a device of another runtime that has this name,
- * or a runtime that is written otherwise. */
+ * or a runtime that is nearly written so. */
 static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
                             const char *text, const hf_vendors *vendors) {
     enum { ROOM = HF_MESSAGE_ROOM - 100 };
     char message[HF_MESSAGE_ROOM];
     const char *runtime, *summary;
+    hf_known known = {.wanted = text};
     snprintf(message, sizeof message, "%s", hf_error());
     for (size_t i = 0; hf_component("device", i, &runtime, &summary); i++) {
         hf_device_info info;
         size_t length = strlen(runtime);
+        hf_known_add(&known, runtime);
         if (strncasecmp(text, runtime, length) == 0) {
             const char *rest = text + length + (text[length] == ':');
             return hf_fail(status, "%.*s; did you mean %s%s%.80s?", ROOM, message,
@@ -86,7 +89,9 @@ static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
                                runtime, text);
         }
     }
-    return hf_fail(status, "%s", message);
+    const char *near = hf_known_near(&known);
+    return near ? hf_fail(status, "%.*s; did you mean %s?", ROOM, message, near)
+                : hf_fail(status, "%s", message);
 }
 
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */

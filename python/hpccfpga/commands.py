@@ -131,7 +131,8 @@ def refuse(options: Options, error: ValueError) -> None:
     benchmark = getattr(options, "benchmark", None) or "unknown"
     if options.command == "calibrate":
         benchmark = "calibration"
-    with suppress(ValueError), _outputs(options, benchmark, None):
+    exchange = getattr(options, "exchange", None)
+    with suppress(ValueError), _outputs(options, benchmark, exchange):
         raise error
 
 

@@ -258,10 +258,9 @@ class Result:
 
     def check_run(self) -> None:
         """Raise ValueError for what a run left that failed: it has no points."""
-        if "error" in self.provenance and not self.columns:
-            raise ValueError(
-                f"{self.name} is a run that failed: {self.provenance['error']}"
-            )
+        error = self.provenance.get("error")
+        if error is not None and not self.columns:
+            raise ValueError(f"{self.name} is a run that failed: {error}")
 
     def shown(self, name: str) -> np.ndarray:
         """Column as floats, without the rates of points that failed.

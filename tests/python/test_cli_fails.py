@@ -73,6 +73,13 @@ def test_a_failed_run_has_all_its_parameters(call):
     assert parameters.keys() == _core.values("b_eff", {}).keys()
 
 
+def test_a_command_line_read_in_part_leaves_what_was_read(call):
+    words = ["run", "b_eff", "--seed=7", "--exchange=shared", "--sed=1"]
+    assert call(*words, "--json=r.json")[0] == 2
+    result = hf.Result.from_json("r.json")
+    assert (result.exchange, result.parameters) == ("shared", {"seed": 7})
+
+
 BAD = [
     ([], "no command given; known: doctor, devices"),
     (["nonsense"], "no command 'nonsense'; known: doctor"),

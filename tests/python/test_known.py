@@ -56,6 +56,12 @@ def test_on_the_command_line(refused, words, meant):
     refused(words, f'did you mean "{meant}"? known: ')
 
 
+@pytest.mark.parametrize(("word", "meant"), [("hots", "host"), ("opncl", "opencl")])
+def test_of_runtimes(word, meant):
+    with pytest.raises(LookupError, match=f"{word}.*; did you mean {meant}[?]$"):
+        hf.open(word)
+
+
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_all_names_are_listed(name):
     """However many there are, none is cut."""
