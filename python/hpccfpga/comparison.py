@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from hpccfpga.arguments import MAX_COUNT, known
-from hpccfpga.result import LEAST_REPS, Result
+from hpccfpga.display import LEAST_REPS
+from hpccfpga.result import Result
 from hpccfpga.tables import digits, html_table, lines, readable
 from hpccfpga.text import brief
 

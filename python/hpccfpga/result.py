@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hpccfpga import formats, npz, timeline, traces
+from hpccfpga import display, formats, npz, timeline, traces
 from hpccfpga.arguments import known, need
 from hpccfpga.files import opened, replacing
-from hpccfpga.provenance import ranks_where
-from hpccfpga.tables import digits, html_table, human, lines, readable
 from hpccfpga.text import brief, printable, printable_in
 
 if TYPE_CHECKING:
@@ -22,15 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("measured", "modelled", "published")
-EMULATED = (
-    "EMULATED: a CPU stands in for the accelerator; this checks function, not speed"
-)
-LEAST_REPS = 6
-"""Repetitions without which the median has no 95 % interval."""
-NOT_VERIFIED = "NOT VERIFIED: wrong data"
-
-_NOT_SHOWN = ("inner", "error", "verified")
-_NOT_SHOWN_ENDS = ("_q1", "_q3", "_p95", "_p99")
 _STEPS = {"samples": "repetition", "warmup": "warmup_repetition"}
 
 
@@ -173,7 +161,7 @@ class Result:
 
     def __repr__(self) -> str:
         """One line."""
-        return f"<Result {self._headline()}>"
+        return f"<Result {display.headline(self)}>"
 
     def __str__(self) -> str:
         """Return the table."""
@@ -230,26 +218,7 @@ class Result:
     @property
     def label(self) -> str:
         """A few words for a legend."""
-        kind = "model" if self.kind == "modelled" else self.kind
-        kind = "fit" if "fitted_to" in self.provenance else kind
-        words = [f"{kind} {self.exchange or self.benchmark}{self._chosen()}"]
-        if self.kind == "modelled" and "calibration" in self.provenance:
-            words.append("calibrated")
-        elif self.kind != "measured" and self.device:
-            words.append(self.device)
-        words.append(self._who())
-        if self.emulated:
-            words.append("emulated")
-        if self.verified is False:
-            words.append("not verified")
-        return ", ".join(words)
-
-    def _chosen(self) -> str:
-        """Name the exchange schemes that were chosen, in the order of the points."""
-        if "scheme" not in self.columns:
-            return ""
-        names = (name for text in self["scheme"] for name in str(text).split("+"))
-        return f" ({', '.join(dict.fromkeys(filter(None, names)))})"
+        return display.label(self)
 
     @property
     def name(self) -> str:
@@ -410,7 +379,7 @@ class Result:
         return need("xarray").Dataset(
             {n: v for n, v in variables.items() if n not in labels},
             coords={n: variables[n] for n in labels},
-            attrs={"title": self._headline(), "benchmark": self.benchmark},
+            attrs={"title": display.headline(self), "benchmark": self.benchmark},
         )
 
     def plot(
@@ -445,96 +414,12 @@ class Result:
         A rate of a point whose data was wrong reads "failed". Without `rows` only what
         stands around them.
         """
-        text = [self._headline(), *self.warnings]
-        if rows and self.columns:
-            text += ["", *lines(self._cells()), ""]
-        if self.summary:
-            text.append(self._summary_line())
-        if rows:
-            text += self._intervals()
-        text += self._remarks()
-        return "\n".join(text)
+        return display.table(self, rows)
 
     def _repr_html_(self) -> str:
-        parts = [f"<div><b>{html.escape(self._headline())}</b>"]
-        parts += [
-            f'<div style="color:#b00020;font-weight:bold">{html.escape(text)}</div>'
-            for text in self.warnings
-        ]
-        if self.columns:
-            parts.append(html_table(self._cells()))
-        tail = [self._summary_line(), *self._intervals(), *self._remarks()]
-        parts += [f"<div>{html.escape(text)}</div>" for text in tail if text]
-        return "".join(parts) + "</div>"
-
-    def _who(self) -> str:
-        """Count the ranks, and say how the work grew with them where it did."""
-        if self.labels[:1] == ["ranks"]:
-            counts = ", ".join(map(str, self["ranks"]))
-            return f"{self.parameters.get('mode')} scaling on {counts} ranks"
-        return ranks_where(self.ranks, self.provenance)
-
-    def _headline(self) -> str:
-        words = [f"{self.benchmark}, {self.kind}"]
-        if self.exchange:
-            words.append(f"exchange {self.exchange}")
-        if self.device:
-            words.append(self.device)
-        words.append(self._who())
-        if self.verified:
-            source = " by its source" * (self.kind == "published")
-            words.append(f"verified{source}")
-        return ", ".join(words)
+        return display.html(self)
 
     @property
     def warnings(self) -> list[str]:
         """Return what a reader must know before trusting the numbers."""
-        found = [EMULATED] * self.emulated
-        if "error" in self.provenance:
-            return [*found, f"FAILED: {self.provenance['error']}"]
-        return found + [NOT_VERIFIED] * (self.verified is False)
-
-    def _intervals(self) -> list[str]:
-        """Say why there are points without an interval."""
-        if not {"time_low", "samples"} <= {*self.columns} or self["samples"].ndim != 3:
-            return []
-        taken = np.isfinite(self["samples"]).any(axis=2).sum(axis=1)
-        without = np.isnan(self["time_low"]) & (taken < LEAST_REPS)
-        note = f"note: a 95 % interval takes {LEAST_REPS} repetitions"
-        return [note] if without.any() else []
-
-    def _remarks(self) -> list[str]:
-        """Say where the numbers come from, what they count, and what is to be noted."""
-        said = [
-            f"{key}: {self.provenance[key]}"
-            for key in ("source", "log", "counts")
-            if self.kind == "published" and key in self.provenance
-        ]
-        return said + [f"note: {note}" for note in self.provenance.get("notes", [])]
-
-    def _summary_line(self) -> str:
-        return "   ".join(
-            f"{name} {human(value, unit)}"
-            for name, (unit, value) in self.summary.items()
-        )
-
-    @np.errstate(all="ignore")
-    def _cells(self) -> dict[tuple[str, str], list[str]]:
-        """Texts below each heading of name and unit."""
-        cells = {}
-        for name, (unit, values) in self.columns.items():
-            if (
-                values.ndim == 1
-                and name not in _NOT_SHOWN
-                and not name.endswith(_NOT_SHOWN_ENDS)
-            ):
-                shown, scale = readable(unit)
-                if formats.dtype(values) == "str":
-                    texts = values.tolist()
-                else:
-                    texts = [digits(v / scale) for v in self.shown(name)]
-                if unit.endswith("/s"):
-                    for point in np.flatnonzero(self.failed):
-                        texts[point] = "failed"
-                cells[name.replace("_", " "), shown] = texts
-        return cells
+        return display.warnings(self)

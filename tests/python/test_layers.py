@@ -373,7 +373,16 @@ ORDER = (
         "axes",
     },
     {"cores", "mpirun"},
-    {"npz", "boards", "components", "manifests", "plot", "program", "traces"},
+    {
+        "npz",
+        "boards",
+        "components",
+        "display",
+        "manifests",
+        "plot",
+        "program",
+        "traces",
+    },
     {"timeline", "inputs", "edges"},
     # results, and what is held against them
     {"result", "topology"},
