@@ -35,8 +35,7 @@ typedef struct hf_outline {
     size_t longest; /**< message at any point [B], 0: not known before it is planned */
     const char *note;   /**< a remark for the result, or NULL */
     hf_records records; /**< of the last sample, the same on all ranks; they stay where
-                             they are until teardown, as `order` does */
-    const uint32_t *order; /**< which of the records is number i of the result's */
+                             they are until teardown */
 } hf_outline;
 
 /** A point of a run; a plain value, all-zero at first. */

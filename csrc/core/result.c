@@ -75,8 +75,7 @@ hf_records hf_result_records(const hf_result *result) {
     return result->records;
 }
 
-hf_status hf_result_set_records(hf_result *result, hf_records records,
-                                const uint32_t *order) {
+hf_status hf_result_set_records(hf_result *result, hf_records records) {
     size_t n = records.n, bytes = records.bytes;
     const char *from = records.data;
     if (!from)
@@ -85,7 +84,7 @@ hf_status hf_result_set_records(hf_result *result, hf_records records,
     if (!to)
         return hf_fail(HF_ENOMEM, "no memory for %zu records of a run", n);
     for (size_t i = 0; i < n; i++)
-        memcpy(to + i * bytes, from + order[i] * bytes, bytes);
+        memcpy(to + i * bytes, from + records.order[i] * bytes, bytes);
     result->records = (hf_records){.data = to, .n = n, .bytes = bytes};
     return HF_OK;
 }

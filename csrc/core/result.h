@@ -17,9 +17,10 @@ typedef struct hf_column {
 typedef struct hf_records {
     void *data; /**< [n, bytes]; NULL: there are none */
     size_t n, bytes;
+    const uint32_t *order; /**< number i of a result's is order[i] of these */
 } hf_records;
 
-/** The result owns them until it is freed. `data` NULL: none. */
+/** The result owns them, in order, until it is freed. `data` NULL: none. */
 hf_records hf_result_records(const hf_result *result);
 const hf_column *hf_result_column(const hf_result *result, size_t index);
 /** Column `index` of the trace, which has rows of its own; NULL past the end. */
@@ -52,9 +53,8 @@ void hf_result_set_summary(hf_result *result, size_t index, const char *name,
                            const char *unit, double value);
 /** Add a remark; those past the fourth are dropped. */
 void hf_result_add_note(hf_result *result, const char *note);
-/** Copy records: number i of the result's is number order[i] of these; HF_ENOMEM. */
-hf_status hf_result_set_records(hf_result *result, hf_records records,
-                                const uint32_t *order);
+/** Copy records, in their order; HF_ENOMEM. */
+hf_status hf_result_set_records(hf_result *result, hf_records records);
 void hf_result_set_verified(hf_result *result, bool verified);
 
 #endif

@@ -406,7 +406,7 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
 
 static hf_status result_make(hf_result **out, const hf_loop *l) {
     HF_TRY(hf_loop_result(out, l));
-    return hf_result_set_records(*out, l->outline.records, l->outline.order);
+    return hf_result_set_records(*out, l->outline.records);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {
