@@ -61,6 +61,9 @@ foreach(ranks 1 2)
   hf_ranks_test(harness_again_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph
     fault=repeat,launch,steps,last,3,0)
 endforeach()
+# What a rank told itself, in the place of what another one told.
+hf_ranks_test(harness_told 2 c/harness.c . device=host exchange=pcie bench=graph
+  variant=direction=auto fault=stale,sendrecv,check,middle,1,5)
 # Launches round a ring of devices: lost, and taken twice, in steps; lost in what is shared.
 foreach(fault drop,stream,steps,middle repeat,stream,steps,middle drop,stream,check,first)
   string(MAKE_C_IDENTIFIER ${fault} name)

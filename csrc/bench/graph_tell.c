@@ -35,16 +35,18 @@ graph_block graph_block_of(const graph_state *s, graph_shared what, int rank) {
     return blocks[what];
 }
 
-/* The last word of a row proves that it came as it was, in this call. */
-static uint64_t row_proof(const graph_state *s, const uint64_t *row) {
-    return hf_digest(HF_DIGEST_START ^ s->tells, row, (s->words - 1) * sizeof *row);
+/* The last word of a row proves that it came as it was, from this rank, in this call. */
+static uint64_t row_proof(const graph_state *s, size_t rank, const uint64_t *row) {
+    const uint64_t which[] = {s->tells, rank};
+    uint64_t digest = hf_digest(HF_DIGEST_START, which, sizeof which);
+    return hf_digest(digest, row, (s->words - 1) * sizeof *row);
 }
 
 hf_status graph_tell_all(graph_state *s, uint64_t *mine) {
     hf_device *device = s->env.device;
     size_t size = (size_t)s->env.size, bytes = s->words * sizeof *s->told;
     s->tells++;
-    mine[s->words - 1] = row_proof(s, mine);
+    mine[s->words - 1] = row_proof(s, (size_t)s->env.rank, mine);
     memset(s->told, 0, size * bytes);
     HF_TRY(device->ops->write(device, s->buffers.told, 0, mine, bytes, NULL, NULL));
     HF_TRY(s->routing->share(s, GRAPH_SHARED_ROWS));
@@ -52,7 +54,7 @@ hf_status graph_tell_all(graph_state *s, uint64_t *mine) {
                              NULL, NULL));
     for (size_t rank = 0; rank < size; rank++) {
         const uint64_t *row = s->told + rank * s->words;
-        if (row[s->words - 1] != row_proof(s, row))
+        if (row[s->words - 1] != row_proof(s, rank, row))
             return hf_fail(HF_EDEVICE, "what rank %zu told is not what came", rank);
     }
     return HF_OK;
