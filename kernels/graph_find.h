@@ -16,8 +16,8 @@ static inline ulong graph_next(HF_GLOBAL const uint *from, HF_GLOBAL const uint 
     return e;
 }
 
-/** Bits of those of vertices first .. end - 1 that messages may change. A loop with a known end is
- *  apart because compilers make vectors of it. */
+/** Bits of the vertices first .. end - 1 that messages may change. The loop with a known end is
+ *  vectorised by compilers. */
 static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
                                  HF_UNUSED uint settled, uint first, uint end) {
     uint bits = 0;
@@ -31,8 +31,8 @@ static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
     return bits;
 }
 
-/** Those of them that have edges, or that are applied anyway. Their first edges are fetched into
- *  the cache together: one after the other each would be waited for. */
+/** Bits of those of them that have edges, or that are applied anyway. Their first edges are
+ *  prefetched together, as each would be waited for otherwise. */
 static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
                                     HF_GLOBAL const uint *from,
                                     HF_GLOBAL const hf_vertex *state, uint settled,
@@ -60,8 +60,9 @@ static inline uint graph_block_end(uint first, uint last) {
     return last - first < 32 ? last : first + 32;
 }
 
-/** Where those of vertices first .. first + 31 with a bit in `these` find their first message:
- *  edges at[0 .. 31]. What it is made of is fetched. Bits of those who find one. */
+/** Find the first message of vertex first + i for each bit i of `these`: it comes along edge
+ *  at[i]. Its update is prefetched. Returns the bits of the vertices that have one, or are
+ *  applied anyway. */
 static inline uint graph_find(HF_GLOBAL const ulong *rows, HF_GLOBAL const uint *from,
                               HF_GLOBAL const hf_update *mirror,
                               HF_GLOBAL const uint *active, uint first, uint these,

@@ -15,8 +15,8 @@ typedef struct graph_lists {
     uint known; /**< the list of those that wait is complete */
 } graph_lists;
 
-/** Empty lists, one behind the other in `memory`. `late` is not filled yet: `n_pending`
- *  wait. */
+/** Empty lists, one behind the other in `memory`. `late` is yet to be filled with the
+ *  `n_pending` vertices that wait. */
 static inline graph_lists graph_lists_in(HF_GLOBAL uint *memory, uint n_pending) {
     graph_lists l;
     l.front = memory;

@@ -57,7 +57,7 @@ static inline graph_out graph_open(GRAPH_LOCAL graph_team *team,
                                    HF_GLOBAL const uint *chunks, uint superstep,
                                    ulong window) {
     const ulong place = run->list + (ulong)c * run->list_words * sizeof(uint);
-    /* Taken again, a superstep finds nothing to tell in what it left: it counts as none. */
+    /* A superstep that is taken twice counts as none: the second time would find nothing new. */
     const uint again = GRAPH_AT(const graph_count, outbox, 0)[c].superstep == superstep;
     graph_out out;
     out.team = team;

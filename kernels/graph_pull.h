@@ -26,7 +26,7 @@ static inline hf_message graph_all(HF_GLOBAL const uint *from,
     return hf_gather(hf_gather(a, b), hf_gather(c, d));
 }
 
-/** ... of which those of active vertices have one; *any is how many were gathered. */
+/** Gather along those of edges e .. stop - 1 that come from active vertices; *any of them. */
 static inline hf_message graph_some(HF_GLOBAL const uint *from,
                                     HF_GLOBAL const uint *weights,
                                     HF_GLOBAL const hf_update *mirror,

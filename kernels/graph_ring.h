@@ -29,11 +29,11 @@ enum {
     GRAPH_MAKERS
 };
 
-/** What a packet is, in its first word: a number of what it holds, or one of these. */
+/** First word of a packet: the number of the item in it (a vertex, a word), or one of these. */
 #define GRAPH_BARRIER 0xFFFFFFFFu
 #define GRAPH_LAST    0xFFFFFFFEu /**< nothing follows on this link in this launch */
 
-/** Words of a packet of `bytes` beside what it is and its mark. */
+/** Words of a packet of `bytes` without its first word and its mark. */
 #define GRAPH_PAYLOAD(bytes) ((bytes) / 4 - 2)
 #define GRAPH_COUNT_WORDS    (sizeof(graph_count) / 4)
 

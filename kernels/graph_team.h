@@ -1,7 +1,7 @@
 /* graph_team.h - who takes a chunk: a work-item alone, or on GPUs all of a work-group.
  *
- * A team takes a block of GRAPH_BLOCK vertices at a time, of which each of its work-items has
- * the bits GRAPH_MINE in word GRAPH_WORD. What all of them do together, they meet in.
+ * A team takes a block of GRAPH_BLOCK vertices at a time. Each of its work-items has the bits
+ * GRAPH_MINE in word GRAPH_WORD. Functions in which they meet are called by all of them.
  */
 #ifndef GRAPH_TEAM_H
 #define GRAPH_TEAM_H

@@ -353,8 +353,8 @@ static void sample_tell(const graph_state *s, uint64_t reached, uint64_t reached
     out->findings[6] = edges_of(s, reached_edges) * each;
 }
 
-/* Collective, so all ranks do all of it. A rank looks at its own vertices: what it has of others'
- * is right where all have the same. */
+/* Collective, so all ranks do all of it. Each checks its own vertices. The digests of the whole
+ * state are equal on all ranks, so each rank has those of others right, too. */
 static hf_status sample_check(graph_state *s, hf_outcome *out) {
     hf_device *device = s->env.device;
     size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];

@@ -98,8 +98,8 @@ static void totals_set(graph_state *s, const graph_totals *t) {
     s->tally.edges += t->edges;
 }
 
-/* Do the totals fit those of the superstep before? Where nobody told anything, those who wait are
- * next. */
+/* Do the totals fit those of the superstep before? After one without an active vertex, the
+ * vertices that waited are active. */
 static hf_status totals_check(const graph_state *s, const graph_totals *before) {
     const graph_totals *now = &s->totals;
     HF_TRY(s->architecture->check(s, before));

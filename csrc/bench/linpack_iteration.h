@@ -40,9 +40,8 @@ typedef struct linpack_routing {
     /** Factor the diagonal block, find the blocks of L below it and of U beside it, and
      *  bring them to the ranks with inner blocks. */
     hf_status (*panels)(linpack *s, linpack_iteration *it);
-    /** Bring the sums of row block k from all ranks of its row to the rank with the diagonal
-     *  block: those in `kept` for U (`upper`), else those in `sums`. There `parts` holds those of
-     *  the other ranks, *n_parts of them. */
+    /** Send the sums of row block k (for U, `upper`, those in `kept`, else those in `sums`) to
+     *  the rank of its row with the diagonal block. It gets *n_parts of them in `parts`. */
     hf_status (*sums_collect)(linpack *s, uint32_t k, bool upper, uint32_t *n_parts);
     /** Bring the unknowns of block k from the rank with the diagonal block to its column. */
     hf_status (*known_tell)(linpack *s, uint32_t k);

@@ -36,8 +36,8 @@ static double series_best(const hf_series *s) {
     return best;
 }
 
-/* The clock is read always, the caller asked now and then. Who leaves a step over kernels that
- * send would leave those of other ranks without an end. */
+/* A step ends by the deadline, or when the caller asks for it. Kernels that send to each other
+ * are not left so: those of other ranks would wait for ever. */
 static hf_status step_go_on(void *loop, bool ends) {
     hf_loop *l = loop;
     double now = hf_clock_now(), deadline = l->session->net->deadline;

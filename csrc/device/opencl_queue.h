@@ -33,11 +33,11 @@ hf_status hf_opencl_reach(hf_device *base, const hf_order *order);
 /** What a command needs. */
 hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
                           const hf_order *order);
-/** The same for a call that blocks: all that could keep it from returning has ended. When it
- *  returns, the caller's memory is free again; what it wrote may still be on its way. */
+/** The same for a call that blocks: it waits first for all that could keep the call from
+ *  returning. Then the caller's memory is free again; the data may still be on its way. */
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
                                    const hf_order *order);
-/** The same for a call that brings data, and so ends with its command. */
+/** The same for a call that reads: it returns when its command has ended. */
 hf_status hf_opencl_begin_reading(hf_opencl_command *command, hf_device *base,
                                   const hf_order *order);
 /** Have the queue take the command, to which the call said `code`; it is `kernel`'s, or a

@@ -81,7 +81,7 @@ static hf_device_info info_of(const hf_xrt_call *call) {
     return info;
 }
 
-/** Open card number `index` and tell what it says; one that does not open, too. */
+/** Open card number `index` and describe it, also if it does not open. */
 static hf_status card_open(void **handle, hf_device_info *info, size_t index,
                            double deadline, hf_xrt_call *call) {
     *call = (hf_xrt_call){.make = open_make,

@@ -80,10 +80,10 @@ hf_status hf_xrt_load(void);
 const char *hf_xrt_version(void); /**< of what is loaded, "2.13.466"; "": not known */
 const char *hf_xrt_mode(void);    /**< XCL_EMULATION_MODE: "" for cards */
 
-/** Where words of XRT's messages begin: here, those of any thread. */
+/** A place among XRT's messages, those of any thread: `listen` gives that after the last. */
 typedef long hf_xrt_words;
 hf_xrt_words hf_xrt_listen(void);
-/** The same from the last `listen` of any thread on: for calls that are too many to ask. */
+/** The place of the last `listen` of any thread: for calls too frequent for one each. */
 hf_xrt_words hf_xrt_heard(void);
 
 /** Fail with the call, `code`, an errno or 0, and XRT's words since `hf_xrt_listen`. */
@@ -109,8 +109,8 @@ struct hf_xrt_call {
     hf_xrt_info info;
 };
 
-/** Make a call. HF_EDEVICE: it has not returned by the deadline, of `device` or, if that is
- *  NULL, of the call; what it uses is kept, and no other call is made until it returns. */
+/** Make a call. HF_EDEVICE: it has not returned by the deadline of `device`, or its own where
+ *  that is NULL. What it uses is kept then, and no other call is made until it returns. */
 hf_status hf_xrt_make(hf_xrt_call *call, hf_device *device);
 /** Fail with what a call that was made and has failed tells. */
 hf_status hf_xrt_failed(hf_status status, const hf_xrt_call *call);

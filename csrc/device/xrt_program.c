@@ -82,7 +82,7 @@ hf_status hf_xrt_load_xclbin(hf_device *base, const char *name,
     }
     device->xclbin = NULL; /* what fails may have changed the card */
     device->binary = NULL;
-    /* The same, too: another session may have programmed the card. XRT knows what it holds. */
+    /* Also the same one: another session may have programmed the card. XRT knows. */
     hf_status status = card_load(device, x, copy);
     if (status != HF_OK) {
         free(x);

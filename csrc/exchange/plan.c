@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "exchange.h"
 
-/** What a rank sends, or expects: the other end, and the length. */
+/** One end of a message, as a rank plans it: to whom or from whom, and the length. */
 typedef struct half {
     int64_t peer;
     uint64_t bytes;
@@ -47,7 +47,7 @@ static hf_status own_check(const hf_plan *plan) {
     return HF_OK;
 }
 
-/* What this rank sends, or what it expects; their number. */
+/* The messages that this rank sends, or that it expects. Returns their number. */
 static size_t halves_take(half *out, const hf_plan *plan, bool sends) {
     size_t n = 0;
     for (size_t i = 0; i < plan->n; i++) {

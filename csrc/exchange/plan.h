@@ -40,9 +40,9 @@ typedef struct hf_message {
     size_t recv_bytes; /**< length of theirs [B] */
 } hf_message;
 
-/** Host memory that gets the first bytes of a message's blocks, too, as they pass by: `bytes` at
- *  most, which saves the host copies from the device. NULL: none. Of messages one after the other
- *  that send the same block, the first tells of it. */
+/** Host memory for copies of the first `bytes` of a message's blocks, made as they pass by: this
+ *  saves reads from the device. NULL: none. Where several messages in turn send one block, the
+ *  first of them copies it. */
 typedef struct hf_glance {
     void *sent, *came;
     size_t bytes;

@@ -124,7 +124,8 @@ uint64_t line_of(const graph_file *file, uint64_t at) {
     return line;
 }
 
-const char *word_shown(char *to, size_t room, const char *at) {
+/* The word at `at`, to show it: `room` characters and what is not printed as "?". */
+static const char *word_shown(char *to, size_t room, const char *at) {
     size_t n = 0;
     for (; n + 1 < room && *at != '\n' && *at != ' ' && *at != '\t' && *at != '\r'; n++)
         to[n] = (char)(*at < ' ' || *at > '~' ? '?' : *at), at++;

@@ -35,9 +35,6 @@ hf_status line_read(const graph_file *file, uint64_t *at, char *line);
 /** Number of the line with place `at`, from 1. */
 uint64_t line_of(const graph_file *file, uint64_t at);
 
-/** The word at `at`, to show it: `room` characters and what is not printed as "?". */
-const char *word_shown(char *to, size_t room, const char *at);
-
 /** What stands at `at` in a block is no `what` from `low` to `high`. */
 hf_status word_fail(const text_graph *g, uint64_t block, const char *text,
                     const char *at, const char *what, uint64_t low, uint64_t high);

@@ -62,8 +62,8 @@ static hf_status deal_sorted(const deal *d, uint32_t *order, uint32_t *owners) {
     return HF_OK;
 }
 
-/* Ranges, each ended by the vertex with which it has its share. A vertex counts as one
- * edge more, so that many without edges are shared out, too. */
+/* Ranges of vertices with equal shares of in-edges. A vertex counts as one edge more, so that
+ * vertices without edges are shared out, too. */
 static hf_status deal_edges(const deal *d, uint32_t *order, uint32_t *owners) {
     uint64_t all = d->vertices, before = 0;
     for (uint32_t i = 0; i < d->vertices; i++)

@@ -51,8 +51,8 @@ static size_t blocks_of(double n, double b) {
             NULL, false                                                                \
     }
 
-/* c corrections are c products and 1 + c solutions; with gmres both are one more. Inputs are
- * those of REFINE_TERMS from `at` on; a whole solution and a product take so long. */
+/* c corrections take c products and 1 + c solutions, with gmres one more of each. REFINE_TERMS
+ * begin at input `at`. `solution` and `product` are the times of one [s]. */
 static void refined_fill(size_t i, const double *const *in, size_t at, double factor,
                          double solution, double product, double *const *out) {
     double n = in[0][i], gmres = in[at + 1][i] > 0;

@@ -81,6 +81,16 @@ static void parts_sum(size_t i, double size, double value_bytes, double *const *
     rates_fill(size, value_bytes, out[0][i], &out[1][i], &out[2][i]);
 }
 
+/* Inputs of every way without channels, at the end. */
+/* clang-format off */
+#define GRID_TERMS                                                                     \
+    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,             \
+     "data_type:bytes", false},                                                        \
+    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid:rows", true}, \
+    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0,                  \
+     "distribution:diagonal", true}
+/* clang-format on */
+
 /* Eq. 5 for all blocks of a rank: t_MPI is read, MPI and write, one after the other. */
 static const hf_term pcie_inputs[] = {
     HF_TERM("matrix_size", "1", "rows and columns n of the matrices"),
@@ -96,11 +106,7 @@ static const hf_term pcie_inputs[] = {
     {"read_bandwidth", "B/s", "device to host", "pcie.read_bandwidth", NAN, NULL,
      false},
     {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,
-     "data_type:bytes", false},
-    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid:rows", true},
-    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0,
-     "distribution:diagonal", true},
+    GRID_TERMS,
     {0},
 };
 
@@ -124,11 +130,7 @@ static const hf_term host_inputs[] = {
     HF_TERM("ranks", "1", "of the grid"),
     {"network_bandwidth", "B/s", "host to host", "host.bandwidth", NAN, NULL, false},
     HF_TERM("memory_bandwidth", "B/s", "of the memory of a rank"),
-    {"value_bytes", "B", "of a value: 4 for float, 8 for double", NULL, 4,
-     "data_type:bytes", false},
-    {"rows", "1", "P of the grid; 0: as square as can be", NULL, 0, "grid:rows", true},
-    {"diagonal", "1", "1: the diagonal distribution; 0: pq", NULL, 0,
-     "distribution:diagonal", true},
+    GRID_TERMS,
     {0},
 };
 

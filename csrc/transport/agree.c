@@ -49,7 +49,7 @@ hf_status hf_agree(hf_transport *net, hf_status status) {
     if (status != HF_OK)
         snprintf(mine.text, sizeof mine.text, "%s", hf_error());
     bool failed = status != HF_OK;
-    /* Who hears of others, or has waited for them in vain, is not the cause. */
+    /* Another rank is the cause where this one heard of it (HF_ECOMM), or waited in vain. */
     if (failed && status != HF_ECOMM && net->since == 0)
         net->why = mine.text;
     hf_status agreed = net->ops->any(net, &failed);

@@ -33,9 +33,8 @@ static const double LATE_ANSWERS = 1;
 /* Time between two looks for alarms and notices [s]: they take as long as several tests. */
 static const double LOOKS = 1e-3;
 
-/* Who waits longer than this leaves its core to others [s], and looks once between two naps,
- * but for messages: one that is on its way is moved by the one who tests. Who shall go on
- * together with others never sleeps. */
+/* A wait longer than this naps between two looks [s], and so leaves its core to others. For
+ * messages it is long: only tests move them on. Ranks that shall go on at once never nap. */
 static const double PATIENCE[] = {
     [FOR_MESSAGE] = 1, [FOR_ALL] = 5e-3, [AT_ONCE] = INFINITY};
 static const struct timespec nap = {0, 100000};
