@@ -310,7 +310,6 @@ static void mpi_abandon(hf_transport *base, hf_transfer *t) {
 }
 
 static hf_status mpi_test(hf_transport *base, hf_transfer *t) {
-    enum { TESTS = 128 /* between two looks at the clock */ };
     mpi *net = (mpi *)base;
     MPI_Request request = request_of(t);
     int ended = 0;
@@ -320,7 +319,7 @@ static hf_status mpi_test(hf_transport *base, hf_transfer *t) {
     memcpy(&t->handle, &request, sizeof(MPI_Request));
     if (status == HF_OK && ended)
         t->over = true;
-    else if (status == HF_OK && ++t->tests % TESTS == 0)
+    else if (status == HF_OK && ++t->tests % FEW_TESTS == 0)
         status = hf_mpi_look(net, hf_mpi_comm_rank(net, t->peer), t->since);
     if (status != HF_OK)
         mpi_abandon(base, t);

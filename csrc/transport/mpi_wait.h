@@ -16,6 +16,7 @@ enum {
     MEETING = MAX_GROUPS * EPOCHS, /* tags of no epoch: of what all do together, */
     NOTICE = MEETING + MAX_GROUPS, /* and why ranks can no longer go on */
     LINE_ROOM = 160,               /* characters of a cause, with its end */
+    FEW_TESTS = 8,                 /* before who waits first looks at the clock */
 };
 
 /* Kinds of waits. */
@@ -40,6 +41,7 @@ typedef struct communicator {
     int rank, size, epoch;
     int groups;             /* of this epoch */
     size_t most;            /* that one call of MPI counts: counts are ints [B] */
+    double looked;          /* at those whose message is tested, last [s] */
     notice *heard;          /* [size], what each rank told last, this one included */
     notice settled;         /* what this one told at the end */
     char broken[LINE_ROOM]; /* why, once a deadline has passed */
@@ -100,7 +102,8 @@ hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind
 /** The same for a message to receive and one to send, which are given up where they fail. */
 hf_status hf_mpi_wait_messages(mpi *net, MPI_Request requests[2], int from);
 
-/** A look of who tests a message himself that he has waited for since `since`. */
+/** A look of who tests a message himself that he has waited for since `since`: now and then
+ *  one at the others, too. */
 hf_status hf_mpi_look(mpi *net, int from, double since);
 
 /** Let MPI move what it has to move. */
