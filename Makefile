@@ -49,8 +49,9 @@ tidy: dev .venv/test
 	    sed '/warnings\? generated/d'
 
 # Not beside the tests in C: ranks that wait take the cores of others, and both would take longer.
+# Four workers on two cores, since tests wait for a third of their time and more.
 python: dev .venv/test | core
-	+python -m pytest -n 3 --dist worksteal
+	+python -m pytest -n 4 --dist worksteal
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
 # needs, .venv/test also the tools.
