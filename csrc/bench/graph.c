@@ -370,18 +370,14 @@ static hf_status sample_check(graph_state *s, hf_outcome *out) {
     HF_TRY(graph_check_run(s, &verdict));
     HF_TRY(s->routing->proven(s, &right));
     HF_TRY(graph_last_check(s, &right));
-    uint64_t *mine = calloc(s->words, sizeof *mine);
-    if (!mine)
-        return hf_fail(HF_ENOMEM, "no memory for a verdict");
+    uint64_t *mine = graph_row_new(s);
     mine[GRAPH_VERDICT_REACHED] = verdict.reached;
     mine[GRAPH_VERDICT_EDGES] = verdict.edges;
     mine[GRAPH_VERDICT_SAMPLE] = s->sample;
     memcpy(mine + GRAPH_VERDICT_CHANGED, (double[]){verdict.last, verdict.before},
            sizeof changed);
     const uint64_t digest = mine[GRAPH_VERDICT_DIGEST] = graph_state_digest(s);
-    hf_status status = graph_tell_all(s, mine);
-    free(mine);
-    HF_TRY(status);
+    HF_TRY(graph_tell_all(s, mine));
     for (int rank = 0; rank < s->env.size; rank++) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
         right = right && told[GRAPH_VERDICT_SAMPLE] == s->sample &&

@@ -221,7 +221,7 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
     HF_TRY(graph_buffer_new(s, &b->all_told, size * s->words * sizeof *s->told));
     HF_TRY(graph_buffer_new(s, &b->whole, p->vertices * vertex));
-    s->told = calloc(size, s->words * sizeof *s->told);
+    s->told = calloc(size + 1, s->words * sizeof *s->told);
     s->keys = calloc(size, sizeof *s->keys);
     s->seals = calloc(size, sizeof *s->seals);
     s->sources = calloc(s->n_points, sizeof *s->sources);

@@ -66,7 +66,9 @@ hf_status graph_connect(void *state);
 size_t graph_row_words(const graph_state *s);
 /** Where a block is that is shared; nowhere, `to` is NULL, where no check needs it. */
 graph_block graph_block_of(const graph_state *s, graph_shared what, int rank);
-/** Every rank's `words` numbers become s->told [size, words]. Collective. */
+/** A row of `words` zeros for this rank to fill: the last of s->told. */
+uint64_t *graph_row_new(graph_state *s);
+/** Every rank's row becomes s->told [size, words]. Collective. */
 hf_status graph_tell_all(graph_state *s, uint64_t *mine);
 /** Of the state of all vertices, without those that only fill parts up. */
 uint64_t graph_state_digest(const graph_state *s);

@@ -71,7 +71,7 @@ typedef struct graph_state {
     uint64_t *sums;        /**< [run.chunks] */
     size_t words;          /**< that each rank tells at once, the last is a proof */
     uint64_t tells;        /**< times that they were told */
-    uint64_t *told, *keys; /**< [size, words]; [size] seals of the ranks' kernels */
+    uint64_t *told, *keys; /**< [size + 1, words]; [size] seals of ranks' kernels */
 
     char *heads;     /**< [size, run.head] of this superstep, pinned */
     uint32_t *seals; /**< [size] of this sample */

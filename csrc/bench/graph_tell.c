@@ -1,5 +1,4 @@
 /* graph_tell.c - what all ranks tell each other beside the updates of a program. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/digest.h"
@@ -40,6 +39,11 @@ static uint64_t row_proof(const graph_state *s, size_t rank, const uint64_t *row
     const uint64_t which[] = {s->tells, rank};
     uint64_t digest = hf_digest(HF_DIGEST_START, which, sizeof which);
     return hf_digest(digest, row, (s->words - 1) * sizeof *row);
+}
+
+uint64_t *graph_row_new(graph_state *s) {
+    uint64_t *mine = s->told + (size_t)s->env.size * s->words;
+    return memset(mine, 0, s->words * sizeof *mine);
 }
 
 hf_status graph_tell_all(graph_state *s, uint64_t *mine) {
@@ -127,18 +131,14 @@ static hf_status sources_draw(graph_state *s) {
 hf_status graph_connect(void *state) {
     graph_state *s = state;
     HF_TRY(s->routing->begin(s));
-    uint64_t *mine = calloc(s->words, sizeof *mine);
-    if (!mine)
-        return hf_fail(HF_ENOMEM, "no memory for %zu sources", s->n_points);
+    uint64_t *mine = graph_row_new(s);
     mine[FACT_KEY] = hf_random(s->env.seals->key, s->env.seals->drawn++);
     mine[FACT_GRAPH] = s->info->digest;
     mine[FACT_PARTITION] = s->part->digest;
     mine[FACT_EDGES] = s->part->in_edges;
     if (s->starts && !s->given)
         candidates_mark(s, mine + FACTS);
-    hf_status status = graph_tell_all(s, mine);
-    free(mine);
-    HF_TRY(status);
+    HF_TRY(graph_tell_all(s, mine));
     for (int rank = 0; rank < s->env.size; rank++) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
         s->keys[rank] = told[FACT_KEY];
