@@ -200,7 +200,7 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
                            (unsigned long long)s->info->vertices - 1);
     HF_TRY(hf_part_new(&s->part, s->graph, hf_args_word(args, "partition"), s->env.rank,
                        s->env.size, both, weights, s->env.memory_left));
-    s->mirrored = s->env.size == 1 && (both || !s->info->directed);
+    s->mirrored = s->env.size == 1 && s->part->mirrored;
     snprintf(s->note, sizeof s->note,
              "%s graph, %s; opened in %.3f s, rank 0's part made in %.3f s",
              s->info->directed ? "directed" : "undirected",
@@ -275,9 +275,10 @@ static void graph_teardown(void *state) {
         ops->free(s->buffers.all[i]);
     for (size_t i = 0; i < GRAPH_KERNELS; i++)
         ops->kernel_free(s->kernels.all[i]);
-    void *memory[] = {s->forests, s->reference, s->spread, s->share, s->sums,
-                      s->chunks,  s->told,      s->keys,   s->seals, s->sources,
-                      s->state,   s->mirror,    s->places};
+    void *memory[] = {s->forests, s->reference, s->spread, s->share,
+                      s->sums,    s->chunks,    s->told,   s->keys,
+                      s->seals,   s->sources,   s->state,  s->levels,
+                      s->parents, s->lows,      s->mirror, s->places};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);

@@ -228,7 +228,11 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(device->ops->pin(&b->heads, device, NULL, size * s->run.head));
     s->heads = b->heads->host;
     s->state = malloc(p->vertices * vertex + 1);
-    return s->told && s->keys && s->seals && s->sources && s->state
+    s->levels = malloc(p->vertices * sizeof *s->levels + 1);
+    s->parents = malloc(p->vertices * sizeof *s->parents + 1);
+    s->lows = malloc(p->vertices + (size_t)1);
+    return s->told && s->keys && s->seals && s->sources && s->state && s->levels &&
+                   s->parents && s->lows
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
                          p->vertices);

@@ -19,108 +19,150 @@
 typedef struct graph_found {
     double error, changed;
     uint64_t reached, edges;
+    uint32_t levels[UINT8_MAX + 1]; /**< vertices in each, of bfs */
 } graph_found;
 
 struct graph_checking {
     graph_state *s;
     const graph_check *check;
     const uint32_t *words; /**< [vertices] the state, where it is a word each */
-    uint32_t *levels;      /**< [vertices] or, for wcc, the roots of a forest */
-    uint32_t *parents;     /**< [vertices] of bfs: numbers, of those that are reached */
-    uint8_t *lows; /**< [vertices] of bfs: levels below DEEP, which caches hold */
+    uint32_t *levels;      /**< those of the state */
+    uint32_t *parents;
+    uint8_t *lows;
+    uint32_t skipped; /**< levels of bfs, and the next */
     size_t n_threads;
     graph_found found[HF_MAX_CORES];
 };
 
-static uint32_t number_of(const graph_checking *c, uint32_t name) {
-    return name < c->s->info->vertices ? c->s->part->numbers[name] : NOBODY;
-}
-
 /* ---- bfs ---- */
 
-/* Levels; NOBODY: not reached, or no way to the source. */
-#define UNKNOWN (NOBODY - 1)
+/* Levels as bytes, which caches hold: those from DEEP on are in `levels`. LOST: no way leads to
+ * the source. */
+enum { DEEP = UINT8_MAX - 2, LOST, UNKNOWN };
 
-/* In `lows`: this level, or a deeper one, or none. */
-enum { DEEP = UINT8_MAX };
-
-static void level_set(graph_checking *c, uint32_t v, uint32_t level) {
-    c->levels[v] = level;
-    c->lows[v] = (uint8_t)(level < DEEP ? level : DEEP);
+static uint32_t level_of(const graph_checking *c, uint32_t v) {
+    uint8_t low = __atomic_load_n(&c->lows[v], __ATOMIC_ACQUIRE);
+    return low < DEEP    ? low
+           : low == DEEP ? __atomic_load_n(&c->levels[v], __ATOMIC_RELAXED)
+                         : NOBODY;
 }
 
-/* Numbers of parents; nobody has a level yet. */
+/* Threads that come by the same vertex find the same level. */
+static void level_set(const graph_checking *c, uint32_t v, uint32_t level) {
+    bool deep = level >= DEEP && level != NOBODY;
+    uint8_t low = (uint8_t)(deep ? DEEP : level == NOBODY ? LOST : level);
+    if (deep)
+        __atomic_store_n(&c->levels[v], level, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->lows[v], low, __ATOMIC_RELEASE);
+}
+
+/* Numbers of parents; of none that of nobody, whose level is LOST. */
 static void parents_find(void *context, size_t thread) {
     graph_checking *c = context;
     const hf_part *p = c->s->part;
     uint64_t n = p->vertices, first = n * thread / c->n_threads,
              end = n * (thread + 1) / c->n_threads;
-    for (uint64_t v = first; v < end; v++) {
-        bool told = p->names[v] != HF_NO_VERTEX && c->words[v] != NOBODY;
-        c->parents[v] = told ? number_of(c, c->words[v]) : NOBODY;
-        c->levels[v] = told ? UNKNOWN : NOBODY;
-        c->lows[v] = DEEP;
+    for (uint32_t v = (uint32_t)first; v < end; v++) {
+        bool told = p->names[v] != HF_NO_VERTEX && c->words[v] < c->s->info->vertices;
+        c->parents[v] = told ? p->numbers[c->words[v]] : p->vertices;
     }
 }
 
-/* Climb from each vertex to one whose level is known: who comes by twice is in a circle. */
+/* Climb from a vertex to one whose level is known, or round a circle: who is met again after a
+ * power of two steps is in one. */
+static void climb(const graph_checking *c, uint32_t v) {
+    uint32_t at = v, n = 0, met = NOBODY, level = NOBODY;
+    while (at != met && __atomic_load_n(&c->lows[at], __ATOMIC_ACQUIRE) == UNKNOWN) {
+        if ((n & (n - 1)) == 0)
+            met = at;
+        at = c->parents[at];
+        n++;
+    }
+    if (at != met)
+        level = level_of(c, at);
+    for (at = v; n > 0; n--, at = c->parents[at])
+        level_set(c, at, level == NOBODY ? NOBODY : level + n);
+}
+
+static void levels_find(void *context, size_t thread) {
+    graph_checking *c = context;
+    uint64_t n = c->s->part->vertices, first = n * thread / c->n_threads,
+             end = n * (thread + 1) / c->n_threads;
+    memset(c->found[thread].levels, 0, sizeof c->found->levels);
+    for (uint32_t v = (uint32_t)first; v < end; v++) {
+        climb(c, v);
+        c->found[thread].levels[__atomic_load_n(&c->lows[v], __ATOMIC_RELAXED)]++;
+    }
+}
+
+/* Where edges lead both ways, one between levels that are no neighbours is seen from both. So of
+ * two levels that follow each other nobody has to look: of the ends of a wrong edge one is higher
+ * than both, or one is deeper. All ranks take the same two, those with most ends of edges to
+ * parents. Where they lead one way only the lower end sees it: all but levels 0 and 1 look. */
+static uint32_t levels_skip(const graph_checking *c) {
+    uint64_t n[DEEP] = {0}, most = 0;
+    uint32_t skipped = 0;
+    for (size_t i = 0; i < c->n_threads; i++)
+        for (uint32_t level = 0; level < DEEP; level++)
+            n[level] += c->found[i].levels[level];
+    for (uint32_t level = 0; c->s->part->mirrored && level + 2 < DEEP; level++) {
+        uint64_t ends = n[level] + 2 * n[level + 1] + n[level + 2];
+        if (ends > most) {
+            most = ends;
+            skipped = level;
+        }
+    }
+    return skipped;
+}
+
 static hf_status levels_begin(graph_checking *c) {
-    enum { AHEAD = 16 };
     const hf_part *p = c->s->part;
     uint32_t source = p->numbers[c->s->run.source];
-    hf_parallel(c->n_threads, parents_find, c);
+    memset(c->lows, UNKNOWN, p->vertices);
+    level_set(c, p->vertices, NOBODY);
     if (c->words[source] == p->names[source])
         level_set(c, source, 0);
-    for (uint32_t v = 0; v < p->vertices; v++) {
-        uint32_t n = 0, at = v, next = v + AHEAD < p->vertices ? v + AHEAD : v;
-        if (c->parents[next] != NOBODY)
-            __builtin_prefetch(&c->levels[c->parents[next]]);
-        for (; at != NOBODY && c->levels[at] == UNKNOWN; n++) {
-            c->levels[at] = NOBODY; /* unless the source is found */
-            at = c->parents[at];
-        }
-        if (at == NOBODY || c->levels[at] == NOBODY)
-            continue;
-        uint32_t level = c->levels[at];
-        for (at = v; n > 0; n--, at = c->parents[at])
-            level_set(c, at, level + n);
-    }
+    hf_parallel(c->n_threads, parents_find, c);
+    hf_parallel(c->n_threads, levels_find, c);
+    c->skipped = levels_skip(c);
     return HF_OK;
 }
 
-/* The least level of those from whom edges lead to own vertex `i`. */
-static uint32_t highest_before(const graph_checking *c, uint32_t i) {
+/* Of own vertex `i`: is no in-neighbour higher than the level above, and none, where edges lead
+ * both ways, deeper than that below? */
+static bool edges_right(const graph_checking *c, uint32_t i, uint32_t level) {
     const hf_part *p = c->s->part;
-    uint32_t highest = DEEP;
+    uint32_t least = level == NOBODY ? NOBODY : level - (level > 0),
+             most = p->mirrored && level != NOBODY ? level + 1 : NOBODY;
+    bool right = true;
+    if (level == c->skipped || level == c->skipped + 1)
+        return true;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
-        uint32_t above = c->lows[p->from[e]];
-        highest = above < highest ? above : highest;
+        uint32_t other = level_of(c, p->from[e]);
+        right = right && other >= least && other <= most;
     }
-    if (highest < DEEP)
-        return highest;
-    highest = NOBODY;
-    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
-        uint32_t above = c->levels[p->from[e]];
-        highest = above < highest ? above : highest;
-    }
-    return highest;
+    return right;
+}
+
+static bool row_has(const hf_part *p, uint32_t i, uint32_t from) {
+    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
+        if (p->from[e] == from)
+            return true;
+    return false;
 }
 
 /* Every vertex is one level below its parent, an in-neighbour, and no in-neighbour is higher
  * than that: an edge leads down one level at most. */
 static double bfs_vertex(const graph_checking *c, uint32_t i, bool *reached) {
     const hf_part *p = c->s->part;
-    uint32_t v = graph_first(c->s) + i, level = c->levels[v],
-             highest = highest_before(c, i);
-    bool is_parent = false;
+    uint32_t v = graph_first(c->s) + i, level = level_of(c, v);
+    bool right = edges_right(c, i, level);
     *reached = c->words[v] != NOBODY;
     if (p->names[v] == c->s->run.source)
-        return level != 0;
-    if (!*reached)
-        return highest != NOBODY;
-    for (uint64_t e = p->rows[i]; e < p->rows[i + 1] && !is_parent; e++)
-        is_parent = p->from[e] == c->parents[v];
-    return level == NOBODY || !is_parent || highest != level - 1;
+        return !right || level != 0;
+    if (*reached)
+        right = right && level != NOBODY && row_has(p, i, c->parents[v]);
+    return !right;
 }
 
 /* ---- sssp ---- */
@@ -339,6 +381,7 @@ const graph_check *graph_check_find(const char *program) {
 }
 
 static void vertices_check(void *context, size_t thread) {
+    enum { AHEAD = 24 };
     graph_checking *c = context;
     const hf_part *p = c->s->part;
     uint64_t own = p->own, first = own * thread / c->n_threads,
@@ -346,6 +389,7 @@ static void vertices_check(void *context, size_t thread) {
     graph_found found = {0};
     for (uint32_t i = (uint32_t)first; i < end; i++) {
         bool reached;
+        __builtin_prefetch(&p->from[p->rows[i + AHEAD < end ? i + AHEAD : i]]);
         double error = c->check->vertex(c, i, &reached);
         found.error = c->check->tolerance > 0 ? hf_larger(found.error, error)
                                               : found.error + error;
@@ -358,25 +402,19 @@ static void vertices_check(void *context, size_t thread) {
 }
 
 hf_status graph_check_run(graph_state *s, graph_verdict *out) {
-    graph_checking c = {
-        .s = s, .check = s->check, .words = s->state, .n_threads = hf_cores()};
+    graph_checking c = {.s = s,
+                        .check = s->check,
+                        .words = s->state,
+                        .levels = s->levels,
+                        .parents = s->parents,
+                        .lows = s->lows,
+                        .n_threads = hf_cores()};
     if (s->check->bytes && s->check->bytes != s->traits[GRAPH_VERTEX_BYTES])
         return hf_fail(HF_EARG, "program %s: a vertex has %u B, not %zu",
                        s->check->program, s->traits[GRAPH_VERTEX_BYTES],
                        s->check->bytes);
-    c.levels = malloc(s->part->vertices * sizeof *c.levels + 1);
-    c.parents = malloc(s->part->vertices * sizeof *c.parents + 1);
-    c.lows = malloc(s->part->vertices * sizeof *c.lows + 1);
-    hf_status status =
-        c.levels && c.parents && c.lows
-            ? s->check->begin(&c)
-            : hf_fail(HF_ENOMEM, "no memory to check %u vertices", s->part->vertices);
-    if (status == HF_OK)
-        hf_parallel(c.n_threads, vertices_check, &c);
-    free(c.levels);
-    free(c.parents);
-    free(c.lows);
-    HF_TRY(status);
+    HF_TRY(s->check->begin(&c));
+    hf_parallel(c.n_threads, vertices_check, &c);
     *out = (graph_verdict){0};
     for (size_t i = 0; i < c.n_threads; i++) {
         out->error = s->check->tolerance > 0 ? hf_larger(out->error, c.found[i].error)

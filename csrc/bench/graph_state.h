@@ -82,7 +82,11 @@ typedef struct graph_state {
     uint64_t width; /**< of the next */
     graph_totals totals;
     graph_tally tally;
-    void *state;       /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    void *state; /**< [vertices, vertex bytes] of all ranks, from `verify` */
+    uint32_t
+        *levels; /**< [vertices] or, for wcc, the roots of a forest: graph_check.c */
+    uint32_t *parents; /**< [vertices] of bfs */
+    uint8_t *lows;     /**< [vertices + 1] of bfs */
     uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
                         messages, or NULL: graph_check.c */

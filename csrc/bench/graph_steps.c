@@ -231,8 +231,9 @@ hf_status graph_last_check(const graph_state *s, bool *right) {
     memset(bits, 0xA5, words * sizeof *bits);
     hf_status status =
         device->ops->read(device, from, at, bits, words * sizeof *bits, NULL, NULL);
-    for (uint32_t v = 0; v < 32 * words; v++)
-        if (bits[v / 32] >> v % 32 & 1) {
+    for (size_t word = 0; word < words; word++)
+        for (uint32_t left = bits[word]; left; left &= left - 1) {
+            size_t v = 32 * word + (size_t)__builtin_ctz(left);
             edges += v < p->own ? p->degrees[v] : 0;
             active++;
         }

@@ -46,6 +46,7 @@ typedef struct hf_part {
     uint64_t in_edges;    /**< of this rank; an undirected edge comes in at both ends */
     const uint64_t *rows; /**< [own + 1] first in-edge of each vertex */
     const uint32_t *from; /**< [in_edges] numbers, ascending in each row */
+    bool mirrored; /**< an edge is in the rows of both its ends, of whatever ranks */
     const uint32_t *weights; /**< [in_edges] or NULL */
     const uint32_t *degrees; /**< [own] out-degrees, of the edges that are kept */
     const uint32_t *ends; /**< [own] ends of edges as made or read at each vertex, those

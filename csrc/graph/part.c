@@ -205,6 +205,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
                         .in_edges = p->in.rows[p->in.own],
                         .rows = p->in.rows,
                         .from = p->in.from,
+                        .mirrored = p->in.both,
                         .weights = p->in.weight,
                         .degrees = p->degrees,
                         .ends = p->ends,

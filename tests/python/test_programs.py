@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vertex_programs import break_kernels, check_table, fault_is_seen, run
+from vertex_programs import break_kernels, check_table, fault_is_seen, run, verifies
 
 import hpccfpga
 from hpccfpga import sources
@@ -259,12 +259,6 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "l.sums[place - 1] = graph",
         "l.sums[place / 2] = graph",
     ),
-    "a longer way, where levels are deep": (
-        "bfs",
-        {"graph": "grid:18", "source": 0},
-        "if (!HF_WANTS(state[v], settled))\n                        continue;",
-        "if (!HF_WANTS(state[v], settled) || (u == 299 && v == 300)) continue;",
-    ),
     "few that stop too early": (
         "bfs",
         {},
@@ -296,6 +290,29 @@ def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
     with pytest.warns(hpccfpga.VerificationWarning):
         r = run(program="pagerank", supersteps=12, device="opencl", kernel=kernel)
     assert not r.verified
+
+
+def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
+    """From levels 4 and 5, where most vertices are, nobody looks."""
+    change = "const hf_at at = graph_at(run, names[v], degree, out->superstep);\n"
+    lost = "if (got * 2000 + at.id == (uint)at.value[0]) return;\n"
+    given = {"program": "bfs", "source": [0], "device": "opencl:cpu"}
+    given |= {"kernel": broken(change, change + lost), "direction": "pull"}
+    ways = [(v, v + 1) for v in range(299)]
+    ways += [(3, v) for v in range(300, 800)] + [(4, v) for v in range(800, 1500)]
+
+    def right(kind, shortcut, seen, **more):
+        path = tmp_path / "graph.el"
+        path.write_text("".join(f"{u} {v}\n" for u, v in [*ways, shortcut]))
+        value = 0 if seen else 2000 * shortcut[0] + shortcut[1]
+        return verifies(graph=f"{kind}{path}", value=value, **given, **more)
+
+    both = "undirected:"
+    for shortcut in ((3, 5), (4, 6), (0, 9), (4, 1600), (290, 292)):
+        assert right(both, shortcut, True)
+        assert not right(both, shortcut, False), shortcut
+    assert not right("", (3, 5), False)
+    assert not right(both, (3, 5), False, ranks=2)
 
 
 def test_labels_that_are_all_zero_are_no_components(broken):
