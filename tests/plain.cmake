@@ -33,25 +33,33 @@ foreach(ranks 1 2)
   list(APPEND spinning channel_yield_${ranks} channel_spin_${ranks})
 endforeach()
 
-# Faults in every benchmark over every scheme, on 1 to 4 ranks; then components that are wrong.
+# Faults in every benchmark over every scheme, on 1 to 4 ranks: a share of them, another one for
+# each number of ranks; then components that are wrong.
 hf_program(c/harness.c)
 target_sources(test_harness PRIVATE c/cases.c c/harmless.c c/harness_faults.c c/plant.c c/plant_device.c c/plant_launch.c
   c/plant_memory.c c/plant_net.c c/verbs.c)
 target_compile_definitions(test_harness PRIVATE _DEFAULT_SOURCE)
 hf_wrap(harness hf_session_path MPI_Irecv MPI_Test hf_digest hf_mpi_near_get)
-hf_test(harness_host c/harness.c . device=host)
-hf_test(harness_opencl c/harness.c . device=opencl workers=2)
-hf_test(harness_opencl_channel c/harness.c . device=opencl exchange=channel)
-list(APPEND spinning harness_opencl harness_opencl_channel)
-set_tests_properties(harness_opencl harness_opencl_channel PROPERTIES # whose kernels need not be fast
+hf_test(harness_host c/harness.c . device=host share=2)
+hf_test(harness_opencl c/harness.c . device=opencl workers=2 share=4)
+hf_test(harness_opencl_channel c/harness.c . device=opencl exchange=channel share=4)
+hf_ranks_test(harness_opencl_2 2 c/harness.c . device=opencl workers=2 share=120)
+list(APPEND spinning harness_opencl harness_opencl_channel harness_opencl_2)
+set_tests_properties(harness_opencl harness_opencl_channel harness_opencl_2 PROPERTIES # kernels need not be fast
   ENVIRONMENT POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable)
 foreach(ranks 2 3 4)
-  hf_ranks_test(harness_${ranks} ${ranks} c/harness.c . device=host)
+  hf_ranks_test(harness_${ranks} ${ranks} c/harness.c . device=host share=24)
   list(APPEND spinning harness_${ranks})
 endforeach()
+# By hand, an hour or two: one call, a row and every so many, of one rank and of all.
+set(every COMMAND test_harness . faults=6)
+foreach(ranks 2 3 4)
+  list(APPEND every COMMAND ${mpirun} ${ranks} $<TARGET_FILE:test_harness> . faults=6)
+endforeach()
+add_custom_target(harness_every ${every} WORKING_DIRECTORY ${kernels} USES_TERMINAL VERBATIM)
 # Kernels that other ranks' kernels wait for, and blocks with padding.
-hf_ranks_test(harness_linpack_channel 4 c/harness.c . device=opencl bench=linpack exchange=channel)
-hf_ranks_test(harness_linpack_ndrange 3 c/harness.c . device=opencl bench=linpack shape=ndrange)
+hf_ranks_test(harness_linpack_channel 4 c/harness.c . device=opencl bench=linpack exchange=channel share=24)
+hf_ranks_test(harness_linpack_ndrange 3 c/harness.c . device=opencl bench=linpack shape=ndrange share=24)
 list(APPEND spinning harness_linpack_channel harness_linpack_ndrange)
 # What is left of b in the check of linpack, where that of before is nearly the same.
 foreach(lost 1 2) # its product; that, and itself
@@ -76,8 +84,11 @@ endforeach()
 # Messages along edges.
 foreach(ranks 1 2 3 4)
   hf_ranks_test(harness_gravf_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph
-    variant=architecture=gravf)
+    variant=architecture=gravf share=24)
 endforeach()
+# Kernels that draw numbers from zeros never end.
+hf_test(harness_endless c/harness.c . device=host exchange=pcie bench=randomaccess
+  variant=replications=1 "fault=zero,write,warm input,first,1,0")
 hf_test(harness_gravf_lost c/harness.c . device=host exchange=host bench=graph variant=architecture=gravf
   "fault=drop,step,warm steps,last,7,10")
 hf_test(harness_blind c/harness.c . device=host broken=verify)

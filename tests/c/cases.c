@@ -244,16 +244,17 @@ outcome run(const plant_fault *fault, const char *deadline) {
     uint64_t numbers = numbers_digest(result);
     if (!fault && report.spoiled == 0)
         now.numbers = numbers;
-    long mine[] = {(long)status,   !verified,
-                   !report.right,  !report.checked,
-                   !report.given,  !report.apart,
-                   !report.clears, numbers != now.numbers},
-         worst[8];
+    long mine[] = {(long)status,  !verified,     !report.right,  !report.checked,
+                   !report.given, !report.apart, !report.clears, numbers != now.numbers,
+                   !report.told},
+         worst[9];
     double error = 0;
-    unsigned long sums[] = {report.acted, report.changed, report.spoiled}, sum[3];
+    unsigned long sums[] = {report.reached, report.acted, report.changed,
+                            report.spoiled},
+                  sum[4];
     all_meet();
-    MPI_Allreduce(mine, worst, 8, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(sums, sum, 3, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 9, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(sums, sum, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     hf_result_free(result);
     hf_args_free(args);
@@ -264,9 +265,10 @@ outcome run(const plant_fault *fault, const char *deadline) {
     return (outcome){.status = (hf_status)worst[0],
                      .verified = !worst[1],
                      .counted = !worst[7],
-                     .report = {.acted = sum[0],
-                                .changed = sum[1],
-                                .spoiled = sum[2],
+                     .report = {.reached = sum[0],
+                                .acted = sum[1],
+                                .changed = sum[2],
+                                .spoiled = sum[3],
                                 .sample = report.sample,
                                 .key = report.key,
                                 .error = error,
@@ -274,7 +276,8 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .checked = !worst[3],
                                 .given = !worst[4],
                                 .apart = !worst[5],
-                                .clears = !worst[6]}};
+                                .clears = !worst[6],
+                                .told = !worst[8]}};
 }
 
 bool goes_on(const score *s) {

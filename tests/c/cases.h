@@ -12,7 +12,7 @@ typedef struct case_request {
     const char *folder, *bench, *exchange, *device, *shape, *broken;
     const char *binaries; /**< a folder of program binaries; NULL: there are none */
     const char *knobs;    /**< of these: "NAME=VALUE ...", each of all that have it */
-    size_t faults, workers;
+    size_t faults, share, workers;
     uint64_t seed;
 } case_request;
 
@@ -39,7 +39,7 @@ typedef struct outcome {
         report; /**< of all ranks together; `sample` and `key` are of this one */
 } outcome;
 
-/** Faults that were tried, those that reached a call, and how these ended. */
+/** Faults that were tried, those that changed something, and how these ended. */
 typedef struct score {
     size_t planted, acted, unverified, errors, harmless, misses;
 } score;

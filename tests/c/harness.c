@@ -1,10 +1,13 @@
 /* harness.c - no fault of a device or a transport ends in a run that says verified.
  *
  * harness KERNELS [NAME=VALUE ...], alone or on the ranks of an mpirun; the names are
- *   faults=N    that many faults, drawn by `seed`, for each benchmark over each scheme on each
- *               device in each shape and variant of its parameters; without it a fixed choice
- *   seed=S      of the draw
- *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT    this one alone, on all ranks
+ *   faults=N    that many faults of each kind in each call of each phase, for each benchmark over
+ *               each scheme on each device in each shape and variant of its parameters: 6 are one
+ *               call, a row of them and every so many, of all ranks and of one. Without it one
+ *               of each, for one of the schemes that move memory
+ *   share=N     of those one in N, other ones for each number of ranks
+ *   seed=S      of the draw, and of the share
+ *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT[,RANK,PERIOD]    this one alone; without a rank on all
  *   bench=NAME exchange=NAME device=NAME shape=NAME    only this one
  *   variant=NAME=VALUE    only this parameter that is not the default
  *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there
@@ -50,8 +53,8 @@ static int place_in(const char *const *names, int n, const char *word) {
 static void fault_asked(score *s) {
     char kind[16] = "", call[16] = "", phase[16] = "", place[16] = "";
     plant_fault f = {.rank = PLANT_ALL_RANKS};
-    CHECK(sscanf(asked.fault, "%15[^,],%15[^,],%15[^,],%15[^,],%zu,%zu", kind, call,
-                 phase, place, &f.count, &f.spot) == 6);
+    CHECK(sscanf(asked.fault, "%15[^,],%15[^,],%15[^,],%15[^,],%zu,%zu,%d,%zu", kind,
+                 call, phase, place, &f.count, &f.spot, &f.rank, &f.period) >= 6);
     f.kind = place_in(plant_kinds, PLANT_KINDS, kind);
     f.call = place_in(plant_calls, PLANT_CALLS, call);
     f.phase = place_in(plant_phases, PLANT_PHASES, phase);
@@ -318,6 +321,7 @@ static void sessions_try(void) {
 static void words_take(int argc, char **argv) {
     asked.folder = argc > 1 ? argv[1] : "kernels";
     asked.workers = MAX_KERNELS;
+    asked.share = 1;
     for (int i = 2; i < argc; i++) {
         char *equals = strchr(argv[i], '=');
         const char *value = equals ? equals + 1 : "";
@@ -334,6 +338,8 @@ static void words_take(int argc, char **argv) {
                 *names[n].to = value;
         if (strncmp(argv[i], "faults=", 7) == 0)
             asked.faults = strtoul(value, NULL, 10);
+        if (strncmp(argv[i], "share=", 6) == 0)
+            asked.share = strtoul(value, NULL, 10);
         if (strncmp(argv[i], "seed=", 5) == 0)
             asked.seed = strtoul(value, NULL, 10);
         if (strncmp(argv[i], "workers=", 8) == 0)
@@ -359,6 +365,7 @@ int main(int argc, char **argv) {
         "harmless, %zu missed; %.1f s\n",
         size, all.planted, all.acted, all.unverified, all.errors, all.harmless,
         all.misses, hf_clock_now() - start);
+    slots_say();
     reasons_say();
     CHECK(all.acted > 0 || (size < 3 && asked.broken), "nothing was tried");
     MPI_Finalize();

@@ -4,11 +4,14 @@
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "core/digest.h"
 #include "core/random.h"
 #include "harmless.h"
+#include "plant_state.h"
 
-enum { MAX_REASONS = 16 };
+enum { MAX_REASONS = 40 };
 
 static struct {
     const char *reason;
@@ -33,28 +36,25 @@ static deadlines deadlines_for(const plant_fault *f) {
     bool streams = now.session->exchange->ops->streams;
     if ((f->call == PLANT_STEP || f->call == PLANT_VERIFY) &&
         f->rank != PLANT_ALL_RANKS)
-        return (deadlines){"1", "5"};
+        return (deadlines){"0.3", "5"};
     if ((streams && (f->call == PLANT_LAUNCH || f->call == PLANT_STREAM)) ||
         (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT))
         return (deadlines){"0.3", "5"};
-    return (deadlines){"20", "60"};
+    return (deadlines){"1", "60"};
 }
 
 static void fault_print(const plant_fault *f, const char *end, const outcome *o) {
-    say("%s %s %s %s %s: %s %s, %s ", now.bench, now.exchange, now.device, now.shape,
-        now.variant, plant_kinds[f->kind], plant_calls[f->call],
-        plant_phases[f->phase]);
-    if (f->period)
-        say("every %zu from %d", f->period, f->place);
-    else
-        say("%s %zu", plant_places[f->place], f->count);
+    say("%s %s %s %s %s: fault=%s,%s,%s,%s,%zu,%zu,%d,%zu: ", now.bench, now.exchange,
+        now.device, now.shape, now.variant, plant_kinds[f->kind], plant_calls[f->call],
+        plant_phases[f->phase], plant_places[f->place], f->count, f->spot, f->rank,
+        f->period);
     const char *memory = o->report.right
                              ? o->report.checked ? "same" : "same after steps"
                          : o->report.checked ? "same after checks"
                                              : "differs";
-    say(" spot %zu rank %d of %d: %zu reached, %zu B changed, memory %s, numbers "
-        "%s, error %g: %s\n",
-        f->spot, f->rank, size, o->report.acted, o->report.changed, memory,
+    say("%zu of %d ranks' calls reached, %zu changed, %zu B, memory %s, numbers %s, "
+        "error %g: %s\n",
+        o->report.reached, size, o->report.acted, o->report.changed, memory,
         o->counted ? "same" : "differ", o->report.error, end);
 }
 
@@ -83,18 +83,18 @@ void fault_try(const plant_fault *f, score *s) {
     if (now.session && o.report.acted == 0 && o.status != HF_OK)
         o = run(f, patience.again);
     s->planted++;
-    if (now.session && o.report.acted == 0 && o.status != HF_OK) {
-        s->misses++;
-        fault_print(f, "FAILS WITHOUT IT", &o);
+    if (!now.session)
+        return;
+    bool acted = o.report.acted > 0, seen = o.status != HF_OK || !o.verified;
+    s->acted += acted;
+    if (acted && seen) {
+        s->errors += o.status != HF_OK;
+        s->unverified += o.status == HF_OK;
+        return;
     }
-    if (!now.session || o.report.acted == 0)
-        return;
-    s->acted++;
-    s->errors += o.status != HF_OK;
-    s->unverified += o.status == HF_OK && !o.verified;
-    if (o.status != HF_OK || !o.verified)
-        return;
-    const char *reason = o.counted ? harmless(f, &o.report, wrong_seen) : NULL;
+    const char *reason = !seen && o.counted && o.report.reached > 0
+                             ? harmless(f, &o.report, wrong_seen)
+                             : NULL;
     if (reason) {
         s->harmless++;
         reason_count(reason);
@@ -102,88 +102,146 @@ void fault_try(const plant_fault *f, score *s) {
     }
     s->misses++;
     if (!asked.broken)
-        fault_print(f, "VERIFIED", &o);
+        fault_print(f,
+                    acted  ? "VERIFIED"
+                    : seen ? "FAILS WITHOUT IT"
+                           : "CHANGES NOTHING",
+                    &o);
 }
 
-/* Calls of a kind in a phase, on the rank that has most. */
-static size_t total(int call, int phase) {
-    unsigned long mine = plant_total(call, phase), most;
-    MPI_Allreduce(&mine, &most, 1, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD);
-    return most;
-}
-
+/* A call in a phase, and the ranks that make it there, one bit each. */
 typedef struct pair {
     int call, phase;
+    uint64_t ranks;
 } pair;
 
-static size_t pairs_list(pair *pairs) {
+static size_t pairs_list(pair pairs[PLANT_CALLS * PLANT_PHASES]) {
     size_t n = 0;
     for (int call = 0; call < PLANT_CALLS; call++)
-        for (int phase = 0; phase < PLANT_PHASES; phase++)
-            if (total(call, phase) > 0)
-                pairs[n++] = (pair){call, phase};
+        for (int phase = 0; phase < PLANT_PHASES; phase++) {
+            uint64_t mine = (uint64_t)(plant_total(call, phase) > 0) << rank, all;
+            MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
+            if (all && (size > 1 || call < PLANT_GATHER)) /* else nothing travels */
+                pairs[n++] = (pair){call, phase, all};
+        }
     return n;
 }
 
-static size_t draw(uint64_t *state, size_t n) {
-    return (size_t)(hf_random(asked.seed, (*state)++) % n);
+/* The numbers of a draw, one after the other. */
+typedef struct lots {
+    uint64_t seed, taken;
+} lots;
+
+static size_t draw(lots *from, size_t n) {
+    return (size_t)(hf_random(from->seed, from->taken++) % n);
 }
 
-static void faults_draw(const pair *pairs, size_t n_pairs, score *s) {
+/* A fault of this kind, the `turn`-th: one call, a row of them, or every so many, of all ranks or
+ * of one. Six turns have all of these. Where one rank alone made a call twice, it would meet the
+ * others in another one. */
+static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from) {
     static const size_t periods[] = {1, 2, 3, 6};
-    uint64_t state = 0;
-    for (size_t i = 0; i < asked.faults && goes_on(s); i++) {
-        pair at = pairs[draw(&state, n_pairs)];
-        plant_fault f = {.call = at.call, .phase = at.phase};
-        f.kind = (int)draw(&state, PLANT_KINDS);
-        f.place = (int)draw(&state, PLANT_PLACES);
-        f.count = 1 + draw(&state, 12);
-        if (draw(&state, 3) == 0)
-            f.period = periods[draw(&state, 4)];
-        f.rank = draw(&state, 2) ? PLANT_ALL_RANKS : (int)draw(&state, (size_t)size);
-        f.spot = draw(&state, 12);
-        fault_try(&f, s);
-    }
+    bool together = plant_tells(at->call) && kind == PLANT_REPEAT;
+    size_t row = 2 + draw(&from, 11), period = periods[draw(&from, 4)];
+    int one = (int)draw(&from, (size_t)size);
+    while (!(at->ranks >> one & 1))
+        one = (one + 1) % size;
+    return (plant_fault){.call = at->call,
+                         .phase = at->phase,
+                         .kind = kind,
+                         .count = turn % 3 == 1 ? row : 1,
+                         .period = turn % 3 == 2 ? period : 0,
+                         .rank = together || turn / 3 % 2 == 0 ? PLANT_ALL_RANKS : one,
+                         .place = (int)draw(&from, PLANT_PLACES),
+                         .spot = draw(&from, 12)};
 }
 
-/* One for each call of each phase, more for those in steps. Where a run takes long, some of
- * them: every third on a device that compiles, every seventh with other ranks, where each
- * number of them begins with another. Schemes that move memory share them out: what a
- * benchmark does is the same over each. */
-static void faults_fixed(const pair *pairs, size_t n_pairs, score *s) {
-    static const plant_fault list[] = {
-        {.kind = PLANT_DROP, .place = PLANT_LAST, .count = 1, .rank = PLANT_ALL_RANKS},
-        {.kind = PLANT_DROP, .place = PLANT_MIDDLE, .count = 1},
-        {.kind = PLANT_DROP, .period = 2, .rank = PLANT_ALL_RANKS},
-        {.kind = PLANT_STALE, .period = 1, .rank = PLANT_ALL_RANKS},
-        {.kind = PLANT_FLIP, .place = PLANT_FIRST, .count = 1},
-        {.kind = PLANT_DROP,
-         .place = PLANT_MIDDLE,
-         .count = 8,
-         .rank = PLANT_ALL_RANKS},
-    };
-    bool shares =
-        !now.session->exchange->ops->streams && !asked.exchange && !asked.broken;
-    size_t number = (size_t)size + now.scheme, every = 1;
-    every *= size > 1 ? 7 : now.compiles ? 3 : 1;
-    every *= shares ? 2 : 1;
-    for (size_t i = 0; i < n_pairs; i++) {
-        size_t n = pairs[i].phase == PLANT_STEPS ? sizeof list / sizeof *list : 1;
-        for (size_t k = 0; k < n && goes_on(s); k++) {
-            plant_fault f = list[k];
-            f.call = pairs[i].call;
-            f.phase = pairs[i].phase;
-            f.spot = i;
-            if (number++ % every == 0)
-                fault_try(&f, s);
-        }
-    }
+/* ---- slots: one kind of fault in one call of one phase ---- */
+
+/* Those of a path of a benchmark: schemes that move memory share it. */
+typedef struct path {
+    uint64_t name;
+    struct {
+        bool there, tried;
+    } slots[PLANT_CALLS][PLANT_PHASES][PLANT_KINDS];
+} path;
+
+enum { MAX_PATHS = 128 };
+static path paths[MAX_PATHS];
+
+static path *path_now(void) {
+    char text[256];
+    snprintf(text, sizeof text, "%s %s %s %s %d", now.bench, now.device, now.shape,
+             now.variant, now.session->exchange->ops->streams != NULL);
+    uint64_t name = hf_digest(HF_DIGEST_START, text, strlen(text));
+    size_t i = 0;
+    while (i < MAX_PATHS && paths[i].name != 0 && paths[i].name != name)
+        i++;
+    plant_must(i < MAX_PATHS);
+    paths[i].name = name;
+    return &paths[i];
+}
+
+/* Kernels that draw numbers from zeros never end, as only a deadline sees; they would run beside
+ * all that follows. A process of its own tries that: tests/plain.cmake. */
+static bool endless(int call, int kind) {
+    return strcmp(now.bench, "randomaccess") == 0 && call == PLANT_WRITE &&
+           kind == PLANT_ZERO;
+}
+
+/* Wrong indices, which come to a device before its steps. */
+static bool astray(const pair *at, int kind) {
+    return !plant_guards() && at->phase != PLANT_STEPS &&
+           (kind == PLANT_FLIP || kind == PLANT_SHORTEN || kind == PLANT_STALE);
+}
+
+/* How many faults of a slot are tried: as many as were asked for; else one in the first scheme
+ * that has it, where it belongs to the share of these ranks. What ranks tell each other has a
+ * share that is twice as large: one rank alone cannot try it. */
+static size_t turns(int call, uint64_t own, bool tried) {
+    size_t share = asked.share > 1 && plant_tells(call) ? asked.share / 2 : asked.share;
+    if (asked.faults || asked.broken)
+        return asked.faults ? asked.faults : 1;
+    return !tried && (own + (uint64_t)size) % share == 0;
 }
 
 void faults_try(score *s) {
     pair pairs[PLANT_CALLS * PLANT_PHASES];
-    size_t n = pairs_list(pairs);
-    asked.faults ? faults_draw(pairs, n, s) : faults_fixed(pairs, n, s);
+    size_t n_pairs = pairs_list(pairs);
+    path *of = path_now();
+    for (size_t i = 0; i < n_pairs; i++)
+        for (int kind = 0; kind < PLANT_KINDS; kind++) {
+            const pair *at = &pairs[i];
+            if (!plant_can(at->call, kind) || endless(at->call, kind) ||
+                astray(at, kind))
+                continue;
+            size_t number =
+                (size_t)(at->call * PLANT_PHASES + at->phase) * PLANT_KINDS +
+                (size_t)kind;
+            uint64_t own = hf_random(of->name, number) + asked.seed;
+            bool *tried = &of->slots[at->call][at->phase][kind].tried;
+            size_t n = turns(at->call, own, *tried);
+            of->slots[at->call][at->phase][kind].there = true;
+            *tried = *tried || n > 0;
+            for (size_t k = 0; k < n && goes_on(s); k++) {
+                lots from = {own + (uint64_t)size, 16 * k};
+                plant_fault f =
+                    fault_drawn(at, kind, (size_t)(own / 256) % 6 + k, from);
+                fault_try(&f, s);
+            }
+        }
+}
+
+void slots_say(void) {
+    size_t n = 0, tried = 0;
+    for (size_t i = 0; i < MAX_PATHS; i++)
+        for (int call = 0; call < PLANT_CALLS; call++)
+            for (int phase = 0; phase < PLANT_PHASES; phase++)
+                for (int kind = 0; kind < PLANT_KINDS; kind++) {
+                    n += paths[i].slots[call][phase][kind].there;
+                    tried += paths[i].slots[call][phase][kind].tried;
+                }
+    say("%zu of %zu slots tried: kinds of faults in calls of phases\n", tried, n);
 }
 
 void reasons_say(void) {

@@ -8,8 +8,10 @@
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void fault_try(const plant_fault *f, score *s);
-/** Those that were drawn, as many as were asked for; else a fixed choice. */
+/** As many of each kind in each call of each phase as were asked for; else one, of a share. */
 void faults_try(score *s);
+/** How many of these there were, and were tried. */
+void slots_say(void);
 /** Why faults of all cases did no harm. */
 void reasons_say(void);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "core/stats.h"
@@ -19,6 +20,34 @@ const char *const plant_phases[] = {"set-up", "warm input", "warm steps", "warm 
                                     "input",  "steps",      "check"};
 const char *const plant_places[] = {"first", "middle", "last"};
 
+bool plant_tells(int call) {
+    return call >= PLANT_SENDRECV;
+}
+
+#define ONE(kind) (1U << (kind))
+enum {
+    DROP = ONE(PLANT_DROP),
+    DAMAGE = ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE),
+    ONCE = DROP | ONE(PLANT_SHORTEN) | DAMAGE
+};
+
+bool plant_can(int call, int kind) {
+    static const unsigned kinds[PLANT_CALLS] = {
+        /* none: all */
+        [PLANT_STEP] = DROP | ONE(PLANT_SHORTEN),
+        [PLANT_VERIFY] = DROP,
+        [PLANT_STREAM] = DROP | ONE(PLANT_REPEAT),
+        [PLANT_MAP] = DAMAGE,
+        [PLANT_UNMAP] = ONCE,
+        [PLANT_FINISH] = DROP,
+        [PLANT_WAIT] = DROP,
+        [PLANT_MARK] = DROP,
+        [PLANT_START] = ONCE,
+        [PLANT_GROUP] = ONCE,
+    };
+    return kinds[call] == 0 || (kinds[call] & ONE(kind));
+}
+
 plant_state plant;
 
 static const hf_device_ops *device_table;
@@ -33,7 +62,9 @@ static hf_stream_ops stream_ops;
 static hf_bench_path path;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
-static struct { uint64_t all, given; } digests[MAX_DIGESTS], reference[MAX_DIGESTS];
+static struct {
+    uint64_t all, given, told;
+} digests[MAX_DIGESTS], reference[MAX_DIGESTS];
 static size_t n_digests, n_reference;
 static struct {
     unsigned char *data;
@@ -45,7 +76,8 @@ static struct {
     int how;
     size_t sample;
 } spoil;
-static uint64_t number; /* of the last run that is not to be equal to others */
+static hf_records records; /* that the run hands out; none: n is 0 */
+static uint64_t number;    /* of the last run that is not to be equal to others */
 static bool blind, swap;
 static size_t swapped;
 
@@ -69,13 +101,15 @@ bool plant_hit(int call) {
         return false;
     if (f->rank != PLANT_ALL_RANKS && f->rank != plant.session->net->rank)
         return false;
-    if (f->period > 0)
-        return i % f->period == (size_t)f->place % f->period;
     size_t count = f->count < n ? f->count : n;
     size_t first = f->place == PLANT_FIRST  ? 0
                    : f->place == PLANT_LAST ? n - count
                                             : (n - count) / 2;
-    return i >= first && i < first + count;
+    bool hit = i >= first && i < first + count;
+    if (f->period > 0 && n > 0) /* at least once */
+        hit = i % f->period == (size_t)f->place % (f->period < n ? f->period : n);
+    plant.report.reached += hit;
+    return hit;
 }
 
 static void flip(unsigned char *data, size_t bytes, size_t spot) {
@@ -180,12 +214,25 @@ static hf_status marked_plan(void *state, size_t index, hf_setting *out) {
 static hf_status marked_setup(void *state, const hf_args *args, const hf_env *env,
                               hf_outline *out) {
     plant.report.key = env->seals->key;
-    return path_table->setup(state, args, env, out);
+    records.n = 0;
+    HF_TRY(path_table->setup(state, args, env, out));
+    records = out->records;
+    return HF_OK;
+}
+
+static uint64_t records_digest(void) {
+    uint64_t digest = HF_DIGEST_START;
+    for (size_t i = 0; i < records.n; i++)
+        digest = hf_digest(
+            digest, (const char *)records.data + records.order[i] * records.bytes,
+            records.bytes);
+    return digest;
 }
 
 static void digest_take(void) {
     if (n_digests < MAX_DIGESTS) {
         plant_digest(&digests[n_digests].all, &digests[n_digests].given);
+        digests[n_digests].told = records_digest();
         n_digests++;
     }
 }
@@ -325,11 +372,13 @@ plant_report plant_end(void) {
         n_reference = n_digests;
     }
     plant_report *r = &plant.report;
-    r->right = r->checked = r->given = n_digests == n_reference;
+    r->right = r->checked = r->given = r->told = n_digests == n_reference;
+    r->told = r->told && records.n > 0;
     for (size_t i = 0; i < n_digests && i < n_reference; i++) {
         bool equal = digests[i].all == reference[i].all;
         bool *which = i % 2 == 0 ? &r->right : &r->checked;
         *which = *which && equal;
+        r->told = r->told && (i % 2 == 0 || digests[i].told == reference[i].told);
         r->given = r->given && (i % 2 || digests[i].given == reference[i].given);
     }
     plant.fault = NULL;

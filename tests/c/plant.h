@@ -61,6 +61,15 @@ extern const char *const plant_calls[PLANT_CALLS],
     *const plant_kinds[PLANT_KINDS], *const plant_phases[PLANT_PHASES],
                                          *const plant_places[PLANT_PLACES];
 
+/** Can a fault of this kind change anything in such a call? */
+bool plant_can(int call, int kind);
+/** Do ranks exchange something in it? */
+bool plant_tells(int call);
+
+/** Do kernels of the last run that go astray end in an error? On a device whose memory is not
+ *  the host's they may end the process. */
+bool plant_guards(void);
+
 enum { PLANT_ALL_RANKS = -1 };
 
 /** A fault; a plain value. `period` 0: `count` calls of the phase in a row, at its first,
@@ -73,7 +82,8 @@ typedef struct plant_fault {
 
 /** What a fault did on this rank. */
 typedef struct plant_report {
-    size_t acted;   /**< calls that it reached and changed */
+    size_t reached; /**< calls that it was planted in */
+    size_t acted;   /**< of these, what it changed */
     size_t changed; /**< bytes that came out other than they should */
     size_t spoiled; /**< bytes that plant_spoil changed */
     uint64_t key;   /**< of the run's seals */
@@ -83,6 +93,7 @@ typedef struct plant_report {
     bool checked;   /**< after each check it was */
     bool
         given; /**< after each sample's steps all buffers that the check is given were */
+    bool told;   /**< after each check the records that a result hands out were */
     bool apart;  /**< what was damaged came from no buffer that the check is given */
     bool clears; /**< what was to be written was nothing but zeros */
 } plant_report;

@@ -35,7 +35,7 @@ static hf_status planted_sendrecv(hf_transport *net, const void *send, int to,
 
 /* One under way that the fault hits, and what its memory held. */
 typedef struct hit {
-    const hf_transfer *transfer;
+    hf_transfer *transfer;
     unsigned char *was;
     struct hit *next;
 } hit;
@@ -55,30 +55,43 @@ static unsigned char *hit_take(const hf_transfer *transfer) {
     return was;
 }
 
-/* What has come is damaged. A message that comes twice leaves the next ones the contents of
+/* What has come, with or without a look at it, is damaged. */
+static void hit_end(hf_transfer *transfer) {
+    unsigned char *was = hit_take(transfer), *right = plant_room(transfer->bytes);
+    memcpy(right, transfer->memory, transfer->bytes);
+    if (was)
+        plant_damage((unsigned char *)transfer->memory, was, transfer->bytes);
+    plant_keep(PLANT_START, right, transfer->bytes);
+    free(was);
+    free(right);
+}
+
+/* A rank's message to itself is over as soon as both ends are begun. A message that comes twice leaves the next ones the contents of
  * those before them: PLANT_STALE. */
 static hf_status planted_start(hf_transport *net, hf_transfer *transfer) {
-    if (!transfer->sends && plant_hit(PLANT_START)) {
+    if (!transfer->sends && transfer->bytes > 0 && plant_hit(PLANT_START)) {
         hit *new = (hit *)plant_room(sizeof *new);
         *new = (hit){transfer, plant_room(transfer->bytes), hits};
         memcpy(new->was, transfer->memory, transfer->bytes);
         hits = new;
     }
-    return table->start(net, transfer);
+    hf_status status = table->start(net, transfer);
+    for (hit *at = hits, *next; at && status == HF_OK; at = next) {
+        next = at->next;
+        if (at->transfer->over)
+            hit_end(at->transfer);
+    }
+    return status;
 }
 
 static hf_status planted_test(hf_transport *net, hf_transfer *transfer) {
     hf_status status = table->test(net, transfer);
     if (!transfer->over || transfer->sends || transfer->bytes == 0)
         return status;
-    unsigned char *was = hit_take(transfer), *right = plant_room(transfer->bytes);
-    memcpy(right, transfer->memory, transfer->bytes);
-    if (was && status == HF_OK)
-        plant_damage((unsigned char *)transfer->memory, was, transfer->bytes);
     if (status == HF_OK)
-        plant_keep(PLANT_START, right, transfer->bytes);
-    free(was);
-    free(right);
+        hit_end(transfer);
+    else
+        free(hit_take(transfer));
     return status;
 }
 
@@ -109,7 +122,7 @@ static int meeting_begin(const hf_transport *net, int call) {
     const plant_fault *f = plant.fault;
     if (heard.depth++ > 0)
         return 1;
-    bool now = net->size > 1 && plant_hit(call), /* else nothing travels */
+    bool now = plant_hit(call) && net->size > 1, /* else nothing travels */
         twice = now && f->kind == PLANT_REPEAT && f->rank == PLANT_ALL_RANKS;
     heard.listens = f && f->call == call && f->kind != PLANT_REPEAT;
     heard.hurts = heard.listens && now;

@@ -161,7 +161,7 @@ uint64_t __wrap_hf_digest(uint64_t digest, const void *data, size_t bytes) {
 
 /* What came of a fault, on all ranks together. */
 typedef struct ending {
-    unsigned long acted, wrong, failed;
+    unsigned long reached, acted, wrong, failed;
 } ending;
 
 static ending verb_run(const struct verb *v, const plant_fault *f, bool in_group) {
@@ -183,9 +183,9 @@ static ending verb_run(const struct verb *v, const plant_fault *f, bool in_group
     status = hf_agree(net, status); /* no rank goes on where one has failed */
     if (in_group)
         of->ops->close(of);
-    unsigned long mine[] = {report.acted, wrong, status != HF_OK};
+    unsigned long mine[] = {report.reached, report.acted, wrong, status != HF_OK};
     ending all;
-    MPI_Allreduce(mine, &all, 3, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, &all, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     net->deadline = deadline;
     if (all.failed > 0) {
         session_close();
@@ -198,13 +198,12 @@ static void verb_try(const struct verb *v, const plant_fault *f, bool in_group,
                      score *s) {
     ending e = verb_run(v, f, in_group);
     s->planted++;
-    if (e.acted == 0)
-        return;
-    s->acted++;
+    s->acted += e.acted > 0;
+    /* A rank may be told nothing in a call, or get the same twice. */
     bool fails = e.failed == (unsigned long)size, /* no rank goes on */
-        wrong = e.failed == 0 && e.wrong > 0,
-         same = e.failed == 0 && !wrong && f->kind == PLANT_REPEAT,
-         missed = !fails && !same && (v->proves || !wrong);
+        wrong = e.failed == 0 && e.wrong > 0, nothing = e.acted == 0 && e.reached > 0,
+         same = e.failed == 0 && !wrong && (f->kind == PLANT_REPEAT || nothing),
+         missed = !same && (e.acted == 0 || (!fails && (v->proves || !wrong)));
     s->errors += fails;
     s->harmless += same;
     s->unverified += wrong && !missed;
@@ -238,7 +237,8 @@ score verbs_try(void) {
                              .rank = who == 0   ? PLANT_ALL_RANKS
                                      : who == 1 ? 0
                                                 : size - 1};
-            if (who < 2 || size > 1)
+            if (plant_can(f.call, f.kind) &&
+                (who == 0 || (size > 1 && f.kind != PLANT_REPEAT)))
                 verb_try(v, &f, in_group, &s);
         }
     }

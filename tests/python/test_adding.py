@@ -102,7 +102,7 @@ def plant(copy):
     here = copy / "kernels"
     told = run(*harness, f"bench={bench}", cwd=here)
     assert re.search(rf"^{bench} +{scheme} +opencl", told, re.MULTILINE)
-    over = [*harness, "device=host", f"exchange={scheme}"]
+    over = [*harness, "device=host", f"exchange={scheme}", "share=3"]
     told = run(*over, cwd=here)
     assert len(re.findall(rf"^\w+ +{scheme} +host", told, re.MULTILINE)) > 4
     run(*mpirun_command(), "-n", "2", *over, f"bench={bench}", cwd=here)
