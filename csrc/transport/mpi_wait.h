@@ -87,16 +87,13 @@ static inline int hf_mpi_comm_rank(const mpi *net, int rank) {
 /** Can any rank no longer go on? Then nor can we, for the same reason. `waits_for` and `text`
  *  are what this rank has to tell. */
 hf_status hf_mpi_notices(mpi *net, int waits_for, const char *text);
-
 /** Has a rank raised the alarm, or can none go on? For who waits elsewhere. */
 hf_status hf_mpi_heed(mpi *net);
-
 /** Look at `what` until it is `done`, by the deadline. `from` is the rank in the
  *  communicator that it is waited for, or EVERYBODY, and `kind` that of the wait. It ends when
  *  another rank cannot go on. */
 hf_status hf_mpi_wait_until(mpi *net, hf_status (*look)(void *what, bool *done),
                             void *what, int from, int kind);
-
 /** Wait so for requests. */
 hf_status hf_mpi_wait(mpi *net, int n, MPI_Request *requests, int from, int kind);
 /** The same for a message to receive and one to send, which are given up where they fail. */
@@ -108,7 +105,6 @@ hf_status hf_mpi_look(mpi *net, int from, double since);
 
 /** Let MPI move what it has to move. */
 hf_status hf_mpi_progress(const mpi *net);
-
 /** End a request of a message that is no longer wanted. */
 void hf_mpi_abandon(mpi *net, MPI_Request *request, bool sends);
 

@@ -66,8 +66,8 @@ static void hit_end(hf_transfer *transfer) {
     free(right);
 }
 
-/* A rank's message to itself is over as soon as both ends are begun. A message that comes twice leaves the next ones the contents of
- * those before them: PLANT_STALE. */
+/* A rank's message to itself is over as soon as both ends are begun. A message that comes twice
+ * leaves the next ones the contents of those before them: PLANT_STALE. */
 static hf_status planted_start(hf_transport *net, hf_transfer *transfer) {
     if (!transfer->sends && transfer->bytes > 0 && plant_hit(PLANT_START)) {
         hit *new = (hit *)plant_room(sizeof *new);
