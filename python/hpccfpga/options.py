@@ -71,7 +71,8 @@ def parse(words: list[str]) -> Options:
         raise SystemExit(0)
     if name in GROUPS:
         more = known("", (n.partition(" ")[2] for n in of_group))
-        raise ValueError(f"{name} is no command alone; {more}; see {name} --help")
+        see = f"see hpccfpga {name} --help"
+        raise ValueError(f"{name} is no command alone; {more}; {see}")
     if name not in COMMANDS:
         what = f"no command {brief(name)}" if words else "no command given"
         raise ValueError(f"{what}; {known(name, COMMANDS)}; see hpccfpga --help")

@@ -84,7 +84,10 @@ BAD = [
     ([], "no command given; known: doctor, devices"),
     (["nonsense"], "no command 'nonsense'; known: doctor"),
     (["calibrat"], "no command 'calibrat'; did you mean \"calibrate\"? known: doctor"),
-    (["kernels"], "kernels is no command alone; known: build; see kernels --help"),
+    (
+        ["kernels"],
+        "kernels is no command alone; known: build; see hpccfpga kernels --help",
+    ),
     (
         ["kernels", "builds"],
         "no command 'kernels builds'; did you mean \"kernels build\"?",
