@@ -64,6 +64,7 @@ def test_what_does_not_end_in_order_is_a_miss(script, wrong, monkeypatch, tmp_pa
     text = script.replace("{outside}", str(outside))
     begins = f"{text}\necho 'b_eff '; while :; do sleep 0.02; done"
     monkeypatch.setattr(kills, "words_of", lambda *job: ["sh", "-c", begins])
+    monkeypatch.setattr(kills, "OUTSIDE", [outside])  # other tests leave theirs
     kill = kills.Kill(False, kills.Way(""), 2, "launcher", signal.SIGINT, True, 0.0)
     found, _, _ = kills.take(kill, 0.1, 3.0, 0.0, tmp_path)
     outside.unlink(missing_ok=True)
