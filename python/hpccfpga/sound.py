@@ -139,6 +139,9 @@ def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:
     said += done.stdout.splitlines()
     if done.returncode < 0 and not said:
         said = [f"it does not end within {LONGEST} s"]
+    if done.returncode > 0 and not said:
+        why = done.stderr.strip().splitlines() or ["it says nothing"]
+        said = [f"{SKIPPED}: it does not run under sanitizers: {why[-1]}"]
     yield from ((way, text) for text in said or [FINE])
 
 

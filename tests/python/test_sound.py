@@ -41,6 +41,13 @@ def test_a_gather_and_a_shift_by_themselves(program):
     assert "shift" in shifts
 
 
+def test_what_does_not_run_is_not_fine(program, monkeypatch):
+    """A library in front of AddressSanitizer keeps gcc's from its work."""
+    monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
+    (said,) = alone(program(ORDER))
+    assert "HF_GATHER does not commute" in said or said.startswith(sound.SKIPPED)
+
+
 def test_results_that_differ_are_named(program, monkeypatch):
     monkeypatch.setattr(sound, "WAYS", sound.WAYS[2:3])
     monkeypatch.setattr(sound, "GRAPHS", ("kron:6",))
