@@ -169,16 +169,27 @@ def status(process, name):
     return re.search(rf"^{name}:\s*(\S+)", (process / "status").read_text(), re.M)[1]
 
 
-def started(ranks, **more):
-    """A result of ranks, and what `cores_of_ranks` found meanwhile."""
+def looked(ranks, more):
+    """A result of ranks, and what `cores_of_ranks` found at each point of it."""
     seen = []
     result = hf.run(
         "b_eff", ranks=ranks, progress=lambda *row: seen.append(cores_of_ranks()),
         **SMALL | more,
     )  # fmt: skip
     assert result.verified
-    assert any(len(found) == ranks for found in seen), seen
-    return result, [masks for found in seen for masks in found.items()]
+    return result, seen
+
+
+def started(ranks, **more):
+    """A result of ranks, and what each look at one of them found.
+
+    On a busy machine ranks may have ended before this process hears of a point.
+    """
+    for _ in range(10):
+        result, seen = looked(ranks, more)
+        if any(len(found) == ranks for found in seen):
+            return result, [masks for found in seen for masks in found.items()]
+    raise AssertionError("ten times the ranks had ended")
 
 
 def mask(cpus):
