@@ -6,7 +6,7 @@
  *
  * On CPUs a work-item multiplies a block of C tile by tile (gemm_panels.h). It takes DEPTH columns
  * of A at a time, so that the block's rows of them fit in the second-level cache, and as many rows
- * of B, so that a panel of them fits in the first. On GPUs a work-group multiplies a block.
+ * of B, so that a tile's columns of them fit in the first. On GPUs a work-group multiplies a block.
  * gemm_shape tells the host which.
  */
 #include "gemm_panels.h"
@@ -27,7 +27,7 @@ HF_KERNEL(gemm_pack_a, HF_READ(HF_REAL, a), HF_WRITE(HF_SUM, panels),
     const ulong row = HF_GEMM_ROW(n), strips = row / HF_GEMM_STRIP;
     const ulong i = HF_ITEM / (PANEL_A * strips) * PANEL_A + HF_ITEM % PANEL_A;
     const ulong k = HF_ITEM / PANEL_A % strips * HF_GEMM_STRIP;
-    HF_GLOBAL HF_SUM *to = panels + (i / PANEL_A * row + k) * PANEL_A + i % PANEL_A;
+    HF_GLOBAL HF_SUM *to = panels + A_AT(i, k, row);
     for (uint s = 0; s < HF_GEMM_STRIP; s++)
         to[s * PANEL_A] = i < n ? (HF_SUM)a[i * row + k + s] : (HF_SUM)0;
 }
@@ -42,8 +42,7 @@ HF_KERNEL(gemm_pack_b, HF_READ(HF_REAL, b), HF_WRITE(HF_SUM, panels),
     const ulong j = HF_ITEM % across / HF_GEMM_STRIP * HF_GEMM_STRIP;
     const uint inside = k < n && j < row;
     for (uint w = 0; w < HF_GEMM_STRIP; w += WORD) {
-        HF_GLOBAL HF_SUM *to =
-            panels + ((j + w) / PANEL_B * row + k) * PANEL_B + (j + w) % PANEL_B;
+        HF_GLOBAL HF_SUM *to = panels + B_AT(k, j + w, row);
         for (uint s = 0; s < WORD; s++)
             to[s] = inside ? (HF_SUM)b[k * row + j + w + s] : (HF_SUM)0;
     }
@@ -52,11 +51,11 @@ HF_KERNEL(gemm_pack_b, HF_READ(HF_REAL, b), HF_WRITE(HF_SUM, panels),
 #if GROUP == 1
 
 /** Rows and columns that are there of a tile of c = alpha sums + beta c0. */
-static inline void tile_store(hf_lanes tile[PANEL_A][2],
+static inline void tile_store(hf_lanes tile[TILE_A][2],
                               HF_GLOBAL const HF_REAL *HF_RESTRICT c0,
                               HF_GLOBAL HF_REAL *HF_RESTRICT c, HF_SUM alpha,
                               HF_SUM beta, ulong row, ulong height, ulong width) {
-    EACH(i, PANEL_A) EACH(w, 2) if (i < height && w * LANES < width) {
+    EACH(i, TILE_A) EACH(w, 2) if (i < height && w * LANES < width) {
         const ulong at = i * row + w * LANES;
         const hf_elements old = *(HF_GLOBAL const hf_elements *)(c0 + at);
         *(HF_GLOBAL hf_elements *)(c + at) = __builtin_convertvector(
@@ -72,27 +71,26 @@ HF_KERNEL(gemm_multiply, HF_READ(HF_SUM, a), HF_READ(HF_SUM, b), HF_READ(HF_REAL
           HF_VALUE(uint, n), HF_VALUE(uint, first), HF_VALUE(uint, end)) {
     const ulong row = HF_GEMM_ROW(n), down = (end - first + BLOCK_A - 1) / BLOCK_A;
     const ulong top = first + HF_ITEM % down * BLOCK_A, left = HF_ITEM / down * BLOCK_B;
-    const ulong wide = TILES(row - left, BLOCK_B, PANEL_B);
-    const ulong high = TILES(end - top, BLOCK_A, PANEL_A);
-    hf_lanes sums[BLOCK_B / PANEL_B][BLOCK_A / PANEL_A][PANEL_A][2];
+    const ulong wide = TILES(row - left, BLOCK_B, TILE_B);
+    const ulong high = TILES(end - top, BLOCK_A, TILE_A);
+    hf_lanes sums[BLOCK_B / TILE_B][BLOCK_A / TILE_A][TILE_A][2];
     a += top * row;
     b += left * row;
     c0 += top * row + left;
     c += top * row + left;
     for (ulong x = 0; x < wide; x++)
         for (ulong y = 0; y < high; y++)
-            EACH(i, PANEL_A) sums[x][y][i][0] = sums[x][y][i][1] = ZEROS;
+            EACH(i, TILE_A) sums[x][y][i][0] = sums[x][y][i][1] = ZEROS;
     for (ulong k = 0; k < row; k += DEPTH)
         for (ulong x = 0; x < wide; x++)
             for (ulong y = 0; y < high; y++) {
-                const ulong at = y * PANEL_A * row + x * PANEL_B;
+                const ulong at = y * TILE_A * row + x * TILE_B;
                 const uint last = row - k <= DEPTH;
-                tile_add(sums[x][y], a + (y * row + k) * PANEL_A,
-                         (HF_GLOBAL const hf_lanes *)(b + (x * row + k) * PANEL_B),
-                         last ? row - k : DEPTH);
+                tile_add(sums[x][y], a + A_AT(y * TILE_A, k, row),
+                         b + B_AT(k, x * TILE_B, row), row, last ? row - k : DEPTH);
                 if (last)
                     tile_store(sums[x][y], c0 + at, c + at, alpha, beta, row,
-                               end - top - y * PANEL_A, row - left - x * PANEL_B);
+                               end - top - y * TILE_A, row - left - x * TILE_B);
             }
 }
 

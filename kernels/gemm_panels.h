@@ -1,9 +1,10 @@
 /* gemm_panels.h - products of panels for CPUs and GPUs: a tile in registers, a block by a group.
  *
- * Panels are [depth, PANEL]: PANEL_A rows of a left factor, PANEL_B columns of a right one. On
- * CPUs a work-item multiplies tile by tile: PANEL_A x PANEL_B sums that fill the vector
- * registers. On GPUs GROUP work-items share a block of one panel by one panel, which go
- * through local memory.
+ * Panels are [depth, PANEL]: PANEL_A rows of a left factor, PANEL_B columns of a right one. Ranks
+ * send them to each other, so they are the same on all CPUs, whatever registers these have. On
+ * CPUs a work-item multiplies tile by tile: TILE_A x TILE_B sums that fill the vector registers,
+ * from one panel of each factor, two of them, or a half of B's. On GPUs GROUP work-items share a
+ * block of one panel by one panel, which go through local memory.
  */
 #ifndef GEMM_PANELS_H
 #define GEMM_PANELS_H
@@ -17,30 +18,41 @@
  * one for A. */
 #if defined(__AVX512F__)
 #define REGISTER 64
-#define PANEL_A  12
+#define TILE_A   12
 #elif defined(__AVX2__)
 #define REGISTER 32
-#define PANEL_A  6
+#define TILE_A   6
 #else
 #define REGISTER 16
-#define PANEL_A  6
+#define TILE_A   6
 #endif
 #define LANES   (REGISTER / (int)sizeof(HF_SUM))
-#define PANEL_B (2 * LANES)
+#define TILE_B  (2 * LANES)
+#define PANEL_A 6
+#define PANEL_B (64 / (int)sizeof(HF_SUM)) /* a line of the caches */
 #define BLOCK_A 96
 #define BLOCK_B HF_GEMM_BLOCK
 #define DEPTH   512
 #define GROUP   1
 
+/* The largest tile of any CPU. */
+#define ROWS_A    12
+#define COLUMNS_B (2 * PANEL_B)
+
 #else
 
 #define PANEL_A HF_GEMM_BLOCK
 #define PANEL_B HF_GEMM_BLOCK
+#define ROWS_A  PANEL_A
 #define BLOCK_A PANEL_A
 #define BLOCK_B PANEL_B
 #define GROUP   256
 
 #endif
+
+/** Where panels of `depth` have row `i` and column `k` of A, and row `k` and column `j` of B. */
+#define A_AT(i, k, depth) (((i) / PANEL_A * (depth) + (k)) * PANEL_A + (i) % PANEL_A)
+#define B_AT(k, j, depth) (((j) / PANEL_B * (depth) + (k)) * PANEL_B + (j) % PANEL_B)
 
 #define EACH(i, n) _Pragma("unroll") for (uint i = 0; i < (n); i++)
 
@@ -56,27 +68,29 @@
 typedef HF_SUM hf_lanes VECTOR(HF_SUM);
 typedef HF_REAL hf_elements VECTOR(HF_REAL);
 
-/** Tiles of `panel` rows or columns in a block of which `rest` are there. */
-#define TILES(rest, block, panel) \
-    (((rest) < (block) ? (rest) : (block)) + (panel)-1) / (panel)
+/** Tiles of `tile` rows or columns in a block of which `rest` are there. */
+#define TILES(rest, block, tile) \
+    (((rest) < (block) ? (rest) : (block)) + (tile)-1) / (tile)
 
-/** Add a b to the sums of one tile, for `depth` columns of one panel of a and rows of one of
- *  b. The sums stay in registers meanwhile: nothing may take their address. */
-static inline void tile_add(hf_lanes tile[PANEL_A][2],
+/** Add a b to the sums of one tile, for `n` columns of a and rows of b, whose panels have `depth`
+ *  of them. The sums stay in registers meanwhile: nothing may take their address. */
+static inline void tile_add(hf_lanes tile[TILE_A][2],
                             HF_GLOBAL const HF_SUM *HF_RESTRICT a,
-                            HF_GLOBAL const hf_lanes *HF_RESTRICT b, ulong depth) {
-    hf_lanes sum[PANEL_A][2];
-    EACH(i, PANEL_A) EACH(w, 2) sum[i][w] = tile[i][w];
-    for (ulong k = 0; k < depth; k++) {
-        const hf_lanes b0 = b[0], b1 = b[1];
-        EACH(i, PANEL_A) {
-            sum[i][0] += a[i] * b0;
-            sum[i][1] += a[i] * b1;
+                            HF_GLOBAL const HF_SUM *HF_RESTRICT b, ulong depth,
+                            ulong n) {
+    hf_lanes sum[TILE_A][2];
+    EACH(i, TILE_A) EACH(w, 2) sum[i][w] = tile[i][w];
+    for (ulong k = 0; k < n; k++) {
+        const hf_lanes b0 = *(HF_GLOBAL const hf_lanes *)b;
+        const hf_lanes b1 = *(HF_GLOBAL const hf_lanes *)(b + B_AT(0, LANES, depth));
+        EACH(i, TILE_A) {
+            sum[i][0] += a[A_AT(i, 0, depth)] * b0;
+            sum[i][1] += a[A_AT(i, 0, depth)] * b1;
         }
         a += PANEL_A;
-        b += 2;
+        b += PANEL_B;
     }
-    EACH(i, PANEL_A) EACH(w, 2) tile[i][w] = sum[i][w];
+    EACH(i, TILE_A) EACH(w, 2) tile[i][w] = sum[i][w];
 }
 
 #else

@@ -1,21 +1,24 @@
 /* linpack_ndrange.cl - LU factorisation for CPUs and GPUs: blocks by panels of gemm.
  *
- * What lu, left and top find they also pack into panels for those who multiply: L as panels of
- * PANEL_A rows, [panels, HF_BLOCK, PANEL_A], and U as panels of PANEL_B columns, with the
- * reciprocals of its diagonal and zeros below.
+ * What lu, left and top find they also pack into panels for those who multiply, here and on other
+ * ranks: L as panels of PANEL_A rows, [panels, HF_BLOCK, PANEL_A], and U as panels of PANEL_B
+ * columns, with the reciprocals of its diagonal and zeros below.
  */
 #include "gemm_panels.h"
 #include "linpack_solve.h"
 #include "linpack_vectors.h"
 
-#define DOWN       ((HF_BLOCK + PANEL_A - 1) / PANEL_A)
-#define ACROSS     ((HF_BLOCK + PANEL_B - 1) / PANEL_B)
-#define LEFT_SIZE  ((ulong)DOWN * PANEL_A * HF_BLOCK)
-#define TOP_SIZE   ((ulong)ACROSS * PANEL_B * HF_BLOCK)
+/* Of a packed block. */
+#define ROWS       ((HF_BLOCK + ROWS_A - 1) / ROWS_A * ROWS_A)
+#define COLUMNS    ((HF_BLOCK + PANEL_B - 1) / PANEL_B * PANEL_B)
+#define LEFT_SIZE  ((ulong)ROWS * HF_BLOCK)
+#define TOP_SIZE   ((ulong)COLUMNS * HF_BLOCK)
 #define PARTS_DOWN ((HF_BLOCK + BLOCK_A - 1) / BLOCK_A)
 #define PARTS_WIDE ((HF_BLOCK + BLOCK_B - 1) / BLOCK_B)
 
 #if GROUP == 1
+#define DOWN       ((HF_BLOCK + TILE_A - 1) / TILE_A) /* tiles of a block */
+#define ACROSS     (HF_BLOCK / TILE_B)
 #define LEFT_ITEMS DOWN
 #define TOP_ITEMS  ACROSS
 #define LU_ITEMS   1
@@ -26,6 +29,10 @@
 #define LU_ITEMS   GROUP
 #define SIDE_GROUP 32
 #endif
+
+/** Where a packed block has row `i` and column `k` of L, and row `k` and column `j` of U. */
+#define L_AT(i, k) A_AT(i, k, HF_BLOCK)
+#define U_AT(k, j) B_AT(k, j, HF_BLOCK)
 
 /** See linpack_shape.h. */
 HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
@@ -44,29 +51,29 @@ HF_KERNEL(linpack_shape, HF_WRITE(uint, shape)) {
 /** Elements of row `i` of a tile at `a`: vector `w` of two. */
 #define TILE_ROW(a, i, w) ((HF_GLOBAL hf_elements *)((a) + (i)*HF_BLOCK + (w)*LANES))
 
-/** Find L in PANEL_B columns from c0 on: of the `height` rows at `a`, from which `x` is subtracted
+/** Find L in TILE_B columns from c0 on: of the `height` rows at `a`, from which `x` is subtracted
  *  first. It overwrites `x`. Rows do not depend on each other, so column by column no product
  *  waits for the one before. */
 static inline void rows_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
                                   HF_GLOBAL const HF_SUM *u, uint c0, uint height,
-                                  hf_lanes x[PANEL_A][2]) {
-    EACH(i, PANEL_A)
+                                  hf_lanes x[TILE_A][2]) {
+    EACH(i, TILE_A)
     EACH(w, 2)
     if (i < height)
         x[i][w] = __builtin_convertvector(*TILE_ROW(a, i, w), hf_lanes) - x[i][w];
     else
         x[i][w] = ZEROS;
-    for (uint k = 0; k < PANEL_B; k++) {
-        HF_GLOBAL const HF_SUM *row = u + (ulong)(c0 + k) * PANEL_B;
-        HF_GLOBAL HF_SUM *column = l + (c0 + k) * PANEL_A;
-        EACH(i, PANEL_A) {
-            const HF_SUM factor = ((HF_SUM *)x[i])[k] * row[k];
+    for (uint k = 0; k < TILE_B; k++) {
+        HF_GLOBAL const HF_SUM *row = u + U_AT(c0 + k, 0);
+        HF_GLOBAL HF_SUM *column = l + L_AT(0, c0 + k);
+        EACH(i, TILE_A) {
+            const HF_SUM factor = ((HF_SUM *)x[i])[k] * row[U_AT(0, k)];
             EACH(w, 2)
-            x[i][w] -= factor * *(HF_GLOBAL const hf_lanes *)(row + w * LANES);
-            column[i] = factor;
+            x[i][w] -= factor * *(HF_GLOBAL const hf_lanes *)(row + U_AT(0, w * LANES));
+            column[L_AT(i, 0)] = factor;
         }
-        for (uint i = 0; i < PANEL_A; i++)
-            ((HF_SUM *)x[i])[k] = column[i];
+        for (uint i = 0; i < TILE_A; i++)
+            ((HF_SUM *)x[i])[k] = column[L_AT(i, 0)];
     }
     for (uint i = 0; i < height; i++)
         for (uint w = 0; w < 2; w++)
@@ -74,56 +81,60 @@ static inline void rows_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
 }
 
 /** Eliminate a tile of rows r0 and columns c0 of [L | U] on, in place at `a`: before it the
- *  rows l of L, [.., PANEL_A], and the columns u of U, [.., PANEL_B], are known. Those of the
- *  tile are added to them. A row of L has r0 = HF_BLOCK, a column of U has c0 = HF_BLOCK. */
+ *  rows l of L and the columns u of U are known, packed. Those of the tile are added to them. A
+ *  row of L has r0 = HF_BLOCK, a column of U has c0 = HF_BLOCK. */
 static inline void tile_eliminate(HF_GLOBAL HF_REAL *a, HF_GLOBAL HF_SUM *l,
                                   HF_GLOBAL HF_SUM *u, uint r0, uint c0, uint height) {
-    hf_lanes sums[PANEL_A][2];
+    hf_lanes sums[TILE_A][2];
     const uint known = r0 < c0 ? r0 : c0;
-    EACH(i, PANEL_A) sums[i][0] = sums[i][1] = ZEROS;
-    tile_add(sums, l, (HF_GLOBAL const hf_lanes *)u, known);
-    if (r0 >= c0 + PANEL_B) {
+    EACH(i, TILE_A) sums[i][0] = sums[i][1] = ZEROS;
+    tile_add(sums, l, u, HF_BLOCK, known);
+    if (r0 >= c0 + TILE_B) {
         rows_eliminate(a, l, u, c0, height, sums);
         return;
     }
     for (uint i = 0; i < height; i++) {
-        const uint row = r0 + i, end = row < c0 + PANEL_B ? row : c0 + PANEL_B;
+        const uint row = r0 + i, end = row < c0 + TILE_B ? row : c0 + TILE_B;
+        HF_GLOBAL HF_SUM *factors = l + L_AT(i, 0);
         hf_lanes lanes[2];
         HF_SUM *value = (HF_SUM *)lanes;
         EACH(w, 2)
         lanes[w] = __builtin_convertvector(*TILE_ROW(a, i, w), hf_lanes) - sums[i][w];
         for (uint k = known; k < end; k++) {
-            const HF_SUM factor = k < c0
-                                      ? l[k * PANEL_A + i]
-                                      : value[k - c0] * u[(ulong)k * PANEL_B + k - c0];
+            const HF_SUM factor =
+                k < c0 ? factors[k * PANEL_A] : value[k - c0] * u[U_AT(k, k - c0)];
             EACH(w, 2)
-            lanes[w] -= factor * *(HF_GLOBAL const hf_lanes *)(u + (ulong)k * PANEL_B +
-                                                               w * LANES);
+            lanes[w] -= factor * *(HF_GLOBAL const hf_lanes *)(u + U_AT(k, w * LANES));
             if (k >= c0)
-                l[k * PANEL_A + i] = value[k - c0] = factor;
+                factors[k * PANEL_A] = value[k - c0] = factor;
         }
         EACH(w, 2) * TILE_ROW(a, i, w) = __builtin_convertvector(lanes[w], hf_elements);
-        if (row < c0 + PANEL_B)
-            for (uint j = 0; j < PANEL_B; j++)
-                u[(ulong)row * PANEL_B + j] = c0 + j > row    ? value[j]
-                                              : c0 + j == row ? 1 / value[j]
-                                                              : 0;
+        if (row < c0 + TILE_B) {
+            for (uint j = 0; c0 + j <= row; j++)
+                value[j] = c0 + j == row ? 1 / value[j] : 0;
+            EACH(w, 2) * (HF_GLOBAL hf_lanes *)(u + U_AT(row, w * LANES)) = lanes[w];
+        }
     }
 }
 
-/** Rows that are there of panel `y` of a block. */
-#define HEIGHT(y) (HF_BLOCK - (y)*PANEL_A < PANEL_A ? HF_BLOCK - (y)*PANEL_A : PANEL_A)
+/** Rows that are there of tile `y` of a block. */
+#define HEIGHT(y) (HF_BLOCK - (y)*TILE_A < TILE_A ? HF_BLOCK - (y)*TILE_A : TILE_A)
 
-/** L and U of block `block`, in place and packed, L first. */
+/** L and U of block `block`, in place and packed, L first. Below a tile of U there are zeros as
+ *  far as the widest tile of any CPU has rows. */
 HF_KERNEL(linpack_lu, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, packed),
           HF_VALUE(uint, block)) {
     a += block * LINPACK_SIZE;
-    for (uint x = 0; x < ACROSS; x++)
+    for (uint x = 0; x < ACROSS; x++) {
         for (uint y = 0; y < DOWN; y++)
-            tile_eliminate(a + y * PANEL_A * HF_BLOCK + x * PANEL_B,
-                           packed + y * PANEL_A * HF_BLOCK,
-                           packed + LEFT_SIZE + x * PANEL_B * HF_BLOCK, y * PANEL_A,
-                           x * PANEL_B, HEIGHT(y));
+            tile_eliminate(a + y * TILE_A * HF_BLOCK + x * TILE_B,
+                           packed + L_AT(y * TILE_A, 0),
+                           packed + LEFT_SIZE + U_AT(0, x * TILE_B), y * TILE_A,
+                           x * TILE_B, HEIGHT(y));
+        for (uint k = (x + 1) * TILE_B; k % COLUMNS_B != 0; k++)
+            for (uint j = x * TILE_B; j < (x + 1) * TILE_B; j++)
+                packed[LEFT_SIZE + U_AT(k, j)] = 0;
+    }
 }
 
 /** Blocks of L in column block `column`, row blocks `first` to `end` - 1. */
@@ -134,11 +145,11 @@ HF_KERNEL(linpack_left, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
     const uint y = (uint)(HF_ITEM % DOWN);
     if (i >= end)
         return;
-    a += (i * columns + column) * LINPACK_SIZE + y * PANEL_A * HF_BLOCK;
+    a += (i * columns + column) * LINPACK_SIZE + y * TILE_A * HF_BLOCK;
     for (uint x = 0; x < ACROSS; x++)
-        tile_eliminate(a + x * PANEL_B, panels + i * LEFT_SIZE + y * PANEL_A * HF_BLOCK,
-                       (HF_GLOBAL HF_SUM *)packed + LEFT_SIZE + x * PANEL_B * HF_BLOCK,
-                       HF_BLOCK, x * PANEL_B, HEIGHT(y));
+        tile_eliminate(a + x * TILE_B, panels + i * LEFT_SIZE + L_AT(y * TILE_A, 0),
+                       (HF_GLOBAL HF_SUM *)packed + LEFT_SIZE + U_AT(0, x * TILE_B),
+                       HF_BLOCK, x * TILE_B, HEIGHT(y));
 }
 
 /** Blocks of U in row block `row`, column blocks `first` to `end` - 1. */
@@ -149,11 +160,11 @@ HF_KERNEL(linpack_top, HF_WRITE(HF_REAL, a), HF_READ(HF_REAL, packed),
     const uint x = (uint)(HF_ITEM % ACROSS);
     if (j >= end)
         return;
-    a += (row * (ulong)columns + j) * LINPACK_SIZE + x * PANEL_B;
+    a += (row * (ulong)columns + j) * LINPACK_SIZE + x * TILE_B;
     for (uint y = 0; y < DOWN; y++)
-        tile_eliminate(a + y * PANEL_A * HF_BLOCK,
-                       (HF_GLOBAL HF_SUM *)packed + y * PANEL_A * HF_BLOCK,
-                       panels + j * TOP_SIZE + x * PANEL_B * HF_BLOCK, y * PANEL_A,
+        tile_eliminate(a + y * TILE_A * HF_BLOCK,
+                       (HF_GLOBAL HF_SUM *)packed + L_AT(y * TILE_A, 0),
+                       panels + j * TOP_SIZE + U_AT(0, x * TILE_B), y * TILE_A,
                        HF_BLOCK, HEIGHT(y));
 }
 
@@ -163,21 +174,19 @@ static inline void inner_add(HF_GLOBAL HF_REAL *a, HF_GLOBAL const HF_REAL *left
     const ulong parts = PARTS_DOWN * PARTS_WIDE, block = HF_ITEM / parts;
     const ulong i = i0 + block % (i1 - i0), j = j0 + block / (i1 - i0);
     const uint part = (uint)(HF_ITEM % parts);
-    const uint y0 = part % PARTS_DOWN * (BLOCK_A / PANEL_A);
-    const uint x0 = part / PARTS_DOWN * (BLOCK_B / PANEL_B);
+    const uint y0 = part % PARTS_DOWN * (BLOCK_A / TILE_A);
+    const uint x0 = part / PARTS_DOWN * (BLOCK_B / TILE_B);
     if (j >= j1)
         return;
     a += (i * columns + j) * LINPACK_SIZE;
-    for (uint x = x0; x < ACROSS && x < x0 + BLOCK_B / PANEL_B; x++)
-        for (uint y = y0; y < DOWN && y < y0 + BLOCK_A / PANEL_A; y++) {
-            hf_lanes sums[PANEL_A][2];
-            HF_GLOBAL HF_REAL *c = a + y * PANEL_A * HF_BLOCK + x * PANEL_B;
-            EACH(r, PANEL_A) sums[r][0] = sums[r][1] = ZEROS;
-            tile_add(sums, left + i * LEFT_SIZE + y * PANEL_A * HF_BLOCK,
-                     (HF_GLOBAL const hf_lanes *)(top + j * TOP_SIZE +
-                                                  x * PANEL_B * HF_BLOCK),
-                     HF_BLOCK);
-            EACH(r, PANEL_A) EACH(w, 2) if (r < HEIGHT(y)) {
+    for (uint x = x0; x < ACROSS && x < x0 + BLOCK_B / TILE_B; x++)
+        for (uint y = y0; y < DOWN && y < y0 + BLOCK_A / TILE_A; y++) {
+            hf_lanes sums[TILE_A][2];
+            HF_GLOBAL HF_REAL *c = a + y * TILE_A * HF_BLOCK + x * TILE_B;
+            EACH(r, TILE_A) sums[r][0] = sums[r][1] = ZEROS;
+            tile_add(sums, left + i * LEFT_SIZE + L_AT(y * TILE_A, 0),
+                     top + j * TOP_SIZE + U_AT(0, x * TILE_B), HF_BLOCK, HF_BLOCK);
+            EACH(r, TILE_A) EACH(w, 2) if (r < HEIGHT(y)) {
                 HF_GLOBAL hf_elements *at =
                     (HF_GLOBAL hf_elements *)(c + r * HF_BLOCK + w * LANES);
                 *at = __builtin_convertvector(
@@ -201,10 +210,6 @@ static inline void inner_add(HF_GLOBAL HF_REAL *a, HF_GLOBAL const HF_REAL *left
 #else
 #define NARROW 2
 #endif
-
-/** Where a packed block has row `i` and column `k` of L, and row `k` and column `j` of U. */
-#define L_AT(i, k) (((i) / PANEL_A * HF_BLOCK + (k)) * PANEL_A + (i) % PANEL_A)
-#define U_AT(k, j) (((j) / PANEL_B * HF_BLOCK + (k)) * PANEL_B + (j) % PANEL_B)
 
 /** Columns k0 on of a block, NARROW of them, from the diagonal down: [NARROW, HF_BLOCK]. */
 static inline void columns_factor(HF_GLOBAL HF_REAL *a, uint k0, uint me,
@@ -268,13 +273,13 @@ HF_KERNEL(linpack_lu, HF_WRITE(HF_REAL, a), HF_WRITE(HF_REAL, packed),
     for (uint k0 = 0; k0 < HF_BLOCK; k0 += NARROW) {
         columns_factor(a, k0, me, l);
         rows_factor(a, k0, me, l, u);
-        for (uint at = me; at < NARROW * DOWN * PANEL_A; at += GROUP) {
-            const uint k = at / (DOWN * PANEL_A), i = at % (DOWN * PANEL_A);
+        for (uint at = me; at < NARROW * ROWS; at += GROUP) {
+            const uint k = at / ROWS, i = at % ROWS;
             packed[L_AT(i, k0 + k)] =
                 i > k0 + k && i < HF_BLOCK ? l[k * HF_BLOCK + i] : (HF_REAL)0;
         }
-        for (uint at = me; at < NARROW * ACROSS * PANEL_B; at += GROUP) {
-            const uint k = at / (ACROSS * PANEL_B), j = at % (ACROSS * PANEL_B);
+        for (uint at = me; at < NARROW * COLUMNS; at += GROUP) {
+            const uint k = at / COLUMNS, j = at % COLUMNS;
             HF_REAL value = 0;
             if (j == k0 + k)
                 value = 1 / l[k * HF_BLOCK + j];

@@ -143,12 +143,13 @@ foreach(knobs "" HF_RNG_COUNT_LOG=0 "HF_RNG_COUNT_LOG=3;HF_RNG_DISTANCE=1" HF_BU
   hf_kernel_test(${name} randomaccess ${knobs})
 endforeach()
 foreach(knobs "" "HF_BLOCK=32;HF_GEMM_SIZE=4;HF_GLOBAL_MEM_UNROLL=8"
-    "HF_BLOCK=16;HF_GEMM_SIZE=1;HF_REAL=double" NDRANGE "NDRANGE;HF_REAL=double")
+    "HF_BLOCK=16;HF_GEMM_SIZE=1;HF_REAL=double" NDRANGE "NDRANGE;__AVX512F__=1"
+    "NDRANGE;__AVX2__=1;HF_REAL=double")
   string(MAKE_C_IDENTIFIER "gemm_${knobs}" name)
   hf_kernel_test(${name} gemm ${knobs})
 endforeach()
-foreach(knobs "" "HF_BLOCK=96;HF_GEMM_SIZE=4;HF_GLOBAL_MEM_UNROLL=8" HF_REAL=double NDRANGE "NDRANGE;HF_BLOCK=96"
-    "NDRANGE;HF_REAL=double")
+foreach(knobs "" "HF_BLOCK=96;HF_GEMM_SIZE=4;HF_GLOBAL_MEM_UNROLL=8" HF_REAL=double NDRANGE
+    "NDRANGE;__AVX512F__=1;HF_BLOCK=96" "NDRANGE;__AVX2__=1;HF_REAL=double")
   string(MAKE_C_IDENTIFIER "linpack_${knobs}" name)
   hf_kernel_test(${name} linpack ${knobs})
 endforeach()

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import ROOT
+from conftest import QUICKLY, ROOT
 from linpack_harms import program
 
 from hpccfpga.mpirun import command
@@ -39,6 +39,42 @@ def test_host_memory_verifies(on_ranks, ranks):
         ranks,
         "r = hf.run('linpack', exchange='host', comm=comm, sizes=[200, 800], reps=1)\n"
         "assert r.verified, r",
+    )
+
+
+# What a compiler says of the vector registers of AVX-512, of AVX2, and of others.
+REGISTERS = (
+    "#define __AVX512F__ 1",
+    "#undef __AVX512F__\n#define __AVX2__ 1",
+    "#undef __AVX512F__\n#undef __AVX2__",
+)
+
+# What is not written of a packed block is not a number.
+UNWRITTEN = """
+#define linpack_lu written
+#include "linpack_ndrange.cl"
+#undef linpack_lu
+__kernel void linpack_lu(__global float *a, __global float *packed, uint block) {
+    for (uint i = 0; i < LEFT_SIZE + TOP_SIZE; i++)
+        packed[i] = NAN;
+    written(a, packed, block);
+}
+"""
+
+
+@pytest.mark.parametrize("grid", ["1x3", "3x1"], ids=["row", "column"])
+def test_processors_of_several_kinds_verify(on_ranks, tmp_path, grid):
+    """Each makes panels for the others, whose tiles are larger or smaller."""
+    for rank, words in enumerate(REGISTERS):
+        (tmp_path / f"{rank}.cl").write_text(words + UNWRITTEN)
+    on_ranks(
+        3,
+        "any_kernels()\n"
+        f"r = hf.run('linpack', kernel=f'{tmp_path}/{{rank}}.cl', device='opencl',\n"
+        f"           comm=comm, grid='{grid}', sizes=[257], block_size=64, reps=1,\n"
+        "           shape='ndrange')\n"
+        "assert r.verified, r['residual']\n",
+        **QUICKLY,
     )
 
 
