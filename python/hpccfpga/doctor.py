@@ -215,7 +215,7 @@ def _examine_kernels(found: _Findings) -> None:
 def _examine_mpi(found: _Findings, ours: str) -> None:
     found.good("MPI of hpccfpga", ours)
     asked = subprocess.run(
-        [sys.executable, "-c", _ASK_MPI],
+        [sys.executable, "-P", "-c", _ASK_MPI],
         capture_output=True,
         text=True,
         timeout=60,

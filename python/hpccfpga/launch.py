@@ -130,7 +130,8 @@ class _Ranks:
         self.paths = [result_path(folder, number) for number in range(len(job.tasks))]
         self.files: dict[str, bytearray] = {}  # as far as they have come
         self.hearings: dict[int | None, Hearing] = defaultdict(Hearing)
-        program = [sys.executable, "-m", "hpccfpga._rank"]
+        # -P: others may have put modules into the working folder.
+        program = [sys.executable, "-P", "-m", "hpccfpga._rank"]
         environment = mpirun.surroundings(bool(hosts))
         os.mkfifo(folder / EVENTS)
         self.events = os.open(folder / EVENTS, os.O_RDONLY | os.O_NONBLOCK)

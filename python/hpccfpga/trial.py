@@ -78,7 +78,7 @@ def start(
     with tempfile.TemporaryDirectory(prefix="hpccfpga-") as folder:
         # PoCL would keep what it reads, and use it for good binaries of that name.
         return subprocess.run(
-            [sys.executable, "-m", "hpccfpga.trial"],
+            [sys.executable, "-P", "-m", "hpccfpga.trial"],
             input=json.dumps(job).encode() + b"\n" + binary,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

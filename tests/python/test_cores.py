@@ -149,7 +149,7 @@ def cores_of_ranks():
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
             parent = int(status(process, "PPid"))
-            if words[1:3] != [b"-m", b"hpccfpga._rank"]:
+            if words[2:4] != [b"-m", b"hpccfpga._rank"]:
                 continue
             if int(status(Path(f"/proc/{parent}"), "PPid")) != os.getpid():
                 continue

@@ -268,6 +268,26 @@ def test_a_compiler_is_heard_only_if_it_ends_the_process(tmp_path, end, heard):
     assert ("hpccfpga: kernel b_eff_memory: " in answer.stderr) != heard
 
 
+def test_no_module_of_the_working_folder_is_loaded(monkeypatch, tmp_path):
+    """Others may write there, as in /tmp: Python would take its modules first."""
+    told = tmp_path / "told"
+    for name in ("mpi4py", "numpy", "tempfile"):
+        (tmp_path / f"{name}.py").write_text(
+            f"open({str(told)!r}, 'a').write(__name__)"
+        )
+    monkeypatch.chdir(tmp_path)
+    words = [sys.executable, "-P", "-m", "hpccfpga"]  # as the command itself is started
+    for more in (
+        ["run", "b_eff", *SMALL, "--ranks=2"],
+        ["kernels", "build", "b_eff", "-o", "."],
+        ["run", "b_eff", *SMALL, "--kernel=b_eff_memory.bin"],
+        ["doctor"],
+    ):
+        answer = start([*words, *more], {})
+        assert answer.returncode == 0, answer.stderr
+        assert not told.exists(), (more, told.read_text())
+
+
 def test_nothing_of_the_folder_for_temporary_files_is_used(command, tmp_path):
     """Other users write there: a folder of a known name is not to be trusted."""
     answer = command("devices", TMPDIR=str(tmp_path))
