@@ -9,11 +9,13 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from hpccfpga import _core
 from hpccfpga.errors import debugging
+from hpccfpga.files import PrivateFolder, cache_dir
 
 KERNELS = 8
 """Kernels of a rank that run at the same time, at most."""
@@ -22,7 +24,7 @@ SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
 """Variables that tell PoCL's releases their number of workers."""
 _set: dict[str, str] = {}
-"""What `prepare` has set."""
+"""What is set here for this process."""
 VENDORS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")
 """Variables that name the known runtimes to OpenCL's loader: ocl-icd's, Khronos's."""
 
@@ -44,8 +46,29 @@ def prepare(exchange: str = "") -> None:
             os.environ[name] = _set[name] = str(number)
 
 
+def _own_cache() -> None:
+    """Let PoCL keep its kernels, which it loads, in a folder of this user alone.
+
+    Without a home folder it would take one in /tmp, and a home may be another user's.
+    """
+    if "POCL_CACHE_DIR" in os.environ:
+        return
+    home = os.environ.get("HOME")
+    base = os.environ.get("XDG_CACHE_HOME") or (home and f"{home}/.cache")
+    with suppress(OSError, ValueError):
+        if base:
+            with PrivateFolder(Path(base, "pocl", "kcache")):
+                return
+    own = Path(os.devnull, "none")  # there PoCL has no device
+    with suppress(OSError, ValueError):
+        ours = cache_dir()
+        with PrivateFolder(ours), PrivateFolder(ours / "pocl"):
+            own = ours / "pocl"
+    os.environ["POCL_CACHE_DIR"] = _set["POCL_CACHE_DIR"] = str(own)
+
+
 def for_others(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what `prepare` has set in this process."""
+    """Return an environment without what is set here for this process."""
     return {k: v for k, v in environment.items() if _set.get(k) != v}
 
 
@@ -89,6 +112,7 @@ def vendors() -> dict[str, Any]:
         the order in which they are looked at; `quiet`, whether what libraries print
         when they are loaded is dropped.
     """
+    _own_cache()
     names = ["libintelocl.so"] * (not any(SYSTEM_VENDORS.glob("*.icd")))
     names += ["libintelocl_emu.so"]
     paths = [Path(sys.prefix, "lib", name) for name in names]

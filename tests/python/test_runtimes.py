@@ -288,6 +288,26 @@ def test_no_module_of_the_working_folder_is_loaded(monkeypatch, tmp_path):
         assert not told.exists(), (more, told.read_text())
 
 
+@pytest.mark.parametrize("home", [True, False])
+def test_pocl_loads_kernels_from_a_folder_of_this_user_alone(tmp_path, home):
+    """Others may write in the one in this home; without a home it would be in /tmp."""
+    gone = ["XDG_CACHE_HOME", "POCL_CACHE_DIR", *["HOME"] * (not home)]
+    script = (
+        "import os\nimport hpccfpga as hf\nfrom hpccfpga import emulation\n"
+        f"for name in {gone}: os.environ.pop(name, None)\n"
+        "assert hf.run('b_eff', sizes=[1], reps=1, loop_upper=4).verified\n"
+        "assert 'POCL_CACHE_DIR' not in emulation.for_others(os.environ)"
+    )
+    theirs = tmp_path / ".cache" / "pocl" / "kcache"
+    theirs.mkdir(parents=True)
+    theirs.chmod(0o777)
+    own = {"HPCCFPGA_CACHE": str(tmp_path / "own"), "HOME": str(tmp_path)}
+    answer = python(script, **own)
+    assert answer.returncode == 0, answer.stderr
+    assert any((tmp_path / "own" / "pocl").iterdir())
+    assert not any(theirs.iterdir())
+
+
 def test_nothing_of_the_folder_for_temporary_files_is_used(command, tmp_path):
     """Other users write there: a folder of a known name is not to be trusted."""
     answer = command("devices", TMPDIR=str(tmp_path))
