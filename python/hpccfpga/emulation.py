@@ -9,7 +9,7 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,15 @@ KERNELS = 8
 """Kernels of a rank that run at the same time, at most."""
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+CACHE = "POCL_CACHE_DIR"
+"""Variable that names the folder in which PoCL keeps kernels."""
+
+ROOM = 4 << 20
+"""Room there without which kernels are not loaded [B]."""
+
+ROOM_FILES = 64
+"""Files for which a folder of temporary files has room at least."""
+
 WORKERS = ("POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT")
 """Variables that tell PoCL's releases their number of workers."""
 _set: dict[str, str] = {}
@@ -46,25 +55,47 @@ def prepare(exchange: str = "") -> None:
             os.environ[name] = _set[name] = str(number)
 
 
-def _own_cache() -> None:
+def _set_cache() -> None:
     """Let PoCL keep its kernels, which it loads, in a folder of this user alone.
 
     Without a home folder it would take one in /tmp, and a home may be another user's.
     """
-    if "POCL_CACHE_DIR" in os.environ:
+    if CACHE in os.environ:
         return
     home = os.environ.get("HOME")
     base = os.environ.get("XDG_CACHE_HOME") or (home and f"{home}/.cache")
-    with suppress(OSError, ValueError):
-        if base:
-            with PrivateFolder(Path(base, "pocl", "kcache")):
-                return
-    own = Path(os.devnull, "none")  # there PoCL has no device
-    with suppress(OSError, ValueError):
-        ours = cache_dir()
-        with PrivateFolder(ours), PrivateFolder(ours / "pocl"):
-            own = ours / "pocl"
-    os.environ["POCL_CACHE_DIR"] = _set["POCL_CACHE_DIR"] = str(own)
+    tried = [[Path(base, "pocl", "kcache").absolute()]] if base else []
+    with suppress(ValueError):
+        tried.append([cache_dir(), cache_dir() / "pocl"])
+    chosen = Path(os.devnull, "none")  # there PoCL has no device
+    for folders in tried:
+        with suppress(OSError, ValueError), ExitStack() as stack:
+            for folder in folders:
+                stack.enter_context(PrivateFolder(folder))
+            chosen = folders[-1]
+            break
+    os.environ[CACHE] = _set[CACHE] = str(chosen)
+
+
+def check_room(device: Mapping[str, Any]) -> None:
+    """Raise Error where PoCL cannot keep kernels: it would end the process."""
+    folder = os.environ.get(CACHE)
+    if folder and "Portable Computing" in device["platform"]:
+        check_free(folder, ROOM, "PoCL", CACHE)
+
+
+def check_free(folder: str, room: int, who: str, variable: str) -> None:
+    """Raise Error for a folder with less room than that [B]."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return  # all who use it take another, or say so
+    free = found.f_bavail * found.f_frsize
+    if free < room or (found.f_files > 0 and found.f_favail < ROOM_FILES):
+        raise _core.Error(
+            f"{folder} has room for {free} B and {found.f_favail} files; {who} "
+            f"needs some {room} B and {ROOM_FILES} files there: set {variable}"
+        )
 
 
 def for_others(environment: Mapping[str, str]) -> dict[str, str]:
@@ -112,7 +143,7 @@ def vendors() -> dict[str, Any]:
         the order in which they are looked at; `quiet`, whether what libraries print
         when they are loaded is dropped.
     """
-    _own_cache()
+    _set_cache()
     names = ["libintelocl.so"] * (not any(SYSTEM_VENDORS.glob("*.icd")))
     names += ["libintelocl_emu.so"]
     paths = [Path(sys.prefix, "lib", name) for name in names]

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hpccfpga import _core
+from hpccfpga import _core, emulation
 from hpccfpga.arguments import known
 from hpccfpga.errors import debugging
 from hpccfpga.files import (
@@ -125,6 +125,7 @@ def load(
     if stem is None:
         return None
     source = kernel_dir() / f"{stem}.cl" if path is None else existing(path)
+    emulation.check_room(core.device)
     if source.suffix != ".cl":
         return _loaded(core, source, stem, params)
     knobs, options = knobs_of(benchmark, params)

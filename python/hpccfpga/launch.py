@@ -34,8 +34,8 @@ from hpccfpga.text import printable
 RANKS_PER_CORE = 64
 """Ranks that are started here at most, per core of this machine."""
 
-ROOM, ROOM_FILES = 16 << 20, 64
-"""Room for temporary files without which mpirun is not started [B], [files]."""
+ROOM = 16 << 20
+"""Room for temporary files without which mpirun is not started [B]."""
 
 ENDING = 3.0
 """Time for mpirun to end by itself after a rank's last word [s], a part of LEAVING."""
@@ -83,7 +83,8 @@ def start(
     _check_number(ranks, len(where))
     if timeout != math.inf:
         timeout = number("timeout", timeout)
-    _check_room()
+    for folder in {os.environ.get("TMPDIR", ""), tempfile.gettempdir()} - {""}:
+        emulation.check_free(folder, ROOM, "mpirun", "TMPDIR")
     starter = mpirun.command(patience(job.deadline), where)
     with ExitStack() as stack:
         try:
@@ -351,18 +352,3 @@ def _check_number(ranks: int, hosts: int) -> None:
             f"ranks: {ranks} are more than the {most} started {where} at most, "
             f"{RANKS_PER_CORE} per core of this machine; more go on more hosts"
         )
-
-
-def _check_room() -> None:
-    """Raise Error for a folder of temporary files in which mpirun gets stuck."""
-    for folder in {os.environ.get("TMPDIR", ""), tempfile.gettempdir()} - {""}:
-        try:
-            found = os.statvfs(folder)
-        except OSError:
-            continue  # all who use it take another
-        free = found.f_bavail * found.f_frsize
-        if free < ROOM or (found.f_files > 0 and found.f_favail < ROOM_FILES):
-            raise _core.Error(
-                f"{folder} has room for {free} B and {found.f_favail} files; mpirun "
-                f"needs some {ROOM} B and {ROOM_FILES} files there: set TMPDIR"
-            )

@@ -14,7 +14,7 @@ from conftest import GUARD, ours
 from filelock import FileLock
 
 import hpccfpga as hf
-from hpccfpga import _core, files, kernels, manifests, sources, trial
+from hpccfpga import _core, emulation, files, kernels, manifests, sources, trial
 
 DEVICE = {
     "runtime": "opencl",
@@ -227,6 +227,18 @@ def test_a_cache_on_a_full_disk(cache, monkeypatch):
     assert "No space left on device" in kernel.note
     assert len(core.built) == 1
     assert not entries(cache)
+
+
+def test_a_full_disk_for_pocl(monkeypatch):
+    """It would abort the process, or say that the kernels do not compile."""
+    monkeypatch.setattr(emulation, "ROOM", 2**60)
+    with hf.open("opencl:cpu") as session:
+        if "Portable" not in session.device["platform"]:
+            pytest.skip("another runtime than PoCL")
+        line = r"^/.* has room for \d+ B and .*; PoCL needs .*: set POCL_CACHE_DIR$"
+        with pytest.raises(hf.Error, match=line):
+            session.run("b_eff", sizes=[1], reps=1)
+    assert hf.run("b_eff", exchange="host", sizes=[1], reps=1).verified
 
 
 def test_a_cache_that_can_only_be_read(cache, monkeypatch):
