@@ -83,8 +83,8 @@ def start(
     _check_number(ranks, len(where))
     if timeout != math.inf:
         timeout = number("timeout", timeout)
-    for folder in {os.environ.get("TMPDIR", ""), tempfile.gettempdir()} - {""}:
-        emulation.check_free(folder, ROOM, "mpirun", "TMPDIR")
+    for name in {os.environ.get("TMPDIR", ""), tempfile.gettempdir()} - {""}:
+        emulation.check_free(name, ROOM, "mpirun", "TMPDIR")
     starter = mpirun.command(patience(job.deadline), where)
     with ExitStack() as stack:
         try:
