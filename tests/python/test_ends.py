@@ -261,6 +261,9 @@ def test_ranks_end_when_launcher_and_keeper_are_killed(tmp_path):
         env=os.environ | {"TMPDIR": str(tmp_path), (mark := new_mark()): ""},
     )
     assert process.stdout.readline().startswith(b"b_eff"), "its only point has begun"
+    if "--tag-output" in command():  # Open MPI 4
+        segments = SHARED_MEMORY.glob(f"hpccfpga-{process.pid}-*/vader_segment.*")
+        assert list(segments), "kills.py does not look for those that lie elsewhere"
     for pid in marked(mark):
         if b"keeper.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
             os.kill(pid, signal.SIGKILL)

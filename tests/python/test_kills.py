@@ -79,3 +79,12 @@ def test_what_another_run_uses_is_not_left_behind():
         assert path not in kills.left_outside(before, 0.0)
     assert path in kills.left_outside(before, 0.0)
     path.unlink()
+
+
+def test_segments_that_another_run_left_are_not_ours():
+    before = kills.outside()
+    path = kills.SHARED_MEMORY / f"vader_segment.test.{os.getpid()}"
+    path.touch()
+    found = kills.left_outside(before, 0.0)
+    path.unlink()
+    assert path not in found
