@@ -33,11 +33,47 @@ cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags asked, size_t byte
     return __real_clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, code);
 }
 
-cl_kernel __real_clCreateKernel(cl_program, const char *, cl_int *);
+/* Programs and kernels are names alone: to compile one takes ten seconds under sanitizers. */
+cl_program __wrap_clCreateProgramWithBinary(cl_context, cl_uint, const cl_device_id *,
+                                            const size_t *, const unsigned char **,
+                                            cl_int *, cl_int *);
+cl_program __wrap_clCreateProgramWithBinary(cl_context context, cl_uint n,
+                                            const cl_device_id *devices,
+                                            const size_t *bytes,
+                                            const unsigned char **binary,
+                                            cl_int *verdict, cl_int *code) {
+    (void)context, (void)n, (void)devices, (void)bytes, (void)binary;
+    *verdict = *code = CL_SUCCESS;
+    return (cl_program) "program";
+}
+
+typedef void(CL_CALLBACK built_fn)(cl_program, void *);
+cl_int __wrap_clBuildProgram(cl_program, cl_uint, const cl_device_id *, const char *,
+                             built_fn *, void *);
+cl_int __wrap_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
+                             const char *options, built_fn *built, void *context) {
+    (void)program, (void)n, (void)devices, (void)options, (void)built, (void)context;
+    return CL_SUCCESS;
+}
+
+cl_int __wrap_clReleaseProgram(cl_program);
+cl_int __wrap_clReleaseProgram(cl_program which) {
+    (void)which;
+    return CL_SUCCESS;
+}
+
 cl_kernel __wrap_clCreateKernel(cl_program, const char *, cl_int *);
 cl_kernel __wrap_clCreateKernel(cl_program program, const char *name, cl_int *code) {
+    (void)program;
+    *code = CL_SUCCESS;
     snprintf(asked_name, sizeof asked_name, "%s", name);
-    return __real_clCreateKernel(program, "k", code);
+    return (cl_kernel) "kernel";
+}
+
+cl_int __wrap_clReleaseKernel(cl_kernel);
+cl_int __wrap_clReleaseKernel(cl_kernel which) {
+    (void)which;
+    return CL_SUCCESS;
 }
 
 static void alloc(hf_device *device, const char *platform, const hf_spot *spot) {
@@ -55,13 +91,9 @@ static void kernel_test(hf_device *device) {
         const char *name;
     } cases[] = {
         {"Xilinx", 0, "k"}, {"Xilinx", 3, "k:{k_3}"}, {"Intel(R) FPGA", 3, "k"}};
-    unsigned char *binary;
-    size_t bytes;
     const hf_device_ops *ops = device->ops;
-    CHECK(ops->build(device, "__kernel void k(__global int *a, __global int *b) {}", "",
-                     &binary, &bytes) == HF_OK &&
-              ops->load(device, "k", binary, bytes) == HF_OK,
-          "%s", hf_error());
+    CHECK(ops->load(device, "k", (const unsigned char *)"k", 1) == HF_OK, "%s",
+          hf_error());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hf_kernel *kernel;
         snprintf(device->info.platform, sizeof device->info.platform, "%s",
@@ -79,7 +111,6 @@ static void kernel_test(hf_device *device) {
               "a bank comes first");
         ops->kernel_free(kernel);
     }
-    free(binary);
 }
 
 int main(void) {

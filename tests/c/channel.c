@@ -297,7 +297,7 @@ static void stuck_test(const program *p) {
     blind.test = blind_test;
     if (rank == 0)
         session->device->ops = &blind;
-    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=20");
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
     CHECK(status == HF_EDEVICE && strstr(hf_error(), "cannot be stopped"), "%s",
           hf_error());
     hf_result_free(result);
