@@ -45,8 +45,8 @@ sanitizers: | dev .venv/test
 
 tidy: dev .venv/test
 	printf '%s\n' $(filter csrc/%.c,$(C)) | \
-	    xargs -n 1 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
-	    sed '/warnings\? generated/d'
+	    xargs -n 5 -P 2 clang-tidy --quiet -p build/dev 2>&1 | \
+	    sed '/warnings\? generated\|Processing file/d'
 
 # Not beside the tests in C: ranks that wait take the cores of others, and both would take longer.
 # Four workers on two cores, since tests wait for a third of their time and more.

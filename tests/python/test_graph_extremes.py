@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import QUICKLY
 from vertex_programs import FIRST, run
 
 import hpccfpga
@@ -95,7 +96,7 @@ def test_an_apply_that_does_not_end(command, tmp_path):
         + "HF_APPLY(v, got, at, told) { volatile uint on = 1; while (on); return 0; }\n"
     )
     words = ["run", "graph", "--program", str(program), "--graph", "grid:6"]
-    done = command(*words, "--device", "cpu", "--deadline", "2")
+    done = command(*words, "--device", "cpu", "--deadline", "2", **QUICKLY)
     assert done.returncode == 3, done.stderr
     assert "graph_" in done.stderr
     assert "has not ended within 2 s" in done.stderr
@@ -117,7 +118,7 @@ def test_kernels_of_a_program_that_has_changed(tmp_path, command):
     program, moved = tmp_path / "first.h", tmp_path / "elsewhere.h"
     program.write_text(FIRST)
     words = ["--program", program, "--device=opencl:cpu", "-o", tmp_path]
-    done = command("kernels", "build", "graph", *words)
+    done = command("kernels", "build", "graph", *words, **QUICKLY)
     assert done.returncode == 0, done.stderr
     given = {"kernel": tmp_path / "graph_ndrange.bin", "graph": "grid:6"}
     given |= {"device": "opencl:cpu", "source": [5]}

