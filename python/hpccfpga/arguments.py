@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from hpccfpga.text import brief, printable
@@ -110,6 +111,22 @@ def path(name: str, value: Any) -> str:
         raise TypeError(f"{name}: {brief(value)} is no path of text")
     if "\0" in found:
         raise ValueError(f"{name}: {brief(value)} is no path: it has a null character")
+    return found
+
+
+def ending(path: str | os.PathLike[str], endings: Sequence[str]) -> str:
+    """Return the ending of a path, in small letters, without its dot.
+
+    Raises
+    ------
+    ValueError
+        It is none of `endings`; the message lists them.
+    """
+    found = Path(path).suffix.removeprefix(".").lower()
+    if found not in endings:
+        what = f"no format {brief(found)}" if found else "no ending names its format"
+        there = known(found, filter(None, endings))
+        raise ValueError(f"cannot write {path}: {what}; {there}")
     return found
 
 

@@ -27,6 +27,7 @@ from hpccfpga.published import published, published_list
 from hpccfpga.records import Records
 from hpccfpga.result import Result
 from hpccfpga.suite import Suite
+from hpccfpga.tables import human
 from hpccfpga.text import printable, tell
 from hpccfpga.words import Options, Unreadable, check_file, numbers
 
@@ -154,6 +155,18 @@ def _published(options: Options) -> int:
     return OK
 
 
+_FACTS = {
+    "isolated": "vertices",
+    "cut": "in-edges from another rank",
+    "smallest_degree": "edges of a vertex",
+    "mean_degree": "edges of a vertex",
+    "largest_degree": "edges of a vertex",
+    "imbalance": "times the mean of all ranks",
+    "cut_share": "of the in-edges",
+}
+"""What figures of a graph count, where their names do not say it."""
+
+
 def _graph_info(options: Options) -> int:
     from hpccfpga.graph import Graph
 
@@ -161,14 +174,14 @@ def _graph_info(options: Options) -> int:
     outputs.check()
     graph = Graph(options.graph, seed=options.seed)
     facts = graph.facts(options.partition, options.ranks)
-    units = {name: "s" for name in facts if name.endswith("_time")}
-    units |= {name: "B" for name in facts if name.startswith("memory")}
+    units = {name: "B" for name in facts if name.startswith("memory")}
+    units |= _FACTS
     if facts["simple"]:
         units |= {"edges": "as made or read", "kept_edges": "in all that follows"}
         units |= dict.fromkeys(("self_loops", "duplicates"), "dropped")
     for name, value in facts.items():
-        text = f"{name.replace('_', ' '):16} {_said(value)} {units.get(name, '')}"
-        print(text.rstrip())
+        said = human(value, "s") if name.endswith("_time") else _said(value)
+        print(f"{name.replace('_', ' '):16} {said} {units.get(name, '')}".rstrip())
     if options.json:
         formats.write({"schema": "hpccfpga-graph/1", **facts}, options.json)
         tell(f"wrote {options.json}")

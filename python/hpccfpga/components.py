@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from inspect import signature
 from typing import Any, NamedTuple
 
 from hpccfpga import _core, emulation
@@ -211,6 +212,32 @@ def check_calibrated(names: Iterable[str]) -> None:
         raise ValueError(
             f'calibration has no parameter "{name}"; {known(name, shared)}'
         )
+
+
+def keywords(function: Callable[..., object]) -> list[str]:
+    """Names that a function takes by name alone."""
+    words = signature(function).parameters.values()
+    return [word.name for word in words if word.kind is word.KEYWORD_ONLY]
+
+
+def check_names(
+    whose: str, names: Iterable[str], function: Callable[..., object]
+) -> None:
+    """Raise ValueError for a name that neither a benchmark nor a function has.
+
+    `whose` is the name of a benchmark, or "calibration"; one that is unknown is for
+    others to refuse.
+    """
+    if whose == "calibration":
+        own = calibrated()
+    elif whose in (name for name, _ in _core.components("bench")):
+        own = tuple(entry["name"] for entry in _core.parameters(whose))
+    else:
+        return
+    there = [*own, *keywords(function)]
+    for name in names:
+        if name not in there:
+            raise ValueError(f'{whose} has no parameter "{name}"; {known(name, there)}')
 
 
 @cache

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +81,7 @@ def load(
     benchmark: str,
     params: Mapping[str, Any],
     path: str | os.PathLike[str] | None = None,
+    compiling: Callable[[], object] = bool,
 ) -> Kernel | None:
     """Return the kernels that a benchmark needs in a session, built if need be.
 
@@ -96,6 +97,8 @@ def load(
         OpenCL C source (`.cl`), or a program binary with its manifest `<path>.json`
         beside it. Default: the package's source. For a benchmark without kernels on
         a Xilinx card by XRT: any xclbin, for its memories.
+    compiling : callable
+        Called where they are not there, before somebody compiles them.
 
     Returns
     -------
@@ -138,10 +141,11 @@ def load(
     text = read_source(source, named_files(benchmark, params))
     if core.prelude:  # it names what belongs to this session alone
         options = " ".join([options, *replicated(benchmark, params)])
+        compiling()
         binary = _built(core, stem, core.prelude + text, options)
         hashes = {"source_hash": _hash(text.encode()), "binary_hash": _hash(binary)}
         return Kernel(stem, binary, {"knobs": knobs, **hashes}, hashes["source_hash"])
-    return _cached(core, stem, text, knobs, options)
+    return _cached(core, stem, text, knobs, options, compiling)
 
 
 def build(
@@ -268,7 +272,12 @@ def _hash(data: bytes) -> str:
 
 
 def _cached(
-    core: _core.Session, stem: str, source: str, knobs: dict[str, Any], options: str
+    core: _core.Session,
+    stem: str,
+    source: str,
+    knobs: dict[str, Any],
+    options: str,
+    compiling: Callable[[], object],
 ) -> Kernel:
     """Kernels built from `source`, by this process or an earlier one."""
     from filelock import FileLock, Timeout
@@ -300,6 +309,7 @@ def _cached(
             folder = stack.enter_context(PrivateFolder(cache_dir()))
             if found := _entry(folder, name, stem, wanted):
                 return found
+            compiling()  # here, or in a process that has the lock
             lock = FileLock(folder.path / f"{name}.lock", LOCK_DEADLINE, 0o600)
             stack.enter_context(lock)
             if found := _entry(folder, name, stem, wanted):
@@ -314,6 +324,7 @@ def _cached(
             raise ValueError(f"kernel cache: {error}; {ANOTHER_CACHE}") from None
         except (OSError, NotImplementedError) as error:  # the latter: it has no locks
             note = _uncached(error)
+            compiling()
         binary = _built(core, stem, source, options)
         manifest = {**wanted, "binary_hash": _hash(binary)}
         try:

@@ -25,7 +25,7 @@ from hpccfpga.hosts import placed
 from hpccfpga.job import Job, packed
 from hpccfpga.keeper import GRACE, LEAVING, Keeper, marked
 from hpccfpga.perform import JOB, result_path, result_read
-from hpccfpga.progress import Callback
+from hpccfpga.progress import Callback, compiling
 from hpccfpga.ranks import EVENTS, OUTPUT, Hearing, patience
 from hpccfpga.result import Result
 from hpccfpga.stops import STARTING, Stops
@@ -304,6 +304,8 @@ class _Ranks:
             self.begun = True
             if begin := getattr(self.watch, "begin", None):
                 begin(*more)
+        elif word == "compiling":
+            compiling(self.watch, *more)
         elif word == "row" and self.watch:
             self.watch(*more)
         elif word == "file":

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hpccfpga import _core, automatic, choice
-from hpccfpga.components import CALIBRATION
+from hpccfpga.components import CALIBRATION, check_names
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
@@ -81,6 +81,8 @@ def run(
         work.
     """
     check_hosts(hosts, ranks, comm)
+    if comm is None:  # else ranks agree on what they refuse
+        check_names(benchmark, params, run)
     if devices is not None:
         automatic.check(devices, ranks, comm)
         options: dict[str, Any] = {
@@ -138,6 +140,8 @@ def calibrate(
         As `hpccfpga.run`.
     """
     check_hosts(hosts, ranks, comm)
+    if comm is None:
+        check_names("calibration", params, calibrate)
     exchange = CALIBRATION[0].exchange
     if _start(ranks, comm):
         todo = job(exchange, device, calibrate_task(params))

@@ -35,6 +35,9 @@ from hpccfpga.words import (
     reals,
 )
 
+_ALONE = ("--help", "--version")
+"""Options without a command."""
+
 _FORMER = {"--model": "--board"}
 """Options that have another name now."""
 
@@ -74,8 +77,14 @@ def parse(words: list[str]) -> Options:
         see = f"see hpccfpga {name} --help"
         raise ValueError(f"{name} is no command alone; {more}; {see}")
     if name not in COMMANDS:
+        there, wanted, more = [*COMMANDS], name, ""
+        if f"--{name}" in _ALONE:
+            there, wanted = [*_ALONE, *there], f"--{name}"
         what = f"no command {brief(name)}" if words else "no command given"
-        raise ValueError(f"{what}; {known(name, COMMANDS)}; see hpccfpga --help")
+        if name.startswith("-"):
+            what, there = f"no option {brief(name)} in front of a command", [*_ALONE]
+            more = "; options of a command stand behind it"
+        raise ValueError(f"{what}; {known(wanted, there)}{more}; see hpccfpga --help")
     rest = words[len(name.split()) :]
     summary, build, more = COMMANDS[name]
     parser = Parser(name, summary, more)

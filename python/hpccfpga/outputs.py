@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from hpccfpga.arguments import ending
 from hpccfpga.errors import encode
 from hpccfpga.files import check_writable
 from hpccfpga.formats import read
@@ -14,6 +15,9 @@ from hpccfpga.plot import picture_format, plot
 from hpccfpga.result import Result
 from hpccfpga.text import tell
 from hpccfpga.words import check_file
+
+_JSON = ("json", "")
+"""Endings of JSON: a file without one is read as that, too."""
 
 
 class Document(Protocol):
@@ -44,10 +48,11 @@ class Outputs:
     _failed: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
-        """Refuse names that look like options; choose where a failure goes."""
+        """Refuse names that were not meant; choose where a failure goes."""
         for path in self.paths:
             check_file(path)
         if self.json:
+            ending(self.json, _JSON)
             self._failed = _place_of_failures(self.json)
 
     @property
@@ -57,10 +62,14 @@ class Outputs:
 
     def check(self) -> None:
         """Find out what cannot be written, before anything runs."""
-        for path in self.paths:
-            check_writable(path)
+        if self.calibration:
+            ending(self.calibration, _JSON)
+        if self.npz:
+            ending(self.npz, ("npz",))
         if self.plot:
             picture_format(self.plot)
+        for path in self.paths:
+            check_writable(path)
 
     def begin(self) -> None:
         """Write a result "the run did not finish", which stays if the run is killed."""

@@ -168,6 +168,9 @@ class _Teller:
     def begin(self, *task: object) -> None:
         ranks.tell("begin", *task)
 
+    def compiling(self, benchmark: str) -> None:
+        ranks.tell("compiling", benchmark)
+
     def __call__(self, *row: object) -> None:
         ranks.tell("row", *row)
 

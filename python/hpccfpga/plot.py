@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpccfpga import supersteps
-from hpccfpga.arguments import known, need_matplotlib
+from hpccfpga.arguments import ending, need_matplotlib
 from hpccfpga.axes import name_places, of_bytes, plain, scales, ticks
 from hpccfpga.files import replacing
 from hpccfpga.tables import readable
@@ -216,9 +215,9 @@ def _draw_row(axes: Sequence[Axes], results: Sequence[Result]) -> None:
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure, whole or not at all, in the format of the path's ending."""
-    ending = picture_format(path)
+    kind = picture_format(path)
     with replacing(path) as file:
-        figure.savefig(file, format=ending, dpi=150)
+        figure.savefig(file, format=kind, dpi=150)
 
 
 def _title(results: Sequence[Result]) -> str:
@@ -482,7 +481,7 @@ def _legend(
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:
-    """Format that the ending of a picture's path names, PNG without one.
+    """Format that the ending of a picture's path names.
 
     Raises
     ------
@@ -490,9 +489,4 @@ def picture_format(path: str | os.PathLike[str]) -> str:
         There is no such format; the message lists the known ones.
     """
     need_matplotlib()
-    ending = Path(path).suffix.removeprefix(".").lower() or "png"
-    if ending not in FORMATS:
-        raise ValueError(
-            f"cannot write {path}: no format {brief(ending)}; {known(ending, FORMATS)}"
-        )
-    return ending
+    return ending(path, FORMATS)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hpccfpga.errors import under_mpi
 from hpccfpga.tables import digits, readable
-from hpccfpga.text import brief, printable
+from hpccfpga.text import brief, printable, tell
 
 Callback = Callable[[int, int, dict[str, float | str]], object]
 """Called after each point with its number, the number of points, and its values."""
@@ -143,6 +143,19 @@ class _Notebook(Progress):
         )
 
 
+def _kind() -> type[Progress]:
+    """Kind of progress that suits where the output goes."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if type(shell).__name__ == "ZMQInteractiveShell":
+        return _Notebook
+    # A rank's output may look like a terminal, but mpirun only collects it.
+    watched = sys.stdout.isatty() and under_mpi() is None
+    if watched and os.environ.get("TERM") != "dumb":
+        return _Terminal
+    return Progress
+
+
 def progress(title: str, benchmark: str | None = None) -> Progress:
     """Return the kind of progress that suits where the output goes.
 
@@ -153,15 +166,7 @@ def progress(title: str, benchmark: str | None = None) -> Progress:
     benchmark : str, optional
         Whose values to show at each point; default: none.
     """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    if type(shell).__name__ == "ZMQInteractiveShell":
-        return _Notebook(title, benchmark)
-    # A rank's output may look like a terminal, but mpirun only collects it.
-    watched = sys.stdout.isatty() and under_mpi() is None
-    if watched and os.environ.get("TERM") != "dumb":
-        return _Terminal(title, benchmark)
-    return Progress(title, benchmark)
+    return _kind()(title, benchmark)
 
 
 class Watch:
@@ -177,6 +182,12 @@ class Watch:
     def __exit__(self, *exception: object) -> None:
         """Leave the screen tidy."""
         self._stack.close()
+
+    def compiling(self, benchmark: str) -> None:
+        """Say that kernels are compiled, where somebody watches."""
+        self._stack.close()
+        if _kind() is not Progress:
+            tell(f"compiling kernels of {benchmark}; later runs find them ready ...")
 
     def begin(self, title: str, benchmark: str | None = None) -> None:
         """Show another task from now on; see `progress`."""
@@ -217,6 +228,13 @@ def begin(watch: Callback | None, title: str, benchmark: str | None = None) -> N
     hears = getattr(watch, "begin", None)
     if callable(hears):
         hears(title, benchmark)
+
+
+def compiling(watch: Callback | None, benchmark: str) -> None:
+    """Tell that kernels are compiled, if there is a method `compiling` to hear it."""
+    hears = getattr(watch, "compiling", None)
+    if callable(hears):
+        hears(benchmark)
 
 
 def units(benchmark: str) -> dict[str, str]:

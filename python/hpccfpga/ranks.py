@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 EVENTS = "events"
 """Pipe in the folder of a job, in which ranks tell of themselves.
 
-What they tell is JSON. Its first word says of what: "here" and the rank; "begin", a
-title and a benchmark; "row" and what `Callback` gets; "file", a name, bytes of it all,
-and the next piece; "error", the rank and the error; "end" and the rank.
+What they tell is JSON. Its first word says of what: "here" and the rank; "compiling"
+and a benchmark; "begin", a title and a benchmark; "row" and what `Callback` gets;
+"file", a name, bytes of it all, and the next piece; "error", the rank and the error;
+"end" and the rank.
 """
 
 OUTPUT = "-"

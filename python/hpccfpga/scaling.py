@@ -13,6 +13,7 @@ import numpy as np
 from hpccfpga import _core, models
 from hpccfpga.arguments import count, entries, known, word
 from hpccfpga.choice import AUTO
+from hpccfpga.components import check_names
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
@@ -84,6 +85,7 @@ def scaling(
     start = datetime.now(UTC)
     counts = _counts(ranks)
     check_hosts(hosts, counts)
+    check_names(benchmark, params, scaling)
     work = _Work(benchmark, mode, params)
     modelled = []
     if not isinstance(board, str | Mapping | None):

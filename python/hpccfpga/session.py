@@ -39,7 +39,7 @@ from hpccfpga.components import (
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import others_beside
 from hpccfpga.graph import METIS, Graph, named
-from hpccfpga.progress import Callback, begin, follow
+from hpccfpga.progress import Callback, begin, compiling, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin, own_version
 from hpccfpga.ranks import handle as handle_of
@@ -224,8 +224,8 @@ class Session:
         progress : bool or callable, optional
             True shows the progress of rank 0. A callable gets, on every rank, the
             number of the point just done, the number of points, and a dict of its
-            values in SI units. If it has a method `begin`, that gets a title and the
-            benchmark before the first point.
+            values in SI units. A method `begin` of it gets a title and the benchmark
+            before the first point, a method `compiling` before kernels are compiled.
         **params : int, float, str, path or sequence of int
             Parameters of the benchmark, as `hpccfpga.benchmarks()` describes them, the
             same on every rank.
@@ -267,30 +267,30 @@ class Session:
         exchange = self._core.exchange
         chosen = self._expected if exchange == AUTO else None
         program, fields, error = None, [], None
-        try:
-            check_progress(progress)
-            word("benchmark", benchmark, benchmarks().names)
-            if kernel is not None:
-                kernel = path("kernel", kernel)
-            params = named(params)
-            if params.get("partition") == METIS:
-                values = _core.values(benchmark, dict(params))
-                cut = Graph(values["graph"], seed=values["seed"])
-                params = {**params, "partition": cut.partition(METIS, self.size)}
-            if "topology" in params:
-                params = {**params, "topology": topology.text(params["topology"])}
-            program = kernels.load(self._core, benchmark, params, kernel)
-            if program is not None:
-                own = kernels.placed(
-                    benchmark, params, program.manifest.get("banks", [])
-                )
-                params = {**own, **params, **program.manifest["knobs"]}
-            fields = sources.fields(benchmark, params)
-        except BaseException as raised:
-            error = raised
-        self.agree(error)
-        title = f"{benchmark} {exchange}, {self._ranks}"
         with self._following(progress) as watch:
+            try:
+                check_progress(progress)
+                word("benchmark", benchmark, benchmarks().names)
+                if kernel is not None:
+                    kernel = path("kernel", kernel)
+                params = named(params)
+                if params.get("partition") == METIS:
+                    values = _core.values(benchmark, dict(params))
+                    cut = Graph(values["graph"], seed=values["seed"])
+                    params = {**params, "partition": cut.partition(METIS, self.size)}
+                if "topology" in params:
+                    params = {**params, "topology": topology.text(params["topology"])}
+                told = partial(compiling, watch, benchmark)
+                program = kernels.load(self._core, benchmark, params, kernel, told)
+                if program is not None:
+                    banks = program.manifest.get("banks", [])
+                    own = kernels.placed(benchmark, params, banks)
+                    params = {**own, **params, **program.manifest["knobs"]}
+                fields = sources.fields(benchmark, params)
+            except BaseException as raised:
+                error = raised
+            self.agree(error)
+            title = f"{benchmark} {exchange}, {self._ranks}"
             found = self._core.run(
                 benchmark,
                 params,

@@ -15,7 +15,7 @@ from hpccfpga import _core, choice, formats, models
 from hpccfpga.arguments import count, known
 from hpccfpga.boards import board as find_board
 from hpccfpga.choice import AUTO
-from hpccfpga.components import common
+from hpccfpga.components import common, keywords
 from hpccfpga.errors import decode, encode
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Task, job, run_task
@@ -353,7 +353,7 @@ def _parameters(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what each benchmark is given; ValueError for unknown parameters."""
     names = benchmarks()
     if unknown := [name for name in params if name not in (*common(), *names)]:
-        choices = known(unknown[0], [*common(), *names])
+        choices = known(unknown[0], [*common(), *names, *keywords(run_all)])
         raise ValueError(f"no parameter {unknown[0]} of all; {choices}")
     shared = {name: params[name] for name in common() if name in params}
     for name in names:

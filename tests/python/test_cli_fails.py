@@ -83,6 +83,7 @@ def test_a_command_line_read_in_part_leaves_what_was_read(call):
 BAD = [
     ([], "no command given; known: doctor, devices"),
     (["nonsense"], "no command 'nonsense'; known: doctor"),
+    (["-q", "run"], "no option '-q' in front of a command; known: --help, --version; "),
     (["calibrat"], "no command 'calibrat'; did you mean \"calibrate\"? known: doctor"),
     (
         ["kernels"],
@@ -132,6 +133,17 @@ BAD = [
     (["run", "b_eff", "--json=."], "cannot write .: it is a folder"),
     (["run", "b_eff", "--save-calibration=."], "cannot write .: it is a folder"),
     (["run", "b_eff", "--plot=r.doc"], "cannot write r.doc: no format 'doc'; known"),
+    (
+        ["run", "b_eff", "--plot=gone/x"],
+        "cannot write gone/x: no ending names its format; known: png, pdf, svg, eps",
+    ),
+    (["run", "b_eff", "--json=b.csv"], "write b.csv: no format 'csv'; known: json\n"),
+    (["run", "b_eff", "--npz=b.json"], "b.json: no format 'json'; known: npz\n"),
+    (["run", "b_eff", "--save-calibration=c.npz"], "c.npz: no format 'npz'; known: js"),
+    (
+        ["graph", "info", "grid:4", "--json=g.txt"],
+        "g.txt: no format 'txt'; known: json",
+    ),
     (["run", "b_eff", "--board=cardboard"], "no board 'cardboard'; known: 520n"),
     (["run", "transfer", "--calibrate"], "no model of 'transfer'; known: b_eff"),
     (
@@ -200,8 +212,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("words", "line"), BAD, ids=lambda v: str(v)[:40])
-def test_bad_input(refused, words, line):
+def test_bad_input(refused, words, line, tmp_path):
     refused(words, line)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("word", ["x" * 100_000, "x y " * 25_000])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from functools import partial
 from itertools import pairwise
@@ -315,6 +316,14 @@ def test_graph_info(call, tmp_path):
     code, out, err = call("graph", "info", f"undirected:{path}", *words)
     assert (code, err) == (0, "")
     assert "vertices         4\n" in out
+    for line in (
+        "isolated         1 vertices",
+        "cut              2 in-edges from another rank",
+        "mean degree      1 edges of a vertex",
+        "cut share        0.5 of the in-edges",
+    ):
+        assert f"{line}\n" in out
+    assert re.search(r"^load time +[\d.]+ us$", out, re.MULTILINE)
     found = json.loads((tmp_path / "info.json").read_text())
     assert found["schema"] == "hpccfpga-graph/1"
     assert (found["edges"], found["in_edges"], found["directed"]) == (2, 4, False)

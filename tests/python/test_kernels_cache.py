@@ -80,6 +80,24 @@ def test_compiled_once(cache):
     assert len(entries(cache)) == 1
 
 
+def test_it_is_told_before_they_are_compiled(cache, monkeypatch):
+    core = Core()
+    told = []
+
+    def compiling():
+        told.append(len(core.built))
+
+    kernels.load(core, "b_eff", {}, compiling=compiling)
+    kernels.load(core, "b_eff", {}, compiling=compiling)
+    assert told == [0]
+    kernels.load(core, "b_eff", {"channel_width": 64}, compiling=compiling)
+    monkeypatch.setenv("HPCCFPGA_CACHE", "/dev/null/none")
+    kernels.load(core, "b_eff", {}, compiling=compiling)
+    core.prelude = "int pipe;"
+    kernels.load(core, "b_eff", {}, compiling=compiling)
+    assert told == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("device", "params"),
     [

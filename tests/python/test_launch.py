@@ -441,6 +441,27 @@ def test_start_gives_one_result_per_task():
     assert told == [("b_eff pcie, 2 ranks", "b_eff"), ("calibration, 2 ranks", None)]
 
 
+def test_ranks_tell_of_kernels_that_they_compile(tmp_path):
+    kernel = tmp_path / "own.cl"
+    kernel.write_text(f'#include "b_eff_memory.cl"\n/* {tmp_path} */\n')
+    for expected in ["b_eff"], []:
+        told = []
+        params = {"sizes": [64], "reps": 2, "loop_upper": 64}
+        task = run_task("b_eff", kernel, params)
+        start(job("pcie", "opencl", task), 2, watch=Compiled(told))
+        assert told == expected
+
+
+class Compiled:
+    """Whom ranks tell of kernels."""
+
+    def __init__(self, told):
+        self.compiling = told.append
+
+    def __call__(self, *row):
+        pass
+
+
 class Begun:
     """Whom ranks tell of tasks."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hpccfpga.progress import Progress
+import pytest
+
+from hpccfpga.progress import Progress, Watch
 
 
 def test_headings_are_apart_and_above_their_values(capsys):
@@ -26,3 +28,15 @@ def test_a_task_without_rows_tells_its_quarters(capsys):
     title, *told = capsys.readouterr().out.splitlines()
     assert title == "calibration, 2 ranks ..."
     assert told == [f"  {done} of 10 points" for done in (3, 5, 8, 10)]
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_kernels_that_are_compiled_are_told_of_where_somebody_watches(
+    capsys, monkeypatch, watched
+):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: watched)
+    monkeypatch.setenv("TERM", "xterm")
+    with Watch() as watch:
+        watch.compiling("gemm")
+    line = "compiling kernels of gemm; later runs find them ready ...\n"
+    assert capsys.readouterr().out == line * watched
