@@ -24,6 +24,7 @@ typedef struct hf_device {
     hf_status (*meanwhile)(void *context, const char *what);
     void *context;
     const char *folder; /**< for files, while a scheme is opened; the session sets it */
+    struct hf_host_queues *queues; /**< host_queue.h; NULL: the runtime has its own */
 } hf_device;
 
 /** HF_EDEVICE for a broken device. */

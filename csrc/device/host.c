@@ -16,7 +16,6 @@ extern const hf_device_ops hf_device_host;
 typedef struct host_device {
     hf_device base;
     const hf_kernel_info *kernels; /**< of the loaded file, or NULL */
-    hf_host_queues *queues;
     struct host_buffer *kept; /**< freed once a command of the broken device ends */
 } host_device;
 
@@ -74,7 +73,7 @@ static hf_status host_open(hf_device **out, const char *selector, int local_rank
         return hf_fail(HF_ENOMEM, "no memory for a device");
     device->base =
         (hf_device){.ops = &hf_device_host, .info = info, .deadline = HF_DEADLINE};
-    hf_status status = hf_host_queues_new(&device->queues, &device->base);
+    hf_status status = hf_host_queues_new(&device->base);
     if (status == HF_OK)
         *out = &device->base;
     else
@@ -90,7 +89,7 @@ static void buffer_free(host_buffer *buffer) {
 
 static void host_close(hf_device *base) {
     host_device *device = (host_device *)base;
-    if (!device || !hf_host_queues_free(device->queues))
+    if (!device || !hf_host_queues_free(base))
         return;
     for (host_buffer *buffer; (buffer = device->kept);) {
         device->kept = buffer->next;
@@ -191,10 +190,9 @@ static hf_status copy_run(const hf_host_task *task) {
 /* A copy whose caller waits for it anyway needs no thread. */
 static hf_status bytes_copy(hf_device *base, void *to, const void *from, size_t bytes,
                             const hf_order *order, hf_event **done) {
-    hf_host_queues *queues = ((host_device *)base)->queues;
     const hf_host_task task = {.run = copy_run, .to = to, .from = from, .bytes = bytes};
-    return done ? hf_host_start(queues, &task, order, done)
-                : hf_host_now(queues, &task, order, copy_run);
+    return done ? hf_host_start(base, &task, order, done)
+                : hf_host_now(base, &task, order, copy_run);
 }
 
 static hf_status host_write(hf_device *base, hf_buffer *to, size_t at, const void *from,
@@ -245,50 +243,17 @@ static hf_status host_launch(hf_device *base, const hf_launch *launch,
         else
             memcpy(&args[i], arg->value, arg->bytes);
     }
-    return hf_host_start(((host_device *)base)->queues, &task, order, done);
-}
-
-static hf_status host_mark(hf_device *base, const hf_order *order, hf_event **done) {
-    hf_host_queues *queues = ((host_device *)base)->queues;
-    return done ? hf_host_start(queues, &(hf_host_task){0}, order, done)
-                : hf_host_drain(queues, order);
+    return hf_host_start(base, &task, order, done);
 }
 
 static hf_status host_map(hf_device *base, hf_buffer *buffer, void **address) {
-    HF_TRY(hf_host_drain(((host_device *)base)->queues, NULL));
+    HF_TRY(hf_host_drain(base, NULL));
     *address = buffer->host;
     return HF_OK;
 }
 
 static hf_status host_unmap(hf_device *base, hf_buffer *buffer, void *address) {
     (void)base, (void)buffer, (void)address;
-    return HF_OK;
-}
-
-static hf_status host_test(hf_device *base, hf_event *event, double seconds,
-                           bool *ended) {
-    return hf_host_test(((host_device *)base)->queues, event, seconds, ended);
-}
-
-static hf_status host_wait(hf_device *base, hf_event *event) {
-    return hf_host_wait(((host_device *)base)->queues, event);
-}
-
-static bool host_idle(const hf_device *base) {
-    return hf_host_idle(((const host_device *)base)->queues);
-}
-
-static hf_status host_finish(hf_device *base) {
-    return hf_host_finish(((host_device *)base)->queues);
-}
-
-static hf_status host_profile(hf_device *base) {
-    hf_host_profile(((host_device *)base)->queues);
-    return HF_OK;
-}
-
-static hf_status host_times(hf_device *base, uint64_t ticks[2]) {
-    hf_host_times(((host_device *)base)->queues, ticks);
     return HF_OK;
 }
 
@@ -311,14 +276,14 @@ const hf_device_ops hf_device_host = {
     .read = host_read,
     .copy = host_copy,
     .launch = host_launch,
-    .mark = host_mark,
+    .mark = hf_host_mark,
     .map = host_map,
     .unmap = host_unmap,
-    .test = host_test,
-    .wait = host_wait,
-    .finish = host_finish,
-    .idle = host_idle,
-    .profile = host_profile,
-    .times = host_times,
+    .test = hf_host_test,
+    .wait = hf_host_wait,
+    .finish = hf_host_finish,
+    .idle = hf_host_idle,
+    .profile = hf_host_profile,
+    .times = hf_host_times,
     .host_clock = true,
 };

@@ -34,6 +34,8 @@ typedef struct host_command {
     double start, end; /* of its run, where times are kept [s] */
 } host_command;
 
+typedef struct hf_host_queues hf_host_queues;
+
 typedef struct host_queue {
     hf_host_queues *all;
     bool has_thread;
@@ -173,9 +175,10 @@ static hf_status command_enter(hf_host_queues *all, host_command *command,
     return status;
 }
 
-hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
+hf_status hf_host_start(hf_device *device, const hf_host_task *task,
                         const hf_order *order, hf_event **done) {
-    HF_TRY(hf_device_check(all->device));
+    hf_host_queues *all = device->queues;
+    HF_TRY(hf_device_check(device));
     host_command *command = command_new(all);
     if (!command)
         return hf_fail(HF_ENOMEM, "no memory for a command");
@@ -188,7 +191,7 @@ hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
     assert(command->task.queue < HF_MAX_QUEUES);
     HF_TRY(command_enter(all, command, order));
     if (!done)
-        return hf_host_wait(all, (hf_event *)command);
+        return hf_host_wait(device, (hf_event *)command);
     *done = (hf_event *)command;
     return HF_OK;
 }
@@ -250,8 +253,9 @@ static hf_status command_wait(hf_host_queues *all, const host_command *command) 
     return status;
 }
 
-hf_status hf_host_test(hf_host_queues *all, hf_event *event, double seconds,
+hf_status hf_host_test(hf_device *device, hf_event *event, double seconds,
                        bool *ended) {
+    hf_host_queues *all = device->queues;
     *ended = true;
     if (!event)
         return HF_OK;
@@ -261,11 +265,12 @@ hf_status hf_host_test(hf_host_queues *all, hf_event *event, double seconds,
     return HF_OK;
 }
 
-hf_status hf_host_wait(hf_host_queues *all, hf_event *event) {
+hf_status hf_host_wait(hf_device *device, hf_event *event) {
+    hf_host_queues *all = device->queues;
     host_command *command = (host_command *)event;
     if (!event)
         return HF_OK;
-    HF_TRY(hf_device_check(all->device));
+    HF_TRY(hf_device_check(device));
     pthread_mutex_lock(&all->lock);
     hf_status status = command_wait(all, command);
     if (status == HF_OK) {
@@ -293,10 +298,11 @@ static hf_status queue_drain(hf_host_queues *all, const host_queue *queue) {
     return status;
 }
 
-hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
+hf_status hf_host_drain(const hf_device *device, const hf_order *order) {
+    hf_host_queues *all = device->queues;
     host_queue *queue = &all->queues[order ? order->queue : 0];
     hf_status status = HF_OK;
-    HF_TRY(hf_device_check(all->device));
+    HF_TRY(hf_device_check(device));
     if ((!order || order->n_after == 0) && atomic_load(&queue->length) == 0)
         return HF_OK;
     pthread_mutex_lock(&all->lock);
@@ -309,10 +315,16 @@ hf_status hf_host_drain(hf_host_queues *all, const hf_order *order) {
     return status;
 }
 
-hf_status hf_host_now(hf_host_queues *all, const hf_host_task *task,
+hf_status hf_host_mark(hf_device *device, const hf_order *order, hf_event **done) {
+    return done ? hf_host_start(device, &(hf_host_task){0}, order, done)
+                : hf_host_drain(device, order);
+}
+
+hf_status hf_host_now(hf_device *device, const hf_host_task *task,
                       const hf_order *order,
                       hf_status (*run)(const hf_host_task *task)) {
-    HF_TRY(hf_host_drain(all, order));
+    hf_host_queues *all = device->queues;
+    HF_TRY(hf_host_drain(device, order));
     if (all->profile)
         all->start = hf_clock_now();
     hf_status status = run(task);
@@ -321,9 +333,10 @@ hf_status hf_host_now(hf_host_queues *all, const hf_host_task *task,
     return status;
 }
 
-hf_status hf_host_finish(hf_host_queues *all) {
+hf_status hf_host_finish(hf_device *device) {
+    hf_host_queues *all = device->queues;
     hf_status status = HF_OK;
-    HF_TRY(hf_device_check(all->device));
+    HF_TRY(hf_device_check(device));
     pthread_mutex_lock(&all->lock);
     for (size_t i = 0; status == HF_OK && i < HF_MAX_QUEUES; i++)
         status = queue_drain(all, &all->queues[i]);
@@ -331,27 +344,29 @@ hf_status hf_host_finish(hf_host_queues *all) {
     return status;
 }
 
-bool hf_host_idle(hf_host_queues *all) {
+bool hf_host_idle(const hf_device *device) {
     size_t length = 0;
     for (size_t i = 0; i < HF_MAX_QUEUES; i++)
-        length += atomic_load(&all->queues[i].length);
+        length += atomic_load(&device->queues->queues[i].length);
     return length == 0;
 }
 
 /* ---- times ---- */
 
-void hf_host_profile(hf_host_queues *all) {
-    all->profile = true;
+hf_status hf_host_profile(hf_device *device) {
+    device->queues->profile = true;
+    return HF_OK;
 }
 
-void hf_host_times(const hf_host_queues *all, uint64_t ticks[2]) {
-    ticks[0] = (uint64_t)(1e9 * all->start);
-    ticks[1] = (uint64_t)(1e9 * all->end);
+hf_status hf_host_times(hf_device *device, uint64_t ticks[2]) {
+    ticks[0] = (uint64_t)(1e9 * device->queues->start);
+    ticks[1] = (uint64_t)(1e9 * device->queues->end);
+    return HF_OK;
 }
 
 /* ---- from the first to the last ---- */
 
-hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device) {
+hf_status hf_host_queues_new(hf_device *device) {
     hf_host_queues *all = calloc(1, sizeof *all);
     if (!all)
         return hf_fail(HF_ENOMEM, "no memory for the queues of a device");
@@ -362,7 +377,7 @@ hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device) {
         all->queues[i].all = all;
         pthread_cond_init(&all->queues[i].filled, NULL);
     }
-    *out = all;
+    device->queues = all;
     return HF_OK;
 }
 
@@ -381,14 +396,16 @@ static bool threads_stop(hf_host_queues *all) {
     return none;
 }
 
-void hf_host_queues_stop(hf_host_queues *all) {
+void hf_host_queues_stop(hf_device *device) {
+    hf_host_queues *all = device->queues;
     pthread_mutex_lock(&all->lock);
     queues_break(all);
     pthread_mutex_unlock(&all->lock);
     threads_stop(all);
 }
 
-bool hf_host_queues_free(hf_host_queues *all) {
+bool hf_host_queues_free(hf_device *device) {
+    hf_host_queues *all = device->queues;
     if (!threads_stop(all))
         return false;
     for (size_t i = 0; i < HF_MAX_QUEUES; i++) {
@@ -405,5 +422,6 @@ bool hf_host_queues_free(hf_host_queues *all) {
     pthread_cond_destroy(&all->ended);
     pthread_mutex_destroy(&all->lock);
     free(all);
+    device->queues = NULL;
     return true;
 }

@@ -7,8 +7,6 @@
 
 #include "device.h"
 
-typedef struct hf_host_queues hf_host_queues;
-
 enum { HF_HOST_ARGS = 20 };
 
 /** An argument of a launch. */
@@ -32,35 +30,35 @@ typedef struct hf_host_task {
     const hf_host_arg *args; /**< [n_args] */
 } hf_host_task;
 
-/** Queues of `device`, which stays until `free`. */
-hf_status hf_host_queues_new(hf_host_queues **out, hf_device *device);
+/** Give a device its `queues`. */
+hf_status hf_host_queues_new(hf_device *device);
 /** False if a command still runs: then queues and device stay. */
-bool hf_host_queues_free(hf_host_queues *all);
+bool hf_host_queues_free(hf_device *device);
 /** As the process ends, beside threads that use them: no more commands start, and one that
  *  runs has some time. Nothing is released. */
-void hf_host_queues_stop(hf_host_queues *all);
+void hf_host_queues_stop(hf_device *device);
 
 /** Put a command into its queue, where it gets the task's copy; *done is the event. NULL: wait
  *  for it. A task that fails fails the wait for it, with its message. */
-hf_status hf_host_start(hf_host_queues *all, const hf_host_task *task,
+hf_status hf_host_start(hf_device *device, const hf_host_task *task,
                         const hf_order *order, hf_event **done);
 
 /** Wait for all that a command of this order comes after. */
-hf_status hf_host_drain(hf_host_queues *all, const hf_order *order);
-
-/** As those of the device table. */
-hf_status hf_host_test(hf_host_queues *all, hf_event *event, double seconds,
-                       bool *ended);
-hf_status hf_host_wait(hf_host_queues *all, hf_event *event);
-hf_status hf_host_finish(hf_host_queues *all);
-bool hf_host_idle(hf_host_queues *all);
-void hf_host_profile(hf_host_queues *all);
-void hf_host_times(const hf_host_queues *all, uint64_t ticks[2]);
+hf_status hf_host_drain(const hf_device *device, const hf_order *order);
 
 /** Call `run` with the task in the caller's own thread, once all that `order` comes after has
  *  ended: a command that is waited for anyway need not be handed to another thread. */
-hf_status hf_host_now(hf_host_queues *all, const hf_host_task *task,
+hf_status hf_host_now(hf_device *device, const hf_host_task *task,
                       const hf_order *order,
                       hf_status (*run)(const hf_host_task *task));
+
+/** Functions of the device table. */
+hf_status hf_host_mark(hf_device *device, const hf_order *order, hf_event **done);
+hf_status hf_host_test(hf_device *device, hf_event *event, double seconds, bool *ended);
+hf_status hf_host_wait(hf_device *device, hf_event *event);
+hf_status hf_host_finish(hf_device *device);
+bool hf_host_idle(const hf_device *device);
+hf_status hf_host_profile(hf_device *device);
+hf_status hf_host_times(hf_device *device, uint64_t ticks[2]);
 
 #endif

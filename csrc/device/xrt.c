@@ -57,8 +57,8 @@ static void at_exit(int code, void *unused) {
     }
     atomic_store(&hf_xrt_ending, true);
     for (hf_xrt_device *d = open_devices; d; d = d->next) {
-        if (d->queues)
-            hf_host_queues_stop(d->queues);
+        if (d->base.queues)
+            hf_host_queues_stop(&d->base);
         if (d->watch)
             hf_xrt_watch_stop(d->watch);
     }
@@ -116,7 +116,7 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
     if (status == HF_OK)
         status = driver_ask(device);
     if (status == HF_OK)
-        status = hf_host_queues_new(&device->queues, &device->base);
+        status = hf_host_queues_new(&device->base);
     if (status != HF_OK) {
         char why[HF_MESSAGE_ROOM]; /* what closes may fail, too */
         snprintf(why, sizeof why, "%s", hf_error());
@@ -136,9 +136,8 @@ static hf_status xrt_open(hf_device **out, const char *selector, int local_rank,
 static void xrt_close(hf_device *base) {
     hf_xrt_device *device = (hf_xrt_device *)base;
     if (!device || base->broken || atomic_load(&hf_xrt_ending) ||
-        !hf_host_queues_free(device->queues))
+        !hf_host_queues_free(base))
         return;
-    device->queues = NULL;
     if (device->watch)
         hf_xrt_watch_free(device->watch);
     for (hf_xrt_buffer *b = device->buffers, *next; b && !base->broken; b = next) {
@@ -209,41 +208,6 @@ static void xrt_free(hf_buffer *base) {
     }
 }
 
-/* ---- waits ---- */
-
-static hf_status xrt_mark(hf_device *base, const hf_order *order, hf_event **done) {
-    hf_host_queues *queues = ((hf_xrt_device *)base)->queues;
-    return done ? hf_host_start(queues, &(hf_host_task){0}, order, done)
-                : hf_host_drain(queues, order);
-}
-
-static hf_status xrt_test(hf_device *base, hf_event *event, double seconds,
-                          bool *ended) {
-    return hf_host_test(((hf_xrt_device *)base)->queues, event, seconds, ended);
-}
-
-static hf_status xrt_wait(hf_device *base, hf_event *event) {
-    return hf_host_wait(((hf_xrt_device *)base)->queues, event);
-}
-
-static hf_status xrt_finish(hf_device *base) {
-    return hf_host_finish(((hf_xrt_device *)base)->queues);
-}
-
-static bool xrt_idle(const hf_device *base) {
-    return hf_host_idle(((const hf_xrt_device *)base)->queues);
-}
-
-static hf_status xrt_profile(hf_device *base) {
-    hf_host_profile(((hf_xrt_device *)base)->queues);
-    return HF_OK;
-}
-
-static hf_status xrt_times(hf_device *base, uint64_t ticks[2]) {
-    hf_host_times(((hf_xrt_device *)base)->queues, ticks);
-    return HF_OK;
-}
-
 /** A card that is on draws some: 0 means that nothing measures it. */
 static double xrt_power(hf_device *base) {
     hf_xrt_device *device = (hf_xrt_device *)base;
@@ -270,15 +234,15 @@ const hf_device_ops hf_device_xrt = {
     .read = hf_xrt_read,
     .copy = hf_xrt_copy,
     .launch = hf_xrt_launch,
-    .mark = xrt_mark,
+    .mark = hf_host_mark,
     .map = hf_xrt_map,
     .unmap = hf_xrt_unmap,
-    .test = xrt_test,
-    .wait = xrt_wait,
-    .finish = xrt_finish,
-    .idle = xrt_idle,
-    .profile = xrt_profile,
-    .times = xrt_times,
+    .test = hf_host_test,
+    .wait = hf_host_wait,
+    .finish = hf_host_finish,
+    .idle = hf_host_idle,
+    .profile = hf_host_profile,
+    .times = hf_host_times,
     .power = xrt_power,
     .host_clock = true,
 };

@@ -92,8 +92,8 @@ static hf_status start(hf_device *base, const hf_host_task *task, const hf_order
                        hf_event **done) {
     hf_xrt_device *device = (hf_xrt_device *)base;
     return done || task->bytes > OWN || !device->watch
-               ? hf_host_start(device->queues, task, order, done)
-               : hf_host_now(device->queues, task, order, watched_run);
+               ? hf_host_start(base, task, order, done)
+               : hf_host_now(base, task, order, watched_run);
 }
 
 hf_status hf_xrt_write(hf_device *base, hf_buffer *to, size_t at, const void *from,

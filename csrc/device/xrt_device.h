@@ -19,8 +19,7 @@ typedef struct hf_xrt_device {
     char
         power[HF_XRT_PATH]; /**< of the file with the power that it draws [uW]; or "" */
     bool silent;            /**< its driver left a question without an answer */
-    hf_host_queues *queues;
-    unsigned char *binary; /**< what the card holds of this session; NULL: nothing */
+    unsigned char *binary;  /**< what the card holds of this session; NULL: nothing */
     size_t binary_bytes;
     hf_xclbin *xclbin;                 /**< of `binary` */
     uint64_t used[HF_XCLBIN_MEMORIES]; /**< by buffers [B] */

@@ -439,5 +439,5 @@ hf_status hf_xrt_launch(hf_device *base, const hf_launch *launch, const hf_order
         else
             memcpy(&args[i], arg->value, arg->bytes);
     }
-    return hf_host_start(((hf_xrt_device *)base)->queues, &task, order, done);
+    return hf_host_start(base, &task, order, done);
 }
