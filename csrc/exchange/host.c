@@ -136,10 +136,25 @@ static void blocks_tell(const hf_plan *plan) {
     }
 }
 
+/* A single message of equal lengths that is waited for needs no transfers of its own. */
+static hf_status pair_move(const host_plan *plan, bool wait, bool *ended) {
+    const hf_exchange *exchange = plan->base.exchange;
+    const hf_message *m = plan->base.messages;
+    if (!wait || plan->stage != BEGINS || plan->base.n != 1 || m->send_bytes == 0 ||
+        m->send_bytes != m->recv_bytes)
+        return HF_OK;
+    *ended = true;
+    HF_TRY(exchange->device->ops->mark(exchange->device, plan->order, NULL));
+    return exchange->net->ops->sendrecv(
+        exchange->net, block_of(plan->base.send, m->send_at), m->to,
+        block_of(plan->base.recv, m->recv_at), m->from, m->send_bytes);
+}
+
 static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
     host_plan *plan = (host_plan *)base;
     bool ended = base->n == 0;
     *done = false;
+    HF_TRY(pair_move(plan, wait, &ended));
     if (!ended && plan->stage == BEGINS)
         HF_TRY(mark_begin(plan, wait));
     if (!ended && plan->stage == MARKED) {
@@ -160,27 +175,11 @@ static hf_status host_progress(hf_plan *base, bool wait, bool *done) {
     return HF_OK;
 }
 
-/* A single message of equal lengths needs no transfers of its own. */
-static hf_status host_run(hf_plan *base) {
-    const hf_exchange *exchange = base->exchange;
-    const hf_message *m = base->messages;
-    if (base->n != 1 || m->send_bytes == 0 || m->send_bytes != m->recv_bytes)
-        return hf_plan_follow(base);
-    HF_TRY(exchange->device->ops->mark(exchange->device, NULL, NULL));
-    HF_TRY(exchange->net->ops->sendrecv(exchange->net, block_of(base->send, m->send_at),
-                                        m->to, block_of(base->recv, m->recv_at),
-                                        m->from, m->send_bytes));
-    blocks_tell(base);
-    hf_lap(exchange->laps, HF_LAP_EXCHANGE);
-    return HF_OK;
-}
-
 static const hf_block_ops blocks = {
     .plan_bytes = sizeof(host_plan),
     .plan = host_plan_take,
     .start = host_start,
     .progress = host_progress,
-    .run = host_run,
     .free = host_plan_free,
 };
 

@@ -233,19 +233,14 @@ void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
         glance_add(g[i].came, g[i].bytes, at, bytes, n);
 }
 
-hf_status hf_plan_follow(hf_plan *plan) {
+hf_status hf_plan_run(hf_plan *plan) {
     const hf_block_ops *ops = plan->exchange->ops->blocks;
     bool done = false;
+    plan->exchange->used = true;
     HF_TRY(ops->start(plan, NULL));
     while (!done)
         HF_TRY(ops->progress(plan, true, &done));
     return HF_OK;
-}
-
-hf_status hf_plan_run(hf_plan *plan) {
-    const hf_block_ops *ops = plan->exchange->ops->blocks;
-    plan->exchange->used = true;
-    return ops->run ? ops->run(plan) : hf_plan_follow(plan);
 }
 
 void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps) {

@@ -79,9 +79,6 @@ typedef struct hf_block_ops {
      *  have. Who never waits calls it many times in a second. */
     hf_status (*progress)(hf_plan *plan, bool wait, bool *done);
 
-    /** Both at once, for a caller that waits; NULL: `start`, then `progress`. */
-    hf_status (*run)(hf_plan *plan);
-
     /** Take what a run says of hf_plan_params, or refuse it; `longest` is its message at any
      *  point [B], 0: not known. NULL: it takes the defaults alone. */
     hf_status (*take)(struct hf_exchange *exchange, const hf_args *args,
@@ -109,9 +106,6 @@ void hf_plan_sent(const hf_plan *plan, size_t i, size_t at, const void *bytes,
                   size_t n);
 void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
                   size_t n);
-
-/** For schemes: start a plan after what is in queue 0, and go on with it until it is done. */
-hf_status hf_plan_follow(hf_plan *plan);
 
 /** Run a plan after what is in queue 0, and wait until it is done. */
 hf_status hf_plan_run(hf_plan *plan);

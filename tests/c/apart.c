@@ -22,8 +22,8 @@ static const hf_device_ops *device_table;
 static _Atomic int *moves; /* of rank 1, seen by both */
 static int mine, checks;
 
-static hf_status slow_run(hf_plan *plan) {
-    hf_status status = exchange_table->blocks->run(plan);
+static hf_status slow_progress(hf_plan *plan, bool wait, bool *done) {
+    hf_status status = exchange_table->blocks->progress(plan, wait, done);
     mine++;
     if (session->net->rank == 1) {
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
@@ -46,7 +46,7 @@ static void watch(void) {
     exchange_table = session->exchange->ops;
     exchange_ops = *exchange_table;
     block_ops = *exchange_table->blocks;
-    block_ops.run = slow_run;
+    block_ops.progress = slow_progress;
     exchange_ops.blocks = &block_ops;
     session->exchange->ops = &exchange_ops;
     device_table = session->device->ops;
