@@ -35,12 +35,8 @@ PyObject *core_parameters(PyObject *module, PyObject *bench) {
         return status_raise(PyModule_GetState(module), status);
     PyObject *list = PyList_New(0);
     const hf_param *param;
-    for (size_t i = 0; list && (param = hf_args_param(args, i)); i++) {
-        PyObject *dict = parameter_dict(param);
-        if (!dict || PyList_Append(list, dict) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(dict);
-    }
+    for (size_t i = 0; list && (param = hf_args_param(args, i)); i++)
+        list_put(&list, parameter_dict(param));
     hf_args_free(args);
     return list;
 }
@@ -158,12 +154,9 @@ PyObject *core_figures(PyObject *module, PyObject *args) {
     PyArrayObject *sizes = numbers_of(points);
     PyObject *dict = sizes ? PyDict_New() : NULL;
     for (const hf_figure *f = found.figures; dict && f && f->name; f++) {
-        if (!(column = PyDict_GetItemString(columns, f->of)))
-            continue;
-        PyObject *pair = figure_pair(f, sizes, column);
-        if (!pair || PyDict_SetItemString(dict, f->name, pair) < 0)
+        column = PyDict_GetItemString(columns, f->of);
+        if (column && dict_put(dict, f->name, figure_pair(f, sizes, column)) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(pair);
     }
     Py_XDECREF(sizes);
     return dict;

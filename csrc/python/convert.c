@@ -12,6 +12,20 @@ PyObject *text_of(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
+int dict_put(PyObject *dict, const char *key, PyObject *value) {
+    if (!value)
+        return -1;
+    int failed = PyDict_SetItemString(dict, key, value);
+    Py_DECREF(value);
+    return failed;
+}
+
+void list_put(PyObject **list, PyObject *value) {
+    if (!value || PyList_Append(*list, value) < 0)
+        Py_CLEAR(*list);
+    Py_XDECREF(value);
+}
+
 /* None for what is not known. */
 static PyObject *bytes_of(size_t bytes) {
     return bytes ? PyLong_FromSize_t(bytes) : Py_NewRef(Py_None);
@@ -32,39 +46,24 @@ PyObject *device_dict(const hf_device_info *info) {
 static PyObject *arguments_list(const hf_kernel_info *kernel) {
     static const char *const kinds[] = {"read",  "shared", "write",
                                         "value", "in",     "out"};
-    PyObject *list = PyList_New((Py_ssize_t)kernel->n_args);
+    PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < kernel->n_args; i++) {
         const hf_arg_info *arg = &kernel->args[i];
-        PyObject *entry = Py_BuildValue(
-            "{s:s,s:s,s:n,s:n}", "name", arg->name, "kind", kinds[arg->kind], "bytes",
-            (Py_ssize_t)arg->bytes, "depth", (Py_ssize_t)arg->depth);
-        if (entry)
-            PyList_SET_ITEM(list, (Py_ssize_t)i, entry);
-        else
-            Py_CLEAR(list);
+        list_put(&list, Py_BuildValue("{s:s,s:s,s:n,s:n}", "name", arg->name, "kind",
+                                      kinds[arg->kind], "bytes", (Py_ssize_t)arg->bytes,
+                                      "depth", (Py_ssize_t)arg->depth));
     }
     return list;
 }
 
 PyObject *kernels_list(const hf_kernel_info *kernels) {
     PyObject *list = PyList_New(0);
-    for (; list && kernels->name; kernels++) {
-        PyObject *entry = Py_BuildValue(
-            "{s:s,s:N,s:N}", "name", kernels->name, "replicated",
-            PyBool_FromLong(kernels->replicated), "arguments", arguments_list(kernels));
-        if (!entry || PyList_Append(list, entry) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(entry);
-    }
+    for (; list && kernels->name; kernels++)
+        list_put(&list,
+                 Py_BuildValue("{s:s,s:N,s:N}", "name", kernels->name, "replicated",
+                               PyBool_FromLong(kernels->replicated), "arguments",
+                               arguments_list(kernels)));
     return list;
-}
-
-int dict_put(PyObject *dict, const char *key, PyObject *value) {
-    if (!value)
-        return -1;
-    int failed = PyDict_SetItemString(dict, key, value);
-    Py_DECREF(value);
-    return failed;
 }
 
 /* What a column's values are as NumPy's, and by name. */
@@ -124,12 +123,8 @@ static PyObject *summary_dict(const hf_result *result) {
 static PyObject *notes_list(const hf_result *result) {
     PyObject *notes = PyList_New(0);
     const char *note;
-    for (size_t i = 0; notes && (note = hf_result_note(result, i)); i++) {
-        PyObject *text = text_of(note);
-        if (!text || PyList_Append(notes, text) < 0)
-            Py_CLEAR(notes);
-        Py_XDECREF(text);
-    }
+    for (size_t i = 0; notes && (note = hf_result_note(result, i)); i++)
+        list_put(&notes, text_of(note));
     return notes;
 }
 
@@ -146,12 +141,9 @@ static PyObject *parameter_object(const hf_args *args, size_t index) {
     if (param->kind != HF_INTS && !reals)
         return number_object(numbers[0], param->kind == HF_INT);
     size_t n = hf_args_count(args, index);
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; list && i < n; i++) {
-        PyObject *number = number_object(numbers[i], !reals);
-        if (!number || PyList_SetItem(list, (Py_ssize_t)i, number) < 0)
-            Py_CLEAR(list);
-    }
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < n; i++)
+        list_put(&list, number_object(numbers[i], !reals));
     return list;
 }
 

@@ -10,16 +10,14 @@
 
 static PyObject *terms_dict(const hf_term *terms) {
     PyObject *dict = PyDict_New();
-    for (; dict && terms->name; terms++) {
-        PyObject *entry = Py_BuildValue(
-            "{s:s,s:s,s:z,s:d,s:s,s:N}", "unit", terms->unit, "summary", terms->summary,
-            "fact", terms->fact, "fallback", terms->fallback, "param",
-            terms->param ? terms->param : terms->name, "zero",
-            PyBool_FromLong(terms->zero));
-        if (!entry || PyDict_SetItemString(dict, terms->name, entry) < 0)
+    for (; dict && terms->name; terms++)
+        if (dict_put(dict, terms->name,
+                     Py_BuildValue("{s:s,s:s,s:z,s:d,s:s,s:N}", "unit", terms->unit,
+                                   "summary", terms->summary, "fact", terms->fact,
+                                   "fallback", terms->fallback, "param",
+                                   terms->param ? terms->param : terms->name, "zero",
+                                   PyBool_FromLong(terms->zero))) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(entry);
-    }
     return dict;
 }
 
@@ -34,15 +32,12 @@ PyObject *core_models(PyObject *module, PyObject *name) {
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     PyObject *list = PyList_New(0);
-    for (const hf_formula *f = model->formulas; list && f->summary; f++) {
-        PyObject *entry = Py_BuildValue(
-            "{s:n,s:s,s:z,s:s,s:N,s:N}", "index", (Py_ssize_t)(f - model->formulas),
-            "role", roles[f->role], "exchange", f->exchange, "summary", f->summary,
-            "inputs", terms_dict(f->inputs), "outputs", terms_dict(f->outputs));
-        if (!entry || PyList_Append(list, entry) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(entry);
-    }
+    for (const hf_formula *f = model->formulas; list && f->summary; f++)
+        list_put(&list, Py_BuildValue(
+                            "{s:n,s:s,s:z,s:s,s:N,s:N}", "index",
+                            (Py_ssize_t)(f - model->formulas), "role", roles[f->role],
+                            "exchange", f->exchange, "summary", f->summary, "inputs",
+                            terms_dict(f->inputs), "outputs", terms_dict(f->outputs)));
     return list;
 }
 

@@ -48,12 +48,8 @@ static PyObject *core_components(PyObject *module, PyObject *kind) {
     (void)module;
     const char *text = PyUnicode_AsUTF8(kind), *name, *summary;
     PyObject *list = text ? PyList_New(0) : NULL;
-    for (size_t i = 0; list && hf_component(text, i, &name, &summary); i++) {
-        PyObject *pair = Py_BuildValue("(ss)", name, summary);
-        if (!pair || PyList_Append(list, pair) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(pair);
-    }
+    for (size_t i = 0; list && hf_component(text, i, &name, &summary); i++)
+        list_put(&list, Py_BuildValue("(ss)", name, summary));
     return list;
 }
 
@@ -135,17 +131,6 @@ static PyObject *core_value_bytes(PyObject *module, PyObject *data_type) {
     return PyLong_FromSize_t(bytes);
 }
 
-static PyObject *links_list(size_t n, const hf_link *links) {
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; list && i < n; i++) {
-        PyObject *link = Py_BuildValue("(iiii)", links[i].from, links[i].out,
-                                       links[i].to, links[i].in);
-        if (!link || PyList_SetItem(list, (Py_ssize_t)i, link) < 0)
-            Py_CLEAR(list);
-    }
-    return list;
-}
-
 static PyObject *core_links(PyObject *module, PyObject *args) {
     const char *topology;
     int ranks, ports;
@@ -155,7 +140,10 @@ static PyObject *core_links(PyObject *module, PyObject *args) {
     hf_status status = hf_links_make(&links, topology, ranks, ports);
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
-    PyObject *list = links_list((size_t)ranks * (size_t)ports, links);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < (size_t)ranks * (size_t)ports; i++)
+        list_put(&list, Py_BuildValue("(iiii)", links[i].from, links[i].out,
+                                      links[i].to, links[i].in));
     free(links);
     return list;
 }

@@ -28,6 +28,8 @@ PyObject *text_of(const char *text);
 /* Store `value` under `key`; steals `value`, which may be NULL after an error. -1 with an
  * exception. */
 int dict_put(PyObject *dict, const char *key, PyObject *value);
+/* Append `value` to *list; steals it. After an error, as where `value` is NULL, *list is NULL. */
+void list_put(PyObject **list, PyObject *value);
 PyObject *device_dict(const hf_device_info *info);
 /* Of the values of a column, as files have it: "float64". */
 const char *dtype_name(hf_dtype dtype);

@@ -151,10 +151,9 @@ static PyObject *row_value(const hf_quantity *quantity, double value) {
 static PyObject *row_dict(const hf_progress *row) {
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict && i < row->n_values; i++) {
-        PyObject *value = row_value(&row->quantities[i], row->values[i]);
-        if (!value || PyDict_SetItemString(dict, row->quantities[i].name, value) < 0)
+        const hf_quantity *quantity = &row->quantities[i];
+        if (dict_put(dict, quantity->name, row_value(quantity, row->values[i])) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(value);
     }
     return dict;
 }
@@ -351,13 +350,11 @@ static PyObject *fact_get(PyObject *self, void *which) {
     default:
         break;
     }
-    PyObject *list = PyList_New(facts.size);
+    PyObject *list = PyList_New(0);
     for (int rank = 0; list && rank < facts.size; rank++) {
         const hf_place *place = &facts.places[rank];
-        PyObject *text =
-            text_of((char)(intptr_t)which == 'h' ? place->host : place->device);
-        if (!text || PyList_SetItem(list, rank, text) < 0)
-            Py_CLEAR(list);
+        list_put(&list,
+                 text_of((char)(intptr_t)which == 'h' ? place->host : place->device));
     }
     return list;
 }

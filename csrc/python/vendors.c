@@ -150,10 +150,7 @@ static PyObject *devices_list(PyObject *module, const char *runtime, loading *lo
         }
         if (!found)
             return list;
-        PyObject *dict = device_dict(&info);
-        if (!dict || PyList_Append(list, dict) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(dict);
+        list_put(&list, device_dict(&info));
     }
     return NULL;
 }

@@ -8,12 +8,9 @@
 /* A list of `n` items, each made by `make` of what `context` holds. */
 static PyObject *list_of(size_t n, PyObject *(*make)(const void *, size_t),
                          const void *context) {
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; list && i < n; i++) {
-        PyObject *item = make(context, i);
-        if (!item || PyList_SetItem(list, (Py_ssize_t)i, item) < 0)
-            Py_CLEAR(list);
-    }
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < n; i++)
+        list_put(&list, make(context, i));
     return list;
 }
 
@@ -41,14 +38,9 @@ static PyObject *memory_item(const void *context, size_t i) {
 static PyObject *reach_item(const void *context, size_t i) {
     const hf_xclbin_unit *unit = context;
     PyObject *list = PyList_New(0);
-    for (size_t m = 0; list && m < HF_XCLBIN_MEMORIES; m++) {
-        if (!hf_xclbin_reaches(&unit->reach[i], m))
-            continue;
-        PyObject *number = PyLong_FromSize_t(m);
-        if (!number || PyList_Append(list, number) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(number);
-    }
+    for (size_t m = 0; list && m < HF_XCLBIN_MEMORIES; m++)
+        if (hf_xclbin_reaches(&unit->reach[i], m))
+            list_put(&list, PyLong_FromSize_t(m));
     return list;
 }
 
