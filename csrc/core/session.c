@@ -18,7 +18,6 @@
 #include "core/registry.h"
 #include "core/stats.h"
 #include "core/text.h"
-#include "node.h"
 
 /* Bounds of every deadline [s]. */
 #define MIN_DEADLINE 0.01
@@ -178,43 +177,33 @@ static void memory_share(hf_device_info *info, size_t shares) {
     info->memory /= shares;
 }
 
-/* What a rank tells of where it runs. */
-typedef struct whereabouts {
-    hf_place place;
-    char node[HF_NODE_ROOM];
-} whereabouts;
+/* Have two ranks the same device, or are they one? */
+static bool device_shared(const hf_session *session, int a, int b) {
+    const int *nodes = session->net->nodes;
+    return nodes[a] == nodes[b] &&
+           strcmp(session->places[a].device, session->places[b].device) == 0;
+}
 
 static hf_status places_gather(hf_session *session) {
     hf_transport *net = session->net;
     hf_device_info *info = &session->device->info;
-    size_t size = (size_t)net->size, own = (size_t)net->rank, shares = 1;
-    whereabouts mine = {.place.emulated = info->emulated};
-    gethostname(mine.place.host, sizeof mine.place.host - 1);
-    snprintf(mine.place.device, sizeof mine.place.device, "%s:%d %s", info->runtime,
-             info->index, info->name);
-    hf_node_name(mine.node);
-    whereabouts *all = malloc(size * sizeof *all);
-    session->places = malloc(size * sizeof *session->places);
-    hf_status status = all && session->places
-                           ? HF_OK
-                           : hf_fail(HF_ENOMEM, "no memory for %zu places", size);
-    status = hf_agree(net, status);
-    assert(status != HF_OK || (all && session->places));
-    if (status == HF_OK)
-        status = net->ops->gather(net, all, &mine, sizeof mine);
-    for (size_t rank = 0; status == HF_OK && rank < size; rank++) {
-        hf_place *place = &session->places[rank];
-        *place = all[rank].place;
-        for (size_t i = 0; i < rank && !place->again; i++)
-            place->again = strcmp(all[i].node, all[rank].node) == 0 &&
-                           strcmp(all[i].place.device, place->device) == 0;
-        shares += rank != own && strcmp(all[rank].node, mine.node) == 0 &&
-                  strcmp(all[rank].place.device, mine.place.device) == 0;
+    size_t size = (size_t)net->size, shares = 0;
+    hf_place mine = {.emulated = info->emulated};
+    gethostname(mine.host, sizeof mine.host - 1);
+    snprintf(mine.device, sizeof mine.device, "%s:%d %s", info->runtime, info->index,
+             info->name);
+    hf_place *places = session->places = malloc(size * sizeof *places);
+    HF_TRY(hf_agree(
+        net, places ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu places", size)));
+    assert(places);
+    HF_TRY(net->ops->gather(net, places, &mine, sizeof mine));
+    for (int rank = 0; rank < net->size; rank++) {
+        for (int i = 0; i < rank && !places[rank].again; i++)
+            places[rank].again = device_shared(session, i, rank);
+        shares += device_shared(session, rank, net->rank);
     }
-    free(all);
-    if (status == HF_OK)
-        memory_share(info, shares);
-    return status;
+    memory_share(info, shares);
+    return HF_OK;
 }
 
 hf_status hf_session_open(hf_session **out, const hf_options *options) {

@@ -15,23 +15,6 @@ static const double slack = 1e-6; /* what timers of devices are rounded to [s] *
 
 /* ---- a session ---- */
 
-static hf_status nodes_compare(hf_trace *t) {
-    size_t size = (size_t)t->net->size;
-    char mine[HF_NODE_ROOM], *all = malloc(size * sizeof mine);
-    t->far = calloc(size, sizeof *t->far);
-    hf_status status =
-        all && t->far ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu nodes", size);
-    status = hf_agree(t->net, status);
-    assert(status != HF_OK || (all && t->far));
-    hf_node_name(mine);
-    if (status == HF_OK)
-        status = t->net->ops->gather(t->net, all, mine, sizeof mine);
-    for (size_t rank = 0; status == HF_OK && rank < size; rank++)
-        t->far[rank] = memcmp(all + rank * sizeof mine, all, sizeof mine) != 0;
-    free(all);
-    return status;
-}
-
 hf_status hf_trace_open(hf_trace **out, hf_device *device, hf_transport *net,
                         size_t room) {
     hf_trace *t = calloc(1, sizeof *t);
@@ -42,11 +25,7 @@ hf_status hf_trace_open(hf_trace **out, hf_device *device, hf_transport *net,
     }
     status = hf_agree(net, status);
     assert(status != HF_OK || t);
-    if (status == HF_OK)
-        status = nodes_compare(t);
     if (status != HF_OK) {
-        if (t)
-            free(t->far);
         free(t);
         return status;
     }
@@ -61,7 +40,6 @@ void hf_trace_close(hf_trace *t) {
         return;
     t->device->ops = t->device_own;
     t->net->ops = t->net_own;
-    free(t->far);
     free(t);
 }
 
@@ -124,11 +102,12 @@ static hf_status pair_compare(hf_trace *t, int other, hf_offset *offset) {
     return HF_OK;
 }
 
+/* Ranks on the node of rank 0 have its clock. */
 static hf_status ranks_compare(hf_trace *t, size_t index) {
     int rank = t->net->rank;
     hf_offset offset = {0, 0}, ours = {0, 0};
     for (int other = 1; other < t->net->size; other++) {
-        if (!t->far[other] || (rank != 0 && rank != other))
+        if (t->net->nodes[other] == 0 || (rank != 0 && rank != other))
             continue;
         HF_TRY(pair_compare(t, rank ? 0 : other, &ours));
         if (rank > 0)

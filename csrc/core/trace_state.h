@@ -5,7 +5,6 @@
 #include "agree.h"
 #include "core/offset.h"
 #include "core/trace.h"
-#include "node.h"
 
 enum { HF_TRACE_PENDING = 256, HF_TRACE_ALL = -1 };
 
@@ -49,7 +48,6 @@ struct hf_trace {
     const hf_transport_ops *net_own;
     hf_device *device;
     hf_transport *net;
-    bool *far; /**< [ranks]: on another node than rank 0, so by another clock */
 
     size_t room; /**< of a sample [spans] */
     hf_take now, kept;

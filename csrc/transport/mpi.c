@@ -17,6 +17,7 @@ extern const hf_transport_ops hf_transport_mpi;
 static void group_free(mpi *net) {
     hf_mpi_near_close(net);
     free(net->ranks);
+    free(net->nodes);
     free(net->all);
     free(net->message);
     free(net);
@@ -91,32 +92,45 @@ static hf_status duplicate(mpi *net, MPI_Comm *out, MPI_Comm comm) {
     return HF_OK;
 }
 
-/* Which of the ranks are on our node? The first of them is `*first`. */
-static hf_status local_count(mpi *net, int *first) {
-    assert(net->base.size > 0);
-    char mine[HF_NODE_ROOM] = "", *all = malloc((size_t)net->base.size * sizeof mine);
-    hf_status status =
-        hf_agree(&net->base, all ? HF_OK
-                                 : hf_fail(HF_ENOMEM, "no memory for %d names of nodes",
-                                           net->base.size));
-    assert(status != HF_OK || all);
+/* The ranks of our node, once `nodes` are known. */
+static void local_count(mpi *net) {
+    hf_transport *base = &net->base;
+    base->nodes = net->nodes;
+    for (int rank = 0; rank < base->size; rank++)
+        if (base->nodes[rank] == base->nodes[base->rank]) {
+            base->local_size++;
+            base->local_rank += rank < base->rank;
+        }
+}
+
+/* Which ranks are on one node? */
+static hf_status nodes_find(mpi *net) {
+    size_t size = (size_t)net->base.size;
+    char mine[HF_NODE_ROOM], *all = malloc(size * sizeof mine);
+    net->nodes = calloc(size, sizeof *net->nodes);
+    hf_status status = hf_agree(
+        &net->base, all && net->nodes
+                        ? HF_OK
+                        : hf_fail(HF_ENOMEM, "no memory for %zu names of nodes", size));
+    assert(status != HF_OK || (all && net->nodes));
     hf_node_name(mine);
     if (status == HF_OK)
         status = hf_mpi_gather(&net->base, all, mine, sizeof mine);
-    for (int rank = 0; status == HF_OK && rank < net->base.size; rank++)
-        if (strcmp(all + (size_t)rank * sizeof mine, mine) == 0) {
-            if (net->base.local_size++ == 0)
-                *first = rank;
-            net->base.local_rank += rank < net->base.rank;
-        }
+    for (size_t rank = 0; status == HF_OK && rank < size; rank++)
+        while (strcmp(all + (size_t)net->nodes[rank] * sizeof mine,
+                      all + rank * sizeof mine) != 0)
+            net->nodes[rank]++;
+    if (status == HF_OK)
+        local_count(net);
     free(all);
     return status;
 }
 
-/* Meetings by the memory of the ranks that have the same `first`. */
-static hf_status near_open(mpi *net, int first) {
+/* Meetings by the memory of the ranks of our node. */
+static hf_status near_open(mpi *net) {
     hf_transport *node;
-    HF_TRY(net->base.ops->group(&node, &net->base, first));
+    int color = net->base.nodes[net->base.rank];
+    HF_TRY(net->base.ops->group(&node, &net->base, color));
     hf_status status = hf_mpi_near_open(net, (mpi *)node);
     node->ops->close(node);
     net->comm->groups = 0; /* nothing of it is under way */
@@ -125,7 +139,6 @@ static hf_status near_open(mpi *net, int first) {
 
 static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
     communicator *c = net->comm;
-    int first = 0;
     TRY_MPI(MPI_Comm_rank(theirs, &c->rank));
     TRY_MPI(MPI_Comm_size(theirs, &c->size));
     net->base.rank = c->rank;
@@ -136,8 +149,8 @@ static hf_status mpi_bind(mpi *net, MPI_Comm theirs) {
     HF_TRY(hf_agree(&net->base,
                     c->heard ? HF_OK
                              : hf_fail(HF_ENOMEM, "no memory for %d ranks", c->size)));
-    HF_TRY(local_count(net, &first));
-    return c->size > 1 ? near_open(net, first) : HF_OK;
+    HF_TRY(nodes_find(net));
+    return c->size > 1 ? near_open(net) : HF_OK;
 }
 
 static hf_status mpi_open(hf_transport **out, int comm, const char *library,
@@ -173,29 +186,36 @@ typedef struct member {
 } member;
 
 /* The ranks of `all` that have our color; they know each other from `net`. */
-static hf_status members_take(mpi *group, const mpi *net, const member *all,
-                              int color) {
-    int n = 0, first = 0;
+static void members_take(mpi *group, const mpi *net, const member *all, int color) {
+    int n = 0, *nodes = group->nodes;
     for (int rank = 0; rank < net->base.size; rank++)
         if (all[rank].color == color) {
             if (rank == net->base.rank)
                 group->base.rank = n;
+            nodes[n] = net->nodes[rank];
             group->ranks[n++] = hf_mpi_comm_rank(net, rank);
         }
+    for (int last = n; last-- > 0;) { /* as ranks of the group */
+        int lowest = 0;
+        while (nodes[lowest] != nodes[last])
+            lowest++;
+        nodes[last] = lowest;
+    }
     group->base.size = n;
-    return local_count(group, &first);
+    local_count(group);
 }
 
 static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {
     mpi *net = (mpi *)base, *group = calloc(1, sizeof *group);
     member mine = {color, net->comm->groups},
            *all = malloc((size_t)base->size * sizeof *all);
-    int *ranks = malloc((size_t)base->size * sizeof *ranks), number = 0;
+    int *ranks = malloc((size_t)base->size * sizeof *ranks),
+        *nodes = malloc((size_t)base->size * sizeof *nodes), number = 0;
     hf_status status =
-        hf_agree(base, group && all && ranks
+        hf_agree(base, group && all && ranks && nodes
                            ? HF_OK
                            : hf_fail(HF_ENOMEM, "no memory for a group of ranks"));
-    assert(status != HF_OK || (group && all && ranks));
+    assert(status != HF_OK || (group && all && ranks && nodes));
     if (status == HF_OK)
         status = hf_mpi_gather(base, all, &mine, sizeof mine);
     for (int rank = 0; status == HF_OK && rank < base->size; rank++)
@@ -203,23 +223,21 @@ static hf_status mpi_group(hf_transport **out, hf_transport *base, int color) {
     if (status == HF_OK && ++number >= MAX_GROUPS) /* on all ranks */
         status = hf_fail(HF_ENOTSUP, "no more than %d groups of ranks in a run",
                          MAX_GROUPS - 1);
-    if (group)
+    if (status == HF_OK) {
         *group = (mpi){.base = {.ops = base->ops, .deadline = base->deadline},
                        .comm = net->comm,
-                       .group = number,
-                       .ranks = ranks};
-    else
+                       .group = net->comm->groups = number,
+                       .ranks = ranks,
+                       .nodes = nodes};
+        members_take(group, net, all, color);
+        *out = &group->base;
+    } else {
+        free(group);
         free(ranks);
-    if (status == HF_OK) {
-        net->comm->groups = number;
-        status = hf_agree(base, members_take(group, net, all, color));
+        free(nodes);
     }
     free(all);
-    if (status == HF_OK)
-        *out = &group->base;
-    else if (group && !*net->comm->broken)
-        group_free(group);
-    return status; /* NOLINT(*-unix.Malloc): a broken one stays */
+    return status;
 }
 
 static int tag_of(const mpi *net) {

@@ -53,6 +53,7 @@ typedef struct mpi {
     communicator *comm;
     int group;         /* its number, 0: all ranks */
     int *ranks;        /* [size], of the group in the communicator; NULL: the same */
+    int *nodes;        /* what `base` shows */
     uint32_t number;   /* of the calls that all its ranks made together */
     struct near *near; /* memory of the ranks of this node; NULL: none */
     char *all,

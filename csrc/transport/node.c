@@ -23,7 +23,6 @@
 typedef struct place {
     int64_t process, file;
     uint64_t device, inode;
-    char node[HF_NODE_ROOM];
 } place;
 
 /* Take the whole memory now: a file that only grows in use ends in SIGBUS. */
@@ -80,13 +79,12 @@ static hf_status memory_open(hf_shared *s, const place *where, int owner) {
 /* The ranks of our node, in order: the first has made the memory, and each has a part. */
 static hf_status memory_take(const hf_transport *net, hf_shared *s, const place *all,
                              size_t part) {
-    const char *node = all[net->rank].node;
+    int first = net->nodes[net->rank];
     size_t n = 0;
-    for (int rank = 0; rank < net->size; rank++) {
-        if (strcmp(all[rank].node, node) != 0)
+    HF_TRY(memory_open(s, &all[first], first));
+    for (int rank = first; rank < net->size; rank++) {
+        if (net->nodes[rank] != first)
             continue;
-        if (n == 0)
-            HF_TRY(memory_open(s, &all[rank], rank));
         s->parts[rank] = (char *)s->memory + n++ * part;
     }
     return HF_OK;
@@ -94,7 +92,6 @@ static hf_status memory_take(const hf_transport *net, hf_shared *s, const place 
 
 static hf_status memory_share(hf_transport *net, hf_shared *s, place *all, place *mine,
                               size_t part) {
-    hf_node_name(mine->node);
     hf_status status = net->local_rank == 0 ? memory_make(net, s, mine) : HF_OK;
     HF_TRY(hf_agree(net, status));
     HF_TRY(net->ops->gather(net, all, mine, sizeof *mine));

@@ -18,11 +18,15 @@ static hf_status self_open(hf_transport **out, int comm, const char *library,
                            double deadline) {
     (void)comm;
     (void)library;
+    static const int nodes[1];
     self *net = calloc(1, sizeof *net);
     if (!net)
         return hf_fail(HF_ENOMEM, "no memory for a transport");
-    net->base = (hf_transport){
-        .ops = &hf_transport_self, .size = 1, .local_size = 1, .deadline = deadline};
+    net->base = (hf_transport){.ops = &hf_transport_self,
+                               .size = 1,
+                               .local_size = 1,
+                               .nodes = nodes,
+                               .deadline = deadline};
     *out = &net->base;
     return HF_OK;
 }

@@ -20,6 +20,7 @@ typedef struct hf_transport {
     const hf_transport_ops *ops;
     int rank, size;             /**< 0 <= rank < size */
     int local_rank, local_size; /**< the same among the ranks of this node */
+    const int *nodes;           /**< [size] the lowest rank on the node of each */
     double deadline;            /**< longest wait for other ranks [s] */
     const char *why; /**< NULL, or this rank's own failure: ranks that ask hear it */
     double since; /**< 0, or when this rank began to wait for others by other means, in
