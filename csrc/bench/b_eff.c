@@ -234,13 +234,11 @@ static hf_status chain_fill(ring *s, size_t point, int chain) {
              stamp = chain_stamp(&s->base, s->base.env.rank, chain);
     uint32_t slide = slide_of(&s->base, (size_t)s->base.sweep.sizes[point]),
              key = b_eff_key(&s->base, point);
-    const hf_arg args[N_FILL_ARGS] = {
-        {.buffer = s->chains[chain]},
-        {.value = &bytes, .bytes = sizeof bytes},
-        {.value = &slide, .bytes = sizeof slide},
-        {.value = &key, .bytes = sizeof key},
-        {.value = &stamp, .bytes = sizeof stamp},
-    };
+    const hf_arg args[N_FILL_ARGS] = {{.buffer = s->chains[chain]},
+                                      HF_VALUE(bytes),
+                                      HF_VALUE(slide),
+                                      HF_VALUE(key),
+                                      HF_VALUE(stamp)};
     hf_device *device = s->base.env.device;
     return device->ops->launch(
         device, &(hf_launch){s->fill, args, N_FILL_ARGS, s->verdict.items, 0}, NULL,
@@ -283,17 +281,15 @@ static hf_status chain_check(ring *s, size_t point, int chain, uint64_t steps,
              from = chain_stamp(&s->base, neighbour(&s->base, s->base.env.rank, side),
                                 other);
     double wrong;
-    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
-        {.buffer = s->chains[chain]},
-        {.value = &bytes, .bytes = sizeof bytes},
-        {.value = &message, .bytes = sizeof message},
-        {.value = &steps, .bytes = sizeof steps},
-        {.value = &slide, .bytes = sizeof slide},
-        {.value = &which, .bytes = sizeof which},
-        {.value = &key, .bytes = sizeof key},
-        {.value = &own, .bytes = sizeof own},
-        {.value = &from, .bytes = sizeof from},
-    };
+    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {{.buffer = s->chains[chain]},
+                                                   HF_VALUE(bytes),
+                                                   HF_VALUE(message),
+                                                   HF_VALUE(steps),
+                                                   HF_VALUE(slide),
+                                                   HF_VALUE(which),
+                                                   HF_VALUE(key),
+                                                   HF_VALUE(own),
+                                                   HF_VALUE(from)};
     HF_TRY(hf_verdict_take(&s->verdict, HF_VERDICT_COUNT, s->check, args, N_CHECK_ARGS,
                            0, bytes, &wrong));
     *error += wrong;

@@ -50,12 +50,8 @@ static size_t longest(const pairs *s) {
 static void pair_fill(pairs *s, int i) {
     pair *p = &s->pairs[i];
     const hf_arg values[N_SEND_ARGS] = {
-        {.value = &s->steps, .bytes = sizeof s->steps},
-        {.value = &s->chunks, .bytes = sizeof s->chunks},
-        {.value = &s->key, .bytes = sizeof s->key},
-        {.value = &p->stamps[0], .bytes = sizeof p->stamps[0]},
-        {.value = &p->stamps[1], .bytes = sizeof p->stamps[1]},
-    };
+        HF_VALUE(s->steps),     HF_VALUE(s->chunks),    HF_VALUE(s->key),
+        HF_VALUE(p->stamps[0]), HF_VALUE(p->stamps[1])};
     memcpy(p->send_args, values, sizeof values);
     memcpy(p->recv_args, values, sizeof p->recv_args);
     p->recv_args[N_RECV_ARGS - 1] = (hf_arg){.buffer = p->last};

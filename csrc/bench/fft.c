@@ -130,9 +130,9 @@ static hf_status streams_take(fft *s) {
     HF_TRY(device->ops->kernel(&s->fetch, device, "fft_fetch_points", 0));
     HF_TRY(device->ops->kernel(&s->store, device, "fft_store_points", 0));
     s->fetch_args[1] = s->store_args[1] = s->transform_args[1] =
-        (hf_arg){.value = &s->batch, .bytes = sizeof s->batch};
+        (hf_arg)HF_VALUE(s->batch);
     s->transform_args[0].buffer = s->twiddles;
-    s->transform_args[2] = (hf_arg){.value = &s->sign, .bytes = sizeof s->sign};
+    s->transform_args[2] = (hf_arg)HF_VALUE(s->sign);
     s->streams[0] = (hf_stream){
         "fft_fetch_points",
         {.kernel = s->fetch, .args = s->fetch_args, .n_args = 2, .items = 1},
@@ -242,9 +242,8 @@ static hf_status fft_prepare(void *state, size_t point, uint64_t sample) {
     s->taken = 0;
     s->key = (uint32_t)hf_random(s->env.seed, sample * (uint64_t)s->env.size +
                                                   (uint64_t)s->env.rank);
-    const hf_arg args[] = {{.buffer = s->blocks[0]},
-                           {.value = &s->batch, .bytes = sizeof s->batch},
-                           {.value = &s->key, .bytes = sizeof s->key}};
+    const hf_arg args[] = {
+        {.buffer = s->blocks[0]}, HF_VALUE(s->batch), HF_VALUE(s->key)};
     return launch(s, s->fill, 3, args);
 }
 
@@ -256,8 +255,8 @@ static hf_status fft_step(void *state, size_t point, size_t inner) {
         const hf_arg args[] = {{.buffer = s->from},
                                {.buffer = s->to},
                                {.buffer = s->twiddles},
-                               {.value = &s->batch, .bytes = sizeof s->batch},
-                               {.value = &s->sign, .bytes = sizeof s->sign}};
+                               HF_VALUE(s->batch),
+                               HF_VALUE(s->sign)};
         HF_TRY(launch(s, s->transform, 5, args));
     }
     return HF_OK;
@@ -332,11 +331,10 @@ static hf_status forward_check(const fft *s, double *most) {
 static hf_status back_check(fft *s, double *most) {
     float scale = 1 / (float)s->size;
     double worst;
-    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
-        {.buffer = s->blocks[2]},
-        {.value = &s->batch, .bytes = sizeof s->batch},
-        {.value = &s->key, .bytes = sizeof s->key},
-        {.value = &scale, .bytes = sizeof scale}};
+    hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {{.buffer = s->blocks[2]},
+                                                   HF_VALUE(s->batch),
+                                                   HF_VALUE(s->key),
+                                                   HF_VALUE(scale)};
     HF_TRY(hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, s->group, (uint64_t)s->batch * s->size,
                            &worst));

@@ -173,8 +173,7 @@ static size_t blocks(size_t n, size_t width) {
 /* One work-item per strip of 16 elements of the packed matrix. */
 static hf_status pack(const gemm *s, hf_kernel *kernel, hf_buffer *from, hf_buffer *to,
                       uint32_t n, size_t width) {
-    const hf_arg args[N_PACK_ARGS] = {
-        {.buffer = from}, {.buffer = to}, {.value = &n, .bytes = sizeof n}};
+    const hf_arg args[N_PACK_ARGS] = {{.buffer = from}, {.buffer = to}, HF_VALUE(n)};
     size_t strips = HF_GEMM_ROW(n) / HF_GEMM_STRIP;
     hf_device *device = s->env.device;
     return device->ops->launch(
@@ -196,10 +195,9 @@ static void multiply_add(hf_launches *l, const gemm *s, hf_buffer *a, hf_buffer 
         {.buffer = s->c},
         {.value = single ? (void *)&alpha : (void *)&s->alpha, .bytes = bytes},
         {.value = single ? (void *)&beta : (void *)&s->beta, .bytes = bytes},
-        {.value = &n, .bytes = sizeof n},
-        {.value = &first, .bytes = sizeof first},
-        {.value = &end, .bytes = sizeof end},
-    };
+        HF_VALUE(n),
+        HF_VALUE(first),
+        HF_VALUE(end)};
     size_t items = s->env.ndrange ? blocks(end - first, s->shape[0]) *
                                         blocks(n, s->shape[1]) * group
                                   : 1;

@@ -152,7 +152,7 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
     if (bytes == 0)
         return HF_OK;
     HF_TRY(device->ops->write(device, to, 0, from, bytes, NULL, NULL));
-    const hf_arg args[] = {{.buffer = to}, GRAPH_BUFFER(sums), GRAPH_VALUE(count)};
+    const hf_arg args[] = {{.buffer = to}, GRAPH_BUFFER(sums), HF_VALUE(count)};
     for (size_t i = 0; i < n; i++)
         s->sums[i] = 0;
     HF_TRY(device->ops->write(device, s->buffers.sums, 0, s->sums, n * sizeof *s->sums,

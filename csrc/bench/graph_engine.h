@@ -45,14 +45,12 @@ hf_status graph_fill(const graph_state *s, hf_buffer *buffer, const uint64_t *wo
 
 #define GRAPH_BUFFER(name) \
     { .buffer = s->buffers.name }
-#define GRAPH_VALUE(x) \
-    { .value = &(x), .bytes = sizeof(x) }
 /** Launch a kernel, in shape ndrange with this many work-items or groups. */
 hf_status graph_begin(graph_state *s, hf_kernel *kernel, const hf_arg *args,
                       size_t n_args, size_t teams);
 /** Wait for all kernels that were begun: none is when a superstep is over. */
 hf_status graph_await(graph_state *s);
-#define GRAPH_SEAL GRAPH_VALUE(s->seals[s->env.rank])
+#define GRAPH_SEAL HF_VALUE(s->seals[s->env.rank])
 /** Does a work-group take a chunk, as on GPUs? */
 static inline bool graph_groups(const graph_state *s) {
     return s->traits[GRAPH_TEAM_ITEMS] > 1;

@@ -332,9 +332,9 @@ static hf_status messages_scatter(graph_state *s) {
     hf_device *device = s->env.device;
     const messages *m = s->crossing;
     const hf_arg args[] = {
-        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(outs),     GRAPH_BUFFER(to),
-        GRAPH_BUFFER(to_weights),  GRAPH_BUFFER(run),      GRAPH_BUFFER(outbox),
-        GRAPH_VALUE(s->superstep), GRAPH_VALUE(s->window), GRAPH_SEAL};
+        GRAPH_BUFFER(chunks),     GRAPH_BUFFER(outs),  GRAPH_BUFFER(to),
+        GRAPH_BUFFER(to_weights), GRAPH_BUFFER(run),   GRAPH_BUFFER(outbox),
+        HF_VALUE(s->superstep),   HF_VALUE(s->window), GRAPH_SEAL};
     HF_TRY(device->ops->write(device, s->buffers.outbox, s->run.made, m->none,
                               (size_t)s->env.size * sizeof *m->none, NULL, NULL));
     return graph_begin(s, s->kernels.scatter, args, GRAPH_N_ARGS(args), s->run.chunks);
@@ -342,11 +342,11 @@ static hf_status messages_scatter(graph_state *s) {
 
 static hf_status messages_gather(graph_state *s) {
     const hf_arg args[] = {
-        GRAPH_BUFFER(chunks),   GRAPH_BUFFER(rows),  GRAPH_BUFFER(degrees),
-        GRAPH_BUFFER(names),    GRAPH_BUFFER(run),   GRAPH_BUFFER(messages),
-        GRAPH_BUFFER(heard),    GRAPH_BUFFER(state), GRAPH_BUFFER(outbox),
-        GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later), GRAPH_VALUE(s->superstep),
-        GRAPH_VALUE(s->window), GRAPH_SEAL};
+        GRAPH_BUFFER(chunks),  GRAPH_BUFFER(rows),  GRAPH_BUFFER(degrees),
+        GRAPH_BUFFER(names),   GRAPH_BUFFER(run),   GRAPH_BUFFER(messages),
+        GRAPH_BUFFER(heard),   GRAPH_BUFFER(state), GRAPH_BUFFER(outbox),
+        GRAPH_BUFFER(waiting), GRAPH_BUFFER(later), HF_VALUE(s->superstep),
+        HF_VALUE(s->window),   GRAPH_SEAL};
     return graph_begin(s, s->kernels.collect, args, GRAPH_N_ARGS(args), s->run.chunks);
 }
 

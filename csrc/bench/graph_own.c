@@ -85,13 +85,12 @@ static hf_status supersteps_take(graph_state *s) {
     o->changed[1] = 0;
     for (uint32_t n = 0; found.told; n++) {
         uint32_t now = n % 2, next = 1 - now;
-        const hf_arg args[] = {
-            {.buffer = o->rows},         {.buffer = o->from},
-            {.buffer = o->weights},      {.buffer = o->degrees},
-            {.buffer = s->buffers.run},  {.buffer = o->state},
-            {.buffer = o->active[now]},  {.buffer = o->told[now]},
-            {.buffer = o->active[next]}, {.buffer = o->told[next]},
-            {.buffer = o->found},        {.value = &n, .bytes = sizeof n}};
+        const hf_arg args[] = {{.buffer = o->rows},         {.buffer = o->from},
+                               {.buffer = o->weights},      {.buffer = o->degrees},
+                               {.buffer = s->buffers.run},  {.buffer = o->state},
+                               {.buffer = o->active[now]},  {.buffer = o->told[now]},
+                               {.buffer = o->active[next]}, {.buffer = o->told[next]},
+                               {.buffer = o->found},        HF_VALUE(n)};
         const hf_launch launch = {
             .kernel = o->again, .args = args, .n_args = sizeof args / sizeof *args};
         HF_TRY(s->env.go_on(s->env.loop, false));

@@ -214,8 +214,8 @@ hf_status graph_news_take(graph_state *s) {
         return HF_OK;
     const hf_arg args[] = {GRAPH_BUFFER(run),    GRAPH_BUFFER(places),
                            GRAPH_BUFFER(outbox), GRAPH_BUFFER(inbox),
-                           GRAPH_BUFFER(checks), GRAPH_VALUE(s->superstep),
-                           GRAPH_VALUE(listed)};
+                           GRAPH_BUFFER(checks), HF_VALUE(s->superstep),
+                           HF_VALUE(listed)};
     graph_heads_prove(s);
     for (size_t i = 0; i < n; i++)
         p->digests[i] += graph_count_of(s, i)->digest;

@@ -126,14 +126,14 @@ static hf_status ring_launch(graph_state *s, uint32_t maker, hf_kernel *kernel,
     ring *r = s->route;
     hf_exchange *exchange = s->env.exchange;
     uint32_t rank = (uint32_t)s->env.rank;
-    const hf_arg send[N_SEND_ARGS] = {GRAPH_VALUE(maker), GRAPH_VALUE(rank),
-                                      GRAPH_VALUE(r->ranks), GRAPH_VALUE(r->seal)};
+    const hf_arg send[N_SEND_ARGS] = {HF_VALUE(maker), HF_VALUE(rank),
+                                      HF_VALUE(r->ranks), HF_VALUE(r->seal)};
     const hf_arg receive[N_RECEIVE_ARGS] = {
-        {.buffer = d->to},         {.buffer = r->came_buffer}, GRAPH_VALUE(d->place),
-        GRAPH_VALUE(d->bits),      GRAPH_VALUE(d->bit_words),  GRAPH_VALUE(d->own_word),
-        GRAPH_VALUE(d->own_words), GRAPH_VALUE(d->words),      GRAPH_VALUE(d->items),
-        GRAPH_VALUE(rank),         GRAPH_VALUE(r->ranks),      GRAPH_VALUE(d->number),
-        GRAPH_VALUE(r->seal)};
+        {.buffer = d->to},      {.buffer = r->came_buffer}, HF_VALUE(d->place),
+        HF_VALUE(d->bits),      HF_VALUE(d->bit_words),     HF_VALUE(d->own_word),
+        HF_VALUE(d->own_words), HF_VALUE(d->words),         HF_VALUE(d->items),
+        HF_VALUE(rank),         HF_VALUE(r->ranks),         HF_VALUE(d->number),
+        HF_VALUE(r->seal)};
     const hf_stream streams[] = {
         {.name = makers[maker].name,
          .launch = {.kernel = kernel, .args = args, .n_args = n_args},
@@ -241,9 +241,9 @@ static hf_status ring_share(graph_state *s, graph_shared what) {
     launch_begin(r);
     uint32_t number = r->launches;
     const hf_arg args[] = {{.buffer = block.from}, {.buffer = block.to},
-                           GRAPH_VALUE(first),     GRAPH_VALUE(pieces),
-                           GRAPH_VALUE(r->piece),  GRAPH_VALUE(r->ranks),
-                           GRAPH_VALUE(number),    GRAPH_VALUE(r->seal)};
+                           HF_VALUE(first),        HF_VALUE(pieces),
+                           HF_VALUE(r->piece),     HF_VALUE(r->ranks),
+                           HF_VALUE(number),       HF_VALUE(r->seal)};
     const drain d = {.to = block.to,
                      .words = r->piece,
                      .items = (uint32_t)(block.to->bytes / bytes),

@@ -10,21 +10,21 @@
 
 static hf_status start_launch(graph_state *s) {
     uint32_t pushes = s->pushes;
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees),
-                           GRAPH_BUFFER(names),    GRAPH_BUFFER(run),
-                           GRAPH_BUFFER(state),    GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later),
-                           GRAPH_BUFFER(got),      GRAPH_BUFFER(touched),
-                           GRAPH_BUFFER(inbox),    GRAPH_VALUE(pushes),
-                           GRAPH_VALUE(s->window), GRAPH_SEAL};
+    const hf_arg args[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
+                           GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
+                           GRAPH_BUFFER(state),   GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
+                           GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
+                           GRAPH_BUFFER(inbox),   HF_VALUE(pushes),
+                           HF_VALUE(s->window),   GRAPH_SEAL};
     return s->routing->make(s, GRAPH_STARTS, args, GRAPH_N_ARGS(args));
 }
 
 static hf_status admit_launch(graph_state *s) {
     const hf_arg args[] = {
-        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(degrees),  GRAPH_BUFFER(run),
-        GRAPH_BUFFER(outbox),      GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later),
-        GRAPH_VALUE(s->superstep), GRAPH_VALUE(s->window), GRAPH_SEAL};
+        GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees), GRAPH_BUFFER(run),
+        GRAPH_BUFFER(outbox),   GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
+        HF_VALUE(s->superstep), HF_VALUE(s->window),   GRAPH_SEAL};
     return s->routing->make(s, GRAPH_ADMITS, args, GRAPH_N_ARGS(args));
 }
 

@@ -53,14 +53,14 @@ static hf_status updates_setup(graph_state *s, graph_sizes *out) {
 
 static hf_status pull_launch(graph_state *s) {
     uint32_t everyone = s->totals.active == s->info->vertices;
-    const hf_arg args[] = {GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),
-                           GRAPH_BUFFER(from),        GRAPH_BUFFER(weights),
-                           GRAPH_BUFFER(degrees),     GRAPH_BUFFER(names),
-                           GRAPH_BUFFER(run),         GRAPH_BUFFER(inbox),
-                           GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),
-                           GRAPH_BUFFER(waiting),     GRAPH_BUFFER(later),
-                           GRAPH_VALUE(s->superstep), GRAPH_VALUE(everyone),
-                           GRAPH_VALUE(s->window),    GRAPH_SEAL};
+    const hf_arg args[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(rows),
+                           GRAPH_BUFFER(from),     GRAPH_BUFFER(weights),
+                           GRAPH_BUFFER(degrees),  GRAPH_BUFFER(names),
+                           GRAPH_BUFFER(run),      GRAPH_BUFFER(inbox),
+                           GRAPH_BUFFER(state),    GRAPH_BUFFER(outbox),
+                           GRAPH_BUFFER(waiting),  GRAPH_BUFFER(later),
+                           HF_VALUE(s->superstep), HF_VALUE(everyone),
+                           HF_VALUE(s->window),    GRAPH_SEAL};
     return s->routing->make(s, GRAPH_PULLS, args, GRAPH_N_ARGS(args));
 }
 
@@ -70,18 +70,17 @@ static hf_status pull_launch(graph_state *s) {
 
 static hf_status push_launch(graph_state *s) {
     const hf_arg push[] = {
-        OUTS(pieces, chunks),      OUTS(outs, rows),       OUTS(to, from),
-        OUTS(to_weights, weights), GRAPH_BUFFER(run),      GRAPH_BUFFER(inbox),
-        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),      GRAPH_BUFFER(touched),
-        GRAPH_BUFFER(made),        GRAPH_VALUE(s->window),
-    };
-    const hf_arg apply[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(degrees),
-                            GRAPH_BUFFER(names),    GRAPH_BUFFER(run),
-                            GRAPH_BUFFER(made),     GRAPH_BUFFER(got),
-                            GRAPH_BUFFER(touched),  GRAPH_BUFFER(state),
-                            GRAPH_BUFFER(outbox),   GRAPH_BUFFER(waiting),
-                            GRAPH_BUFFER(later),    GRAPH_VALUE(s->superstep),
-                            GRAPH_VALUE(s->window), GRAPH_SEAL};
+        OUTS(pieces, chunks),      OUTS(outs, rows),   OUTS(to, from),
+        OUTS(to_weights, weights), GRAPH_BUFFER(run),  GRAPH_BUFFER(inbox),
+        GRAPH_BUFFER(state),       GRAPH_BUFFER(got),  GRAPH_BUFFER(touched),
+        GRAPH_BUFFER(made),        HF_VALUE(s->window)};
+    const hf_arg apply[] = {GRAPH_BUFFER(chunks),  GRAPH_BUFFER(degrees),
+                            GRAPH_BUFFER(names),   GRAPH_BUFFER(run),
+                            GRAPH_BUFFER(made),    GRAPH_BUFFER(got),
+                            GRAPH_BUFFER(touched), GRAPH_BUFFER(state),
+                            GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
+                            GRAPH_BUFFER(later),   HF_VALUE(s->superstep),
+                            HF_VALUE(s->window),   GRAPH_SEAL};
     HF_TRY(graph_begin(s, s->kernels.push, push, GRAPH_N_ARGS(push), s->run.chunks));
     return s->routing->make(s, GRAPH_APPLIES, apply, GRAPH_N_ARGS(apply));
 }
@@ -89,12 +88,12 @@ static hf_status push_launch(graph_state *s) {
 hf_status graph_few_launch(graph_state *s) {
     uint32_t cap = (uint32_t)s->cap, pending = (uint32_t)s->totals.pending;
     const hf_arg args[] = {
-        OUTS(outs, rows),          OUTS(to, from),        OUTS(to_weights, weights),
-        GRAPH_BUFFER(names),       GRAPH_BUFFER(run),     GRAPH_BUFFER(inbox),
-        GRAPH_BUFFER(state),       GRAPH_BUFFER(outbox),  GRAPH_BUFFER(waiting),
-        GRAPH_BUFFER(later),       GRAPH_BUFFER(got),     GRAPH_BUFFER(lists),
-        GRAPH_VALUE(s->superstep), GRAPH_VALUE(cap),      GRAPH_VALUE(pending),
-        GRAPH_VALUE(s->window),    GRAPH_VALUE(s->width), GRAPH_SEAL};
+        OUTS(outs, rows),       OUTS(to, from),       OUTS(to_weights, weights),
+        GRAPH_BUFFER(names),    GRAPH_BUFFER(run),    GRAPH_BUFFER(inbox),
+        GRAPH_BUFFER(state),    GRAPH_BUFFER(outbox), GRAPH_BUFFER(waiting),
+        GRAPH_BUFFER(later),    GRAPH_BUFFER(got),    GRAPH_BUFFER(lists),
+        HF_VALUE(s->superstep), HF_VALUE(cap),        HF_VALUE(pending),
+        HF_VALUE(s->window),    HF_VALUE(s->width),   GRAPH_SEAL};
     return graph_begin(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 

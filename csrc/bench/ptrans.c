@@ -303,13 +303,11 @@ static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
     HF_TRY(places_write(s, p, point, r));
     HF_TRY(device->ops->write(device, p->sources, 0, layout->sources + part->first,
                               part->n * sizeof *layout->sources, NULL, NULL));
-    const hf_arg args[N_FILL_ARGS] = {
-        {.buffer = p->a},
-        {.buffer = p->b},
-        {.buffer = p->places},
-        {.value = &p->blocks, .bytes = sizeof p->blocks},
-        {.value = &s->key, .bytes = sizeof s->key},
-    };
+    const hf_arg args[N_FILL_ARGS] = {{.buffer = p->a},
+                                      {.buffer = p->b},
+                                      {.buffer = p->places},
+                                      HF_VALUE(p->blocks),
+                                      HF_VALUE(s->key)};
     const hf_launch launch = {
         .kernel = s->fill, .args = args, .n_args = N_FILL_ARGS, .items = s->items};
     return device->ops->launch(device, &launch, NULL, NULL);
@@ -336,14 +334,9 @@ static void blocks_add(hf_launches *l, const ptrans *s, size_t r, hf_buffer *a,
                        size_t first, size_t count, size_t most) {
     const replica *p = &s->replicas[r];
     uint32_t from = (uint32_t)first, blocks = (uint32_t)count;
-    const hf_arg args[N_ADD_ARGS] = {
-        {.buffer = a},
-        {.buffer = p->b},
-        {.buffer = p->c},
-        {.buffer = p->sources},
-        {.value = &from, .bytes = sizeof from},
-        {.value = &blocks, .bytes = sizeof blocks},
-    };
+    const hf_arg args[N_ADD_ARGS] = {{.buffer = a},    {.buffer = p->b},
+                                     {.buffer = p->c}, {.buffer = p->sources},
+                                     HF_VALUE(from),   HF_VALUE(blocks)};
     size_t group = hf_device_group(&s->env.device->info);
     const hf_launch launch = {
         .kernel = p->add,
@@ -384,11 +377,7 @@ static hf_status replica_verify(ptrans *s, size_t point, size_t r, double *worst
     uint32_t blocks = (uint32_t)s->layouts[point].parts[r].n;
     double residual;
     hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
-        {.buffer = p->c},
-        {.buffer = p->places},
-        {.value = &blocks, .bytes = sizeof blocks},
-        {.value = &s->key, .bytes = sizeof s->key},
-    };
+        {.buffer = p->c}, {.buffer = p->places}, HF_VALUE(blocks), HF_VALUE(s->key)};
     HF_TRY(places_write(s, p, point, r));
     HF_TRY(hf_verdict_take(&p->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, 0, (uint64_t)blocks * s->block * s->block,

@@ -41,10 +41,8 @@ static hf_status pair_take(ptrans *s, size_t r) {
     };
     memcpy(p->send_args, values[0], sizeof values[0]);
     memcpy(p->recv_args, values[1], sizeof values[1]);
-    p->send_args[2] = p->recv_args[2] =
-        (hf_arg){.value = &p->blocks, .bytes = sizeof p->blocks};
-    p->send_args[3] = p->recv_args[3] =
-        (hf_arg){.value = &p->own, .bytes = sizeof p->own};
+    p->send_args[2] = p->recv_args[2] = (hf_arg)HF_VALUE(p->blocks);
+    p->send_args[3] = p->recv_args[3] = (hf_arg)HF_VALUE(p->own);
     for (int sends = 0; sends < 2; sends++)
         for (int inner = 0; inner < 2; inner++)
             p->ends[sends][inner] = (hf_end){(int)r, inner, sends};

@@ -208,14 +208,12 @@ static hf_status randomaccess_prepare(void *state, size_t point, uint64_t sample
 static void table_add(hf_launches *l, const randomaccess *s, size_t table) {
     uint64_t count = s->part.count / s->n_tables, first = s->part.first + table * count,
              steps = HF_RANDOMACCESS_UPDATES * s->part.words / s->generators;
-    const hf_arg args[N_ARGS] = {
-        {.buffer = s->tables[table]},
-        {.buffer = s->starts},
-        {.value = &s->part.words, .bytes = sizeof s->part.words},
-        {.value = &first, .bytes = sizeof first},
-        {.value = &count, .bytes = sizeof count},
-        {.value = &steps, .bytes = sizeof steps},
-    };
+    const hf_arg args[N_ARGS] = {{.buffer = s->tables[table]},
+                                 {.buffer = s->starts},
+                                 HF_VALUE(s->part.words),
+                                 HF_VALUE(first),
+                                 HF_VALUE(count),
+                                 HF_VALUE(steps)};
     hf_launch launch = {.kernel = s->kernels[table], .args = args, .n_args = N_ARGS};
     launch.items = s->items;
     launch.group = s->shared ? 0 : 1; /* a group is a core's */

@@ -283,14 +283,12 @@ static void share_add(hf_launches *l, const stream *s, const operation *o,
     hf_buffer *last = arrays[step_array(s->taken - 1)];
     float factor = step_factor(o, s->taken);
     uint64_t n = s->n / s->n_banks;
-    const hf_arg args[N_ARGS] = {
-        {.buffer = arrays[step_array(s->taken)]},
-        {.buffer = o->sum ? arrays[0] : last},
-        {.buffer = last},
-        {.value = &factor, .bytes = sizeof factor},
-        {.value = &o->sum, .bytes = sizeof o->sum},
-        {.value = &n, .bytes = sizeof n},
-    };
+    const hf_arg args[N_ARGS] = {{.buffer = arrays[step_array(s->taken)]},
+                                 {.buffer = o->sum ? arrays[0] : last},
+                                 {.buffer = last},
+                                 HF_VALUE(factor),
+                                 HF_VALUE(o->sum),
+                                 HF_VALUE(n)};
     hf_launches_add(l, &(hf_launch){s->kernels[bank], args, N_ARGS, s->items, s->group},
                     (unsigned)bank);
 }

@@ -57,7 +57,7 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
     uint32_t seal = (uint32_t)hf_random(v->seals->key, v->seals->drawn++);
     size_t bytes = v->items * sizeof *v->findings;
     args[n_args] = (hf_arg){.buffer = v->buffer};
-    args[n_args + 1] = (hf_arg){.value = &seal, .bytes = sizeof seal};
+    args[n_args + 1] = (hf_arg)HF_VALUE(seal);
     const hf_launch launch = {.kernel = check,
                               .args = args,
                               .n_args = n_args + HF_VERDICT_ARGS,

@@ -50,6 +50,10 @@ typedef struct hf_arg {
     size_t bytes;
 } hf_arg;
 
+/** The argument that is the value of `x`, which stays until the launch. */
+#define HF_VALUE(x) \
+    { .value = &(x), .bytes = sizeof(x) }
+
 /** A kernel with its arguments, `items` times (0 means once). */
 typedef struct hf_launch {
     hf_kernel *kernel;

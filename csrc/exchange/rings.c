@@ -227,7 +227,7 @@ static void rings_attach(hf_medium *base, size_t i, hf_arg *args, size_t *n_args
         args[(*n_args)++] =
             (hf_arg){.buffer = endpoint_of(r, &stream->ends[e])->buffer};
     }
-    args[(*n_args)++] = (hf_arg){.value = &r->hosts[i], .bytes = sizeof r->hosts[i]};
+    args[(*n_args)++] = (hf_arg)HF_VALUE(r->hosts[i]);
     HF_RING_STORE(&mine->ended[i], 0);
     HF_RING_STORE(&mine->n, i + 1); /* before it runs: a rank may never look at it */
     HF_RING_STORE(&mine->launches, mine->launches + (i == 0));
