@@ -88,17 +88,11 @@ static hf_status memory_check(const gemm *s, size_t largest) {
 static hf_status panels_take(gemm *s, size_t largest) {
     hf_device *device = s->env.device;
     const hf_device_ops *ops = device->ops;
-    hf_kernel *shape;
     HF_TRY(ops->alloc(&s->a_panels, device, panels_bytes(s, largest), NULL));
     HF_TRY(ops->alloc(&s->b_panels, device, panels_bytes(s, largest), NULL));
     HF_TRY(ops->kernel(&s->pack_a, device, "gemm_pack_a", 0));
     HF_TRY(ops->kernel(&s->pack_b, device, "gemm_pack_b", 0));
-    HF_TRY(ops->kernel(&shape, device, "gemm_shape", 0));
-    hf_launch launch = {shape, &(hf_arg){.buffer = s->a_panels}, 1, 1, 0};
-    hf_status status = ops->launch(device, &launch, NULL, NULL);
-    ops->kernel_free(shape);
-    HF_TRY(status);
-    HF_TRY(ops->read(device, s->a_panels, 0, s->shape, sizeof s->shape, NULL, NULL));
+    HF_TRY(hf_kernel_ask(device, "gemm_shape", s->shape, sizeof s->shape));
     bool sound = s->shape[2] > 0;
     for (int i = 0; i < 2; i++)
         sound = sound && s->shape[i] > 0 && s->shape[i] <= HF_GEMM_BLOCK;

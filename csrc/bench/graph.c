@@ -83,15 +83,7 @@ static const hf_figure figures[] = {
 
 /* What the kernels say of the program. */
 static hf_status traits_take(graph_state *s) {
-    hf_device *device = s->env.device;
-    const hf_device_ops *ops = device->ops;
-    HF_TRY(ops->kernel(&s->kernels.traits, device, "graph_traits", 0));
-    HF_TRY(ops->alloc(&s->buffers.traits, device, sizeof s->traits, NULL));
-    const hf_arg arg = {.buffer = s->buffers.traits};
-    const hf_launch launch = {.kernel = s->kernels.traits, .args = &arg, .n_args = 1};
-    HF_TRY(ops->launch(device, &launch, NULL, NULL));
-    HF_TRY(ops->read(device, s->buffers.traits, 0, s->traits, sizeof s->traits, NULL,
-                     NULL));
+    HF_TRY(hf_kernel_ask(s->env.device, "graph_traits", s->traits, sizeof s->traits));
     if (s->traits[GRAPH_PROOF] != graph_proof(s->traits))
         return hf_fail(HF_EDEVICE, "the kernels do not tell what the program is");
     if (graph_groups(s) && !s->env.ndrange)

@@ -5,11 +5,11 @@
 #include "device/device.h"
 
 /** Buffers of the device. */
-enum { GRAPH_BUFFERS = 35, GRAPH_KERNELS = 12 };
+enum { GRAPH_BUFFERS = 34, GRAPH_KERNELS = 11 };
 typedef union graph_buffers {
     struct {
-        hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *traits,
-            *sums, *state, *waiting, *outbox, *inbox, *checks, *told, *all_told, *whole,
+        hf_buffer *chunks, *rows, *from, *weights, *degrees, *names, *run, *sums,
+            *state, *waiting, *outbox, *inbox, *checks, *told, *all_told, *whole,
             *forest, *forests, *numbers, *all_numbers;
         hf_buffer *later;                           /**< [own] updates that wait */
         hf_buffer *pieces, *outs, *to, *to_weights; /**< edges by where they leave */
@@ -25,7 +25,7 @@ _Static_assert(sizeof(graph_buffers) == GRAPH_BUFFERS * sizeof(hf_buffer *),
 typedef union graph_kernels {
     struct {
         hf_kernel *start, *pull, *apply, *admit; /**< in the order of graph_ring.h */
-        hf_kernel *traits, *sum, *push, *few, *take, *scatter, *deliver, *collect;
+        hf_kernel *sum, *push, *few, *take, *scatter, *deliver, *collect;
     };
     hf_kernel *all[GRAPH_KERNELS];
 } graph_kernels;

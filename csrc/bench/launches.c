@@ -1,4 +1,4 @@
-/* launches.c - kernels that run side by side, each in its queue. */
+/* launches.c - kernels that run side by side, each in its queue; and what a kernel tells. */
 #include "launches.h"
 
 #include <assert.h>
@@ -30,4 +30,21 @@ hf_status hf_launches_wait(hf_launches *l) {
         l->status = l->status == HF_OK ? ended : l->status;
     }
     return l->status;
+}
+
+hf_status hf_kernel_ask(hf_device *device, const char *kernel, void *to, size_t bytes) {
+    const hf_device_ops *ops = device->ops;
+    hf_launch launch = {.n_args = 1};
+    hf_arg told = {.buffer = NULL};
+    hf_status status = ops->kernel(&launch.kernel, device, kernel, 0);
+    launch.args = &told;
+    if (status == HF_OK)
+        status = ops->alloc(&told.buffer, device, bytes, NULL);
+    if (status == HF_OK)
+        status = ops->launch(device, &launch, NULL, NULL);
+    if (status == HF_OK)
+        status = ops->read(device, told.buffer, 0, to, bytes, NULL, NULL);
+    ops->free(told.buffer);
+    ops->kernel_free(launch.kernel);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* launches.h - kernels that run side by side, each in its queue. */
+/* launches.h - kernels that run side by side, each in its queue; and what a kernel tells. */
 #ifndef HF_LAUNCHES_H
 #define HF_LAUNCHES_H
 
@@ -27,5 +27,8 @@ hf_status hf_replicas_check(size_t n, bool ndrange);
 void hf_launches_add(hf_launches *l, const hf_launch *launch, unsigned queue);
 /** Wait for all that were started; the first failure of a launch or of a kernel. */
 hf_status hf_launches_wait(hf_launches *l);
+
+/** `bytes` bytes that a kernel writes, whose only argument is where to. */
+hf_status hf_kernel_ask(hf_device *device, const char *kernel, void *to, size_t bytes);
 
 #endif

@@ -186,20 +186,7 @@ static hf_status kernels_take(linpack *s) {
 }
 
 static hf_status shape_take(linpack *s) {
-    hf_device *device = s->env.device;
-    const hf_device_ops *ops = device->ops;
-    hf_kernel *kernel;
-    hf_buffer *told = NULL;
-    HF_TRY(ops->kernel(&kernel, device, "linpack_shape", 0));
-    hf_status status = ops->alloc(&told, device, sizeof s->shape, NULL);
-    hf_launch launch = {kernel, &(hf_arg){.buffer = told}, 1, 1, 0};
-    if (status == HF_OK)
-        status = ops->launch(device, &launch, NULL, NULL);
-    if (status == HF_OK)
-        status = ops->read(device, told, 0, s->shape, sizeof s->shape, NULL, NULL);
-    ops->free(told);
-    ops->kernel_free(kernel);
-    HF_TRY(status);
+    HF_TRY(hf_kernel_ask(s->env.device, "linpack_shape", s->shape, sizeof s->shape));
     size_t least = s->block * s->block, most = packed_max(s);
     size_t triangle = s->receives ? s->block * (s->block - 1) / 2 : 0;
     bool sound =
