@@ -7,7 +7,6 @@
 #define HF_BENCH_H
 
 #include "core/param.h"
-#include "core/result.h"
 #include "env.h"
 #include "hf_numbered.h"
 #include "launches.h"
@@ -33,9 +32,7 @@ enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 8 };
 typedef struct hf_outline {
     size_t n_points;
     size_t longest; /**< message at any point [B], 0: not known before it is planned */
-    const char *note;   /**< a remark for the result, or NULL */
-    hf_records records; /**< of the last sample, the same on all ranks; they stay where
-                             they are until teardown */
+    const char *note; /**< a remark for the result, or NULL */
 } hf_outline;
 
 /** A point of a run; a plain value, all-zero at first. */

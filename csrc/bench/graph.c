@@ -215,8 +215,8 @@ static hf_status graph_setup(graph_state *s, const hf_args *args, const hf_env *
     out->n_points = s->n_points;
     out->note = s->note;
     HF_TRY(graph_buffers_new(s));
-    out->records = (hf_records){s->state, s->info->vertices,
-                                s->traits[GRAPH_VERTEX_BYTES], s->part->numbers};
+    hf_leave(env, (hf_records){s->state, s->info->vertices,
+                               s->traits[GRAPH_VERTEX_BYTES], s->part->numbers});
     HF_TRY(graph_outs_new(s));
     HF_TRY(graph_forest_new(s));
     HF_TRY(graph_reference_new(s));

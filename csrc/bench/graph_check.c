@@ -280,7 +280,7 @@ static hf_status reference_find(graph_checking *c) {
     for (uint32_t i = 0; i < s->part->own; i++)
         s->reference[graph_first(s) + i] = 1.0 / (double)s->info->vertices;
     for (uint64_t n = 0; n < supersteps; n++) {
-        HF_TRY(s->env.go_on(s->env.loop, false));
+        HF_TRY(hf_go_on(&s->env, false));
         HF_TRY(reference_spread(s));
         hf_parallel(c->n_threads, reference_pull, c);
         s->changed[0] = s->changed[1];

@@ -93,7 +93,7 @@ static hf_status supersteps_take(graph_state *s) {
                                {.buffer = o->found},        HF_VALUE(n)};
         const hf_launch launch = {
             .kernel = o->again, .args = args, .n_args = sizeof args / sizeof *args};
-        HF_TRY(s->env.go_on(s->env.loop, false));
+        HF_TRY(hf_go_on(&s->env, false));
         HF_TRY(device->ops->launch(device, &launch, NULL, NULL));
         HF_TRY(
             device->ops->read(device, o->found, 0, &found, sizeof found, NULL, NULL));

@@ -197,7 +197,7 @@ hf_status graph_run_program(graph_state *s) {
     HF_TRY(start_launch(s));
     HF_TRY(heads_take(s));
     for (done = over(s); !done; done = done || over(s)) {
-        HF_TRY(s->env.go_on(s->env.loop, false));
+        HF_TRY(hf_go_on(&s->env, false));
         if (s->fresh)
             HF_TRY(s->routing->take(s));
         s->fresh = !few(s);

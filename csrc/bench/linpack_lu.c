@@ -140,7 +140,7 @@ static hf_status iterate(linpack *s, uint32_t k) {
 hf_status linpack_factor(linpack *s) {
     hf_status status = HF_OK;
     for (uint32_t k = 0; status == HF_OK && k < s->width; k++) {
-        status = s->env.go_on(s->env.loop, true);
+        status = hf_go_on(&s->env, true);
         status = status == HF_OK ? iterate(s, k) : status;
     }
     for (size_t i = 0; i < LINPACK_ITERATIONS && !s->env.device->broken; i++) {

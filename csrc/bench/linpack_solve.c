@@ -96,7 +96,7 @@ static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
 
 /* Solve row block k of L or, if `upper`, of U; `sums` is what is left of the right side. */
 static hf_status row_solve(linpack *s, uint32_t k, bool upper) {
-    HF_TRY(s->env.go_on(s->env.loop, true));
+    HF_TRY(hf_go_on(&s->env, true));
     bool in_row = k % (uint32_t)s->grid.p == (uint32_t)s->p;
     bool in_column = k % (uint32_t)s->grid.q == (uint32_t)s->q;
     uint32_t row = linpack_share(k, s->p, s->grid.p);

@@ -38,8 +38,8 @@ static double series_best(const hf_series *s) {
 
 /* A step ends by the deadline, or when the caller asks for it. Kernels that send to each other
  * are not left so: those of other ranks would wait for ever. */
-static hf_status step_go_on(void *loop, bool ends) {
-    hf_loop *l = loop;
+hf_status hf_go_on(const hf_env *env, bool ends) {
+    hf_loop *l = env->loop;
     double now = hf_clock_now(), deadline = l->session->net->deadline;
     if (!ends && now - l->step_began > deadline)
         return hf_fail(
@@ -51,6 +51,10 @@ static hf_status step_go_on(void *loop, bool ends) {
         return HF_OK;
     l->heard = now;
     return l->run->tick(l->run->context, NULL);
+}
+
+void hf_leave(const hf_env *env, hf_records records) {
+    env->loop->left = records;
 }
 
 /* The timed part. Where it is long, Ctrl-C is heard between two steps. */
@@ -304,7 +308,6 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
         .seals = &l->seals,
         .laps = l->bench->parts ? &l->laps : NULL,
         .stages = l->bench->stages ? &l->stages : NULL,
-        .go_on = step_go_on,
         .loop = l,
     };
     if (l->bench->kernels & HF_KERNELS_NDRANGE)
@@ -406,7 +409,7 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
 
 static hf_status result_make(hf_result **out, const hf_loop *l) {
     HF_TRY(hf_loop_result(out, l));
-    return hf_result_set_records(*out, l->outline.records);
+    return hf_result_set_records(*out, l->left);
 }
 
 static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *run) {

@@ -52,6 +52,7 @@ typedef struct hf_loop {
     const hf_run *run;
     void *state;
     hf_outline outline;
+    hf_records left;    /* by the benchmark, for the result */
     hf_sample *reports; /* [ranks] */
     hf_point *points;
     size_t reps, max_reps, n_warmup;
