@@ -127,7 +127,7 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
         HF_TRY(device->ops->kernel(&s->multiply[r], device, "gemm_multiply",
                                    hf_replica_unit(r, s->replications)));
     s->data.seed = hf_random(env->seed, (uint64_t)env->rank);
-    return gemm_data_new(&s->data, s->type, n);
+    return gemm_data_new(&s->data, s->type, n, env->memory_left);
 }
 
 static void gemm_teardown(void *state) {

@@ -30,7 +30,9 @@ typedef struct gemm_data {
     double *x, *bx, *y;       /**< [n, HF_GEMM_VECTORS] */
 } gemm_data;
 
-hf_status gemm_data_new(gemm_data *d, const hf_element *type, size_t largest);
+/** `left`: of the host's memory, for this rank [B]. */
+hf_status gemm_data_new(gemm_data *d, const hf_element *type, size_t largest,
+                        uint64_t left);
 void gemm_data_free(gemm_data *d);
 /** Make A, B and C0 for n and this sample; each one differs from the one before. */
 void gemm_data_make(gemm_data *d, size_t n, uint64_t sample);

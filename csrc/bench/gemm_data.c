@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "gemm.h"
@@ -18,12 +19,16 @@ static size_t row_bytes(const gemm_data *d, size_t n) {
     return HF_GEMM_ROW(n) * d->type->bytes;
 }
 
-hf_status gemm_data_new(gemm_data *d, const hf_element *type, size_t largest) {
-    size_t vectors = largest * V * sizeof(double);
+hf_status gemm_data_new(gemm_data *d, const hf_element *type, size_t largest,
+                        uint64_t left) {
     d->type = type;
+    size_t vectors = largest * V * sizeof(double),
+           matrix = (largest + HF_GEMM_SHIFTS) * row_bytes(d, largest);
     bool whole = true;
+    HF_TRY(hf_host_memory_check("sizes: copies of the matrices",
+                                3 * (uint64_t)(matrix + vectors), left));
     for (size_t m = 0; m < 3; m++) {
-        d->matrix[m] = malloc((largest + HF_GEMM_SHIFTS) * row_bytes(d, largest));
+        d->matrix[m] = malloc(matrix);
         whole = whole && d->matrix[m];
     }
     d->x = malloc(vectors);

@@ -24,6 +24,7 @@
 #include "bench.h"
 #include "core/element.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/pages.h"
 #include "core/random.h"
 #include "core/work.h"
@@ -217,6 +218,8 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
                               s->n / s->n_banks * s->width, &spot));
         }
     }
+    HF_TRY(hf_host_memory_check("size: elements of an array", s->n * s->width,
+                                env->memory_left));
     s->pattern = malloc(s->width * 2 * PERIOD);
     s->expected = malloc(s->width * 2 * PERIOD);
     s->host = hf_pages_new(s->n * s->width);

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/error.h"
+
 enum { FILE_ROOM = 1 << 13, PATH_ROOM = 1 << 10, KIB = 1024 };
 
 static const uint64_t untold = UINT64_MAX / 2;
@@ -103,4 +105,13 @@ hf_host_memory hf_host_memory_of(const char *root) {
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         groups_limit(&m, root, &versions[i]);
     return m;
+}
+
+hf_status hf_host_memory_check(const char *what, uint64_t bytes, uint64_t left) {
+    return bytes <= left
+               ? HF_OK
+               : hf_fail(HF_ENOMEM,
+                         "%s take %.3g GB of the host's memory, of which %.3g GB are "
+                         "left for this rank",
+                         what, (double)bytes / 1e9, (double)left / 1e9);
 }

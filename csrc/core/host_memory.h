@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "core/status.h"
+
 /** Of this host, or of the group of processes that this one is in: the least that any limit
  *  leaves [B]. Where the system does not tell, UINT64_MAX / 2. */
 typedef struct hf_host_memory {
@@ -13,5 +15,9 @@ typedef struct hf_host_memory {
 
 /** As the system's files tell, below the folder `root`: "" is the system's own. */
 hf_host_memory hf_host_memory_of(const char *root);
+
+/** HF_ENOMEM where a rank has less `left` than `what` takes [B]: what is not there would end the
+ *  process when it is written. */
+hf_status hf_host_memory_check(const char *what, uint64_t bytes, uint64_t left);
 
 #endif

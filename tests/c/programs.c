@@ -1,5 +1,5 @@
 /* programs.c - the vertex programs of this library over small graphs, for sanitizers; alone or
- * on the ranks of an mpirun. */
+ * on the ranks of an mpirun; and benchmarks on hosts with little memory left. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -60,6 +60,24 @@ static void crowded_test(hf_session *session) {
     CHECK(run_within(session, "own.h", bytes + whole) == HF_OK, "%s", hf_error());
 }
 
+/* Who needs memory of the host is refused what is not left. */
+static void scarce_test(hf_session *session) {
+    static const struct {
+        const char *bench, *kernel, *params[5];
+    } all[] = {{"gemm", "gemm_memory", {"sizes", "64", "reps", "1"}},
+               {"stream", "stream_memory", {"size", "65536", "reps", "1"}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const hf_run run = {.bench = all[i].bench, .kernel = all[i].kernel};
+        bool right;
+        left = (uint64_t)1000 * (uint64_t)session->net->local_size;
+        hf_status status = run_take(&right, session, run, all[i].params);
+        left = 0;
+        CHECK(status == HF_ENOMEM && strstr(hf_error(), "left for this rank"), "%s: %s",
+              run.bench, hf_error());
+        CHECK(run_verified(session, run.bench, run.kernel, all[i].params));
+    }
+}
+
 int main(int argc, char **argv) {
     static const char *const programs[] = {"bfs", "pagerank", "sssp", "wcc"},
                              *const graphs[] = {"kron:7", "urand:5:1", "grid:6",
@@ -95,6 +113,7 @@ int main(int argc, char **argv) {
     }
     if (session) {
         crowded_test(session);
+        scarce_test(session);
         hf_session_close(session);
     }
     MPI_Finalize();
