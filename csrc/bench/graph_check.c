@@ -366,11 +366,13 @@ static hf_status nothing_begin(graph_checking *c) {
 }
 
 static const graph_check checks[] = {
-    {"bfs", sizeof(uint32_t), 0, false, false, false, levels_begin, bfs_vertex},
-    {"sssp", sizeof(uint32_t), 0, false, false, false, lengths_begin, sssp_vertex},
-    {"wcc", sizeof(uint32_t), 0, true, false, false, forest_begin, wcc_vertex},
-    {"pagerank", sizeof(float), 1, false, true, true, mirror_begin, pagerank_vertex},
-    {NULL, 0, 0, false, false, false, nothing_begin, own_vertex},
+    {"bfs", sizeof(uint32_t), .begin = levels_begin, .vertex = bfs_vertex},
+    {"sssp", sizeof(uint32_t), .begin = lengths_begin, .vertex = sssp_vertex},
+    {"wcc", sizeof(uint32_t), .forest = true, .begin = forest_begin,
+     .vertex = wcc_vertex},
+    {"pagerank", sizeof(float), .tolerance = 1, .reference = true, .damped = true,
+     .begin = mirror_begin, .vertex = pagerank_vertex},
+    {NULL, .begin = nothing_begin, .vertex = own_vertex},
 };
 
 const graph_check *graph_check_find(const char *program) {

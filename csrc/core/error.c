@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/number.h"
 
@@ -45,4 +46,14 @@ hf_status hf_fail(hf_status status, const char *format, ...) {
     }
     snprintf(message, sizeof message, "%s", line);
     return status;
+}
+
+hf_status hf_owner_check(const char *what, long owner) {
+    long own = getpid();
+    return own == owner
+               ? HF_OK
+               : hf_fail(HF_EARG,
+                         "%s process %ld, of which this one, %ld, is a child: start "
+                         "processes anew (\"spawn\" of multiprocessing)",
+                         what, owner, own);
 }

@@ -10,6 +10,9 @@ enum { HF_MESSAGE_ROOM = 512 }; /* characters of a message, with its end */
 __attribute__((format(printf, 2, 3))) hf_status hf_fail(hf_status status,
                                                         const char *format, ...);
 
+/** HF_EARG in a child of process `owner`: `what` tells what is that process's alone. */
+hf_status hf_owner_check(const char *what, long owner);
+
 /** Pass a failure on unchanged. */
 #define HF_TRY(call)                      \
     do {                                  \

@@ -251,12 +251,7 @@ void hf_session_close(hf_session *session) {
 }
 
 hf_status hf_session_check(const hf_session *session) {
-    if (session->process != getpid())
-        return hf_fail(
-            HF_EARG,
-            "the session belongs to process %ld, of which this one, %ld, is a "
-            "child: start processes anew (\"spawn\" of multiprocessing)",
-            session->process, (long)getpid());
+    HF_TRY(hf_owner_check("the session belongs to", session->process));
     return session->net->ops->check(session->net);
 }
 

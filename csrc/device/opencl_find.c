@@ -185,13 +185,10 @@ static bool entries_next(opencl_entries *found, const hf_vendors *vendors) {
 /* A runtime's threads do not come along where its process forks: it would hang. */
 static hf_status process_check(void) {
     static atomic_long started;
-    long first = 0, own = getpid();
-    if (atomic_compare_exchange_strong(&started, &first, own) || first == own)
-        return HF_OK;
-    return hf_fail(HF_EARG,
-                   "OpenCL was started in process %ld, of which this one, %ld, is a "
-                   "child: start processes anew (\"spawn\" of multiprocessing)",
-                   first, own);
+    long first = 0;
+    return atomic_compare_exchange_strong(&started, &first, (long)getpid())
+               ? HF_OK
+               : hf_owner_check("OpenCL was started in", first);
 }
 
 /* A runtime that gets no memory may end the process. */

@@ -171,12 +171,7 @@ hf_status hf_xrt_load(void) {
     pthread_once(&once, load_once);
     if (loaded != HF_OK)
         return hf_fail(loaded, "%s", load_error);
-    if (process != getpid())
-        return hf_fail(HF_EARG,
-                       "XRT was started in process %ld, of which this one, %ld, is a "
-                       "child: start processes anew (\"spawn\" of multiprocessing)",
-                       (long)process, (long)getpid());
-    return HF_OK;
+    return hf_owner_check("XRT was started in", process);
 }
 
 const char *hf_xrt_version(void) {
