@@ -12,13 +12,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "yardstick.h"
 
 static void naive(int log, const fftwf_complex *in, fftwf_complex *out,
                   fftwf_complex *work, const fftwf_complex *roots) {

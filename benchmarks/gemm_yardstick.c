@@ -9,15 +9,10 @@
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "yardstick.h"
 
 enum { TILE = 8 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int min(int a, int b) {
     return a < b ? a : b;

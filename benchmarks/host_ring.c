@@ -10,13 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "yardstick.h"
 
 static void *must(void *memory) {
     if (!memory) {
@@ -34,13 +29,6 @@ static void ring(unsigned char *const chain[2], int bytes, size_t slide, long st
         MPI_Sendrecv(chain[i % 2] + at, bytes, MPI_BYTE, to, 0, chain[(i + 1) % 2] + at,
                      bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-}
-
-static void print(const char *name, long n, const double *samples) {
-    printf(", \"%s\": [", name);
-    for (long i = 0; i < n; i++)
-        printf("%s%.9e", i ? ", " : "", samples[i]);
-    printf("]");
 }
 
 int main(int argc, char **argv) {
@@ -80,8 +68,8 @@ int main(int argc, char **argv) {
         }
         if (rank == 0) {
             printf("{\"size\": %lu, \"loop\": %ld", bytes, steps);
-            print("in_place", samples, seconds[0]);
-            print("samples", samples, seconds[1]);
+            samples_print("in_place", samples, seconds[0]);
+            samples_print("samples", samples, seconds[1]);
             printf("}\n");
         }
         for (int i = 0; i < 4; i++)

@@ -14,13 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "yardstick.h"
 
 static void check(int good, const char *what) {
     if (!good) {
@@ -87,13 +82,6 @@ static cl_mem chain_new(cl_context context, cl_command_queue queue, size_t bytes
     return chain;
 }
 
-static void print(const char *name, long n, const double *samples) {
-    printf(", \"%s\": [", name);
-    for (long i = 0; i < n; i++)
-        printf("%s%.9e", i ? ", " : "", samples[i]);
-    printf("]");
-}
-
 int main(int argc, char **argv) {
     int rank, size;
     MPI_Init(&argc, &argv);
@@ -141,8 +129,8 @@ int main(int argc, char **argv) {
         }
         if (rank == 0) {
             printf("{\"size\": %lu, \"loop\": %ld", bytes, steps);
-            print("in_place", samples, seconds[0]);
-            print("samples", samples, seconds[1]);
+            samples_print("in_place", samples, seconds[0]);
+            samples_print("samples", samples, seconds[1]);
             printf("}\n");
         }
         for (int i = 0; i < 4; i++)

@@ -5,20 +5,14 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "ptrans_tiles.h"
+#include "yardstick.h"
 
 /* Where element (row, column) lies. */
 static size_t element_at(size_t n, size_t row, size_t column) {
     size_t block = row / BLOCK * (n / BLOCK) + column / BLOCK;
     return (block * BLOCK + row % BLOCK) * BLOCK + column % BLOCK;
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int main(int argc, char **argv) {

@@ -20,19 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "yardstick.h"
 
 enum { MAX_ARGS = 9, GENERATORS = 32 };
 
 static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void check(int good, const char *what) {
     if (!good) {

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "yardstick.h"
 
 enum { MAX_THREADS = 256, MAX_GENERATORS = 256, MAX_SLOTS = 16384 };
 
@@ -67,12 +68,6 @@ static void shifted(size_t n, size_t distance) {
             applied++;
         }
     }
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int main(int argc, char **argv) {

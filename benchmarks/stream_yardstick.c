@@ -11,16 +11,11 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "yardstick.h"
 
 enum { PAGE = 4096, FIRST = 1 };
 static const float SCALAR = 0.5F; /* 2 s + s^2 = 1.25: values stay small */
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static float *array(size_t n) {
     float *memory = aligned_alloc(PAGE, (n * sizeof *memory + PAGE - 1) / PAGE * PAGE);

@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "yardstick.h"
 
 enum { SLOTS = 8192, BATCH = 512, PACKETS = 1 << 22, TURNS = 100000 };
 
@@ -23,12 +24,6 @@ static packet slots[SLOTS];
 static _Alignas(128) atomic_size_t written;
 static _Alignas(128) atomic_size_t read_;
 static _Alignas(128) atomic_int turn;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *writer(void *unused) {
     (void)unused;

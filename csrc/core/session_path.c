@@ -13,15 +13,22 @@ static const hf_bench_path *path_over(const hf_bench *bench,
     return scheme->streams ? bench->streams : bench->blocks;
 }
 
-static hf_status path_refuse(const hf_bench *bench, const hf_exchange_ops *scheme) {
-    hf_known known = {.wanted = ""};
+/* Schemes that a benchmark runs over; without one, those that take parameters. */
+static hf_status schemes_add(hf_known *known, const hf_bench *bench) {
     const char *name, *summary;
     for (size_t i = 0; hf_component("exchange", i, &name, &summary); i++) {
-        const hf_exchange_ops *other;
-        HF_TRY(hf_exchange_find(&other, name));
-        if (path_over(bench, other))
-            hf_known_add(&known, name);
+        const hf_exchange_ops *scheme;
+        HF_TRY(hf_exchange_find(&scheme, name));
+        if (bench ? path_over(bench, scheme) != NULL
+                  : scheme->blocks && scheme->blocks->take)
+            hf_known_add(known, name);
     }
+    return HF_OK;
+}
+
+static hf_status path_refuse(const hf_bench *bench, const hf_exchange_ops *scheme) {
+    hf_known known = {.wanted = ""};
+    HF_TRY(schemes_add(&known, bench));
     if (bench->blocks)
         hf_known_add(&known, HF_AUTO);
     return hf_fail(HF_ENOTSUP, "benchmark \"%s\" does not run over exchange \"%s\"; %s",
@@ -38,13 +45,7 @@ hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
 static hf_status param_refuse(const hf_args *args, const hf_param *param,
                               const hf_exchange_ops *scheme) {
     hf_known known = {.wanted = ""};
-    const char *name, *summary;
-    for (size_t i = 0; hf_component("exchange", i, &name, &summary); i++) {
-        const hf_exchange_ops *other;
-        HF_TRY(hf_exchange_find(&other, name));
-        if (other->blocks && other->blocks->take)
-            hf_known_add(&known, name);
-    }
+    HF_TRY(schemes_add(&known, NULL));
     return hf_fail(HF_EARG,
                    "%s: %s is for other exchanges than \"%s\"; %s, or an exchange that "
                    "takes it; %s",
