@@ -64,8 +64,8 @@ static void crowded_test(hf_session *session) {
 static void scarce_test(hf_session *session) {
     static const struct {
         const char *bench, *kernel, *params[5];
-    } all[] = {{"gemm", "gemm_memory", {"sizes", "64", "reps", "1"}},
-               {"stream", "stream_memory", {"size", "65536", "reps", "1"}}};
+    } all[] = {{"gemm", "gemm_memory_float", {"sizes", "64", "reps", "1"}},
+               {"stream", "stream_memory_float", {"size", "65536", "reps", "1"}}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const hf_run run = {.bench = all[i].bench, .kernel = all[i].kernel};
         bool right;
