@@ -51,15 +51,15 @@ typedef void (*message_make)(const graph_state *s, unsigned what, int to, int fr
                              hf_message *out);
 
 static hf_status plan_new(graph_state *s, hf_plan **out, hf_buffer *recv,
-                          const hf_buffer *send, size_t per, bool own,
-                          message_make make, unsigned what) {
+                          const hf_buffer *send, bool own, message_make make,
+                          unsigned what) {
     int size = s->env.size, rank = s->env.rank, least = own ? 0 : 1;
-    size_t n = (size_t)(size - least) * per;
+    size_t n = (size_t)(size - least);
     hf_message *messages = calloc(n + 1, sizeof *messages);
     /* Without memory the plan of this rank fits nobody's: all fail. */
     for (int k = least; messages && k < size; k++)
         make(s, what, (rank + k) % size, (rank - k + size) % size,
-             messages + (size_t)(k - least) * per);
+             messages + k - least);
     hf_status status =
         hf_plan_new(out, s->env.exchange, recv, send, messages ? n : 0, messages);
     free(messages);
@@ -92,7 +92,7 @@ static void shared_make(const graph_state *s, unsigned what, int to, int from,
 static hf_status shared_new(graph_state *s, graph_shared what) {
     plans *p = s->route;
     graph_block block = graph_block_of(s, what, s->env.rank);
-    return block.to ? plan_new(s, &p->shared[what], block.to, block.from, 1, true,
+    return block.to ? plan_new(s, &p->shared[what], block.to, block.from, true,
                                shared_make, what)
                     : HF_OK;
 }
@@ -108,7 +108,7 @@ static hf_status plans_begin(graph_state *s) {
 static hf_status plans_connect(graph_state *s) {
     plans *p = s->route;
     const graph_buffers *b = &s->buffers;
-    HF_TRY(plan_new(s, &p->news, b->inbox, b->outbox, 1, false, news_make, 0));
+    HF_TRY(plan_new(s, &p->news, b->inbox, b->outbox, false, news_make, 0));
     for (size_t i = 0; i < p->news->n; i++)
         p->heads[i] = (hf_glance){
             .sent = i == 0 ? head_of(s, s->env.rank) : NULL,
