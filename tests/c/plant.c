@@ -5,6 +5,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/registry.h"
+#include "core/run.h"
 #include "core/stats.h"
 #include "plant_state.h"
 
@@ -216,7 +217,7 @@ static hf_status marked_setup(void *state, const hf_args *args, const hf_env *en
     plant.report.key = env->seals->key;
     records.n = 0;
     HF_TRY(path_table->setup(state, args, env, out));
-    records = out->records;
+    records = env->loop->left;
     return HF_OK;
 }
 
