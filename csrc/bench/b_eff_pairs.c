@@ -49,9 +49,9 @@ static size_t longest(const pairs *s) {
 /* Arguments and channel ends, in the order of b_eff_stream.cl. */
 static void pair_fill(pairs *s, int i) {
     pair *p = &s->pairs[i];
-    const hf_arg values[N_SEND_ARGS] = {
-        HF_VALUE(s->steps),     HF_VALUE(s->chunks),    HF_VALUE(s->key),
-        HF_VALUE(p->stamps[0]), HF_VALUE(p->stamps[1])};
+    const hf_arg values[N_SEND_ARGS] = {HF_VALUE(s->steps), HF_VALUE(s->chunks),
+                                        HF_VALUE(s->key), HF_VALUE(p->stamps[0]),
+                                        HF_VALUE(p->stamps[1])};
     memcpy(p->send_args, values, sizeof values);
     memcpy(p->recv_args, values, sizeof p->recv_args);
     p->recv_args[N_RECV_ARGS - 1] = (hf_arg){.buffer = p->last};

@@ -65,8 +65,7 @@ struct hf_transport_ops {
     /** Start what hf_send or hf_recv has described; what fails is over. */
     hf_status (*start)(hf_transport *net, hf_transfer *transfer);
 
-    /** Progress. It fails once the deadline has passed since the start, and as a wait does;
-     *  what failed is over. */
+    /** Progress. It fails as a wait does, by the deadline since the start, and then is over. */
     hf_status (*test)(hf_transport *net, hf_transfer *transfer);
 
     /** A message that is no longer wanted: its memory is not touched afterwards. */

@@ -235,6 +235,17 @@ static const hf_trace_row *run_take(size_t *n, hf_trace_facts *facts) {
     return hf_trace_rows(trace, n, facts);
 }
 
+static void net_open(void) {
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, size;
+    const hf_transport_ops *ops;
+    MPI_Get_library_version(library, &length);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(hf_transport_find(&ops, size > 1 ? "mpi" : "self") == HF_OK);
+    CHECK(ops->open(&net, (int)MPI_Comm_c2f(MPI_COMM_WORLD), library, 20) == HF_OK,
+          "%s", hf_error());
+}
+
 static void open_trace(size_t room) {
     device = (hf_device){.ops = &fake, .deadline = 5};
     CHECK(hf_trace_open(&trace, &device, net, room) == HF_OK, "%s", hf_error());
@@ -416,13 +427,18 @@ static void ranks_test(void) {
     double worst;
     messages_run(&facts, &worst);
     CHECK(facts.rank_error == 0 && worst <= 0, "%g %g", facts.rank_error, worst);
-    apart = true;
+    hf_transport *whole = net;
     clock_zero = __real_hf_clock_now();
+    apart = true;
+    net_open();
+    double start = __real_hf_clock_now();
     messages_run(&facts, &worst);
-    double took = __real_hf_clock_now() - clock_zero - 2e-9 * (double)drifts.tv_nsec;
+    double took = __real_hf_clock_now() - start - 2e-9 * (double)drifts.tv_nsec;
     CHECK(facts.rank_error > 0 && facts.rank_error < took, "%g in %g s",
           facts.rank_error, took);
     CHECK(worst <= 2 * facts.rank_error, "%g s beyond %g s", worst, facts.rank_error);
+    net->ops->close(net);
+    net = whole;
     apart = false;
 }
 
@@ -444,17 +460,10 @@ static void memory_test(void) {
 }
 
 int main(int argc, char **argv) {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length, size;
-    const hf_transport_ops *ops;
     MPI_Init(&argc, &argv);
-    MPI_Get_library_version(library, &length);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(hf_transport_find(&ops, size > 1 ? "mpi" : "self") == HF_OK);
-    CHECK(ops->open(&net, (int)MPI_Comm_c2f(MPI_COMM_WORLD), library, 20) == HF_OK,
-          "%s", hf_error());
+    net_open();
     rank = net->rank;
-    if (size == 2) {
+    if (net->size == 2) {
         transfers_test();
         ranks_test();
         memory_test();
