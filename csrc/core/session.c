@@ -187,7 +187,7 @@ static bool device_shared(const hf_session *session, int a, int b) {
 static hf_status places_gather(hf_session *session) {
     hf_transport *net = session->net;
     hf_device_info *info = &session->device->info;
-    size_t size = (size_t)net->size, shares = 0;
+    size_t size = (size_t)net->size, shares = 1;
     hf_place mine = {.emulated = info->emulated};
     gethostname(mine.host, sizeof mine.host - 1);
     snprintf(mine.device, sizeof mine.device, "%s:%d %s", info->runtime, info->index,
@@ -200,7 +200,7 @@ static hf_status places_gather(hf_session *session) {
     for (int rank = 0; rank < net->size; rank++) {
         for (int i = 0; i < rank && !places[rank].again; i++)
             places[rank].again = device_shared(session, i, rank);
-        shares += device_shared(session, rank, net->rank);
+        shares += rank != net->rank && device_shared(session, rank, net->rank);
     }
     memory_share(info, shares);
     return HF_OK;
