@@ -288,9 +288,9 @@ hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     (void)point;
     s->key = (uint32_t)hf_random(s->env.seed, sample);
     const hf_arg args[N_FILL_ARGS] = {
-        {.buffer = s->a},         LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),
-        LINPACK_VALUE(s->p),      LINPACK_VALUE(s->grid.p), LINPACK_VALUE(s->q),
-        LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->rows),   LINPACK_VALUE(s->columns),
+        {.buffer = s->a},    HF_VALUE(s->n),      HF_VALUE(s->key),
+        HF_VALUE(s->p),      HF_VALUE(s->grid.p), HF_VALUE(s->q),
+        HF_VALUE(s->grid.q), HF_VALUE(s->rows),   HF_VALUE(s->columns),
     };
     const hf_launch fill = {
         .kernel = s->fill, .args = args, .n_args = N_FILL_ARGS, .items = s->items};

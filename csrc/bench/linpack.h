@@ -96,7 +96,4 @@ hf_status linpack_check(linpack *s, hf_outcome *out);
 hf_status linpack_classical(linpack *s);
 hf_status linpack_gmres(linpack *s);
 
-#define LINPACK_VALUE(x) \
-    { .value = &(x), .bytes = sizeof(x) }
-
 #endif

@@ -33,9 +33,9 @@ static hf_status inner_update(const linpack *s, linpack_iteration *it,
                               hf_kernel *kernel, uint32_t i0, uint32_t i1, uint32_t j0,
                               uint32_t j1, const hf_order *order, hf_event **event) {
     const hf_arg args[N_INNER_ARGS] = {
-        {.buffer = s->a},  {.buffer = it->left},      {.buffer = it->top},
-        LINPACK_VALUE(i0), LINPACK_VALUE(i1),         LINPACK_VALUE(j0),
-        LINPACK_VALUE(j1), LINPACK_VALUE(s->columns),
+        {.buffer = s->a}, {.buffer = it->left}, {.buffer = it->top},
+        HF_VALUE(i0),     HF_VALUE(i1),         HF_VALUE(j0),
+        HF_VALUE(j1),     HF_VALUE(s->columns),
     };
     size_t blocks = (size_t)(i1 - i0) * (j1 - j0);
     const hf_launch what = {kernel, args, N_INNER_ARGS,

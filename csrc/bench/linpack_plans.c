@@ -51,7 +51,7 @@ static hf_status move(const linpack *s, hf_plan *plan) {
 static hf_status diagonal_factor(const linpack *s, linpack_iteration *it) {
     uint32_t block = it->row * s->columns + it->column;
     const hf_arg args[N_LU_ARGS] = {
-        {.buffer = s->a}, {.buffer = ((const plans *)s)->packed}, LINPACK_VALUE(block)};
+        {.buffer = s->a}, {.buffer = ((const plans *)s)->packed}, HF_VALUE(block)};
     const hf_launch what = {s->lu, args, N_LU_ARGS, s->shape[LINPACK_LU_ITEMS],
                             s->shape[LINPACK_LU_GROUP]};
     if (!it->in_row || !it->in_column)
@@ -66,10 +66,10 @@ static hf_status side_solve(const linpack *s, linpack_iteration *it, hf_kernel *
     const plans *r = (const plans *)s;
     bool own = it->in_row && it->in_column;
     const hf_arg args[N_SIDE_ARGS] = {
-        {.buffer = s->a},          {.buffer = own ? r->packed : r->packed_in},
-        {.buffer = panels},        LINPACK_VALUE(first),
-        LINPACK_VALUE(end),        LINPACK_VALUE(at),
-        LINPACK_VALUE(s->columns),
+        {.buffer = s->a},     {.buffer = own ? r->packed : r->packed_in},
+        {.buffer = panels},   HF_VALUE(first),
+        HF_VALUE(end),        HF_VALUE(at),
+        HF_VALUE(s->columns),
     };
     const hf_launch what = {kernel, args, N_SIDE_ARGS,
                             s->env.ndrange ? (size_t)(end - first) * items : 1,

@@ -16,9 +16,8 @@ enum { N_ADD_ARGS = 5, N_DOT_ARGS = 4 };
 static hf_status vector_add(const linpack *s, hf_buffer *to, double scale,
                             hf_buffer *from, double factor) {
     const hf_arg args[N_ADD_ARGS] = {
-        {.buffer = from},          {.buffer = to},
-        LINPACK_VALUE(scale),      LINPACK_VALUE(factor),
-        LINPACK_VALUE(s->columns),
+        {.buffer = from}, {.buffer = to},       HF_VALUE(scale),
+        HF_VALUE(factor), HF_VALUE(s->columns),
     };
     return linpack_run(s, s->add, args, N_ADD_ARGS, s->items);
 }
@@ -43,10 +42,8 @@ hf_status linpack_classical(linpack *s) {
 /* The product of x and `other` over all ranks. */
 static hf_status dot_find(linpack *s, hf_buffer *other, double *out) {
     hf_device *device = s->env.device;
-    const hf_arg args[N_DOT_ARGS] = {{.buffer = s->x},
-                                     {.buffer = other},
-                                     {.buffer = s->dots},
-                                     LINPACK_VALUE(s->columns)};
+    const hf_arg args[N_DOT_ARGS] = {
+        {.buffer = s->x}, {.buffer = other}, {.buffer = s->dots}, HF_VALUE(s->columns)};
     HF_TRY(linpack_run(s, s->dot, args, N_DOT_ARGS, s->dot_items));
     HF_TRY(device->ops->read(device, s->dots, 0, s->scalars,
                              s->dot_items * sizeof *s->scalars, NULL, NULL));

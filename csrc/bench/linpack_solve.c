@@ -40,11 +40,9 @@ hf_status linpack_run(const linpack *s, hf_kernel *kernel, const hf_arg *args,
 
 hf_status linpack_product(const linpack *s, hf_buffer *x, hf_buffer *out) {
     const hf_arg args[N_PRODUCT_ARGS] = {
-        {.buffer = x},          {.buffer = out},
-        LINPACK_VALUE(s->n),    LINPACK_VALUE(s->key),
-        LINPACK_VALUE(s->p),    LINPACK_VALUE(s->grid.p),
-        LINPACK_VALUE(s->q),    LINPACK_VALUE(s->grid.q),
-        LINPACK_VALUE(s->rows), LINPACK_VALUE(s->columns),
+        {.buffer = x},     {.buffer = out},      HF_VALUE(s->n), HF_VALUE(s->key),
+        HF_VALUE(s->p),    HF_VALUE(s->grid.p),  HF_VALUE(s->q), HF_VALUE(s->grid.q),
+        HF_VALUE(s->rows), HF_VALUE(s->columns),
     };
     return linpack_run(s, s->multiply, args, N_PRODUCT_ARGS, s->items);
 }
@@ -58,8 +56,8 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
 
 hf_status linpack_right_make(linpack *s) {
     const hf_arg args[N_RIGHT_ARGS] = {
-        {.buffer = s->x},    LINPACK_VALUE(s->n),      LINPACK_VALUE(s->key),
-        LINPACK_VALUE(s->q), LINPACK_VALUE(s->grid.q), LINPACK_VALUE(s->columns),
+        {.buffer = s->x}, HF_VALUE(s->n),      HF_VALUE(s->key),
+        HF_VALUE(s->q),   HF_VALUE(s->grid.q), HF_VALUE(s->columns),
     };
     HF_TRY(linpack_run(s, s->right, args, N_RIGHT_ARGS, s->items));
     HF_TRY(linpack_product(s, s->x, s->b));
@@ -73,10 +71,10 @@ static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
                                uint32_t column, uint32_t upper, uint32_t n_parts) {
     uint32_t block = row * s->columns + column;
     const hf_arg args[N_SOLVE_ARGS] = {
-        {.buffer = s->a},      {.buffer = sums},       {.buffer = s->parts},
-        {.buffer = s->kept},   {.buffer = s->sent},    {.buffer = s->x},
-        LINPACK_VALUE(block),  LINPACK_VALUE(n_parts), LINPACK_VALUE(row),
-        LINPACK_VALUE(column), LINPACK_VALUE(upper),
+        {.buffer = s->a},    {.buffer = sums},    {.buffer = s->parts},
+        {.buffer = s->kept}, {.buffer = s->sent}, {.buffer = s->x},
+        HF_VALUE(block),     HF_VALUE(n_parts),   HF_VALUE(row),
+        HF_VALUE(column),    HF_VALUE(upper),
     };
     const hf_launch what = {s->solve, args, N_SOLVE_ARGS, s->shape[LINPACK_LU_ITEMS],
                             s->shape[LINPACK_LU_GROUP]};
@@ -86,9 +84,8 @@ static hf_status unknowns_find(const linpack *s, hf_buffer *sums, uint32_t row,
 static hf_status sums_reduce(const linpack *s, hf_buffer *sums, uint32_t first,
                              uint32_t end, uint32_t column) {
     const hf_arg args[N_APPLY_ARGS] = {
-        {.buffer = s->a},          {.buffer = s->x},   {.buffer = sums},
-        LINPACK_VALUE(first),      LINPACK_VALUE(end), LINPACK_VALUE(column),
-        LINPACK_VALUE(s->columns),
+        {.buffer = s->a}, {.buffer = s->x}, {.buffer = sums},     HF_VALUE(first),
+        HF_VALUE(end),    HF_VALUE(column), HF_VALUE(s->columns),
     };
     return first == end ? HF_OK
                         : linpack_run(s, s->apply, args, N_APPLY_ARGS, s->items);
@@ -142,7 +139,7 @@ hf_status linpack_residual(const linpack *s, hf_buffer *x) {
     const hf_arg args[N_RESIDUAL_ARGS] = {{.buffer = s->b},
                                           {.buffer = s->product},
                                           {.buffer = s->sums},
-                                          LINPACK_VALUE(s->rows)};
+                                          HF_VALUE(s->rows)};
     HF_TRY(linpack_product(s, x, s->product));
     return linpack_run(s, s->residual, args, N_RESIDUAL_ARGS, s->items);
 }
@@ -153,19 +150,11 @@ hf_status linpack_residual(const linpack *s, hf_buffer *x) {
 static hf_status largest_find(linpack *s, hf_buffer *x, uint32_t columns, uint32_t rows,
                               const units *u, double *found) {
     hf_arg args[N_CHECK_ARGS + HF_VERDICT_ARGS] = {
-        {.buffer = x},
-        {.buffer = s->sums},
-        {.buffer = s->parts},
-        LINPACK_VALUE(s->n),
-        LINPACK_VALUE(s->key),
-        LINPACK_VALUE(s->q),
-        LINPACK_VALUE(s->grid.q),
-        LINPACK_VALUE(columns),
-        LINPACK_VALUE(rows),
-        LINPACK_VALUE(s->n_parts),
-        LINPACK_VALUE(u->x),
-        LINPACK_VALUE(u->small),
-        LINPACK_VALUE(u->rows),
+        {.buffer = x},        {.buffer = s->sums}, {.buffer = s->parts},
+        HF_VALUE(s->n),       HF_VALUE(s->key),    HF_VALUE(s->q),
+        HF_VALUE(s->grid.q),  HF_VALUE(columns),   HF_VALUE(rows),
+        HF_VALUE(s->n_parts), HF_VALUE(u->x),      HF_VALUE(u->small),
+        HF_VALUE(u->rows),
     };
     return hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, 0, (uint64_t)(columns + rows) * s->block,

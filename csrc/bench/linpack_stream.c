@@ -95,8 +95,8 @@ typedef struct passing {
 
 static void passing_add(streams *s, size_t which, passing *p) {
     const hf_arg args[N_NETWORK_ARGS] = {
-        {.buffer = p->kept},      {.buffer = p->own},        LINPACK_VALUE(p->kept_at),
-        LINPACK_VALUE(p->own_at), LINPACK_VALUE(p->packets), LINPACK_VALUE(p->ways),
+        {.buffer = p->kept}, {.buffer = p->own},   HF_VALUE(p->kept_at),
+        HF_VALUE(p->own_at), HF_VALUE(p->packets), HF_VALUE(p->ways),
     };
     memcpy(p->args, args, sizeof args);
     stream_add(s, which, s->networks[which], p->args, N_NETWORK_ARGS);
@@ -149,18 +149,18 @@ static hf_status panels_stream(linpack *l, linpack_iteration *it) {
     bool below = it->below < l->rows, beside = it->beside < l->columns;
     it->left = l->left[it->k % 2];
     it->top = l->top[it->k % 2];
-    const hf_arg lu[] = {{.buffer = l->a}, LINPACK_VALUE(block)};
-    const hf_arg network[] = {LINPACK_VALUE(ways)};
+    const hf_arg lu[] = {{.buffer = l->a}, HF_VALUE(block)};
+    const hf_arg network[] = {HF_VALUE(ways)};
     const hf_arg left[N_SIDE_ARGS] = {{.buffer = l->a},
-                                      LINPACK_VALUE(it->below),
-                                      LINPACK_VALUE(l->rows),
-                                      LINPACK_VALUE(it->column),
-                                      LINPACK_VALUE(l->columns)};
+                                      HF_VALUE(it->below),
+                                      HF_VALUE(l->rows),
+                                      HF_VALUE(it->column),
+                                      HF_VALUE(l->columns)};
     const hf_arg top[N_SIDE_ARGS] = {{.buffer = l->a},
-                                     LINPACK_VALUE(it->beside),
-                                     LINPACK_VALUE(l->columns),
-                                     LINPACK_VALUE(it->row),
-                                     LINPACK_VALUE(l->columns)};
+                                     HF_VALUE(it->beside),
+                                     HF_VALUE(l->columns),
+                                     HF_VALUE(it->row),
+                                     HF_VALUE(l->columns)};
     passing lefts = panel_passing(s, it->left, it->below, l->rows,
                                   steps_between(l->q, q, l->grid.q), beside);
     passing tops = panel_passing(s, it->top, it->beside, l->columns,
