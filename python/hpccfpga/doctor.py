@@ -83,7 +83,8 @@ def examine() -> bool:
 def _examine_devices(found: _Findings) -> None:
     from hpccfpga import _core
     from hpccfpga.components import survey
-    from hpccfpga.emulation import VENDORS, limits
+    from hpccfpga.emulation import VENDORS
+    from hpccfpga.errors import limits
 
     named = {name: os.environ[name] for name in VENDORS if name in os.environ}
     ways = [f"{name}={folder}" for name, folder in named.items()]

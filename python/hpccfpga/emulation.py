@@ -6,7 +6,6 @@ PoCL reads the environment once in a process. What the user set stays.
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -152,11 +151,3 @@ def vendors() -> dict[str, Any]:
         "libraries": [str(p) for p in paths if p.is_file() and not chosen],
         "quiet": not debugging(),
     }
-
-
-def limits() -> str:
-    """Say if this process has few addresses, so that libraries may not load."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY:
-        return ""
-    return f"; or the limit of {most >> 20} MiB of addresses (ulimit -v) is too low"

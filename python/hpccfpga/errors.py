@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Mapping
 
@@ -96,7 +97,17 @@ def line(error: BaseException) -> str:
         said = f"{error.filename}: {error.strerror}"
     elif isinstance(error, OSError) and error.strerror:
         said = f"input or output failed: {error.strerror}"
+    elif isinstance(error, MemoryError) and not str(error):  # Python's own
+        said = f"out of memory{limits()}"
     return _shown(" ".join(str(said).split())) or type(error).__name__
+
+
+def limits() -> str:
+    """Say if this process has few addresses, so that libraries may not load."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return ""
+    return f"; or the limit of {most >> 20} MiB of addresses (ulimit -v) is too low"
 
 
 def _shown(text: str) -> str:

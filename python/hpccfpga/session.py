@@ -37,7 +37,7 @@ from hpccfpga.components import (
     exchanges,
 )
 from hpccfpga.components import deadline as default_deadline
-from hpccfpga.errors import others_beside
+from hpccfpga.errors import limits, others_beside
 from hpccfpga.graph import METIS, Graph, named
 from hpccfpga.progress import Callback, begin, compiling, follow
 from hpccfpga.progress import check as check_progress
@@ -133,7 +133,7 @@ class Session:
                 **emulation.vendors(),
             )
         except _core.Error as error:
-            raise _core.Error(f"{error}{emulation.limits()}") from None
+            raise _core.Error(f"{error}{limits()}") from None
         refused: Exception | None = None
         try:
             self._expected = choice.expected(exchange, calibration, board)

@@ -12,6 +12,7 @@ from conftest import ROOT, ours, python, runtimes_of, start
 
 import hpccfpga as hf
 from hpccfpga import emulation
+from hpccfpga.errors import line
 
 SMALL = ["--sizes=1", "--reps=2", "--loop-upper=4"]
 
@@ -346,6 +347,14 @@ def test_too_few_addresses_to_start_are_told():
     assert re.search(r"ulimit -v|memory", line)
     assert "no OpenCL platform" not in answer.stderr
     assert (answer.returncode, answer.stdout) == (3, "")
+
+
+def test_a_lack_of_memory_is_told(monkeypatch):
+    """Python's own error of it has no text."""
+    monkeypatch.setattr("resource.getrlimit", lambda what: (600 << 20, 600 << 20))
+    told = "out of memory; or the limit of 600 MiB of addresses (ulimit -v) is too low"
+    assert line(MemoryError()) == told
+    assert line(MemoryError("no memory for a run")) == "no memory for a run"
 
 
 def test_few_addresses_are_why_opencl_is_not_listed():
