@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/registry.h"
@@ -227,6 +228,12 @@ static uint64_t numbers_digest(const hf_result *result) {
     return sum;
 }
 
+/* Did a deadline end the run? */
+static bool late_here(hf_status status) {
+    const char *text = status == HF_OK ? "" : hf_error();
+    return strstr(text, "deadline of") || strstr(text, " ended within ");
+}
+
 /* Run once with this fault on all ranks; a session that failed is opened anew. */
 outcome run(const plant_fault *fault, const char *deadline) {
     hf_args *args = args_make(deadline);
@@ -244,26 +251,33 @@ outcome run(const plant_fault *fault, const char *deadline) {
     uint64_t numbers = numbers_digest(result);
     if (!fault && report.spoiled == 0)
         now.numbers = numbers;
-    long mine[] = {(long)status,  !verified,     !report.right,  !report.checked,
-                   !report.given, !report.apart, !report.clears, numbers != now.numbers,
-                   !report.told},
-         worst[9];
+    long mine[] = {(long)status,      !verified,
+                   !report.right,     !report.checked,
+                   !report.given,     !report.apart,
+                   !report.clears,    numbers != now.numbers,
+                   !report.told,      report.tells,
+                   report.busy,       !report.alone,
+                   late_here(status), !report.fixed},
+         worst[14];
     double error = 0;
     unsigned long sums[] = {report.reached, report.acted, report.changed,
                             report.spoiled},
                   sum[4];
     all_meet();
-    MPI_Allreduce(mine, worst, 9, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 14, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(sums, sum, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (!fault && sum[3] == 0)
+        now.error = error;
     hf_result_free(result);
     hf_args_free(args);
-    if (worst[0] != HF_OK && fault) {
+    if (worst[0] != HF_OK && worst[0] != HF_EARG && worst[0] != HF_ENOTSUP) {
         session_close();
         session_open();
     }
     return (outcome){.status = (hf_status)worst[0],
                      .verified = !worst[1],
+                     .late = worst[12],
                      .counted = !worst[7],
                      .report = {.reached = sum[0],
                                 .acted = sum[1],
@@ -277,9 +291,18 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .given = !worst[4],
                                 .apart = !worst[5],
                                 .clears = !worst[6],
-                                .told = !worst[8]}};
+                                .told = !worst[8],
+                                .tells = worst[9],
+                                .busy = worst[10],
+                                .alone = !worst[11],
+                                .fixed = !worst[13],
+                                .further = error > now.error}};
 }
 
 bool goes_on(const score *s) {
-    return now.session && !(asked.broken && s->misses > 0);
+    static double start;
+    start = start > 0 ? start : hf_clock_now();
+    int late = asked.seconds > 0 && hf_clock_now() - start > asked.seconds;
+    MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return now.session && !late && !(asked.broken && s->misses > 0);
 }

@@ -10,9 +10,12 @@ typedef struct case_request {
     const char *fault;   /**< this one alone; NULL: a choice of them */
     const char *variant; /**< NAME=VALUE of a parameter; NULL: all of them */
     const char *folder, *bench, *exchange, *device, *shape, *broken;
-    const char *binaries; /**< a folder of program binaries; NULL: there are none */
-    const char *knobs;    /**< of these: "NAME=VALUE ...", each of all that have it */
+    const char *kind, *call; /**< of faults; NULL: all */
+    const char *binaries;    /**< a folder of program binaries; NULL: there are none */
+    const char *knobs; /**< of these: "NAME=VALUE ...", each of all that have it */
     size_t faults, share, workers;
+    double seconds; /**< after which no other one is tried; 0: all are */
+    bool guarded;   /**< a kernel that goes astray does not end the process */
     uint64_t seed;
 } case_request;
 
@@ -28,11 +31,13 @@ typedef struct case_state {
     unsigned char *program;
     size_t program_bytes;
     uint64_t numbers; /**< digest of the whole numbers of a result without a fault */
+    double error;     /**< that a check finds without a fault, on any rank */
 } case_state;
 
 typedef struct outcome {
     hf_status status; /**< the worst of all ranks */
     bool verified;    /**< on all ranks */
+    bool late;        /**< a deadline ended it */
     bool
         counted; /**< its whole numbers are those of a run without a fault, on all ranks */
     plant_report

@@ -1,7 +1,8 @@
 /* harmless.c - faults that a run may survive verified, each with the reason.
  *
  * Rules tell calls, kinds and phases, never benchmarks. A rule needs that some things hold, which
- * can be measured. The whole numbers of the result are always those of a run without a fault.
+ * can be measured. The whole numbers of the result, the records that it hands out and the work
+ * that rates are made of are always those of a run without a fault, and no command outlasts steps.
  */
 #include "harmless.h"
 
@@ -10,11 +11,14 @@
 /* Device memory is byte for byte that of a run without a fault after each sample's steps (RIGHT),
  * after each check (CHECKED). Nobody got other bytes (NOTHING); what did not come was nothing but
  * zeros (ZEROS). All buffers that the check is given are right, and those of the damaged bytes are
- * none of them (APART). In a run with this fault and another one, steps that got lost are seen, and
- * so are the first and the last of their bytes where one is wrong (SEEN). The result is another
- * one, of which the check tells how far it is off (OTHER). The fault changed nothing in any call
- * that it was planted in (IDLE): what does not ask for that asks that it did. The records that
- * the result hands out, as `graph` does, are right to the last byte after each check (TOLD). */
+ * none of them (APART). In a run with this fault and another one, steps that got lost are seen,
+ * and so are the first, a middle and the last of their bytes where one is wrong (SEEN). The result
+ * is another one, and the error that the check tells is larger than without the fault (OTHER). The
+ * fault changed nothing in any call that it was planted in (IDLE): what does not ask for that asks
+ * that it did. There are records that the result hands out, as `graph` does: they are right to the
+ * last byte after each check (TOLD). No other buffers differ than those that the fault damaged
+ * (ALONE). The same fault in the input of the first timed sample is seen (LATER).
+ * All buffers that hold something else after later steps or checks are right (FIXED). */
 enum {
     RIGHT = ONE(0),
     CHECKED = ONE(1),
@@ -25,15 +29,15 @@ enum {
     SEEN = ONE(5),
     OTHER = ONE(6),
     IDLE = ONE(7),
-    TOLD = ONE(8)
+    TOLD = ONE(8),
+    LATER = ONE(9),
+    ALONE = ONE(10),
+    FIXED = ONE(11)
 };
 
 #define ANY    (~0U)
 #define STEPS  (ONE(PLANT_WARM_STEPS) | ONE(PLANT_STEPS))
 #define CHECKS (ONE(PLANT_WARM_CHECK) | ONE(PLANT_CHECK))
-#define SHARED                                                                       \
-    (ONE(PLANT_GATHER) | ONE(PLANT_BROADCAST) | ONE(PLANT_REDUCE) | ONE(PLANT_ANY) | \
-     ONE(PLANT_BARRIER) | ONE(PLANT_GROUP))
 
 static const struct {
     unsigned calls, kinds, phases, proofs;
@@ -48,28 +52,35 @@ static const struct {
      "the launch has no number that could be halved"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_REPEAT), ANY, IDLE | SAME,
      "kernels that meet others in their launch are not taken twice: the scheme is"},
-    {SHARED, ANY, ANY, IDLE | SAME, "the rank was told nothing in this call"},
     {ONE(PLANT_FINISH) | ONE(PLANT_WAIT) | ONE(PLANT_MARK), ONE(PLANT_DROP), ANY, SAME,
      "what a wait would have waited for had ended, or nobody needed it yet"},
     {ANY, ONE(PLANT_REPEAT), ANY, SAME,
      "work done twice leaves what it leaves once; the rate is lower, not higher"},
-    {ONE(PLANT_WRITE) | ONE(PLANT_MAP) | ONE(PLANT_UNMAP), ANY, ~STEPS, CHECKED,
+    {ONE(PLANT_WRITE) | ONE(PLANT_MAP) | ONE(PLANT_UNMAP), ANY, ~STEPS, SAME,
      "what was to prepare memory left it as it should be, or it was written again"},
-    {ONE(PLANT_WRITE), ANY, ONE(PLANT_WARM_INPUT), SEEN,
+    {ONE(PLANT_WRITE) | ONE(PLANT_UNMAP), ANY, ~STEPS, CHECKED | ALONE | SEEN,
+     "memory that was damaged had been written again before it was checked, and no "
+     "other memory differs"},
+    {ONE(PLANT_WRITE), ANY, ONE(PLANT_WARM_INPUT), LATER | SEEN,
      "a warm-up takes one step: what only later steps would read is not used"},
-    {ONE(PLANT_WRITE), ANY, ONE(PLANT_SETUP), SEEN,
+    {ONE(PLANT_WRITE), ANY, ONE(PLANT_SETUP), ALONE | SEEN,
      "memory without a right answer got another wrong one: no result stands in it"},
-    {ONE(PLANT_WRITE), ANY, CHECKS, SEEN,
+    {ONE(PLANT_WRITE), ANY, ONE(PLANT_SETUP), FIXED | SEEN,
+     "a table has another value where nobody reads it: all that steps make is right"},
+    {ONE(PLANT_WRITE), ANY, CHECKS, RIGHT | SEEN,
      "the results are right, and the check means the same by the numbers it was told"},
-    {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), CHECKS, SEEN,
+    {ONE(PLANT_WRITE), ANY, CHECKS, ALONE | SEEN,
+     "memory for the check got another content, which no result of a later sample "
+     "took"},
+    {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), CHECKS, RIGHT | SEEN,
      "the results are right, and the check means the same by half of one number"},
-    {ONE(PLANT_LAUNCH), ANY, ~(STEPS | CHECKS), CHECKED,
+    {ONE(PLANT_LAUNCH), ANY, ~(STEPS | CHECKS), SAME,
      "a launch that was to prepare memory left it as it should be"},
     {ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, SAME,
      "the copy was made, and a later one overwrote the byte that was damaged"},
     {ONE(PLANT_WRITE), ANY, STEPS, SAME | ZEROS,
      "zeros, which are no result, were overwritten before anybody read them"},
-    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART,
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART | SEEN,
      "what the check is given is right to the last byte: padding was damaged, of "
      "blocks that only steps use"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_FLIP), STEPS, APART | SEEN,
@@ -94,12 +105,14 @@ static const struct {
      "a warm-up has no rate, and this rank has no work in it: memory is the same"},
     {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_DROP), ONE(PLANT_WARM_STEPS),
      NOTHING, "a warm-up has no rate, and what did not come lay there already"},
-    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS, SEEN,
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS,
+     RIGHT | SEEN,
      "the results are right: what ranks tell each other for the check is checked on "
      "each, too"},
     {ONE(PLANT_UNMAP), ANY, CHECKS, RIGHT,
      "memory that the host has checked is read by nobody before the next input"},
-    {ONE(PLANT_MAP), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS, SEEN,
+    {ONE(PLANT_MAP), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS,
+     RIGHT | SEEN,
      "the results are right: the host was shown another byte, which is checked "
      "elsewhere"},
     {ONE(PLANT_READ) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY, STEPS, OTHER | SEEN,
@@ -118,20 +131,24 @@ static unsigned measured(const plant_report *report) {
     return (report->right ? RIGHT : 0U) | (report->checked ? CHECKED : 0U) |
            (report->changed == 0 ? NOTHING : 0U) | (report->clears ? ZEROS : 0U) |
            (report->given && report->apart ? APART : 0U) |
-           (!report->given && report->error > 0 ? OTHER : 0U) |
-           (report->acted == 0 ? IDLE : 0U) | (report->told ? TOLD : 0U);
+           (!report->given && report->further ? OTHER : 0U) |
+           (report->acted == 0 ? IDLE : 0U) | (report->tells ? TOLD : 0U) |
+           (report->alone ? ALONE : 0U) | (report->fixed ? FIXED : 0U);
 }
 
 const char *harmless(const plant_fault *fault, const plant_report *report,
-                     bool (*sees)(const plant_fault *fault,
-                                  const plant_report *report)) {
+                     bool (*sees)(const plant_fault *fault, const plant_report *report),
+                     bool (*later)(const plant_fault *fault)) {
     unsigned holds = measured(report);
+    if (!report->told || report->busy)
+        return NULL;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if ((rules[i].calls & ONE(fault->call)) &&
             (rules[i].kinds & ONE(fault->kind)) &&
             (rules[i].phases & ONE(fault->phase)) &&
             (rules[i].proofs & IDLE) == (holds & IDLE) &&
-            (rules[i].proofs & ~(holds | SEEN)) == 0 &&
+            (rules[i].proofs & ~(holds | SEEN | LATER)) == 0 &&
+            (!(rules[i].proofs & LATER) || later(fault)) &&
             (!(rules[i].proofs & SEEN) || sees(fault, report)))
             return rules[i].reason;
     return NULL;

@@ -29,6 +29,7 @@ void say(const char *format, ...) {
 /* Seconds for a run with a fault, and for another one if a busy host took these up before it. */
 typedef struct deadlines {
     const char *first, *again;
+    bool waits; /* ranks wait for others until the deadline */
 } deadlines;
 
 /* A rank that loses a kernel, an answer, or alone a step or a check has the others wait. */
@@ -36,11 +37,11 @@ static deadlines deadlines_for(const plant_fault *f) {
     bool streams = now.session->exchange->ops->streams;
     if ((f->call == PLANT_STEP || f->call == PLANT_VERIFY) &&
         f->rank != PLANT_ALL_RANKS)
-        return (deadlines){"0.3", "5"};
+        return (deadlines){"0.3", "5", true};
     if ((streams && (f->call == PLANT_LAUNCH || f->call == PLANT_STREAM)) ||
         (f->call == PLANT_SENDRECV && f->kind == PLANT_REPEAT))
-        return (deadlines){"0.3", "5"};
-    return (deadlines){"1", "60"};
+        return (deadlines){"0.3", "5", true};
+    return (deadlines){"1", "60", false};
 }
 
 static void fault_print(const plant_fault *f, const char *end, const outcome *o) {
@@ -52,9 +53,14 @@ static void fault_print(const plant_fault *f, const char *end, const outcome *o)
                              ? o->report.checked ? "same" : "same after steps"
                          : o->report.checked ? "same after checks"
                                              : "differs";
-    say("%zu of %d ranks' calls reached, %zu changed, %zu B, memory %s, numbers %s, "
+    say("%zu of %d ranks' calls reached, %zu changed, %zu B, memory %s%s%s%s%s, "
+        "numbers "
+        "%s, "
         "error %g: %s\n",
         o->report.reached, size, o->report.acted, o->report.changed, memory,
+        o->report.given ? ", for checks the same" : "",
+        o->report.alone ? ", but for what was damaged" : "",
+        o->report.apart ? ", damage apart" : "", o->report.clears ? ", zeros" : "",
         o->counted ? "same" : "differ", o->report.error, end);
 }
 
@@ -66,22 +72,42 @@ static void reason_count(const char *reason) {
     reasons[i].n++;
 }
 
+/* A run that fails before the fault has changed anything has met a busy host, and one that is
+ * late perhaps: another one has more time. */
+static outcome fault_run(const plant_fault *f) {
+    deadlines patience = deadlines_for(f);
+    outcome o = run(f, patience.first);
+    if (now.session && o.status != HF_OK && o.report.acted == 0)
+        o = run(f, patience.again);
+    else if (now.session && o.late && !patience.waits)
+        o = run(f, "5");
+    return o;
+}
+
 /* Are wrong results seen, in the sample that the fault reached on each rank? */
 static bool wrong_seen(const plant_fault *f, const plant_report *report) {
     bool seen = now.session != NULL;
     for (int how = PLANT_LOST; seen && how < PLANT_SPOILS; how++) {
         plant_spoil(how, report->sample);
-        outcome o = run(f, f ? deadlines_for(f).first : "60");
+        outcome o = run(f, deadlines_for(f).first);
+        if (now.session && o.status != HF_OK && o.report.spoiled == 0) {
+            plant_spoil(how, report->sample); /* on a busy host it came to no steps */
+            o = run(f, "60");
+        }
         seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
     }
     return seen;
 }
 
+/* Is a fault of a warm-up's input seen in the first timed sample's, which takes more steps? */
+static bool later_seen(const plant_fault *f) {
+    plant_later();
+    outcome o = run(f, "60");
+    return now.session && (o.status != HF_OK || !o.verified);
+}
+
 void fault_try(const plant_fault *f, score *s) {
-    deadlines patience = deadlines_for(f);
-    outcome o = run(f, patience.first);
-    if (now.session && o.report.acted == 0 && o.status != HF_OK)
-        o = run(f, patience.again);
+    outcome o = fault_run(f);
     s->planted++;
     if (!now.session)
         return;
@@ -93,7 +119,7 @@ void fault_try(const plant_fault *f, score *s) {
         return;
     }
     const char *reason = !seen && o.counted && o.report.reached > 0
-                             ? harmless(f, &o.report, wrong_seen)
+                             ? harmless(f, &o.report, wrong_seen, later_seen)
                              : NULL;
     if (reason) {
         s->harmless++;
@@ -116,14 +142,18 @@ typedef struct pair {
 } pair;
 
 static size_t pairs_list(pair pairs[PLANT_CALLS * PLANT_PHASES]) {
+    uint64_t mine[PLANT_CALLS][PLANT_PHASES], all[PLANT_CALLS][PLANT_PHASES];
     size_t n = 0;
     for (int call = 0; call < PLANT_CALLS; call++)
-        for (int phase = 0; phase < PLANT_PHASES; phase++) {
-            uint64_t mine = (uint64_t)(plant_total(call, phase) > 0) << rank, all;
-            MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
-            if (all && (size > 1 || call < PLANT_GATHER)) /* else nothing travels */
-                pairs[n++] = (pair){call, phase, all};
-        }
+        for (int phase = 0; phase < PLANT_PHASES; phase++)
+            mine[call][phase] = (uint64_t)(plant_total(call, phase) > 0) << rank;
+    MPI_Allreduce(mine, all, PLANT_CALLS * PLANT_PHASES, MPI_UINT64_T, MPI_BOR,
+                  MPI_COMM_WORLD);
+    for (int call = 0; call < PLANT_CALLS; call++)
+        for (int phase = 0; phase < PLANT_PHASES; phase++)
+            if (all[call][phase] &&
+                (size > 1 || call < PLANT_GATHER)) /* else nothing travels */
+                pairs[n++] = (pair){call, phase, all[call][phase]};
     return n;
 }
 
@@ -161,6 +191,7 @@ static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from)
 /* Those of a path of a benchmark: schemes that move memory share it. */
 typedef struct path {
     uint64_t name;
+    bool begun;
     struct {
         bool there, tried;
     } slots[PLANT_CALLS][PLANT_PHASES][PLANT_KINDS];
@@ -191,7 +222,7 @@ static bool endless(int call, int kind) {
 
 /* Wrong indices, which come to a device before its steps. */
 static bool astray(const pair *at, int kind) {
-    return !plant_guards() && at->phase != PLANT_STEPS &&
+    return !plant_guards() && !asked.guarded && at->phase != PLANT_STEPS &&
            (kind == PLANT_FLIP || kind == PLANT_SHORTEN || kind == PLANT_STALE);
 }
 
@@ -200,36 +231,52 @@ static bool astray(const pair *at, int kind) {
  * share that is twice as large: one rank alone cannot try it. */
 static size_t turns(int call, uint64_t own, bool tried) {
     size_t share = asked.share > 1 && plant_tells(call) ? asked.share / 2 : asked.share;
-    if (asked.faults || asked.broken)
-        return asked.faults ? asked.faults : 1;
-    return !tried && (own + (uint64_t)size) % share == 0;
+    bool shared = (own + (uint64_t)size) % share == 0;
+    if (asked.broken)
+        return 1;
+    return asked.faults ? shared * asked.faults : shared && !tried;
 }
 
-void faults_try(score *s) {
+static bool asked_for(const char *name, const char *is) {
+    return !name || strcmp(name, is) == 0;
+}
+
+bool path_begin(void) {
+    path *of = path_now();
+    bool first = !of->begun;
+    of->begun = true;
+    return first;
+}
+
+/* Draw faults of a slot, and try them; without a score, only count them. */
+static size_t slot_try(path *of, const pair *at, int kind, score *s) {
+    if (!plant_can(at->call, kind) || endless(at->call, kind) || astray(at, kind) ||
+        !asked_for(asked.call, plant_calls[at->call]) ||
+        !asked_for(asked.kind, plant_kinds[kind]))
+        return 0;
+    size_t number =
+        (size_t)(at->call * PLANT_PHASES + at->phase) * PLANT_KINDS + (size_t)kind;
+    uint64_t own = hf_random(of->name, number) + asked.seed;
+    bool *tried = &of->slots[at->call][at->phase][kind].tried;
+    size_t n = turns(at->call, own, *tried);
+    of->slots[at->call][at->phase][kind].there = true;
+    for (size_t k = 0; s && k < n && goes_on(s); k++) {
+        lots from = {own + (uint64_t)size, 16 * k};
+        plant_fault f = fault_drawn(at, kind, (size_t)(own / 256) % 6 + k, from);
+        *tried = true;
+        fault_try(&f, s);
+    }
+    return n;
+}
+
+size_t faults_try(score *s) {
     pair pairs[PLANT_CALLS * PLANT_PHASES];
-    size_t n_pairs = pairs_list(pairs);
+    size_t n = 0, n_pairs = pairs_list(pairs);
     path *of = path_now();
     for (size_t i = 0; i < n_pairs; i++)
-        for (int kind = 0; kind < PLANT_KINDS; kind++) {
-            const pair *at = &pairs[i];
-            if (!plant_can(at->call, kind) || endless(at->call, kind) ||
-                astray(at, kind))
-                continue;
-            size_t number =
-                (size_t)(at->call * PLANT_PHASES + at->phase) * PLANT_KINDS +
-                (size_t)kind;
-            uint64_t own = hf_random(of->name, number) + asked.seed;
-            bool *tried = &of->slots[at->call][at->phase][kind].tried;
-            size_t n = turns(at->call, own, *tried);
-            of->slots[at->call][at->phase][kind].there = true;
-            *tried = *tried || n > 0;
-            for (size_t k = 0; k < n && goes_on(s); k++) {
-                lots from = {own + (uint64_t)size, 16 * k};
-                plant_fault f =
-                    fault_drawn(at, kind, (size_t)(own / 256) % 6 + k, from);
-                fault_try(&f, s);
-            }
-        }
+        for (int kind = 0; kind < PLANT_KINDS; kind++)
+            n += slot_try(of, &pairs[i], kind, s);
+    return n;
 }
 
 void slots_say(void) {

@@ -9,12 +9,12 @@
 #include "core/stats.h"
 #include "plant_state.h"
 
-enum { MAX_DIGESTS = 4096 };
+enum { MAX_DIGESTS = 1024 };
 
 const char *const plant_calls[] = {
-    "step",      "verify", "launch", "stream",  "write",    "read",  "map",
-    "unmap",     "finish", "wait",   "mark",    "sendrecv", "start", "gather",
-    "broadcast", "reduce", "any",    "barrier", "group"};
+    "step",   "verify",    "launch", "stream", "write",   "read",     "map",
+    "unmap",  "finish",    "wait",   "mark",   "copy",    "sendrecv", "start",
+    "gather", "broadcast", "reduce", "any",    "barrier", "group"};
 const char *const plant_kinds[] = {"drop", "repeat", "shorten",
                                    "flip", "zero",   "stale"};
 const char *const plant_phases[] = {"set-up", "warm input", "warm steps", "warm check",
@@ -64,7 +64,7 @@ static hf_bench_path path;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
 static struct {
-    uint64_t all, given, told;
+    uint64_t memory[PLANT_BUFFERS], told;
 } digests[MAX_DIGESTS], reference[MAX_DIGESTS];
 static size_t n_digests, n_reference;
 static struct {
@@ -79,6 +79,7 @@ static struct {
 } spoil;
 static hf_records records; /* that the run hands out; none: n is 0 */
 static uint64_t number;    /* of the last run that is not to be equal to others */
+static bool later;         /* the fault hits the first timed sample, not the warm-up */
 static bool blind, swap;
 static size_t swapped;
 
@@ -98,7 +99,11 @@ unsigned char *plant_room(size_t bytes) {
 bool plant_hit(int call) {
     const plant_fault *f = plant.fault;
     size_t i = seen[call][plant.phase]++, n = totals[call][plant.phase];
-    if (!f || f->call != call || f->phase != plant.phase)
+    int phase = later ? PLANT_INPUT : f ? f->phase : PLANT_PHASES;
+    if (!f || f->call != call || phase != plant.phase)
+        return false;
+    n = later ? totals[call][PLANT_WARM_INPUT] : n;
+    if (i >= n) /* of another sample */
         return false;
     if (f->rank != PLANT_ALL_RANKS && f->rank != plant.session->net->rank)
         return false;
@@ -221,8 +226,10 @@ static hf_status marked_setup(void *state, const hf_args *args, const hf_env *en
     return HF_OK;
 }
 
-static uint64_t records_digest(void) {
+/* Of what a result hands out beside its columns, and of what its rates are made of. */
+static uint64_t told_digest(const hf_outcome *outcome) {
     uint64_t digest = HF_DIGEST_START;
+    digest = hf_digest(digest, outcome->work, sizeof outcome->work);
     for (size_t i = 0; i < records.n; i++)
         digest = hf_digest(
             digest, (const char *)records.data + records.order[i] * records.bytes,
@@ -230,12 +237,12 @@ static uint64_t records_digest(void) {
     return digest;
 }
 
-static void digest_take(void) {
-    if (n_digests < MAX_DIGESTS) {
-        plant_digest(&digests[n_digests].all, &digests[n_digests].given);
-        digests[n_digests].told = records_digest();
-        n_digests++;
-    }
+/* After the steps of a sample; with an outcome, after its check. */
+static void digest_take(const hf_outcome *outcome) {
+    plant_must(n_digests < MAX_DIGESTS);
+    plant_digest(digests[n_digests].memory);
+    digests[n_digests].told = outcome ? told_digest(outcome) : 0;
+    n_digests++;
 }
 
 static hf_status marked_prepare(void *state, size_t index, uint64_t number) {
@@ -263,9 +270,10 @@ static hf_status marked_step(void *state, size_t index, size_t inner) {
     size_t left = steps_left(inner);
     hf_status status = left > 0 ? path_table->step(state, index, left) : HF_OK;
     plant.spoiling = PLANT_SOUND;
+    plant_device_steps_end();
     if (spoils)
         plant.report.spoiled += plant_memory_spoil(spoil.how);
-    digest_take();
+    digest_take(NULL);
     plant.phase = sample < warmups ? PLANT_WARM_CHECK : PLANT_CHECK;
     return status;
 }
@@ -275,7 +283,7 @@ static hf_status marked_verify(void *state, size_t index, size_t steps,
     bool drops = plant_hit(PLANT_VERIFY) && plant.fault->kind == PLANT_DROP;
     hf_status status = drops ? HF_OK : path_table->verify(state, index, steps, out);
     plant.report.acted += drops;
-    digest_take();
+    digest_take(out);
     if (plant.report.acted > seen_acted)
         plant.report.sample = samples;
     seen_acted = plant.report.acted;
@@ -364,26 +372,42 @@ void plant_start(const plant_fault *fault, size_t n_warmup) {
     plant_device_start();
 }
 
+/* Does a buffer hold the same from the first steps to the last check? */
+static bool is_fixed(size_t buffer) {
+    size_t i = 0;
+    while (i < n_reference &&
+           reference[i].memory[buffer] == reference[0].memory[buffer])
+        i++;
+    return i == n_reference;
+}
+
 plant_report plant_end(void) {
     if (plant.learning == 2)
         number = plant.session->number;
-    if (plant.learning == 1) {
+    if (plant.learning > 0)
         memcpy(totals, seen, sizeof totals);
+    if (plant.learning == 1) {
         memcpy(reference, digests, sizeof reference);
         n_reference = n_digests;
     }
     plant_report *r = &plant.report;
-    r->right = r->checked = r->given = r->told = n_digests == n_reference;
-    r->told = r->told && records.n > 0;
+    r->right = r->checked = r->given = r->alone = r->fixed = r->told =
+        n_digests == n_reference;
+    r->tells = records.n > 0;
     for (size_t i = 0; i < n_digests && i < n_reference; i++) {
-        bool equal = digests[i].all == reference[i].all;
-        bool *which = i % 2 == 0 ? &r->right : &r->checked;
-        *which = *which && equal;
-        r->told = r->told && (i % 2 == 0 || digests[i].told == reference[i].told);
-        r->given = r->given && (i % 2 || digests[i].given == reference[i].given);
+        r->told = r->told && digests[i].told == reference[i].told;
+        for (size_t b = 0; b < PLANT_BUFFERS; b++)
+            if (digests[i].memory[b] != reference[i].memory[b]) {
+                r->right = r->right && i % 2;
+                r->checked = r->checked && i % 2 == 0;
+                r->given = r->given && (i % 2 || !plant_given(b));
+                r->alone = r->alone && plant_damaged(b);
+                r->fixed = r->fixed && is_fixed(b);
+            }
     }
     plant.fault = NULL;
     spoil.how = PLANT_SOUND;
+    later = false;
     return plant.report;
 }
 
@@ -398,6 +422,10 @@ void plant_blind(bool is) {
 void plant_spoil(int how, size_t in_sample) {
     spoil.how = how;
     spoil.sample = in_sample;
+}
+
+void plant_later(void) {
+    later = true;
 }
 
 void plant_swap(bool is) {

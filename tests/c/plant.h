@@ -22,6 +22,7 @@ enum {
     PLANT_FINISH,
     PLANT_WAIT,
     PLANT_MARK,
+    PLANT_COPY,
     PLANT_SENDRECV,
     PLANT_START,
     PLANT_GATHER,
@@ -88,12 +89,19 @@ typedef struct plant_report {
     size_t spoiled; /**< bytes that plant_spoil changed */
     uint64_t key;   /**< of the run's seals */
     double error;   /**< the largest that a check found */
+    bool further;   /**< which is larger than without the fault */
     size_t sample;  /**< the last that it reached, from 1; one before it in set-up */
     bool right;     /**< after each sample's steps device memory was as without it */
     bool checked;   /**< after each check it was */
     bool
         given; /**< after each sample's steps all buffers that the check is given were */
-    bool told;   /**< after each check the records that a result hands out were */
+    bool
+        told; /**< after each check the records that a result hands out and the work were */
+    bool tells; /**< there are such records */
+    bool busy;  /**< a command outlasted the steps of a sample */
+    bool
+        alone; /**< what differed then was no more than the buffers that were damaged */
+    bool fixed;  /**< or than buffers that hold the same from the first steps on */
     bool apart;  /**< what was damaged came from no buffer that the check is given */
     bool clears; /**< what was to be written was nothing but zeros */
 } plant_report;
@@ -114,12 +122,23 @@ plant_report plant_end(void);
 /** Calls of a kind in a phase of the reference. */
 size_t plant_total(int call, int phase);
 
-enum { PLANT_SOUND, PLANT_LOST, PLANT_WRONG_FIRST, PLANT_WRONG_LAST, PLANT_SPOILS };
+enum {
+    PLANT_SOUND,
+    PLANT_LOST,
+    PLANT_WRONG_FIRST,
+    PLANT_WRONG_MIDDLE,
+    PLANT_WRONG_LAST,
+    PLANT_SPOILS
+};
 
 /** Results of the next run are wrong in a sample, from 1: its steps leave memory as it was
- *  before them, or the first or last byte that they changed in each buffer is another; what
- *  they read does not come, or with such a byte. */
+ *  before them, or the first, a middle or the last byte that they changed in each buffer is
+ *  another; what they read does not come, or with such a byte. */
 void plant_spoil(int how, size_t sample);
+
+/** The next run has its fault in the input of the first timed sample, not in that of a
+ *  warm-up. */
+void plant_later(void);
 
 /** Faults of components: `verify` finds every result right; the scheme swaps neighbours. */
 void plant_blind(bool is);

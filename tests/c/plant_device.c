@@ -13,7 +13,8 @@ static struct {
     hf_buffer *buffer;
     unsigned char *memory, *image;
     size_t bytes;
-    bool given; /* to a check */
+    bool given;   /* to a check */
+    bool damaged; /* or what came from it was */
 } kept[PLANT_BUFFERS];
 static size_t n_kept;
 
@@ -26,6 +27,7 @@ static struct {
 
 static bool guards;     /* a kernel that goes astray does not end the process */
 static bool waits_lost; /* commands may still use buffers that are freed */
+static bool busy;       /* a command outlasted the last steps */
 
 /* ---- device memory ---- */
 
@@ -111,11 +113,20 @@ static void given_note(const hf_buffer *buffer) {
 static void damaged_note(const hf_buffer *buffer) {
     size_t i = plant_number(buffer);
     plant.report.apart = plant.report.apart && i < PLANT_BUFFERS && !kept[i].given;
+    if (i < PLANT_BUFFERS)
+        kept[i].damaged = true;
 }
 
-/* All buffers are read once. */
-void plant_digest(uint64_t *all, uint64_t *given) {
-    *all = *given = 0;
+bool plant_given(size_t buffer) {
+    return kept[buffer].given;
+}
+
+bool plant_damaged(size_t buffer) {
+    return kept[buffer].damaged;
+}
+
+void plant_digest(uint64_t digests[PLANT_BUFFERS]) {
+    memset(digests, 0, PLANT_BUFFERS * sizeof *digests);
     for (size_t b = 0; b < n_kept; b++) {
         hf_buffer *buffer = kept[b].buffer;
         uint64_t sums[4] = {b, 1, 2, 3}, sum = 0; /* side by side: a pass is cheap */
@@ -133,19 +144,13 @@ void plant_digest(uint64_t *all, uint64_t *given) {
         free(data);
         for (size_t k = 0; k < 4; k++)
             sum = sum * 31 + sums[k];
-        *all = *all * 31 + sum;
-        *given = kept[b].given ? *given * 31 + sum : *given;
+        digests[b] = sum;
     }
 }
 
-static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
-                               const void *from, size_t bytes, const hf_order *order,
-                               hf_event **done) {
-    given_note(to);
-    if (!plant_hit(PLANT_WRITE)) {
-        plant_keep(PLANT_WRITE, from, bytes);
-        return table->write(device, to, at, from, bytes, order, done);
-    }
+/* These bytes come to a buffer as the fault leaves them. */
+static hf_status arrive(int call, hf_buffer *to, size_t at, const void *from,
+                        size_t bytes, const hf_order *order, hf_event **done) {
     damaged_note(to);
     unsigned char *was = plant_room(bytes), *is = plant_room(bytes),
                   *right = plant_room(bytes);
@@ -158,12 +163,42 @@ static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
     plant.report.acted += plant.fault->kind == PLANT_REPEAT;
     for (int i = 0; status == HF_OK && i <= (plant.fault->kind == PLANT_REPEAT); i++)
         status = buffer_put(to, at, is, bytes, order);
-    plant_keep(PLANT_WRITE, right, bytes);
+    plant_keep(call, right, bytes);
     free(right);
     free(was);
     free(is);
     if (done)
         *done = NULL; /* it has ended */
+    return status;
+}
+
+static hf_status planted_write(hf_device *device, hf_buffer *to, size_t at,
+                               const void *from, size_t bytes, const hf_order *order,
+                               hf_event **done) {
+    given_note(to);
+    if (plant_hit(PLANT_WRITE))
+        return arrive(PLANT_WRITE, to, at, from, bytes, order, done);
+    plant_keep(PLANT_WRITE, from, bytes);
+    return table->write(device, to, at, from, bytes, order, done);
+}
+
+static hf_status planted_copy(hf_device *device, hf_buffer *to, size_t to_at,
+                              const hf_buffer *from, size_t from_at, size_t bytes,
+                              const hf_order *order, hf_event **done) {
+    bool now = plant_hit(PLANT_COPY);
+    given_note(to);
+    given_note(from);
+    unsigned char *right = plant_room(bytes);
+    hf_status status = plant.fault && plant.fault->call == PLANT_COPY
+                           ? buffer_get(from, from_at, right, bytes, order)
+                           : HF_OK;
+    if (status == HF_OK && now)
+        status = arrive(PLANT_COPY, to, to_at, right, bytes, order, done);
+    else if (status == HF_OK)
+        status = table->copy(device, to, to_at, from, from_at, bytes, order, done);
+    if (!now)
+        plant_keep(PLANT_COPY, right, bytes);
+    free(right);
     return status;
 }
 
@@ -193,7 +228,9 @@ static hf_status planted_read(hf_device *device, const hf_buffer *from, size_t a
     if (plant.spoiling == PLANT_LOST)
         memcpy(is, was, bytes);
     else if (plant.spoiling != PLANT_SOUND)
-        is[plant.spoiling == PLANT_WRONG_FIRST ? 0 : bytes - 1] ^=
+        is[plant.spoiling == PLANT_WRONG_FIRST    ? 0
+           : plant.spoiling == PLANT_WRONG_MIDDLE ? bytes / 2
+                                                  : bytes - 1] ^=
             0x20; /* not what plant_memory_spoil changes: two would cancel */
     plant.report.spoiled += plant.spoiling != PLANT_SOUND;
     memcpy(to, is, bytes);
@@ -224,18 +261,12 @@ static hf_status planted_map(hf_device *device, hf_buffer *buffer, void **addres
 
 static hf_status planted_unmap(hf_device *device, hf_buffer *buffer, void *address) {
     size_t number = plant_number(buffer);
-    if (plant_hit(PLANT_UNMAP) && number < PLANT_BUFFERS)
+    if (plant_hit(PLANT_UNMAP) && number < PLANT_BUFFERS) {
+        damaged_note(buffer);
         plant_damage(address, running.before[number], buffer->bytes);
+    }
     plant_keep(PLANT_UNMAP, address, buffer->bytes);
     return table->unmap(device, buffer, address);
-}
-
-static hf_status noted_copy(hf_device *device, hf_buffer *to, size_t to_at,
-                            const hf_buffer *from, size_t from_at, size_t bytes,
-                            const hf_order *order, hf_event **done) {
-    given_note(to);
-    given_note(from);
-    return table->copy(device, to, to_at, from, from_at, bytes, order, done);
 }
 
 /* Waits that return before what they wait for has ended. */
@@ -337,7 +368,14 @@ size_t plant_memory_spoil(int how) {
         unsigned char *now = plant_room(bytes);
         must_work(buffer_get(kept[b].buffer, 0, now, bytes, NULL));
         changed_find(before, now, &first, &end);
-        size_t at = (how == PLANT_WRONG_FIRST ? first : end - 1) | 7; /* as in a flip */
+        size_t middle = (first + end) / 2;
+        while (how == PLANT_WRONG_MIDDLE && middle < end &&
+               now[middle] == before[middle])
+            middle++;
+        size_t at = how == PLANT_WRONG_FIRST                    ? first
+                    : how == PLANT_WRONG_MIDDLE && middle < end ? middle
+                                                                : end - 1;
+        at |= 7; /* as in a flip */
         if (how != PLANT_LOST && end > first)
             now[at < bytes ? at : bytes - 1] ^= 0x40;
         must_work(buffer_put(kept[b].buffer, 0, how == PLANT_LOST ? before : now, bytes,
@@ -414,6 +452,16 @@ bool plant_guards(void) {
     return guards;
 }
 
+/* The session asks when the digest of memory has waited for all that was under way. */
+static bool planted_idle(const hf_device *device) {
+    return table->idle(device) && !busy;
+}
+
+void plant_device_steps_end(void) {
+    busy = !table->idle(plant.session->device);
+    plant.report.busy = plant.report.busy || busy;
+}
+
 /* ---- for plant.c ---- */
 
 void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
@@ -423,22 +471,25 @@ void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
     ops->free = planted_free;
     ops->write = planted_write;
     ops->read = planted_read;
-    ops->copy = noted_copy;
+    ops->copy = planted_copy;
     ops->map = planted_map;
     ops->unmap = planted_unmap;
     ops->launch = planted_launch;
     ops->finish = planted_finish;
     ops->mark = planted_mark;
     ops->wait = planted_wait;
+    ops->idle = planted_idle;
 }
 
 void plant_device_start(void) {
     n_kept = 0;
+    busy = false;
     plant_launch_start();
     running.event = NULL;
     for (size_t b = 0; b < PLANT_BUFFERS; b++) {
         free(running.before[b]);
         running.before[b] = NULL;
+        kept[b].damaged = false;
     }
 }
 

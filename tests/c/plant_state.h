@@ -30,11 +30,16 @@ void plant_keep(int call, const void *data, size_t bytes);
 void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own);
 void plant_device_start(void);
 void plant_device_forget(void);
+/** Note whether commands outlast the steps; what looks at memory now would wait for them. */
+void plant_device_steps_end(void);
 /** Number of a buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
 size_t plant_number(const hf_buffer *buffer);
-/** Numbers that differ when the contents of the buffers do: of all, and of those that a check
- *  is `given`, by a launch or a copy. */
-void plant_digest(uint64_t *all, uint64_t *given);
+/** Numbers that differ when the contents of the buffers do; 0: there is none. */
+void plant_digest(uint64_t digests[PLANT_BUFFERS]);
+/** Is a check given the buffer, by a launch or a copy? Did the fault damage what came from it or
+ *  to it? */
+bool plant_given(size_t buffer);
+bool plant_damaged(size_t buffer);
 
 /** Keep what the buffers hold; then damage what was changed since: bytes that differ now. */
 void plant_memory_keep(void);

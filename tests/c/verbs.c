@@ -199,9 +199,12 @@ static void verb_try(const struct verb *v, const plant_fault *f, bool in_group,
     ending e = verb_run(v, f, in_group);
     s->planted++;
     s->acted += e.acted > 0;
-    /* A rank may be told nothing in a call, or get the same twice. */
+    /* What comes may be zeros, or the same again. A root is told nothing. */
+    bool may_be_same = f->kind == PLANT_ZERO || f->kind == PLANT_STALE || size == 1 ||
+                       f->rank != PLANT_ALL_RANKS;
     bool fails = e.failed == (unsigned long)size, /* no rank goes on */
-        wrong = e.failed == 0 && e.wrong > 0, nothing = e.acted == 0 && e.reached > 0,
+        wrong = e.failed == 0 && e.wrong > 0,
+         nothing = e.acted == 0 && e.reached > 0 && may_be_same,
          same = e.failed == 0 && !wrong && (f->kind == PLANT_REPEAT || nothing),
          missed = !same && (e.acted == 0 || (!fails && (v->proves || !wrong)));
     s->errors += fails;

@@ -162,7 +162,8 @@ def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ran
     banks = ",".join(map(str, manifest["banks"][:n]))
     knobs |= {f"bank_{buffer}": banks for buffer in "abc"}
     text = " ".join(f"{k}={v}" for k, v in knobs.items())
-    words = [".", "device=xrt", "share=3", f"binaries={tmp_path}", f"knobs={text}"]
+    words = [".", "device=xrt", "guarded=1", "share=4"]
+    words += [f"binaries={tmp_path}", f"knobs={text}"]
     program = ROOT / "build" / "dev" / "tests" / "test_harness"
     command = [*mpirun_command(), "-n", str(ranks), str(program), *words]
     answer = start([*command, "exchange=pcie"], setting)
