@@ -448,7 +448,8 @@ def test_ranks_tell_of_kernels_that_they_compile(tmp_path):
         told = []
         params = {"sizes": [64], "reps": 2, "loop_upper": 64}
         task = run_task("b_eff", kernel, params)
-        start(job("pcie", "opencl", task), 2, watch=Compiled(told))
+        # Of several ranks the first may find what another one has compiled.
+        start(job("pcie", "opencl", task), 1, watch=Compiled(told))
         assert told == expected
 
 
