@@ -58,7 +58,9 @@ static inline double linpack_solution(uint column, uint n, uint key) {
     double size = 0.5 + (double)(bits >> 9) * (1.0 / 16777216);
     for (uint rest = linpack_small(column, key) ? n : 0; rest > 0; rest /= 4)
         size *= 0.5;
-    return column < n ? (bits & 1 ? -size : size) : 0;
+    /* One expression for both would end a process of PoCL 6 for AVX2: LLVM 18 gives it up. */
+    size = bits & 1 ? -size : size;
+    return column < n ? size : 0;
 }
 
 /** Where index `at` along the rows or columns of a rank lies in A: rank `rank` of `ranks`. */
