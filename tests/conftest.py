@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from filelock import FileLock
@@ -47,6 +48,27 @@ for name in ("OCL_ICD_FILENAMES", "POCL_DEVICES", *emulation.WORKERS):
     os.environ.pop(name, None)
 emulation.prepare("channel")
 
+
+def runtimes_of(folder):
+    """Environment in which OpenCL knows the runtimes of a folder and no others."""
+    return dict.fromkeys(emulation.VENDORS, f"{folder}/")  # NVIDIA's loader needs the /
+
+
+def _leave_pocl_alone():
+    """Let OpenCL know PoCL alone: where there is a GPU, it is the first device."""
+    known = set(emulation.SYSTEM_VENDORS.glob("*.icd"))
+    pocl = set(emulation.SYSTEM_VENDORS.glob("pocl*.icd"))
+    if pocl in (set(), known) or any(name in os.environ for name in emulation.VENDORS):
+        return None
+    folder = TemporaryDirectory(prefix="hpccfpga-vendors-")
+    for path in pocl:
+        Path(folder.name, path.name).write_text(path.read_text())
+    os.environ.update(runtimes_of(folder.name))
+    return folder  # which is there as long as this is
+
+
+_vendors = _leave_pocl_alone()
+
 # Ranks of two tests share the cores: none may spin on one that another waits for.
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 # Else each rank looks for Omni-Path, whose library takes 0.1 s to tell the time, twice.
@@ -82,11 +104,6 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
-
-
-def runtimes_of(folder):
-    """Environment in which OpenCL knows the runtimes of a folder and no others."""
-    return dict.fromkeys(emulation.VENDORS, f"{folder}/")  # NVIDIA's loader needs the /
 
 
 _OURS = re.compile(r"hpccfpga: |Traceback|.*\w(Warning|Error): ")

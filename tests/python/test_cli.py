@@ -250,10 +250,10 @@ def test_a_bar_moves_below_the_lines_on_a_terminal(monkeypatch, ends, term, move
 
 
 def test_doctor_asks_for_the_driver_of_a_named_folder(command, tmp_path):
-    names = {"OCL_ICD_VENDORS": str(tmp_path)}
-    out = command("doctor", **names).stdout
-    assert f"is a working driver in OCL_ICD_VENDORS={tmp_path}? Some loaders" in out
     names = runtimes_of(tmp_path)
+    out = command("doctor", **names | {"OCL_ICD_VENDORS": str(tmp_path)}).stdout
+    assert f"is a working driver in OCL_ICD_VENDORS={tmp_path} and" in out
+    assert f"OPENCL_VENDOR_PATH={tmp_path}/? Some loaders" in out
     out = command("doctor", **names).stdout
     assert f"is a working driver in OCL_ICD_VENDORS={tmp_path}/ and" in out
     assert out.endswith("only --device host and --exchange host, on plain memory\n")
