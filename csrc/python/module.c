@@ -241,7 +241,8 @@ static int core_exec(PyObject *module) {
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0)
         return -1;
     if (PyModule_AddStringConstant(module, "SCHEME", HF_SCHEME) < 0 ||
-        PyModule_AddStringConstant(module, "AUTO", HF_AUTO) < 0)
+        PyModule_AddStringConstant(module, "AUTO", HF_AUTO) < 0 ||
+        PyModule_AddStringConstant(module, "VERSION", HF_VERSION) < 0)
         return -1;
     PyObject *equal = PyFloat_FromDouble(HF_EQUAL);
     int status = PyModule_AddObjectRef(module, "EQUAL", equal); /* NULL is an error */

@@ -103,9 +103,7 @@ sys.modules[__name__].__class__ = _Package
 
 def __getattr__(name: str) -> "Any":
     if name == "__version__":
-        from hpccfpga.provenance import own_version
-
-        value: Any = own_version()
+        value: Any = importlib.import_module(f"{__name__}._core").VERSION
     elif name in _MODULE:
         value = getattr(importlib.import_module(f"{__name__}.{_MODULE[name]}"), name)
     else:

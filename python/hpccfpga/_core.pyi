@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 AUTO: str
 EQUAL: float
 SCHEME: str
+VERSION: str
 
 class Error(RuntimeError): ...
 

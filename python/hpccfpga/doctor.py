@@ -16,7 +16,6 @@ from threading import Thread
 from typing import Any
 
 from hpccfpga.arguments import INSTALL_DATA
-from hpccfpga.provenance import own_version
 from hpccfpga.text import tell
 
 PCI = Path("/sys/bus/pci/devices")
@@ -64,7 +63,7 @@ def examine() -> bool:
     except ImportError as error:
         found.bad("hpccfpga", f"its extension does not load: {error}")
         return False
-    found.good("hpccfpga", f"{own_version()} ({_core.__file__})")
+    found.good("hpccfpga", f"{_core.VERSION} ({_core.__file__})")
     _examine_devices(found)
     _examine_kernels(found)
     _examine_mpi(found, _core.mpi_library().strip("\0 \n").partition("\n")[0])

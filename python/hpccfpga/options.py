@@ -19,7 +19,6 @@ from hpccfpga.parameters import (
     benchmarks,
 )
 from hpccfpga.plot import FORMATS
-from hpccfpga.provenance import own_version
 from hpccfpga.text import brief
 from hpccfpga.words import (
     Options,
@@ -66,7 +65,7 @@ def parse(words: list[str]) -> Options:
     """
     name = " ".join(words[: 2 if {*words[:1]} & GROUPS else 1])
     if name in ("-h", "--help", "--version"):
-        print(f"hpccfpga {own_version()}" if name == "--version" else _overview())
+        print(f"hpccfpga {_core.VERSION}" if name == "--version" else _overview())
         raise SystemExit(0)
     of_group = [n for n in COMMANDS if n.startswith(f"{words[0]} ")] if words else []
     if of_group and {*words[1:2]} & {"-h", "--help"}:

@@ -7,10 +7,12 @@ import shlex
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from hpccfpga import _core
 
 _OURS = ("__main__.py", "_rank.py")
 
@@ -32,10 +34,10 @@ def origin(start: datetime) -> dict[str, Any]:
         "date": start.isoformat(timespec="seconds"),
         "command": shlex.join(words),
         "versions": {
-            "hpccfpga": own_version(),
+            "hpccfpga": _core.VERSION,
             "python": platform.python_version(),
-            "numpy": version("numpy"),
-            "mpi4py": version("mpi4py"),
+            "numpy": np.__version__,
+            "mpi4py": getattr(sys.modules.get("mpi4py"), "__version__", None),
         },
     }
 
@@ -46,17 +48,3 @@ def ranks_where(ranks: int, provenance: Mapping[str, Any]) -> str:
     several = len(set(map(str, hosts))) if isinstance(hosts, list) else 1
     where = f" on {several} hosts" if several > 1 else ""
     return f"{ranks} rank{'s' * (ranks != 1)}{where}"
-
-
-@cache
-def version(package: str) -> str | None:
-    """Version of an installed package, or None."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def own_version() -> str:
-    """Version of this package."""
-    return version("hpccfpga") or "0+source"  # used from a build tree

@@ -41,7 +41,7 @@ from hpccfpga.errors import limits, others_beside
 from hpccfpga.graph import METIS, Graph, named
 from hpccfpga.progress import Callback, begin, compiling, follow
 from hpccfpga.progress import check as check_progress
-from hpccfpga.provenance import origin, own_version
+from hpccfpga.provenance import origin
 from hpccfpga.ranks import handle as handle_of
 from hpccfpga.result import Column, Quantity, Result
 
@@ -127,7 +127,7 @@ class Session:
                 handle,
                 self._mpi,
                 number("deadline", deadline),
-                own_version(),
+                _core.VERSION,
                 trace=traces.spans(trace),
                 folder=emulation.folder(),
                 **emulation.vendors(),

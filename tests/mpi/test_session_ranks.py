@@ -198,11 +198,11 @@ def test_ranks_that_open_different_sessions(mpirun):
         ),
     }
     body = (
-        "import tempfile\nfrom hpccfpga import kernels, session, sources\n"
+        "import tempfile\nfrom hpccfpga import _core, kernels, sources\n"
         "def old(comm):\n"
-        "    now, session.own_version = session.own_version, lambda: f'{rank}.0'\n"
+        "    now, _core.VERSION = _core.VERSION, f'{rank}.0'\n"
         "    try: hf.open(comm=comm, device='host')\n"
-        "    finally: session.own_version = now\n"
+        "    finally: _core.VERSION = now\n"
         "file = tempfile.NamedTemporaryFile(suffix='.cl')\n"
         "source = sources.kernel_dir() / 'b_eff_memory.cl'\n"
         "file.write(source.read_bytes() + b'// own' * rank + b'\\n')\n"

@@ -360,8 +360,8 @@ def test_every_component_is_registered():
 
 ORDER = (
     # words and files
-    {"_core", "text", "files", "tables", "provenance", "words"},
-    {"errors", "arguments", "stops", "daemon"},
+    {"_core", "text", "files", "tables", "words"},
+    {"errors", "arguments", "stops", "daemon", "provenance"},
     {
         "records",
         "emulation",
