@@ -118,6 +118,9 @@ static const struct {
     {ONE(PLANT_READ) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY, STEPS, OTHER | SEEN,
      "a coefficient of a correction was damaged: the others made the result right, "
      "within the bound"},
+    {ONE(PLANT_WRITE), ANY, CHECKS, OTHER | SEEN,
+     "what a solution begins with was damaged by less than the bound of its error, "
+     "which the check told"},
     {ANY, ~(ONE(PLANT_DROP) | ONE(PLANT_REPEAT)), ANY, TOLD | SEEN,
      "the result that is handed out is right to the last byte, and wrong ones are "
      "seen"},
