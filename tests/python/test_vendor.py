@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import GUARD
@@ -15,6 +16,18 @@ from hpccfpga.sources import kernel_dir
 from hpccfpga.vendor import Bitstream
 
 HLS = Path(__file__).parents[1] / "kernels" / "hls"
+
+
+@pytest.fixture
+def command(call):
+    """Run the command in this process: nothing here needs one of its own."""
+
+    def run(*words):
+        return SimpleNamespace(
+            **dict(zip(("returncode", "stdout", "stderr"), call(*words), strict=True))
+        )
+
+    return run
 
 
 def build(command, folder, *words):
