@@ -154,8 +154,8 @@ def test_devices_of_a_type(build, tmp_path):
     script = f"for word in {[*OF_A_TYPE]}: cli.main(['run', 'b_eff', '--device', word])"
     answer = python(ALSO.format(loud=[]) + script, **runtimes_of(tmp_path))
     lines = ours(answer.stderr).splitlines()
-    for line, told in zip(lines, OF_A_TYPE.values(), strict=True):
-        assert told in line
+    for text, told in zip(lines, OF_A_TYPE.values(), strict=True):
+        assert told in text
 
 
 def test_the_type_of_each_runtime_here():
