@@ -26,7 +26,7 @@ from hpccfpga.mpirun import command as mpirun_command
 # Neither minds a busy machine.
 at_ease = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "short", at_ease, max_examples=60, derandomize=True, database=None
+    "short", at_ease, max_examples=30, derandomize=True, database=None
 )
 settings.register_profile("long", at_ease, max_examples=20_000)
 settings.load_profile("short")

@@ -51,10 +51,12 @@ def test_the_public_names_show_before_they_are_used_and_no_others():
     assert answer.stdout == "set()\n"
 
 
-@pytest.mark.parametrize("name", ["plot", "launch", "published", "scaling"])
-def test_a_function_hides_the_module_of_its_name(name):
-    script = f"import hpccfpga, hpccfpga.{name}; print(type(hpccfpga.{name}).__name__)"
-    assert python(script).stdout == "function\n"
+def test_a_function_hides_the_module_of_its_name():
+    names = ("published", "launch", "plot", "scaling")  # none imports a later one
+    script = "import hpccfpga\n"
+    for name in names:
+        script += f"import hpccfpga.{name}; print(type(hpccfpga.{name}).__name__)\n"
+    assert python(script).stdout.split() == ["function"] * len(names)
 
 
 # ---- runs ----

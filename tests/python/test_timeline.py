@@ -67,7 +67,7 @@ def test_hidden_of_many_spans_agrees_with_a_grid():
 # ---- pictures ----
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 16])
+@pytest.mark.parametrize("ranks", [1, 16])
 def test_a_lane_for_each_rank_and_queue(tmp_path, ranks):
     path = tmp_path / "t.png"
     axis, *_ = traced(ranks).plot_timeline(path, steps=3).axes
@@ -85,7 +85,7 @@ def test_a_lane_for_each_rank_and_queue(tmp_path, ranks):
 def test_names_of_lanes_do_not_overlap(tmp_path):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    for ranks in (1, 4, 16):
+    for ranks in (1, 16):
         figure = traced(ranks).plot_timeline(tmp_path / "t.png")
         FigureCanvasAgg(figure).draw()
         boxes = [t.get_window_extent() for t in figure.axes[0].get_yticklabels()]

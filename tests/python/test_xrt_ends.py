@@ -52,13 +52,17 @@ def test_without_xrt_a_kernel_that_is_missing_is_named_too(command, without, tmp
     there, gone = tmp_path / "there.xclbin", tmp_path / "gone.xclbin"
     there.touch()
     ends = {there: "/xrt/lib", gone: f"; kernel: {gone} does not exist"}
-    for ranks in ((), ("--ranks=2",)):
-        for file, end in ends.items():
-            words = ["stream", "--device=xrt", f"--kernel={file}", *ranks]
-            answer = command("run", *words, **without)
-            (told,) = ours(answer.stderr).splitlines()
-            assert told.startswith("hpccfpga: no XRT: ")
-            assert told.endswith(end)
+    words = ["run", "stream", "--device=xrt"]
+    alone = python(
+        "from hpccfpga import cli\n"
+        f"for path in {[*map(str, ends)]}: cli.main([*{words}, '--kernel=' + path])",
+        **without,
+    )
+    ranks = command(*words, f"--kernel={gone}", "--ranks=2", **without)
+    lines = ours(alone.stderr + ranks.stderr).splitlines()
+    for told, end in zip(lines, [*ends.values(), ends[gone]], strict=True):
+        assert told.startswith("hpccfpga: no XRT: ")
+        assert told.endswith(end)
     script = (
         "import hpccfpga as hf\n"
         "try: hf.run('stream', device='xrt', kernel='/gone.xclbin')\n"
@@ -106,17 +110,18 @@ def test_a_variable_that_is_not_set_ends_nothing(folder, command):
         ("sw_emu", "XCL_EMULATION_MODE=sw_emu: emulation by Vitis is not supported"),
     ],
 )
-def test_modes_that_end_or_hang_the_process_are_refused(command, setting, mode, line):
-    answer = command(
-        "run", "stream", "--device=xrt", XCL_EMULATION_MODE=mode, **setting
+def test_modes_that_end_or_hang_the_process_are_refused(setting, mode, line):
+    script = (
+        "from hpccfpga import cli\n"
+        "cli.main(['run', 'stream', '--device=xrt'])\n"
+        "cli.main(['devices'])"
     )
-    (told,) = ours(answer.stderr).splitlines()
-    assert told.startswith(f"hpccfpga: {line}")
-    answer = command("devices", XCL_EMULATION_MODE=mode, **setting)
+    answer = python(script, XCL_EMULATION_MODE=mode, **setting)
+    refused, listed = ours(answer.stderr).splitlines()
+    assert refused.startswith(f"hpccfpga: {line}")
+    assert f"no device of xrt: {line}" in listed
     assert "host:0" in answer.stdout
     assert "xrt:" not in answer.stdout
-    (told,) = ours(answer.stderr).splitlines()
-    assert f"no device of xrt: {line}" in told
 
 
 def test_a_function_that_is_missing_is_named(tmp_path):
