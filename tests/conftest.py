@@ -322,12 +322,12 @@ def without_editable(tmp_path_factory):
     return folder
 
 
-def build_dev(target):
-    """Build a target of build/dev; workers take turns."""
+def build_dev(*targets):
+    """Build targets of build/dev; workers take turns."""
     (ROOT / "build").mkdir(exist_ok=True)
     with FileLock(ROOT / "build" / "dev.lock"):
         _build(["cmake", "--preset", "dev"])
-        _build(["cmake", "--build", "--preset", "dev", "--target", target])
+        _build(["cmake", "--build", "--preset", "dev", "--target", *targets])
 
 
 @pytest.fixture(scope="session")

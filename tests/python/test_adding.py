@@ -76,8 +76,7 @@ exec "$@"
 
 
 def build(copy):
-    for target in ("_core", "test_harness"):
-        build_dev(target)
+    build_dev("_core", "test_harness")
     shutil.copytree(
         ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "__pycache__", "*.so")
     )
@@ -102,7 +101,7 @@ def plant(copy):
     here = copy / "kernels"
     told = run(*harness, f"bench={bench}", cwd=here)
     assert re.search(rf"^{bench} +{scheme} +opencl", told, re.MULTILINE)
-    over = [*harness, "device=host", f"exchange={scheme}", "share=3"]
+    over = [*harness, "device=host", f"exchange={scheme}", "share=9"]
     told = run(*over, cwd=here)
     assert len(re.findall(rf"^\w+ +{scheme} +host", told, re.MULTILINE)) > 4
     run(*mpirun_command(), "-n", "2", *over, f"bench={bench}", cwd=here)
