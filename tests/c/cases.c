@@ -257,14 +257,15 @@ outcome run(const plant_fault *fault, const char *deadline) {
                    !report.clears,    numbers != now.numbers,
                    !report.told,      report.tells,
                    report.busy,       !report.alone,
-                   late_here(status), !report.fixed},
-         worst[14];
+                   late_here(status), !report.fixed,
+                   !report.made,      !report.idler},
+         worst[16];
     double error = 0;
     unsigned long sums[] = {report.reached, report.acted, report.changed,
                             report.spoiled},
                   sum[4];
     all_meet();
-    MPI_Allreduce(mine, worst, 14, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 16, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(sums, sum, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (!fault && sum[3] == 0)
@@ -296,6 +297,8 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .busy = worst[10],
                                 .alone = !worst[11],
                                 .fixed = !worst[13],
+                                .made = !worst[14],
+                                .idler = !worst[15],
                                 .further = error > now.error}};
 }
 

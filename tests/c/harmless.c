@@ -18,7 +18,10 @@
  * that it did. There are records that the result hands out, as `graph` does: they are right to the
  * last byte after each check (TOLD). No other buffers differ than those that the fault damaged
  * (ALONE). The same fault in the input of the first timed sample is seen (LATER).
- * All buffers that hold something else after later steps or checks are right (FIXED). */
+ * All buffers that hold something else after later steps or checks are right (FIXED). After each
+ * sample's steps all memory is right but for pieces that its input and steps leave as the check
+ * before them did, as they do without the fault (MADE). A rank that was hit has neither commands
+ * nor messages in the phase (IDLER). */
 enum {
     RIGHT = ONE(0),
     CHECKED = ONE(1),
@@ -32,7 +35,9 @@ enum {
     TOLD = ONE(8),
     LATER = ONE(9),
     ALONE = ONE(10),
-    FIXED = ONE(11)
+    FIXED = ONE(11),
+    MADE = ONE(12),
+    IDLER = ONE(13)
 };
 
 #define ANY    (~0U)
@@ -65,14 +70,14 @@ static const struct {
      "a warm-up takes one step: what only later steps would read is not used"},
     {ONE(PLANT_WRITE), ANY, ONE(PLANT_SETUP), ALONE | SEEN,
      "memory without a right answer got another wrong one: no result stands in it"},
-    {ONE(PLANT_WRITE), ANY, ONE(PLANT_SETUP), FIXED | SEEN,
+    {ONE(PLANT_WRITE) | ONE(PLANT_LAUNCH), ANY, ONE(PLANT_SETUP), FIXED | SEEN,
      "a table has another value where nobody reads it: all that steps make is right"},
-    {ONE(PLANT_WRITE), ANY, CHECKS, RIGHT | SEEN,
+    {ONE(PLANT_WRITE), ANY, CHECKS, MADE | SEEN,
      "the results are right, and the check means the same by the numbers it was told"},
     {ONE(PLANT_WRITE), ANY, CHECKS, ALONE | SEEN,
      "memory for the check got another content, which no result of a later sample "
      "took"},
-    {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), CHECKS, RIGHT | SEEN,
+    {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), CHECKS, MADE | SEEN,
      "the results are right, and the check means the same by half of one number"},
     {ONE(PLANT_LAUNCH), ANY, ~(STEPS | CHECKS), SAME,
      "a launch that was to prepare memory left it as it should be"},
@@ -91,7 +96,7 @@ static const struct {
     {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), STEPS, SAME,
      "the number that was halved is multiplied by zero: the work is the same"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS,
-     RIGHT | SEEN,
+     MADE | SEEN,
      "the results are right: one of the numbers that the check finds was damaged, and "
      "others see what is wrong"},
     {ONE(PLANT_READ), ONE(PLANT_SHORTEN) | ONE(PLANT_FLIP), STEPS, SAME | SEEN,
@@ -101,26 +106,22 @@ static const struct {
      "what did not come lay there already, byte for byte"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_DROP), STEPS, NOTHING,
      "the message came, and its bytes lay there already"},
-    {ONE(PLANT_STEP), ONE(PLANT_DROP) | ONE(PLANT_SHORTEN), ONE(PLANT_WARM_STEPS), SAME,
-     "a warm-up has no rate, and this rank has no work in it: memory is the same"},
+    {ONE(PLANT_STEP), ONE(PLANT_DROP) | ONE(PLANT_SHORTEN), STEPS, SAME | IDLER,
+     "this rank has no work in its steps"},
     {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_DROP), ONE(PLANT_WARM_STEPS),
      NOTHING, "a warm-up has no rate, and what did not come lay there already"},
-    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS,
-     RIGHT | SEEN,
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS, MADE | SEEN,
      "the results are right: what ranks tell each other for the check is checked on "
      "each, too"},
-    {ONE(PLANT_UNMAP), ANY, CHECKS, RIGHT,
+    {ONE(PLANT_UNMAP), ANY, CHECKS, MADE,
      "memory that the host has checked is read by nobody before the next input"},
     {ONE(PLANT_MAP), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS,
-     RIGHT | SEEN,
+     MADE | SEEN,
      "the results are right: the host was shown another byte, which is checked "
      "elsewhere"},
     {ONE(PLANT_READ) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY, STEPS, OTHER | SEEN,
      "a coefficient of a correction was damaged: the others made the result right, "
      "within the bound"},
-    {ONE(PLANT_WRITE), ANY, CHECKS, OTHER | SEEN,
-     "what a solution begins with was damaged by less than the bound of its error, "
-     "which the check told"},
     {ANY, ~(ONE(PLANT_DROP) | ONE(PLANT_REPEAT)), ANY, TOLD | SEEN,
      "the result that is handed out is right to the last byte, and wrong ones are "
      "seen"},
@@ -136,7 +137,8 @@ static unsigned measured(const plant_report *report) {
            (report->given && report->apart ? APART : 0U) |
            (!report->given && report->further ? OTHER : 0U) |
            (report->acted == 0 ? IDLE : 0U) | (report->tells ? TOLD : 0U) |
-           (report->alone ? ALONE : 0U) | (report->fixed ? FIXED : 0U);
+           (report->alone ? ALONE : 0U) | (report->fixed ? FIXED : 0U) |
+           (report->made ? MADE : 0U) | (report->idler ? IDLER : 0U);
 }
 
 const char *harmless(const plant_fault *fault, const plant_report *report,

@@ -186,8 +186,9 @@ static bool case_try(void) {
 /* Has a parameter one value in all kernels that there are? Those in this library have the
  * default, but are there for each type; those from files have that of `knobs`. */
 static bool is_built_in(const hf_param *param) {
-    return asked.knobs ? param->macro || strcmp(param->name, "replications") == 0
-                       : param->macro && !param->choices;
+    bool counts = strcmp(param->name, "replications") == 0;
+    return asked.knobs ? param->macro || counts
+                       : param->macro && (counts || !param->choices);
 }
 
 /* Try the defaults. Where many faults are asked for, or the benchmark has no kernels, or the

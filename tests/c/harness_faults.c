@@ -84,19 +84,27 @@ static outcome fault_run(const plant_fault *f) {
     return o;
 }
 
-/* Are wrong results seen, in the sample that the fault reached on each rank? */
-static bool wrong_seen(const plant_fault *f, const plant_report *report) {
+/* Are wrong results of this sample seen? */
+static bool spoils_seen(const plant_fault *f, size_t sample) {
     bool seen = now.session != NULL;
     for (int how = PLANT_LOST; seen && how < PLANT_SPOILS; how++) {
-        plant_spoil(how, report->sample);
+        plant_spoil(how, sample);
         outcome o = run(f, deadlines_for(f).first);
         if (now.session && o.status != HF_OK && o.report.spoiled == 0) {
-            plant_spoil(how, report->sample); /* on a busy host it came to no steps */
+            plant_spoil(how, sample); /* on a busy host it came to no steps */
             o = run(f, "60");
         }
         seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
     }
     return seen;
+}
+
+/* Are wrong results seen in the sample that the fault reached on each rank, and, after a check
+ * with a fault, which may leave memory to the next one, in the next sample? */
+static bool wrong_seen(const plant_fault *f, const plant_report *report) {
+    bool checks = f->phase == PLANT_WARM_CHECK || f->phase == PLANT_CHECK;
+    return spoils_seen(f, report->sample) &&
+           (!checks || spoils_seen(f, report->sample + 1));
 }
 
 /* Is a fault of a warm-up's input seen in the first timed sample's, which takes more steps? */

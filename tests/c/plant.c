@@ -64,7 +64,7 @@ static hf_bench_path path;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
 static struct {
-    uint64_t memory[PLANT_BUFFERS], told;
+    uint64_t memory[PLANT_PIECES], told;
 } digests[MAX_DIGESTS], reference[MAX_DIGESTS];
 static size_t n_digests, n_reference;
 static struct {
@@ -372,11 +372,25 @@ void plant_start(const plant_fault *fault, size_t n_warmup) {
     plant_device_start();
 }
 
-/* Does a buffer hold the same from the first steps to the last check? */
-static bool is_fixed(size_t buffer) {
+/* Do the input and the steps before these digests leave a piece of a buffer as the check before
+ * left it, as they do without a fault? */
+static bool is_left(size_t i, size_t piece) {
+    return i > 0 && digests[i].memory[piece] == digests[i - 1].memory[piece] &&
+           reference[i].memory[piece] == reference[i - 1].memory[piece];
+}
+
+/* Has this rank no work in a phase? */
+static bool is_idle(int phase) {
+    size_t n = 0;
+    for (int call = PLANT_LAUNCH; call < PLANT_GATHER; call++)
+        n += totals[call][phase];
+    return n == 0;
+}
+
+/* Does a piece hold the same from the first steps to the last check? */
+static bool is_fixed(size_t piece) {
     size_t i = 0;
-    while (i < n_reference &&
-           reference[i].memory[buffer] == reference[0].memory[buffer])
+    while (i < n_reference && reference[i].memory[piece] == reference[0].memory[piece])
         i++;
     return i == n_reference;
 }
@@ -391,18 +405,20 @@ plant_report plant_end(void) {
         n_reference = n_digests;
     }
     plant_report *r = &plant.report;
-    r->right = r->checked = r->given = r->alone = r->fixed = r->told =
+    r->right = r->checked = r->given = r->alone = r->fixed = r->made = r->told =
         n_digests == n_reference;
+    r->idler = r->acted == 0 || is_idle(plant.fault->phase);
     r->tells = records.n > 0;
     for (size_t i = 0; i < n_digests && i < n_reference; i++) {
         r->told = r->told && digests[i].told == reference[i].told;
-        for (size_t b = 0; b < PLANT_BUFFERS; b++)
-            if (digests[i].memory[b] != reference[i].memory[b]) {
+        for (size_t p = 0; p < PLANT_PIECES; p++)
+            if (digests[i].memory[p] != reference[i].memory[p]) {
                 r->right = r->right && i % 2;
                 r->checked = r->checked && i % 2 == 0;
-                r->given = r->given && (i % 2 || !plant_given(b));
-                r->alone = r->alone && plant_damaged(b);
-                r->fixed = r->fixed && is_fixed(b);
+                r->given = r->given && (i % 2 || !plant_given(p / PLANT_PARTS));
+                r->alone = r->alone && plant_damaged(p / PLANT_PARTS);
+                r->fixed = r->fixed && is_fixed(p);
+                r->made = r->made && (i % 2 || is_left(i, p));
             }
     }
     plant.fault = NULL;

@@ -101,7 +101,10 @@ typedef struct plant_report {
     bool busy;  /**< a command outlasted the steps of a sample */
     bool
         alone; /**< what differed then was no more than the buffers that were damaged */
-    bool fixed;  /**< or than buffers that hold the same from the first steps on */
+    bool fixed; /**< or than buffers that hold the same from the first steps on */
+    bool
+        made; /**< after each sample's steps, or than what these and its input left alone */
+    bool idler;  /**< if it acted, this rank has no commands or messages in the phase */
     bool apart;  /**< what was damaged came from no buffer that the check is given */
     bool clears; /**< what was to be written was nothing but zeros */
 } plant_report;

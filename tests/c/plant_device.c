@@ -125,26 +125,31 @@ bool plant_damaged(size_t buffer) {
     return kept[buffer].damaged;
 }
 
-void plant_digest(uint64_t digests[PLANT_BUFFERS]) {
-    memset(digests, 0, PLANT_BUFFERS * sizeof *digests);
+void plant_digest(uint64_t digests[PLANT_PIECES]) {
+    memset(digests, 0, PLANT_PIECES * sizeof *digests);
     for (size_t b = 0; b < n_kept; b++) {
         hf_buffer *buffer = kept[b].buffer;
-        uint64_t sums[4] = {b, 1, 2, 3}, sum = 0; /* side by side: a pass is cheap */
+        enum { LINE = 4 * sizeof(uint64_t) };
         if (!buffer)
             continue;
-        unsigned char *data =
-            plant_room(buffer->bytes + sizeof sums); /* zeros behind it */
+        unsigned char *data = plant_room(buffer->bytes + LINE); /* zeros behind it */
         must_work(buffer_get(buffer, 0, data, buffer->bytes, NULL));
-        for (size_t i = 0; i < buffer->bytes; i += sizeof sums)
-            for (size_t k = 0; k < 4; k++) {
-                uint64_t word = 0;
-                memcpy(&word, data + i + k * sizeof word, sizeof word);
-                sums[k] = ((sums[k] ^ word) * 0x9E3779B97F4A7C15) ^ (sums[k] >> 29);
-            }
+        size_t lines = (buffer->bytes + LINE - 1) / LINE;
+        for (size_t p = 0; p < PLANT_PARTS; p++) {
+            uint64_t sums[4] = {b, p, 2, 3},
+                     sum = 0; /* side by side: a pass is cheap */
+            for (size_t i = lines * p / PLANT_PARTS; i < lines * (p + 1) / PLANT_PARTS;
+                 i++)
+                for (size_t k = 0; k < 4; k++) {
+                    uint64_t word;
+                    memcpy(&word, data + i * LINE + k * sizeof word, sizeof word);
+                    sums[k] = ((sums[k] ^ word) * 0x9E3779B97F4A7C15) ^ (sums[k] >> 29);
+                }
+            for (size_t k = 0; k < 4; k++)
+                sum = sum * 31 + sums[k];
+            digests[b * PLANT_PARTS + p] = sum;
+        }
         free(data);
-        for (size_t k = 0; k < 4; k++)
-            sum = sum * 31 + sums[k];
-        digests[b] = sum;
     }
 }
 

@@ -4,7 +4,12 @@
 
 #include "plant.h"
 
-enum { PLANT_BUFFERS = 96 /* of a run, at most */, PLANT_ARGS = 20 /* of a kernel */ };
+enum {
+    PLANT_BUFFERS = 96, /* of a run, at most */
+    PLANT_PARTS = 24,   /* of a buffer: its thirds and eighths are some */
+    PLANT_PIECES = PLANT_BUFFERS * PLANT_PARTS,
+    PLANT_ARGS = 20 /* of a kernel */
+};
 
 typedef struct plant_state {
     hf_session *session;
@@ -34,8 +39,8 @@ void plant_device_forget(void);
 void plant_device_steps_end(void);
 /** Number of a buffer, PLANT_BUFFERS if it was not allocated in this run: a ring. */
 size_t plant_number(const hf_buffer *buffer);
-/** Numbers that differ when the contents of the buffers do; 0: there is none. */
-void plant_digest(uint64_t digests[PLANT_BUFFERS]);
+/** Numbers that differ when the contents of the parts of all buffers do; 0: there is none. */
+void plant_digest(uint64_t digests[PLANT_PIECES]);
 /** Is a check given the buffer, by a launch or a copy? Did the fault damage what came from it or
  *  to it? */
 bool plant_given(size_t buffer);
