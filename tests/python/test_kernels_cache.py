@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from conftest import GUARD, ours
+from conftest import GUARD, QUICKLY, ours
 from filelock import FileLock
 
 import hpccfpga as hf
@@ -316,7 +316,7 @@ def test_a_real_entry_that_is_corrupt(cache, tmp_path):
     compiler = {"POCL_CACHE_DIR": str(tmp_path / "compiler")}
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env=os.environ | compiler,
+        env=os.environ | compiler | QUICKLY,
         stderr=subprocess.PIPE,
         text=True,
         timeout=GUARD,
@@ -494,27 +494,24 @@ def test_a_built_binary_runs(tmp_path, command):
         hf.run("b_eff", kernel=path, sizes=[1], reps=1, channel_width=32)
 
 
-@pytest.mark.parametrize("damage", ["half", "noise"])
-def test_a_damaged_binary_with_the_right_hash(tmp_path, command, damage):
+def test_a_damaged_binary_with_the_right_hash(tmp_path, call, command):
     """PoCL aborts where it cannot read one: in another process, not in this."""
-    answer = command("kernels", "build", "b_eff", "-o", tmp_path)
-    assert answer.returncode == 0, answer.stderr
+    assert call("kernels", "build", "b_eff", "-o", tmp_path)[0] == 0
     path = tmp_path / "b_eff_memory.bin"
     manifest = Path(f"{path}.json")
-    data = bytearray(path.read_bytes())
-    if damage == "half":
-        data = data[: len(data) // 2]
-    else:
-        data[::50] = bytes(len(data[::50]))
-    path.write_bytes(data)
     found = json.loads(manifest.read_text())
-    found["binary_hash"] = sha256(data).hexdigest()
-    manifest.write_text(json.dumps(found))
-    answer = command("run", "b_eff", f"--kernel={path}", "--sizes=64", "--reps=1")
-    assert answer.returncode in (2, 3)
-    assert (said := ours(answer.stderr)).startswith("hpccfpga: ")
-    assert said.count("\n") == 1
-    assert "b_eff_memory" in said
+    data = path.read_bytes()
+    noise = bytearray(data)
+    noise[::50] = bytes(len(noise[::50]))
+    for damaged in (data[: len(data) // 2], noise):
+        path.write_bytes(damaged)
+        found["binary_hash"] = sha256(damaged).hexdigest()
+        manifest.write_text(json.dumps(found))
+        answer = command("run", "b_eff", f"--kernel={path}", "--sizes=64", "--reps=1")
+        assert answer.returncode in (2, 3)
+        assert (said := ours(answer.stderr)).startswith("hpccfpga: ")
+        assert said.count("\n") == 1
+        assert "b_eff_memory" in said
 
 
 @pytest.fixture(scope="module")

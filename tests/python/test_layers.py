@@ -163,21 +163,24 @@ def overreach(text):
     return finds + sorted(components("exchange") & set(literals_of(text)))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_includes_follow_the_arrows(path):
-    assert misplaced_headers(relative(path), path.read_text()) == []
+def found_in(paths, check):
+    """What a check finds in files, by their names: all at once, so in one test."""
+    found = {str(p.relative_to(ROOT)): check(p, p.read_text()) for p in paths}
+    assert found
+    return {name: finds for name, finds in found.items() if finds}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_library_neither_prints_nor_exits_nor_reads_the_environment(path):
-    assert forbidden_calls(relative(path), path.read_text()) == []
+def test_includes_follow_the_arrows():
+    assert found_in(SOURCES, lambda p, t: misplaced_headers(relative(p), t)) == {}
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SOURCES if relative(p).startswith("bench/")], ids=relative
-)
-def test_benchmarks_know_no_clock_no_scheme_and_no_transport(path):
-    assert overreach(path.read_text()) == []
+def test_library_neither_prints_nor_exits_nor_reads_the_environment():
+    assert found_in(SOURCES, lambda p, t: forbidden_calls(relative(p), t)) == {}
+
+
+def test_benchmarks_know_no_clock_no_scheme_and_no_transport():
+    benchmarks = [p for p in SOURCES if relative(p).startswith("bench/")]
+    assert found_in(benchmarks, lambda _, text: overreach(text)) == {}
 
 
 def readers(sources):
@@ -323,25 +326,32 @@ def test_no_member_is_there_for_one_benchmark():
     assert alone == set()  # docs/adr/0034
 
 
-@pytest.mark.parametrize("path", SOURCES + KERNELS, ids=lambda p: p.name)
-def test_first_line_says_what_the_file_is(path):
-    first = path.read_text().splitlines()[0]
-    assert re.fullmatch(rf"/\* {re.escape(path.name)} - .+", first), first
+def test_first_line_says_what_the_file_is():
+    def other(path, text):
+        first = text.partition("\n")[0]
+        told = re.fullmatch(rf"/\* {re.escape(path.name)} - .+", first)
+        return None if told else first
+
+    assert found_in(SOURCES + KERNELS, other) == {}
 
 
-@pytest.mark.parametrize("path", SOURCES + KERNELS + MODULES, ids=lambda p: p.name)
-def test_files_stay_short(path):
-    lines = len(path.read_text().splitlines())
-    header = 120 if path in SOURCES else 160  # kernels' headers hold code
-    limit = {".h": header, ".py": 540}.get(path.suffix, 455)
-    assert lines <= limit, f"{path.name} has {lines} lines: split it"
+def test_files_stay_short():
+    def beyond(path, text):
+        header = 120 if path in SOURCES else 160  # kernels' headers hold code
+        limit = {".h": header, ".py": 540}.get(path.suffix, 455)
+        lines = len(text.splitlines())
+        return f"{lines} lines: split it" if lines > limit else None
+
+    assert found_in(SOURCES + KERNELS + MODULES, beyond) == {}
 
 
-@pytest.mark.parametrize("path", SOURCES + KERNELS + BESIDE, ids=lambda p: p.name)
-def test_comments_stay_narrow(path):
+def test_comments_stay_narrow():
     """Those that clang-format leaves as they are."""
-    wide = [line for line in path.read_text().splitlines() if len(line) > 100]
-    assert wide == []
+
+    def wide(path, text):
+        return [line for line in text.splitlines() if len(line) > 100]
+
+    assert found_in(SOURCES + KERNELS + BESIDE, wide) == {}
 
 
 def test_every_component_is_registered():
@@ -438,10 +448,9 @@ def upward(module, text):
     return sorted(n for n in imports(text) if not n or layer(n) >= layer(module))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
-def test_modules_import_in_one_direction(path):
-    assert layer(path.stem) < len(ORDER), "give it a place in ORDER"
-    assert upward(path.stem, path.read_text()) == []
+def test_modules_import_in_one_direction():
+    assert {p.stem for p in MODULES} <= set().union(*ORDER), "give it a place in ORDER"
+    assert found_in(MODULES, lambda path, text: upward(path.stem, text)) == {}
 
 
 @pytest.mark.parametrize(

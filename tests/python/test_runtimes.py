@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, ours, python, runtimes_of, start
+from conftest import QUICKLY, ROOT, ours, python, runtimes_of, start
 
 import hpccfpga as hf
 from hpccfpga import emulation
@@ -302,7 +302,7 @@ def test_pocl_loads_kernels_from_a_folder_of_this_user_alone(tmp_path, home):
     theirs.mkdir(parents=True)
     theirs.chmod(0o777)
     own = {"HPCCFPGA_CACHE": str(tmp_path / "own"), "HOME": str(tmp_path)}
-    answer = python(script, **own)
+    answer = python(script, **own, **QUICKLY)
     assert answer.returncode == 0, answer.stderr
     assert any((tmp_path / "own" / "pocl").iterdir())
     assert not any(theirs.iterdir())

@@ -155,7 +155,7 @@ def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ran
     banks = ",".join(map(str, manifest["banks"][:n]))
     knobs |= {f"bank_{buffer}": banks for buffer in "abc"}
     text = " ".join(f"{k}={v}" for k, v in knobs.items())
-    words = [".", "device=xrt", "guarded=1", "share=8"]
+    words = [".", "device=xrt", "guarded=1", f"share={8 * ranks}"]
     words += [f"binaries={tmp_path}", f"knobs={text}"]
     program = ROOT / "build" / "dev" / "tests" / "test_harness"
     command = [*mpirun_command(), "-n", str(ranks), str(program), *words]
