@@ -11,11 +11,12 @@ runs = list(itertools.product(("bfs", "pagerank", "sssp", "wcc"), graphs))
 given = [dict(program=p, graph=g, sources=2, reps=1, warmup=1) for p, g in runs]
 names = ("source", "supersteps", "updates", "reached", "reached_edges")
 if rank == 0:
-    with hf.open() as session:
+    with hf.open("host") as session:
         alone = [session.run("graph", **words) for words in given]
 first = dict()
 for exchange in ("host", "pcie", "channel"):
-    with hf.open(exchange=exchange, comm=comm) as session:
+    device = "host" if exchange == "host" else {device!r}
+    with hf.open(device, exchange, comm=comm) as session:
         for i, words in enumerate(given):
             r = session.run("graph", partition={partition!r}, **words)
             assert r.verified, r
@@ -34,10 +35,11 @@ KERNELS |= QUICKLY
 
 
 @pytest.mark.parametrize(
-    ("ranks", "partition"), [(2, "cyclic"), (3, "sorted"), (4, "edges")]
+    ("ranks", "partition", "device"),
+    [(2, "cyclic", "host"), (3, "sorted", "opencl"), (4, "edges", "host")],
 )
-def test_ranks_find_what_one_finds(on_ranks, ranks, partition):
-    on_ranks(ranks, RUN.format(partition=partition), **KERNELS)
+def test_ranks_find_what_one_finds(on_ranks, ranks, partition, device):
+    on_ranks(ranks, RUN.format(partition=partition, device=device), **KERNELS)
 
 
 GRAVF = """
@@ -52,11 +54,12 @@ with hf.open("host", "host") as session:
         if words["program"] != "pagerank":
             plain = session.run("graph", direction="push", **words)
             assert one.vertices.tobytes() == plain.vertices.tobytes(), words
-for exchange in ("host", "pcie", "pipelined", "shared"):
-    device = "opencl" if exchange == "pcie" else "host"
+parts = {"host": "edges", "pcie": "sorted", "pipelined": "cyclic", "shared": "sorted"}
+for exchange, partition in parts.items():
+    device, step = ("opencl", 3) if exchange == "pcie" else ("host", 1)
     with hf.open(device, exchange, comm=comm) as session:
-        for words, one in zip(given, alone):
-            more = {"architecture": "gravf", "partition": {partition!r}}
+        for words, one in list(zip(given, alone))[::step]:
+            more = {"architecture": "gravf", "partition": partition}
             r = session.run("graph", **more, **words)
             assert r.verified, r
             for name in names:
@@ -66,10 +69,9 @@ for exchange in ("host", "pcie", "pipelined", "shared"):
 """
 
 
-@pytest.mark.parametrize(("ranks", "partition"), [(2, "edges"), (3, "sorted")])
-def test_messages_along_edges_find_what_updates_find(on_ranks, ranks, partition):
+def test_messages_along_edges_find_what_updates_find(on_ranks):
     """Bit by bit, over all schemes."""
-    on_ranks(ranks, GRAVF.replace("{partition!r}", repr(partition)))
+    on_ranks(3, GRAVF, **QUICKLY)
 
 
 OTHERS = """

@@ -145,10 +145,9 @@ def harmed(tmp_path):
     return str(path)
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_verification_sees(on_ranks, harmed, ranks):
+def test_verification_sees(on_ranks, harmed):
     on_ranks(
-        ranks,
+        3,
         OF_ALL + OPEN + f"    kernel = {harmed!r}\n"
         "    assert s.run('graph', kernel=kernel, **along).verified\n"
         "    assert s.run('graph', kernel=kernel, **idle).verified\n"
@@ -189,10 +188,9 @@ def test_bytes_are_those_of_packets_on_links(on_ranks):
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_damage_ends_everywhere_and_the_next_run_works(mpirun, harmed, ranks):
+def test_damage_ends_everywhere_and_the_next_run_works(mpirun, harmed):
     answer = mpirun(
-        ranks,
+        2,
         OF_ALL + OPEN + f"    given['kernel'] = {harmed!r}\n"
         "    s.run('graph', **given)  # they are compiled\n"
         f"    for harm in {list(ERRORS)!r}:\n"
@@ -202,13 +200,14 @@ def test_damage_ends_everywhere_and_the_next_run_works(mpirun, harmed, ranks):
         "            else: say(f'{harm}: verified {r.verified}')\n"
         "        assert s.run('graph', **given).verified, harm",
         PYTHONPATH=str(ROOT / "tests"),
+        **QUICKLY,
     )
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
-    assert len(lines) == ranks * len(ERRORS)
+    assert len(lines) == 2 * len(ERRORS)
     for harm in ERRORS:
         ended = sum(line.startswith(f"{harm}: ended by ") for line in lines)
-        assert ended == ranks, (harm, lines)
+        assert ended == 2, (harm, lines)
 
 
 WIDE = """

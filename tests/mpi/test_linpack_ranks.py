@@ -9,36 +9,45 @@ from linpack_harms import program
 
 from hpccfpga.mpirun import command
 
-GRIDS = [(2, "1x2"), (2, "2x1"), (6, "2x3"), (9, "3x3")]
 
-
-@pytest.mark.parametrize(("ranks", "grid"), GRIDS)
-def test_grids_verify(on_ranks, ranks, grid):
+def test_grids_verify(on_ranks):
+    """Of 2x3 and 3x2 ranks; three times 1x2 or 2x1 beside each other."""
     on_ranks(
-        ranks,
-        "with hf.open(exchange='pcie', comm=comm) as s:\n"
-        "    for data_type in ('float', 'double'):\n"
-        f"        r = s.run('linpack', grid='{grid}', sizes=[20, 97, 330], reps=2,\n"
-        "                  block_size=32, data_type=data_type)\n"
-        "        assert r.verified and r.ranks == size, r\n"
+        6,
+        "pair = comm.Split(rank // 2)\n"
+        "grids = [(comm, '2x3', 'float'), (comm, '3x2', 'double'),\n"
+        "         (pair, '1x2', 'double'), (pair, '2x1', 'float')]\n"
+        "for part, grid, data_type in grids:\n"
+        "    with hf.open(exchange='pcie', comm=part) as s:\n"
+        "        given = dict(grid=grid, block_size=32, data_type=data_type)\n"
+        "        r = s.run('linpack', sizes=[20, 97, 330], reps=2, **given)\n"
+        "        assert r.verified and r.ranks == part.size, r\n"
         "        for refine in ('classical', 'gmres'):\n"
-        f"            fine = s.run('linpack', grid='{grid}', sizes=[20, 97], reps=1,\n"
-        "                block_size=32, data_type=data_type, refine=refine)\n"
+        "            given |= dict(refine=refine, reps=1)\n"
+        "            fine = s.run('linpack', sizes=[97], **given)\n"
         "            assert fine.verified and (fine['refine_time'] > 0).all(), fine\n"
         "        work = 2 / 3 * r['matrix_size'] ** 3\n"
         "        assert abs(r['flops'] * r['time'] / work - 1).max() < 1e-12\n"
         "        assert (r['exchange_time'] > 0).any(), r['exchange_time']\n"
         "        assert (r['solve_time'] > 0).all(), r['solve_time']\n"
-        "        assert r['residual_ranks'].shape == (3, size)",
+        "        assert r['residual_ranks'].shape == (3, part.size)",
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_host_memory_verifies(on_ranks, ranks):
+def test_host_memory_verifies_and_what_does_not_fit_is_refused_on_all(on_ranks):
     on_ranks(
-        ranks,
-        "r = hf.run('linpack', exchange='host', comm=comm, sizes=[200, 800], reps=1)\n"
-        "assert r.verified, r",
+        4,
+        "for part in (comm, comm.Split(rank < 3)):\n"
+        "    r = hf.run('linpack', exchange='host', comm=part, sizes=[200, 800],\n"
+        "               reps=1)\n"
+        "    assert r.verified, r\n"
+        "with hf.open(comm=comm) as s:\n"
+        "    try: s.run('linpack', sizes=[1 << 20])\n"
+        "    except MemoryError as error: words = str(error).split()\n"
+        "    text = ' '.join(words[:-1])\n"
+        "    assert ' GB per rank on a grid of 2x2, ' in text, text\n"
+        "    assert text.endswith('the largest size is'), text\n"
+        "    assert int(words[-1]) % 256 == 0 < int(words[-1]) < 1 << 20",
     )
 
 
@@ -62,18 +71,18 @@ __kernel void linpack_lu(__global float *a, __global float *packed, uint block) 
 """
 
 
-@pytest.mark.parametrize("grid", ["1x3", "3x1"], ids=["row", "column"])
-def test_processors_of_several_kinds_verify(on_ranks, tmp_path, grid):
+def test_processors_of_several_kinds_verify(on_ranks, tmp_path):
     """Each makes panels for the others, whose tiles are larger or smaller."""
     for rank, words in enumerate(REGISTERS):
         (tmp_path / f"{rank}.cl").write_text(words + UNWRITTEN)
     on_ranks(
         3,
         "any_kernels()\n"
-        f"r = hf.run('linpack', kernel=f'{tmp_path}/{{rank}}.cl', device='opencl',\n"
-        f"           comm=comm, grid='{grid}', sizes=[257], block_size=64, reps=1,\n"
-        "           shape='ndrange')\n"
-        "assert r.verified, r['residual']\n",
+        "for grid in ('1x3', '3x1'):\n"
+        f"    r = hf.run('linpack', kernel=f'{tmp_path}/{{rank}}.cl', comm=comm,\n"
+        "               device='opencl', grid=grid, sizes=[257], block_size=64,\n"
+        "               reps=1, shape='ndrange')\n"
+        "    assert r.verified, (grid, r['residual'])",
         **QUICKLY,
     )
 
@@ -94,28 +103,32 @@ for kind, on, shape, refine, call, step in json.loads(os.environ["CASES"]):
             ended = None if r.verified else True
         except (RuntimeError, OSError) as error:
             ended = str(error)
-        say(json.dumps([kind, on, call, ended]))
+        say(json.dumps([kind, on, refine, call, ended]))
         call += step
 """
 
 
 @pytest.fixture
 def ends(mpirun, faults):
-    """Plant a fault at each `step`th call from `first` on; how each rank ended."""
+    """Plant faults, each at every `step`th call from `first` on; how all ranks ended.
 
-    def run(ranks, kind, on, shape, refine="none", first=0, step=1):
-        cases = json.dumps([[kind, on, shape, refine, first, step]])
-        done = mpirun(ranks, CASES, CASES=cases, **faults)
+    ends(ranks, *cases), each (kind, rank, shape, refinement, first, step).
+    """
+
+    def run(ranks, *cases):
+        done = mpirun(ranks, CASES, CASES=json.dumps(cases), **faults)
         assert done.returncode == 0, done.stderr
         ended = {}
         for line in done.stdout.splitlines():
-            _, _, call, end = json.loads(line)
-            ended.setdefault(call, []).append(end)
-        assert all(len(ends) == ranks for ends in ended.values()), ended
-        assert all(len(set(ends)) == 1 for ends in ended.values()), ended
-        ends = [ended[first + step * i][0] for i in range(len(ended))]
-        assert ends.pop() is None, "more calls than were tried"
-        return ends
+            *case, call, end = json.loads(line)
+            ended.setdefault(tuple(case), {}).setdefault(call, []).append(end)
+        for kind, on, _, refine, first, step in cases:
+            calls = ended[kind, on, refine]
+            assert all(len(ends) == ranks for ends in calls.values()), calls
+            assert all(len(set(ends)) == 1 for ends in calls.values()), calls
+            ends = [calls[first + step * i][0] for i in range(len(calls))]
+            assert ends.pop() is None, "more calls than were tried"
+            yield ends
 
     return run
 
@@ -137,33 +150,25 @@ def test_ranks_that_do_not_buffer_a_number_get_theirs(on_ranks):
 
 def test_a_launch_that_fails_ends_all(ends):
     """In the input, the factorisation, the refined solution and the check."""
-    lines = ends(2, "launch", 1, "ndrange", "gmres", step=3)
+    (lines,) = ends(2, ("launch", 1, "ndrange", "gmres", 0, 7))
     assert len(lines) > 4
     assert set(lines) == {"rank 1: planted: a launch failed"}
 
 
-DAMAGE = ["flip", "swap", "shift", "stale"]
+def test_a_damaged_block_or_number_is_seen(ends):
+    """The diagonal block, those of L and of U, sums and unknowns of the solution.
 
-
-@pytest.mark.parametrize(
-    ("ranks", "on", "kind"),
-    [*((2, 1, kind) for kind in DAMAGE), (4, 3, "stale")],
-)
-def test_a_damaged_block_is_seen(ends, kind, ranks, on):
-    """The diagonal one, those of L and of U, sums and unknowns of the solution.
-
-    Two kinds of damage take turns with the other two. The panels of shape ndrange have
-    padding, in which nobody sees anything.
+    The kinds of damage take turns. The panels of shape ndrange have padding, in which
+    nobody sees anything. Sums of products of GMRES are numbers; small errors of them
+    are mended.
     """
-    seen = ends(ranks, kind, on, "pipeline", first=DAMAGE.index(kind) % 2, step=2)
+    damage = ["flip", "swap", "shift", "stale"]
+    cases = [(kind, 1, "pipeline", "none", i, 4) for i, kind in enumerate(damage)]
+    for seen in ends(2, *cases, ("flip", 1, "pipeline", "gmres", 0, 9)):
+        assert seen
+        assert set(seen) == {True}
+    (seen,) = ends(4, ("stale", 3, "pipeline", "none", 1, 2))
     assert len(seen) > 2
-    assert set(seen) == {True}
-
-
-def test_a_damaged_block_or_number_of_gmres_is_seen(ends):
-    """Sums of products of vectors are numbers; small errors of them are mended."""
-    seen = ends(2, "flip", 1, "pipeline", "gmres", step=5)
-    assert len(seen) > 5
     assert set(seen) == {True}
 
 
@@ -172,27 +177,29 @@ def test_a_damaged_block_or_number_of_gmres_is_seen(ends):
 # last one does not come.
 LOST = """
 import json, os
-for call in (None, 0, 1, 6):
+cases = [("1x2", call) for call in (None, 0, 1, 6)] + [("2x1", None), ("2x1", 1)]
+for grid, call in cases:
     os.environ["HPCCFPGA_FAULT"] = "none -1 0" if call is None else f"lose 0 {call}"
     try:
         hf.run("linpack", exchange="fault", comm=comm, sizes=[96], reps=1,
-               block_size=32, grid=GRID, deadline=2 if call is not None else 1000)
-        say(json.dumps([call, None]))
+               block_size=32, grid=grid, deadline=2 if call is not None else 1000)
+        say(json.dumps([grid, call, None]))
     except RuntimeError as error:
-        say(json.dumps([call, str(error)]))
+        say(json.dumps([grid, call, str(error)]))
 """
 
 
-@pytest.mark.parametrize("grid", ["1x2", "2x1"], ids=["row", "column"])
-def test_a_lost_message_ends_all(mpirun, faults, grid):
-    done = mpirun(2, LOST.replace("GRID", repr(grid)), **faults)
+def test_a_lost_message_ends_all(mpirun, faults):
+    done = mpirun(2, LOST, **faults)
     assert done.returncode == 0, done.stderr
-    ended = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [end for call, end in ended if call is None] == [None, None]
-    for call in (0, 1, 6):
-        one, other = (end for at, end in ended if at == call)
+    ended = {}
+    for grid, call, end in map(json.loads, done.stdout.splitlines()):
+        ended.setdefault((grid, call), []).append(end)
+    assert len(ended) == 6
+    for (_, call), (one, other) in ended.items():
         assert one == other
-        assert re.search("ERR_TRUNC|waits for rank .; the deadline of 2 s", one)
+        text = "ERR_TRUNC|waits for rank .; the deadline of 2 s"
+        assert re.search(text, one) if call is not None else one is None
 
 
 def test_wrong_kernels_are_seen_by_all(on_ranks, tmp_path):
@@ -214,17 +221,4 @@ def test_wrong_kernels_are_seen_by_all(on_ranks, tmp_path):
         "        assert r.verified is (harm is None), harm\n"
         "        assert np.isnan(r['flops']).all() == (harm is not None), harm\n",
         PYTHONPATH=str(ROOT / "tests"),
-    )
-
-
-def test_what_does_not_fit_is_refused_on_all(on_ranks):
-    on_ranks(
-        4,
-        "with hf.open(comm=comm) as s:\n"
-        "    try: s.run('linpack', sizes=[1 << 20])\n"
-        "    except MemoryError as error: words = str(error).split()\n"
-        "    text = ' '.join(words[:-1])\n"
-        "    assert ' GB per rank on a grid of 2x2, ' in text, text\n"
-        "    assert text.endswith('the largest size is'), text\n"
-        "    assert int(words[-1]) % 256 == 0 < int(words[-1]) < 1 << 20",
     )

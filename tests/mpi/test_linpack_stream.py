@@ -10,10 +10,10 @@ SMALL = "sizes=[20, 97, 330], reps=2, block_size=32"
 OPEN = "with hf.open('opencl', exchange='channel', comm=comm) as s:\n"
 
 
-@pytest.mark.parametrize("ranks", [1, 4, 9])
-def test_grids_verify(on_ranks, ranks):
+def test_grids_verify(on_ranks):
+    """Of 2x2 ranks, and four at once of one."""
     on_ranks(
-        ranks,
+        4,
         "variants = ({}, {'data_type': 'double', 'channel_width': 8},\n"
         "            {'channel_width': 128, 'channel_depth': 3, 'replications': 2})\n"
         + OPEN
@@ -25,25 +25,28 @@ def test_grids_verify(on_ranks, ranks):
         "        parts = r['exchange_time'] + r['kernel_time']\n"
         "        assert (parts <= r['time'] * 1.001).all(), (parts, r['time'])\n"
         "        assert (r['exchange_time'] > 0).all(), r['exchange_time']\n"
-        "        assert (r['solve_time'] > 0).all(), r['solve_time']",
+        "        assert (r['solve_time'] > 0).all(), r['solve_time']\n"
+        + OPEN.replace("comm=comm", "comm=MPI.COMM_SELF")
+        + "    assert s.run('linpack', sizes=[20, 97], reps=1, block_size=32).verified",
     )
 
 
-@pytest.mark.parametrize(("ranks", "grid"), [(2, "1x2"), (4, "4x1"), (6, "2x3")])
-def test_a_grid_that_is_no_square_is_refused(mpirun, ranks, grid):
+def test_a_grid_that_is_no_square_is_refused(mpirun):
     answer = mpirun(
-        ranks,
-        OPEN + f"    for grid, kind in (('{grid}', ValueError), ('auto', None)):\n"
+        4,
+        "pair = comm.Split(rank // 2)\n"
+        "for part, grid in ((comm, '4x1'), (pair, '1x2'), (pair, 'auto')):\n"
+        "    kind = NotImplementedError if grid == 'auto' else ValueError\n"
+        "    with hf.open('opencl', exchange='channel', comm=part) as s:\n"
         "        try: s.run('linpack', sizes=[64], block_size=32, grid=grid, reps=1)\n"
-        "        except kind or NotImplementedError as error: say(error)\n"
-        "        else: assert grid == 'auto' and size == 4",
+        "        except kind as error: say(grid, error)",
     )
     assert answer.returncode == 0, answer.stderr
     line = 'grid: exchange "channel" needs as many rows as columns, the grid is '
     lines = answer.stdout.splitlines()
-    assert len(lines) == (ranks if ranks == 4 else 2 * ranks), lines
-    assert sum(text.startswith(f"{line}{grid}; ") for text in lines) >= ranks, lines
-    assert all(text.startswith(line) for text in lines), lines
+    assert len(lines) == 12, lines
+    for start in (f"4x1 {line}4x1; ", f"1x2 {line}1x2; ", f"auto {line}"):
+        assert sum(text.startswith(start) for text in lines) == 4, (start, lines)
 
 
 # What is done to packets: a statement of the kernels, and its stand-in.

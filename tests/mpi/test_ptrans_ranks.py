@@ -2,19 +2,17 @@
 
 import json
 
-import pytest
-
 SMALL = "block_size=32, reps=2"
-GRIDS = [(1, "1x1"), (2, "1x2"), (4, "2x2"), (6, "2x3"), (9, "3x3")]
+WORKERS = {"POCL_MAX_PTHREAD_COUNT": "4", "POCL_CPU_MAX_CU_COUNT": "4"}
 
 
-@pytest.mark.parametrize(("ranks", "grid"), GRIDS)
-def test_grids_verify(on_ranks, ranks, grid):
+def test_grids_verify(on_ranks):
+    """Of 2x3 ranks, of 2x2 and 1x2 beside each other, of two times 1x3."""
     on_ranks(
-        ranks,
-        f"for more in (dict(grid='{grid}'), dict(distribution='diagonal'),\n"
-        "             dict(data_type='double', replications=2)):\n"
-        "    with hf.open(exchange='pcie', comm=comm) as s:\n"
+        6,
+        "def pcie(part, more):\n"
+        "    size = part.size\n"
+        "    with hf.open(exchange='pcie', comm=part) as s:\n"
         f"        r = s.run('ptrans', sizes=[1, 33, 500], {SMALL}, **more)\n"
         "        assert r.verified and r.ranks == size, r\n"
         "        assert (r['error'] == 0).all(), r['error']\n"
@@ -35,94 +33,81 @@ def test_grids_verify(on_ranks, ranks, grid):
         "        assert r['error_ranks'].shape == (3, size), r['error_ranks']\n"
         "        assert (parts > 0).all() and (parts <= r['time'] * 1.001).all()\n"
         "        if size in (2, 6):  # where every rank has a partner\n"
-        "            assert r['exchange_time'][-1] > 0, r['exchange_time']",
-    )
-
-
-@pytest.mark.parametrize("ranks", [2, 3, 6])
-def test_host_memory_verifies(on_ranks, ranks):
-    on_ranks(
-        ranks,
-        "for more in ({}, {'distribution': 'diagonal'}, {'data_type': 'double'}):\n"
-        "    r = hf.run('ptrans', exchange='host', comm=comm, sizes=[1, 2000],\n"
+        "            assert r['exchange_time'][-1] > 0, r['exchange_time']\n"
+        "def host(part, more):\n"
+        "    r = hf.run('ptrans', exchange='host', comm=part, sizes=[1, 2000],\n"
         "               reps=1, **more)\n"
         "    assert r.verified and (r['error'] == 0).all(), r\n"
         "    width = 8 if 'data_type' in more else 4\n"
         "    ratio = r['bandwidth'] / (3 * width * r['flops'])\n"
         "    assert abs(ratio - 1).max() < 1e-12, r\n"
-        "    if 'distribution' not in more:\n"
-        "        assert r['exchange_time'][1] > 0 == r['transfer_time'][1], r",
+        "    if 'grid' in more and part.size in (2, 6):\n"
+        "        assert r['exchange_time'][1] > 0 == r['transfer_time'][1], r\n"
+        "few, half = comm.Split(rank < 4), comm.Split(rank % 2)\n"
+        "grids = (comm, '2x3'), (few, '2x2' if rank < 4 else '1x2'), (half, '1x3')\n"
+        "for part, grid in grids:\n"
+        "    for more in (dict(grid=grid), dict(distribution='diagonal'),\n"
+        "                 dict(data_type='double')):\n"
+        "        pcie(part, more if 'data_type' not in more\n"
+        "             else dict(more, replications=2))\n"
+        "        host(part, more)",
     )
 
 
-@pytest.mark.parametrize("ranks", [1, 4, 9])
-def test_channels_verify(on_ranks, ranks):
+def test_channels_verify(on_ranks):
+    """On grids of 2x2 ranks and of one; the diagonal distribution on any number.
+
+    With it no packet of a block on the diagonal leaves its rank.
+    """
     on_ranks(
-        ranks,
-        "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    for more in ({}, {'channel_depth': 100}, {'data_type': 'double'},\n"
-        "                 {'replications': 2}):\n"
-        f"        r = s.run('ptrans', sizes=[1, 200], {SMALL}, **more)\n"
-        "        assert r.verified and r.emulated, r\n"
-        "        assert (r['packets'] > 0).all()",
-        POCL_MAX_PTHREAD_COUNT="4",
-        POCL_CPU_MAX_CU_COUNT="4",
+        4,
+        "for part in (comm, MPI.COMM_SELF):\n"
+        "    with hf.open(exchange='channel', comm=part) as s:\n"
+        "        for more in ({}, {'channel_depth': 100}, {'data_type': 'double'},\n"
+        "                     {'replications': 2}):\n"
+        f"            r = s.run('ptrans', sizes=[1, 200], {SMALL}, **more)\n"
+        "            assert r.verified and r.emulated, r\n"
+        "            assert (r['packets'] > 0).all()\n"
+        "for part in (comm, comm.Split(rank < 3), comm.Split(rank < 2)):\n"
+        "    with hf.open(exchange='channel', comm=part) as s:\n"
+        "        for more in ({}, {'channel_depth': 7}, {'replications': 2}):\n"
+        f"            r = s.run('ptrans', sizes=[1, 32, 200], {SMALL},\n"
+        "                      distribution='diagonal', **more)\n"
+        "            assert r.verified and r.emulated, r\n"
+        "            width = (r['matrix_size'] + 31) // 32\n"
+        "            blocks = width * (width - 1) * r['reps'] * r['inner']\n"
+        "            if part.size != 3:  # where each rank has a partner, or none has\n"
+        "                right = 128 * blocks * (part.size > 1)\n"
+        "                assert (r['packets'] == right).all(), r['packets']",
+        **WORKERS,
     )
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-def test_diagonal_channels_verify(mpirun, ranks):
-    """On any number of ranks; no packet of a block on the diagonal leaves its rank."""
-    answer = mpirun(
-        ranks,
-        "with hf.open(exchange='channel', comm=comm) as s:\n"
-        "    for more in ({}, {'channel_depth': 7}, {'replications': 2}):\n"
-        f"        r = s.run('ptrans', sizes=[1, 32, 200], {SMALL},\n"
-        "                  distribution='diagonal', **more)\n"
-        "        assert r.verified and r.emulated, r\n"
-        "        width = (r['matrix_size'] + 31) // 32\n"
-        "        blocks = width * (width - 1) * r['reps'] * r['inner']\n"
-        "        if size != 3:  # where each rank has a partner, or none has\n"
-        "            right = 128 * blocks * (size > 1)\n"
-        "            assert (r['packets'] == right).all(), r['packets']\n"
-        "say('done')",
-        POCL_MAX_PTHREAD_COUNT="4",
-        POCL_CPU_MAX_CU_COUNT="4",
-    )
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.split() == ["done"] * ranks
+BAD = [
+    ("pcie", "grid='2'", 'grid: "2" is neither PxQ nor auto'),
+    ("pcie", "grid='+1x 2'", 'grid: "+1x 2" is neither PxQ nor auto'),
+    ("pcie", "grid='1x00002'", 'grid: "1x00002" is neither PxQ nor auto'),
+    ("pcie", "grid='2x2'", "grid: 2x2 has 4 ranks, the run has 2"),
+    ("pcie", "sizes=[1048576], data_type='double'", "the largest size is "),
+    ("pcie", "replications=3, bank_b=[0, 1]", "bank_b: 2 banks for 3 repl"),
+    ("pcie", "block_size=48", "block_size, the width"),
+    ("channel", "grid='1x2'", "needs as many rows as columns, the grid is 1x2"),
+]
 
 
-BAD = {
-    2: [
-        ("pcie", "grid='2'", 'grid: "2" is neither PxQ nor auto'),
-        ("pcie", "grid='+1x 2'", 'grid: "+1x 2" is neither PxQ nor auto'),
-        ("pcie", "grid='1x00002'", 'grid: "1x00002" is neither PxQ nor auto'),
-        ("pcie", "sizes=[1048576], data_type='double'", "the largest size is "),
-        ("pcie", "replications=3, bank_b=[0, 1]", "bank_b: 2 banks for 3 repl"),
-        ("pcie", "block_size=48", "block_size, the width"),
-        ("channel", "grid='1x2'", "needs as many rows as columns, the grid is 1x2"),
-    ],
-    3: [("pcie", "grid='2x2'", "grid: 2x2 has 4 ranks, the run has 3")],
-}
-
-
-@pytest.mark.parametrize("ranks", BAD)
-def test_what_cannot_be_is_refused_by_all(mpirun, ranks):
+def test_what_cannot_be_is_refused_by_all(mpirun):
     script = "".join(
         f"try: hf.run('ptrans', exchange='{exchange}', comm=comm,\n"
         f"            **dict(dict(sizes=[9], reps=1), {more}))\n"
         "except Exception as error: say(str(error).replace('\\n', ' '))\n"
-        for exchange, more, _ in BAD[ranks]
+        for exchange, more, _ in BAD
     )
-    answer = mpirun(
-        ranks, script, POCL_MAX_PTHREAD_COUNT="4", POCL_CPU_MAX_CU_COUNT="4"
-    )
+    answer = mpirun(2, script, **WORKERS)
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
-    assert len(lines) == ranks * len(BAD[ranks]), lines
-    for _, _, line in BAD[ranks]:
-        assert sum(line in text for text in lines) == ranks, (line, lines)
+    assert len(lines) == 2 * len(BAD), lines
+    for _, _, line in BAD:
+        assert sum(line in text for text in lines) == 2, (line, lines)
 
 
 # Moves 0 to 3 are the two warm-ups and the two samples of the first size.
@@ -141,15 +126,14 @@ if rank == 0:
 """
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_a_damaged_message_is_caught(mpirun, faults, ranks):
+def test_a_damaged_message_is_caught(mpirun, faults):
     """One element, blocks shifted or swapped."""
     cases = [
         f"{kind} 1 {move}" for kind in ("flip", "swap", "shift") for move in (0, 1, 2)
     ]
-    done = mpirun(ranks, CASES, CASES=json.dumps(cases), **faults)
+    done = mpirun(4, CASES, CASES=json.dumps(cases), **faults)
     assert done.returncode == 0, done.stderr
     for case, (verified, rates, clean) in json.loads(done.stdout).items():
         assert verified == [False, True], case
         assert rates[0] != rates[0], f"{case}: a rate is shown for wrong data"
-        assert clean == [[rank != 1 for rank in range(ranks)], [True] * ranks], case
+        assert clean == [[rank != 1 for rank in range(4)], [True] * 4], case

@@ -4,26 +4,26 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
 from conftest import ours
 
 import hpccfpga as hf
 from hpccfpga import manifests, sources
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 7])
-def test_runs_and_calibration(on_ranks, ranks):
+def test_runs_and_calibration(on_ranks):
+    """Of four ranks; of three and one beside each other, which measure alone."""
     on_ranks(
-        ranks,
-        "for exchange in ('host', 'pcie'):\n"
-        "    r = hf.run('b_eff', exchange=exchange, comm=comm, sizes=[1, 99], reps=2,\n"
-        "               loop_upper=16)\n"
-        "    assert r.verified and r.ranks == size, r\n"
-        "    assert r['samples'].shape == (2, 2, size)\n"
-        "    assert len(r.provenance['hosts']) == size\n"
-        "    assert r.provenance['mpi'] in MPI.Get_library_version()\n"
-        "if size < 7:\n"  # whose sessions take long to open
-        "    c = hf.calibrate(comm=comm, sizes=[64], reps=2, loop_upper=16)\n"
+        4,
+        "for part in (comm, comm.Split(rank < 3)):\n"
+        "    size = part.size\n"
+        "    for exchange in ('host', 'pcie'):\n"
+        "        r = hf.run('b_eff', exchange=exchange, comm=part, sizes=[1, 99],\n"
+        "                   reps=2, loop_upper=16)\n"
+        "        assert r.verified and r.ranks == size, r\n"
+        "        assert r['samples'].shape == (2, 2, size)\n"
+        "        assert len(r.provenance['hosts']) == size\n"
+        "        assert r.provenance['mpi'] in MPI.Get_library_version()\n"
+        "    c = hf.calibrate(comm=part, sizes=[64], reps=2, loop_upper=16)\n"
         "    assert c.verified and c.ranks == size\n"
         "    for scheme in ('pcie', 'pipelined', 'shared'):\n"
         "        copies = c[f'{scheme}_copies_time'][0]\n"
@@ -46,16 +46,6 @@ def test_ranks_with_one_device_share_its_memory(mpirun):
     assert answer.stdout.split() == ["2.0", "2.0"], answer.stderr
 
 
-def test_parts_of_the_ranks(mpirun):
-    answer = mpirun(
-        3,
-        "part = comm.Split(rank % 2)\n"
-        "r = hf.run('b_eff', comm=part, sizes=[8], reps=2, loop_upper=64)\n"
-        "say(rank, r.ranks, r.verified)",
-    )
-    assert sorted(answer.stdout.splitlines()) == ["0 2 True", "1 1 True", "2 2 True"]
-
-
 def test_ranks_that_take_other_schemes_are_refused(on_ranks):
     on_ranks(
         2,
@@ -68,14 +58,13 @@ def test_ranks_that_take_other_schemes_are_refused(on_ranks):
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_all_ranks_take_as_many_steps_by_the_timer(mpirun, ranks):
+def test_all_ranks_take_as_many_steps_by_the_timer(mpirun):
     script = (
         "r = hf.run('b_eff', exchange='host', comm=comm, sizes=list(range(1, 41)),\n"
         "           loop='timer', reps=3)\n"
         "if rank == 0: print(r.verified and r['inner'].min() >= 1)"
     )
-    done = mpirun(ranks, script)
+    done = mpirun(2, script)
     assert done.stdout.strip() == "True", done.stderr
 
 
@@ -90,36 +79,6 @@ def test_one_rank_has_a_bad_kernel_path(mpirun):
     assert answer.returncode == 0, answer.stderr
     line = "rank 1: kernel: /nowhere.cl does not exist"
     assert answer.stdout.splitlines() == [line] * 3
-
-
-def test_ranks_that_do_not_ask_for_the_same(mpirun):
-    calls = {
-        "s.run(('b_eff', 'transfer')[rank], sizes=[8])": (
-            'benchmark differs between ranks: "b_eff" on rank 0, "transfer" on rank 1'
-        ),
-        "s.run('b_eff', sizes=[8, 9 + rank])": (
-            'sizes differs between ranks: "8,9" on rank 0, "8,10" on rank 1'
-        ),
-        "s.run('b_eff', sizes=[8], reps=2 + rank)": (
-            'reps differs between ranks: "2" on rank 0, "3" on rank 1'
-        ),
-        "s.run('b_eff', sizes=[8], loop=('published', 'timer')[rank])": (
-            'loop differs between ranks: "published" on rank 0, "timer" on rank 1'
-        ),
-    }
-    over_channel = {
-        "s.run('b_eff', sizes=[8], topology=('ring', 'pairs')[rank])": (
-            'topology differs between ranks: "ring" on rank 0, "pairs" on rank 1'
-        ),
-    }
-    body = ""
-    for exchange, group in (("host", calls), ("channel", over_channel)):
-        body += f"with hf.open('host', '{exchange}', comm=comm) as s:\n"
-        for call in group:
-            body += f"    try: {call}\n    except ValueError as error: say(error)\n"
-    answer = mpirun(2, body)
-    lines = 2 * [*calls.values(), *over_channel.values()]
-    assert sorted(answer.stdout.splitlines()) == sorted(lines), answer.stderr
 
 
 def test_ranks_of_one_mpirun_whose_commands_take_other_schemes(mpirun):
@@ -179,8 +138,8 @@ def test_chunks(mpirun):
     assert sorted(answer.stdout.splitlines()) == sorted(lines), answer.stderr
 
 
-def test_ranks_that_open_different_sessions(mpirun):
-    """What defines a run is agreed on when a session opens, kernels when it runs."""
+def test_ranks_that_differ_are_refused(mpirun):
+    """What defines a session when it opens, kernels and the rest when they run."""
     cases = {
         "hf.open(exchange=('pcie', 'host')[rank], comm=comm)": (
             'exchange scheme differs between ranks: "pcie" on rank 0, "host" on rank 1'
@@ -193,8 +152,27 @@ def test_ranks_that_open_different_sessions(mpirun):
             'version of hpccfpga differs between ranks: "0.0" on rank 0, '
             '"1.0" on rank 1'
         ),
+        "hf.open(comm=comm, trace=rank == 0)": (
+            'trace differs between ranks: "on" on rank 0, "off" on rank 1'
+        ),
+        "hf.open(comm=inter)": "comm: an intercommunicator has no common ranks",
         "hf.run('b_eff', comm=comm, sizes=[1], reps=1, kernel=own)": (
             'kernel differs between ranks: "b_eff_memory '
+        ),
+        "run(('b_eff', 'transfer')[rank])": (
+            'benchmark differs between ranks: "b_eff" on rank 0, "transfer" on rank 1'
+        ),
+        "run(sizes=[8, 9 + rank])": (
+            'sizes differs between ranks: "8,9" on rank 0, "8,10" on rank 1'
+        ),
+        "run(reps=2 + rank)": (
+            'reps differs between ranks: "2" on rank 0, "3" on rank 1'
+        ),
+        "run(loop=('published', 'timer')[rank])": (
+            'loop differs between ranks: "published" on rank 0, "timer" on rank 1'
+        ),
+        "run(exchange='channel', topology=('ring', 'pairs')[rank])": (
+            'topology differs between ranks: "ring" on rank 0, "pairs" on rank 1'
         ),
     }
     body = (
@@ -203,6 +181,10 @@ def test_ranks_that_open_different_sessions(mpirun):
         "    now, _core.VERSION = _core.VERSION, f'{rank}.0'\n"
         "    try: hf.open(comm=comm, device='host')\n"
         "    finally: _core.VERSION = now\n"
+        "def run(benchmark='b_eff', exchange='host', **given):\n"
+        "    hf.run(benchmark, device='host', exchange=exchange, comm=comm,\n"
+        "           **{'sizes': [8]} | given)\n"
+        "inter = comm.Split(rank).Create_intercomm(0, comm, 1 - rank)\n"
         "file = tempfile.NamedTemporaryFile(suffix='.cl')\n"
         "source = sources.kernel_dir() / 'b_eff_memory.cl'\n"
         "file.write(source.read_bytes() + b'// own' * rank + b'\\n')\n"
@@ -217,36 +199,38 @@ def test_ranks_that_open_different_sessions(mpirun):
         assert sum(text.startswith(line) for text in said) == 2, (line, said)
 
 
-@pytest.mark.parametrize("told", [{}, {"source_hash": "the same"}])
-def test_ranks_with_different_binaries(mpirun, tmp_path, told):
+def test_ranks_with_different_binaries(mpirun, tmp_path):
     """What their manifests say, or do not say, makes them no more the same."""
+    manifest = {
+        "schema": manifests.SCHEMA,
+        "benchmark": "b_eff",
+        "kind": "memory",
+        "knobs": {"channel_width": 32},
+    }
+    binaries, telling = [], (manifest, manifest | {"source_hash": "the same"})
     with hf.open(device="opencl:cpu") as session:
         text = sources.read_source(sources.kernel_dir() / "b_eff_memory.cl")
         for rank in range(2):
             own = "kernel void own(global int *a) { *a = 1; }\n" * rank
-            binary = session._core.build(text + own, "-DHF_CHANNEL_WIDTH=32")
-            path = tmp_path / f"{rank}.bin"
-            path.write_bytes(binary)
-            manifest = {
-                "schema": manifests.SCHEMA,
-                "benchmark": "b_eff",
-                "kind": "memory",
-                "knobs": {"channel_width": 32},
-            }
-            Path(f"{path}.json").write_text(json.dumps(manifest | told))
+            binaries.append(session._core.build(text + own, "-DHF_CHANNEL_WIDTH=32"))
+            for n, told in enumerate(telling):
+                path = tmp_path / f"{n}{rank}.bin"
+                path.write_bytes(binaries[rank])
+                Path(f"{path}.json").write_text(json.dumps(told))
     answer = mpirun(
         2,
-        "def run(number):\n"
-        f"    path = {str(tmp_path)!r} + f'/{{number}}.bin'\n"
+        "def run(n, number):\n"
+        f"    path = {str(tmp_path)!r} + f'/{{n}}{{number}}.bin'\n"
         "    return hf.run('b_eff', comm=comm, sizes=[1], reps=1, kernel=path)\n"
-        "say(run(0).verified)\n"
-        "try: run(rank)\n"
-        "except ValueError as error: say(error)",
+        "for n in range(2):\n"
+        "    say(run(n, 0).verified)\n"
+        "    try: run(n, rank)\n"
+        "    except ValueError as error: say(error)",
     )
-    *right, first, second = sorted(answer.stdout.splitlines())
-    assert right == ["True"] * 2, answer
-    assert first == second
-    hashes = [sha256((tmp_path / f"{n}.bin").read_bytes()).hexdigest() for n in (0, 1)]
+    *right, first, second, third, fourth = sorted(answer.stdout.splitlines())
+    assert right == ["True"] * 4, answer
+    assert first == second == third == fourth
+    hashes = [sha256(binary).hexdigest() for binary in binaries]
     assert first == "kernel differs between ranks: " + ", ".join(
         f'"b_eff_memory {text[:16]}" on rank {rank}' for rank, text in enumerate(hashes)
     )
@@ -331,43 +315,33 @@ def test_warning_on_rank_0_only(mpirun, faults):
     assert answer.stderr.count("VerificationWarning: b_eff: wrong data at 1 of 1") == 1
 
 
-@pytest.mark.parametrize(
-    ("exchange", "loop"), [("pcie", 8), ("pcie", 1 << 20), ("channel", 1 << 27)]
-)
-def test_an_interrupt_of_one_rank_stops_all(mpirun, exchange, loop):
+def test_an_interrupt_of_one_rank_stops_all(mpirun):
     """Between samples, and in one of a minute or more."""
     answer = mpirun(
         2,
         "import signal, threading, time\n"
-        "at = []\n"
         "def kill():\n"
         "    at.append(time.monotonic())\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        f"with hf.open(exchange='{exchange}', comm=comm) as s:\n"
+        "def stops(s, loop):\n"
         "    r = s.run('b_eff', sizes=[64], reps=2, loop_upper=64)\n"
-        f"    sample = r['time'][0] * {loop}\n"
+        "    sample = r['time'][0] * loop\n"
+        "    at.clear()\n"
         "    try:\n"
         "        if rank == 1: threading.Timer(0.5, kill).start()\n"
-        f"        s.run('b_eff', sizes=[64], reps=100000, loop_upper={loop})\n"
+        "        s.run('b_eff', sizes=[64], reps=100000, loop_upper=loop)\n"
         "    except KeyboardInterrupt: say('interrupted')\n"
         "    waited = [time.monotonic() - then for then in at]\n"
         "    assert sample < 1 or max(waited, default=0) < sample / 2\n"
-        "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified\n",
+        "    assert s.run('b_eff', sizes=[8], reps=2, loop_upper=64).verified\n"
+        "at = []\n"
+        "with hf.open(exchange='channel', comm=comm) as s: stops(s, 1 << 27)\n"
+        "with hf.open(exchange='pcie', comm=comm) as s:\n"
+        "    stops(s, 8)\n"
+        "    stops(s, 1 << 20)",
     )
     assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.split() == ["interrupted"] * 2
-
-
-def test_an_intercommunicator(mpirun):
-    answer = mpirun(
-        2,
-        "part = comm.Split(rank)\n"
-        "inter = part.Create_intercomm(0, comm, 1 - rank)\n"
-        "try: hf.open(comm=inter)\n"
-        "except ValueError as error: say(error)",
-    )
-    line = "comm: an intercommunicator has no common ranks"
-    assert answer.stdout.splitlines() == [line] * 2
+    assert answer.stdout.split() == ["interrupted"] * 6
 
 
 def test_who_measures_alone_beside_others_is_told(mpirun):

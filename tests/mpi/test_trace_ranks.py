@@ -116,16 +116,6 @@ def test_what_finds_no_room_is_told(on_ranks):
     )
 
 
-def test_ranks_that_differ_in_their_trace_are_refused(mpirun):
-    answer = mpirun(
-        2,
-        "try: hf.open(comm=comm, trace=rank == 0)\n"
-        "except ValueError as error: say(error)",
-    )
-    line = 'trace differs between ranks: "on" on rank 0, "off" on rank 1'
-    assert answer.stdout.splitlines() == [line] * 2, answer.stderr
-
-
 def test_the_command_records_on_ranks_of_its_own(command, tmp_path):
     import hpccfpga as hf
 

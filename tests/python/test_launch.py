@@ -162,8 +162,8 @@ def test_ranks_that_mpirun_ends_for_lack_of_files_were_not_interrupted(
             "b_eff",
             ranks=2,
             exchange="host",
-            sizes=[1, 2**26],
-            reps=1000,
+            sizes=[1, 2**22],
+            reps=20_000,
             loop_upper=1,
             progress=lambda *_: (tmp_path / "begun").touch(),
         )
@@ -399,13 +399,12 @@ def test_under_mpi(monkeypatch, no_rank, name, job):
     assert under_mpi() == 3
 
 
-@pytest.mark.parametrize("name", ["PMI_RANK", "PMIX_RANK"])
-def test_a_rank_in_the_environment_of_an_ordinary_process(command, no_rank, name):
-    answer = command("run", "b_eff", "--sizes=0", **{name: "1"})
+def test_a_rank_in_the_environment_of_an_ordinary_process(command, no_rank):
+    answer = command("run", "b_eff", "--sizes=0", PMI_RANK="1")
     assert answer.returncode == 2
     assert "hpccfpga: sizes: 0 is not within" in answer.stderr
     small = ["--sizes=64", "--reps=2", "--loop-upper=64", "--exchange=host"]
-    answer = command("run", "b_eff", *small, "--ranks=2", **{name: "7"})
+    answer = command("run", "b_eff", *small, "--ranks=2", PMIX_RANK="7")
     assert answer.returncode == 0, answer.stderr
 
 
@@ -433,7 +432,7 @@ def test_ranks_stay_in_this_session(monkeypatch, tmp_path):
 
 def test_start_gives_one_result_per_task():
     params = {"sizes": [64], "reps": 2, "loop_upper": 64}
-    tasks = run_task("b_eff", None, params), calibrate_task({"sizes": 64, "reps": 2})
+    tasks = run_task("b_eff", None, params), calibrate_task(params)
     told = []
     measured, calibration = start(job("pcie", None, *tasks), 2, watch=Begun(told))
     assert measured.benchmark == "b_eff"
