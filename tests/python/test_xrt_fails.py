@@ -349,36 +349,24 @@ def hanging(name):
     return ("kernel:0:late=300," if name == "xrtRunState" else "") + f"{name}:1:hang"
 
 
-@pytest.fixture(scope="module")
-def alone(folder):
-    """What each of these faults leads to in a process of its own: exit code, words."""
+def test_a_function_that_hangs_is_a_line_by_the_deadline(folder):
+    """When a buffer, a run or a card is given back it ends no run, nor the process."""
     planned = [hanging(name) for name in [*HANGS, *FREES]]
     planned += [f"{name}:1:5" for name in FREES]
     script = f"{head(folder)}\nplanned = {planned}\n{ALONE}"
     answer = python(script, XILINX_XRT=str(folder))
     assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)
-
-
-@pytest.mark.parametrize("name", HANGS)
-def test_a_function_that_hangs_is_a_line_by_the_deadline(alone, name):
-    code, said = alone[hanging(name)]
-    line, _, then = said.partition("; ")
-    given_up = GIVEN_UP.format(name)
-    lines = [LATE.format(HANGS[name])]
-    if name == "xrtRunOpen":  # two threads wait for it
-        lines += [f"{name} has not ended within 5 s", given_up]
-    assert code == 0
-    assert line in lines
-    assert then == ("" if name in OF_A_RUN else given_up)
-
-
-@pytest.mark.parametrize("name", FREES)
-def test_what_hangs_when_it_is_given_back_ends_no_run(alone, name):
-    """The process ends in order, and calls XRT no more."""
-    assert alone[hanging(name)] == [0, "verified; " + GIVEN_UP.format(name)]
-
-
-@pytest.mark.parametrize("name", FREES)
-def test_what_fails_when_it_is_given_back_ends_no_process(alone, name):
-    assert alone[f"{name}:1:5"] == [0, "verified"]
+    alone = json.loads(answer.stdout)
+    for name, late in HANGS.items():
+        code, said = alone[hanging(name)]
+        line, _, then = said.partition("; ")
+        given_up = GIVEN_UP.format(name)
+        lines = [LATE.format(late)]
+        if name == "xrtRunOpen":  # two threads wait for it
+            lines += [f"{name} has not ended within 5 s", given_up]
+        assert code == 0, (name, said)
+        assert line in lines, name
+        assert then == ("" if name in OF_A_RUN else given_up), name
+    for name in FREES:
+        assert alone[hanging(name)] == [0, "verified; " + GIVEN_UP.format(name)]
+        assert alone[f"{name}:1:5"] == [0, "verified"], name
