@@ -106,6 +106,11 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with those that take long: at the end nothing would run beside them."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 _OURS = re.compile(r"hpccfpga: |Traceback|.*\w(Warning|Error): ")
 
 

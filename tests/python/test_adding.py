@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pytest
 from conftest import GUARD, build_dev
 
 from hpccfpga.mpirun import command as mpirun_command
@@ -131,6 +132,7 @@ def compare(python):
     )
 
 
+@pytest.mark.long
 def test_what_the_page_says_is_all_it_takes(tmp_path, without_editable):
     copy = tmp_path / "hpccfpga"
     assert set(ADDED) == {"bench", "exchange", "model"}

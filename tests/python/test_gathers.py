@@ -28,6 +28,7 @@ def machine_code(folder):
 
 
 @pytest.mark.skipif(not shutil.which("objdump"), reason="needs objdump, of binutils")
+@pytest.mark.long
 def test_pipelines_gather_and_scatter_next_to_nothing(tmp_path):
     """On AVX-512 LLVM moves words by element where pipelines unroll them."""
     runs = {b: small(b) | {"reps": 1, "warmup": 1} for b in PIPELINES}

@@ -73,6 +73,7 @@ def on_host(**params):
     return [r[name].tolist() for name in NAMES]
 
 
+@pytest.mark.long
 def test_work_groups_find_what_work_items_find(for_gpus):
     """On one rank and several, along rows that are longer than a group, and none."""
     given = [

@@ -48,6 +48,7 @@ def test_notebook_is_short_and_stripped(path):
                 assert node.end_lineno - node.lineno < 5, f"{node.name} is too long"
 
 
+@pytest.mark.long
 @pytest.mark.notebooks
 @every_notebook
 def test_notebook_runs(path):

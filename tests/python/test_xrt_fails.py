@@ -72,6 +72,7 @@ def test_what_fails_is_a_line_and_the_session_is_of_use(folder, setting):
     assert answer.stderr == "", "XRT's words are in the line alone"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "what"),
     [

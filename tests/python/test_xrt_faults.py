@@ -141,6 +141,7 @@ def test_two_copies_that_are_lost_are_unverified(folder, setting, name, more):
         assert {*pair} <= {*harmless}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ranks", "n"), [(1, 2), (2, 1)])
 def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ranks, n):
     """The one that tries every benchmark on every device: tests/c/harness.c."""
