@@ -5,7 +5,8 @@
  *               each scheme on each device in each shape and variant of its parameters: 6 are one
  *               call, a row of them and every so many, of all ranks and of one. Without it one
  *               of each, for one of the schemes that move memory
- *   share=N     of those one in N, other ones for each number of ranks
+ *   share=N     of those one in N, other ones for each number of ranks; of several ranks' faults
+ *               of a transport one in 3
  *   seconds=T   of all these, those that are reached in so many seconds
  *   seed=S      of the draw, and of the share
  *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT[,RANK,PERIOD]    this one alone; without a rank on all
@@ -154,6 +155,10 @@ static bool case_try(void) {
         return true;
     }
     keys_check(o.report.key);
+    if (swaps() && o.verified) {
+        neighbours_try();
+        return true;
+    }
     for (int again = 0; again < 2 && o.verified; again++)
         o = run(NULL, "60");
     bool sound = o.status == HF_OK && o.verified && o.report.right && o.report.checked;
@@ -164,10 +169,6 @@ static bool case_try(void) {
                             : "not verified");
     if (!sound)
         return true;
-    if (swaps()) {
-        neighbours_try();
-        return true;
-    }
     if (first)
         spoils_try();
     plant_blind(asked.broken != NULL);

@@ -200,8 +200,9 @@ static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from)
 typedef struct path {
     uint64_t name;
     bool begun;
-    struct {
+    struct slot {
         bool there, tried;
+        size_t before; /* paths that have it, too */
     } slots[PLANT_CALLS][PLANT_PHASES][PLANT_KINDS];
 } path;
 
@@ -235,14 +236,16 @@ static bool astray(const pair *at, int kind) {
 }
 
 /* How many faults of a slot are tried: as many as were asked for; else one in the first scheme
- * that has it, where it belongs to the share of these ranks. What ranks tell each other has a
- * share that is twice as large: one rank alone cannot try it. */
-static size_t turns(int call, uint64_t own, bool tried) {
+ * that has it, where it belongs to the share of these ranks: of N paths that have it, one in N, so
+ * that each slot is tried in some path. What ranks tell each other has a share that is twice as
+ * large: one rank alone cannot try it. */
+static size_t turns(const struct slot *slot, int call, size_t number) {
     size_t share = asked.share > 1 && plant_tells(call) ? asked.share / 2 : asked.share;
-    bool shared = (own + (uint64_t)size) % share == 0;
+    uint64_t first = hf_random(asked.seed, number) + (uint64_t)size;
+    bool shared = (slot->before + first) % share == 0;
     if (asked.broken)
         return 1;
-    return asked.faults ? shared * asked.faults : shared && !tried;
+    return asked.faults ? shared * asked.faults : shared && !slot->tried;
 }
 
 static bool asked_for(const char *name, const char *is) {
@@ -265,13 +268,16 @@ static size_t slot_try(path *of, const pair *at, int kind, score *s) {
     size_t number =
         (size_t)(at->call * PLANT_PHASES + at->phase) * PLANT_KINDS + (size_t)kind;
     uint64_t own = hf_random(of->name, number) + asked.seed;
-    bool *tried = &of->slots[at->call][at->phase][kind].tried;
-    size_t n = turns(at->call, own, *tried);
-    of->slots[at->call][at->phase][kind].there = true;
+    static size_t paths_with[PLANT_CALLS * PLANT_PHASES * PLANT_KINDS];
+    struct slot *slot = &of->slots[at->call][at->phase][kind];
+    if (!slot->there)
+        slot->before = paths_with[number]++;
+    slot->there = true;
+    size_t n = turns(slot, at->call, number);
     for (size_t k = 0; s && k < n && goes_on(s); k++) {
         lots from = {own + (uint64_t)size, 16 * k};
         plant_fault f = fault_drawn(at, kind, (size_t)(own / 256) % 6 + k, from);
-        *tried = true;
+        slot->tried = true;
         fault_try(&f, s);
     }
     return n;

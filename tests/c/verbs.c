@@ -240,7 +240,9 @@ score verbs_try(void) {
                              .rank = who == 0   ? PLANT_ALL_RANKS
                                      : who == 1 ? 0
                                                 : size - 1};
-            if (plant_can(f.call, f.kind) &&
+            bool shared = size == 1 || asked.share == 1 || f.kind == PLANT_REPEAT ||
+                          (i + k + k / 3 + (size_t)size) % 3 == 0;
+            if (plant_can(f.call, f.kind) && shared &&
                 (who == 0 || (size > 1 && f.kind != PLANT_REPEAT)))
                 verb_try(v, &f, in_group, &s);
         }
