@@ -14,30 +14,29 @@ def test_ranks_verify(on_ranks):
     )
 
 
-def test_one_rank_with_a_wrong_element(mpirun, tmp_path):
-    """Not a number must stay, whichever rank has it."""
-    for name, harm in {"right": "", "more": "c[0] += 1", "nan": "c[0] = NAN"}.items():
-        (tmp_path / f"{name}.cl").write_text(
-            "#define gemm_multiply right\n"
-            '#include "gemm_ndrange.cl"\n'
-            "#undef gemm_multiply\n"
-            "HF_KERNEL(gemm_multiply, HF_READ(float, a), HF_READ(float, b),\n"
-            "          HF_READ(float, c0), HF_WRITE(float, c), HF_VALUE(float, alpha),"
-            "          HF_VALUE(float, beta), HF_VALUE(uint, n), HF_VALUE(uint, first),"
-            "          HF_VALUE(uint, end)) {\n"
-            "    right(a, b, c0, c, alpha, beta, n, first, end);\n"
-            f"    if (get_global_id(0) == 0) {{ {harm}; }}\n"
-            "}\n"
-        )
+def test_one_rank_with_an_element_that_is_not_a_number(mpirun, tmp_path):
+    """It must stay, whichever rank has it."""
+    (tmp_path / "right.cl").write_text('#include "gemm_ndrange.cl"\n')
+    (tmp_path / "wrong.cl").write_text(
+        "#define gemm_multiply right\n"
+        '#include "gemm_ndrange.cl"\n'
+        "#undef gemm_multiply\n"
+        "HF_KERNEL(gemm_multiply, HF_READ(float, a), HF_READ(float, b),\n"
+        "          HF_READ(float, c0), HF_WRITE(float, c), HF_VALUE(float, alpha),\n"
+        "          HF_VALUE(float, beta), HF_VALUE(uint, n), HF_VALUE(uint, first),\n"
+        "          HF_VALUE(uint, end)) {\n"
+        "    right(a, b, c0, c, alpha, beta, n, first, end);\n"
+        "    if (get_global_id(0) == 0) c[0] = NAN;\n"
+        "}\n"
+    )
     answer = mpirun(
         3,
         "any_kernels()\n"
         "for bad in range(size):\n"
-        "    for harm in ('more', 'nan'):\n"
-        f"        path = f'{tmp_path}/{{harm if rank == bad else \"right\"}}.cl'\n"
-        "        r = hf.run('gemm', comm=comm, kernel=path, sizes=[64], reps=2)\n"
-        "        say(bad, r.verified, r['error'][0] <= 1)",
+        f"    path = '{tmp_path}/' + ('wrong.cl' if rank == bad else 'right.cl')\n"
+        "    r = hf.run('gemm', comm=comm, kernel=path, sizes=[64], reps=2)\n"
+        "    say(bad, r.verified, r['error'][0] <= 1)",
         **QUICKLY,
     )
     lines = sorted(answer.stdout.splitlines())
-    assert lines == [f"{bad} False False" for bad in "000000111111222222"], answer
+    assert lines == [f"{bad} False False" for bad in "000111222"], answer.stderr

@@ -167,7 +167,7 @@ def test_a_damaged_block_or_number_is_seen(ends):
     for seen in ends(2, *cases, ("flip", 1, "pipeline", "gmres", 0, 9)):
         assert seen
         assert set(seen) == {True}
-    (seen,) = ends(4, ("stale", 3, "pipeline", "none", 1, 2))
+    (seen,) = ends(4, ("stale", 3, "pipeline", "none", 1, 4))
     assert len(seen) > 2
     assert set(seen) == {True}
 

@@ -129,45 +129,36 @@ def harmed(tmp_path):
     return str(path)
 
 
-@pytest.mark.parametrize(("ranks", "harms"), [(1, HARMS), (4, FAR_HARMS)])
-def test_verification_sees(on_ranks, harmed, ranks, harms):
-    on_ranks(
-        ranks,
-        OF_ALL + OPEN + f"    for harm in {[None, *harms]!r}:\n"
-        "        with done(ALL, harm):\n"
-        "            r = s.run('linpack', sizes=[160], block_size=32, reps=1,\n"
-        f"                      kernel={harmed!r})\n"
-        "        assert r.verified is (harm is None), harm\n"
-        "        assert (r['flops'] != r['flops']).all() == (harm is not None), harm",
-        PYTHONPATH=str(ROOT / "tests"),
-        **QUICKLY,
-    )
-
-
-@pytest.mark.parametrize(("ranks", "harms"), [(1, [*FEW][:1]), (4, [*FEW][1:])])
-def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(
-    mpirun, harmed, ranks, harms
+@pytest.mark.parametrize(
+    ("ranks", "harms", "few"), [(1, HARMS, [*FEW][:1]), (4, FAR_HARMS, [*FEW][1:])]
+)
+def test_damage_is_seen_and_a_packet_too_few_ends_everywhere(
+    mpirun, harmed, ranks, harms, few
 ):
+    """The next run works."""
     answer = mpirun(
         ranks,
-        OF_ALL + OPEN + "    few = dict(block_size=32, reps=1)\n"
-        f"    few['kernel'] = {harmed!r}\n"
-        "    more = few | {'sizes': [160]}\n"
-        "    s.run('linpack', sizes=[32], **few)  # they are compiled\n"
-        "    late = 2 + 10 * s.run('linpack', **more)['time'][0]\n"
-        f"    for harm in {harms!r}:\n"
+        OF_ALL + OPEN + "    given = dict(sizes=[160], block_size=32, reps=1)\n"
+        f"    given['kernel'] = {harmed!r}\n"
+        f"    for harm in {[*harms, None]!r}:\n"
         "        with done(ALL, harm):\n"
-        "            try: s.run('linpack', deadline=late, **more)\n"
+        "            r = s.run('linpack', **given)\n"
+        "        assert r.verified is (harm is None), harm\n"
+        "        assert (r['flops'] != r['flops']).all() == (harm is not None), harm\n"
+        "    late = 2 + 10 * r['time'][0]\n"
+        f"    for harm in {few!r}:\n"
+        "        with done(ALL, harm):\n"
+        "            try: s.run('linpack', deadline=late, **given)\n"
         "            except hf.Error as error: say(error)\n"
-        "        assert s.run('linpack', **more).verified",
+        "        assert s.run('linpack', **given).verified",
         PYTHONPATH=str(ROOT / "tests"),
         **QUICKLY,
     )
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
-    assert len(lines) == ranks * len(harms)
+    assert len(lines) == ranks * len(few)
     assert all("deadlock: " in line for line in lines), lines
-    for harm in harms:
+    for harm in few:
         assert sum(FEW[harm][2] in line for line in lines) == ranks, (harm, lines)
 
 

@@ -38,6 +38,7 @@ def test_a_deadline_ends_all(capfd, monkeypatch):
 def test_an_interrupt_ends_all(number, code, line):
     mark = new_mark()
     words = ["run", "b_eff", "--ranks=2", "--sizes=64", "--reps=999999"]
+    words.append("--exchange=host")
     # The command, mpirun and both ranks.
     process = running([sys.executable, "-m", "hpccfpga", *words], mark, 4)
     process.send_signal(number)

@@ -162,8 +162,8 @@ def test_ranks_that_mpirun_ends_for_lack_of_files_were_not_interrupted(
             "b_eff",
             ranks=2,
             exchange="host",
-            sizes=[1, 2**22],
-            reps=20_000,
+            sizes=[1, 2**25],
+            reps=1000,
             loop_upper=1,
             progress=lambda *_: (tmp_path / "begun").touch(),
         )
