@@ -77,10 +77,12 @@ static void reason_count(const char *reason) {
 static outcome fault_run(const plant_fault *f) {
     deadlines patience = deadlines_for(f);
     outcome o = run(f, patience.first);
+    if (now.session && o.late && o.report.acted > 0 && !patience.waits)
+        o = run(f, "5");
     if (now.session && o.status != HF_OK && o.report.acted == 0)
         o = run(f, patience.again);
-    else if (now.session && o.late && !patience.waits)
-        o = run(f, "5");
+    if (now.session && o.status != HF_OK && o.report.acted == 0)
+        o = run(f, "60");
     return o;
 }
 
