@@ -45,8 +45,6 @@ hf_test(harness_opencl c/harness.c . device=opencl workers=2 share=16)
 hf_test(harness_opencl_channel c/harness.c . device=opencl exchange=channel share=16)
 hf_ranks_test(harness_opencl_2 2 c/harness.c . device=opencl shape=pipeline workers=2 share=120)
 list(APPEND spinning harness_opencl_channel harness_opencl_2)
-set_tests_properties(harness_opencl harness_opencl_channel harness_opencl_2 PROPERTIES # kernels need not be fast
-  ENVIRONMENT POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable)
 foreach(ranks 2 3 4)
   math(EXPR share "20 * ${ranks}")
   hf_ranks_test(harness_${ranks} ${ranks} c/harness.c . device=host share=${share})
