@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from hpccfpga import _core
 from hpccfpga.arguments import INSTALL_DATA
 from hpccfpga.text import tell
 
@@ -58,11 +59,6 @@ def examine() -> bool:
     """Print what is found and what is missing; True if a run has all that it needs."""
     found = _Findings()
     found.good("Python", f"{platform.python_version()} ({sys.executable})")
-    try:
-        from hpccfpga import _core
-    except ImportError as error:
-        found.bad("hpccfpga", f"its extension does not load: {error}")
-        return False
     found.good("hpccfpga", f"{_core.VERSION} ({_core.__file__})")
     _examine_devices(found)
     _examine_kernels(found)
@@ -80,7 +76,6 @@ def examine() -> bool:
 
 
 def _examine_devices(found: _Findings) -> None:
-    from hpccfpga import _core
     from hpccfpga.components import survey
     from hpccfpga.emulation import VENDORS
     from hpccfpga.errors import limits
@@ -134,7 +129,6 @@ def _examine_cards(found: _Findings, cards: Sequence[Mapping[str, Any]]) -> None
 
 def _say_why_none(found: _Findings, runtime: str) -> None:
     """Say why a runtime has no card: optional where nothing of it is there."""
-    from hpccfpga import _core
     from hpccfpga.emulation import vendors
 
     try:
@@ -233,7 +227,6 @@ def _examine_mpi(found: _Findings, ours: str) -> None:
         )
     else:
         found.good("MPI of mpi4py", theirs)
-    from hpccfpga import _core
     from hpccfpga.mpirun import find_mpirun
 
     try:

@@ -18,10 +18,16 @@ def enter(module: str) -> int:
     if before != signal.SIG_IGN:  # as for what a shell runs in the background
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from hpccfpga.errors import FAILED, INTERRUPTED
+    from hpccfpga.text import printable
 
     _open_streams()
     gc.disable()  # modules stay: to look for garbage among them is a quarter of a start
-    importlib.import_module("hpccfpga._core")
+    try:
+        importlib.import_module("hpccfpga._core")
+    except ImportError as error:  # such as for a library of MPI that is not there
+        line = f"hpccfpga: its extension does not load: {error}"
+        print(printable(line), file=sys.stderr)
+        return FAILED
     main = importlib.import_module(module).main
     gc.freeze()
     gc.enable()

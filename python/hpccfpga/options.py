@@ -130,7 +130,7 @@ def _refuse_unknown(read: Words, parser: Parser) -> None:
         noun = "parameter" if own else "option"
         there = known(name, names)
         if benchmark == "all":  # there are too many for a line
-            there = f"{there.partition('known: ')[0]}see run all --help"
+            there = f"{there.partition('known: ')[0]}see hpccfpga run all --help"
         raise ValueError(f"{what} {noun} {name}; {there}")
 
 

@@ -3,11 +3,13 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import GUARD, ours
+from conftest import GUARD, ours, start
 
 import hpccfpga as hf
 from example_result import measured
@@ -245,7 +247,7 @@ def test_run_all_has_too_many_parameters_for_a_line(refused):
     refused(
         ["run", "all", "--gemm.size=3"],
         'all has no parameter --gemm.size; did you mean "--gemm.sizes"? '
-        "see run all --help\n",
+        "see hpccfpga run all --help\n",
     )
 
 
@@ -453,3 +455,16 @@ def test_streams_that_are_closed_or_full(words, streams, code):
     done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=GUARD)
     assert done.returncode == code
     assert b"internal" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["--version"], ["run", "b_eff"]])
+def test_an_extension_that_does_not_load(tmp_path, without_editable, words):
+    package = tmp_path / "hpccfpga"
+    ignored = shutil.ignore_patterns("__pycache__", "_core*.so")
+    shutil.copytree(Path(cli.__file__).parent, package, ignore=ignored)
+    (package / "_core.so").touch()
+    path = {"PYTHONPATH": f"{without_editable}:{tmp_path}"}
+    answer = start([sys.executable, "-m", "hpccfpga", *words], path)
+    assert (answer.returncode, answer.stdout) == (3, "")
+    begin = f"hpccfpga: its extension does not load: {package}/_core.so: file too short"
+    assert answer.stderr == f"{begin}\n"

@@ -303,7 +303,7 @@ def test_exit_codes(errors, code):
         (["--fft.kernel=gone.cl"], "fft: kernel: gone.cl does not exist"),
         (["--save-calibration=c"], "run all takes no --save-calibration"),
         (["--plot=a.png"], "takes no --plot: save --json PATH, then: hpccfpga plot"),
-        (["--sizes=1"], "all has no parameter --sizes; see run all --help"),
+        (["--sizes=1"], "all has no parameter --sizes; see hpccfpga run all --help"),
         (["--b_eff.colour=1"], "all has no parameter --b_eff.colour; "),
         (["--json=gone/s.json"], "cannot write gone/s.json"),
         (["--exchange=wifi"], 'no exchange scheme "wifi"'),
