@@ -229,9 +229,8 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no OpenCL C source: it is not text") from None
     if not text.strip() or "\0" in text:
-        raise ValueError(
-            f"{path} is no OpenCL C source: it is {'not text' if text else 'empty'}"
-        )
+        what = "not text" if text.strip() else "empty"
+        raise ValueError(f"{path} is no OpenCL C source: it is {what}")
     return text
 
 

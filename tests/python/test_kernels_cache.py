@@ -369,7 +369,8 @@ def test_a_type_that_the_device_lacks(cache, benchmark, data_type, lacks, known)
     [
         (lambda path: None, "does not exist"),
         (lambda path: path.mkdir(), "is a folder, not a file"),
-        (lambda path: path.write_text(" \n"), "is no OpenCL C source: it is "),
+        (lambda path: path.touch(), "is no OpenCL C source: it is empty"),
+        (lambda path: path.write_text(" \n"), "is no OpenCL C source: it is empty"),
         (
             lambda path: path.write_bytes(b"\xff\xfe"),
             "is no OpenCL C source: it is not",
