@@ -54,10 +54,10 @@ def runtimes_of(folder):
     return dict.fromkeys(emulation.VENDORS, f"{folder}/")  # NVIDIA's loader needs the /
 
 
-def _leave_pocl_alone():
+def leave_pocl_alone():
     """Let OpenCL know PoCL alone: where there is a GPU, it is the first device."""
-    known = set(emulation.SYSTEM_VENDORS.glob("*.icd"))
-    pocl = set(emulation.SYSTEM_VENDORS.glob("pocl*.icd"))
+    known = {p for p in emulation.SYSTEM_VENDORS.glob("*.icd") if p.is_file()}
+    pocl = {p for p in known if p.name.startswith("pocl")}
     if pocl in (set(), known) or any(name in os.environ for name in emulation.VENDORS):
         return None
     folder = TemporaryDirectory(prefix="hpccfpga-vendors-")
@@ -67,7 +67,7 @@ def _leave_pocl_alone():
     return folder  # which is there as long as this is
 
 
-_vendors = _leave_pocl_alone()
+_vendors = leave_pocl_alone()
 
 # Ranks of two tests share the cores: none may spin on one that another waits for.
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")

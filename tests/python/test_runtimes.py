@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import QUICKLY, ROOT, ours, python, runtimes_of, start
+from conftest import QUICKLY, ROOT, leave_pocl_alone, ours, python, runtimes_of, start
 
 import hpccfpga as hf
 from hpccfpga import emulation
@@ -379,3 +379,18 @@ def test_devices_warns_of_a_runtime_that_it_leaves_out(monkeypatch):
     monkeypatch.setattr(emulation._core, "devices", few)
     with pytest.warns(UserWarning, match="no device of opencl: few addresses"):
         assert hf.devices().names == ["host:0"]
+
+
+def test_tests_know_pocl_alone(monkeypatch, tmp_path):
+    for name in emulation.VENDORS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(emulation, "SYSTEM_VENDORS", tmp_path)
+    (tmp_path / "pocl.icd").write_text("libpocl.so.2\n")
+    (tmp_path / "pocl-removed.icd").symlink_to(tmp_path / "gone")
+    assert leave_pocl_alone() is None
+    (tmp_path / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
+    with leave_pocl_alone() as folder:
+        assert os.listdir(folder) == ["pocl.icd"]
+        assert {os.environ[name] for name in emulation.VENDORS} == {f"{folder}/"}
+        assert leave_pocl_alone() is None  # as in a worker
