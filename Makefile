@@ -57,9 +57,9 @@ python: dev .venv/test | core
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
 # needs, .venv/test also the tools.
+.venv/test: private export SKBUILD_CMAKE_DEFINE := HF_WERROR=ON
 .venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | .venv/build
-	$(if $(filter %/test,$@),SKBUILD_CMAKE_DEFINE=HF_WERROR=ON) \
-	    python -m pip install -q --no-compile --no-build-isolation -e '.$(if $(filter %/test,$@),[dev])'
+	python -m pip install -q --no-compile --no-build-isolation -e '.$(if $(filter %/test,$@),[dev])'
 	@touch .venv/run $@
 
 .venv/build: pyproject.toml | packages
