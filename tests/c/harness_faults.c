@@ -86,8 +86,8 @@ static outcome fault_run(const plant_fault *f) {
     return o;
 }
 
-/* Are wrong results of this sample seen? */
-static bool spoils_seen(const plant_fault *f, size_t sample) {
+/* Are wrong results seen in this sample, 0 on a rank for none? */
+static bool spoils_seen(const plant_fault *f, size_t sample, bool may_lack) {
     bool seen = now.session != NULL;
     for (int how = PLANT_LOST; seen && how < PLANT_SPOILS; how++) {
         plant_spoil(how, sample);
@@ -96,17 +96,20 @@ static bool spoils_seen(const plant_fault *f, size_t sample) {
             plant_spoil(how, sample); /* on a busy host it came to no steps */
             o = run(f, "60");
         }
+        if (may_lack && o.status == HF_OK && o.report.spoiled == 0)
+            return now.session != NULL;
         seen = o.report.spoiled > 0 && (o.status != HF_OK || !o.verified);
     }
     return seen;
 }
 
 /* Are wrong results seen in the sample that the fault reached on each rank, and, after a check
- * with a fault, which may leave memory to the next one, in the next sample? */
+ * with a fault, which may leave memory to the next one, in the next sample, if there is one? */
 static bool wrong_seen(const plant_fault *f, const plant_report *report) {
     bool checks = f->phase == PLANT_WARM_CHECK || f->phase == PLANT_CHECK;
-    return spoils_seen(f, report->sample) &&
-           (!checks || spoils_seen(f, report->sample + 1));
+    size_t sample = report->sample;
+    return spoils_seen(f, sample, false) &&
+           (!checks || spoils_seen(f, sample + (sample > 0), true));
 }
 
 /* Is a fault of a warm-up's input seen in the first timed sample's, which takes more steps? */
