@@ -56,9 +56,10 @@ with hf.open("host", "host") as session:
             assert one.vertices.tobytes() == plain.vertices.tobytes(), words
 parts = {"host": "edges", "pcie": "sorted", "pipelined": "cyclic", "shared": "sorted"}
 for exchange, partition in parts.items():
-    device, step = ("opencl", 3) if exchange == "pcie" else ("host", 1)
+    device = "opencl" if exchange == "pcie" else "host"
+    few = (0, 4, 8, 9) if exchange == "pcie" else range(12)  # each program, each graph
     with hf.open(device, exchange, comm=comm) as session:
-        for words, one in list(zip(given, alone))[::step]:
+        for words, one in ((given[i], alone[i]) for i in few):
             more = {"architecture": "gravf", "partition": partition}
             r = session.run("graph", **more, **words)
             assert r.verified, r

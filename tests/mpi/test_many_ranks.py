@@ -1,4 +1,4 @@
-"""All benchmarks on more ranks than there are cores, the largest grid of them 3x3."""
+"""Benchmarks on more ranks than there are cores, the largest grid of them 3x3."""
 
 RUNS = """
 small = {"stream": {"size": 4096}, "randomaccess": {"sizes": [1024]},

@@ -14,6 +14,7 @@ def test_runs_and_calibration(on_ranks):
     """Of four ranks; of three and one beside each other, which measure alone."""
     on_ranks(
         4,
+        "import importlib.metadata\n"
         "for part in (comm, comm.Split(rank < 3)):\n"
         "    size = part.size\n"
         "    for exchange in ('host', 'pcie'):\n"
@@ -23,6 +24,8 @@ def test_runs_and_calibration(on_ranks):
         "        assert r['samples'].shape == (2, 2, size)\n"
         "        assert len(r.provenance['hosts']) == size\n"
         "        assert r.provenance['mpi'] in MPI.Get_library_version()\n"
+        "        told = r.provenance['versions']['mpi4py']\n"
+        "        assert told == importlib.metadata.version('mpi4py'), told\n"
         "    c = hf.calibrate(comm=part, sizes=[64], reps=2, loop_upper=16)\n"
         "    assert c.verified and c.ranks == size\n"
         "    for scheme in ('pcie', 'pipelined', 'shared'):\n"

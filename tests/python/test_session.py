@@ -5,6 +5,7 @@ import signal
 import threading
 import warnings
 from functools import partial
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -78,6 +79,7 @@ def test_a_run_says_all_about_itself():
     assert provenance["device"]["name"] == result.device
     assert len(provenance["kernel"]["binary_hash"]) == 64
     assert provenance["versions"]["numpy"] == np.__version__
+    assert provenance["versions"]["hpccfpga"] == metadata.version("hpccfpga")
     assert provenance["date"].endswith("+00:00")
     assert any("one rank" in note for note in provenance["notes"])
     assert hf.Result.from_json(result.to_json()).provenance == provenance
