@@ -200,7 +200,7 @@ def mask(cpus):
 @TWO
 @pytest.mark.parametrize(
     "chosen",
-    [{"exchange": "pcie"}, {"exchange": "auto", "board": "520n"}],
+    [{"exchange": "host"}, {"exchange": "pcie"}, {"exchange": "auto", "board": "520n"}],
     ids=lambda chosen: chosen["exchange"],
 )
 def test_each_rank_has_cores_of_its_own(chosen):
