@@ -214,6 +214,7 @@ def test_a_frozen_rank_leaves_the_others_their_report(mpirun, ranks, computed):
             f"              deadline={deadline})\n"
             "    except hf.Error as error: say(rank, error)\n"
             "    if rank == 0: os.kill(other, signal.SIGCONT)\n"
+            "comm.Barrier()  # else mpirun ends those that have not told yet\n"
             "os._exit(0)",
         )
         # What the frozen rank hears of later differs.

@@ -265,6 +265,7 @@ def test_an_apply_that_does_not_end_is_named(mpirun, tmp_path):
         "assert s.run('graph', value=[99], **run).verified  # and it is compiled\n"
         "try: s.run('graph', value=[9], deadline=2, **run)\n"
         "except hf.Error as error: say(error)\n"
+        "comm.Barrier()  # else mpirun ends those that have not told yet\n"
         "os._exit(0)",
         **QUICKLY,
     )
