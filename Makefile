@@ -57,6 +57,8 @@ python: dev .venv/test | core
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
 # needs, .venv/test also the tools.
+# The build folder, which both use, would keep it.
+.venv/run: private export SKBUILD_CMAKE_DEFINE := HF_WERROR=OFF
 .venv/test: private export SKBUILD_CMAKE_DEFINE := HF_WERROR=ON
 .venv/run .venv/test: pyproject.toml CMakeLists.txt $(filter csrc/% kernels/%,$(C)) | .venv/build
 	python -m pip install -q --no-compile --no-build-isolation -e '.$(if $(filter %/test,$@),[dev])'
