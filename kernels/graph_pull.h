@@ -8,19 +8,23 @@
 #include "graph_find.h"
 #include "graph_keep.h"
 
-/** Gather along edges e .. stop - 1, of which all have a message. Four at a time, each with a
- *  sum of its own: one alone is as slow as the additions after each other. */
+enum { GRAPH_LONG = 64 }; /* edges from which on a row is long */
+
+/** Gather along edges e .. stop - 1, of which all have a message. Of a long row four at a time,
+ *  each with a sum of its own: one alone is as slow as the additions after each other. A short
+ *  row has one loop, since a CPU guesses the end of each loop wrong. */
 static inline hf_message graph_all(HF_GLOBAL const uint *from,
                                    HF_GLOBAL const uint *weights,
                                    HF_GLOBAL const hf_update *mirror, ulong e,
                                    ulong stop) {
     hf_message a = HF_NOTHING, b = HF_NOTHING, c = HF_NOTHING, d = HF_NOTHING;
-    for (; e + 4 <= stop; e += 4) {
-        a = hf_gather(a, graph_along(from, weights, mirror, e));
-        b = hf_gather(b, graph_along(from, weights, mirror, e + 1));
-        c = hf_gather(c, graph_along(from, weights, mirror, e + 2));
-        d = hf_gather(d, graph_along(from, weights, mirror, e + 3));
-    }
+    if (e + GRAPH_LONG <= stop)
+        for (; e + 4 <= stop; e += 4) {
+            a = hf_gather(a, graph_along(from, weights, mirror, e));
+            b = hf_gather(b, graph_along(from, weights, mirror, e + 1));
+            c = hf_gather(c, graph_along(from, weights, mirror, e + 2));
+            d = hf_gather(d, graph_along(from, weights, mirror, e + 3));
+        }
     for (; e < stop; e++)
         a = hf_gather(a, graph_along(from, weights, mirror, e));
     return hf_gather(hf_gather(a, b), hf_gather(c, d));
