@@ -106,7 +106,9 @@ def main() -> int:
             for line, value in figure.measure(options.scale, options.rounds):
                 measured += 1
                 missed += verdict(line, value, figure.target, figure.most)
-    return int(missed > 0 or measured == 0)
+    if measured == 0:
+        sys.exit(f'no line has "{options.only}" in its name')
+    return int(missed > 0)
 
 
 if __name__ == "__main__":

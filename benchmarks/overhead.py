@@ -24,6 +24,8 @@ from programs import CPU, mpirun, output
 HERE = Path(__file__).parent
 SCHEMES = ("pcie", "host")
 SHARE_OF_C = 0.97  # of the effective bandwidth of the C program
+LEAST_SHORT = 0.85  # of the C program's rate at each size up to SHORT, over `host`
+SHORT = 2048  # [B]
 SLIDING = 1.02  # most time of windows that slide, in place taken as 1
 CLASSES = ((1, 2048), (4096, 65536), (131072, 1 << 31))  # of sizes, both ends in [B]
 SMALL = 4096  # up to here `host` must beat mpi4py at every size [B]
@@ -173,6 +175,11 @@ def report(exchange: str, times: dict[str, list[Times]]) -> bool:
     share = median(b_eff(ours) / b_eff(theirs) for ours, theirs in pairs)
     good = share >= SHARE_OF_C
     print(f"effective bandwidth over that of C: {share:.3f} (target {SHARE_OF_C})")
+    if exchange == "host":
+        least = {z: ratio_at(z, times, "C") for z in times["C"][0] if z <= SHORT}
+        low = [z for z, ratio in least.items() if ratio < LEAST_SHORT]
+        print(f"sizes up to {SHORT} B below {LEAST_SHORT} of C: {low or 'none'}")
+        good = good and not low
     good = slide_report(times["C"], times["C in place"]) and good
     if "mpi4py" in times:
         small = [size for size in times["mpi4py"][0] if size <= SMALL]
