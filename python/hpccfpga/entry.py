@@ -17,7 +17,7 @@ def enter(module: str) -> int:
     before = signal.getsignal(signal.SIGINT)
     if before != signal.SIG_IGN:  # as for what a shell runs in the background
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from hpccfpga.errors import FAILED, INTERRUPTED
+    from hpccfpga.errors import FAILED, INTERRUPTED, outdated
     from hpccfpga.text import printable
 
     _open_streams()
@@ -28,7 +28,13 @@ def enter(module: str) -> int:
         line = f"hpccfpga: its extension does not load: {error}"
         print(printable(line), file=sys.stderr)
         return FAILED
-    main = importlib.import_module(module).main
+    try:
+        main = importlib.import_module(module).main
+    except AttributeError as error:
+        if not outdated(error):
+            raise
+        print(outdated(error), file=sys.stderr)
+        return FAILED
     gc.freeze()
     gc.enable()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 from collections.abc import Mapping
 
 from hpccfpga.text import both_ends, printable
@@ -50,6 +51,14 @@ def exit_code(error: BaseException) -> int:
         return INTERRUPTED
     bad = (ValueError, LookupError, NotImplementedError)
     return BAD_INPUT if isinstance(error, bad) or _names_a_file(error) else FAILED
+
+
+def outdated(error: BaseException) -> str:
+    """Line for an extension that lacks what the modules need; empty: another error."""
+    core = sys.modules.get("hpccfpga._core")
+    if core is None or not isinstance(error, AttributeError) or error.obj is not core:
+        return ""
+    return f"hpccfpga: its extension has no {error.name}: install hpccfpga again"
 
 
 def _names_a_file(error: BaseException) -> bool:

@@ -59,7 +59,7 @@ class Progress:
     def advance(self, done: int, n_points: int) -> None:
         """Tell of each quarter of a task whose points are not shown."""
         if not self.rows and 4 * done // n_points > 4 * (done - 1) // n_points:
-            self.write(f"  {done} of {n_points} points")
+            self.write(f"  {done} of {n_points} measurements")
 
     def _shown(self, row: Mapping[str, Any]) -> dict[str, str]:
         """Heading and text of everything but the verdict."""

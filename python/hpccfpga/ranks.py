@@ -28,6 +28,7 @@ from hpccfpga.errors import (
     encode,
     exit_code,
     line,
+    outdated,
     under_mpi,
 )
 from hpccfpga.stops import SHORTEST, STARTING
@@ -181,6 +182,8 @@ def _text(error: BaseException) -> str:
     if debugging():
         traceback.print_exception(error)
         return ""
+    if outdated(error):
+        return f"{outdated(error)}\n"
     ours = type(error).__module__.startswith("hpccfpga")
     known = ours or exit_code(error) != FAILED
     known = known or isinstance(error, MemoryError | ImportError | OSError)

@@ -107,8 +107,8 @@ def links(
 
 
 def table(wiring: list[Link]) -> str:
-    """Each cable once, one a line."""
-    lines = []
+    """Each cable once, one a line, below a heading."""
+    lines = ["rank:port - rank:port"]
     for link in wiring:
         ends = (link.rank, link.port), (link.to_rank, link.to_port)
         if ends[0] <= ends[1]:

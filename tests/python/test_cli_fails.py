@@ -457,11 +457,31 @@ def test_streams_that_are_closed_or_full(words, streams, code):
     assert b"internal" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [["doctor"], ["--version"], ["run", "b_eff"]])
-def test_an_extension_that_does_not_load(tmp_path, without_editable, words):
-    package = tmp_path / "hpccfpga"
+def without_extension(folder):
+    """Copy the package into a folder, but for its extension."""
+    package = folder / "hpccfpga"
     ignored = shutil.ignore_patterns("__pycache__", "_core*.so")
     shutil.copytree(Path(cli.__file__).parent, package, ignore=ignored)
+    return package
+
+
+def test_an_extension_of_another_version(tmp_path, without_editable):
+    (without_extension(tmp_path) / "_core.py").touch()
+    path = {"PYTHONPATH": f"{without_editable}:{tmp_path}"}
+    answer = start([sys.executable, "-m", "hpccfpga", "--version"], path)
+    line = "hpccfpga: its extension has no models: install hpccfpga again\n"
+    assert (answer.returncode, ours(answer.stderr)) == (3, line)
+
+
+def test_what_an_extension_of_another_version_lacks(call, monkeypatch):
+    monkeypatch.delattr(_core, "VERSION")
+    line = "hpccfpga: its extension has no VERSION: install hpccfpga again\n"
+    assert call("--version") == (3, "", line)
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["--version"], ["run", "b_eff"]])
+def test_an_extension_that_does_not_load(tmp_path, without_editable, words):
+    package = without_extension(tmp_path)
     (package / "_core.so").touch()
     path = {"PYTHONPATH": f"{without_editable}:{tmp_path}"}
     answer = start([sys.executable, "-m", "hpccfpga", *words], path)

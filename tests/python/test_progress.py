@@ -27,7 +27,7 @@ def test_a_task_without_rows_tells_its_quarters(capsys):
             shown(point, 10, {})
     title, *told = capsys.readouterr().out.splitlines()
     assert title == "calibration, 2 ranks ..."
-    assert told == [f"  {done} of 10 points" for done in (3, 5, 8, 10)]
+    assert told == [f"  {done} of 10 measurements" for done in (3, 5, 8, 10)]
 
 
 @pytest.mark.parametrize("watched", [True, False])
