@@ -61,7 +61,7 @@ static hf_status runtime_check(const hf_exchange_ops *scheme, const char *runtim
 }
 
 /* Fail as before, with what `text` may mean: a device of another runtime that has this name,
- * or a runtime that is nearly written so; else with all runtimes. */
+ * or a runtime that is nearly written so; where no device is meant, with all runtimes. */
 static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
                             const char *text, const hf_vendors *vendors) {
     enum { ROOM = HF_MESSAGE_ROOM - 100 };
@@ -89,8 +89,11 @@ static hf_status meant_tell(hf_status status, const hf_device_ops *tried,
         }
     }
     const char *near = hf_known_near(&known);
-    return near ? hf_fail(status, "%.*s; did you mean %s?", ROOM, message, near)
-                : hf_fail(status, "%.*s; runtimes: %s", ROOM, message, known.names);
+    if (near)
+        return hf_fail(status, "%.*s; did you mean %s?", ROOM, message, near);
+    return status == HF_ENOENT
+               ? hf_fail(status, "%.*s; runtimes: %s", ROOM, message, known.names)
+               : hf_fail(status, "%s", message);
 }
 
 /* "opencl:0" -> runtime "opencl", selector "0"; "GPU" -> "opencl", "GPU". */
