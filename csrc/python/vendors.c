@@ -2,17 +2,23 @@
  * while they compile.
  *
  * What a library prints then goes to a file in memory. The GIL is held meanwhile, so that
- * no line of another Python thread goes there, too. If the library exits or aborts, the
- * file is shown, since it says why.
+ * no line of another Python thread goes there, too: one that has given the GIL away to write
+ * is let write first. If the library exits or aborts, the file is shown, since it says why.
  */
 #include "module.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "core/clock.h"
+
+static const double SETTLED = 0.05; /* others that still run compute [s] */
 
 /* The load that is going on: one at a time, because the GIL is held. */
 static loading *volatile current;
@@ -49,10 +55,45 @@ static void at_exit(void) {
     said_show();
 }
 
+/* 'R' is a thread that runs, or would if it had a core. */
+static char thread_state(const char *id) {
+    char path[64], text[128], state = '\0';
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", id);
+    FILE *file = fopen(path, "r");
+    if (file && fgets(text, sizeof text, file)) {
+        const char *name_end = strrchr(text, ')'); /* the name may have any letters */
+        if (name_end)
+            sscanf(name_end + 1, " %c", &state);
+    }
+    if (file)
+        fclose(file);
+    return state;
+}
+
+static bool others_run(void) {
+    bool found = false;
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && !found && (entry = readdir(threads));) {
+        int id = atoi(entry->d_name); /* 0: "." and ".." */
+        found = id && id != gettid() && thread_state(entry->d_name) == 'R';
+    }
+    if (threads)
+        closedir(threads);
+    return found;
+}
+
+/* Who has given the GIL away, and has not begun to write, runs until it does. */
+static void others_settle(void) {
+    double end = hf_clock_now() + SETTLED;
+    while (others_run() && hf_clock_now() < end)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
 static void quiet_begin(loading *load) {
     static bool watched;
     if (!watched)
         watched = atexit(at_exit) == 0;
+    others_settle();
     streams_flush();
     load->said = memfd_create("hpccfpga", MFD_CLOEXEC);
     for (int i = 0; i < 2; i++) {

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -191,11 +192,12 @@ def test_a_library_of_no_use_is_told(tmp_path):
     assert "libnone.so is of no use: " in line
 
 
-def test_lines_of_other_threads_stay(build):
-    """They wait while a library is loaded, here for 0.3 s."""
-    slow = build("-DWAIT=300")
+def test_lines_of_other_threads_stay(build, tmp_path):
+    """They wait while libraries are loaded; who is about to write does so before."""
+    slow = build("-DWAIT=30")
+    loud = [shutil.copy(slow, tmp_path / f"libloud{n}.so") for n in range(8)]
     answer = python(
-        ALSO.format(loud=[slow]) + "import threading\n"
+        ALSO.format(loud=[str(path) for path in loud]) + "import threading\n"
         "stop = threading.Event()\n"
         "told = 0\n"
         "def tell():\n"
