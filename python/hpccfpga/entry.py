@@ -17,23 +17,21 @@ def enter(module: str) -> int:
     before = signal.getsignal(signal.SIGINT)
     if before != signal.SIG_IGN:  # as for what a shell runs in the background
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from hpccfpga.errors import FAILED, INTERRUPTED, outdated
-    from hpccfpga.text import printable
+    from hpccfpga.errors import FAILED, INTERRUPTED, line, outdated
 
     _open_streams()
     gc.disable()  # modules stay: to look for garbage among them is a quarter of a start
     try:
         importlib.import_module("hpccfpga._core")
     except ImportError as error:  # such as for a library of MPI that is not there
-        line = f"hpccfpga: its extension does not load: {error}"
-        print(printable(line), file=sys.stderr)
+        print(f"hpccfpga: its extension does not load: {line(error)}", file=sys.stderr)
         return FAILED
     try:
         main = importlib.import_module(module).main
     except AttributeError as error:
         if not outdated(error):
             raise
-        print(outdated(error), file=sys.stderr)
+        print(f"hpccfpga: {line(error)}", file=sys.stderr)
         return FAILED
     gc.freeze()
     gc.enable()

@@ -53,12 +53,10 @@ def exit_code(error: BaseException) -> int:
     return BAD_INPUT if isinstance(error, bad) or _names_a_file(error) else FAILED
 
 
-def outdated(error: BaseException) -> str:
-    """Line for an extension that lacks what the modules need; empty: another error."""
+def outdated(error: BaseException) -> bool:
+    """Whether the extension lacks what the modules need, as one of before may."""
     core = sys.modules.get("hpccfpga._core")
-    if core is None or not isinstance(error, AttributeError) or error.obj is not core:
-        return ""
-    return f"hpccfpga: its extension has no {error.name}: install hpccfpga again"
+    return core is not None and isinstance(error, AttributeError) and error.obj is core
 
 
 def _names_a_file(error: BaseException) -> bool:
@@ -106,6 +104,8 @@ def line(error: BaseException) -> str:
         said = f"{error.filename}: {error.strerror}"
     elif isinstance(error, OSError) and error.strerror:
         said = f"input or output failed: {error.strerror}"
+    elif isinstance(error, AttributeError) and outdated(error):
+        said = f"its extension has no {error.name}: install hpccfpga again"
     elif isinstance(error, MemoryError) and not str(error):  # Python's own
         said = f"out of memory{limits()}"
     return _shown(" ".join(str(said).split())) or type(error).__name__

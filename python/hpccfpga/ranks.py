@@ -182,10 +182,8 @@ def _text(error: BaseException) -> str:
     if debugging():
         traceback.print_exception(error)
         return ""
-    if outdated(error):
-        return f"{outdated(error)}\n"
     ours = type(error).__module__.startswith("hpccfpga")
-    known = ours or exit_code(error) != FAILED
+    known = ours or exit_code(error) != FAILED or outdated(error)
     known = known or isinstance(error, MemoryError | ImportError | OSError)
     bug = "" if known else f"internal error: {type(error).__name__}: "
     hint = "" if known else " (HPCCFPGA_DEBUG=1 shows where)"
