@@ -4,8 +4,8 @@ Both on the same graph and from the same sources, on as many threads, in alterna
 rounds; medians of ratios of the best times, the yardstick's over ours. What a yardstick
 reached must be what a run reached. The yardsticks are `graph_yardstick.c`, which
 build/dev has where OpenMP is there. Other figures follow, of `graph_figures.py`. A line
-for each, by whose begin `--only` takes some: yardstick, ranks, superstep, verification,
-scipy, memory, auto. Ends with 1 when a target is missed.
+for each; `--only` takes those with this part of a name: yardstick, ranks, superstep,
+verification, scipy, memory, auto. Ends with 1 when a target is missed.
 """
 
 import argparse
