@@ -343,3 +343,11 @@ def faults(without_editable):
     build_dev("_core")
     built = ROOT / "build" / "dev" / "python"
     return {"PYTHONPATH": f"{without_editable}:{built}"}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Folder of the cache of kernels, of this test alone."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("HPCCFPGA_CACHE", str(folder))
+    return folder

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 import hpccfpga as hf
+from counting_core import Core
 from example_result import measured, traced
 from hpccfpga import _core, cli, commands, formats, kernels, manifests, npz
 from hpccfpga.errors import line
 from hpccfpga.traces import hidden
-from test_kernels_cache import Core
 
 # What NumPy says of numbers that are too large is for us to tell, not for it.
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
