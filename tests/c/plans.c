@@ -7,134 +7,21 @@
  *   unpinned   the device of the last rank does not pin it
  *   little     the node of the last rank has little memory left
  */
-#include <errno.h>
 #include <math.h>
 #include <mpi.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "check.h"
 #include "chunks.h"
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/host_memory.h"
-#include "core/session.h"
 #include "core/work.h"
-#include "node.h"
-#include "world.h"
-
-enum { ROOM = 1 << 20, BLOCK = 3000 };
-
-static hf_session *session;
-static hf_exchange *exchange;
-static hf_device *device;
-static int rank, size;
-static hf_buffer *send, *recv;
-
-#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
-
-/* ---- modes ---- */
-
-static const char *mode = "";
-
-static bool last_rank(void) {
-    int own, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &own);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return own == ranks - 1;
-}
-
-void __real_hf_node_name(char name[HF_NODE_ROOM]);
-void __wrap_hf_node_name(char name[HF_NODE_ROOM]);
-void __wrap_hf_node_name(char name[HF_NODE_ROOM]) {
-    __real_hf_node_name(name);
-    if (strcmp(mode, "apart") == 0 && last_rank())
-        name[0] ^= 1;
-}
-
-int __real_posix_fallocate(int file, off_t at, off_t bytes);
-int __wrap_posix_fallocate(int file, off_t at, off_t bytes);
-int __wrap_posix_fallocate(int file, off_t at, off_t bytes) {
-    return strcmp(mode, "full") == 0 ? ENOSPC : __real_posix_fallocate(file, at, bytes);
-}
-
-hf_host_memory __real_hf_host_memory_of(const char *root);
-hf_host_memory __wrap_hf_host_memory_of(const char *root);
-hf_host_memory __wrap_hf_host_memory_of(const char *root) {
-    hf_host_memory found = __real_hf_host_memory_of(root);
-    if (strcmp(mode, "little") == 0 && last_rank())
-        found.free = 1 << 20;
-    return found;
-}
-
-static hf_device_ops unpinning;
-static const hf_device_ops *device_own;
-
-static hf_status pin_refuse(hf_buffer **out, hf_device *of, void *memory,
-                            size_t bytes) {
-    return memory ? hf_fail(HF_ENOMEM, "too much locked memory")
-                  : device_own->pin(out, of, memory, bytes);
-}
-
-static void mode_begin(void) {
-    if (strcmp(mode, "unpinned") != 0 || !last_rank())
-        return;
-    device_own = device->ops;
-    unpinning = *device_own;
-    unpinning.pin = pin_refuse;
-    device->ops = &unpinning;
-}
-
-/* What the result of a run would say of it. */
-static void mode_check(void) {
-    char pairs[100];
-    snprintf(pairs, sizeof pairs, "%d of %d pairs of ranks exchange by common memory",
-             (size - 1) * (size - 1) + 1, size * size);
-    const char *words = strcmp(mode, "apart") == 0  ? pairs
-                        : strcmp(mode, "full") == 0 ? "No space left on device"
-                        : *mode                     ? "too much locked memory"
-                                                    : "";
-    CHECK(strstr(exchange->note, words) && !*words == !*exchange->note, "%s",
-          exchange->note);
-}
-
-static unsigned char byte_of(int of, size_t i) {
-    return (unsigned char)(i * 31 + i / 253 + 57 * (size_t)of);
-}
-
-static unsigned char *memory_of(hf_buffer *buffer) {
-    return buffer->host;
-}
-
-static void buffers_fill(void) {
-    for (size_t i = 0; i < ROOM; i++)
-        memory_of(send)[i] = byte_of(rank, i);
-    memset(memory_of(recv), 0xEE, ROOM);
-}
-
-/* Bytes of a block from a rank's `from` on that are not at `at`. */
-static size_t wrong_bytes(int of, size_t from, size_t at, size_t bytes) {
-    size_t wrong = 0;
-    for (size_t i = 0; i < bytes; i++)
-        wrong += memory_of(recv)[at + i] != byte_of(of, from + i);
-    return wrong;
-}
-
-static size_t touched_bytes(size_t at, size_t bytes) {
-    size_t n = 0;
-    for (size_t i = 0; i < bytes; i++)
-        n += memory_of(recv)[at + i] != 0xEE;
-    return n;
-}
+#include "plans_session.h"
 
 /* ---- what is refused ---- */
 
 static hf_status plan(hf_message m, size_t n) {
     hf_plan *made;
-    hf_status status = hf_plan_new(&made, exchange, recv, send, n, &m);
+    hf_status status = hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, &m);
     if (status == HF_OK)
         hf_plan_free(made);
     return status;
@@ -194,7 +81,7 @@ static double plan_seconds(size_t n, const hf_message *m) {
         hf_plan *made;
         struct timespec begin, end;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-        OK(hf_plan_new(&made, exchange, recv, send, n, m));
+        OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, m));
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
         hf_plan_free(made);
         best = fmin(best, (double)(end.tv_sec - begin.tv_sec) +
@@ -218,7 +105,7 @@ static void large_test(size_t n) {
     double few = plan_seconds(n / 64, m), many = plan_seconds(n, m);
     CHECK(size > 1 || many < 800 * few, "%g s, and %g s for a 64th", many, few);
     m[n - 1].recv_bytes++;
-    CHECK(hf_plan_new(&made, exchange, recv, send, n, m) == HF_EARG);
+    CHECK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, m) == HF_EARG);
     free(m);
 }
 
@@ -226,7 +113,7 @@ static void large_test(size_t n) {
 
 static hf_status messages_move(size_t n, const hf_message *messages) {
     hf_plan *plan;
-    HF_TRY(hf_plan_new(&plan, exchange, recv, send, n, messages));
+    HF_TRY(hf_plan_new(&plan, exchange, recv_buffer, send_buffer, n, messages));
     hf_status status = hf_plan_run(plan);
     hf_plan_free(plan);
     return status;
@@ -324,7 +211,7 @@ static void again_test(void) {
     const hf_message m[] = {{right, left, 0, 0, BLOCK, BLOCK},
                             {left, right, 0, 0, BLOCK, BLOCK}};
     hf_plan *made;
-    OK(hf_plan_new(&made, exchange, recv, send, 2, m));
+    OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, 2, m));
     for (size_t step = 0; step < 4; step++) {
         size_t bytes = step == 2 ? 0 : BLOCK - 100 * step;
         made->messages[0].send_at = made->messages[0].recv_at = 5 * step;
@@ -337,15 +224,6 @@ static void again_test(void) {
         CHECK(touched_bytes(5 * step + bytes, BLOCK - bytes) == 0, "step %zu", step);
     }
     hf_plan_free(made);
-}
-
-/* Go on with a plan until it is done or fails. */
-static hf_status plan_end(hf_plan *made, bool wait) {
-    bool done = false;
-    hf_status status = HF_OK;
-    while (status == HF_OK && !done)
-        status = exchange->ops->blocks->progress(made, wait, &done);
-    return status;
 }
 
 /* ---- what the host sees of it ---- */
@@ -378,7 +256,7 @@ static void glances_test(size_t bytes, bool wait) {
     memset(seen, 0xEE, (n + 1) * sizeof *seen);
     buffers_fill();
     chunks_take(CHUNK, 2);
-    OK(hf_plan_new(&made, exchange, recv, send, n, m));
+    OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, m));
     made->glances = glances;
     OK(exchange->ops->blocks->start(made, NULL));
     OK(plan_end(made, wait));
@@ -390,162 +268,6 @@ static void glances_test(size_t bytes, bool wait) {
     free(seen);
     free(glances);
     free(m);
-}
-
-/* ---- what happens at the same time ---- */
-
-static volatile int gate_is_open;
-
-static void gate_call(void *const *args, size_t items) {
-    (void)items;
-    while (!__atomic_load_n(&gate_is_open, __ATOMIC_ACQUIRE))
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    (*(unsigned char **)args[0])[0] = 77;
-}
-
-static hf_event *gate_launch(unsigned queue) {
-    static const hf_arg_info words = {
-        .name = "words", .kind = HF_ARG_WRITE, .bytes = 1};
-    static const hf_kernel_info gate = {
-        .name = "gate", .args = &words, .n_args = 1, .call = gate_call};
-    const hf_arg arg = {.buffer = send};
-    const hf_launch launch = {.kernel = (hf_kernel *)&gate, .args = &arg, .n_args = 1};
-    hf_event *event = NULL;
-    __atomic_store_n(&gate_is_open, 0, __ATOMIC_RELEASE);
-    OK(device->ops->launch(device, &launch, &(hf_order){.queue = queue}, &event));
-    return event;
-}
-
-/* A plan comes after a kernel of another queue, or of its own; meanwhile the host goes on. */
-static void after_test(bool same_queue) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
-    const hf_block_ops *ops = exchange->ops->blocks;
-    bool done = false;
-    hf_plan *made;
-    buffers_fill();
-    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
-    hf_event *event = gate_launch(same_queue ? 2 : 1);
-    const hf_order order = {
-        .queue = 2, .n_after = same_queue ? 0 : 1, .after = &event, .label = "blocks"};
-    OK(ops->start(made, &order));
-    for (double end = hf_clock_now() + 0.05; hf_clock_now() < end;)
-        OK(ops->progress(made, false, &done));
-    CHECK(!done && touched_bytes(0, BLOCK) == 0, "it did not wait for the kernel");
-    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
-    for (double end = hf_clock_now() + 20; !done && hf_clock_now() < end;)
-        OK(ops->progress(made, false, &done));
-    CHECK(done);
-    OK(device->ops->wait(device, event));
-    CHECK(memory_of(recv)[0] == 77 && wrong_bytes(left, 1, 1, BLOCK - 1) == 0);
-    hf_plan_free(made);
-}
-
-static void *gate_open(void *unused) {
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
-    return unused;
-}
-
-/* A plan that its caller waits for comes after what is in queue 0. */
-static void run_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
-    pthread_t opens;
-    hf_plan *made;
-    buffers_fill();
-    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
-    hf_event *event = gate_launch(0);
-    CHECK(pthread_create(&opens, NULL, gate_open, NULL) == 0);
-    OK(hf_plan_run(made));
-    pthread_join(opens, NULL);
-    OK(device->ops->wait(device, event));
-    CHECK(memory_of(recv)[0] == 77, "it did not wait for the kernel");
-    CHECK(wrong_bytes(left, 1, 1, BLOCK - 1) == 0);
-    hf_plan_free(made);
-}
-
-/* Started by who looks at it, ended by who waits. */
-static void change_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m[] = {{right, left, 0, 0, ROOM / 2, ROOM / 2},
-                            {left, right, ROOM / 2, ROOM / 2, ROOM / 2, ROOM / 2}};
-    const hf_block_ops *ops = exchange->ops->blocks;
-    bool done;
-    hf_plan *made;
-    buffers_fill();
-    OK(hf_plan_new(&made, exchange, recv, send, 2, m));
-    OK(ops->start(made, NULL));
-    OK(ops->progress(made, false, &done));
-    OK(plan_end(made, true));
-    CHECK(wrong_bytes(left, 0, 0, ROOM / 2) == 0);
-    CHECK(wrong_bytes(right, ROOM / 2, ROOM / 2, ROOM / 2) == 0);
-    hf_plan_free(made);
-}
-
-/* ---- what fails ---- */
-
-/* The last rank never starts: who receives from it gives up by the deadline, who sends to it does
- * or is done, and all can free the plan. The transport is of no use afterwards. */
-static void silent_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, ROOM, ROOM};
-    const hf_block_ops *ops = exchange->ops->blocks;
-    hf_status status = HF_OK;
-    hf_plan *made;
-    exchange->net->deadline = 1000; /* whoever took it then hangs */
-    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
-    exchange->net->deadline = 0.3;
-    if (rank < size - 1) {
-        OK(ops->start(made, NULL));
-        status = plan_end(made, false);
-    }
-    if (rank < size - 1 && (left == size - 1 || status != HF_OK)) {
-        CHECK(status == HF_ECOMM &&
-                  strstr(hf_error(), "the deadline of 0.3 s has passed"),
-              "%s", hf_error());
-    }
-    hf_plan_free(made);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* A kernel that never ends in front of a plan: who only looks at it gets an error, too. */
-static void endless_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
-    const hf_block_ops *ops = exchange->ops->blocks;
-    hf_plan *made;
-    OK(hf_plan_new(&made, exchange, recv, send, 1, &m));
-    device->deadline = 0.2;
-    gate_launch(0);
-    OK(ops->start(made, NULL));
-    CHECK(plan_end(made, false) == HF_EDEVICE && strstr(hf_error(), "kernel \"gate\""),
-          "%s", hf_error());
-    hf_plan_free(made);
-    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
-}
-
-/* A broken one stays when it is closed: late messages write into it. */
-static hf_transport *volatile net;
-
-static void open_session(const char *scheme) {
-    OK(world_open(&session, (hf_options){.device = "host",
-                                         .exchange = scheme,
-                                         .deadline = 20,
-                                         .has_comm = true}));
-    net = session->net;
-    exchange = session->exchange;
-    device = session->device;
-    rank = net->rank;
-    size = net->size;
-    OK(device->ops->alloc(&send, device, ROOM, NULL));
-    OK(device->ops->alloc(&recv, device, ROOM, NULL));
-}
-
-static void close_session(void) {
-    device->ops->free(send);
-    device->ops->free(recv);
-    hf_session_close(session);
 }
 
 /* Too many chunks, or too long ones, for one rank are refused on all; others go. */

@@ -3,108 +3,13 @@
  * xrt XCLBIN, started by tests/xrt/run.py. The kernel `gate` runs until this program lets it.
  * A child of it has no signal to leave calls by.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "core/clock.h"
-#include "core/error.h"
-#include "device.h"
-
-extern const hf_device_ops hf_device_xrt;
-__attribute__((visibility("default"))) extern volatile int gate_is_open;
-volatile int gate_is_open;
-
-enum { WORDS = 1024, BYTES = WORDS * sizeof(uint32_t), PASSED = 1, VALUE = 7 };
-
-static const hf_device_ops *const ops = &hf_device_xrt;
-static hf_device *device;
-static hf_kernel *gate, *echo[3]; /* of unit 1, of unit 2, of any */
-static hf_buffer *words;
-static unsigned char *binary;
-static size_t binary_bytes;
-
-#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
-
-static void said(hf_status status, hf_status wanted, const char *text) {
-    CHECK(status == wanted && strstr(hf_error(), text), "%d: %s, not %s", status,
-          hf_error(), text);
-}
-
-static void words_write(uint32_t value) {
-    uint32_t all[WORDS];
-    for (size_t i = 0; i < WORDS; i++)
-        all[i] = value;
-    OK(ops->write(device, words, 0, all, BYTES, NULL, NULL));
-}
-
-static uint32_t word_read(size_t i, const hf_order *order) {
-    uint32_t value = 0;
-    OK(ops->read(device, words, i * sizeof value, &value, sizeof value, order, NULL));
-    return value;
-}
-
-static void device_open(void) {
-    OK(ops->open(&device, "0", 0, NULL));
-    device->deadline = 20;
-    OK(ops->load(device, "xrt", binary, binary_bytes));
-    OK(ops->kernel(&gate, device, "gate", 0));
-    OK(ops->kernel(&echo[0], device, "echo", 1));
-    OK(ops->kernel(&echo[1], device, "echo", 2));
-    OK(ops->kernel(&echo[2], device, "echo", 0));
-    OK(ops->alloc(&words, device, BYTES, &(hf_spot){.bank = 1}));
-}
-
-static void device_close(void) {
-    ops->free(words);
-    ops->kernel_free(gate);
-    for (int i = 0; i < 3; i++)
-        ops->kernel_free(echo[i]);
-    ops->close(device);
-}
-
-static hf_status gate_launch(uint32_t value, const hf_order *order, hf_event **done) {
-    const hf_arg args[] = {{.buffer = words}, {.value = &value, .bytes = sizeof value}};
-    return ops->launch(device, &(hf_launch){.kernel = gate, .args = args, .n_args = 2},
-                       order, done);
-}
-
-typedef struct values {
-    float single;
-    double twice;
-    uint32_t number;
-    uint64_t large;
-} values;
-
-static hf_status echo_launch(hf_kernel *kernel, hf_buffer *buffer, const values *v,
-                             const hf_order *order, hf_event **done) {
-    const hf_arg args[] = {{.buffer = buffer},
-                           {.value = &v->single, .bytes = sizeof v->single},
-                           {.value = &v->twice, .bytes = sizeof v->twice},
-                           {.value = &v->number, .bytes = sizeof v->number},
-                           {.value = &v->large, .bytes = sizeof v->large}};
-    return ops->launch(
-        device, &(hf_launch){.kernel = kernel, .args = args, .n_args = 5}, order, done);
-}
-
-static bool has_ended(hf_event *event, double seconds) {
-    bool ended = false;
-    OK(ops->test(device, event, seconds, &ended));
-    return ended;
-}
-
-static void *gate_open_later(void *unused) {
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    gate_is_open = 1;
-    return unused;
-}
+#include "xrt_card.h"
 
 /* ---- what comes after what ---- */
 
@@ -326,137 +231,6 @@ static void spread_test(void) {
         ops->free(all[i]);
 }
 
-/* ---- a kernel that never ends ---- */
-
-static void deadline_test(void) {
-    hf_event *event;
-    hf_buffer *buffer;
-    pthread_t opener;
-    device_open();
-    gate_is_open = 0;
-    device->deadline = 0.2;
-    OK(gate_launch(VALUE, &(hf_order){.queue = 1}, &event));
-    said(ops->wait(device, event), HF_EDEVICE,
-         "kernel \"gate\" (unit \"gate\") has not ended within 0.2 s");
-    CHECK(device->broken);
-    said(gate_launch(VALUE, NULL, NULL), HF_EDEVICE, "open a new session");
-    said(ops->alloc(&buffer, device, BYTES, NULL), HF_EDEVICE, "open a new session");
-    said(ops->finish(device), HF_EDEVICE, "open a new session");
-    said(ops->load(device, "xrt", binary, binary_bytes), HF_EDEVICE, "a new session");
-    device_close(); /* what the kernel uses stays */
-    pthread_create(&opener, NULL, gate_open_later, NULL);
-    pthread_join(opener, NULL);
-}
-
-/* ---- calls that end late, or never ---- */
-
-static void (*standin_plan(void))(const char *) {
-    void (*plan)(const char *) = NULL;
-    *(void **)&plan = dlsym(RTLD_DEFAULT, "standin_plan");
-    CHECK(plan);
-    return plan;
-}
-
-static int objects(void) {
-    int (*count)(void) = NULL;
-    *(void **)&count = dlsym(RTLD_DEFAULT, "standin_objects");
-    CHECK(count);
-    return count();
-}
-
-/* XRT is called again when it has returned. What it made is given back, what it has given
- * back is not given back again. */
-static void late_test(void) {
-    static const char *const faults[] = {"xrtBOAlloc:1:late=2000",
-                                         "xrtBOFree:1:late=2000"};
-    for (int frees = 0; frees < 2; frees++) {
-        hf_buffer *buffer, *more;
-        hf_device *another = NULL;
-        device_open();
-        OK(ops->alloc(&buffer, device, BYTES, NULL));
-        int before = objects();
-        device->deadline = 0.2;
-        standin_plan()(faults[frees]);
-        if (frees)
-            ops->free(buffer);
-        else
-            said(ops->alloc(&more, device, BYTES, NULL), HF_EDEVICE,
-                 "xrtBOAlloc has not ended within 0.2 s");
-        CHECK(device->broken);
-        double end = hf_clock_now() + 60;
-        while (ops->open(&another, "0", 0, NULL) != HF_OK && hf_clock_now() < end)
-            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        standin_plan()("");
-        CHECK(objects() == before + 1 - frees, "%d objects, then %d", before,
-              objects());
-        CHECK(another, "%s", hf_error());
-        if (another)
-            ops->close(another);
-        device_close(); /* nothing: it is broken */
-    }
-}
-
-/* A call that ends late is undone also where XRT was given up meanwhile, by a copy that hangs:
- * XRT crashes if a buffer is left as the process ends. */
-static void given_up_test(void) {
-    static uint32_t all[WORDS]; /* outlives the device */
-    hf_device *other, *another;
-    hf_buffer *more, *own;
-    device_open();
-    OK(ops->open(&other, "1", 0, NULL));
-    OK(ops->load(other, "xrt", binary, binary_bytes));
-    OK(ops->alloc(&own, other, BYTES, &(hf_spot){.bank = 1}));
-    int before = objects();
-    device->deadline = other->deadline = 0.2;
-    standin_plan()("xrtBOAlloc:1:late=3000,xrtBOSync:1:hang");
-    said(ops->alloc(&more, device, BYTES, NULL), HF_EDEVICE,
-         "xrtBOAlloc has not ended");
-    said(ops->write(other, own, 0, all, BYTES, NULL, NULL), HF_EDEVICE,
-         "a copy has not ended within 0.2 s");
-    double end = hf_clock_now() + 60;
-    const char *first = "xrtBOAlloc"; /* until that has returned */
-    do {
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        said(ops->open(&another, "2", 0, NULL), HF_EDEVICE,
-             "XRT has not returned from");
-    } while (strstr(hf_error(), first) && hf_clock_now() < end);
-    CHECK(strstr(hf_error(), "xrtBOSync"), "%s", hf_error());
-    CHECK(objects() == before, "%d objects, then %d", before, objects());
-}
-
-/* By a thread of the device, and by this one, which has all signals blocked: XRT is left with
- * what it may have locked, and is not called again. Without a signal a thread makes both. */
-static void copies_test(bool has_signal) {
-    static uint32_t all[WORDS]; /* outlives the device */
-    hf_event *event;
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    for (int own = 0; own < 2; own++) {
-        device_open();
-        device->deadline = 0.2;
-        standin_plan()("xrtBOSync:1:hang");
-        hf_status status = ops->write(device, words, 0, all, BYTES,
-                                      &(hf_order){.queue = 1}, own ? NULL : &event);
-        said(own || status != HF_OK ? status : ops->wait(device, event), HF_EDEVICE,
-             "a copy has not ended within 0.2 s");
-        CHECK(device->broken);
-        said(ops->read(device, words, 0, all, BYTES, NULL, NULL), HF_EDEVICE,
-             "open a new session");
-        standin_plan()("");
-        if (!own) /* that stays open when the process ends */
-            device_close();
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    hf_device *another;
-    hf_status status = ops->open(&another, "0", 0, NULL);
-    if (has_signal)
-        said(status, HF_EDEVICE,
-             "XRT has not returned from xrtBOSync: start a new process");
-    else
-        CHECK(status == HF_OK, "%s", hf_error());
-}
-
 /* ---- without a signal ---- */
 
 static void signals_take(void) {
@@ -479,18 +253,6 @@ static int without_signal(void) {
     copies_test(false);
     signals_check();
     return check_failures != 0;
-}
-
-static void binary_take(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        exit(2);
-    CHECK(fseek(file, 0, SEEK_END) == 0, "%s", path);
-    binary_bytes = (size_t)ftell(file);
-    binary = malloc(binary_bytes);
-    CHECK(fseek(file, 0, SEEK_SET) == 0, "%s", path);
-    CHECK(fread(binary, 1, binary_bytes, file) == binary_bytes, "%s", path);
-    fclose(file);
 }
 
 int main(int argc, char **argv) {

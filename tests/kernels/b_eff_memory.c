@@ -1,11 +1,16 @@
 /* b_eff_memory.c - kernels/b_eff_memory.cl as plain C against a naive reference.
  *
  * cc -std=c11 -fsanitize=address,undefined -DHF_HOST -Icsrc -Ikernels \
- *    tests/kernels/b_eff_memory.c [-DHF_CHANNEL_WIDTH=8]
+ *    tests/kernels/b_eff_memory.c tests/kernels/b_eff_memory_chains.c [-DHF_CHANNEL_WIDTH=8]
  */
 #include "../../kernels/b_eff_memory.cl"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "b_eff_byte.h"
 #include "b_eff_memory.h"
+#include "check_kernel.h"
 
 static void plain_fill(unsigned char *chain, size_t bytes, size_t items, uint32_t slide,
                        uint64_t stamp) {

@@ -3,6 +3,11 @@
  * b_eff_memory_device host|opencl KERNEL_FOLDER [OPTIONS]
  */
 #include "b_eff_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_kernel.h"
 #include "device/device.h"
 #include "source.h"
 #include "verdict.h"
