@@ -16,7 +16,6 @@ static inline unsigned char b_eff_payload(unsigned at, unsigned slide, unsigned 
     unsigned h = (inside + (window / 256 << slide)) * 0x9E3779B1u + key;
     h ^= h >> 15;
     h *= 0x85EBCA77u;
-    h ^= h >> 13;
     return (unsigned char)((h >> 24) + 47 * window +
                            (unsigned)((stamp >> (8 * (at & 7))) & 0xff));
 }

@@ -14,7 +14,6 @@ static unsigned reference_byte(uint64_t at, uint64_t distance, uint64_t key,
     uint64_t h = ((inside + distance * group) * 2654435761u + key) % two32;
     h = h ^ h / 32768;
     h = h * 2246822519u % two32;
-    h = h ^ h / 8192;
     for (uint64_t k = 0; k < at % 8; k++)
         stamp /= 256;
     return (unsigned)((h / 16777216 + 47 * window + stamp % 256) % 256);
