@@ -26,7 +26,7 @@ import numpy as np
 from programs import CPU, mpirun
 
 import hpccfpga
-from hpccfpga import cores, emulation, models
+from hpccfpga import cores, emulation, formulas
 from hpccfpga.errors import under_mpi
 
 SIZES = [2**k for k in range(0, 25, 2)]
@@ -135,7 +135,7 @@ def decide(pairs, sizes):
 
 def models_off(sessions, sizes, times):
     """By how much each model is off the run behind it, {scheme: [times, sizes]}."""
-    able = [s for s in models.schemes("b_eff", calibrated=True) if s in sessions]
+    able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
     own = {"sizes": sizes, "reps": 10, "loop_upper": 256}
     off = {scheme: np.empty((times, len(sizes))) for scheme in able}
     for k in range(times):

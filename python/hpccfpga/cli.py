@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hpccfpga import commands, components, formats, models, ranks, suite
+from hpccfpga import commands, components, formats, formulas, models, ranks, suite
 from hpccfpga.boards import board, boards
 from hpccfpga.choice import AUTO
 from hpccfpga.comparison import compare
@@ -110,7 +110,7 @@ def _list(options: Options) -> int:
     _show_records(components.benchmarks())
     print("\nexchange schemes\n")
     _show_records(components.exchanges())
-    able = ", ".join(models.schemes(components.RING, calibrated=True))
+    able = ", ".join(formulas.schemes(components.RING, calibrated=True))
     print(f"\n{AUTO}: of {able}, the fastest for each length of messages")
     return OK
 

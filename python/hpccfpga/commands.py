@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, automatic, choice, components, models, ranks
+from hpccfpga import _core, automatic, choice, components, formulas, models, ranks
 from hpccfpga import suite as suites
 from hpccfpga.boards import board
 from hpccfpga.choice import AUTO
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
         todo = job_of(options)
         _fill(outputs, benchmark, given(options))
         if len(todo.tasks) > 1:
-            models.check(benchmark, exchange, calibrated=True)
+            formulas.check(benchmark, exchange, calibrated=True)
         if options.board:  # its errors come before the run
             known = todo.tasks[0].parameters
             models.for_run(benchmark, exchange, options.board, known)

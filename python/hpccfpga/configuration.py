@@ -10,7 +10,7 @@ from hpccfpga import _core
 from hpccfpga.arguments import count, known, word
 from hpccfpga.boards import board as find_board
 from hpccfpga.boards import boards
-from hpccfpga.inputs import formulas
+from hpccfpga.formulas import of_role
 from hpccfpga.models import model
 from hpccfpga.result import Result
 from hpccfpga.tables import human
@@ -106,7 +106,7 @@ def rule_of(benchmark: str) -> _core._Formula:
     rules = {
         name: rule
         for name, _ in _core.components("model")
-        for rule in formulas(name, "chosen")
+        for rule in of_role(name, "chosen")
     }
     if word("benchmark", benchmark, rules) not in rules:
         raise LookupError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hpccfpga import _core
+from hpccfpga import _core, formulas
 from hpccfpga.arguments import known, number
 from hpccfpga.boards import Board, Fact, boards
 from hpccfpga.boards import board as find_board
@@ -17,17 +17,6 @@ from hpccfpga.text import brief
 _WORD = re.compile(r"<(\w+)>")
 _SMALLEST, _LARGEST = 1e-15, 1e18
 """What an input may be, in SI units: from a femtosecond to an exaflop/s."""
-
-
-def formulas(benchmark: str, role: str) -> list[_core._Formula]:
-    """Formulas of a benchmark's model that have a role."""
-    return [f for f in _core.models(benchmark) if f["role"] == role]
-
-
-def summaries(benchmark: str, formula: _core._Formula) -> list[_core._Formula]:
-    """Formulas for figures beside the benchmark's own: of all schemes, of this one."""
-    ours = (None, formula["exchange"])
-    return [f for f in formulas(benchmark, "summary") if f["exchange"] in ours]
 
 
 def words(terms: Mapping[str, _core._Term]) -> set[str]:
@@ -68,7 +57,7 @@ def gather(
     made = {*arrays, *formula["outputs"]}
     needed = formula["inputs"]
     terms = {name: term for name, term in needed.items() if name not in made}
-    for extra in summaries(benchmark, formula):
+    for extra in formulas.summaries(benchmark, formula):
         terms |= {n: t for n, t in extra["inputs"].items() if n not in made}
     chosen = dict(given)
     memory = chosen.pop("memory", None)
@@ -193,7 +182,7 @@ def _no_input(
     """Say which inputs there are, and over which scheme `name` would be one."""
     schemes = [
         str(other["exchange"])
-        for other in formulas(benchmark, formula["role"])
+        for other in formulas.of_role(benchmark, formula["role"])
         if name in names(other["inputs"]) and other["exchange"] is not None
     ]
     elsewhere = f", only over exchange {' and '.join(schemes)}" if schemes else ""
@@ -244,7 +233,9 @@ def _missing(
     scheme = formula["exchange"]
     over = f" over exchange {scheme}" if scheme else ""
     it = "it" if len(lacked) == 1 else "them"
-    calibrated = any(f["exchange"] == scheme for f in formulas(benchmark, "calibrated"))
+    calibrated = any(
+        f["exchange"] == scheme for f in formulas.of_role(benchmark, "calibrated")
+    )
     return (
         f"the model of {benchmark}{over} needs {what}"
         + (f", which board {board.key} lacks" if board is not None else "")

@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hpccfpga import _core, inputs
-from hpccfpga.arguments import count, entries, known, number, word
+from hpccfpga import _core, formulas, inputs
+from hpccfpga.arguments import count, entries, number
 from hpccfpga.boards import board as find_board
 from hpccfpga.calibration import curves as curves_of
 from hpccfpga.calibration import cut_alike
 from hpccfpga.emulation import counts
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
-
-_BOUND = "_bound"
-"""So ends an output that a rate cannot exceed; `limit` is the number of the lowest."""
 
 
 def model(
@@ -106,7 +103,7 @@ def model(
             )
 
         return _fastest(benchmark, over, calibrated=calibration is not None)
-    formula = check(benchmark, exchange, calibrated=calibration is not None)
+    formula = formulas.check(benchmark, exchange, calibrated=calibration is not None)
     if calibration is not None and board is not None:
         raise ValueError("a calibration takes no board")
     if calibration is not None:
@@ -118,7 +115,7 @@ def model(
         told = inputs.told_by_words(formula["inputs"], overrides)
         _core.check_ranks(benchmark, formula["exchange"], told, ranks)
     hardware = None if board is None else find_board(board)
-    label, at = _label(benchmark, formula, sizes, calibration)
+    label, at = formulas.label(benchmark, formula, sizes, calibration)
     if label in overrides:
         raise ValueError(f"{label}: the points of a model are given as sizes")
     curves: dict[str, Column] = {}
@@ -142,7 +139,7 @@ def model(
         benchmark, formula, feed, hardware, overrides
     )
     feed |= scalars
-    made = _evaluate(benchmark, formula, feed)
+    made = formulas.evaluate(benchmark, formula, feed)
     nothing = np.logical_and.reduce([np.isnan(values) for _, values in made.values()])
     for value in at.values[np.broadcast_to(nothing, at.values.shape)]:
         raise ValueError(
@@ -179,11 +176,11 @@ def model(
             label: Column(at.unit, np.array(choices)) if choices else at,
             **{
                 name: Column(unit, np.broadcast_to(column, at.values.shape))
-                for name, (unit, column) in _named(made).items()
+                for name, (unit, column) in formulas.with_limit(made).items()
             },
             **curves,
         },
-        summary=_summary(benchmark, formula, label, feed),
+        summary=formulas.summary(benchmark, formula, label, feed),
         provenance=provenance,
     )
 
@@ -221,7 +218,7 @@ def beside(
     memory, note = _memory(board, reached) if reached else ({}, "")
     is_binary = not str(program.get("path", ".cl")).endswith(".cl")
     built_in = program["knobs"] if is_binary else {}
-    formula = check(result.benchmark, result.exchange)
+    formula = formulas.check(result.benchmark, result.exchange)
     told = {
         name: result.parameters[name]
         for name in (*built_in, *inputs.words(formula["inputs"]), *given)
@@ -285,7 +282,7 @@ def for_run(
             return for_run(benchmark, scheme, board, params, sizes, ranks)
 
         return _fastest(benchmark, over)
-    formula = check(benchmark, exchange)
+    formula = formulas.check(benchmark, exchange)
     (label, (*_, choices)), *_ = _core.quantities(benchmark)["labels"].items()
     names = {*inputs.names(formula["inputs"]), "memory"} - {label, "ranks"}
     found = {name: value for name, value in params.items() if name in names}
@@ -301,77 +298,12 @@ def for_run(
     )
 
 
-def check(
-    benchmark: str, exchange: str | None, calibrated: bool = False
-) -> _core._Formula:
-    """Return the formula for a benchmark over an exchange scheme.
-
-    Raises
-    ------
-    LookupError
-        There is no such model, or none that a calibration feeds.
-    """
-    if exchange == _core.AUTO:
-        exchange, *_ = schemes(benchmark, calibrated)
-    modelled = [name for name, _ in _core.components("model")]
-    if word("benchmark", benchmark, modelled) not in modelled:
-        raise LookupError(
-            f"no model of {brief(benchmark)}; {known(benchmark, modelled)}"
-        )
-    role = "calibrated" if calibrated else "expected"
-    formulas = {f["exchange"]: f for f in inputs.formulas(benchmark, role)}
-    if None in formulas:
-        if exchange is not None:
-            every = [name for name, _ in _core.components("exchange")]
-            _core.scheme(word("exchange", exchange, every))  # raises where unknown
-        return formulas.get(exchange, formulas[None])
-    if not formulas:
-        takers = [name for name in modelled if inputs.formulas(name, role)]
-        raise LookupError(
-            f"no model of {benchmark} takes a calibration; {known(benchmark, takers)}"
-        )
-    names = [name for name in formulas if name is not None]
-    wanted = _core.SCHEME
-    if exchange is not None:
-        wanted = word("exchange", exchange, names)
-    if wanted not in formulas:
-        fed = " from a calibration" if calibrated else ""
-        raise LookupError(
-            f"no model of {benchmark} over exchange {brief(wanted)}{fed}; "
-            f"{known(wanted, [*names, _core.AUTO])}"
-        )
-    return formulas[wanted]
-
-
-def schemes(benchmark: str, calibrated: bool = False) -> list[str]:
-    """Exchange schemes that "auto" takes and a model of the benchmark knows.
-
-    Those which move blocks of any device. Without any in the model it is the same over
-    each, and they are one: that which runs take unless told.
-
-    Raises
-    ------
-    LookupError
-        There is no such model, or none that a calibration feeds.
-    """
-    check(benchmark, None, calibrated)
-    role = "calibrated" if calibrated else "expected"
-    named = [f["exchange"] for f in inputs.formulas(benchmark, role)]
-    kinds = {name: _core.scheme(name) for name in named if name is not None}
-    found = [
-        name
-        for name, kind in kinds.items()
-        if not (kind["kernel_routed"] or kind["host_memory"])
-    ]
-    return found or [_core.SCHEME]
-
-
 def over_each(
     benchmark: str, over: Callable[[str], Result], calibrated: bool
 ) -> tuple[list[Result], list[ValueError]]:
-    """Models over those `schemes` that `over` can give, one at least, and its errors.
+    """Models over those schemes of the benchmark that `over` can give, and its errors.
 
-    A board may not tell what each of them needs; a calibration has to.
+    One at least. A board may not tell what each needs; a calibration has to.
 
     Raises
     ------
@@ -380,7 +312,7 @@ def over_each(
     """
     found: list[Result] = []
     errors: list[ValueError] = []
-    for scheme in schemes(benchmark, calibrated):
+    for scheme in formulas.schemes(benchmark, calibrated):
         try:
             found.append(over(scheme))
         except ValueError as error:
@@ -409,8 +341,8 @@ def _own(
 ) -> dict[str, Any]:
     """Return the given inputs without those that only other schemes take."""
     own, *others = (
-        {*inputs.names(check(benchmark, name, calibrated)["inputs"])}
-        for name in (scheme, *schemes(benchmark, calibrated))
+        {*inputs.names(formulas.check(benchmark, name, calibrated)["inputs"])}
+        for name in (scheme, *formulas.schemes(benchmark, calibrated))
     )
     foreign = set().union(*others) - own
     return {name: value for name, value in given.items() if name not in foreign}
@@ -457,79 +389,3 @@ def _fastest(
             "notes": list(dict.fromkeys(notes)),
         },
     )
-
-
-def _label(
-    benchmark: str,
-    formula: _core._Formula,
-    sizes: Iterable[Any] | None,
-    calibration: Result | None,
-) -> tuple[str, Column]:
-    """Name and values of the leading label of a run, as numbers [points]."""
-    (name, (unit, _, choices)), *_ = _core.quantities(benchmark)["labels"].items()
-    if choices is not None:
-        if sizes is not None:
-            raise ValueError(f"sizes: {benchmark} has a point per {name}, not per size")
-        return name, Column(unit, np.arange(len(choices)))
-    fallback = formula["inputs"][name]["fallback"]
-    if sizes is None and calibration is not None and name in calibration.columns:
-        sizes = calibration[name].tolist()
-    elif sizes is None and np.isnan(fallback):
-        sizes = _core.values(benchmark, {})["sizes"]
-    elif sizes is None:
-        sizes = [fallback]
-    return name, Column(
-        unit,
-        _checked(sizes, name.replace("_", " "), unit, formula["inputs"][name]["zero"]),
-    )
-
-
-def _evaluate(
-    benchmark: str, formula: _core._Formula, given: Mapping[str, Any]
-) -> dict[str, tuple[str, np.ndarray]]:
-    """Units and values of a formula's outputs, from inputs among those given."""
-    inputs = {name: given[name] for name in formula["inputs"]}
-    found = _core.evaluate(benchmark, formula["index"], inputs)
-    return {name: (formula["outputs"][name]["unit"], found[name]) for name in found}
-
-
-def _named(found: dict[str, tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
-    """Put the limit's name in place of its number."""
-    bounds = [n.removesuffix(_BOUND) for n in found if n.endswith(_BOUND)]
-    return {
-        name: ("1", np.array(bounds)[values.astype(int)]) if name == "limit" else pair
-        for name, pair in found.items()
-        for values in [pair[1]]
-    }
-
-
-def _summary(
-    benchmark: str, formula: _core._Formula, label: str, given: Mapping[str, Any]
-) -> dict[str, Quantity]:
-    """Return a run's figures, and others, as far as their inputs are given."""
-    made = {name: given[name] for name in formula["outputs"]}
-    own = _core.figures(benchmark, given[label], made)
-    return {name: Quantity(*pair) for name, pair in own.items()} | {
-        output: Quantity(unit, value.item())
-        for figures in inputs.summaries(benchmark, formula)
-        if all(name in given for name in figures["inputs"])
-        for output, (unit, value) in _evaluate(benchmark, figures, given).items()
-    }
-
-
-def _checked(sizes: Iterable[Any], what: str, unit: str, zero: bool) -> np.ndarray:
-    """Sizes as int64 [points]; ValueError if there are none or impossible ones."""
-    checked = []
-    least = -1 if zero else 1  # a source: -1 is none
-    for size in entries("sizes", sizes):
-        try:
-            whole = int(size)
-        except (TypeError, ValueError, OverflowError):
-            whole = -1
-        if whole < least or whole != size or whole > 2**53:
-            noun = "number of bytes" if unit == "B" else "number"
-            raise ValueError(f"{what} {brief(size)} is not a {noun} from {least} up")
-        checked.append(whole)
-    if not checked:
-        raise ValueError("sizes: none given")
-    return np.array(checked, np.int64)

@@ -19,8 +19,8 @@ from hpccfpga import (
     choice,
     components,
     emulation,
+    formulas,
     kernels,
-    models,
     sources,
     topology,
     traces,
@@ -388,7 +388,7 @@ class Session:
         """Measure what the schemes do, unless it is expected already, and choose."""
         expected, error = self._expected, None
         if expected is None:
-            able = models.schemes(RING, calibrated=True)
+            able = formulas.schemes(RING, calibrated=True)
             parts = [part for part in CALIBRATION if part.name in able]
             found = self._calibrate(parts, progress, choice.SHORT)
             try:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import _core, choice, job, models, suite
+from hpccfpga import _core, choice, formulas, job, suite
 from hpccfpga.choice import Expected
 from hpccfpga.result import Column
 
@@ -18,7 +18,7 @@ SMALL = {"reps": 2, "loop_upper": 4, "loop_lower": 2}
 def calibration(**slow):
     """A calibration of all schemes; `pcie=[0, 1, 0]` makes it slow in the middle."""
     columns = {"message_size": Column("B", np.array(SIZES))}
-    for n, scheme in enumerate(models.schemes("b_eff", calibrated=True)):
+    for n, scheme in enumerate(formulas.schemes("b_eff", calibrated=True)):
         factor = np.where(slow.get(scheme, [0, 0, 0]), 100, 1)
         for part in ("copies", "exchange"):
             times = factor * (1 + n / 100) * np.array([1e-6, 2e-6, 1e-3])

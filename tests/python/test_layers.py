@@ -393,10 +393,11 @@ ORDER = (
         "program",
         "traces",
     },
-    {"timeline", "inputs", "edges"},
+    {"timeline", "edges"},
     # results, and what is held against them
     {"result", "topology"},
-    {"calibration"},
+    {"formulas"},
+    {"calibration", "inputs"},
     {"comparison", "published", "models", "fit"},
     {"configuration", "choice"},
     {"automatic"},

@@ -6,8 +6,9 @@ import pytest
 from example_result import measured
 from hpccfpga import _core, kernels
 from hpccfpga.comparison import compare
+from hpccfpga.formulas import check
 from hpccfpga.measure import run
-from hpccfpga.models import beside, check, for_run, model
+from hpccfpga.models import beside, for_run, model
 from hpccfpga.published import published
 from hpccfpga.result import Column, Result
 from hpccfpga.session import Session
