@@ -65,6 +65,11 @@ foreach(lost 1 2) # its product; that, and itself
   hf_test(harness_linpack_left_${lost} c/harness.c . device=host exchange=pcie bench=linpack
     fault=drop,launch,check,first,${lost},1)
 endforeach()
+# Nothing comes from other ranks: all messages that steps start are zeros when they come.
+foreach(refine classical gmres)
+  hf_ranks_test(harness_linpack_apart_${refine} 2 c/harness.c . device=host exchange=pcie bench=linpack
+    variant=refine=${refine} fault=zero,start,steps,middle,1,0,-1,1)
+endforeach()
 # A superstep that is taken twice, the last of which tells nothing.
 foreach(ranks 1 2)
   hf_ranks_test(harness_again_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph

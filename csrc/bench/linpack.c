@@ -145,8 +145,12 @@ static hf_status buffers_take(linpack *s, size_t width) {
         HF_TRY(linpack_buffer_take(s, &s->first, columns, vector));
         HF_TRY(linpack_buffer_take(s, &s->refined, columns, vector));
     }
-    for (unsigned i = 0; s->refine == linpack_gmres && i < s->corrections; i++)
-        HF_TRY(linpack_buffer_take(s, &s->basis[i], columns, vector));
+    if (s->refine == linpack_gmres) {
+        for (unsigned i = 0; i < s->corrections; i++)
+            HF_TRY(linpack_buffer_take(s, &s->basis[i], columns, vector));
+        HF_TRY(linpack_buffer_take(s, &s->number, 1, vector));
+        HF_TRY(linpack_buffer_take(s, &s->numbers, (size_t)s->grid.q, vector));
+    }
     HF_TRY(linpack_buffer_take(s, &s->dots, s->dot_items, sizeof *s->scalars));
     s->zeros = calloc(rows > columns ? rows : columns, vector);
     s->scalars = calloc(s->dot_items + (size_t)s->grid.q, sizeof *s->scalars);
@@ -251,9 +255,10 @@ void linpack_teardown(void *state) {
     const hf_device_ops *ops = s->env.device->ops;
     free(s->zeros);
     free(s->scalars);
-    hf_buffer *buffers[] = {s->a,    s->left[0], s->left[1], s->top[0],  s->top[1],
-                            s->b,    s->product, s->sums,    s->kept,    s->parts,
-                            s->sent, s->x,       s->first,   s->refined, s->dots};
+    hf_buffer *buffers[] = {s->a,      s->left[0], s->left[1], s->top[0],  s->top[1],
+                            s->b,      s->product, s->sums,    s->kept,    s->parts,
+                            s->sent,   s->x,       s->first,   s->refined, s->dots,
+                            s->number, s->numbers};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ops->free(buffers[i]);
     for (size_t i = 0; i < HF_LINPACK_MAX_CORRECTIONS; i++)

@@ -38,9 +38,11 @@ struct linpack {
     hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
      * columns: x as it is sent, and all of it; before and after its refinement, and the basis of
-     * gmres. */
+     * gmres. Of gmres, too: a number of this rank and those of its row, apart from what the check
+     * is given. */
     hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
     hf_buffer *first, *refined, *basis[HF_LINPACK_MAX_CORRECTIONS], *dots;
+    hf_buffer *number, *numbers;
     size_t dot_items;
     void *zeros;
     double *scalars; /* [dot_items], or of the ranks of a row */

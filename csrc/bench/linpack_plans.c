@@ -188,9 +188,9 @@ static hf_status row_add(linpack *s, double *value) {
     double sum = 0;
     if (others == 0)
         return HF_OK;
-    HF_TRY(ops->write(s->env.device, s->sums, 0, value, sizeof *value, NULL, NULL));
+    HF_TRY(ops->write(s->env.device, s->number, 0, value, sizeof *value, NULL, NULL));
     HF_TRY(plan_run(((plans *)s)->scalars));
-    HF_TRY(ops->read(s->env.device, s->parts, 0, s->scalars,
+    HF_TRY(ops->read(s->env.device, s->numbers, 0, s->scalars,
                      (size_t)others * sizeof *value, NULL, NULL));
     for (int q = 0; q < s->grid.q; q++)
         sum += q == s->q ? *value : s->scalars[q < s->q ? q : q - 1];
@@ -320,9 +320,10 @@ static hf_status blocks_plan(void *state, size_t point, hf_setting *out) {
         HF_TRY(class_plan(r, i, &l));
     row_collect(&l, s, 0, s->rows * s->block * sizeof(double));
     HF_TRY(plan_take(s, &r->residuals, s->parts, s->sums, &l));
-    if (s->refine == linpack_gmres)
-        row_share(&l, s);
-    return plan_take(s, &r->scalars, s->parts, s->sums, &l);
+    if (s->refine != linpack_gmres)
+        return HF_OK;
+    row_share(&l, s);
+    return plan_take(s, &r->scalars, s->numbers, s->number, &l);
 }
 
 /* ---- the path ---- */

@@ -38,13 +38,19 @@ hf_status linpack_run(const linpack *s, hf_kernel *kernel, const hf_arg *args,
     return s->env.device->ops->launch(s->env.device, &what, NULL, NULL);
 }
 
-hf_status linpack_product(const linpack *s, hf_buffer *x, hf_buffer *out) {
+/* What the columns of the ranks at `q` of the grid add to A x in this rank's rows. */
+static hf_status product_of(const linpack *s, hf_buffer *x, hf_buffer *out, int q,
+                            uint32_t columns) {
     const hf_arg args[N_PRODUCT_ARGS] = {
-        {.buffer = x},     {.buffer = out},      HF_VALUE(s->n), HF_VALUE(s->key),
-        HF_VALUE(s->p),    HF_VALUE(s->grid.p),  HF_VALUE(s->q), HF_VALUE(s->grid.q),
-        HF_VALUE(s->rows), HF_VALUE(s->columns),
+        {.buffer = x},     {.buffer = out},     HF_VALUE(s->n), HF_VALUE(s->key),
+        HF_VALUE(s->p),    HF_VALUE(s->grid.p), HF_VALUE(q),    HF_VALUE(s->grid.q),
+        HF_VALUE(s->rows), HF_VALUE(columns),
     };
     return linpack_run(s, s->multiply, args, N_PRODUCT_ARGS, s->items);
+}
+
+hf_status linpack_product(const linpack *s, hf_buffer *x, hf_buffer *out) {
+    return product_of(s, x, out, s->q, s->columns);
 }
 
 static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
@@ -54,15 +60,19 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
                                                   NULL, NULL);
 }
 
+/* b is the sum of what the ranks of a row have of it. Each has the part of its neighbour's
+ * columns: with that of its own ones, ranks that get nothing from each other would solve for
+ * their own x alone, and find it. No right answer comes into x: `sent` is free until the
+ * solution. */
 hf_status linpack_right_make(linpack *s) {
+    int q = (s->q + 1) % s->grid.q;
+    uint32_t columns = linpack_share(s->width, q, s->grid.q);
     const hf_arg args[N_RIGHT_ARGS] = {
-        {.buffer = s->x}, HF_VALUE(s->n),      HF_VALUE(s->key),
-        HF_VALUE(s->q),   HF_VALUE(s->grid.q), HF_VALUE(s->columns),
+        {.buffer = s->sent}, HF_VALUE(s->n),      HF_VALUE(s->key),
+        HF_VALUE(q),         HF_VALUE(s->grid.q), HF_VALUE(columns),
     };
     HF_TRY(linpack_run(s, s->right, args, N_RIGHT_ARGS, s->items));
-    HF_TRY(linpack_product(s, s->x, s->b));
-    /* No right answer may be found in x. */
-    return zeros_write(s, s->x, s->columns);
+    return product_of(s, s->sent, s->b, q, columns);
 }
 
 /* ---- the solution ---- */

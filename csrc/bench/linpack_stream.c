@@ -189,11 +189,11 @@ static hf_status panels_stream(linpack *l, linpack_iteration *it) {
 
 /* Blocks of vectors along a row to the rank in column `q`: each adds its own to what comes,
  * but for the last, which keeps it. */
-static hf_status row_collect(streams *s, hf_buffer *sums, uint64_t at, uint64_t packets,
-                             int q) {
+static hf_status row_collect(streams *s, hf_buffer *parts, hf_buffer *sums, uint64_t at,
+                             uint64_t packets, int q) {
     const linpack *l = &s->base;
     int steps = steps_between(q, l->q, l->grid.q); /* still to go */
-    passing all = {.kept = l->parts, .own = sums, .own_at = at, .packets = packets};
+    passing all = {.kept = parts, .own = sums, .own_at = at, .packets = packets};
     if (steps < l->grid.q - 1)
         all.ways |= LINPACK_FROM_BEFORE;
     all.ways |= steps > 0 ? LINPACK_FROM_MEMORY | LINPACK_TO_NEXT : LINPACK_TO_MEMORY;
@@ -226,14 +226,14 @@ static hf_status sums_collect(linpack *l, uint32_t k, bool upper, uint32_t *n_pa
     *n_parts = l->n_parts;
     if (k % (uint32_t)l->grid.p != (uint32_t)l->p)
         return HF_OK;
-    return row_collect(s, upper ? l->kept : l->sums,
+    return row_collect(s, l->parts, upper ? l->kept : l->sums,
                        linpack_share(k, l->p, l->grid.p) * block, block,
                        (int)(k % (uint32_t)l->grid.q));
 }
 
 static hf_status residuals_collect(linpack *l) {
     streams *s = (streams *)l;
-    return row_collect(s, l->sums, 0, l->rows * vector_packets(s), 0);
+    return row_collect(s, l->parts, l->sums, 0, l->rows * vector_packets(s), 0);
 }
 
 /* Column 0 collects the numbers, and tells their sum. */
@@ -241,20 +241,21 @@ static hf_status row_add(linpack *l, double *value) {
     streams *s = (streams *)l;
     hf_device *device = l->env.device;
     const hf_device_ops *ops = device->ops;
-    const passing told = {.kept = l->parts, .own = l->sums, .packets = 1};
+    const passing told = {.kept = l->numbers, .own = l->number, .packets = 1};
     double others = 0;
     if (l->grid.q == 1)
         return HF_OK;
-    HF_TRY(ops->write(device, l->sums, 0, value, sizeof *value, NULL, NULL));
-    HF_TRY(row_collect(s, l->sums, 0, 1, 0));
+    HF_TRY(ops->write(device, l->number, 0, value, sizeof *value, NULL, NULL));
+    HF_TRY(row_collect(s, l->numbers, l->number, 0, 1, 0));
     if (l->q == 0) {
-        HF_TRY(ops->read(device, l->parts, 0, &others, sizeof others, NULL, NULL));
+        HF_TRY(ops->read(device, l->numbers, 0, &others, sizeof others, NULL, NULL));
         *value += others;
-        HF_TRY(ops->write(device, l->sums, 0, value, sizeof *value, NULL, NULL));
+        HF_TRY(ops->write(device, l->number, 0, value, sizeof *value, NULL, NULL));
     }
     HF_TRY(memory_tell(s, NETWORK_LEFT, told, steps_between(l->q, 0, l->grid.q)));
-    return l->q == 0 ? HF_OK
-                     : ops->read(device, l->parts, 0, value, sizeof *value, NULL, NULL);
+    return l->q == 0
+               ? HF_OK
+               : ops->read(device, l->numbers, 0, value, sizeof *value, NULL, NULL);
 }
 
 static hf_status known_tell(linpack *l, uint32_t k) {
