@@ -258,18 +258,17 @@ outcome run(const plant_fault *fault, const char *deadline) {
                    !report.told,      report.tells,
                    report.busy,       !report.alone,
                    late_here(status), !report.fixed,
-                   !report.made,      !report.idler},
-         worst[16];
+                   !report.made,      !report.idler,
+                   report.other},
+         worst[17];
     double error = 0;
     unsigned long sums[] = {report.reached, report.acted, report.changed,
-                            report.spoiled},
-                  sum[4];
+                            report.spoiled, report.spared},
+                  sum[5];
     all_meet();
-    MPI_Allreduce(mine, worst, 16, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(sums, sum, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 17, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(sums, sum, 5, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (!fault && sum[3] == 0)
-        now.error = error;
     hf_result_free(result);
     hf_args_free(args);
     if (worst[0] != HF_OK && worst[0] != HF_EARG && worst[0] != HF_ENOTSUP) {
@@ -284,6 +283,7 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .acted = sum[1],
                                 .changed = sum[2],
                                 .spoiled = sum[3],
+                                .spared = sum[4],
                                 .sample = report.sample,
                                 .key = report.key,
                                 .error = error,
@@ -299,7 +299,7 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .fixed = !worst[13],
                                 .made = !worst[14],
                                 .idler = !worst[15],
-                                .further = error > now.error}};
+                                .other = worst[16]}};
 }
 
 bool goes_on(const score *s) {

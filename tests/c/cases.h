@@ -13,7 +13,7 @@ typedef struct case_request {
     const char *kind, *call; /**< of faults; NULL: all */
     const char *binaries;    /**< a folder of program binaries; NULL: there are none */
     const char *knobs; /**< of these: "NAME=VALUE ...", each of all that have it */
-    size_t faults, share, workers;
+    size_t faults, share, part, workers;
     double seconds; /**< after which no other one is tried; 0: all are */
     bool guarded;   /**< a kernel that goes astray does not end the process */
     uint64_t seed;
@@ -31,7 +31,6 @@ typedef struct case_state {
     unsigned char *program;
     size_t program_bytes;
     uint64_t numbers; /**< digest of the whole numbers of a result without a fault */
-    double error;     /**< that a check finds without a fault, on any rank */
 } case_state;
 
 typedef struct outcome {

@@ -13,15 +13,15 @@
  * zeros (ZEROS). All buffers that the check is given are right, and those of the damaged bytes are
  * none of them (APART). In a run with this fault and another one, steps that got lost are seen,
  * and so are the first, a middle and the last of their bytes where one is wrong (SEEN). The result
- * is another one, and the error that the check tells is larger than without the fault (OTHER). The
- * fault changed nothing in any call that it was planted in (IDLE): what does not ask for that asks
- * that it did. There are records that the result hands out, as `graph` does: they are right to the
- * last byte after each check (TOLD). No other buffers differ than those that the fault damaged
- * (ALONE). The same fault in the input of the first timed sample is seen (LATER).
- * All buffers that hold something else after later steps or checks are right (FIXED). After each
- * sample's steps all memory is right but for pieces that its input and steps leave as the check
- * before them did, as they do without the fault (MADE). A rank that was hit has neither commands
- * nor messages in the phase (IDLER). */
+ * is another one, as the check tells by other numbers than without the fault (OTHER). Other calls
+ * of the kind were not hit in the phase (SPARED). The fault changed nothing in any call that it was
+ * planted in (IDLE): what does not ask for that asks that it did. There are records that the
+ * result hands out, as `graph` does: they are right to the last byte after each check (TOLD). No
+ * other buffers differ than those that the fault damaged (ALONE). The same fault in the input of
+ * the first timed sample is seen (LATER). All buffers that hold something else after later steps
+ * or checks are right (FIXED). After each sample's steps all memory is right but for pieces that
+ * its input and steps leave as the check before them did, as they do without the fault (MADE). A
+ * rank that was hit has neither commands nor messages in the phase (IDLER). */
 enum {
     RIGHT = ONE(0),
     CHECKED = ONE(1),
@@ -37,12 +37,14 @@ enum {
     ALONE = ONE(10),
     FIXED = ONE(11),
     MADE = ONE(12),
-    IDLER = ONE(13)
+    IDLER = ONE(13),
+    SPARED = ONE(14)
 };
 
 #define ANY    (~0U)
 #define STEPS  (ONE(PLANT_WARM_STEPS) | ONE(PLANT_STEPS))
 #define CHECKS (ONE(PLANT_WARM_CHECK) | ONE(PLANT_CHECK))
+#define DAMAGE (ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE))
 
 static const struct {
     unsigned calls, kinds, phases, proofs;
@@ -72,7 +74,7 @@ static const struct {
      "memory without a right answer got another wrong one: no result stands in it"},
     {ONE(PLANT_WRITE) | ONE(PLANT_LAUNCH), ANY, ONE(PLANT_SETUP), FIXED | SEEN,
      "a table has another value where nobody reads it: all that steps make is right"},
-    {ONE(PLANT_WRITE), ANY, CHECKS, MADE | SEEN,
+    {ONE(PLANT_WRITE) | ONE(PLANT_COPY), ANY, CHECKS, MADE | SEEN,
      "the results are right, and the check means the same by the numbers it was told"},
     {ONE(PLANT_WRITE), ANY, CHECKS, ALONE | SEEN,
      "memory for the check got another content, which no result of a later sample "
@@ -85,12 +87,10 @@ static const struct {
      "the byte that was damaged was overwritten, or damaged back, before steps ended"},
     {ONE(PLANT_WRITE), ANY, STEPS, SAME | ZEROS,
      "zeros, which are no result, were overwritten before anybody read them"},
-    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART | SEEN,
-     "what the check is given is right to the last byte: padding was damaged, of "
-     "blocks that only steps use"},
-    {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_FLIP), STEPS, APART | SEEN,
-     "what the check is given is right to the last byte: padding of a message was "
-     "damaged"},
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE) | ONE(PLANT_SENDRECV) | ONE(PLANT_START),
+     DAMAGE, STEPS, APART | SEEN,
+     "what the check is given is right to the last byte: padding was damaged, or a "
+     "number too small to count"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_STALE), STEPS, SAME,
      "launches that do not depend on each other changed places: none is missing"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), STEPS, SAME,
@@ -99,9 +99,10 @@ static const struct {
      MADE | SEEN,
      "the results are right: one of the numbers that the check finds was damaged, and "
      "others see what is wrong"},
-    {ONE(PLANT_READ), ONE(PLANT_SHORTEN) | ONE(PLANT_FLIP), STEPS, SAME | SEEN,
+    {ONE(PLANT_READ), DAMAGE | ONE(PLANT_SHORTEN), STEPS, SAME | SEEN,
      "what did not come as it was is needed by nobody: what is needed is sealed"},
-    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE),
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE) |
+         ONE(PLANT_COPY),
      ONE(PLANT_SHORTEN) | ONE(PLANT_STALE), ANY, NOTHING,
      "what did not come lay there already, byte for byte"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_DROP), STEPS | ONE(PLANT_SETUP),
@@ -119,12 +120,20 @@ static const struct {
      MADE | SEEN,
      "the results are right: the host was shown another byte, which is checked "
      "elsewhere"},
-    {ONE(PLANT_READ) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY, STEPS, OTHER | SEEN,
-     "a coefficient of a correction was damaged: the others made the result right, "
-     "within the bound"},
+    {ONE(PLANT_READ) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY, STEPS,
+     OTHER | SPARED | SEEN,
+     "a correction was damaged: the others made the result right, within the bound"},
+    {ONE(PLANT_WRITE), ANY, STEPS, OTHER | SEEN,
+     "numbers of corrections were damaged: the result is right, within the bound"},
     {ANY, ~(ONE(PLANT_DROP) | ONE(PLANT_REPEAT)), ANY, TOLD | SEEN,
      "the result that is handed out is right to the last byte, and wrong ones are "
      "seen"},
+    {ANY, ONE(PLANT_REPEAT), ANY, TOLD | SEEN,
+     "work done twice leaves the result that is handed out right to the last byte"},
+    {ONE(PLANT_FINISH) | ONE(PLANT_WAIT) | ONE(PLANT_MARK), ONE(PLANT_DROP), ANY,
+     TOLD | SEEN,
+     "what a wait would have waited for had ended: the result that is handed out is "
+     "right to the last byte"},
     {ONE(PLANT_WRITE), ONE(PLANT_DROP), ~STEPS, TOLD | SEEN,
      "the result that is handed out is right to the last byte, though memory that it "
      "does not lie in was not prepared"},
@@ -135,10 +144,11 @@ static unsigned measured(const plant_report *report) {
     return (report->right ? RIGHT : 0U) | (report->checked ? CHECKED : 0U) |
            (report->changed == 0 ? NOTHING : 0U) | (report->clears ? ZEROS : 0U) |
            (report->given && report->apart ? APART : 0U) |
-           (!report->given && report->further ? OTHER : 0U) |
+           (!report->given && report->other ? OTHER : 0U) |
            (report->acted == 0 ? IDLE : 0U) | (report->tells ? TOLD : 0U) |
            (report->alone ? ALONE : 0U) | (report->fixed ? FIXED : 0U) |
-           (report->made ? MADE : 0U) | (report->idler ? IDLER : 0U);
+           (report->made ? MADE : 0U) | (report->idler ? IDLER : 0U) |
+           (report->spared ? SPARED : 0U);
 }
 
 const char *harmless(const plant_fault *fault, const plant_report *report,

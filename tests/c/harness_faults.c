@@ -242,11 +242,12 @@ static bool astray(const pair *at, int kind) {
 
 /* How many faults of a slot are tried: as many as were asked for; else one in the first scheme
  * that has it, where it belongs to the share of these ranks: of N paths that have it, one in N, so
- * that each slot is tried in some path. What ranks tell each other has a share that is twice as
- * large: one rank alone cannot try it. */
+ * that each slot is tried in some path. Without a number of faults, what ranks tell each other has
+ * a share that is twice as large: one rank alone cannot try it. */
 static size_t turns(const struct slot *slot, int call, size_t number) {
-    size_t share = asked.share > 1 && plant_tells(call) ? asked.share / 2 : asked.share;
-    uint64_t first = hf_random(asked.seed, number) + (uint64_t)size;
+    bool twice = asked.share > 1 && plant_tells(call) && !asked.faults;
+    size_t share = twice ? asked.share / 2 : asked.share;
+    uint64_t first = hf_random(asked.seed, number) + (uint64_t)size + asked.part;
     bool shared = (slot->before + first) % share == 0;
     if (asked.broken)
         return 1;

@@ -64,7 +64,7 @@ static hf_bench_path path;
 
 static size_t seen[PLANT_CALLS][PLANT_PHASES], totals[PLANT_CALLS][PLANT_PHASES];
 static struct {
-    uint64_t memory[PLANT_PIECES], told;
+    uint64_t memory[PLANT_PIECES], told, found;
 } digests[MAX_DIGESTS], reference[MAX_DIGESTS];
 static size_t n_digests, n_reference;
 static struct {
@@ -115,6 +115,7 @@ bool plant_hit(int call) {
     if (f->period > 0 && n > 0) /* at least once */
         hit = i % f->period == (size_t)f->place % (f->period < n ? f->period : n);
     plant.report.reached += hit;
+    plant.report.spared += !hit;
     return hit;
 }
 
@@ -237,11 +238,19 @@ static uint64_t told_digest(const hf_outcome *outcome) {
     return digest;
 }
 
+/* Of what a check found. */
+static uint64_t found_digest(const hf_outcome *outcome) {
+    uint64_t digest =
+        hf_digest(HF_DIGEST_START, &outcome->error, sizeof outcome->error);
+    return hf_digest(digest, outcome->findings, sizeof outcome->findings);
+}
+
 /* After the steps of a sample; with an outcome, after its check. */
 static void digest_take(const hf_outcome *outcome) {
     plant_must(n_digests < MAX_DIGESTS);
     plant_digest(digests[n_digests].memory);
     digests[n_digests].told = outcome ? told_digest(outcome) : 0;
+    digests[n_digests].found = outcome ? found_digest(outcome) : 0;
     n_digests++;
 }
 
@@ -411,6 +420,7 @@ plant_report plant_end(void) {
     r->tells = records.n > 0;
     for (size_t i = 0; i < n_digests && i < n_reference; i++) {
         r->told = r->told && digests[i].told == reference[i].told;
+        r->other = r->other || digests[i].found != reference[i].found;
         for (size_t p = 0; p < PLANT_PIECES; p++)
             if (digests[i].memory[p] != reference[i].memory[p]) {
                 r->right = r->right && i % 2;

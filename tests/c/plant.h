@@ -85,11 +85,12 @@ typedef struct plant_fault {
 typedef struct plant_report {
     size_t reached; /**< calls that it was planted in */
     size_t acted;   /**< of these, what it changed */
+    size_t spared;  /**< such calls of the phase that it was not planted in */
     size_t changed; /**< bytes that came out other than they should */
     size_t spoiled; /**< bytes that plant_spoil changed */
     uint64_t key;   /**< of the run's seals */
     double error;   /**< the largest that a check found */
-    bool further;   /**< which is larger than without the fault */
+    bool other;     /**< a check found other numbers than without the fault */
     size_t sample;  /**< the last that it reached, from 1; one before it in set-up */
     bool right;     /**< after each sample's steps device memory was as without it */
     bool checked;   /**< after each check it was */
