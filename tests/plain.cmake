@@ -50,10 +50,10 @@ foreach(ranks 2 3 4)
   hf_ranks_test(harness_${ranks} ${ranks} c/harness.c . device=host share=${share})
   list(APPEND spinning harness_${ranks})
 endforeach()
-# By hand, an hour or two: one call, a row and every so many, of one rank and of all.
-set(every COMMAND test_harness . faults=6)
+# By hand, for hours: one call, a row, every so many and every one, of one rank and of all.
+set(every COMMAND test_harness . faults=7)
 foreach(ranks 2 3 4)
-  list(APPEND every COMMAND ${mpirun} ${ranks} $<TARGET_FILE:test_harness> . faults=6)
+  list(APPEND every COMMAND ${mpirun} ${ranks} $<TARGET_FILE:test_harness> . faults=7)
 endforeach()
 add_custom_target(harness_every ${every} WORKING_DIRECTORY ${kernels} USES_TERMINAL VERBATIM)
 # Kernels that other ranks' kernels wait for, and blocks with padding.

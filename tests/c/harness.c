@@ -2,9 +2,9 @@
  *
  * harness KERNELS [NAME=VALUE ...], alone or on the ranks of an mpirun; the names are
  *   faults=N    that many faults of each kind in each call of each phase, for each benchmark over
- *               each scheme on each device in each shape and variant of its parameters: 6 are one
- *               call, a row of them and every so many, of all ranks and of one. Without it one
- *               of each, for one of the schemes that move memory
+ *               each scheme on each device in each shape and variant of its parameters: 7 are one
+ *               call, a row of them and every so many, of all ranks and of one, and every call of
+ *               all ranks. Without it one of each, for one of the schemes that move memory
  *   share=N     of those one in N, other ones for each number of ranks; of several ranks' faults
  *               of a transport one in 3
  *   part=K      another share: the shares of part=0 to part=N-1 together are all faults

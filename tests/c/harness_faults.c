@@ -11,7 +11,7 @@
 #include "harmless.h"
 #include "plant_state.h"
 
-enum { MAX_REASONS = 40 };
+enum { MAX_REASONS = 40, TURNS = 7 };
 
 static struct {
     const char *reason;
@@ -179,10 +179,11 @@ static size_t draw(lots *from, size_t n) {
     return (size_t)(hf_random(from->seed, from->taken++) % n);
 }
 
-/* A fault of this kind, the `turn`-th: one call, a row of them, or every so many, of all ranks or
- * of one. Six turns have all of these. Where one rank alone made a call twice, it would meet the
- * others in another one. */
+/* A fault of this kind, the `turn`-th of TURNS: one call, a row of them, or every so many, of all
+ * ranks or of one; or every call of all ranks. Where one rank alone made a call twice, it would
+ * meet the others in another one. */
 static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from) {
+    enum { EVERY = TURNS - 1 };
     static const size_t periods[] = {1, 2, 3, 6};
     bool together = plant_tells(at->call) && kind == PLANT_REPEAT;
     size_t row = 2 + draw(&from, 11), period = periods[draw(&from, 4)];
@@ -193,8 +194,11 @@ static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from)
                          .phase = at->phase,
                          .kind = kind,
                          .count = turn % 3 == 1 ? row : 1,
-                         .period = turn % 3 == 2 ? period : 0,
-                         .rank = together || turn / 3 % 2 == 0 ? PLANT_ALL_RANKS : one,
+                         .period = turn == EVERY   ? 1
+                                   : turn % 3 == 2 ? period
+                                                   : 0,
+                         .rank = together || turn == EVERY || turn < 3 ? PLANT_ALL_RANKS
+                                                                       : one,
                          .place = (int)draw(&from, PLANT_PLACES),
                          .spot = draw(&from, 12)};
 }
@@ -282,7 +286,7 @@ static size_t slot_try(path *of, const pair *at, int kind, score *s) {
     size_t n = turns(slot, at->call, number);
     for (size_t k = 0; s && k < n && goes_on(s); k++) {
         lots from = {own + (uint64_t)size, 16 * k};
-        plant_fault f = fault_drawn(at, kind, (size_t)(own / 256) % 6 + k, from);
+        plant_fault f = fault_drawn(at, kind, (own / 256 + k) % TURNS, from);
         slot->tried = true;
         fault_try(&f, s);
     }
