@@ -120,10 +120,9 @@ static const struct {
      MADE | SEEN,
      "the results are right: the host was shown another byte, which is checked "
      "elsewhere"},
-    {ONE(PLANT_READ) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY, STEPS,
-     OTHER | SPARED | SEEN,
+    {ONE(PLANT_READ) | ONE(PLANT_START), ANY, STEPS, OTHER | SPARED | SEEN,
      "a correction was damaged: the others made the result right, within the bound"},
-    {ONE(PLANT_WRITE), ANY, STEPS, OTHER | SEEN,
+    {ONE(PLANT_WRITE) | ONE(PLANT_SENDRECV), ANY, STEPS, OTHER | SEEN,
      "numbers of corrections were damaged: the result is right, within the bound"},
     {ANY, ~(ONE(PLANT_DROP) | ONE(PLANT_REPEAT)), ANY, TOLD | SEEN,
      "the result that is handed out is right to the last byte, and wrong ones are "
