@@ -86,9 +86,10 @@ static hf_status wait_elsewhere(int to) {
 /* The last rank is silent. Each other one waits for the next, and begins later than the one
  * before it: the deadline of the first passes long before that of the only one that waits
  * for the silent rank. All end with the same line, which names it. The process of one that
- * is to answer does not run for half a second just then, or its tests are slow. */
+ * is to answer does not run for half a second just then, or its tests are slow. On a busy host
+ * one may not run for seconds: the line names that one then, and false is returned. */
 enum { RUNS, STOPS, IS_SLOW };
-static void chain_test(wait_fn *how, int answers) {
+static bool chain_ends(wait_fn *how, int answers) {
     transport_open("mpi");
     int last = net->size - 1;
     char line[80], mine[512], *all = malloc((size_t)net->size * sizeof mine);
@@ -113,16 +114,25 @@ static void chain_test(wait_fn *how, int answers) {
     snprintf(mine, sizeof mine, "%s", hf_error());
     snprintf(line, sizeof line, "rank %d, which does not answer; the deadline of 1 s",
              last);
-    CHECK(strstr(mine, line), "rank %d: %s", net->rank, mine);
+    bool named = strstr(mine, line);
+    CHECK(strstr(mine, ", which does not answer"), "rank %d: %s", net->rank, mine);
     net->deadline = LATE; /* a broken transport does not wait again */
-    CHECK(hf_agree(net, HF_OK) == HF_ECOMM && strstr(hf_error(), line), "%s",
+    CHECK(hf_agree(net, HF_OK) == HF_ECOMM && strcmp(hf_error(), mine) == 0, "%s",
           hf_error());
     MPI_Allgather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE,
                   MPI_COMM_WORLD);
-    for (int rank = 0; rank <= last; rank++)
-        CHECK(strcmp(all + (size_t)rank * sizeof mine, mine) == 0, "rank %d: %s", rank,
-              all + (size_t)rank * sizeof mine);
+    for (int rank = 0; rank <= last && named; rank++)
+        named = strcmp(all + (size_t)rank * sizeof mine, mine) == 0;
+    MPI_Allreduce(MPI_IN_PLACE, &named, 1, MPI_C_BOOL, MPI_LAND, MPI_COMM_WORLD);
     free(all);
+    return named;
+}
+
+static void chain_test(wait_fn *how, int answers) {
+    int tries = 3;
+    while (tries > 0 && !chain_ends(how, answers))
+        tries--;
+    CHECK(tries > 0, "no line names the silent rank: %s", hf_error());
 }
 
 /* The last rank waits for its device, and so does the first; those between wait for the last.
