@@ -85,7 +85,7 @@ HF_KERNEL(linpack_fill, HF_WRITE(HF_REAL, a), HF_VALUE(uint, n), HF_VALUE(uint, 
     }
 }
 
-/** x along a rank's columns. */
+/** x along the columns of the ranks at `q`. */
 HF_KERNEL(linpack_right, HF_WRITE(double, x), HF_VALUE(uint, n), HF_VALUE(uint, key),
           HF_VALUE(uint, q), HF_VALUE(uint, grid_q), HF_VALUE(uint, columns)) {
     for (ulong at = HF_ITEM; at < (ulong)columns * HF_BLOCK; at += HF_ITEMS) {
@@ -94,7 +94,7 @@ HF_KERNEL(linpack_right, HF_WRITE(double, x), HF_VALUE(uint, n), HF_VALUE(uint, 
     }
 }
 
-/** A rank's part of A x, with A by its formula. */
+/** What the columns of the ranks at `q` add to A x in a rank's rows, with A by its formula. */
 HF_KERNEL(linpack_product, HF_READ(double, x), HF_WRITE(double, product),
           HF_VALUE(uint, n), HF_VALUE(uint, key), HF_VALUE(uint, p),
           HF_VALUE(uint, grid_p), HF_VALUE(uint, q), HF_VALUE(uint, grid_q),

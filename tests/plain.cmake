@@ -50,7 +50,7 @@ foreach(ranks 2 3 4)
   hf_ranks_test(harness_${ranks} ${ranks} c/harness.c . device=host share=${share})
   list(APPEND spinning harness_${ranks})
 endforeach()
-# By hand, for hours: one call, a row, every so many and every one, of one rank and of all.
+# By hand, for hours: one call, a row and every so many, of one rank and of all, and every call.
 set(every COMMAND test_harness . faults=7)
 foreach(ranks 2 3 4)
   list(APPEND every COMMAND ${mpirun} ${ranks} $<TARGET_FILE:test_harness> . faults=7)
@@ -65,11 +65,18 @@ foreach(lost 1 2) # its product; that, and itself
   hf_test(harness_linpack_left_${lost} c/harness.c . device=host exchange=pcie bench=linpack
     fault=drop,launch,check,first,${lost},1)
 endforeach()
-# Nothing comes from other ranks: all messages that steps start are zeros when they come.
+# Nothing of other ranks comes to a device: all their blocks are zeros, and all numbers of gmres.
 foreach(refine classical gmres)
-  hf_ranks_test(harness_linpack_apart_${refine} 2 c/harness.c . device=host exchange=pcie bench=linpack
-    variant=refine=${refine} fault=zero,start,steps,middle,1,0,-1,1)
+  foreach(call start write)
+    hf_ranks_test(harness_linpack_apart_${refine}_${call} 2 c/harness.c . device=host exchange=pcie
+      bench=linpack variant=refine=${refine} fault=zero,${call},steps,middle,1,0,-1,1 seen=1)
+  endforeach()
 endforeach()
+hf_ranks_test(harness_linpack_apart_numbers 2 c/harness.c . device=host exchange=host bench=linpack
+  variant=refine=gmres fault=zero,write,steps,middle,1,0,-1,1 seen=1)
+# A grid of one column, where a rank makes the right side by itself.
+hf_ranks_test(harness_linpack_column 2 c/harness.c . device=host exchange=pcie bench=linpack
+  variant=grid=2x1 share=24)
 # A superstep that is taken twice, the last of which tells nothing.
 foreach(ranks 1 2)
   hf_ranks_test(harness_again_${ranks} ${ranks} c/harness.c . device=host exchange=pcie bench=graph

@@ -42,7 +42,7 @@ static const hf_param params[] = {
      NULL, "HF_REPLICATIONS", 1, LINPACK_MAX_REPLICATIONS, HF_INT},
     HF_GEMM_TILE_PARAMS,
     {"channel_width", "what an external channel takes at a time [B]", "32", NULL,
-     "HF_CHANNEL_WIDTH", 8, 128, HF_INT},
+     "HF_CHANNEL_WIDTH", 8, LINPACK_MAX_PACKET, HF_INT},
     HF_DEPTH_PARAM,
     HF_CHUNK_PARAMS,
     {0},
@@ -87,7 +87,8 @@ static void memory_of(const linpack *s, size_t width, size_t *largest, size_t *a
     *largest = rows * columns * s->block * s->block * s->real;
     /* Panels of two iterations, and diagonal blocks with L and U, made and received. */
     *all = *largest + (2 * (rows + columns + from_left + from_top) + 4) * panels +
-           parts + (4 * rows + (4 + HF_LINPACK_MAX_CORRECTIONS) * columns) * vector;
+           parts + (4 * rows + (4 + HF_LINPACK_MAX_CORRECTIONS) * columns) * vector +
+           (1 + (size_t)s->grid.q) * vector;
     *largest = longer * panels > *largest ? longer * panels : *largest;
     *largest = parts > *largest ? parts : *largest;
 }
@@ -153,7 +154,7 @@ static hf_status buffers_take(linpack *s, size_t width) {
     }
     HF_TRY(linpack_buffer_take(s, &s->dots, s->dot_items, sizeof *s->scalars));
     s->zeros = calloc(rows > columns ? rows : columns, vector);
-    s->scalars = calloc(s->dot_items + (size_t)s->grid.q, sizeof *s->scalars);
+    s->scalars = calloc(s->dot_items + 2 * (size_t)s->grid.q, sizeof *s->scalars);
     return s->zeros && s->scalars ? HF_OK
                                   : hf_fail(HF_ENOMEM, "no host memory for a vector");
 }
@@ -292,6 +293,8 @@ hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     linpack *s = state;
     (void)point;
     s->key = (uint32_t)hf_random(s->env.seed, sample);
+    s->told = 0;
+    s->astray = false;
     const hf_arg args[N_FILL_ARGS] = {
         {.buffer = s->a},    HF_VALUE(s->n),      HF_VALUE(s->key),
         HF_VALUE(s->p),      HF_VALUE(s->grid.p), HF_VALUE(s->q),

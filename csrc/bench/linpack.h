@@ -12,6 +12,7 @@
 enum {
     LINPACK_ITERATIONS = 2, /* whose commands may be under way */
     LINPACK_BOUND = 16,     /* of HPL's scaled residual */
+    LINPACK_MAX_PACKET = 128,
 };
 
 enum { LINPACK_LAP_SOLVE = HF_LAP_KERNEL + 1, LINPACK_LAP_REFINE };
@@ -38,19 +39,20 @@ struct linpack {
     hf_buffer *left[2], *top[2]; /* panels of two iterations */
     /* Vectors along the rows: A x by its formula, sums on the way, what L gives; along the
      * columns: x as it is sent, and all of it; before and after its refinement, and the basis of
-     * gmres. Of gmres, too: a number of this rank and those of its row, apart from what the check
-     * is given. */
+     * gmres. Of gmres, too: a number of this rank and those of its row, each with its stamp. */
     hf_buffer *b, *product, *sums, *kept, *parts, *sent, *x;
     hf_buffer *first, *refined, *basis[HF_LINPACK_MAX_CORRECTIONS], *dots;
     hf_buffer *number, *numbers;
     size_t dot_items;
     void *zeros;
-    double *scalars; /* [dot_items], or of the ranks of a row */
+    double *scalars; /* [dot_items], or of the ranks of a row, with stamps */
     hf_kernel *lu, *left_kernel, *top_kernel, *inner[LINPACK_MAX_REPLICATIONS], *next;
     hf_kernel *fill, *right, *multiply, *solve, *apply, *residual, *add, *dot, *check;
     hf_verdict verdict;
     /* the current point and sample */
     uint32_t n, width, rows, columns, key; /* the second to fourth in blocks */
+    uint32_t told;                         /* numbers that rows have added up */
+    bool astray;                           /* one of them came with another stamp */
     linpack_events events[LINPACK_ITERATIONS];
 };
 
@@ -94,7 +96,9 @@ hf_status linpack_vector_copy(const linpack *s, hf_buffer *to, const hf_buffer *
                               uint32_t blocks);
 hf_status linpack_check(linpack *s, hf_outcome *out);
 
-/** linpack_refine.c: ways to correct x in double. */
+/** linpack_refine.c: ways to correct x in double. A number of the rank in column `q` of the grid
+ *  goes with a stamp, which tells it from those of other ranks, times and samples. */
+double linpack_stamp(const linpack *s, int q);
 hf_status linpack_classical(linpack *s);
 hf_status linpack_gmres(linpack *s);
 

@@ -185,15 +185,19 @@ static hf_status residuals_collect(linpack *s) {
 static hf_status row_add(linpack *s, double *value) {
     const hf_device_ops *ops = s->env.device->ops;
     int others = s->grid.q - 1;
+    const double mine[] = {*value, linpack_stamp(s, s->q)};
     double sum = 0;
     if (others == 0)
         return HF_OK;
-    HF_TRY(ops->write(s->env.device, s->number, 0, value, sizeof *value, NULL, NULL));
+    HF_TRY(ops->write(s->env.device, s->number, 0, mine, sizeof mine, NULL, NULL));
     HF_TRY(plan_run(((plans *)s)->scalars));
     HF_TRY(ops->read(s->env.device, s->numbers, 0, s->scalars,
-                     (size_t)others * sizeof *value, NULL, NULL));
-    for (int q = 0; q < s->grid.q; q++)
-        sum += q == s->q ? *value : s->scalars[q < s->q ? q : q - 1];
+                     (size_t)others * sizeof mine, NULL, NULL));
+    for (int q = 0; q < s->grid.q; q++) {
+        const double *of = q == s->q ? mine : s->scalars + 2 * (q < s->q ? q : q - 1);
+        s->astray = s->astray || of[1] != linpack_stamp(s, q);
+        sum += of[0];
+    }
     *value = sum;
     return HF_OK;
 }
@@ -247,17 +251,17 @@ static void row_collect(list *l, const linpack *s, int q, size_t bytes) {
                      bytes);
 }
 
-/* A number between all ranks of this row, as many parts as there are others. Each message has
- * both ends: ranks that all send first would wait for each other. */
+/* A number and its stamp between all ranks of this row, as many parts as there are others. Each
+ * message has both ends: ranks that all send first would wait for each other. */
 static void row_share(list *l, const linpack *s) {
     for (int i = 1; i < s->grid.q; i++) {
         int to = (s->q + i) % s->grid.q, from = (s->q - i + s->grid.q) % s->grid.q;
         size_t part = (size_t)(from < s->q ? from : from - 1);
         l->messages[l->n++] = (hf_message){.to = rank_at(s, s->p, to),
                                            .from = rank_at(s, s->p, from),
-                                           .send_bytes = sizeof(double),
-                                           .recv_at = part * sizeof(double),
-                                           .recv_bytes = sizeof(double)};
+                                           .send_bytes = 2 * sizeof(double),
+                                           .recv_at = part * 2 * sizeof(double),
+                                           .recv_bytes = 2 * sizeof(double)};
     }
 }
 

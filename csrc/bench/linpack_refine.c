@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "linpack.h"
 
 enum { N_ADD_ARGS = 5, N_DOT_ARGS = 4 };
@@ -39,6 +40,11 @@ hf_status linpack_classical(linpack *s) {
 
 /* ---- GMRES ---- */
 
+/* Stamps are whole numbers, whose sums are exact. */
+double linpack_stamp(const linpack *s, int q) {
+    return (double)(uint32_t)hf_random((uint64_t)s->told << 32 | s->key, (uint64_t)q);
+}
+
 /* The product of x and `other` over all ranks. */
 static hf_status dot_find(linpack *s, hf_buffer *other, double *out) {
     hf_device *device = s->env.device;
@@ -50,6 +56,7 @@ static hf_status dot_find(linpack *s, hf_buffer *other, double *out) {
     *out = 0;
     for (size_t i = 0; i < s->dot_items; i++)
         *out += s->scalars[i];
+    s->told++;
     return s->routing->row_add(s, out);
 }
 

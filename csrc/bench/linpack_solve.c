@@ -60,10 +60,10 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
                                                   NULL, NULL);
 }
 
-/* b is the sum of what the ranks of a row have of it. Each has the part of its neighbour's
- * columns: with that of its own ones, ranks that get nothing from each other would solve for
- * their own x alone, and find it. No right answer comes into x: `sent` is free until the
- * solution. */
+/* b is the sum over the ranks of a row. Each rank makes the part that belongs to the columns of
+ * the next rank of its row; the last makes that of the first. If it made its own part, a rank that
+ * receives nothing could still find its own x. `sent` holds the x of those columns meanwhile. Where
+ * a row has one rank they are its own: no right answer may stay there. */
 hf_status linpack_right_make(linpack *s) {
     int q = (s->q + 1) % s->grid.q;
     uint32_t columns = linpack_share(s->width, q, s->grid.q);
@@ -72,7 +72,8 @@ hf_status linpack_right_make(linpack *s) {
         HF_VALUE(q),         HF_VALUE(s->grid.q), HF_VALUE(columns),
     };
     HF_TRY(linpack_run(s, s->right, args, N_RIGHT_ARGS, s->items));
-    return product_of(s, s->sent, s->b, q, columns);
+    HF_TRY(product_of(s, s->sent, s->b, q, columns));
+    return q == s->q ? zeros_write(s, s->sent, columns) : HF_OK;
 }
 
 /* ---- the solution ---- */
@@ -205,7 +206,8 @@ hf_status linpack_check(linpack *s, hf_outcome *out) {
         largest_find(s, s->x, s->columns, 0, &published, &found[LINPACK_NORMALISED]));
     if (s->refine)
         HF_TRY(largest_find(s, s->first, s->columns, 0, &first, &before));
-    error = hf_larger(hf_larger(error, before), found[LINPACK_SCALED]);
+    error =
+        s->astray ? NAN : hf_larger(hf_larger(error, before), found[LINPACK_SCALED]);
     out->error = hf_larger(error, found[LINPACK_NORMALISED] * LINPACK_BOUND);
     return HF_OK;
 }

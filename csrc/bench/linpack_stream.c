@@ -236,26 +236,35 @@ static hf_status residuals_collect(linpack *l) {
     return row_collect(s, l->parts, l->sums, 0, l->rows * vector_packets(s), 0);
 }
 
-/* Column 0 collects the numbers, and tells their sum. */
+/* Column 0 collects the numbers, and tells their sum; stamps add up with them. */
 static hf_status row_add(linpack *l, double *value) {
     streams *s = (streams *)l;
     hf_device *device = l->env.device;
     const hf_device_ops *ops = device->ops;
-    const passing told = {.kept = l->numbers, .own = l->number, .packets = 1};
-    double others = 0;
+    double mine[LINPACK_MAX_PACKET / sizeof(double)] = {*value, linpack_stamp(l, l->q)};
+    double others[2], stamps = 0;
+    size_t packets = (sizeof others + s->packet - 1) / s->packet;
+    const passing told = {.kept = l->numbers, .own = l->number, .packets = packets};
     if (l->grid.q == 1)
         return HF_OK;
-    HF_TRY(ops->write(device, l->number, 0, value, sizeof *value, NULL, NULL));
-    HF_TRY(row_collect(s, l->numbers, l->number, 0, 1, 0));
+    for (int q = 1; q < l->grid.q; q++)
+        stamps += linpack_stamp(l, q);
+    HF_TRY(ops->write(device, l->number, 0, mine, packets * s->packet, NULL, NULL));
+    HF_TRY(row_collect(s, l->numbers, l->number, 0, packets, 0));
     if (l->q == 0) {
-        HF_TRY(ops->read(device, l->numbers, 0, &others, sizeof others, NULL, NULL));
-        *value += others;
-        HF_TRY(ops->write(device, l->number, 0, value, sizeof *value, NULL, NULL));
+        HF_TRY(ops->read(device, l->numbers, 0, others, sizeof others, NULL, NULL));
+        l->astray = l->astray || others[1] != stamps;
+        *value = mine[0] += others[0];
+        mine[1] += others[1];
+        HF_TRY(ops->write(device, l->number, 0, mine, packets * s->packet, NULL, NULL));
     }
     HF_TRY(memory_tell(s, NETWORK_LEFT, told, steps_between(l->q, 0, l->grid.q)));
-    return l->q == 0
-               ? HF_OK
-               : ops->read(device, l->numbers, 0, value, sizeof *value, NULL, NULL);
+    if (l->q == 0)
+        return HF_OK;
+    HF_TRY(ops->read(device, l->numbers, 0, others, sizeof others, NULL, NULL));
+    l->astray = l->astray || others[1] != stamps + linpack_stamp(l, 0);
+    *value = others[0];
+    return HF_OK;
 }
 
 static hf_status known_tell(linpack *l, uint32_t k) {

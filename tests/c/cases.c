@@ -259,15 +259,15 @@ outcome run(const plant_fault *fault, const char *deadline) {
                    report.busy,       !report.alone,
                    late_here(status), !report.fixed,
                    !report.made,      !report.idler,
-                   report.other},
-         worst[17];
+                   report.other,      report.reached > 0 && !report.spared},
+         worst[18];
     double error = 0;
     unsigned long sums[] = {report.reached, report.acted, report.changed,
-                            report.spoiled, report.spared},
-                  sum[5];
+                            report.spoiled},
+                  sum[4];
     all_meet();
-    MPI_Allreduce(mine, worst, 17, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(sums, sum, 5, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, worst, 18, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(sums, sum, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     hf_result_free(result);
     hf_args_free(args);
@@ -283,7 +283,6 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .acted = sum[1],
                                 .changed = sum[2],
                                 .spoiled = sum[3],
-                                .spared = sum[4],
                                 .sample = report.sample,
                                 .key = report.key,
                                 .error = error,
@@ -299,7 +298,8 @@ outcome run(const plant_fault *fault, const char *deadline) {
                                 .fixed = !worst[13],
                                 .made = !worst[14],
                                 .idler = !worst[15],
-                                .other = worst[16]}};
+                                .other = worst[16],
+                                .spared = !worst[17]}};
 }
 
 bool goes_on(const score *s) {

@@ -16,6 +16,7 @@ typedef struct case_request {
     size_t faults, share, part, workers;
     double seconds; /**< after which no other one is tried; 0: all are */
     bool guarded;   /**< a kernel that goes astray does not end the process */
+    bool seen;      /**< no fault is harmless */
     uint64_t seed;
 } case_request;
 

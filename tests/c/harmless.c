@@ -13,8 +13,8 @@
  * zeros (ZEROS). All buffers that the check is given are right, and those of the damaged bytes are
  * none of them (APART). In a run with this fault and another one, steps that got lost are seen,
  * and so are the first, a middle and the last of their bytes where one is wrong (SEEN). The result
- * is another one, as the check tells by other numbers than without the fault (OTHER). Other calls
- * of the kind were not hit in the phase (SPARED). The fault changed nothing in any call that it was
+ * is another one, and the check found other numbers than without the fault (OTHER). On each rank
+ * that was hit at least one call of the same function in the phase was not (SPARED). The fault changed nothing in any call that it was
  * planted in (IDLE): what does not ask for that asks that it did. There are records that the
  * result hands out, as `graph` does: they are right to the last byte after each check (TOLD). No
  * other buffers differ than those that the fault damaged (ALONE). The same fault in the input of
@@ -74,8 +74,10 @@ static const struct {
      "memory without a right answer got another wrong one: no result stands in it"},
     {ONE(PLANT_WRITE) | ONE(PLANT_LAUNCH), ANY, ONE(PLANT_SETUP), FIXED | SEEN,
      "a table has another value where nobody reads it: all that steps make is right"},
-    {ONE(PLANT_WRITE) | ONE(PLANT_COPY), ANY, CHECKS, MADE | SEEN,
+    {ONE(PLANT_WRITE), ANY, CHECKS, MADE | SEEN,
      "the results are right, and the check means the same by the numbers it was told"},
+    {ONE(PLANT_COPY), ANY, CHECKS, MADE | SEEN,
+     "the results are right: the check writes anew what was to be prepared for it"},
     {ONE(PLANT_WRITE), ANY, CHECKS, ALONE | SEEN,
      "memory for the check got another content, which no result of a later sample "
      "took"},
@@ -87,16 +89,17 @@ static const struct {
      "the byte that was damaged was overwritten, or damaged back, before steps ended"},
     {ONE(PLANT_WRITE), ANY, STEPS, SAME | ZEROS,
      "zeros, which are no result, were overwritten before anybody read them"},
-    {ONE(PLANT_READ) | ONE(PLANT_WRITE) | ONE(PLANT_SENDRECV) | ONE(PLANT_START),
-     DAMAGE, STEPS, APART | SEEN,
-     "what the check is given is right to the last byte: padding was damaged, or a "
-     "number too small to count"},
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART | SEEN,
+     "what the check is given is right to the last byte: padding was damaged, of "
+     "blocks that only steps use"},
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_FLIP), STEPS, APART | SEEN,
+     "what the check is given is right to the last byte: padding of a message was "
+     "damaged"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_STALE), STEPS, SAME,
      "launches that do not depend on each other changed places: none is missing"},
     {ONE(PLANT_LAUNCH), ONE(PLANT_SHORTEN), STEPS, SAME,
      "the number that was halved is multiplied by zero: the work is the same"},
-    {ONE(PLANT_LAUNCH), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS,
-     MADE | SEEN,
+    {ONE(PLANT_LAUNCH), DAMAGE, CHECKS, MADE | SEEN,
      "the results are right: one of the numbers that the check finds was damaged, and "
      "others see what is wrong"},
     {ONE(PLANT_READ), DAMAGE | ONE(PLANT_SHORTEN), STEPS, SAME | SEEN,
@@ -111,28 +114,21 @@ static const struct {
      "this rank has no work in its steps"},
     {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_DROP), ONE(PLANT_WARM_STEPS),
      NOTHING, "a warm-up has no rate, and what did not come lay there already"},
-    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS, MADE | SEEN,
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ), ANY, CHECKS,
+     MADE | SPARED | SEEN,
      "the results are right: what ranks tell each other for the check is checked on "
      "each, too"},
     {ONE(PLANT_UNMAP), ANY, CHECKS, MADE,
      "memory that the host has checked is read by nobody before the next input"},
-    {ONE(PLANT_MAP), ONE(PLANT_FLIP) | ONE(PLANT_ZERO) | ONE(PLANT_STALE), CHECKS,
-     MADE | SEEN,
+    {ONE(PLANT_MAP), DAMAGE, CHECKS, MADE | SEEN,
      "the results are right: the host was shown another byte, which is checked "
      "elsewhere"},
-    {ONE(PLANT_READ) | ONE(PLANT_START), ANY, STEPS, OTHER | SPARED | SEEN,
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE) | ONE(PLANT_SENDRECV) | ONE(PLANT_START), ANY,
+     STEPS, OTHER | SPARED | SEEN,
      "a correction was damaged: the others made the result right, within the bound"},
-    {ONE(PLANT_WRITE) | ONE(PLANT_SENDRECV), ANY, STEPS, OTHER | SEEN,
-     "numbers of corrections were damaged: the result is right, within the bound"},
-    {ANY, ~(ONE(PLANT_DROP) | ONE(PLANT_REPEAT)), ANY, TOLD | SEEN,
+    {ANY, ~ONE(PLANT_DROP), ANY, TOLD | SEEN,
      "the result that is handed out is right to the last byte, and wrong ones are "
      "seen"},
-    {ANY, ONE(PLANT_REPEAT), ANY, TOLD | SEEN,
-     "work done twice leaves the result that is handed out right to the last byte"},
-    {ONE(PLANT_FINISH) | ONE(PLANT_WAIT) | ONE(PLANT_MARK), ONE(PLANT_DROP), ANY,
-     TOLD | SEEN,
-     "what a wait would have waited for had ended: the result that is handed out is "
-     "right to the last byte"},
     {ONE(PLANT_WRITE), ONE(PLANT_DROP), ~STEPS, TOLD | SEEN,
      "the result that is handed out is right to the last byte, though memory that it "
      "does not lie in was not prepared"},

@@ -11,6 +11,7 @@
  *   seconds=T   of all these, those that are reached in so many seconds
  *   seed=S      of the draw, and of the share
  *   fault=KIND,CALL,PHASE,PLACE,COUNT,SPOT[,RANK,PERIOD]    this one alone; without a rank on all
+ *   seen=1      no fault is harmless: each must be seen
  *   bench=NAME exchange=NAME device=NAME shape=NAME kind=NAME call=NAME    only this one
  *   variant=NAME=VALUE    only this parameter that is not the default
  *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there
@@ -351,6 +352,8 @@ static void words_take(int argc, char **argv) {
             asked.seed = strtoul(value, NULL, 10);
         if (strncmp(argv[i], "seconds=", 8) == 0)
             asked.seconds = strtod(value, NULL);
+        if (strncmp(argv[i], "seen=", 5) == 0)
+            asked.seen = strtoul(value, NULL, 10) > 0;
         if (strncmp(argv[i], "guarded=", 8) == 0)
             asked.guarded = strtoul(value, NULL, 10) > 0;
         if (strncmp(argv[i], "workers=", 8) == 0)

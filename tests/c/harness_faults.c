@@ -11,7 +11,7 @@
 #include "harmless.h"
 #include "plant_state.h"
 
-enum { MAX_REASONS = 40, TURNS = 7 };
+enum { MAX_REASONS = 40 };
 
 static struct {
     const char *reason;
@@ -53,15 +53,16 @@ static void fault_print(const plant_fault *f, const char *end, const outcome *o)
                              ? o->report.checked ? "same" : "same after steps"
                          : o->report.checked ? "same after checks"
                                              : "differs";
-    say("%zu of %d ranks' calls reached, %zu changed, %zu B, memory %s%s%s%s%s, "
-        "numbers "
-        "%s, "
-        "error %g: %s\n",
-        o->report.reached, size, o->report.acted, o->report.changed, memory,
+    say("%zu of %d ranks' calls reached%s, %zu changed, %zu B, memory %s%s%s%s%s%s%s, "
+        "numbers %s, error %g%s: %s\n",
+        o->report.reached, size, o->report.spared ? "" : ", on a rank all",
+        o->report.acted, o->report.changed, memory,
         o->report.given ? ", for checks the same" : "",
         o->report.alone ? ", but for what was damaged" : "",
         o->report.apart ? ", damage apart" : "", o->report.clears ? ", zeros" : "",
-        o->counted ? "same" : "differ", o->report.error, end);
+        o->report.fixed ? ", but for what is fixed" : "",
+        o->report.made ? ", but for what is left" : "", o->counted ? "same" : "differ",
+        o->report.error, o->report.other ? ", other than without it" : "", end);
 }
 
 static void reason_count(const char *reason) {
@@ -95,6 +96,10 @@ static bool spoils_seen(const plant_fault *f, size_t sample, bool may_lack) {
         if (now.session && o.status != HF_OK && o.report.spoiled == 0) {
             plant_spoil(how, sample); /* on a busy host it came to no steps */
             o = run(f, "60");
+        }
+        if (now.session && o.late) { /* so does a wrong result that others wait for */
+            plant_spoil(how, sample);
+            o = run(f, "5");
         }
         if (may_lack && o.status == HF_OK && o.report.spoiled == 0)
             return now.session != NULL;
@@ -131,7 +136,7 @@ void fault_try(const plant_fault *f, score *s) {
         s->unverified += o.status == HF_OK;
         return;
     }
-    const char *reason = !seen && o.counted && o.report.reached > 0
+    const char *reason = !asked.seen && !seen && o.counted && o.report.reached > 0
                              ? harmless(f, &o.report, wrong_seen, later_seen)
                              : NULL;
     if (reason) {
@@ -179,11 +184,21 @@ static size_t draw(lots *from, size_t n) {
     return (size_t)(hf_random(from->seed, from->taken++) % n);
 }
 
-/* A fault of this kind, the `turn`-th of TURNS: one call, a row of them, or every so many, of all
- * ranks or of one; or every call of all ranks. Where one rank alone made a call twice, it would
- * meet the others in another one. */
+/* One call, a row of them, or every so many, of all ranks or of one; or every call of all. */
+static const struct {
+    bool row, often, every, alone;
+} turns[] = {{0},
+             {.row = true},
+             {.often = true},
+             {.alone = true},
+             {.row = true, .alone = true},
+             {.often = true, .alone = true},
+             {.every = true}};
+enum { TURNS = sizeof turns / sizeof *turns };
+
+/* A fault of this kind, the `turn`-th. Where one rank alone made a call twice, it would meet the
+ * others in another one. */
 static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from) {
-    enum { EVERY = TURNS - 1 };
     static const size_t periods[] = {1, 2, 3, 6};
     bool together = plant_tells(at->call) && kind == PLANT_REPEAT;
     size_t row = 2 + draw(&from, 11), period = periods[draw(&from, 4)];
@@ -193,12 +208,11 @@ static plant_fault fault_drawn(const pair *at, int kind, size_t turn, lots from)
     return (plant_fault){.call = at->call,
                          .phase = at->phase,
                          .kind = kind,
-                         .count = turn % 3 == 1 ? row : 1,
-                         .period = turn == EVERY   ? 1
-                                   : turn % 3 == 2 ? period
-                                                   : 0,
-                         .rank = together || turn == EVERY || turn < 3 ? PLANT_ALL_RANKS
-                                                                       : one,
+                         .count = turns[turn].row ? row : 1,
+                         .period = turns[turn].every   ? 1
+                                   : turns[turn].often ? period
+                                                       : 0,
+                         .rank = turns[turn].alone && !together ? one : PLANT_ALL_RANKS,
                          .place = (int)draw(&from, PLANT_PLACES),
                          .spot = draw(&from, 12)};
 }
@@ -248,7 +262,7 @@ static bool astray(const pair *at, int kind) {
  * that has it, where it belongs to the share of these ranks: of N paths that have it, one in N, so
  * that each slot is tried in some path. Without a number of faults, what ranks tell each other has
  * a share that is twice as large: one rank alone cannot try it. */
-static size_t turns(const struct slot *slot, int call, size_t number) {
+static size_t turns_of(const struct slot *slot, int call, size_t number) {
     bool twice = asked.share > 1 && plant_tells(call) && !asked.faults;
     size_t share = twice ? asked.share / 2 : asked.share;
     uint64_t first = hf_random(asked.seed, number) + (uint64_t)size + asked.part;
@@ -283,7 +297,7 @@ static size_t slot_try(path *of, const pair *at, int kind, score *s) {
     if (!slot->there)
         slot->before = paths_with[number]++;
     slot->there = true;
-    size_t n = turns(slot, at->call, number);
+    size_t n = turns_of(slot, at->call, number);
     for (size_t k = 0; s && k < n && goes_on(s); k++) {
         lots from = {own + (uint64_t)size, 16 * k};
         plant_fault f = fault_drawn(at, kind, (own / 256 + k) % TURNS, from);

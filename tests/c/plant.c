@@ -115,7 +115,7 @@ bool plant_hit(int call) {
     if (f->period > 0 && n > 0) /* at least once */
         hit = i % f->period == (size_t)f->place % (f->period < n ? f->period : n);
     plant.report.reached += hit;
-    plant.report.spared += !hit;
+    plant.report.spared = plant.report.spared || !hit;
     return hit;
 }
 

@@ -241,7 +241,9 @@ score verbs_try(void) {
                                      : who == 1 ? 0
                                                 : size - 1};
             bool shared = size == 1 || asked.share == 1 || f.kind == PLANT_REPEAT ||
-                          (i + k + k / 3 + (size_t)size + asked.part) % 3 == 0;
+                          (i + k + k / 3 + (size_t)size + asked.part) %
+                                  (asked.share < 3 ? 2 : 3) ==
+                              0;
             if (plant_can(f.call, f.kind) && shared &&
                 (who == 0 || (size > 1 && f.kind != PLANT_REPEAT)))
                 verb_try(v, &f, in_group, &s);

@@ -133,6 +133,8 @@ static void chain_test(wait_fn *how, int answers) {
     while (tries > 0 && !chain_ends(how, answers))
         tries--;
     CHECK(tries > 0, "no line names the silent rank: %s", hf_error());
+    if (net->rank == 0 && tries < 3)
+        printf("a rank that waits was silent, too, in %d tries\n", 3 - tries);
 }
 
 /* The last rank waits for its device, and so does the first; those between wait for the last.
