@@ -25,9 +25,10 @@ static void ring(unsigned char *const chain[2], int bytes, size_t slide, long st
                  int left, int right) {
     for (long i = 0; i < steps; i++) {
         int to = i % 2 ? left : right, from = i % 2 ? right : left;
-        size_t at = slide * (size_t)(i + 1);
-        MPI_Sendrecv(chain[i % 2] + at, bytes, MPI_BYTE, to, 0, chain[(i + 1) % 2] + at,
-                     bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        size_t at = slide * (size_t)(i + 1), came = at + slide / 2;
+        MPI_Sendrecv(chain[i % 2] + at, bytes, MPI_BYTE, to, 0,
+                     chain[(i + 1) % 2] + came, bytes, MPI_BYTE, from, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
@@ -50,7 +51,7 @@ int main(int argc, char **argv) {
         unsigned char *chains[2][2];
         for (int slides = 0; slides < 2; slides++) {
             size_t room =
-                (bytes + slide * (size_t)steps * (size_t)slides + 4095) / 4096;
+                (bytes + slide * (size_t)(steps + 1) * (size_t)slides + 4095) / 4096;
             for (int i = 0; i < 2; i++) {
                 chains[slides][i] = must(aligned_alloc(4096, room * 4096));
                 memset(chains[slides][i], rank, room * 4096);

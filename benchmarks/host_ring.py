@@ -24,10 +24,13 @@ def ring(
     """Send to the right, then to the left, each time what came before, further on."""
     for i in range(steps):
         to, source = (left, right) if i % 2 else (right, left)
-        window = slice(slide * (i + 1), slide * (i + 1) + size)
-        comm.Sendrecv(
-            chains[i % 2][window], to, 0, chains[(i + 1) % 2][window], source, 0
+        at = slide * (i + 1)
+        came = at + slide // 2
+        sent, got = (
+            chains[i % 2][at : at + size],
+            chains[(i + 1) % 2][came : came + size],
         )
+        comm.Sendrecv(sent, to, 0, got, source, 0)
 
 
 def main() -> None:
@@ -36,7 +39,7 @@ def main() -> None:
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
     samples = int(sys.argv[1])
     for size, steps, slide in (map(int, arg.split(":")) for arg in sys.argv[2:]):
-        room = size + slide * steps
+        room = size + slide * (steps + 1)
         chains = [np.full(room, comm.rank, np.uint8) for _ in range(2)]
         ring(comm, chains, size, slide, steps, left, right)  # warm-up
         seconds = []

@@ -35,7 +35,7 @@ Times = dict[int, float]  # seconds per step of each size [B]
 
 def slide(exchange: str, size: int) -> int:
     """From one window of b_eff to the next [B]: slide_of in csrc/bench/b_eff.c."""
-    return 64 if exchange == "pcie" else 8 if size < 4096 else 4096
+    return 128 if exchange == "pcie" else 16 if size < 4096 else 8192
 
 
 def arguments() -> argparse.Namespace:

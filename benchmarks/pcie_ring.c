@@ -56,13 +56,13 @@ static void ring(cl_command_queue queue, cl_mem const chain[2],
                  int left, int right) {
     for (long i = 0; i < steps; i++) {
         int to = i % 2 ? left : right, from = i % 2 ? right : left;
-        size_t at = slide * (size_t)(i + 1);
+        size_t at = slide * (size_t)(i + 1), came = at + slide / 2;
         cl_int good = clEnqueueReadBuffer(queue, chain[i % 2], CL_TRUE, at, bytes,
                                           host[0], 0, NULL, NULL);
         check(good == CL_SUCCESS, "read");
         MPI_Sendrecv(host[0], (int)bytes, MPI_BYTE, to, 0, host[1], (int)bytes,
                      MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        good = clEnqueueWriteBuffer(queue, chain[(i + 1) % 2], CL_TRUE, at, bytes,
+        good = clEnqueueWriteBuffer(queue, chain[(i + 1) % 2], CL_TRUE, came, bytes,
                                     host[1], 0, NULL, NULL);
         check(good == CL_SUCCESS, "write");
     }
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
             memset(host[i], rank, bytes);
             chains[0][i] = chain_new(context, queue, bytes, rank);
             chains[1][i] =
-                chain_new(context, queue, bytes + slide * (size_t)steps, rank);
+                chain_new(context, queue, bytes + slide * (size_t)(steps + 1), rank);
         }
         for (long sample = -2; sample < 2 * samples; sample++) { /* two to warm up */
             int slides = sample & 1;

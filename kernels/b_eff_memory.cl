@@ -27,15 +27,21 @@ HF_KERNEL(b_eff_fill, HF_WRITE(uchar, chain), HF_VALUE(ulong, bytes),
  *  of this rank, `from` that of the neighbours' other chain that is sent to this one.
  *
  *  Step k reads the window of `message` bytes that begins at (k + 1) << slide from chain k % 2
- *  and writes the neighbour's into the other chain. So a byte keeps its position: step `first`
- *  is the first one that moves it, step `end` - 1 the last one, and each step brings it to the
- *  other chain, to a neighbour or back. */
+ *  and writes the neighbour's into the other chain, half the distance of two windows further. So a
+ *  byte moves on with each step, to a neighbour or back, until the windows have passed it: step
+ *  `last` - 1 is the one that brought what is here, and the ones before it moved that, too. */
 static inline uchar b_eff_right(ulong at, ulong message, ulong steps, uint slide,
                                 uint which, uint key, ulong own, ulong from) {
-    const ulong begun = at >> slide, end = begun < steps ? begun : steps;
-    const ulong first = at < message ? 0 : (at - message) >> slide;
-    const ulong moves = end <= first ? 0 : end - ((end ^ which) & 1) - first;
-    return b_eff_payload((uint)at, slide, key, moves & 1 ? from : own);
+    const uint hop = slide - 1;
+    const ulong begun = at >> hop ? ((at >> hop) - 1) >> 1 : 0;
+    const ulong end = begun < steps ? begun : steps;
+    const ulong last = end && ((end ^ which) & 1) ? end - 1 : end;
+    const ulong left = at < message ? 0 : (at - message) >> hop;
+    const ulong behind = left ? left - 1 : 0;
+    const ulong most = 2 * last < behind ? 0 : 2 * last - behind;
+    const ulong moves = (last ^ which) & 1 ? 0 : most < last ? most : last;
+    return b_eff_payload((uint)(at - (moves << hop)), slide, key,
+                         moves & 1 ? from : own);
 }
 
 /** Count the bytes of chain `which` that are not what `steps` steps leave there. */

@@ -23,7 +23,7 @@ enum {
     N_CHAINS = 2,
     N_FILL_ARGS = 5,
     N_CHECK_ARGS = 9,
-    SLIDE_LOG_SHORT = 3,
+    HOP_LOG_SHORT = 3,
     MAX_PAGES = 1024
 };
 
@@ -108,20 +108,25 @@ uint32_t b_eff_key(const b_eff *s, size_t point) {
 
 /* ---- set-up ---- */
 
-/* Logarithm of the distance of two windows [B]. Messages in the host's memory are copied from
+/* Logarithm of how far a byte moves on with each step [B]; two windows lie twice as far apart.
+ * Messages in the host's memory are copied from
  * process to process: the longer ones by pages, where a window that does not begin with a page
  * costs one more, unless steps are so many that pages would take most of the time of a run, to
  * fill and to check; the others through the caches, where few bytes stay in few lines. */
-static uint32_t slide_of(const b_eff *s, size_t message) {
+static uint32_t hop_of(const b_eff *s, size_t message) {
     if (!s->env.exchange->ops->host_memory)
         return HF_SLIDE_LOG;
     bool pages = message >= HF_PAGE && hf_sweep_steps(&s->sweep, message) <= MAX_PAGES;
-    return pages ? HF_PAGE_LOG : SLIDE_LOG_SHORT;
+    return pages ? HF_PAGE_LOG : HOP_LOG_SHORT;
 }
 
-/* For the windows of a sample, beside the first. */
+static uint32_t slide_of(const b_eff *s, size_t message) {
+    return hop_of(s, message) + 1;
+}
+
+/* For the windows of a sample, beside the first, and the last hop. */
 static size_t slide_bytes(const b_eff *s, size_t message) {
-    return hf_sweep_steps(&s->sweep, message) << slide_of(s, message);
+    return (2 * hf_sweep_steps(&s->sweep, message) + 1) << hop_of(s, message);
 }
 
 static size_t chain_bytes(const b_eff *s, size_t message) {
@@ -153,6 +158,7 @@ static hf_status memory_check(const b_eff *s, size_t message) {
     const hf_device_info *info = &s->env.device->info;
     size_t room = hf_device_room(info, N_CHAINS), most = longest(s, room);
     uint32_t slide = slide_of(s, message);
+    size_t hop = (size_t)1 << hop_of(s, message);
     if (chain_bytes(s, message) <= room)
         return HF_OK;
     if (message >= room || (most > 0 && most < message))
@@ -162,7 +168,7 @@ static hf_status memory_check(const b_eff *s, size_t message) {
         "loop_upper: %zu steps of %zu B each do not fit \"%s\"; the most for "
         "messages of %zu B is %zu",
         s->sweep.loop_upper, (size_t)1 << slide, info->name, message,
-        (room - message) >> slide);
+        room - message > hop ? (room - message - hop) >> slide : 0);
 }
 
 static hf_status memory_take(ring *s) {
@@ -261,7 +267,8 @@ static hf_status ring_step(void *state, size_t point, size_t inner) {
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t from = s->taken % 2;
         hf_plan *plan = s->plans[step_goes_right(&s->base, s->taken)][from];
-        plan->messages->send_at = plan->messages->recv_at = (s->taken + 1) << slide;
+        plan->messages->send_at = (s->taken + 1) << slide;
+        plan->messages->recv_at = plan->messages->send_at + ((size_t)1 << (slide - 1));
         HF_TRY(hf_plan_run(plan));
     }
     return HF_OK;

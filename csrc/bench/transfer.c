@@ -6,9 +6,9 @@
  * and no other step writes the same there: a lost, repeated, late or shortened copy is seen.
  *
  * In whole steps, every rank has two chains of bytes. Step j sends window j of chain j % 2 to the
- * right, and receives the left neighbour's window into the same place of its other chain. Windows
- * slide up, so each rank sends on what it got: a byte that is damaged in any step stays wrong on
- * some rank.
+ * right, and receives the left neighbour's window into its other chain, HF_SLIDE further. Windows
+ * slide up by twice as much, so each rank sends on what it got: a byte that is damaged in any step
+ * stays wrong on some rank, and one that does not come leaves another in its place.
  */
 #include "bench.h"
 #include "core/error.h"
@@ -63,7 +63,7 @@ static size_t got_bytes(const transfer *s, size_t point) {
 }
 
 static size_t chain_bytes(const transfer *s, size_t point) {
-    return (size_t)s->sweep.sizes[point] + HF_SLIDE * steps_of(s, point);
+    return (size_t)s->sweep.sizes[point] + HF_SLIDE * (2 * steps_of(s, point) + 1);
 }
 
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
@@ -164,20 +164,20 @@ static hf_status chains_prepare(const transfer *s, size_t point) {
     return HF_OK;
 }
 
-/* Byte `i` of a chain after so many steps. Those whose windows have it are in a row, and each
- * passes on what the one before brought: it is from where the first of them found it. */
+/* Byte `i` of a chain after so many steps: step `last` - 1 brought it, and the steps before that
+ * one moved it, too, as far back as their windows have it. */
 static unsigned char passed_byte(const transfer *s, size_t point, size_t steps,
                                  size_t chain, size_t i) {
     size_t message = (size_t)s->sweep.sizes[point], size = (size_t)s->env.size;
-    size_t first = i < message + HF_SLIDE ? 0 : (i - message) / HF_SLIDE;
-    size_t end = i / HF_SLIDE < steps ? i / HF_SLIDE : steps; /* behind the last */
-    if (end > first && end % N_CHAINS != chain)
-        end--; /* that one wrote to the other chain */
-    if (end <= first)
-        return chain_byte(s, s->env.rank, chain, i);
-    size_t hops = (end - first) % size;
-    int origin = (int)(((size_t)s->env.rank + size - hops) % size);
-    return chain_byte(s, origin, first % N_CHAINS, i);
+    size_t begun = i < HF_SLIDE ? 0 : (i - HF_SLIDE) / (2 * HF_SLIDE);
+    size_t last = begun < steps ? begun : steps;
+    size_t behind = i < message + HF_SLIDE ? 0 : (i - message - HF_SLIDE) / HF_SLIDE;
+    if (last % N_CHAINS != chain)
+        last = last > 0 ? last - 1 : 0; /* that one wrote to the other chain */
+    size_t moves = 2 * last < behind ? 0 : 2 * last - behind;
+    moves = moves < last ? moves : last;
+    int origin = (int)(((size_t)s->env.rank + size - moves % size) % size);
+    return chain_byte(s, origin, (chain + moves) % N_CHAINS, i - moves * HF_SLIDE);
 }
 
 static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
@@ -199,7 +199,8 @@ static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
 static hf_status chains_step(transfer *s, size_t inner) {
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         hf_plan *plan = s->plans[s->taken % N_CHAINS];
-        plan->messages->send_at = plan->messages->recv_at = (s->taken + 1) * HF_SLIDE;
+        plan->messages->send_at = 2 * HF_SLIDE * (s->taken + 1);
+        plan->messages->recv_at = plan->messages->send_at + HF_SLIDE;
         HF_TRY(hf_plan_run(plan));
     }
     return HF_OK;

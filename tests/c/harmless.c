@@ -106,8 +106,12 @@ static const struct {
      "what did not come as it was is needed by nobody: what is needed is sealed"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE) |
          ONE(PLANT_COPY),
-     ONE(PLANT_SHORTEN) | ONE(PLANT_STALE), ANY, NOTHING,
+     ONE(PLANT_STALE), ANY, NOTHING,
      "what did not come lay there already, byte for byte"},
+    {ONE(PLANT_SENDRECV) | ONE(PLANT_START) | ONE(PLANT_READ) | ONE(PLANT_WRITE) |
+         ONE(PLANT_COPY),
+     ONE(PLANT_SHORTEN), ~ONE(PLANT_STEPS), NOTHING,
+     "nothing of it is timed, and what did not come lay there already, byte for byte"},
     {ONE(PLANT_SENDRECV) | ONE(PLANT_START), ONE(PLANT_DROP), STEPS | ONE(PLANT_SETUP),
      NOTHING, "the message came, and its bytes lay there already"},
     {ONE(PLANT_STEP), ONE(PLANT_DROP) | ONE(PLANT_SHORTEN), STEPS, SAME | IDLER,

@@ -26,10 +26,16 @@ static unsigned char *chain_of(const ring *r, int rank, int chain) {
     return r->chains + ((size_t)rank * N_CHAINS + (size_t)chain) * r->bytes;
 }
 
-/** Steps go to the right and to the left in turn; `lost` is one that does not arrive at
- *  rank 0, `hit` one of which a byte does not. */
-static void ring_run(ring *r, const runner *run, size_t items, size_t lost,
-                     size_t hit) {
+/** What goes wrong at rank 0, in a step: it does not arrive, or a byte of it; or from there on
+ *  nothing but the last bytes, or all but the last. NEVER: in none. */
+typedef struct wrong {
+    size_t lost, hit, head, tail;
+} wrong;
+
+static const size_t NEVER = SIZE_MAX;
+
+/** Steps go to the right and to the left in turn. */
+static void ring_run(ring *r, const runner *run, size_t items, wrong w) {
     for (int rank = 0; rank < r->ranks; rank++)
         for (int chain = 0; chain < N_CHAINS; chain++)
             run->fill(chain_of(r, rank, chain), r->bytes, items, r->slide,
@@ -38,17 +44,21 @@ static void ring_run(ring *r, const runner *run, size_t items, size_t lost,
     CHECK(before, "no memory");
     for (size_t k = 0; k < r->steps; k++) {
         int right = k % 2 == 0, from = (int)(k % 2);
-        size_t at = (k + 1) << r->slide;
+        size_t at = (k + 1) << r->slide, hop = (size_t)1 << (r->slide - 1);
+        size_t part = r->message > hop ? r->message - hop : r->message / 2;
+        const unsigned char *sent;
         memcpy(before, r->chains, (size_t)r->ranks * N_CHAINS * r->bytes);
         for (int rank = 0; rank < r->ranks; rank++) {
             int sender = (rank + (right ? -1 : 1) + r->ranks) % r->ranks;
-            if (k == lost && rank == 0)
+            unsigned char *got = chain_of(r, rank, 1 - from) + at + hop;
+            sent = before + ((size_t)sender * N_CHAINS + (size_t)from) * r->bytes + at;
+            if (k == w.lost && rank == 0)
                 continue;
-            for (size_t i = at; i < at + r->message; i++)
-                chain_of(r, rank, 1 - from)[i] =
-                    before[((size_t)sender * N_CHAINS + (size_t)from) * r->bytes + i];
-            if (k == hit && rank == 0)
-                chain_of(r, rank, 1 - from)[at + r->message / 2] ^= 1;
+            for (size_t i = 0; i < r->message; i++)
+                if (rank > 0 || ((k < w.head || i >= part) && (k < w.tail || i < part)))
+                    got[i] = sent[i];
+            if (k == w.hit && rank == 0)
+                got[r->message / 2] ^= 1;
         }
     }
     free(before);
@@ -104,21 +114,29 @@ static void comparison(const runner *run, int ranks, uint32_t slide, size_t mess
     ring r = {ranks, slide, message, steps, message + ((steps + 2) << slide), NULL};
     r.chains = malloc((size_t)ranks * N_CHAINS * r.bytes);
     CHECK(r.chains, "no memory");
-    ring_run(&r, run, items, steps, steps);
+    ring_run(&r, run, items, (wrong){NEVER, NEVER, NEVER, NEVER});
     CHECK(ring_count(&r, run, items) == 0,
           "%d ranks, %zu B, %zu steps, slide %u, %zu items: refused", ranks, message,
           steps, slide, items);
     if (steps > 2) /* the second step ends in one of the chains alone */
         comparison_of_told(&r, run);
     for (size_t k = 0; k < steps; k += 1 + steps / 5) {
-        ring_run(&r, run, items, k, steps);
+        ring_run(&r, run, items, (wrong){k, NEVER, NEVER, NEVER});
         CHECK(ring_count(&r, run, items) > 0,
               "%d ranks, %zu B, slide %u: step %zu of %zu is lost", ranks, message,
               slide, k, steps);
-        ring_run(&r, run, items, steps, k);
+        ring_run(&r, run, items, (wrong){NEVER, k, NEVER, NEVER});
         CHECK(ring_count(&r, run, items) > 0,
               "%d ranks, %zu B, slide %u: step %zu of %zu is damaged", ranks, message,
               slide, k, steps);
+        ring_run(&r, run, items, (wrong){NEVER, NEVER, k, NEVER});
+        CHECK(message < 2 || ring_count(&r, run, items) > 0,
+              "%d ranks, %zu B, slide %u: step %zu of %zu and later ones bring the end",
+              ranks, message, slide, k, steps);
+        ring_run(&r, run, items, (wrong){NEVER, NEVER, NEVER, k});
+        CHECK(ring_count(&r, run, items) > 0,
+              "%d ranks, %zu B, slide %u: step %zu of %zu and later ones lack the end",
+              ranks, message, slide, k, steps);
     }
     free(r.chains);
 }
@@ -177,7 +195,7 @@ static void comparison_of_others(const runner *run, uint32_t slide) {
 void comparisons(const runner *run) {
     static const size_t sizes[] = {1, 2, 7, 31, 63, 64, 65, 127, 128, 200, 1000};
     static const size_t items[] = {1, 2, 7, 64};
-    static const uint32_t slides[] = {3, 6, 12}; /* 8 B, 64 B, a page */
+    static const uint32_t slides[] = {4, 7, 13}; /* 16 B, 128 B, two pages */
     for (size_t l = 0; l < sizeof slides / sizeof *slides; l++) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t i = 0; i < sizeof items / sizeof *items; i++)
@@ -187,11 +205,11 @@ void comparisons(const runner *run) {
     }
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int ranks = 1; ranks <= MAX_RANKS; ranks++) {
-            comparison(run, ranks, 6, sizes[s], 1 + s, 1 + s % 3);
-            comparison(run, ranks, 6, sizes[s], 8, 7);
-            comparison(run, ranks, 3, sizes[s], 8, 7);
+            comparison(run, ranks, 7, sizes[s], 1 + s, 1 + s % 3);
+            comparison(run, ranks, 7, sizes[s], 8, 7);
+            comparison(run, ranks, 4, sizes[s], 8, 7);
         }
     for (int ranks = 1; ranks <= MAX_RANKS; ranks++)
         for (size_t message = 4096; message < 10000; message += 2500)
-            comparison(run, ranks, 12, message, 5, 3);
+            comparison(run, ranks, 13, message, 5, 3);
 }
