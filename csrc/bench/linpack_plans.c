@@ -194,7 +194,8 @@ static hf_status row_add(linpack *s, double *value) {
     HF_TRY(ops->read(s->env.device, s->numbers, 0, s->scalars,
                      (size_t)others * sizeof mine, NULL, NULL));
     for (int q = 0; q < s->grid.q; q++) {
-        const double *of = q == s->q ? mine : s->scalars + 2 * (q < s->q ? q : q - 1);
+        size_t part = (size_t)(q < s->q ? q : q - 1);
+        const double *of = q == s->q ? mine : s->scalars + 2 * part;
         s->astray = s->astray || of[1] != linpack_stamp(s, q);
         sum += of[0];
     }

@@ -169,7 +169,7 @@ static hf_status chains_prepare(const transfer *s, size_t point) {
 static unsigned char passed_byte(const transfer *s, size_t point, size_t steps,
                                  size_t chain, size_t i) {
     size_t message = (size_t)s->sweep.sizes[point], size = (size_t)s->env.size;
-    size_t begun = i < HF_SLIDE ? 0 : (i - HF_SLIDE) / (2 * HF_SLIDE);
+    size_t begun = i < HF_SLIDE ? 0 : (i - HF_SLIDE) / HF_SLIDE / 2;
     size_t last = begun < steps ? begun : steps;
     size_t behind = i < message + HF_SLIDE ? 0 : (i - message - HF_SLIDE) / HF_SLIDE;
     if (last % N_CHAINS != chain)
@@ -199,7 +199,7 @@ static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
 static hf_status chains_step(transfer *s, size_t inner) {
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         hf_plan *plan = s->plans[s->taken % N_CHAINS];
-        plan->messages->send_at = 2 * HF_SLIDE * (s->taken + 1);
+        plan->messages->send_at = (s->taken + 1) * 2 * HF_SLIDE;
         plan->messages->recv_at = plan->messages->send_at + HF_SLIDE;
         HF_TRY(hf_plan_run(plan));
     }
