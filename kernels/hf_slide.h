@@ -1,4 +1,4 @@
-/* hf_slide.h - how far the window of a step lies behind that of the step before.
+/* hf_slide.h - how far copies of a message slide from step to step.
  *
  * Steps that repeat a copy slide, so that each of them leaves bytes that no other one does.
  */

@@ -109,10 +109,10 @@ uint32_t b_eff_key(const b_eff *s, size_t point) {
 /* ---- set-up ---- */
 
 /* Logarithm of how far a byte moves on with each step [B]; two windows lie twice as far apart.
- * Messages in the host's memory are copied from
- * process to process: the longer ones by pages, where a window that does not begin with a page
- * costs one more, unless steps are so many that pages would take most of the time of a run, to
- * fill and to check; the others through the caches, where few bytes stay in few lines. */
+ * Messages in the host's memory are copied from process to process: the longer ones by pages,
+ * where a window that does not begin with a page costs one more, unless steps are so many that
+ * pages would take most of the time of a run, to fill and to check; the others through the caches,
+ * where few bytes stay in few lines. */
 static uint32_t hop_of(const b_eff *s, size_t message) {
     if (!s->env.exchange->ops->host_memory)
         return HF_SLIDE_LOG;

@@ -14,14 +14,15 @@
  * none of them (APART). In a run with this fault and another one, steps that got lost are seen,
  * and so are the first, a middle and the last of their bytes where one is wrong (SEEN). The result
  * is another one, and the check found other numbers than without the fault (OTHER). On each rank
- * that was hit at least one call of the same function in the phase was not (SPARED). The fault changed nothing in any call that it was
- * planted in (IDLE): what does not ask for that asks that it did. There are records that the
- * result hands out, as `graph` does: they are right to the last byte after each check (TOLD). No
- * other buffers differ than those that the fault damaged (ALONE). The same fault in the input of
- * the first timed sample is seen (LATER). All buffers that hold something else after later steps
- * or checks are right (FIXED). After each sample's steps all memory is right but for pieces that
- * its input and steps leave as the check before them did, as they do without the fault (MADE). A
- * rank that was hit has neither commands nor messages in the phase (IDLER). */
+ * that was hit at least one call of the same function in the phase was not (SPARED). The fault
+ * changed nothing in any call that it was planted in (IDLE): what does not ask for that asks that
+ * it did. There are records that the result hands out, as `graph` does: they are right to the last
+ * byte after each check (TOLD). No other buffers differ than those that the fault damaged (ALONE).
+ * The same fault in the input of the first timed sample is seen (LATER). All buffers that hold
+ * something else after later steps or checks are right (FIXED). After each sample's steps all
+ * memory is right but for pieces that its input and steps leave as the check before them did, as
+ * they do without the fault (MADE). A rank that was hit has neither commands nor messages in the
+ * phase (IDLER). */
 enum {
     RIGHT = ONE(0),
     CHECKED = ONE(1),
