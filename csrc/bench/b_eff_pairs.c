@@ -107,9 +107,13 @@ static hf_status pairs_connect(void *state) {
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 
+/* An odd number of steps, unless a clock chooses: then a port holds what its neighbour sent first,
+ * where ports that lead back would leave its own. */
 static hf_status pairs_plan(void *state, size_t point, hf_setting *out) {
     const pairs *s = state;
     hf_sweep_plan(&s->base.sweep, point, out);
+    out->most -= out->most % 2 == 0;
+    out->fewest = out->fewest < out->most ? out->fewest : out->most;
     return HF_OK;
 }
 
