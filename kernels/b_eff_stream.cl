@@ -6,7 +6,9 @@
  * for the slower direction, and a damaged chunk travels on. On the wire each chunk is
  * marked with its number in the run: one that is lost, repeated, late or swapped differs
  * from its message's first, and the receiver keeps every bit that ever did. It hands back the
- * last number, too: so many chunks were received.
+ * last number and the sum of its messages' first chunks, too: so many chunks were received, and
+ * as many messages of each origin. The last message alone would not tell: after an even number
+ * of them, a port that leads back to itself holds what is right.
  *
  * Both kernels move one packet per port and clock cycle.
  */
@@ -42,13 +44,22 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
     return wrong;
 }
 
+/** Word by word. */
+static inline hf_packet packet_add(hf_packet a, hf_packet b) {
+    HF_UNROLL(HF_PACKET_WORDS)
+    for (uint l = 0; l < HF_PACKET_WORDS; l++)
+        a.word[l] += b.word[l];
+    return a;
+}
+
 /** The kernels of a pair with the ports `a` and `b` and the channel `held` between them.
  *
  *  Send: `messages` messages of `chunks` chunks over out_a and out_b, the first one made
  *  from `key` and one stamp for each port.
  *
  *  Receive: as many from in_a and in_b. `last` gets the chunks of the last message, one with
- *  the bits that were ever wrong, and one full of the last number: [chunks + 2, 2] packets. */
+ *  the bits that were ever wrong, and one with the sum of messages, marked with the last number:
+ *  [chunks + 2, 2] packets. */
 #define B_EFF_PAIR(pair, out_a, out_b, in_a, in_b, held)                        \
     HF_CHANNEL(held, 4)                                                         \
     HF_STREAM(b_eff_send_##pair,                                                \
@@ -86,6 +97,7 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
         HF_OPEN_OUT(held)                                                       \
         hf_packet wrong_a = {{0}}, wrong_b = wrong_a;                           \
         hf_packet first_a = wrong_a, first_b = wrong_a;                         \
+        hf_packet sum_a = wrong_a, sum_b = wrong_a;                             \
         ulong mark = key;                                                       \
         for (ulong message = 0; message < messages; message++) {                \
             for (ulong chunk = 0; chunk < chunks; chunk++) {                    \
@@ -107,6 +119,8 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
                     last[2 * chunk + 1] = b;                                    \
                 }                                                               \
             }                                                                   \
+            sum_a = packet_add(sum_a, first_a);                                 \
+            sum_b = packet_add(sum_b, first_b);                                 \
             if (message + 1 < messages) {                                       \
                 HF_SEND(held, first_a);                                         \
                 HF_SEND(held, first_b);                                         \
@@ -115,9 +129,8 @@ static inline hf_packet packet_differ(hf_packet wrong, hf_packet a, hf_packet b)
         }                                                                       \
         last[2 * chunks] = wrong_a;                                             \
         last[2 * chunks + 1] = wrong_b;                                         \
-        const hf_packet none = {{0}};                                           \
-        last[2 * chunks + 2] = packet_mark(none, mark);                         \
-        last[2 * chunks + 3] = packet_mark(none, mark);                         \
+        last[2 * chunks + 2] = packet_mark(sum_a, mark);                        \
+        last[2 * chunks + 3] = packet_mark(sum_b, mark);                        \
     }
 
 HF_PORT_OUT(out_0, 0)

@@ -107,13 +107,9 @@ static hf_status pairs_connect(void *state) {
     return exchange->ops->streams->connect(exchange, &wiring);
 }
 
-/* An odd number of steps, unless a clock chooses: then a port holds what its neighbour sent first,
- * where ports that lead back would leave its own. */
 static hf_status pairs_plan(void *state, size_t point, hf_setting *out) {
     const pairs *s = state;
     hf_sweep_plan(&s->base.sweep, point, out);
-    out->most -= out->most % 2 == 0;
-    out->fewest = out->fewest < out->most ? out->fewest : out->most;
     return HF_OK;
 }
 
@@ -149,21 +145,45 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
     return exchange->ops->streams->stream(exchange, 2 * s->n_pairs, s->streams);
 }
 
-/* Bytes that are not the payload of what came in at `port`, in every other packet. */
+/* Word `word` of the packet that is made from a stamp. */
+static uint64_t payload_word(const pairs *s, size_t word, uint64_t stamp) {
+    uint64_t of = 0;
+    for (unsigned i = 0; i < sizeof of; i++)
+        of |= (uint64_t)b_eff_payload((unsigned)(sizeof of * word) + i, HF_SLIDE_LOG,
+                                      s->key, stamp)
+              << (8 * i);
+    return of;
+}
+
+/* Bytes in which two words differ. */
+static size_t bytes_differ(uint64_t a, uint64_t b) {
+    size_t n = 0;
+    for (uint64_t bits = a ^ b; bits; bits >>= 8)
+        n += (bits & 0xFF) != 0;
+    return n;
+}
+
+/* Bytes that are not the payload of what came in at `port`, in every other packet: the neighbour's
+ * and our own in turn. */
 static size_t port_wrong(const pairs *s, int port, size_t steps,
                          const unsigned char *packets) {
+    enum { WORD = sizeof(uint64_t) };
     size_t width = s->base.sweep.channel_width, wrong = 0;
-    /* After an even number of messages our own is back. */
-    const hf_link *own = link_of(s, s->base.env.rank, port);
-    uint64_t stamp = port_stamp(s, steps % 2 == 0 ? own : link_of(s, own->to, own->in));
+    const hf_link *link = link_of(s, s->base.env.rank, port);
+    uint64_t own = port_stamp(s, link),
+             other = port_stamp(s, link_of(s, link->to, link->in));
     uint64_t mark = s->key + steps * s->chunks * B_EFF_MARK;
-    for (size_t i = 0; i < width; i++) {
-        unsigned char right = b_eff_payload((unsigned)i, HF_SLIDE_LOG, s->key, stamp);
-        for (size_t chunk = 0; chunk < s->chunks; chunk++)
-            wrong += packets[2 * chunk * width + i] != right;
-        wrong += packets[2 * s->chunks * width + i] != 0; /* bits that ever differed */
-        wrong += packets[2 * (s->chunks + 1) * width + i] !=
-                 (mark >> (8 * (i % 8)) & 0xFF); /* chunks that were received */
+    for (size_t at = 0; at < width; at += WORD) {
+        uint64_t ours = payload_word(s, at / WORD, own),
+                 theirs = payload_word(s, at / WORD, other),
+                 sum = steps / 2 * ours + (steps - steps / 2) * theirs;
+        for (size_t chunk = 0; chunk < s->chunks + MORE_CHUNKS; chunk++) {
+            uint64_t is, right = chunk < s->chunks    ? steps % 2 ? theirs : ours
+                                 : chunk == s->chunks ? 0 /* bits that ever differed */
+                                                      : sum ^ mark;
+            memcpy(&is, packets + 2 * chunk * width + at, WORD);
+            wrong += bytes_differ(is, right);
+        }
     }
     return wrong;
 }

@@ -50,31 +50,45 @@ static const ulong stamps[PORTS] = {0x0123456789ABCDEF, 0xFEDCBA9876543210,
                                     0x1111111111111111, 0xA0B0C0D0E0F00102};
 static const uint key = 0xC0FFEE;
 
-/** Bytes of `last` that are not what came from `port`, bits marked as wrong, and those of
- *  another number of chunks than `received`. */
-static size_t port_wrong(const unsigned char *last, ulong chunks, ulong received,
-                         int half, int port) {
+/** Bytes of `last` that are not what came to `port` from `other` and back in turn, bits marked as
+ *  wrong, and those of another number of chunks, or of messages of each origin. */
+static size_t port_wrong(const unsigned char *last, ulong messages, ulong chunks,
+                         int port, int other) {
     size_t wrong = 0;
-    ulong number = key;
-    for (ulong chunk = 0; chunk < received; chunk++)
+    ulong number = key, sums[WIDTH / 8] = {0};
+    for (ulong chunk = 0; chunk < messages * chunks; chunk++)
         number += 0x9E3779B97F4A7C15;
+    for (ulong message = 0; message < messages; message++)
+        for (size_t i = 0; i < WIDTH; i++)
+            sums[i / 8] +=
+                (ulong)reference_byte(i, 64, key, stamps[message % 2 ? port : other])
+                << 8 * (i % 8);
     for (ulong chunk = 0; chunk <= chunks + 1; chunk++)
         for (size_t i = 0; i < WIDTH; i++) {
-            ulong right = chunk == chunks ? 0 : number >> 8 * (i % 8) & 0xFF;
+            ulong right =
+                chunk == chunks ? 0 : (sums[i / 8] ^ number) >> 8 * (i % 8) & 0xFF;
             if (chunk < chunks)
-                right = reference_byte(i, 64, key, stamps[port]);
-            wrong += last[(2 * chunk + (ulong)half) * WIDTH + i] != right;
+                right = reference_byte(i, 64, key, stamps[messages % 2 ? other : port]);
+            wrong += last[(2 * chunk + (ulong)(port % 2)) * WIDTH + i] != right;
         }
     return wrong;
 }
 
-/** One board: ports 0 and 1 of pair 0 wired to ports 2 and 3 of pair 1, both ways, with a
- *  relay in front of port 0. The bytes that are wrong in the end. */
-static size_t pairs_run(ulong messages, ulong chunks, size_t depth, fault f) {
-    hf_ring *in[PORTS], *held[PAIRS], *wire = ring_new(depth);
+/** Where each port leads: to the other pair; to itself; to the other port of its pair; to the
+ *  wrong port of the other pair. */
+static const int wirings[][PORTS] = {
+    {2, 3, 0, 1}, {0, 1, 2, 3}, {1, 0, 3, 2}, {3, 2, 1, 0}};
+
+/** One board: ports 0 and 1 of pair 0 should be wired to ports 2 and 3 of pair 1, both ways, and
+ *  are wired so; with a relay in front of port 0. The bytes that are wrong in the end. */
+static size_t pairs_run(ulong messages, ulong chunks, size_t depth, const int *to,
+                        fault f) {
+    hf_ring *in[PORTS], *out[PORTS], *held[PAIRS], *wire = ring_new(depth);
     unsigned char *last[PAIRS];
     for (int port = 0; port < PORTS; port++)
         in[port] = ring_new(depth);
+    for (int port = 0; port < PORTS; port++)
+        out[port] = to[port] == 0 ? wire : in[to[port]];
     for (int i = 0; i < PAIRS; i++) {
         held[i] = ring_new(4);
         last[i] = aligned_alloc(WIDTH, 2 * (chunks + 2) * WIDTH);
@@ -86,11 +100,11 @@ static size_t pairs_run(ulong messages, ulong chunks, size_t depth, fault f) {
     ulong packets = messages * chunks;
     task tasks[] = {
         {.call = b_eff_send_0_call,
-         .args = {&messages, &chunks, k, s[0], s[1], &in[2], &in[3], &held[0]}},
+         .args = {&messages, &chunks, k, s[0], s[1], &out[0], &out[1], &held[0]}},
         {.call = b_eff_recv_0_call,
          .args = {&messages, &chunks, k, &last[0], &in[0], &in[1], &held[0]}},
         {.call = b_eff_send_1_call,
-         .args = {&messages, &chunks, k, s[2], s[3], &wire, &in[1], &held[1]}},
+         .args = {&messages, &chunks, k, s[2], s[3], &out[2], &out[3], &held[1]}},
         {.call = b_eff_recv_1_call,
          .args = {&messages, &chunks, k, &last[1], &in[2], &in[3], &held[1]}},
         {.call = relay_call, .args = {&packets, &f, &wire, &in[0]}},
@@ -99,8 +113,7 @@ static size_t pairs_run(ulong messages, ulong chunks, size_t depth, fault f) {
     tasks_join(tasks, 5);
     size_t wrong = 0;
     for (int port = 0; port < PORTS; port++) {
-        int origin = messages % 2 ? (port + 2) % PORTS : port;
-        wrong += port_wrong(last[port / 2], chunks, packets, port % 2, origin);
+        wrong += port_wrong(last[port / 2], messages, chunks, port, wirings[0][port]);
         CHECK(in[port]->reader.moved == packets, "port %d: %llu of %llu packets read",
               port, (unsigned long long)in[port]->reader.moved,
               (unsigned long long)packets);
@@ -126,20 +139,25 @@ int main(void) {
             for (int d = 0; d < 3; d++) {
                 if (depths[d] < 100 && messages[m] * chunks[c] > 100)
                     continue; /* each packet is a switch of threads */
-                CHECK(pairs_run(messages[m], chunks[c], depths[d], none) == 0,
+                CHECK(pairs_run(messages[m], chunks[c], depths[d], wirings[0], none) ==
+                          0,
                       "%llu chunks, %llu messages, depth %zu: wrong",
                       (unsigned long long)chunks[c], (unsigned long long)messages[m],
                       depths[d]);
             }
+    for (int w = 1; w < 4; w++)
+        for (ulong m = 1; m <= 4; m++)
+            CHECK(pairs_run(m, 3, 16, wirings[w], none) > 0,
+                  "wiring %d passes after %llu messages", w, (unsigned long long)m);
     for (int kind = FLIP; kind <= SWAP; kind++)
         for (ulong at = kind == FLIP ? 0 : 1; at < 3 * 5; at++) {
             if (kind == SWAP && at % 5 == 4)
                 continue; /* the next message starts when this one is whole */
-            CHECK(pairs_run(3, 5, 16, (fault){kind, at}) > 0, "fault %d at %llu passes",
-                  kind, (unsigned long long)at);
+            CHECK(pairs_run(3, 5, 16, wirings[0], (fault){kind, at}) > 0,
+                  "fault %d at %llu passes", kind, (unsigned long long)at);
         }
     for (ulong at = 0; at < 4; at++)
-        CHECK(pairs_run(4, 1, 16, (fault){FLIP, at}) > 0, "a flip at %llu passes",
-              (unsigned long long)at);
+        CHECK(pairs_run(4, 1, 16, wirings[0], (fault){FLIP, at}) > 0,
+              "a flip at %llu passes", (unsigned long long)at);
     return 0;
 }

@@ -96,7 +96,7 @@ def test_a_deadlock_ends_everywhere_and_the_next_run_works(mpirun, tmp_path):
         "any_kernels()\n"
         "from hpccfpga import emulation, sources\n"
         "text = (sources.kernel_dir() / 'b_eff_stream.cl').read_text()\n"
-        "small = dict(sizes=[10000], reps=1, loop_upper=3, channel_depth=1)\n"
+        "small = dict(sizes=[10000], reps=1, loop_upper=2, channel_depth=1)\n"
         + OPEN
         + f"    for kernel, was, now, report in {DEADLOCKS!r}:\n"
         "        head, mark, tail = text.partition(f'HF_STREAM({kernel}')\n"

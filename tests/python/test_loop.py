@@ -33,17 +33,6 @@ def test_published_loop_rule():
     assert result["inner"].tolist() == [100, 100, 50, 3]
 
 
-@pytest.mark.parametrize("most", [1, 2, 100])
-def test_over_channels_steps_are_odd(most):
-    """After an even number, ports that lead back would hold what is right."""
-    result = hpccfpga.run(
-        "b_eff", exchange="channel", device="host", sizes=[1, 64, 4096], reps=1,
-        loop_upper=most, loop_lower=min(most, 4),
-    )  # fmt: skip
-    assert result.verified
-    assert result["inner"].tolist() == {1: [1] * 3, 2: [1] * 3, 100: [99, 99, 3]}[most]
-
-
 def test_a_benchmark_without_its_kernels_is_refused():
     core = _core.Session("host", "host")
     with pytest.raises(ValueError, match='"b_eff" needs a kernel file'):
