@@ -6,6 +6,7 @@
 #include "b_eff_payload.h"
 #include "hf_finding.h"
 #include "hf_kernel.h"
+#include "hf_slide.h"
 #include "hf_width.h"
 
 /** Write `bytes` bytes of payload, whose windows begin 1 << slide bytes apart. */
@@ -23,24 +24,13 @@ HF_KERNEL(b_eff_fill, HF_WRITE(uchar, chain), HF_VALUE(ulong, bytes),
         chain[i] = b_eff_payload((uint)i, slide, key, stamp);
 }
 
-/** The byte at `at` of chain `which` after `steps` steps. `own` is the stamp of the same chain
- *  of this rank, `from` that of the neighbours' other chain that is sent to this one.
- *
- *  Step k reads the window of `message` bytes that begins at (k + 1) << slide from chain k % 2
- *  and writes the neighbour's into the other chain, half the distance of two windows further. So a
- *  byte moves on with each step, to a neighbour or back, until the windows have passed it: step
- *  `last` - 1 is the one that brought what is here, and the ones before it moved that, too. */
+/** The byte at `at` of chain `which` after `steps` steps, which go to one neighbour and back. `own`
+ *  is the stamp of the same chain of this rank, `from` that of the neighbours' other chain that is
+ *  sent to this one. Windows lie 1 << slide bytes apart, two hops. */
 static inline uchar b_eff_right(ulong at, ulong message, ulong steps, uint slide,
                                 uint which, uint key, ulong own, ulong from) {
-    const uint hop = slide - 1;
-    const ulong begun = at >> hop ? ((at >> hop) - 1) >> 1 : 0;
-    const ulong end = begun < steps ? begun : steps;
-    const ulong last = end && ((end ^ which) & 1) ? end - 1 : end;
-    const ulong left = at < message ? 0 : (at - message) >> hop;
-    const ulong behind = left ? left - 1 : 0;
-    const ulong most = 2 * last < behind ? 0 : 2 * last - behind;
-    const ulong moves = (last ^ which) & 1 ? 0 : most < last ? most : last;
-    return b_eff_payload((uint)(at - (moves << hop)), slide, key,
+    const ulong moves = hf_slide_moves(at, message, steps, slide - 1, which);
+    return b_eff_payload((uint)(at - (moves << (slide - 1))), slide, key,
                          moves & 1 ? from : own);
 }
 

@@ -10,9 +10,9 @@
 #include "verdict.h"
 
 enum {
-    LINPACK_ITERATIONS = 2, /* whose commands may be under way */
-    LINPACK_BOUND = 16,     /* of HPL's scaled residual */
-    LINPACK_MAX_PACKET = 128,
+    LINPACK_ITERATIONS = 2,   /* whose commands may be under way */
+    LINPACK_BOUND = 16,       /* of HPL's scaled residual */
+    LINPACK_MAX_PACKET = 128, /* of a channel [B] */
 };
 
 enum { LINPACK_LAP_SOLVE = HF_LAP_KERNEL + 1, LINPACK_LAP_REFINE };

@@ -164,18 +164,11 @@ static hf_status chains_prepare(const transfer *s, size_t point) {
     return HF_OK;
 }
 
-/* Byte `i` of a chain after so many steps: step `last` - 1 brought it, and the steps before that
- * one moved it, too, as far back as their windows have it. */
+/* Byte `i` of a chain after so many steps. */
 static unsigned char passed_byte(const transfer *s, size_t point, size_t steps,
                                  size_t chain, size_t i) {
     size_t message = (size_t)s->sweep.sizes[point], size = (size_t)s->env.size;
-    size_t begun = i < HF_SLIDE ? 0 : (i - HF_SLIDE) / HF_SLIDE / 2;
-    size_t last = begun < steps ? begun : steps;
-    size_t behind = i < message + HF_SLIDE ? 0 : (i - message - HF_SLIDE) / HF_SLIDE;
-    if (last % N_CHAINS != chain)
-        last = last > 0 ? last - 1 : 0; /* that one wrote to the other chain */
-    size_t moves = 2 * last < behind ? 0 : 2 * last - behind;
-    moves = moves < last ? moves : last;
+    size_t moves = hf_slide_moves(i, message, steps, HF_SLIDE_LOG, (unsigned)chain);
     int origin = (int)(((size_t)s->env.rank + size - moves % size) % size);
     return chain_byte(s, origin, (chain + moves) % N_CHAINS, i - moves * HF_SLIDE);
 }

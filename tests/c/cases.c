@@ -234,6 +234,40 @@ static bool late_here(hf_status status) {
     return strstr(text, "deadline of") || strstr(text, " ended within ");
 }
 
+/* What a report says that holds on all ranks if it holds on each, or, `any`, if on one. */
+#define OF(member) offsetof(plant_report, member)
+static const struct {
+    size_t at;
+    bool any;
+} flags[] = {
+    {OF(right), false}, {OF(checked), false}, {OF(given), false},  {OF(told), false},
+    {OF(alone), false}, {OF(fixed), false},   {OF(made), false},   {OF(idler), false},
+    {OF(apart), false}, {OF(clears), false},  {OF(spared), false}, {OF(tells), true},
+    {OF(busy), true},   {OF(other), true},
+};
+static const size_t sums[] = {OF(reached), OF(acted), OF(changed), OF(spoiled)};
+enum { N_FLAGS = sizeof flags / sizeof *flags, N_SUMS = sizeof sums / sizeof *sums };
+
+/* The report of all ranks together. */
+static plant_report report_join(plant_report report) {
+    char *of = (char *)&report;
+    bool mine[N_FLAGS], all[N_FLAGS], one[N_FLAGS];
+    for (size_t i = 0; i < N_FLAGS; i++)
+        mine[i] = *(bool *)(of + flags[i].at);
+    MPI_Allreduce(mine, all, N_FLAGS, MPI_C_BOOL, MPI_LAND, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, one, N_FLAGS, MPI_C_BOOL, MPI_LOR, MPI_COMM_WORLD);
+    for (size_t i = 0; i < N_FLAGS; i++)
+        *(bool *)(of + flags[i].at) = flags[i].any ? one[i] : all[i];
+    for (size_t i = 0; i < N_SUMS; i++) {
+        unsigned long sum = *(size_t *)(of + sums[i]);
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM,
+                      MPI_COMM_WORLD);
+        *(size_t *)(of + sums[i]) = sum;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &report.error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return report;
+}
+
 /* Run once with this fault on all ranks; a session that failed is opened anew. */
 outcome run(const plant_fault *fault, const char *deadline) {
     hf_args *args = args_make(deadline);
@@ -251,61 +285,32 @@ outcome run(const plant_fault *fault, const char *deadline) {
     uint64_t numbers = numbers_digest(result);
     if (!fault && report.spoiled == 0)
         now.numbers = numbers;
-    long mine[] = {(long)status,      !verified,
-                   !report.right,     !report.checked,
-                   !report.given,     !report.apart,
-                   !report.clears,    numbers != now.numbers,
-                   !report.told,      report.tells,
-                   report.busy,       !report.alone,
-                   late_here(status), !report.fixed,
-                   !report.made,      !report.idler,
-                   report.other,      report.reached > 0 && !report.spared},
-         worst[18];
-    double error = 0;
-    unsigned long sums[] = {report.reached, report.acted, report.changed,
-                            report.spoiled},
-                  sum[4];
+    enum { STATUS, WRONG, LATE, RECOUNTED, N_WORST };
+    int worst[N_WORST] = {[STATUS] = (int)status,
+                          [WRONG] = !verified,
+                          [LATE] = late_here(status),
+                          [RECOUNTED] = numbers != now.numbers};
     all_meet();
-    MPI_Allreduce(mine, worst, 18, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(sums, sum, 4, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allreduce(&report.error, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, worst, N_WORST, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    report = report_join(report);
     hf_result_free(result);
     hf_args_free(args);
-    if (worst[0] != HF_OK && worst[0] != HF_EARG && worst[0] != HF_ENOTSUP) {
+    if (worst[STATUS] != HF_OK && worst[STATUS] != HF_EARG &&
+        worst[STATUS] != HF_ENOTSUP) {
         session_close();
         session_open();
     }
-    return (outcome){.status = (hf_status)worst[0],
-                     .verified = !worst[1],
-                     .late = worst[12],
-                     .counted = !worst[7],
-                     .report = {.reached = sum[0],
-                                .acted = sum[1],
-                                .changed = sum[2],
-                                .spoiled = sum[3],
-                                .sample = report.sample,
-                                .key = report.key,
-                                .error = error,
-                                .right = !worst[2],
-                                .checked = !worst[3],
-                                .given = !worst[4],
-                                .apart = !worst[5],
-                                .clears = !worst[6],
-                                .told = !worst[8],
-                                .tells = worst[9],
-                                .busy = worst[10],
-                                .alone = !worst[11],
-                                .fixed = !worst[13],
-                                .made = !worst[14],
-                                .idler = !worst[15],
-                                .other = worst[16],
-                                .spared = !worst[17]}};
+    return (outcome){.status = (hf_status)worst[STATUS],
+                     .verified = !worst[WRONG],
+                     .late = worst[LATE],
+                     .counted = !worst[RECOUNTED],
+                     .report = report};
 }
 
 bool goes_on(const score *s) {
     static double start;
     start = start > 0 ? start : hf_clock_now();
-    int late = asked.seconds > 0 && hf_clock_now() - start > asked.seconds;
+    int late = asked.seconds > 0 && hf_clock_now() - start > (double)asked.seconds;
     MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return now.session && !late && !(asked.broken && s->misses > 0);
 }

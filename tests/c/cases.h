@@ -13,11 +13,10 @@ typedef struct case_request {
     const char *kind, *call; /**< of faults; NULL: all */
     const char *binaries;    /**< a folder of program binaries; NULL: there are none */
     const char *knobs; /**< of these: "NAME=VALUE ...", each of all that have it */
-    size_t faults, share, part, workers;
-    double seconds; /**< after which no other one is tried; 0: all are */
-    bool guarded;   /**< a kernel that goes astray does not end the process */
-    bool seen;      /**< no fault is harmless */
-    uint64_t seed;
+    size_t faults, share, part, workers, seed;
+    size_t seconds; /**< after which no other one is tried; 0: all are */
+    size_t guarded; /**< 1: a kernel that goes astray does not end the process */
+    size_t seen;    /**< 1: no fault is harmless */
 } case_request;
 
 /** What is tried at the moment. */

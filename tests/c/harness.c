@@ -342,22 +342,16 @@ static void words_take(int argc, char **argv) {
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (strncmp(argv[i], names[n].name, strlen(names[n].name)) == 0)
                 *names[n].to = value;
-        if (strncmp(argv[i], "faults=", 7) == 0)
-            asked.faults = strtoul(value, NULL, 10);
-        if (strncmp(argv[i], "share=", 6) == 0)
-            asked.share = strtoul(value, NULL, 10);
-        if (strncmp(argv[i], "part=", 5) == 0)
-            asked.part = strtoul(value, NULL, 10);
-        if (strncmp(argv[i], "seed=", 5) == 0)
-            asked.seed = strtoul(value, NULL, 10);
-        if (strncmp(argv[i], "seconds=", 8) == 0)
-            asked.seconds = strtod(value, NULL);
-        if (strncmp(argv[i], "seen=", 5) == 0)
-            asked.seen = strtoul(value, NULL, 10) > 0;
-        if (strncmp(argv[i], "guarded=", 8) == 0)
-            asked.guarded = strtoul(value, NULL, 10) > 0;
-        if (strncmp(argv[i], "workers=", 8) == 0)
-            asked.workers = strtoul(value, NULL, 10);
+        const struct {
+            const char *name;
+            size_t *to;
+        } numbers[] = {{"faults=", &asked.faults},   {"share=", &asked.share},
+                       {"part=", &asked.part},       {"seed=", &asked.seed},
+                       {"seconds=", &asked.seconds}, {"workers=", &asked.workers},
+                       {"guarded=", &asked.guarded}, {"seen=", &asked.seen}};
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+            if (strncmp(argv[i], numbers[n].name, strlen(numbers[n].name)) == 0)
+                *numbers[n].to = strtoul(value, NULL, 10);
     }
     char workers[24];
     snprintf(workers, sizeof workers, "%zu", asked.workers);

@@ -418,6 +418,7 @@ plant_report plant_end(void) {
         n_digests == n_reference;
     r->idler = r->acted == 0 || is_idle(plant.fault->phase);
     r->tells = records.n > 0;
+    r->spared = r->spared || r->reached == 0;
     for (size_t i = 0; i < n_digests && i < n_reference; i++) {
         r->told = r->told && digests[i].told == reference[i].told;
         r->other = r->other || digests[i].found != reference[i].found;

@@ -85,7 +85,7 @@ typedef struct plant_fault {
 typedef struct plant_report {
     size_t reached; /**< calls that it was planted in */
     size_t acted;   /**< of these, what it changed */
-    bool spared; /**< on a rank that it reached, such a call in the phase was not hit */
+    bool spared;    /**< if it reached this rank, it spared such a call in the phase */
     size_t changed; /**< bytes that came out other than they should */
     size_t spoiled; /**< bytes that plant_spoil changed */
     uint64_t key;   /**< of the run's seals */
