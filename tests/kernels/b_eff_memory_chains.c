@@ -27,7 +27,7 @@ static unsigned char *chain_of(const ring *r, int rank, int chain) {
 }
 
 /** What goes wrong at rank 0, in a step: it does not arrive, or a byte of it; or from there on
- *  nothing but the last bytes, or all but the last. NEVER: in none. */
+ *  nothing but as many last bytes as are new in a step, or all but these. NEVER: in none. */
 typedef struct wrong {
     size_t lost, hit, head, tail;
 } wrong;
@@ -45,7 +45,7 @@ static void ring_run(ring *r, const runner *run, size_t items, wrong w) {
     for (size_t k = 0; k < r->steps; k++) {
         int right = k % 2 == 0, from = (int)(k % 2);
         size_t at = (k + 1) << r->slide, hop = (size_t)1 << (r->slide - 1);
-        size_t part = r->message > hop ? r->message - hop : r->message / 2;
+        size_t part = r->message > 2 * hop ? r->message - 2 * hop : r->message / 2;
         const unsigned char *sent;
         memcpy(before, r->chains, (size_t)r->ranks * N_CHAINS * r->bytes);
         for (int rank = 0; rank < r->ranks; rank++) {
