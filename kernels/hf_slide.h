@@ -9,8 +9,8 @@
 #define HF_SLIDE_LOG 6
 #define HF_SLIDE     (1 << HF_SLIDE_LOG)
 
-/** How many of `steps` steps have moved the byte that lies at `at` of chain `which`, 0 or 1: as many
- *  hops further back it lay at first, in this chain if they are even, else in the other one.
+/** How many of `steps` steps have moved the byte that lies at `at` of chain `which`, 0 or 1. So
+ *  many hops further back it lay at first, in this chain if they are even, else in the other one.
  *
  *  Step k reads the window of `message` bytes that begins 2 (k + 1) hops of 1 << hop_log bytes
  *  into chain k % 2 of a rank, and writes it a hop further into the other chain of another rank. So

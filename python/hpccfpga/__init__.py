@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from hpccfpga.graph import Graph
     from hpccfpga.measure import calibrate, launch, run
     from hpccfpga.models import model
+    from hpccfpga.outcome import VerificationWarning
     from hpccfpga.plot import plot
     from hpccfpga.published import published, published_list
     from hpccfpga.records import Records
     from hpccfpga.result import Column, Quantity, Result
     from hpccfpga.scaling import scaling
-    from hpccfpga.session import Session, VerificationWarning
+    from hpccfpga.session import Session
     from hpccfpga.session import open as open
     from hpccfpga.suite import Suite, run_all
     from hpccfpga.topology import Link, links, plot_topology
@@ -78,12 +79,13 @@ _HOME = {
     "graph": ("Graph",),
     "measure": ("calibrate", "launch", "run"),
     "models": ("model",),
+    "outcome": ("VerificationWarning",),
     "plot": ("plot",),
     "published": ("published", "published_list"),
     "records": ("Records",),
     "result": ("Column", "Quantity", "Result"),
     "scaling": ("scaling",),
-    "session": ("Session", "VerificationWarning", "open"),
+    "session": ("Session", "open"),
     "suite": ("Suite", "run_all"),
     "topology": ("Link", "links", "plot_topology"),
 }

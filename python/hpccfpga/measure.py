@@ -14,10 +14,11 @@ from hpccfpga.components import CALIBRATION, check_names
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, start
+from hpccfpga.outcome import warn
 from hpccfpga.perform import opened
 from hpccfpga.progress import Callback, Watch, check
 from hpccfpga.result import Result
-from hpccfpga.session import Session, warn
+from hpccfpga.session import Session
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm

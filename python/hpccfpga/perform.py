@@ -18,9 +18,10 @@ from hpccfpga import job as jobs
 from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
 from hpccfpga.job import CALIBRATE, Job, Task
+from hpccfpga.outcome import VerificationWarning
 from hpccfpga.progress import Callback
 from hpccfpga.result import Result
-from hpccfpga.session import Session, VerificationWarning
+from hpccfpga.session import Session
 from hpccfpga.sources import existing
 
 if TYPE_CHECKING:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from hpccfpga import (
     _core,
@@ -39,11 +35,12 @@ from hpccfpga.components import (
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import limits, others_beside
 from hpccfpga.graph import METIS, Graph, named
+from hpccfpga.outcome import described, result_of, warn
 from hpccfpga.progress import Callback, begin, compiling, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import origin
 from hpccfpga.ranks import handle as handle_of
-from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.result import Result
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -51,10 +48,6 @@ if TYPE_CHECKING:
 
 ALONE = "under mpirun, but comm= was not given: each process measures alone"
 """Note of a run beside others that it knows nothing of."""
-
-
-class VerificationWarning(UserWarning):
-    """The data of a run was wrong; its result says at which points."""
 
 
 class Session:
@@ -298,41 +291,19 @@ class Session:
                 watch,
                 begin=partial(begin, watch, title, benchmark),
             )
-        trace = _trace(found["trace"])
-        result = Result(
-            kind="measured",
-            benchmark=benchmark,
-            exchange=exchange,
-            device=self._core.device["name"],
-            emulated=self._core.emulated and emulation.counts(benchmark, exchange),
-            ranks=self.size,
-            verified=found["verified"],
-            parameters=found["parameters"],
-            columns={name: Column(*pair) for name, pair in found["columns"].items()},
-            summary={name: Quantity(*pair) for name, pair in found["summary"].items()}
-            | _hidden(trace),
-            provenance={
-                **origin(start),
-                "mpi": self._mpi.strip("\0\n ").partition("\n")[0] or None,
-                "hosts": self._core.hosts,
-                "devices": self._core.devices,
-                "device": self.device,
-                "cores": sorted(emulation.cpus()),
-                "kernel": program and _described(program, kernel),
-                **({"expected": asdict(chosen)} if chosen else {}),
-                "notes": [
-                    *found["notes"],
-                    *filter(None, [program and program.note]),
-                    *(
-                        [chosen.reason]
-                        if chosen and "scheme" in found["columns"]
-                        else []
-                    ),
-                    *([ALONE] if self._comm is None and others_beside() else []),
-                ],
-            },
-            trace=trace,
-            vertices=_vertices(found["records"], fields),
+        notes = [
+            *filter(None, [program and program.note]),
+            *([chosen.reason] if chosen and "scheme" in found["columns"] else []),
+            *([ALONE] if self._comm is None and others_beside() else []),
+        ]
+        provenance = {
+            **origin(start),
+            "mpi": self._mpi.strip("\0\n ").partition("\n")[0] or None,
+            "kernel": program and described(program, kernel),
+            **({"expected": asdict(chosen)} if chosen else {}),
+        }
+        result = result_of(
+            self._core, benchmark, exchange, found, fields, provenance, notes
         )
         if self.rank == 0:
             warn(result)
@@ -488,53 +459,6 @@ def open(
     return Session(device, exchange, comm, deadline, trace, calibration, board)
 
 
-def warn(result: Result, level: int = 3) -> None:
-    """Give a VerificationWarning if the data of a run was wrong.
-
-    `level` is that of `warnings.warn`: who called what called this.
-    """
-    if result.verified:
-        return
-    label = result.labels[0]
-    wrong = result[label][result.failed]
-    listed = ", ".join(map(str, wrong[:5])) + ", ..." * (len(wrong) > 5)
-    warnings.warn(
-        f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} "
-        f"points ({label} {listed})",
-        VerificationWarning,
-        stacklevel=level,
-    )
-
-
-def _trace(columns: dict[str, Any]) -> traces.Trace | None:
-    """Trace as the core gives it; without columns where there is none."""
-    found = {name: Column(*pair) for name, pair in columns.items()}
-    return traces.Trace(found) if found else None
-
-
-def _hidden(trace: traces.Trace | None) -> dict[str, Quantity]:
-    """Figure of a trace in which something is exchanged."""
-    share = math.nan if trace is None else traces.hidden(trace)
-    return {} if math.isnan(share) else {"hidden": Quantity("1", share)}
-
-
 def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:
     """Kernels as the core takes them."""
     return program.stem, program.binary, program.made_of[:16]
-
-
-def _vertices(
-    records: np.ndarray | None, fields: list[np.dtype | None]
-) -> np.ndarray | None:
-    """Give records the fields of the program that made them, if these are known."""
-    if records is None:
-        return None
-    fitting = {f for f in fields if f is None or f.itemsize == records.itemsize}
-    found = fitting.pop() if len(fitting) == 1 else None
-    return records if found is None else records.view(found)
-
-
-def _described(program: kernels.Kernel, source: Any) -> dict[str, Any]:
-    """Provenance of the kernels."""
-    where = {} if source is None else {"path": source}
-    return {"name": program.stem, **where, **program.manifest}

@@ -14,8 +14,8 @@ from typing import Any
 
 from hpccfpga import _core, program, sources
 from hpccfpga.measure import run
+from hpccfpga.outcome import VerificationWarning
 from hpccfpga.records import Records
-from hpccfpga.session import VerificationWarning
 
 COMPILERS = ("cc", "gcc", "clang")
 SANITIZERS = "-fsanitize=address,undefined"

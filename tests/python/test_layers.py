@@ -404,6 +404,7 @@ ORDER = (
     # runs
     {"trial", "progress", "ranks", "sources", "xclbin"},
     {"kernels", "graph"},
+    {"outcome"},
     {"session", "vendor"},
     {"job"},
     {"perform"},

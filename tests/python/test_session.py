@@ -14,7 +14,7 @@ from conftest import ours, python
 import hpccfpga as hf
 from hpccfpga import _core, sources
 from hpccfpga.components import CALIBRATION, RING
-from hpccfpga.session import warn
+from hpccfpga.outcome import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3, "loop_upper": 16}
 FEW = {"loop_upper": 8}
