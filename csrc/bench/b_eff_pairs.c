@@ -230,6 +230,7 @@ static void pairs_teardown(void *state) {
 
 const hf_bench_path b_eff_streams = {
     .state_size = sizeof(pairs),
+    .side_by_side = 2,
     .setup = pairs_setup,
     .connect = pairs_connect,
     .plan = pairs_plan,

@@ -395,6 +395,7 @@ static const hf_bench_path blocks = {
 
 static const hf_bench_path streams = {
     .state_size = sizeof(fft),
+    .side_by_side = N_STREAMS,
     .setup = stream_setup,
     .connect = stream_connect,
     .plan = stream_plan,

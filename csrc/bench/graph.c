@@ -407,7 +407,11 @@ static hf_status graph_verify(void *state, size_t point, size_t steps,
 
 static const hf_bench_path blocks = {.setup = blocks_setup, GRAPH_PATH};
 static const hf_bench_path streams = {
-    .setup = streams_setup, .ranks_check = streams_ranks_check, GRAPH_PATH};
+    .side_by_side = GRAPH_STREAMS,
+    .setup = streams_setup,
+    .ranks_check = streams_ranks_check,
+    GRAPH_PATH,
+};
 
 const hf_bench hf_bench_graph = {
     .name = "graph",

@@ -134,7 +134,7 @@ static hf_status ring_launch(graph_state *s, uint32_t maker, hf_kernel *kernel,
         HF_VALUE(d->own_words), HF_VALUE(d->words),         HF_VALUE(d->items),
         HF_VALUE(rank),         HF_VALUE(r->ranks),         HF_VALUE(d->number),
         HF_VALUE(r->seal)};
-    const hf_stream streams[] = {
+    const hf_stream streams[GRAPH_STREAMS] = {
         {.name = makers[maker].name,
          .launch = {.kernel = kernel, .args = args, .n_args = n_args},
          .ends = &makers[maker].end,
@@ -148,7 +148,7 @@ static hf_status ring_launch(graph_state *s, uint32_t maker, hf_kernel *kernel,
          .ends = receiver_ends,
          .n_ends = GRAPH_N_ARGS(receiver_ends)},
     };
-    size_t n = r->ranks > 1 ? GRAPH_N_ARGS(streams) : 1; /* alone: nothing is sent */
+    size_t n = r->ranks > 1 ? GRAPH_STREAMS : 1; /* alone: nothing is sent */
     return exchange->ops->streams->stream(exchange, n, streams);
 }
 

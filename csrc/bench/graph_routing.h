@@ -51,6 +51,9 @@ struct graph_routing {
 
 extern const graph_routing graph_by_plans, graph_by_ring;
 
+/** Kernels of a launch over a ring: one that makes packets, one that sends, one that receives. */
+enum { GRAPH_STREAMS = 3 };
+
 /** What was left becomes what the next superstep sees. */
 static inline void graph_boxes_turn(graph_state *s) {
     hf_buffer *left = s->buffers.outbox;

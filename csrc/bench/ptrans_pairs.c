@@ -99,6 +99,7 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
 
 const hf_bench_path ptrans_streams = {
     .state_size = sizeof(ptrans),
+    .side_by_side = 2,
     .ranks_check = pairs_ranks_check,
     .setup = pairs_setup,
     .connect = pairs_connect,

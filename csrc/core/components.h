@@ -51,7 +51,8 @@ typedef struct hf_quantities {
     const hf_figure *figures;
     hf_problem problem;
     bool banked, computes;
-    const char *error; /**< name of the column of what verification found */
+    size_t side_by_side; /**< kernels that wait for each other, for each replication */
+    const char *error;   /**< name of the column of what verification found */
 } hf_quantities;
 
 hf_status hf_bench_quantities(hf_quantities *out, const char *bench);

@@ -97,6 +97,7 @@ hf_status hf_bench_quantities(hf_quantities *out, const char *bench) {
         .problem = found->problem,
         .banked = found->banked,
         .computes = found->computes,
+        .side_by_side = found->streams ? found->streams->side_by_side : 0,
         .error = hf_error_column(found),
     };
     return HF_OK;

@@ -110,13 +110,14 @@ PyObject *core_quantities(PyObject *module, PyObject *bench) {
     if (status != HF_OK)
         return status_raise(PyModule_GetState(module), status);
     return Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:s}", "labels",
+        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:n,s:s}", "labels",
         quantities_dict(found.labels), "metrics", quantities_dict(found.metrics),
         "findings", quantities_dict(found.findings), "parts",
         quantities_dict(found.parts), "stages", quantities_dict(found.stages),
         "figures", figures_dict(found.figures), "problem", problem_dict(&found.problem),
         "banked", PyBool_FromLong(found.banked), "computes",
-        PyBool_FromLong(found.computes), "error", found.error);
+        PyBool_FromLong(found.computes), "side_by_side", (Py_ssize_t)found.side_by_side,
+        "error", found.error);
 }
 
 /* A column of numbers. */

@@ -181,7 +181,8 @@ static PyMethodDef core_methods[] = {
      "choices of each; the unit of its figures; the column of its error;\n"
      "its problem: the parameter that says how much work a run is; whether it is\n"
      "banked: each replication has buffers in a memory bank of its own; whether it\n"
-     "computes: it times kernels, not copies and messages alone."},
+     "computes: it times kernels, not copies and messages alone; how many of a rank's\n"
+     "kernels wait for each other over kernel-routed schemes, for each replication."},
     {"figures", core_figures, METH_VARARGS,
      "figures(benchmark, sizes, columns, /)\n--\n\n"
      "Figures of a benchmark as (unit, value), as far as there are columns for them,\n"

@@ -80,6 +80,7 @@ class _Quantities(TypedDict):
     problem: _Problem | None
     banked: bool
     computes: bool
+    side_by_side: int
     error: str
 
 class _Scheme(TypedDict):

@@ -17,7 +17,9 @@ from hpccfpga.errors import debugging
 from hpccfpga.files import PrivateFolder, cache_dir
 
 KERNELS = 8
-"""Kernels of a rank that run at the same time, at most."""
+"""Kernels of a rank that wait for each other, at most."""
+_waiting = KERNELS
+"""Those of this process."""
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 CACHE = "POCL_CACHE_DIR"
@@ -47,11 +49,20 @@ def prepare(exchange: str = "") -> None:
         workers for every command, so it gets more than one per CPU only where kernels
         wait for each other. Not every release looks which CPUs it may use.
     """
-    number = max(len(cpus()), KERNELS * routed(exchange))
+    number = max(len(cpus()), _waiting * routed(exchange))
     for name in WORKERS:
         if os.environ.get(name) == _set.get(name):  # not the user's
             number = max(number, int(_set.get(name, 0)))
             os.environ[name] = _set[name] = str(number)
+
+
+def limit(kernels: int) -> None:
+    """Say how many kernels of this process wait for each other, before `prepare`.
+
+    For a process that does one job: any other may run all kernels that there are later.
+    """
+    global _waiting
+    _waiting = min(kernels, KERNELS)
 
 
 def _set_cache() -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from types import NoneType
 from typing import Any
 
-from hpccfpga import _core, components, topology, traces
+from hpccfpga import _core, components, emulation, topology, traces
 from hpccfpga.arguments import known, path, word
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.formats import check_schema
@@ -127,6 +127,11 @@ class Job:
         fallback = components.deadline()
         return max(task.parameters.get("deadline", fallback) for task in self.tasks)
 
+    @property
+    def kernels(self) -> int:
+        """Kernels of a rank that wait for each other over kernel-routed schemes."""
+        return max(map(_kernels, self.tasks))
+
     def command(self, ranks: int, hosts: Sequence[str] | None = None) -> list[str]:
         """Words of a command line that does the first task, and a calibration of it."""
         first, *more = self.tasks
@@ -217,6 +222,14 @@ def _task(document: Any) -> Task:
         values = _core.values(components.CALIBRATION[0].benchmark, params)
     typed = {name: values[name] for name in params}
     return Task(kind, benchmark, document["kernel"], typed)
+
+
+def _kernels(task: Task) -> int:
+    """Kernels that wait for each other; files may hold as many as there can be."""
+    if task.benchmark is None or task.kernel is not None:
+        return emulation.KERNELS
+    replications = _core.values(task.benchmark, task.parameters).get("replications", 1)
+    return int(_core.quantities(task.benchmark)["side_by_side"] * replications)
 
 
 def _check_entries(

@@ -59,6 +59,7 @@ def perform(
         One per task.
     """
     files = [task.kernel for task in job.tasks]
+    emulation.limit(job.kernels)
     with opened(
         files, job.device, job.exchange, comm, job.deadline, job.trace or False
     ) as session:

@@ -116,21 +116,26 @@ def test_nothing_changes(machine, own, parents, error, place):
 
 
 @pytest.mark.parametrize(
-    ("exchanges", "there", "workers"),
+    ("exchanges", "there", "kernels", "workers"),
     [
-        (["pcie"], 2, "2"),  # not every release looks which CPUs it may use
-        (["channel"], 2, str(emulation.KERNELS)),
-        (["host", "channel"], 2, str(emulation.KERNELS)),
-        (["channel", "pcie"], 2, str(emulation.KERNELS)),  # it may not have begun yet
-        (["channel"], 64, "64"),
+        (["pcie"], 2, 8, "2"),  # not every release looks which CPUs it may use
+        (["channel"], 2, 8, "8"),
+        (["channel"], 2, 10, "8"),  # the session refuses them
+        (["channel"], 2, 4, "4"),
+        (["channel"], 2, 0, "2"),
+        (["host", "channel"], 2, 8, "8"),
+        (["channel", "pcie"], 2, 8, "8"),  # it may not have begun yet
+        (["channel"], 64, 8, "64"),
     ],
 )
 def test_workers_of_this_process_are_not_those_of_others(
-    monkeypatch, exchanges, there, workers
+    monkeypatch, exchanges, there, kernels, workers
 ):
     """What it has for kernels that wait is many for a rank with a core of its own."""
     first, second = WORKERS
     monkeypatch.setattr(emulation, "_set", {})
+    monkeypatch.setattr(emulation, "_waiting", emulation.KERNELS)
+    emulation.limit(kernels)
     monkeypatch.setattr(emulation, "cpus", lambda: range(there))
     monkeypatch.setattr(os, "environ", {second: "3"})
     for exchange in exchanges:

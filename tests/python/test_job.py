@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hpccfpga as hf
-from hpccfpga import _core, commands, components, job, options
+from hpccfpga import _core, commands, components, emulation, job, options
 from hpccfpga.arguments import MAX_COUNT
 from hpccfpga.parameters import option
 
@@ -41,6 +41,29 @@ def test_a_job_is_its_document(schema):
     assert made.deadline == 60 == components.deadline()
     schema.validate(DOCUMENT)
     assert job.read(json.dumps(DOCUMENT)) == made
+
+
+@pytest.mark.parametrize(
+    ("tasks", "kernels"),
+    [
+        ([("b_eff", {})], 4),
+        ([("b_eff", {"replications": 4})], 8),
+        ([("ptrans", {"replications": 3}), ("fft", {})], 6),
+        ([("fft", {}), ("graph", {})], 3),
+        ([("linpack", {})], 7),
+        ([("stream", {})], 0),
+    ],
+)
+def test_kernels_that_wait_for_each_other(tasks, kernels):
+    """PoCL has a worker for each, and wakes all of them for every command."""
+    done = [RUN | {"benchmark": name, "parameters": params} for name, params in tasks]
+    assert job.job("channel", None, *done).kernels == kernels
+
+
+@pytest.mark.parametrize("task", [CALIBRATE, RUN | {"kernel": "four.poclbin"}])
+def test_what_does_not_tell_its_kernels_has_as_many_as_there_can_be(task):
+    small = RUN | {"parameters": {"replications": 1}}
+    assert job.job("channel", None, small, task).kernels == emulation.KERNELS
 
 
 def test_parameters_become_json(schema, tmp_path):
