@@ -12,7 +12,7 @@
 #include "randomaccess_sequence.h"
 
 #ifndef HF_BATCH
-#define HF_BATCH 32
+#define HF_BATCH 256
 #endif
 #define HELD 1024 /* the most updates that HPC Challenge lets wait */
 #if 2 * HF_BATCH + HF_RNG_COUNT > HELD || HELD % HF_BATCH != 0

@@ -147,7 +147,7 @@ foreach(shape memory ndrange)
   hf_kernel_test(stream_${shape}_narrow stream_${shape} HF_VECTOR=1 HF_BUFFER_SIZE=5)
 endforeach()
 foreach(knobs "" HF_RNG_COUNT_LOG=0 "HF_RNG_COUNT_LOG=3;HF_RNG_DISTANCE=1" HF_BUFFER_SIZE_LOG=4 NDRANGE
-    "NDRANGE;HF_RNG_COUNT_LOG=8;HF_BATCH=256")
+    "NDRANGE;HF_RNG_COUNT_LOG=8;HF_BATCH=32")
   string(MAKE_C_IDENTIFIER "randomaccess_${knobs}" name)
   hf_kernel_test(${name} randomaccess ${knobs})
 endforeach()
