@@ -24,4 +24,14 @@ static inline unsigned char b_eff_payload(unsigned at, unsigned slide, unsigned 
                            (unsigned)((stamp >> (8 * (at & 7))) & 0xff));
 }
 
+/** Word `word` of what begins with position 0. */
+static inline unsigned long b_eff_word(unsigned word, unsigned slide, unsigned key,
+                                       unsigned long stamp) {
+    unsigned long bytes = 0;
+    for (unsigned i = 0; i < 8; i++)
+        bytes |= (unsigned long)b_eff_payload(8 * word + i, slide, key, stamp)
+                 << (8 * i);
+    return bytes;
+}
+
 #endif

@@ -20,12 +20,8 @@
 static inline hf_packet packet_make(uint key, ulong stamp) {
     hf_packet packet;
     HF_UNROLL(HF_PACKET_WORDS)
-    for (uint l = 0; l < HF_PACKET_WORDS; l++) {
-        packet.word[l] = 0;
-        for (uint i = 0; i < 8; i++)
-            packet.word[l] |= (ulong)b_eff_payload(8 * l + i, HF_SLIDE_LOG, key, stamp)
-                              << (8 * i);
-    }
+    for (uint l = 0; l < HF_PACKET_WORDS; l++)
+        packet.word[l] = b_eff_word(l, HF_SLIDE_LOG, key, stamp);
     return packet;
 }
 

@@ -9,13 +9,21 @@
 #define HF_SLIDE_LOG 6
 #define HF_SLIDE     (1 << HF_SLIDE_LOG)
 
-/** How many of `steps` steps have moved the byte that lies at `at` of chain `which`, 0 or 1. So
- *  many hops further back it lay at first, in this chain if they are even, else in the other one.
- *
- *  Step k reads the window of `message` bytes that begins 2 (k + 1) hops of 1 << hop_log bytes
- *  into chain k % 2 of a rank, and writes it a hop further into the other chain of another rank. So
- *  a byte moves on with each step until the windows have passed it: step `last` - 1 brought what
- *  is here, and those before it moved that, as far back as their windows had it. */
+/** Where the window of step `step` begins in chain `step` % 2 of a rank [B]. The step writes it a
+ *  hop further into the other chain, 1, of another rank: so a byte moves on by a hop with each
+ *  step until the windows, two hops apart, have passed it. */
+static inline unsigned long hf_slide_from(unsigned long step, unsigned hop_log) {
+    return (step + 1) << (hop_log + 1);
+}
+
+/** Length of such a chain behind `message` bytes, for `steps` steps [B]. */
+static inline unsigned long hf_slide_room(unsigned long steps, unsigned hop_log) {
+    return (2 * steps + 1) << hop_log;
+}
+
+/** Number of `steps` steps that moved the byte that lies at `at` of chain `which`, 0 or 1. At
+ *  first it lay as many hops lower, in this chain if the number is even, else in the other. Step
+ *  `last` - 1 wrote it last. Earlier steps moved it, too, back to the first whose window had it. */
 static inline unsigned long hf_slide_moves(unsigned long at, unsigned long message,
                                            unsigned long steps, unsigned hop_log,
                                            unsigned which) {

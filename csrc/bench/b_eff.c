@@ -1,11 +1,11 @@
 /* b_eff.c - effective bandwidth: messages around a ring of all ranks.
  *
- * Every rank has two chains of bytes. One step: it sends a window of one chain to its right
- * neighbour in odd steps, to its left in even steps, and receives the same window of the
- * neighbour's into its other chain; the next step takes the other chain, and a window some
- * bytes further. So a message is what came in the step before, but for its last bytes, which
- * no other message has; and bytes that slide out of the window stay in the chains. At the end
- * of a sample the chains hold every byte of every message: see docs/adr/0005.
+ * Every rank has two chains of bytes. One step: it sends a window of one chain to one neighbour,
+ * the right and the left one in turn, and receives that of the other neighbour into its other
+ * chain, a hop further; the next step takes the other chain, and a window two hops further. So a
+ * message is what came in the step before, but for its last bytes, which no other message has;
+ * and bytes that slide out of the window stay in the chains. At the end of a sample the chains
+ * hold every byte of every message: see docs/adr/0005.
  *
  * Over kernel-routed schemes a sample is one launch of all pairs of kernels, and one step a
  * message of each pair: see b_eff_stream.cl.
@@ -126,7 +126,7 @@ static uint32_t slide_of(const b_eff *s, size_t message) {
 
 /* For the windows of a sample, beside the first, and the last hop. */
 static size_t slide_bytes(const b_eff *s, size_t message) {
-    return (2 * hf_sweep_steps(&s->sweep, message) + 1) << hop_of(s, message);
+    return hf_slide_room(hf_sweep_steps(&s->sweep, message), hop_of(s, message));
 }
 
 static size_t chain_bytes(const b_eff *s, size_t message) {
@@ -263,12 +263,12 @@ static hf_status ring_prepare(void *state, size_t point, uint64_t sample) {
 
 static hf_status ring_step(void *state, size_t point, size_t inner) {
     ring *s = state;
-    uint32_t slide = slide_of(&s->base, (size_t)s->base.sweep.sizes[point]);
+    uint32_t hop = hop_of(&s->base, (size_t)s->base.sweep.sizes[point]);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         size_t from = s->taken % 2;
         hf_plan *plan = s->plans[step_goes_right(&s->base, s->taken)][from];
-        plan->messages->send_at = (s->taken + 1) << slide;
-        plan->messages->recv_at = plan->messages->send_at + ((size_t)1 << (slide - 1));
+        plan->messages->send_at = hf_slide_from(s->taken, hop);
+        plan->messages->recv_at = plan->messages->send_at + ((size_t)1 << hop);
         HF_TRY(hf_plan_run(plan));
     }
     return HF_OK;

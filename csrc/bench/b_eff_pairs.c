@@ -145,16 +145,6 @@ static hf_status pairs_step(void *state, size_t point, size_t inner) {
     return exchange->ops->streams->stream(exchange, 2 * s->n_pairs, s->streams);
 }
 
-/* Word `word` of the packet that is made from a stamp. */
-static uint64_t payload_word(const pairs *s, size_t word, uint64_t stamp) {
-    uint64_t of = 0;
-    for (unsigned i = 0; i < sizeof of; i++)
-        of |= (uint64_t)b_eff_payload((unsigned)(sizeof of * word) + i, HF_SLIDE_LOG,
-                                      s->key, stamp)
-              << (8 * i);
-    return of;
-}
-
 /* Bytes in which two words differ. */
 static size_t bytes_differ(uint64_t a, uint64_t b) {
     size_t n = 0;
@@ -174,8 +164,9 @@ static size_t port_wrong(const pairs *s, int port, size_t steps,
              other = port_stamp(s, link_of(s, link->to, link->in));
     uint64_t mark = s->key + steps * s->chunks * B_EFF_MARK;
     for (size_t at = 0; at < width; at += WORD) {
-        uint64_t ours = payload_word(s, at / WORD, own),
-                 theirs = payload_word(s, at / WORD, other),
+        unsigned word = (unsigned)(at / WORD);
+        uint64_t ours = b_eff_word(word, HF_SLIDE_LOG, s->key, own),
+                 theirs = b_eff_word(word, HF_SLIDE_LOG, s->key, other),
                  sum = steps / 2 * ours + (steps - steps / 2) * theirs;
         for (size_t chunk = 0; chunk < s->chunks + MORE_CHUNKS; chunk++) {
             uint64_t is, right = chunk < s->chunks    ? steps % 2 ? theirs : ours

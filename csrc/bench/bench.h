@@ -55,8 +55,8 @@ typedef struct hf_outcome {
 /** A benchmark over one kind of schemes. */
 typedef struct hf_bench_path {
     size_t state_size;
-    /** Kernels of a rank that run at the same time and wait for each other, for each of its
-     *  replications; 0 over host-routed schemes, where none waits. */
+    /** Kernels of a launch that wait for each other, for each replication, at most: all must run
+     *  at the same time. 0 over host-routed schemes. */
     size_t side_by_side;
     /** Refuse parameters that no run over this kind of schemes can have, and a number of ranks
      *  that does not go with them. The message says what does. NULL: all go. `exchange` is the

@@ -1,7 +1,7 @@
 /* gemm.c - matrix multiplication: C = alpha A B + beta C0 on the device of every rank.
  *
- * A sample is one multiplication, as published; A, B and C0 are other ones in each sample, so
- * that a result that is left over does not pass. The kernels for FPGAs multiply rows of
+ * A sample is one multiplication, as published. A, B and C0 are other ones than in the sample
+ * before, so that a result that is left over does not pass. The kernels for FPGAs multiply rows of
  * blocks, shared out among `replications`. Those for CPUs and GPUs pack A and B first, which
  * is part of the sample: see gemm_ndrange.cl.
  */
@@ -157,7 +157,11 @@ static hf_status gemm_prepare(void *state, size_t point, uint64_t sample) {
     for (size_t m = 0; m < 3; m++)
         HF_TRY(device->ops->write(device, inputs[m], 0, gemm_data_rows(&s->data, m),
                                   matrix_bytes(s, n), NULL, NULL));
-    return HF_OK;
+    if (s->alpha != 0 || s->beta != 0)
+        return HF_OK;
+    /* Zeros are right in every sample, and may be there already: something else is put there. */
+    return device->ops->write(device, s->c, 0, gemm_data_rows(&s->data, 0),
+                              matrix_bytes(s, n), NULL, NULL);
 }
 
 static size_t blocks(size_t n, size_t width) {

@@ -53,3 +53,15 @@ hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange
                    exchange, grid.p, grid.q, side * side, (side + 1) * (side + 1),
                    more);
 }
+
+const char *hf_grid_note(const hf_grid *grid, const hf_args *args) {
+    size_t n, block = (size_t)hf_args_number(args, "block_size");
+    size_t side = (size_t)(grid->p > grid->q ? grid->p : grid->q);
+    const double *sizes = hf_args_list(args, "sizes", &n);
+    for (size_t i = 0; i < n; i++)
+        if (((size_t)sizes[i] + block - 1) / block < side)
+            return "a size has fewer blocks along a side than the grid has ranks: some "
+                   "have no "
+                   "work, and exchange nothing";
+    return NULL;
+}

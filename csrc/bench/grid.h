@@ -16,5 +16,8 @@ hf_status hf_grid_check(const hf_args *args, const char *exchange, int ranks);
  *  message. */
 hf_status hf_grid_check_square(const char *text, int ranks, const char *exchange,
                                const char *more);
+/** A remark where a matrix of `sizes` has fewer blocks of `block_size` along a side than the grid
+ *  has ranks; else NULL. */
+const char *hf_grid_note(const hf_grid *grid, const hf_args *args);
 
 #endif

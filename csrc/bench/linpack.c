@@ -235,6 +235,7 @@ hf_status linpack_take(linpack *s, const hf_args *args, const hf_env *env,
     s->items = !env->ndrange ? 1 : items > MIN_ITEMS ? items : MIN_ITEMS;
     HF_TRY(hf_replicas_check(s->replications, env->ndrange));
     HF_TRY(hf_grid_make(&s->grid, hf_args_word(args, "grid"), env->size));
+    out->note = hf_grid_note(&s->grid, args);
     s->p = env->rank / s->grid.q;
     s->q = env->rank % s->grid.q;
     return HF_OK;

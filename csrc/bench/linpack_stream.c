@@ -345,7 +345,7 @@ static void streams_teardown(void *state) {
 
 const hf_bench_path linpack_streams = {
     .state_size = sizeof(streams),
-    .side_by_side = N_KERNELS + 1, /* that multiplies inner blocks */
+    .side_by_side = N_KERNELS,
     .ranks_check = streams_ranks_check,
     .setup = streams_setup,
     .connect = streams_connect,

@@ -177,6 +177,7 @@ hf_status ptrans_take(ptrans *s, const hf_args *args, const hf_env *env,
     s->replications = (size_t)hf_args_number(args, "replications");
     hf_grid grid;
     HF_TRY(hf_grid_make(&grid, hf_args_word(args, "grid"), env->size));
+    out->note = hf_grid_note(&grid, args);
     s->grid =
         (ptrans_grid){.p = grid.p,
                       .q = grid.q,
@@ -201,9 +202,9 @@ static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *en
                               hf_outline *out) {
     ptrans *s = state;
     hf_device *device = env->device;
+    HF_TRY(ptrans_take(s, args, env, out));
     if (env->size == 1)
         out->note = "one rank: every block has its mirror here, nothing is exchanged";
-    HF_TRY(ptrans_take(s, args, env, out));
     HF_TRY(ptrans_memory_take(s, args, env->size > 1 ? 4 : 3));
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(device->ops->kernel(&s->replicas[r].add, device, "ptrans_add",

@@ -104,12 +104,17 @@ static hf_status params_take(randomaccess *s, const hf_args *args) {
     s->max_generators = (size_t)1 << (size_t)hf_args_number(args, "rng_count_log");
     while (s->shared && s->max_generators < GENERATORS_PER_GPU_ITEM * info->items)
         s->max_generators *= 2;
-    if (!is_power_of_two((uint64_t)s->env.size))
-        return hf_fail(HF_EARG,
-                       "ranks: %d ranks are not a power of two, and share one table",
-                       s->env.size);
     HF_TRY(hf_replicas_check(s->n_tables, s->env.ndrange));
     return sizes_check(s);
+}
+
+static hf_status randomaccess_ranks_check(const hf_args *args, const char *exchange,
+                                          int ranks) {
+    (void)args, (void)exchange;
+    if (is_power_of_two((uint64_t)ranks))
+        return HF_OK;
+    return hf_fail(
+        HF_EARG, "ranks: %d ranks are not a power of two, and share one table", ranks);
 }
 
 static hf_status randomaccess_setup(void *state, const hf_args *args, const hf_env *env,
@@ -250,6 +255,7 @@ static hf_status randomaccess_plan(void *state, size_t point, hf_setting *out) {
 
 static const hf_bench_path blocks = {
     .state_size = sizeof(randomaccess),
+    .ranks_check = randomaccess_ranks_check,
     .setup = randomaccess_setup,
     .plan = randomaccess_plan,
     .prepare = randomaccess_prepare,

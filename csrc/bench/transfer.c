@@ -63,7 +63,8 @@ static size_t got_bytes(const transfer *s, size_t point) {
 }
 
 static size_t chain_bytes(const transfer *s, size_t point) {
-    return (size_t)s->sweep.sizes[point] + HF_SLIDE * (2 * steps_of(s, point) + 1);
+    return (size_t)s->sweep.sizes[point] +
+           hf_slide_room(steps_of(s, point), HF_SLIDE_LOG);
 }
 
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
@@ -192,7 +193,7 @@ static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
 static hf_status chains_step(transfer *s, size_t inner) {
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
         hf_plan *plan = s->plans[s->taken % N_CHAINS];
-        plan->messages->send_at = (s->taken + 1) * 2 * HF_SLIDE;
+        plan->messages->send_at = hf_slide_from(s->taken, HF_SLIDE_LOG);
         plan->messages->recv_at = plan->messages->send_at + HF_SLIDE;
         HF_TRY(hf_plan_run(plan));
     }

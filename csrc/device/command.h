@@ -2,7 +2,8 @@
  *
  * Commands are `read`, `write`, `copy`, `launch` and `mark` of a device. They take an order and may
  * give an event. With `done` they return at once. With `done` NULL they return when the command
- * has ended. No wait lasts longer than the device's deadline.
+ * has ended. No wait lasts longer than the device's deadline, but for a copy without an event that
+ * hangs in OpenCL's driver (docs/adr/0012).
  */
 #ifndef HF_COMMAND_H
 #define HF_COMMAND_H

@@ -348,8 +348,8 @@ hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *cal
     event_enter(device, event);
     if (!command->blocks)
         code = clFlush(command->queue); /* others may wait for it in their queues */
-    if (code != CL_SUCCESS) {
-        event_leave(device, event);
+    if (code != CL_SUCCESS) {           /* the command may run at any time */
+        device->base.broken = true;
         return hf_opencl_check(code, "clFlush");
     }
     if (!done)

@@ -371,10 +371,9 @@ static int waited_for(const hf_chunks *c) {
     return HF_NOBODY;
 }
 
-/* Nothing moves: are all still there? Where a device's thread has no core but this one, it gets it
- * once after a brief copy: it goes to sleep, which the next copy would have to wait for. The
- * caller of a longer copy sleeps before the thread does, and then the thread finds the next copy
- * while it is awake. */
+/* Nothing moves: are all still there? On one core, the caller of a brief copy yields once, so that
+ * the device's thread goes to sleep now: the next copy would wait for that. The caller of a longer
+ * copy does not: it sleeps itself, and the thread takes the next copy while it is awake. */
 static hf_status plan_look(chunks_plan *plan, bool wait) {
     hf_chunks *c = chunks_of(plan);
     hf_transport *net = c->base.net;

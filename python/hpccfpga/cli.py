@@ -71,6 +71,8 @@ def _devices(options: Options) -> int:
     for line in failures.values():
         print(f"hpccfpga: {line}", file=sys.stderr)
     _show_records(found)
+    if not failures and not any(name.startswith("opencl:") for name in found.names):
+        tell("no OpenCL device here: hpccfpga doctor says what is missing")
     return OK
 
 

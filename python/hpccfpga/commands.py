@@ -15,7 +15,7 @@ from hpccfpga.comparison import compare
 from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
-from hpccfpga.launch import start
+from hpccfpga.launch import longest, start
 from hpccfpga.measure import choose
 from hpccfpga.outputs import Outputs, read_result
 from hpccfpga.parameters import given
@@ -255,6 +255,7 @@ def _measure(options: Options, todo: Job, outputs: Outputs) -> int:
 def _started(options: Options) -> bool:
     """Whether ranks are to be started; one, without hosts, is this process."""
     check_hosts(options.hosts, options.ranks)
+    longest(options.timeout)
     alone = options.ranks in (None, 1) and options.hosts is None
     return under_mpi() is None and not alone
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hpccfpga.files import PrivateFolder, cache_dir
 KERNELS = 8
 """Kernels of a rank that wait for each other, at most."""
 _waiting = KERNELS
-"""Those of this process."""
+"""How many of the kernels of this process wait for each other."""
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 CACHE = "POCL_CACHE_DIR"
@@ -56,13 +56,18 @@ def prepare(exchange: str = "") -> None:
             os.environ[name] = _set[name] = str(number)
 
 
-def limit(kernels: int) -> None:
-    """Say how many kernels of this process wait for each other, before `prepare`.
+@contextmanager
+def limited(kernels: int) -> Iterator[None]:
+    """Open a session for a job, whose kernels that wait for each other are so many.
 
-    For a process that does one job: any other may run all kernels that there are later.
+    Any other session may be asked for all kernels that there are.
     """
     global _waiting
     _waiting = min(kernels, KERNELS)
+    try:
+        yield
+    finally:
+        _waiting = KERNELS
 
 
 def _set_cache() -> None:

@@ -44,6 +44,11 @@ TIMEOUT = 600.0
 """Longest time of all ranks together unless told [s]."""
 
 
+def longest(timeout: float) -> float:
+    """Longest time of all ranks [s]: a positive number, or infinity."""
+    return timeout if timeout == math.inf else number("timeout", timeout)
+
+
 def start(
     job: Job,
     ranks: int,
@@ -81,8 +86,7 @@ def start(
     ranks = count("ranks", ranks)
     where = [] if hosts is None else placed(hosts, ranks)
     _check_number(ranks, len(where))
-    if timeout != math.inf:
-        timeout = number("timeout", timeout)
+    timeout = longest(timeout)
     for name in {os.environ.get("TMPDIR", ""), tempfile.gettempdir()} - {""}:
         emulation.check_free(name, ROOM, "mpirun", "TMPDIR")
     starter = mpirun.command(patience(job.deadline), where)

@@ -13,7 +13,7 @@ from hpccfpga import _core, automatic, choice
 from hpccfpga.components import CALIBRATION, check_names
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
-from hpccfpga.launch import TIMEOUT, start
+from hpccfpga.launch import TIMEOUT, longest, start
 from hpccfpga.outcome import warn
 from hpccfpga.perform import opened
 from hpccfpga.progress import Callback, Watch, check
@@ -82,6 +82,7 @@ def run(
         work.
     """
     check_hosts(hosts, ranks, comm)
+    longest(timeout)
     if comm is None:  # else ranks agree on what they refuse
         check_names(benchmark, params, run)
     if devices is not None:
@@ -141,6 +142,7 @@ def calibrate(
         As `hpccfpga.run`.
     """
     check_hosts(hosts, ranks, comm)
+    longest(timeout)
     if comm is None:
         check_names("calibration", params, calibrate)
     exchange = CALIBRATION[0].exchange
@@ -201,5 +203,5 @@ def _started(
     shown = Watch() if progress is True else nullcontext(progress or None)
     with shown as watch:
         (result,) = start(todo, ranks, timeout, watch, hosts)
-    warn(result, 4)
+    warn(result)
     return result

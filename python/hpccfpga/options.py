@@ -64,7 +64,7 @@ def parse(words: list[str]) -> Options:
         `Unreadable`.
     """
     name = " ".join(words[: 2 if {*words[:1]} & GROUPS else 1])
-    if name in ("-h", "--help", "--version"):
+    if name in ("-h", "--help", "help", "--version"):
         print(f"hpccfpga {_core.VERSION}" if name == "--version" else _overview())
         raise SystemExit(0)
     of_group = [n for n in COMMANDS if n.startswith(f"{words[0]} ")] if words else []

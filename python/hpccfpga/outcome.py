@@ -58,10 +58,10 @@ def result_of(
     )
 
 
-def warn(result: Result, level: int = 3) -> None:
+def warn(result: Result) -> None:
     """Give a VerificationWarning if the data of a run was wrong.
 
-    `level` is that of `warnings.warn`: who called what called this.
+    It is given where the public function was called whose one helper calls this.
     """
     if result.verified:
         return
@@ -72,7 +72,7 @@ def warn(result: Result, level: int = 3) -> None:
         f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} "
         f"points ({label} {listed})",
         VerificationWarning,
-        stacklevel=level,
+        stacklevel=4,
     )
 
 

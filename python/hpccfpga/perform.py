@@ -59,10 +59,11 @@ def perform(
         One per task.
     """
     files = [task.kernel for task in job.tasks]
-    emulation.limit(job.kernels)
-    with opened(
-        files, job.device, job.exchange, comm, job.deadline, job.trace or False
-    ) as session:
+    with emulation.limited(job.kernels):
+        session = opened(
+            files, job.device, job.exchange, comm, job.deadline, job.trace or False
+        )
+    with session:
         first = session.rank == 0
         session.agree(_error(before, session))
         if job.expected is not None:

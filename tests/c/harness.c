@@ -134,17 +134,32 @@ static bool kernels_there(void) {
            (ops->kernels == 0 && !streams);
 }
 
+/* Runtimes that have a thread for each kernel are told of so many. */
+static void streams_check(const hf_args *args, size_t most) {
+    const hf_bench *ops;
+    const hf_param *param;
+    CHECK(hf_bench_find(&ops, now.bench) == HF_OK);
+    size_t told = ops->streams ? ops->streams->side_by_side : 0;
+    for (size_t i = 0; (param = hf_args_param(args, i)); i++)
+        if (strcmp(param->name, "replications") == 0)
+            told *= (size_t)hf_args_number(args, param->name);
+    CHECK(most <= told, "%s %s: %zu kernels wait for each other, it tells of %zu",
+          now.bench, now.variant, most, told);
+}
+
 /* The benchmark as it stands, then with faults. False if it refuses these parameters. */
 static bool case_try(void) {
     hf_args *args = args_make("60");
     hf_status status = program_make(args);
-    hf_args_free(args);
     if (status != HF_OK) {
         CHECK(*now.variant || !kernels_there(), "%s", hf_error());
+        hf_args_free(args);
         return true; /* a type that the device lacks, or a benchmark without kernels */
     }
     plant_learn();
     outcome o = run(NULL, "60");
+    streams_check(args, o.report.streams);
+    hf_args_free(args);
     if (o.status == HF_EARG || o.status == HF_ENOTSUP) {
         say("%s %s %s %s %s: %s\n", now.bench, now.exchange, now.device, now.shape,
             now.variant, hf_error());

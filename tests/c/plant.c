@@ -198,6 +198,8 @@ static hf_status planted_stream(hf_exchange *exchange, size_t n,
                                 const hf_stream *streams) {
     int kind = plant_hit(PLANT_STREAM) ? plant.fault->kind : PLANT_KINDS;
     int times = kind == PLANT_DROP ? 0 : kind == PLANT_REPEAT ? 2 : 1;
+    if (n > plant.report.streams)
+        plant.report.streams = n;
     plant.report.acted += times != 1;
     plant.report.changed += times != 1;
     for (int i = 0; i < times; i++)

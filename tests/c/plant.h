@@ -88,12 +88,14 @@ typedef struct plant_report {
     bool spared;    /**< if it reached this rank, it spared such a call in the phase */
     size_t changed; /**< bytes that came out other than they should */
     size_t spoiled; /**< bytes that plant_spoil changed */
-    uint64_t key;   /**< of the run's seals */
-    double error;   /**< the largest that a check found */
-    bool other;     /**< a check found other numbers than without the fault */
-    size_t sample;  /**< the last that it reached, from 1; one before it in set-up */
-    bool right;     /**< after each sample's steps device memory was as without it */
-    bool checked;   /**< after each check it was */
+    size_t
+        streams;  /**< most kernels in one launch of kernels that wait for each other */
+    uint64_t key; /**< of the run's seals */
+    double error; /**< the largest that a check found */
+    bool other;   /**< a check found other numbers than without the fault */
+    size_t sample; /**< the last that it reached, from 1; one before it in set-up */
+    bool right;    /**< after each sample's steps device memory was as without it */
+    bool checked;  /**< after each check it was */
     bool
         given; /**< after each sample's steps all buffers that the check is given were */
     bool

@@ -16,6 +16,8 @@ def test_grids_verify(on_ranks):
         f"        r = s.run('ptrans', sizes=[1, 33, 500], {SMALL}, **more)\n"
         "        assert r.verified and r.ranks == size, r\n"
         "        assert (r['error'] == 0).all(), r['error']\n"
+        "        notes = ' '.join(r.provenance['notes'])\n"
+        "        assert 'some have no work' in notes, notes\n"
         "        rate = r['matrix_size'] ** 2 / r['time']\n"
         "        assert abs(r['flops'] / rate - 1).max() < 1e-12\n"
         "        for name in ('flops', 'bandwidth'):  # in the slowest one's time\n"

@@ -14,9 +14,10 @@ import pytest
 from conftest import GUARD, ours, runtimes_of
 
 import hpccfpga as hf
-from hpccfpga import cli, doctor
+from hpccfpga import cli, components, doctor
 from hpccfpga.mpirun import command as mpirun_command
 from hpccfpga.progress import Watch
+from hpccfpga.records import Records
 
 SMALL = ["--sizes=1,64", "--reps=2", "--loop-upper=64"]
 
@@ -124,6 +125,19 @@ def test_lists(call):
         assert text in out
 
 
+def test_devices_without_opencl_say_where_to_look(call, monkeypatch):
+    hint = "no OpenCL device here: hpccfpga doctor says what is missing"
+    for name, failures, told in (
+        ("opencl:0", {}, False),
+        ("host:0", {}, True),
+        ("host:0", {"opencl": "no driver"}, False),  # which says more
+    ):
+        found = Records("device", [{"device": name}])
+        answer = (found, failures)
+        monkeypatch.setattr(components, "survey", lambda answer=answer: answer)
+        assert (hint in "".join(call("devices")[1:])) is told
+
+
 def test_list_alone_has_a_line_for_each_benchmark(call):
     lines = call("list")[1].splitlines()
     for name in [*hf.benchmarks().names, *hf.exchanges().names]:
@@ -138,6 +152,10 @@ def words_of_help(capfd, *words):
 
 
 def test_help_of_a_group_and_of_all(capfd):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["help"])
+    assert stopped.value.code == 0
+    assert capfd.readouterr().out.split() == words_of_help(capfd).split()
     assert "kernels build compile kernels" in words_of_help(capfd, "kernels")
     text = words_of_help(capfd, "run", "all")
     assert "--json" in text

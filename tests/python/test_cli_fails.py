@@ -125,6 +125,7 @@ BAD = [
     (["run", "b_eff", "--ranks=x"], '--ranks: "x" is not a number such as 2; see'),
     (["run", "b_eff", "--ranks=0"], "ranks: 0 is not a number from 1 up"),
     (["run", "b_eff", "--ranks=-1"], "ranks: -1 is not a number from 1 up"),
+    (["run", "b_eff", "--timeout=-1"], "timeout: -1.0 is not a positive number"),
     (
         ["run", "b_eff", "--ranks=2", "--timeout=0"],
         "timeout: 0.0 is not a positive number",

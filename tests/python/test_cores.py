@@ -120,7 +120,7 @@ def test_nothing_changes(machine, own, parents, error, place):
     [
         (["pcie"], 2, 8, "2"),  # not every release looks which CPUs it may use
         (["channel"], 2, 8, "8"),
-        (["channel"], 2, 10, "8"),  # the session refuses them
+        (["channel"], 2, 12, "8"),  # no more wait for each other at a time
         (["channel"], 2, 4, "4"),
         (["channel"], 2, 0, "2"),
         (["host", "channel"], 2, 8, "8"),
@@ -134,12 +134,11 @@ def test_workers_of_this_process_are_not_those_of_others(
     """What it has for kernels that wait is many for a rank with a core of its own."""
     first, second = WORKERS
     monkeypatch.setattr(emulation, "_set", {})
-    monkeypatch.setattr(emulation, "_waiting", emulation.KERNELS)
-    emulation.limit(kernels)
     monkeypatch.setattr(emulation, "cpus", lambda: range(there))
     monkeypatch.setattr(os, "environ", {second: "3"})
-    for exchange in exchanges:
-        emulation.prepare(exchange)
+    with emulation.limited(kernels):
+        for exchange in exchanges:
+            emulation.prepare(exchange)
     assert os.environ == {first: workers, second: "3"}
     assert mpirun.surroundings(anywhere=True) == {second: "3"}
 

@@ -127,8 +127,9 @@ def test_verification_sees(session, tmp_path, shape):
     )
     harms = [(n, harm) for harm, sizes in HARMED.items() for n in sizes]
     sizes = [129, *(n for n, _ in harms)]
-    with pytest.warns(hf.VerificationWarning):
+    with pytest.warns(hf.VerificationWarning) as given:
         r = session.run("gemm", kernel=path, shape=shape, sizes=sizes, reps=3)
+    assert [warning.filename for warning in given] == [__file__]
     assert r.verified is False
     assert r["verified"][0]
     assert r.summary["flops"].value == r["flops"][0]
@@ -136,6 +137,24 @@ def test_verification_sees(session, tmp_path, shape):
         assert not r["verified"][i], harm
         assert np.isnan(r["flops"][i]), harm
         assert not r["error"][i] <= 1, harm
+
+
+@pytest.mark.parametrize("beta", [0, 1])
+def test_verification_sees_that_nothing_was_computed(session, tmp_path, beta):
+    """Without alpha the product may lie in memory already."""
+    path = tmp_path / "lost.cl"
+    path.write_text(
+        "#define gemm_multiply multiply_right\n"
+        '#include "gemm_ndrange.cl"\n'
+        "#undef gemm_multiply\n"
+        "__kernel void gemm_multiply(HF_GLOBAL const HF_SUM *a, HF_GLOBAL HF_SUM *b,\n"
+        "                        HF_GLOBAL const HF_REAL *c0, HF_GLOBAL HF_REAL *c,\n"
+        "                        HF_SUM alpha, HF_SUM beta, uint n, uint first,\n"
+        "                        uint end) {}\n"
+    )
+    params = {"kernel": path, "sizes": [130], "alpha": 0, "beta": beta}
+    with pytest.warns(hf.VerificationWarning):
+        assert not session.run("gemm", reps=2, **params)["verified"].any()
 
 
 @pytest.mark.parametrize("skip", [True, False])

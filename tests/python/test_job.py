@@ -50,7 +50,7 @@ def test_a_job_is_its_document(schema):
         ([("b_eff", {"replications": 4})], 8),
         ([("ptrans", {"replications": 3}), ("fft", {})], 6),
         ([("fft", {}), ("graph", {})], 3),
-        ([("linpack", {})], 7),
+        ([("linpack", {"replications": 2})], 12),
         ([("stream", {})], 0),
     ],
 )

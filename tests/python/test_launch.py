@@ -92,6 +92,7 @@ def test_from_a_rank_of_another_mpirun(mpirun):
         (ValueError, {"ranks": 0}, "ranks: 0 is not a number from 1 up"),
         (ValueError, {"ranks": "two"}, "ranks: 'two' is not a number from 1 up"),
         (ValueError, {"timeout": 0}, "timeout: 0 is not a positive number"),
+        (ValueError, {"ranks": None, "timeout": -1}, "timeout: -1 is not a positive"),
     ],
 )
 def test_errors_of_the_ranks_are_raised_here(capfd, kind, options, line):

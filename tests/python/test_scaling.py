@@ -126,6 +126,11 @@ def test_without_a_size_the_last_of_a_run_is_taken(launched):
             NotImplementedError,
             "the grid is 1x2; 1 or 4 ranks can be a square",
         ),
+        (
+            {"benchmark": "randomaccess", "ranks": [1, 2, 3]},
+            ValueError,
+            "3 ranks are not a power of two",
+        ),
         ({"benchmark": "nbody"}, LookupError, 'no benchmark "nbody"; known: b_eff'),
     ],
 )
