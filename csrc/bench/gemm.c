@@ -104,17 +104,29 @@ static hf_status panels_take(gemm *s, size_t largest) {
                          s->shape[0], s->shape[1], HF_GEMM_BLOCK, s->shape[2]);
 }
 
+/* A factor as the kernels take it. Products with tiny ones have few digits, or none. */
+static hf_status factor_take(double *out, const hf_element *type, const hf_args *args,
+                             const char *name) {
+    bool single = type->sum_bytes == sizeof(float);
+    double given = hf_args_number(args, name), least = single ? 1e-30 : 1e-140;
+    *out = single ? (float)given : given;
+    if (given == 0 || fabs(given) >= least)
+        return HF_OK;
+    return hf_fail(HF_EARG, "%s: %g is too small for data type %s: 0, or from %g up",
+                   name, given, type->name, least);
+}
+
 static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
                             hf_outline *out) {
     gemm *s = state;
     hf_device *device = env->device;
     s->env = *env;
     s->sizes = hf_args_list(args, "sizes", &out->n_points);
-    s->alpha = hf_args_number(args, "alpha");
-    s->beta = hf_args_number(args, "beta");
+    s->type = hf_element_of(args);
+    HF_TRY(factor_take(&s->alpha, s->type, args, "alpha"));
+    HF_TRY(factor_take(&s->beta, s->type, args, "beta"));
     s->block_size = (size_t)hf_args_number(args, "block_size");
     s->replications = (size_t)hf_args_number(args, "replications");
-    s->type = hf_element_of(args);
     size_t n = (size_t)hf_args_largest(args, "sizes");
     HF_TRY(hf_replicas_check(s->replications, env->ndrange));
     HF_TRY(memory_check(s, n));
@@ -157,9 +169,7 @@ static hf_status gemm_prepare(void *state, size_t point, uint64_t sample) {
     for (size_t m = 0; m < 3; m++)
         HF_TRY(device->ops->write(device, inputs[m], 0, gemm_data_rows(&s->data, m),
                                   matrix_bytes(s, n), NULL, NULL));
-    if (s->alpha != 0 || s->beta != 0)
-        return HF_OK;
-    /* Zeros are right in every sample, and may be there already: something else is put there. */
+    /* Zeros may be right, and be there already: something else is put there. */
     return device->ops->write(device, s->c, 0, gemm_data_rows(&s->data, 0),
                               matrix_bytes(s, n), NULL, NULL);
 }

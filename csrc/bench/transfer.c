@@ -1,9 +1,12 @@
 /* transfer.c - what a step of an exchange is made of: device reads and writes alone, from pinned
  * memory and to it; or whole steps around the ring of ranks, with the time of their parts.
  *
- * Windows slide down: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the last one
- * first. The next step overwrites all that a step writes but its last HF_SLIDE bytes. These stay,
- * and no other step writes the same there: a lost, repeated, late or shortened copy is seen.
+ * Windows slide: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the first one first in
+ * every other sample, the last one first in those between. So the next step overwrites all that a
+ * step writes but its first or its last HF_SLIDE bytes. These stay, and no other step writes the
+ * same there: a lost, repeated or late copy is seen, and one that lacks its front or its end in
+ * half of the samples. One step of each sample, drawn for it, is copied behind all windows, where
+ * no other step writes: of that, as of the last, all bytes are seen.
  *
  * In whole steps, every rank has two chains of bytes. Step j sends window j of chain j % 2 to the
  * right, and receives the left neighbour's window into its other chain, HF_SLIDE further. Windows
@@ -12,6 +15,7 @@
  */
 #include "bench.h"
 #include "core/error.h"
+#include "core/random.h"
 #include "sweep.h"
 
 enum { N_CHAINS = 2 };
@@ -27,7 +31,10 @@ typedef struct transfer {
     hf_sweep sweep;
     bool reads, steps;
     uint64_t sample;
-    size_t taken; /* steps of this sample */
+    size_t message, windows; /* of this sample: bytes of one, and how many there are */
+    size_t kept;             /* the step whose copy no other one writes on */
+    bool upwards;            /* the first window first */
+    size_t taken;            /* steps of this sample */
 } transfer;
 
 static const hf_param params[] = {
@@ -58,8 +65,14 @@ static size_t sent_bytes(const transfer *s, size_t point) {
     return (size_t)s->sweep.sizes[point] + (steps_of(s, point) - 1) * 2 * HF_SLIDE;
 }
 
+/* Up to the end of the last window, and to a slide. */
+static size_t slid_bytes(const transfer *s, size_t point) {
+    size_t slides = ((size_t)s->sweep.sizes[point] + HF_SLIDE - 1) / HF_SLIDE;
+    return HF_SLIDE * (slides + steps_of(s, point) - 1);
+}
+
 static size_t got_bytes(const transfer *s, size_t point) {
-    return (size_t)s->sweep.sizes[point] + HF_SLIDE * (steps_of(s, point) - 1);
+    return slid_bytes(s, point) + (size_t)s->sweep.sizes[point];
 }
 
 static size_t chain_bytes(const transfer *s, size_t point) {
@@ -125,24 +138,53 @@ static unsigned char sent_byte(const transfer *s, size_t i) {
                            97 * (uint64_t)s->env.rank + s->env.seed);
 }
 
-/* The lowest window that reaches byte `i`, which may lie before it. */
-static size_t window_of(const transfer *s, size_t point, size_t i) {
-    size_t message = (size_t)s->sweep.sizes[point];
-    return i < message ? 0 : (i - message) / HF_SLIDE + 1;
+/* The window that a step copies. */
+static size_t window_of(const transfer *s, size_t step) {
+    return s->upwards ? step : s->windows - 1 - step;
 }
 
-/* Byte `i` before any step: not what its lowest window leaves there. */
-static unsigned char unwritten_byte(const transfer *s, size_t point, size_t i) {
-    return (unsigned char)~sent_byte(s, i + window_of(s, point, i) * HF_SLIDE);
+/* The window whose copy is the last of so many steps to write byte `i`; the kept one, which lies
+ * elsewhere, if none does. */
+static size_t writer_of(const transfer *s, size_t steps, size_t i) {
+    size_t kept = window_of(s, s->kept), end = i / HF_SLIDE + 1,
+           first = i < s->message ? 0 : (i - s->message) / HF_SLIDE + 1;
+    if (s->upwards) {
+        end = end < steps ? end : steps;
+        end -= end > first && end - 1 == kept;
+        return end > first ? end - 1 : kept;
+    }
+    size_t lowest = s->windows - steps;
+    first = first > lowest ? first : lowest;
+    end = end < s->windows ? end : s->windows;
+    first += first == kept;
+    return first < end ? first : kept;
 }
 
-/* Byte `i` of what so many steps leave: that of the lowest window that they took. */
-static unsigned char right_byte(const transfer *s, size_t point, size_t steps,
+/* Byte `i` of what window number `window` leaves there, if it does not lie behind all of them. */
+static unsigned char left_byte(const transfer *s, size_t window, size_t i) {
+    return sent_byte(s, i + window * HF_SLIDE);
+}
+
+/* Byte `i` of what all steps leave, as if the kept step had written wherever none has. */
+static unsigned char all_byte(const transfer *s, size_t slid, size_t i) {
+    size_t kept = window_of(s, s->kept);
+    return i < slid ? left_byte(s, writer_of(s, s->windows, i), i)
+                    : left_byte(s, kept, i - slid + kept * HF_SLIDE);
+}
+
+/* Byte `i` before any step: not what it is to become. */
+static unsigned char unwritten_byte(const transfer *s, size_t slid, size_t i) {
+    return (unsigned char)~all_byte(s, slid, i);
+}
+
+/* Byte `i` of what so many steps leave. */
+static unsigned char right_byte(const transfer *s, size_t slid, size_t steps,
                                 size_t i) {
-    size_t window = window_of(s, point, i), lowest = steps_of(s, point) - steps;
-    window = window > lowest ? window : lowest;
-    bool covered = window < steps_of(s, point) && i >= window * HF_SLIDE;
-    return covered ? sent_byte(s, i + window * HF_SLIDE) : unwritten_byte(s, point, i);
+    if (i >= slid)
+        return s->kept < steps ? all_byte(s, slid, i) : unwritten_byte(s, slid, i);
+    size_t window = writer_of(s, steps, i);
+    return window == window_of(s, s->kept) ? unwritten_byte(s, slid, i)
+                                           : left_byte(s, window, i);
 }
 
 /* ---- whole steps ---- */
@@ -222,15 +264,21 @@ static hf_status chains_plan(transfer *s, size_t point) {
 static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t sent = sent_bytes(s, point), got = got_bytes(s, point);
+    size_t sent = sent_bytes(s, point), got = got_bytes(s, point),
+           slid = slid_bytes(s, point);
     s->sample = sample;
     s->taken = 0;
+    s->message = (size_t)s->sweep.sizes[point];
+    s->windows = steps_of(s, point);
+    s->kept =
+        (size_t)(hf_random(hf_random(s->env.seed, sample), s->message) % s->windows);
+    s->upwards = sample % 2 == 1;
     if (s->steps)
         return chains_prepare(s, point);
     for (size_t i = 0; i < sent; i++)
         s->sent[i] = sent_byte(s, i);
     for (size_t i = 0; i < got; i++)
-        s->got[i] = unwritten_byte(s, point, i);
+        s->got[i] = unwritten_byte(s, slid, i);
     return s->reads ? device->ops->write(device, s->block, 0, s->sent, sent, NULL, NULL)
                     : device->ops->write(device, s->block, 0, s->got, got, NULL, NULL);
 }
@@ -238,11 +286,12 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
 static hf_status transfer_step(void *state, size_t point, size_t inner) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t bytes = (size_t)s->sweep.sizes[point];
+    size_t bytes = s->message, slid = slid_bytes(s, point);
     if (s->steps)
         return chains_step(s, inner);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
-        size_t to = HF_SLIDE * (steps_of(s, point) - 1 - s->taken), from = 2 * to;
+        size_t at = window_of(s, s->taken) * HF_SLIDE, from = 2 * at,
+               to = s->taken == s->kept ? slid : at;
         HF_TRY(s->reads ? device->ops->read(device, s->block, from, s->got + to, bytes,
                                             NULL, NULL)
                         : device->ops->write(device, s->block, to, s->sent + from,
@@ -256,17 +305,17 @@ static hf_status transfer_verify(void *state, size_t point, size_t steps,
                                  hf_outcome *out) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t bytes = got_bytes(s, point), wrong = 0;
+    size_t bytes = got_bytes(s, point), slid = slid_bytes(s, point), wrong = 0;
     out->work[0] = s->sweep.sizes[point];
     if (s->steps)
         return chains_verify(s, point, steps, &out->error);
     if (!s->reads) {
         for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
-            s->got[i] = (unsigned char)~right_byte(s, point, steps, i);
+            s->got[i] = (unsigned char)~right_byte(s, slid, steps, i);
         HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL, NULL));
     }
     for (size_t i = 0; i < bytes; i++)
-        wrong += s->got[i] != right_byte(s, point, steps, i);
+        wrong += s->got[i] != right_byte(s, slid, steps, i);
     out->error = (double)wrong;
     return HF_OK;
 }

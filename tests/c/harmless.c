@@ -18,7 +18,8 @@
  * changed nothing in any call that it was planted in (IDLE): what does not ask for that asks that
  * it did. There are records that the result hands out, as `graph` does: they are right to the last
  * byte after each check (TOLD). No other buffers differ than those that the fault damaged (ALONE).
- * The same fault in the input of the first timed sample is seen (LATER). All buffers that hold
+ * The same fault in the input of the first timed sample, or of a timed sample's steps in those of
+ * the other one of two, is seen (LATER). All buffers that hold
  * something else after later steps or checks are right (FIXED). After each sample's steps all
  * memory is right but for pieces that its input and steps leave as the check before them did, as
  * they do without the fault (MADE). A rank that was hit has neither commands nor messages in the
@@ -88,6 +89,11 @@ static const struct {
      "a launch that was to prepare memory left it as it should be"},
     {ONE(PLANT_WRITE) | ONE(PLANT_LAUNCH), ONE(PLANT_FLIP), STEPS, SAME,
      "the byte that was damaged was overwritten, or damaged back, before steps ended"},
+    {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_SHORTEN), ONE(PLANT_STEPS),
+     SAME | LATER,
+     "other copies of the sample wrote over what was cut; in the next sample, where "
+     "they "
+     "go the other way, it is seen"},
     {ONE(PLANT_WRITE), ANY, STEPS, SAME | ZEROS,
      "zeros, which are no result, were overwritten before anybody read them"},
     {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART | SEEN,

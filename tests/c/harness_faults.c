@@ -117,9 +117,10 @@ static bool wrong_seen(const plant_fault *f, const plant_report *report) {
            (!checks || spoils_seen(f, sample + (sample > 0), true));
 }
 
-/* Is a fault of a warm-up's input seen in the first timed sample's, which takes more steps? */
+/* Is a fault of a warm-up's input seen in the first timed sample's, which takes more steps; is
+ * one of steps seen in those of another timed sample? */
 static bool later_seen(const plant_fault *f) {
-    plant_later();
+    plant_later(f->phase == PLANT_STEPS ? PLANT_STEPS : PLANT_INPUT);
     outcome o = run(f, "60");
     return now.session && (o.status != HF_OK || !o.verified);
 }

@@ -79,7 +79,9 @@ static struct {
 } spoil;
 static hf_records records; /* that the run hands out; none: n is 0 */
 static uint64_t number;    /* of the last run that is not to be equal to others */
-static bool later;         /* the fault hits the first timed sample, not the warm-up */
+/* The fault hits another phase: input of the first timed sample in place of the warm-up's, or steps
+ * of the other one of two timed samples. PLANT_SETUP: it does not. */
+static int later = PLANT_SETUP;
 static bool blind, swap;
 static size_t swapped;
 
@@ -96,15 +98,23 @@ unsigned char *plant_room(size_t bytes) {
 
 /* ---- when, and what ---- */
 
+/* Number of call `i` of `n` in the other one of each two timed samples. */
+static size_t other_sample(size_t i, size_t n) {
+    size_t samples_timed = totals[PLANT_STEP][PLANT_STEPS], each = n / samples_timed;
+    return each > 0 ? (i / each ^ 1) * each + i % each : i;
+}
+
 bool plant_hit(int call) {
     const plant_fault *f = plant.fault;
     size_t i = seen[call][plant.phase]++, n = totals[call][plant.phase];
-    int phase = later ? PLANT_INPUT : f ? f->phase : PLANT_PHASES;
+    int phase = later == PLANT_INPUT ? later : f ? f->phase : PLANT_PHASES;
     if (!f || f->call != call || phase != plant.phase)
         return false;
-    n = later ? totals[call][PLANT_WARM_INPUT] : n;
+    n = later == PLANT_INPUT ? totals[call][PLANT_WARM_INPUT] : n;
     if (i >= n) /* of another sample */
         return false;
+    if (later == PLANT_STEPS)
+        i = other_sample(i, n);
     if (f->rank != PLANT_ALL_RANKS && f->rank != plant.session->net->rank)
         return false;
     size_t count = f->count < n ? f->count : n;
@@ -436,7 +446,7 @@ plant_report plant_end(void) {
     }
     plant.fault = NULL;
     spoil.how = PLANT_SOUND;
-    later = false;
+    later = PLANT_SETUP;
     return plant.report;
 }
 
@@ -453,8 +463,8 @@ void plant_spoil(int how, size_t in_sample) {
     spoil.sample = in_sample;
 }
 
-void plant_later(void) {
-    later = true;
+void plant_later(int phase) {
+    later = phase;
 }
 
 void plant_swap(bool is) {

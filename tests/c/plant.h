@@ -142,9 +142,9 @@ enum {
  *  another; what they read does not come, or with such a byte. */
 void plant_spoil(int how, size_t sample);
 
-/** The next run has its fault in the input of the first timed sample, not in that of a
- *  warm-up. */
-void plant_later(void);
+/** The next run has its fault in the input of the first timed sample, not in that of a warm-up
+ *  (PLANT_INPUT), or in the steps of the other one of two timed samples (PLANT_STEPS). */
+void plant_later(int phase);
 
 /** Faults of components: `verify` finds every result right; the scheme swaps neighbours. */
 void plant_blind(bool is);

@@ -139,9 +139,11 @@ def test_verification_sees(session, tmp_path, shape):
         assert not r["error"][i] <= 1, harm
 
 
-@pytest.mark.parametrize("beta", [0, 1])
-def test_verification_sees_that_nothing_was_computed(session, tmp_path, beta):
-    """Without alpha the product may lie in memory already."""
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [(0, 0), (0, 1), (1e-30, 0), (1e-30, 1e-30)]
+)
+def test_verification_sees_that_nothing_was_computed(session, tmp_path, alpha, beta):
+    """The product, or nearly, may lie in memory already."""
     path = tmp_path / "lost.cl"
     path.write_text(
         "#define gemm_multiply multiply_right\n"
@@ -152,7 +154,7 @@ def test_verification_sees_that_nothing_was_computed(session, tmp_path, beta):
         "                        HF_SUM alpha, HF_SUM beta, uint n, uint first,\n"
         "                        uint end) {}\n"
     )
-    params = {"kernel": path, "sizes": [130], "alpha": 0, "beta": beta}
+    params = {"kernel": path, "sizes": [512], "alpha": alpha, "beta": beta}
     with pytest.warns(hf.VerificationWarning):
         assert not session.run("gemm", reps=2, **params)["verified"].any()
 
@@ -216,6 +218,8 @@ def test_a_size_beyond_memory_is_refused_before_anything_is_allocated(session):
     ({"sizes": [0]}, "sizes"),
     ({"sizes": [2.5]}, "sizes"),
     ({"alpha": float("nan")}, "alpha"),
+    ({"alpha": -1e-31}, "alpha: -1e-31 is too small for data type float: 0, or from"),
+    ({"beta": 1e-150, "data_type": "double"}, "beta: 1e-150 is too small"),
     ({"beta": float("inf")}, "beta"),
     ({"data_type": "int"}, "data_type"),
     ({"shape": "square"}, "shape"),

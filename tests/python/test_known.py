@@ -49,7 +49,6 @@ def test_in_python(call, meant):
         (["calibrate", "--reeps=1"], "--reps"),
         (["run", "b_eff", "--exchnage=host"], "--exchange"),
         (["showw", "r.json"], "show"),
-        (["help"], "--help"),
         (["--versoin"], "--version"),
         (["list", "b_ef"], "b_eff"),
         (["published", "b_eff", "--bord=520n"], "--board"),
