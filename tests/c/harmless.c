@@ -91,9 +91,8 @@ static const struct {
      "the byte that was damaged was overwritten, or damaged back, before steps ended"},
     {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_SHORTEN), ONE(PLANT_STEPS),
      SAME | LATER,
-     "other copies of the sample wrote over what was cut; in the next sample, where "
-     "they "
-     "go the other way, it is seen"},
+     "other copies wrote over what was cut; in another sample, where they go the other "
+     "way, it is seen"},
     {ONE(PLANT_WRITE), ANY, STEPS, SAME | ZEROS,
      "zeros, which are no result, were overwritten before anybody read them"},
     {ONE(PLANT_READ) | ONE(PLANT_WRITE), ONE(PLANT_FLIP), STEPS, APART | SEEN,
