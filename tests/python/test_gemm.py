@@ -139,11 +139,9 @@ def test_verification_sees(session, tmp_path, shape):
         assert not r["error"][i] <= 1, harm
 
 
-@pytest.mark.parametrize(
-    ("alpha", "beta"), [(0, 0), (0, 1), (1e-30, 0), (1e-30, 1e-30)]
-)
-def test_verification_sees_that_nothing_was_computed(session, tmp_path, alpha, beta):
-    """The product, or nearly, may lie in memory already."""
+@pytest.mark.parametrize("beta", [0, 1])
+def test_verification_sees_that_nothing_was_computed(session, tmp_path, beta):
+    """Without alpha the product may lie in memory already: zeros, or what C0 was."""
     path = tmp_path / "lost.cl"
     path.write_text(
         "#define gemm_multiply multiply_right\n"
@@ -154,7 +152,7 @@ def test_verification_sees_that_nothing_was_computed(session, tmp_path, alpha, b
         "                        HF_SUM alpha, HF_SUM beta, uint n, uint first,\n"
         "                        uint end) {}\n"
     )
-    params = {"kernel": path, "sizes": [512], "alpha": alpha, "beta": beta}
+    params = {"kernel": path, "sizes": [512], "alpha": 0, "beta": beta}
     with pytest.warns(hf.VerificationWarning):
         assert not session.run("gemm", reps=2, **params)["verified"].any()
 
