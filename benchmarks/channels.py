@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from programs import mpirun, output
+from programs import compiled_for, mpirun, output
 
 from hpccfpga.emulation import cpus, vendors
 
@@ -71,13 +71,15 @@ class Report:
 
     def __init__(self) -> None:
         self.missed = 0
+        self.device = compiled_for()
 
     def line(self, text: str, value: float, unit: str, low: float, high: float) -> None:
         """Print one figure; it must lie within [low, high]."""
         good = low <= value <= high
         self.missed += not good
         target = f"at least {low:g}" if high == float("inf") else f"at most {high:g}"
-        print(f"{'ok    ' if good else 'MISSED'} {text}: {value:.3g} {unit} ({target})")
+        verdict = "ok    " if good else "MISSED"
+        print(f"{verdict} {text}: {value:.3g} {unit} ({target}), {self.device}")
 
 
 def two_ranks(report: Report, rounds: list[dict]) -> None:

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import hpccfpga
 from hpccfpga.mpirun import command as mpirun_command
 
 CPU = "cpu"
@@ -19,6 +20,13 @@ def mpirun(ranks: int) -> list[str]:
     """Words that start ranks as hpccfpga does, but for the tags of their lines."""
     words = [word for word in mpirun_command() if word not in TAGGED]
     return [*words, "-n", str(ranks)]
+
+
+def compiled_for() -> str:
+    """Name of OpenCL's CPU, in which PoCL says for which CPU it compiles."""
+    found = hpccfpga.devices()
+    there = (d for d in found if d["type"] == CPU and d["device"].startswith("opencl"))
+    return str(next(there)["name"])
 
 
 def output(command: list[str], **environment: str) -> str:
