@@ -8,6 +8,10 @@ ratio one of figures of the same round. Ends with 1 when a target is missed.
 With a thread for each kernel, a step of one pair took each rank two hand-overs of its
 core between two threads. Kernels of a rank take turns on one thread instead; how many
 hand-overs a step is worth is printed.
+
+Two pairs move twice the bytes of one, and of pcie. Where two cores are so far apart
+that the bytes between them limit all (core to core and back takes 0.5 us), two pairs
+take twice the time of pcie at 1 MiB.
 """
 
 import argparse
@@ -19,6 +23,7 @@ from pathlib import Path
 from statistics import median
 
 from programs import compiled_for, mpirun, output
+from steady import Steady
 
 from hpccfpga.emulation import cpus, vendors
 
@@ -60,10 +65,7 @@ def measure(rounds: int, reps: int) -> list[dict]:
             "two": lambda: b_eff(2, "channel", *common, "--replications", "2"),
             "pcie": lambda: b_eff(2, "pcie", *common),
         }
-        return [
-            {name: programs[name]() for name in list(programs)[:: 1 - 2 * (n % 2)]}
-            for n in range(rounds)
-        ]
+        return Steady(folder).rounds(rounds, programs)
 
 
 class Report:

@@ -16,10 +16,12 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, median
 
 from programs import CPU, mpirun, output
+from steady import Steady
 
 HERE = Path(__file__).parent
 SCHEMES = ("pcie", "host")
@@ -113,13 +115,14 @@ class Rings:
                 "mpi4py": [sys.executable, str(HERE / "host_ring.py")],
             },
         }[exchange]
-        times: dict[str, list[Times]] = {"hpccfpga": []}
-        for number in range(self.options.rounds):
-            for name in ["hpccfpga", *programs][:: -1 if number % 2 else 1]:
-                if name == "hpccfpga":
-                    times[name].append(self.product(exchange)[0])
-                    continue
-                for kind, taken in self.minimal(programs[name], plan).items():
+        runs: dict[str, Callable[[], dict[str, Times]]]
+        runs = {"hpccfpga": lambda: {"samples": self.product(exchange)[0]}}
+        for name, program in programs.items():
+            runs[name] = lambda program=program: self.minimal(program, plan)
+        times: dict[str, list[Times]] = {}
+        for number in Steady(self.folder).rounds(self.options.rounds, runs):
+            for name, kinds in number.items():
+                for kind, taken in kinds.items():
                     key = name if kind == "samples" else f"{name} in place"
                     times.setdefault(key, []).append(taken)
         return times

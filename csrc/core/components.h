@@ -42,7 +42,6 @@ typedef struct hf_problem {
                             a colon as in kron:16, HF_TEXT; NULL: there is none */
     int power;   /**< the work grows with this power of it */
     bool shared; /**< it counts for all ranks together, not for each */
-    int unit;    /**< what large values are rounded to where they are shared; 0: 1 */
 } hf_problem;
 
 /** What a benchmark tells of a point and of all; NULL tables are empty. */

@@ -26,6 +26,7 @@
 
 enum {
     STACK_BYTES = 1 << 16, /* of a parked thread */
+    MAX_SIDES = 8,         /* of a kernel */
     /* Rounds without a fiber that is ready, before the core is given away: it belongs to
      * this rank alone, or to several. */
     OWN_ROUNDS = 100,
@@ -43,6 +44,8 @@ static const struct timespec nap = {0, 50000};
 typedef struct fiber {
     hf_ring_host base;
     struct queue *queue;
+    hf_ring_side *sides[MAX_SIDES]; /* its ends of channels */
+    size_t n_sides;
     bool suspended; /* its kernel is a fiber: it waits, or runs on the worker */
     bool woken;
     const hf_ring *ring; /* it waits at this ring until `other` is past `still` */
@@ -167,6 +170,14 @@ static void ended_wake(queue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
+/* Publish what a kernel has moved, at all of its ends: it waits at one of them, and the others
+ * of those channels may wait for it. */
+static void sides_publish(const fiber *f) {
+    for (size_t i = 0; i < f->n_sides; i++)
+        if (f->sides[i]->at != f->sides[i]->moved)
+            HF_RING_STORE(&f->sides[i]->at, f->sides[i]->moved);
+}
+
 static void fiber_wait(hf_ring_host *base, const hf_ring *ring,
                        const hf_ring_side *other, hf_word still) {
     fiber *f = (fiber *)base;
@@ -175,6 +186,7 @@ static void fiber_wait(hf_ring_host *base, const hf_ring *ring,
     f->ring = ring;
     f->other = other;
     f->still = still;
+    sides_publish(f);
     if (q->size == 1) {
         double now = hf_clock_now();
         f->since = anew ? now : f->since;
@@ -304,8 +316,15 @@ static void fibers_prepare(hf_scheduler *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
         s->fibers[i].base = (hf_ring_host){fiber_wait, fiber_leave};
         s->fibers[i].other = NULL;
+        s->fibers[i].n_sides = 0;
         s->fibers[i].stack = s->stacks + i * STACK_BYTES;
     }
+}
+
+static void fibers_attach(hf_scheduler *s, size_t i, hf_ring_side *side) {
+    fiber *f = &s->fibers[i];
+    assert(f->n_sides < MAX_SIDES);
+    f->sides[f->n_sides++] = side;
 }
 
 static const hf_ring_host *fibers_host(const hf_scheduler *s, size_t i) {
@@ -315,6 +334,7 @@ static const hf_ring_host *fibers_host(const hf_scheduler *s, size_t i) {
 const hf_scheduler_ops hf_scheduler_fibers = {
     .open = fibers_open,
     .prepare = fibers_prepare,
+    .attach = fibers_attach,
     .host = fibers_host,
     .close = fibers_close,
 };

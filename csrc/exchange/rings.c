@@ -205,6 +205,7 @@ static void end_take(const hf_rings *r, size_t kernel, const hf_end *end) {
     hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;
     char *name = ring->names[end->sends ? 0 : 1], other[32];
     side->host = r->hosts[kernel];
+    scheduler->attach(r->scheduler, kernel, side);
     side->owner = hf_rings_kernel(r->base.net->rank, kernel);
     if (end->inner)
         snprintf(other, sizeof other, "%s %.24s", end->sends ? "to" : "from",

@@ -20,6 +20,8 @@ typedef struct hf_scheduler_ops {
     hf_status (*open)(hf_scheduler **out, hf_transport *net);
     /** Get ready for `n` kernels, below HF_MAX_QUEUES; all before have ended. */
     void (*prepare)(hf_scheduler *scheduler, size_t n);
+    /** One more end of a channel is kernel `i`'s. */
+    void (*attach)(hf_scheduler *scheduler, size_t i, hf_ring_side *side);
     /** Whom kernel `i` calls. */
     const hf_ring_host *(*host)(const hf_scheduler *scheduler, size_t i);
     /** Not before all kernels have ended. Accepts NULL. */

@@ -24,6 +24,10 @@ static void yield_prepare(hf_scheduler *scheduler, size_t n) {
     (void)scheduler, (void)n;
 }
 
+static void yield_attach(hf_scheduler *scheduler, size_t i, hf_ring_side *side) {
+    (void)scheduler, (void)i, (void)side;
+}
+
 static const hf_ring_host *yield_host(const hf_scheduler *scheduler, size_t i) {
     static const hf_ring_host host = {host_wait, host_leave};
     (void)scheduler, (void)i;
@@ -37,6 +41,7 @@ static void yield_close(hf_scheduler *scheduler) {
 const hf_scheduler_ops hf_scheduler_yield = {
     .open = yield_open,
     .prepare = yield_prepare,
+    .attach = yield_attach,
     .host = yield_host,
     .close = yield_close,
 };

@@ -96,9 +96,8 @@ static PyObject *figures_dict(const hf_figure *table) {
 static PyObject *problem_dict(const hf_problem *problem) {
     if (!problem->param)
         return Py_NewRef(Py_None);
-    return Py_BuildValue("{s:s,s:i,s:N,s:n}", "parameter", problem->param, "power",
-                         problem->power, "shared", PyBool_FromLong(problem->shared),
-                         "unit", (Py_ssize_t)(problem->unit ? problem->unit : 1));
+    return Py_BuildValue("{s:s,s:i,s:N}", "parameter", problem->param, "power",
+                         problem->power, "shared", PyBool_FromLong(problem->shared));
 }
 
 PyObject *core_quantities(PyObject *module, PyObject *bench) {

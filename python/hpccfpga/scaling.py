@@ -148,7 +148,6 @@ class _Work:
         if problem is None:
             raise ValueError(f"{benchmark} has no parameter that says how much work")
         self.name, power = problem["parameter"], problem["power"]
-        self.unit = problem["unit"]
         (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
         self.text = entry["kind"] == "text"
         # A label of the points holds it.
@@ -175,9 +174,7 @@ class _Work:
         """Parameter for a number of ranks."""
         if self.text:
             return {self.name: self._grown(str(self.value), count)}
-        share = int(self.value) * count**self.power
-        unit = self.unit if self.power and share >= self.unit else 1
-        value = unit * round(share / unit)
+        value = _rounded(int(self.value) * count**self.power)
         if value < self.low:
             raise ValueError(
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"
@@ -195,6 +192,16 @@ class _Work:
                 f"of two of ranks, not {text} on {count}"
             )
         return f"{found[1]}{int(found[2]) + count.bit_length() - 1}{found[3]}"
+
+
+def _rounded(share: float) -> int:
+    """Return a share that is not whole in ten binary digits.
+
+    Kernels want multiples of small powers of two.
+    """
+    whole = round(share)
+    unit = 1 if share == whole else 1 << max(0, whole.bit_length() - 10)
+    return unit * round(share / unit)
 
 
 _GAINS = ("speedup", "efficiency")

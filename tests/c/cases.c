@@ -29,7 +29,8 @@ static void must(hf_status status) {
 
 /* ---- parameters ---- */
 
-enum { MANY = 12 }; /* as the longest row of lost calls */
+enum { MANY = 12 };       /* as the longest row of lost calls */
+enum { ELEMENTS = 1024 }; /* where a million is usual */
 
 /* Is this one that every benchmark has? */
 static bool common(const hf_param *param) {
@@ -40,15 +41,14 @@ static bool common(const hf_param *param) {
 }
 
 /* A small value, by what the table tells of a parameter; what is small already stays. */
-static void small_set(hf_args *args, const hf_param *param, const hf_problem *problem) {
-    double value = param->low;
-    bool counts = !param->macro,
-         size = problem->param && counts && strcmp(param->name, problem->param) == 0;
+static void small_set(hf_args *args, const hf_param *param) {
+    double value = param->low, usual = atof(param->fallback);
+    bool counts = !param->macro;
     if (param->kind != HF_INT || common(param) || (!counts && !now.compiles))
         return;
     if (counts)
-        value = size && problem->unit > 1 ? 1024 : MANY;
-    if (counts ? atof(param->fallback) > 2 : param->low > 1)
+        value = usual > 1e6 ? ELEMENTS : MANY;
+    if (counts ? usual > 2 : param->low > 1)
         must(hf_args_set(args, param->name, 1, &value, NULL));
 }
 
@@ -106,7 +106,7 @@ hf_args *args_make(const char *deadline) {
     must(hf_args_new(&args, now.bench));
     const hf_param *param;
     for (size_t i = 0; (param = hf_args_param(args, i)); i++) {
-        small_set(args, param, &ops->problem);
+        small_set(args, param);
         small_text_set(args, param);
         if (param->kind == HF_INTS && ops->problem.param &&
             strcmp(param->name, ops->problem.param) == 0)

@@ -2,6 +2,7 @@
  *
  * Kernels are threads in a ring of tokens; kernel k ends when it got lives[k] of them. Who
  * has waited goes on on the worker of its run queue: one thread, which stays on one core.
+ * A kernel publishes no token that it passes on: the scheduler does, once the kernel waits.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -65,8 +66,9 @@ static void play(player *p) {
     while (p->got < p->life) {
         if (!token_take(p))
             return;
-        HF_RING_STORE(&p->out->writer.at, p->out->writer.at + 1);
+        HF_RING_STORE(&p->out->writer.moved, p->out->writer.moved + 1);
     }
+    HF_RING_STORE(&p->out->writer.at, p->out->writer.moved);
 }
 
 static void *player_run(void *context) {
@@ -125,7 +127,7 @@ static void run(hf_scheduler *scheduler, const hf_word *lives, size_t first,
     ending = false;
     hf_scheduler_fibers.prepare(scheduler, N);
     tokens_count(tokens, lives);
-    rings[0].writer.at = 1;
+    rings[0].writer.at = rings[0].writer.moved = 1;
     for (size_t n = 0; n < N; n++) {
         size_t i = (first + n) % N;
         players[i] =
@@ -133,6 +135,7 @@ static void run(hf_scheduler *scheduler, const hf_word *lives, size_t first,
                      .out = &rings[(i + 1) % N],
                      .host = (hf_ring_host *)hf_scheduler_fibers.host(scheduler, i),
                      .life = lives[i]};
+        hf_scheduler_fibers.attach(scheduler, i, &players[i].out->writer);
         CHECK(pthread_create(&threads[i], NULL, player_run, &players[i]) == 0);
     }
     for (size_t i = 0; i < N; i++)

@@ -31,13 +31,12 @@ def launched(monkeypatch):
     return asked
 
 
-def work(monkeypatch, power, shared, unit=1):
-    """Let b_eff's `sizes` count as said, in units."""
+def work(monkeypatch, power, shared):
+    """Let b_eff's `sizes` count as said."""
     true = _core.quantities
 
     def quantities(name):
         problem = {"parameter": "sizes", "power": power, "shared": shared}
-        problem["unit"] = unit
         return {**true(name), "problem": problem}
 
     monkeypatch.setattr(_core, "quantities", quantities)
@@ -77,8 +76,8 @@ def test_scaling_measures_each_number_of_ranks():
         ("strong", 1, False, [4096, 2048, 1024], "sizes of each rank: 4096 / ranks"),
         ("weak", 1, True, [4096, 8192, 16384], "sizes of all ranks: 4096 x ranks"),
         ("strong", 1, True, [4096, 4096, 4096], "all ranks together is kept; sizes of"),
-        ("weak", 2, True, [4096, 5793, 8192], "4096 x ranks^(1/2)"),
-        ("strong", 3, False, [4096, 3251, 2580], "4096 / ranks^(1/3)"),
+        ("weak", 2, True, [4096, 5792, 8192], "4096 x ranks^(1/2)"),
+        ("strong", 3, False, [4096, 3252, 2580], "4096 / ranks^(1/3)"),
     ],
 )
 def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
@@ -92,10 +91,13 @@ def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
     assert r.parameters["mode"] == mode
 
 
-def test_shares_are_whole_units_where_there_are_any(launched, monkeypatch):
-    work(monkeypatch, 1, False, unit=100)
-    hf.scaling("b_eff", ranks=[1, 3, 7, 50], mode="strong", sizes=1024)
-    assert launched == [(1, 1000), (3, 300), (7, 100), (50, 20)]
+def test_a_share_that_is_not_whole_has_ten_binary_digits(launched, monkeypatch):
+    work(monkeypatch, 1, False)
+    hf.scaling("b_eff", ranks=[1, 2, 3, 40], mode="strong", sizes=30000)
+    assert launched == [(1, 30000), (2, 15000), (3, 10000), (40, 750)]
+    launched.clear()
+    hf.scaling("b_eff", ranks=[3, 7, 50], mode="strong", sizes=1 << 20)
+    assert launched == [(3, 349696), (7, 149760), (50, 20960)]
 
 
 def test_speedup_is_against_the_first_entry(launched):
