@@ -130,8 +130,10 @@ static hf_status torus_check(shape *s, const char *topology) {
     if (sscanf(topology, "torus:%6dx%6d%n", &s->rows, &s->columns, &end) != 2 ||
         topology[end] || s->rows < 1 || s->columns < 1 ||
         (long long)s->rows * s->columns != s->ranks)
-        return hf_fail(HF_EARG, "topology: \"%s\" is no torus:PxQ of %d ranks",
-                       topology, s->ranks);
+        return hf_fail(HF_EARG,
+                       "topology: \"%s\" is no torus:PxQ of %d ranks; P x Q is %d, as "
+                       "in torus:1x%d",
+                       topology, s->ranks, s->ranks, s->ranks);
     if (s->ports % 4 != 0)
         return hf_fail(HF_EARG,
                        "topology: a torus needs 4 ports a rank, or 8; there are %d",

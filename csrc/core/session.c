@@ -36,7 +36,7 @@ const hf_param hf_session_params[] = {
      1e6, HF_REAL},
     {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
      HF_INT},
-    {"seed", "seed of the input data", "1", NULL, NULL, 0, 9007199254740992, HF_INT},
+    {"seed", "seed of the input data", "1", NULL, NULL, 0, 9007199254740991, HF_INT},
     {"deadline", "longest wait for another rank, or for the device [s]",
      AS_TEXT(HF_DEADLINE), NULL, NULL, MIN_DEADLINE, MAX_DEADLINE, HF_REAL},
     {0},

@@ -177,7 +177,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with _replacing(path, None, _mode(path)) as file:
             yield file
     except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror or error}") from error
+        raise ValueError(_refusal(path, error)) from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -189,7 +189,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         os.close(fd)
         os.unlink(temporary)
     except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror or error}") from None
+        raise ValueError(_refusal(path, error)) from None
+
+
+def _refusal(path: Path, error: OSError) -> str:
+    """Why a file cannot be written."""
+    if isinstance(error, FileNotFoundError) and not path.parent.exists():
+        return f"cannot write {path}: there is no folder {path.parent}"
+    return f"cannot write {path}: {error.strerror or error}"
 
 
 def _make(path: Path) -> None:

@@ -11,7 +11,7 @@
 #include "opencl.h"
 
 const hf_device_ops *ops;
-bool looks, lazy, ordered;
+bool looks, lazy, ordered, unflushed;
 hf_device *device;
 hf_kernel *gate, *set;
 volatile uint32_t *words;
@@ -143,6 +143,13 @@ cl_int __wrap_clGetEventInfo INFO_PARAMETERS {
         what == CL_EVENT_COMMAND_EXECUTION_STATUS && !words[OPEN])
         *(cl_int *)value = CL_RUNNING;
     return code;
+}
+
+cl_int __real_clFlush(cl_command_queue queue);
+cl_int __wrap_clFlush(cl_command_queue queue);
+cl_int __wrap_clFlush(cl_command_queue queue) {
+    cl_int code = __real_clFlush(queue);
+    return unflushed ? CL_INVALID_COMMAND_QUEUE : code;
 }
 
 void *gate_open_later(void *unused) {

@@ -31,6 +31,8 @@ extern hf_buffer *shared;
 extern bool lazy;
 /** As NVIDIA's runtime: while the gate is shut, no other kernel is said to have ended. */
 extern bool ordered;
+/** OpenCL says that it has not handed a command over, though the command runs. */
+extern bool unflushed;
 
 #define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
 
@@ -50,5 +52,6 @@ void words_clear(void);
 void deadline_test(int way);
 void meanwhile_test(int way);
 void late_test(void);
+void unflushed_test(void);
 
 #endif

@@ -281,6 +281,8 @@ int main(int argc, char **argv) {
     spot_test();
     device_close();
     late_test();
+    if (ops == &hf_device_opencl)
+        unflushed_test();
     for (int way = 0; way < 3; way++)
         meanwhile_test(way);
     for (int way = 3; way >= 0; way--) /* the last leaves a kernel that spins */

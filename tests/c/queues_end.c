@@ -104,3 +104,20 @@ void late_test(void) {
     CHECK(words[PASSED] == VALUE);
     free((void *)words);
 }
+
+/* A command that OpenCL has not handed over, as it says: nobody may free what it may use. */
+void unflushed_test(void) {
+    hf_event *event = NULL;
+    pthread_t opener;
+    device_open();
+    unflushed = true;
+    CHECK(launch(gate, VALUE, NULL, &event) == HF_EDEVICE, "%s", hf_error());
+    unflushed = false;
+    CHECK(!event && strstr(hf_error(), "clFlush") && device->broken, "%s", hf_error());
+    REFUSED(launch(set, VALUE, NULL, NULL));
+    pthread_create(&opener, NULL, gate_open_later, NULL);
+    device_close();
+    pthread_join(opener, NULL);
+    CHECK(words[PASSED] == VALUE, "its device was closed before it had ended");
+    free((void *)words);
+}
