@@ -78,13 +78,15 @@ def _starts(process: int, look: int) -> bool:
     """Whether a process may have an environment that Linux did not show at this look.
 
     For a moment it shows none of a process that executes another program: its start
-    and its end are then 0, or, more briefly, one and the same. Who has none for good
-    has the same ones at each look, has ended, or is a thread of the kernel.
+    and its end are then 0, or, more briefly, one and the same: for many looks where it
+    wants a processor and gets none. Who has none for good has the same ones at each
+    look and sleeps at some, has ended, or is a thread of the kernel.
     """
     fields = _file(f"/proc/{process}/stat").rpartition(b")")[2].split()
     flags, first, last = (int(fields[number]) for number in (6, 47, 48))
     over = fields[0] in b"ZXx" or flags & KERNEL_THREAD
-    return not over and (last == 0 or first < last or look < LOOKS)
+    awake = fields[0] in b"RD"
+    return not over and (last == 0 or first < last or awake or look < LOOKS)
 
 
 def end(mark: str) -> None:

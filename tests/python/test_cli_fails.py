@@ -132,8 +132,12 @@ BAD = [
     ),
     (["run", "b_eff", "--kernel=gone.cl"], "kernel: gone.cl does not exist"),
     (["run", "b_eff", "--kernel=."], "kernel: . is a folder"),
-    (["run", "b_eff", "--json=gone/r.json"], "cannot write gone/r.json: No such"),
+    (
+        ["run", "b_eff", "--json=gone/r.json"],
+        "cannot write gone/r.json: there is no folder gone",
+    ),
     (["run", "b_eff", "--json=."], "cannot write .: it is a folder"),
+    (["run", "b_eff", f"--seed={2**53 + 1}"], "is not within 0 .. 9007199254740991"),
     (["run", "b_eff", "--save-calibration=."], "cannot write .: it is a folder"),
     (["run", "b_eff", "--plot=r.doc"], "cannot write r.doc: no format 'doc'; known"),
     (

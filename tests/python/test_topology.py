@@ -94,7 +94,7 @@ def test_a_torus_of_more_ranks_than_an_int_holds():
     """858650 x 5002 is 2^32 + 4."""
     with pytest.raises(ValueError, match='"torus:858650x5002" is no torus:PxQ of 4 r'):
         hf.links("torus:858650x5002", ranks=4)
-    with pytest.raises(ValueError, match="of 4 ranks; P x Q is 4, as in torus:1x4$"):
+    with pytest.raises(ValueError, match=r"of 4 ranks; P x Q is 4, as in torus:1x4$"):
         hf.links("torus", ranks=4)
 
 
