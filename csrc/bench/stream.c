@@ -24,7 +24,6 @@
 #include "bench.h"
 #include "core/element.h"
 #include "core/error.h"
-#include "core/host_memory.h"
 #include "core/pages.h"
 #include "core/random.h"
 #include "core/work.h"
@@ -34,8 +33,9 @@ enum {
     N_OPERATIONS = 4,
     N_ARGS = 6,
     MAX_BANKS = HF_MAX_QUEUES,
-    GPU_FILL = 8,   /* times the work-items that fill a GPU */
-    PERIOD = 16381, /* prime: no block of a round size looks like another */
+    GPU_FILL = 8,    /* times the work-items that fill a GPU */
+    PERIOD = 16381,  /* prime: no block of a round size looks like another */
+    PIECE = 4 << 20, /* bytes that stay in the caches of a CPU */
 };
 
 /* Parts of a sample; the last is in no column. */
@@ -88,7 +88,7 @@ struct stream {
     size_t items, group;   /* work-items of a kernel, of its work-groups */
     hf_kernel *kernels[MAX_BANKS];
     hf_buffer *arrays[MAX_BANKS][N_ARRAYS];
-    unsigned char *host;     /* [n] one array */
+    unsigned char *host;     /* [PIECE] a piece of an array */
     unsigned char *pattern;  /* [2 PERIOD] input, twice */
     unsigned char *expected; /* [2 PERIOD] outcome of a step, twice */
     uint64_t sample;
@@ -218,14 +218,11 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
                               s->n / s->n_banks * s->width, &spot));
         }
     }
-    HF_TRY(hf_host_memory_check("size: elements of an array", s->n * s->width,
-                                env->memory_left));
     s->pattern = malloc(s->width * 2 * PERIOD);
     s->expected = malloc(s->width * 2 * PERIOD);
-    s->host = hf_pages_new(s->n * s->width);
+    s->host = hf_pages_new(PIECE);
     if (!s->host || !s->pattern || !s->expected)
-        return hf_fail(HF_ENOMEM, "no host memory for an array of %zu B",
-                       s->n * s->width);
+        return hf_fail(HF_ENOMEM, "no host memory for pieces of an array");
     pattern_fill(s);
     out->n_points = N_OPERATIONS;
     return HF_OK;
@@ -248,24 +245,53 @@ static void stream_teardown(void *state) {
 
 /* ---- a sample ---- */
 
-/* Elements of block number `block`; the last may be shorter. */
-static size_t block_length(const stream *s, size_t block) {
-    size_t left = s->n - block * PERIOD;
-    return left < PERIOD ? left : PERIOD;
+/* Elements first .. first + count - 1 of an array, all of one bank, in which they lie `at` B
+ * from its begin: as many as the host's piece holds. */
+typedef struct piece {
+    size_t bank, first, count, at;
+} piece;
+
+/* The next piece, the first after {0}; false: there is none. */
+static bool piece_next(const stream *s, piece *p) {
+    size_t share = s->n / s->n_banks, most = PIECE / s->width;
+    p->first += p->count;
+    p->bank = p->first / share;
+    p->at = p->first % share * s->width;
+    p->count = share - p->first % share;
+    p->count = p->count < most ? p->count : most;
+    return p->first < s->n;
+}
+
+/* How many elements from `first` on, before `end`, lie in one block. */
+static size_t run_length(size_t first, size_t end) {
+    size_t left = PERIOD - first % PERIOD;
+    return left < end - first ? left : end - first;
+}
+
+/* Where such elements are among `values`, the blocks of which are turned as that array. */
+static const unsigned char *run_of(const stream *s, const unsigned char *values,
+                                   size_t array, size_t first) {
+    return values + (turn(s, array, first / PERIOD) + first % PERIOD) * s->width;
+}
+
+static void piece_fill(const stream *s, const piece *p, size_t array) {
+    size_t end = p->first + p->count, length;
+    for (size_t i = p->first; i < end; i += length) {
+        length = run_length(i, end);
+        memcpy(s->host + (i - p->first) * s->width, run_of(s, s->pattern, array, i),
+               length * s->width);
+    }
 }
 
 static hf_status array_write(stream *s, size_t array) {
     hf_device *device = s->env.device;
-    size_t share = s->n / s->n_banks * s->width;
-    for (size_t block = 0; block * PERIOD < s->n; block++)
-        memcpy(s->host + block * PERIOD * s->width,
-               s->pattern + turn(s, array, block) * s->width,
-               block_length(s, block) * s->width);
-    hf_lap(s->env.laps, LAP_OTHER);
-    for (size_t bank = 0; bank < s->n_banks; bank++)
-        HF_TRY(device->ops->write(device, s->arrays[bank][array], 0,
-                                  s->host + bank * share, share, NULL, NULL));
-    hf_lap(s->env.laps, LAP_WRITE);
+    for (piece p = {0}; piece_next(s, &p);) {
+        piece_fill(s, &p, array);
+        hf_lap(s->env.laps, LAP_OTHER);
+        HF_TRY(device->ops->write(device, s->arrays[p.bank][array], p.at, s->host,
+                                  p.count * s->width, NULL, NULL));
+        hf_lap(s->env.laps, LAP_WRITE);
+    }
     return HF_OK;
 }
 
@@ -308,42 +334,45 @@ static hf_status stream_step(void *state, size_t point, size_t inner) {
     return HF_OK;
 }
 
-/* Wrong elements of `host`, whose blocks are those of `values` turned as that array. */
-static size_t array_compare(const stream *s, const unsigned char *values,
-                            size_t turned) {
-    size_t wrong = 0;
-    for (size_t block = 0; block * PERIOD < s->n; block++) {
-        const unsigned char *got = s->host + block * PERIOD * s->width;
-        const unsigned char *right = values + turn(s, turned, block) * s->width;
-        size_t length = block_length(s, block);
+/* Wrong elements of a piece; blocks of `values` are turned as that array. */
+static size_t piece_compare(const stream *s, const piece *p,
+                            const unsigned char *values, size_t turned) {
+    size_t wrong = 0, end = p->first + p->count, length;
+    for (size_t i = p->first; i < end; i += length) {
+        const unsigned char *got = s->host + (i - p->first) * s->width;
+        const unsigned char *right = run_of(s, values, turned, i);
+        length = run_length(i, end);
         if (memcmp(got, right, length * s->width) == 0)
             continue;
-        for (size_t i = 0; i < length; i++)
-            wrong += memcmp(got + i * s->width, right + i * s->width, s->width) != 0;
+        for (size_t k = 0; k < length; k++)
+            wrong += memcmp(got + k * s->width, right + k * s->width, s->width) != 0;
     }
     return wrong;
 }
 
-static hf_status array_read(stream *s, size_t array) {
+/* Read an array back and add its wrong elements. */
+static hf_status array_check(stream *s, size_t array, const unsigned char *values,
+                             size_t turned, size_t *wrong) {
     hf_device *device = s->env.device;
-    size_t share = s->n / s->n_banks * s->width;
-    for (size_t bank = 0; bank < s->n_banks; bank++)
-        HF_TRY(device->ops->read(device, s->arrays[bank][array], 0,
-                                 s->host + bank * share, share, NULL, NULL));
-    hf_lap(s->env.laps, LAP_READ);
+    for (piece p = {0}; piece_next(s, &p);) {
+        HF_TRY(device->ops->read(device, s->arrays[p.bank][array], p.at, s->host,
+                                 p.count * s->width, NULL, NULL));
+        hf_lap(s->env.laps, LAP_READ);
+        *wrong += piece_compare(s, &p, values, turned);
+        hf_lap(s->env.laps, HF_LAP_VERIFY);
+    }
     return HF_OK;
 }
 
 static hf_status stream_verify(void *state, size_t point, size_t steps,
                                hf_outcome *out) {
     stream *s = state;
-    HF_TRY(array_read(s, 0));
-    size_t wrong = array_compare(s, s->pattern, 0);
+    size_t wrong = 0;
+    HF_TRY(array_check(s, 0, s->pattern, 0, &wrong));
     for (size_t step = steps - 1; step <= steps; step++) {
         expected_fill(s, &operations[point], step);
         hf_lap(s->env.laps, HF_LAP_VERIFY);
-        HF_TRY(array_read(s, step_array(step)));
-        wrong += array_compare(s, s->expected, 1);
+        HF_TRY(array_check(s, step_array(step), s->expected, 1, &wrong));
     }
     out->error = (double)wrong;
     out->work[0] = hf_stream_arrays(point) * (double)s->n * (double)s->width;
