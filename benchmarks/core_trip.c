@@ -2,7 +2,7 @@
  *
  * cc -O2 -pthread core_trip.c -o core_trip
  * core_trip prints the seconds of a round trip between the first two CPUs that it may use,
- * the median of several parts of a second; 0 where there is one CPU.
+ * the median of PARTS runs of TRIPS trips; 0 where there is one CPU.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -120,8 +120,8 @@ class Rings:
         for name, program in programs.items():
             runs[name] = lambda program=program: self.minimal(program, plan)
         times: dict[str, list[Times]] = {}
-        for number in Steady(self.folder).rounds(self.options.rounds, runs):
-            for name, kinds in number.items():
+        for found in Steady(self.folder).rounds(self.options.rounds, runs):
+            for name, kinds in found.items():
                 for kind, taken in kinds.items():
                     key = name if kind == "samples" else f"{name} in place"
                     times.setdefault(key, []).append(taken)

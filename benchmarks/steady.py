@@ -39,20 +39,20 @@ class Steady:
         A round within which the cores are moved is repeated, `number` times in all.
         """
         done: list[dict[str, T]] = []
-        trips: list[float] = []
+        trips: list[str] = []
         repeated = 0
         while len(done) < number:
             found, seen = {}, [self.trip()]
             for name in list(programs)[:: 1 - 2 * (len(done) % 2)]:
                 found[name] = programs[name]()
                 seen.append(self.trip())
-            if max(seen) > CHANGE * min(seen) and repeated < number:
+            moved = max(seen) > CHANGE * min(seen)
+            if moved and repeated < number:
                 repeated += 1
                 continue
             done.append(found)
-            trips.append(median(seen))
-        there = ", ".join(f"{1e6 * trip:.2f}" for trip in trips)
-        print(f"from core to core and back in each round [us]: {there}")
+            trips.append(f"{1e6 * median(seen):.2f}" + " (changed)" * moved)
+        print(f"from core to core and back in each round [us]: {', '.join(trips)}")
         if repeated:
             print(f"rounds repeated, as that changed within them: {repeated}")
         return done

@@ -17,8 +17,8 @@ struct hf_ring_side;
 
 /** Functions of the host for a kernel in OpenCL C. */
 typedef struct hf_ring_host {
-    /** Let others run. Returns when `other` may be past `still`, when `ring` is aborted, or
-     *  at any other time. */
+    /** Publish what this kernel has moved, and let others run. Returns when `other` may be
+     *  past `still`, when `ring` is aborted, or at any other time. */
     void (*wait)(struct hf_ring_host *self, const struct hf_ring *ring,
                  const struct hf_ring_side *other, hf_word still);
     /** The kernel ends. */

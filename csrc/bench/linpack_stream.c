@@ -16,7 +16,7 @@ enum { LU, NETWORK, LEFT, TOP, NETWORK_LEFT, NETWORK_TOP, N_KERNELS };
 enum { RIGHT_OUT = 0, LEFT_IN = 0, LEFT_OUT = 1, RIGHT_IN = 1 };
 enum { DOWN_OUT = 2, UP_IN = 2, UP_OUT = 3, DOWN_IN = 3, N_PORTS };
 enum { FACTORED, LOWER, UPPER, LEFTS, TOPS, N_INNER };
-enum { MAX_ENDS = 7, N_SIDE_ARGS = 5, N_NETWORK_ARGS = 6 };
+enum { N_SIDE_ARGS = 5, N_NETWORK_ARGS = 6 };
 
 typedef struct streams {
     linpack base;
@@ -40,7 +40,7 @@ typedef struct streams {
 static const struct {
     const char *name;
     size_t n_ends;
-    hf_end ends[MAX_ENDS];
+    hf_end ends[HF_MAX_ENDS];
 } kernels[] = {
     [LU] = {"linpack_lu", 1, {GIVES(FACTORED)}},
     [NETWORK] = {"linpack_network",

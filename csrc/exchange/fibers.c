@@ -26,7 +26,6 @@
 
 enum {
     STACK_BYTES = 1 << 16, /* of a parked thread */
-    MAX_SIDES = 8,         /* of a kernel */
     /* Rounds without a fiber that is ready, before the core is given away: it belongs to
      * this rank alone, or to several. */
     OWN_ROUNDS = 100,
@@ -44,7 +43,7 @@ static const struct timespec nap = {0, 50000};
 typedef struct fiber {
     hf_ring_host base;
     struct queue *queue;
-    hf_ring_side *sides[MAX_SIDES]; /* its ends of channels */
+    hf_ring_side *sides[HF_MAX_ENDS];
     size_t n_sides;
     bool suspended; /* its kernel is a fiber: it waits, or runs on the worker */
     bool woken;
@@ -170,12 +169,10 @@ static void ended_wake(queue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Publish what a kernel has moved, at all of its ends: it waits at one of them, and the others
- * of those channels may wait for it. */
+/* A kernel waits at one of its ends, or has ended: who is at the others may wait for it. */
 static void sides_publish(const fiber *f) {
     for (size_t i = 0; i < f->n_sides; i++)
-        if (f->sides[i]->at != f->sides[i]->moved)
-            HF_RING_STORE(&f->sides[i]->at, f->sides[i]->moved);
+        hf_ring_publish(f->sides[i]);
 }
 
 static void fiber_wait(hf_ring_host *base, const hf_ring *ring,
@@ -215,6 +212,7 @@ static void worker_pass(queue *q) {
 static void fiber_leave(hf_ring_host *base) {
     fiber *f = (fiber *)base;
     queue *q = f->queue;
+    sides_publish(f);
     if (!f->suspended)
         return;
     pthread_mutex_lock(&q->lock);
@@ -323,7 +321,7 @@ static void fibers_prepare(hf_scheduler *s, size_t n) {
 
 static void fibers_attach(hf_scheduler *s, size_t i, hf_ring_side *side) {
     fiber *f = &s->fibers[i];
-    assert(f->n_sides < MAX_SIDES);
+    assert(f->n_sides < HF_MAX_ENDS);
     f->sides[f->n_sides++] = side;
 }
 

@@ -198,8 +198,8 @@ static const char *peer_of(const hf_rings *r, const hf_end *end) {
     return "nobody";
 }
 
-/* Tell a ring which kernel is at this end of it: "rank 0 b_eff_send_0 out 1", by its port, or
- * "rank 0 b_eff_send_0 to b_eff_recv_0". */
+/* Tell a ring and the scheduler which kernel is at this end of it: "rank 0 b_eff_send_0 out 1",
+ * by its port, or "rank 0 b_eff_send_0 to b_eff_recv_0". */
 static void end_take(const hf_rings *r, size_t kernel, const hf_end *end) {
     hf_ring *ring = endpoint_of(r, end)->ring;
     hf_ring_side *side = end->sends ? &ring->writer : &ring->reader;

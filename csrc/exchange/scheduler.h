@@ -11,6 +11,7 @@
 #define HF_SCHEDULER_H
 
 #include "hf_ring.h"
+#include "stream.h"
 #include "transport.h"
 
 typedef struct hf_scheduler hf_scheduler;
@@ -20,7 +21,8 @@ typedef struct hf_scheduler_ops {
     hf_status (*open)(hf_scheduler **out, hf_transport *net);
     /** Get ready for `n` kernels, below HF_MAX_QUEUES; all before have ended. */
     void (*prepare)(hf_scheduler *scheduler, size_t n);
-    /** One more end of a channel is kernel `i`'s. */
+    /** Before kernel `i` is launched, once for each of its ends, HF_MAX_ENDS at most: while it
+     *  waits, the scheduler may publish what it has moved there. */
     void (*attach)(hf_scheduler *scheduler, size_t i, hf_ring_side *side);
     /** Whom kernel `i` calls. */
     const hf_ring_host *(*host)(const hf_scheduler *scheduler, size_t i);

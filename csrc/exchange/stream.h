@@ -37,6 +37,8 @@ typedef struct hf_end {
     bool inner, sends;
 } hf_end;
 
+enum { HF_MAX_ENDS = 8 }; /**< of a kernel */
+
 /** A kernel that runs beside others; `launch` holds the arguments before the ends. */
 typedef struct hf_stream {
     const char *name;

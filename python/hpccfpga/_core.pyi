@@ -66,7 +66,6 @@ class _Problem(TypedDict):
     parameter: str
     power: int
     shared: bool
-    unit: int
 
 _Quantity = tuple[str, str, list[str] | None]  # unit, dtype, choices: in this order
 

@@ -40,8 +40,8 @@ SHARED_MEMORY = Path("/dev/shm")
 KERNEL_THREAD = 0x200000
 """Flag of a process in /proc: PF_KTHREAD of Linux."""
 
-LOOKS = 4
-"""Looks at a process whose environment is empty, until that is believed."""
+LOOKS, AWAKE_LOOKS = 4, 100
+"""Looks at a process without an environment until that is believed: asleep, awake."""
 
 LONGEST = 10.0
 """Time after which processes are left that even a forced end does not reach [s]."""
@@ -77,16 +77,16 @@ def _file(path: str) -> bytes:
 def _starts(process: int, look: int) -> bool:
     """Whether a process may have an environment that Linux did not show at this look.
 
-    For a moment it shows none of a process that executes another program: its start
-    and its end are then 0, or, more briefly, one and the same: for many looks where it
-    wants a processor and gets none. Who has none for good has the same ones at each
-    look and sleeps at some, has ended, or is a thread of the kernel.
+    It shows none of a process that executes another program. Its start and its end are
+    then 0, or one and the same. That takes a moment, or longer where the process wants
+    a processor and gets none. A process that has none for good has one and the same at
+    each look and sleeps at some, has ended, or is a thread of the kernel.
     """
     fields = _file(f"/proc/{process}/stat").rpartition(b")")[2].split()
     flags, first, last = (int(fields[number]) for number in (6, 47, 48))
     over = fields[0] in b"ZXx" or flags & KERNEL_THREAD
-    awake = fields[0] in b"RD"
-    return not over and (last == 0 or first < last or awake or look < LOOKS)
+    most = AWAKE_LOOKS if fields[0] in b"RD" else LOOKS
+    return not over and (last == 0 or first < last or look < most)
 
 
 def end(mark: str) -> None:

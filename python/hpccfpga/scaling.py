@@ -174,7 +174,7 @@ class _Work:
         """Parameter for a number of ranks."""
         if self.text:
             return {self.name: self._grown(str(self.value), count)}
-        value = _rounded(int(self.value) * count**self.power)
+        value = _rounded(int(self.value), count**self.power)
         if value < self.low:
             raise ValueError(
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"
@@ -194,13 +194,13 @@ class _Work:
         return f"{found[1]}{int(found[2]) + count.bit_length() - 1}{found[3]}"
 
 
-def _rounded(share: float) -> int:
-    """Return a share that is not whole in ten binary digits.
+def _rounded(value: int, factor: float) -> int:
+    """Return a value times a factor; a factor but 1 rounds it to eight binary digits.
 
     Kernels want multiples of small powers of two.
     """
-    whole = round(share)
-    unit = 1 if share == whole else 1 << max(0, whole.bit_length() - 10)
+    share = value * factor
+    unit = 1 if factor == 1 else 1 << max(0, round(share).bit_length() - 8)
     return unit * round(share / unit)
 
 

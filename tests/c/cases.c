@@ -30,7 +30,7 @@ static void must(hf_status status) {
 /* ---- parameters ---- */
 
 enum { MANY = 12 };       /* as the longest row of lost calls */
-enum { ELEMENTS = 1024 }; /* where a million is usual */
+enum { ELEMENTS = 1024 }; /* of an array, where millions are usual */
 
 /* Is this one that every benchmark has? */
 static bool common(const hf_param *param) {

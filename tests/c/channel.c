@@ -158,8 +158,8 @@ int sched_yield(void) {
     return (int)syscall(SYS_sched_yield);
 }
 
-/* All kernels of a rank share one core with others, and no packet is published before its
- * reader waits: the run ends in time all the same. */
+/* All kernels of a rank share one core with others, and each packet takes a wait: the run ends in
+ * time all the same. */
 static void crowded_run(const program *p) {
     cpu_set_t all, one;
     hf_status status;

@@ -2,7 +2,8 @@
  *
  * Kernels are threads in a ring of tokens; kernel k ends when it got lives[k] of them. Who
  * has waited goes on on the worker of its run queue: one thread, which stays on one core.
- * A kernel publishes no token that it passes on: the scheduler does, once the kernel waits.
+ * A kernel publishes no token that it passes on: the scheduler does, once the kernel waits. At
+ * last one that waits is given what nobody has published.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -157,6 +158,41 @@ static void run(hf_scheduler *scheduler, const hf_word *lives, size_t first,
         workers_check(players, queues);
 }
 
+/* A kernel that waits takes a packet that is never published, as hf_ring_wait does. */
+static void *taker_run(void *context) {
+    player *p = context;
+    hf_ring_side *other = &p->in->writer;
+    while (HF_RING_LOAD(&other->moved) == 0 && !HF_RING_LOAD(&p->in->abort))
+        p->host->wait(p->host, p->in, other, 0);
+    HF_RING_STORE(&p->in->reader.moved, HF_RING_LOAD(&other->moved));
+    p->host->leave(p->host);
+    return NULL;
+}
+
+/* All kernels wait for those of others, which go on and publish nothing. */
+static void starved_run(hf_scheduler *scheduler) {
+    pthread_t threads[N];
+    player players[N];
+    int waits = 0;
+    memset(rings, 0, sizeof rings);
+    hf_scheduler_fibers.prepare(scheduler, N);
+    for (size_t i = 0; i < N; i++) {
+        hf_ring_host *host = (hf_ring_host *)hf_scheduler_fibers.host(scheduler, i);
+        players[i] = (player){.in = &rings[i], .host = host};
+        CHECK(pthread_create(&threads[i], NULL, taker_run, &players[i]) == 0);
+    }
+    usleep(10000); /* most wait now; who does not finds its packet at once */
+    for (size_t i = 0; i < N; i++) {
+        HF_RING_STORE(&rings[i].writer.moved, 1);
+        while (HF_RING_LOAD(&rings[i].reader.moved) == 0 && waits++ < LONGEST / 4)
+            usleep(1000);
+        CHECK(HF_RING_LOAD(&rings[i].reader.moved) == 1, "kernel %zu starves", i);
+        HF_RING_STORE(&rings[i].abort, HF_RING_HALT);
+    }
+    for (size_t i = 0; i < N; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static void runs(const cpu_set_t *all, size_t cores) {
     hf_transport *net;
     hf_scheduler *scheduler;
@@ -181,6 +217,7 @@ static void runs(const cpu_set_t *all, size_t cores) {
             lives[i] = (i * 5 + first) % N * 10;
         run(scheduler, lives, first, cores);
     }
+    starved_run(scheduler);
     hf_scheduler_fibers.close(scheduler);
     hf_transport_self.close(net);
 }

@@ -100,8 +100,8 @@ void late_test(void) {
     CHECK(ops->wait(device, event) == HF_EDEVICE);
     pthread_create(&opener, NULL, gate_open_later, NULL);
     device_close();
-    pthread_join(opener, NULL);
     CHECK(words[PASSED] == VALUE);
+    pthread_join(opener, NULL);
     free((void *)words);
 }
 
@@ -117,7 +117,7 @@ void unflushed_test(void) {
     REFUSED(launch(set, VALUE, NULL, NULL));
     pthread_create(&opener, NULL, gate_open_later, NULL);
     device_close();
-    pthread_join(opener, NULL);
     CHECK(words[PASSED] == VALUE, "its device was closed before it had ended");
+    pthread_join(opener, NULL);
     free((void *)words);
 }

@@ -107,7 +107,7 @@ def sizes(entry, problem):
         return [
             v for v in values if v >= entry["low"] and v ** problem["power"] <= work
         ]
-    return 4096 if int(entry["default"]) > 1e6 else 3  # elements; or transforms
+    return 4096 if int(entry["default"]) > 1e6 else 3  # of an array
 
 
 def small(benchmark):

@@ -77,7 +77,7 @@ def test_scaling_measures_each_number_of_ranks():
         ("weak", 1, True, [4096, 8192, 16384], "sizes of all ranks: 4096 x ranks"),
         ("strong", 1, True, [4096, 4096, 4096], "all ranks together is kept; sizes of"),
         ("weak", 2, True, [4096, 5792, 8192], "4096 x ranks^(1/2)"),
-        ("strong", 3, False, [4096, 3252, 2580], "4096 / ranks^(1/3)"),
+        ("strong", 3, False, [4096, 3248, 2576], "4096 / ranks^(1/3)"),
     ],
 )
 def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
@@ -91,13 +91,13 @@ def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
     assert r.parameters["mode"] == mode
 
 
-def test_a_share_that_is_not_whole_has_ten_binary_digits(launched, monkeypatch):
+def test_shares_have_eight_binary_digits(launched, monkeypatch):
     work(monkeypatch, 1, False)
-    hf.scaling("b_eff", ranks=[1, 2, 3, 40], mode="strong", sizes=30000)
-    assert launched == [(1, 30000), (2, 15000), (3, 10000), (40, 750)]
+    hf.scaling("b_eff", ranks=[1, 2, 3, 40], mode="strong", sizes=1_000_001)
+    assert launched == [(1, 1_000_001), (2, 499_712), (3, 333_824), (40, 24_960)]
     launched.clear()
-    hf.scaling("b_eff", ranks=[3, 7, 50], mode="strong", sizes=1 << 20)
-    assert launched == [(3, 349696), (7, 149760), (50, 20960)]
+    hf.scaling("b_eff", ranks=[3, 7, 5000], mode="strong", sizes=1 << 20)
+    assert launched == [(3, 350_208), (7, 149_504), (5000, 210)]
 
 
 def test_speedup_is_against_the_first_entry(launched):

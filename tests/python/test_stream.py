@@ -121,6 +121,16 @@ def test_large_arrays_are_stored_past_the_caches(session, tmp_path, shape, file)
     assert not r["verified"].any()
 
 
+def test_all_of_an_array_is_checked(session, tmp_path):
+    """Also what lies behind the first piece of 4 MiB, in each bank."""
+    path = tmp_path / "last.cl"
+    path.write_text(BROKEN.format(shape="memory", before="", after="out[n - 1] += 1;"))
+    large = {"shape": "pipeline", "replications": 2, "size": 3 * 2**21, "steps": 1}
+    with pytest.warns(hf.VerificationWarning):
+        r = session.run("stream", kernel=path, **large, reps=1, warmup=1)
+    assert (r["error"] == 2).all()
+
+
 def test_each_operation_is_checked_by_itself(session, tmp_path):
     """A kernel that always doubles does the first step of two operations."""
     path = tmp_path / "copy.cl"
