@@ -171,17 +171,28 @@ static hf_status steps_check(stream *s) {
         s->steps, s->type->name, most);
 }
 
-/* Whole words for each replication, and room for them. */
-static hf_status size_check(const stream *s, size_t word) {
+/* Each replication takes whole words: elements of a size are a multiple of this. */
+static size_t unit_of(const hf_args *args) {
+    return (size_t)(hf_args_number(args, "replications") *
+                    hf_args_number(args, "vector") * hf_args_number(args, "unroll"));
+}
+
+static hf_status stream_ranks_check(const hf_args *args, const char *exchange,
+                                    int ranks) {
+    size_t n = (size_t)hf_args_number(args, "size"), unit = unit_of(args);
+    (void)exchange, (void)ranks;
+    if (n % unit == 0)
+        return HF_OK;
+    return hf_fail(HF_EARG,
+                   "size: %zu is not a multiple of replications x vector x unroll, "
+                   "%zu; the next is %zu",
+                   n, unit, (n / unit + 1) * unit);
+}
+
+static hf_status room_check(const stream *s, size_t unit) {
     const hf_device_info *info = &s->env.device->info;
-    size_t unit = s->n_banks * word;
-    if (s->n % unit != 0)
-        return hf_fail(HF_EARG,
-                       "size: %zu is not a multiple of replications x vector x unroll, "
-                       "%zu; the next is %zu",
-                       s->n, unit, (s->n / unit + 1) * unit);
-    size_t most =
-        hf_device_room(info, N_ARRAYS * s->n_banks) / (word * s->width) * unit;
+    size_t most = hf_device_room(info, N_ARRAYS * s->n_banks) /
+                  (unit / s->n_banks * s->width) * unit;
     if (s->n > most)
         return hf_fail(HF_ENOMEM,
                        "size: three arrays of %zu elements do not fit \"%s\"; the "
@@ -201,8 +212,7 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->type = hf_element_of(args);
     s->width = s->type->bytes;
     HF_TRY(steps_check(s));
-    HF_TRY(size_check(
-        s, (size_t)(hf_args_number(args, "vector") * hf_args_number(args, "unroll"))));
+    HF_TRY(room_check(s, unit_of(args)));
     s->items = s->group = 1;
     if (env->ndrange) {
         s->group = hf_device_group(info);
@@ -390,6 +400,7 @@ static hf_status stream_plan(void *state, size_t point, hf_setting *out) {
 
 static const hf_bench_path blocks = {
     .state_size = sizeof(stream),
+    .ranks_check = stream_ranks_check,
     .setup = stream_setup,
     .plan = stream_plan,
     .prepare = stream_prepare,

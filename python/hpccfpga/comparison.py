@@ -184,7 +184,7 @@ class Comparison:
     def _why(self, work: float) -> str:
         """Say why the work of b over that of a is `work`, and what that means.
 
-        Ranks or replications may explain it.
+        Ranks, replications or other parameters may explain it.
         """
         ranks = self.b.ranks / self.a.ranks
         if abs(work / ranks - 1) <= 0.01:
@@ -194,7 +194,16 @@ class Comparison:
             )
         a, b = (_replications(r) for r in (self.a, self.b))
         if abs(work / ranks * a / b - 1) > 0.01:
-            return ": they count differently; compare times, not rates"
+            mine, theirs = self.a.parameters, self.b.parameters
+            apart = [
+                f"{name} is {brief(mine[name])} in a, {brief(theirs[name])} in b"
+                for name in mine.keys() & theirs.keys() - _SAMPLING
+                if np.isscalar(mine[name])
+                and not np.array_equal(mine[name], theirs[name])
+            ]
+            if not apart:
+                return ": they count differently; compare times, not rates"
+            return f": {'; '.join(sorted(apart))}; compare rates, not times"
         return (
             f": a step is {a} of a rank's messages in a, {b} in b, one per "
             "replication; compare rates, not times"
@@ -254,6 +263,10 @@ class Comparison:
             for mark, ratio in zip(marked.tolist(), self.ratio, strict=True)
         ]
         return cells
+
+
+_SAMPLING = {"reps", "max_reps", "time_limit", "warmup", "seed", "deadline", "ranks"}
+"""Parameters that do not say what a step is."""
 
 
 def _replications(result: Result) -> int:

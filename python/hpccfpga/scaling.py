@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +47,8 @@ def scaling(
     One point of the benchmark is looked at: its one size, or the last of its
     operations. The parameter that says how much work a run is (`sizes`, ...) is that of
     one rank alone: "weak" gives each rank as much work as that, "strong" shares it
-    among them. Sizes that do not divide are rounded; the result says which were run.
+    among them. A share that is not whole, or that no run takes, is rounded to eight
+    binary digits; the result says which were run.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def scaling(
     ranks : iterable of int
         Numbers of ranks; speed-up and efficiency are against the first.
     mode : str
-        "weak" keeps the work of each rank, "strong" the work of all together.
+        "weak" keeps the share of each rank, "strong" the work of all together.
     hosts, exchange, device, kernel, timeout, progress
         As for `hpccfpga.run`; time and progress are those of each number of ranks.
     board : str or mapping, optional
@@ -90,7 +92,7 @@ def scaling(
     modelled = []
     if not isinstance(board, str | Mapping | None):
         raise TypeError(f"board: {brief(board)} is neither a name nor a mapping")
-    shares = [params | work.share(count) for count in counts]
+    shares = [work.share(count, exchange, params) for count in counts]
     todo = job(exchange, device, *(run_task(benchmark, kernel, s) for s in shares))
     for task, number in zip(todo.tasks, counts, strict=True):
         _core.check_ranks(benchmark, exchange, task.parameters, number)
@@ -147,6 +149,7 @@ class _Work:
         problem = _core.quantities(word("benchmark", benchmark, names))["problem"]
         if problem is None:
             raise ValueError(f"{benchmark} has no parameter that says how much work")
+        self.benchmark, self.rounded = benchmark, False
         self.name, power = problem["parameter"], problem["power"]
         (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
         self.text = entry["kind"] == "text"
@@ -164,22 +167,47 @@ class _Work:
         whose = "of all ranks" if problem["shared"] else "of each rank"
         root = "" if power == 1 else f"^(1/{power})"
         how = {0.0: "", grows: f" x ranks{root}", shrinks: f" / ranks{root}"}
-        what = "each rank" if mode == "weak" else "all ranks together"
-        self.kept = (
-            f"{mode} scaling: the work of {what} is kept; "
+        what = {
+            "weak": "the share of each rank",
+            "strong": "the work of all ranks together",
+        }[mode]
+        self._kept = (
+            f"{mode} scaling: {what} is kept; "
             f"{self.name} {whose}: {self.value}{how[self.power]}"
         )
 
-    def share(self, count: int) -> dict[str, int | str]:
-        """Parameter for a number of ranks."""
+    @property
+    def kept(self) -> str:
+        """What was kept, once all shares are known."""
+        return self._kept + ", some in eight binary digits" * self.rounded
+
+    def share(
+        self, count: int, exchange: str, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Parameters for a number of ranks: `params` with their share."""
         if self.text:
-            return {self.name: self._grown(str(self.value), count)}
-        value = _rounded(int(self.value), count**self.power)
-        if value < self.low:
+            return {**params, self.name: self._grown(str(self.value), count)}
+        share = int(self.value) * count**self.power
+        given = {**params, self.name: round(share)}
+        if not math.isclose(share, round(share)) or not self._runs(
+            count, exchange, given
+        ):
+            given[self.name] = _rounded(share)
+            self.rounded |= self.power != 0
+        if given[self.name] < self.low:
             raise ValueError(
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"
             )
-        return {self.name: value}
+        return given
+
+    def _runs(self, count: int, exchange: str, params: Mapping[str, Any]) -> bool:
+        """Whether a run on so many ranks takes these parameters."""
+        try:
+            told = run_task(self.benchmark, None, params)["parameters"]
+            _core.check_ranks(self.benchmark, exchange, told, count)
+        except (LookupError, ValueError, TypeError, NotImplementedError):
+            return False  # the check of what is to run says why
+        return True
 
     def _grown(self, text: str, count: int) -> str:
         """Return a text such as kron:16, a binary logarithm in it, for more ranks."""
@@ -194,13 +222,12 @@ class _Work:
         return f"{found[1]}{int(found[2]) + count.bit_length() - 1}{found[3]}"
 
 
-def _rounded(value: int, factor: float) -> int:
-    """Return a value times a factor; a factor but 1 rounds it to eight binary digits.
+def _rounded(share: float) -> int:
+    """Return a share in eight binary digits.
 
     Kernels want multiples of small powers of two.
     """
-    share = value * factor
-    unit = 1 if factor == 1 else 1 << max(0, round(share).bit_length() - 8)
+    unit = 1 << max(0, round(share).bit_length() - 8)
     return unit * round(share / unit)
 
 

@@ -337,6 +337,13 @@ def test_compare_says_when_rates_count_different_work():
         "differently; compare times, not rates"
     ]
     assert any("EMULATED" in note for note in compare(measured(), b).notes)
+    a.parameters |= {"size": 1000, "data_type": "float", "seed": 1}
+    b.parameters |= {"size": 2000, "data_type": "float", "seed": 2}
+    (counts,) = compare(a, b).notes
+    assert counts.endswith(
+        "as in a: size is 1000 in a, 2000 in b; compare rates, not times"
+    )
+    b.parameters["size"] = 1000
     a.parameters["replications"], b.parameters["replications"] = 1, 2
     b.provenance["notes"] = ["latency is not verified"]
     counts, caveat = compare(a, b).notes

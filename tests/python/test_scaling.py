@@ -91,13 +91,43 @@ def test_what_is_kept(launched, monkeypatch, mode, power, shared, sizes, kept):
     assert r.parameters["mode"] == mode
 
 
-def test_shares_have_eight_binary_digits(launched, monkeypatch):
+def test_a_share_that_is_not_whole_has_eight_binary_digits(launched, monkeypatch):
     work(monkeypatch, 1, False)
-    hf.scaling("b_eff", ranks=[1, 2, 3, 40], mode="strong", sizes=1_000_001)
-    assert launched == [(1, 1_000_001), (2, 499_712), (3, 333_824), (40, 24_960)]
+    r = hf.scaling("b_eff", ranks=[1, 2, 3, 49], mode="strong", sizes=4_900_147)
+    assert launched == [(1, 4_900_147), (2, 2_457_600), (3, 1_630_208), (49, 100_003)]
+    assert "4900147 / ranks, some in eight binary digits" in r.provenance["notes"][0]
     launched.clear()
-    hf.scaling("b_eff", ranks=[3, 7, 5000], mode="strong", sizes=1 << 20)
-    assert launched == [(3, 350_208), (7, 149_504), (5000, 210)]
+    r = hf.scaling("b_eff", ranks=[1, 3, 5000], mode="strong", sizes=300_000)
+    assert launched == [(1, 300_000), (3, 100_000), (5000, 60)]
+    assert r.provenance["notes"][0].endswith("300000 / ranks")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "given", "sizes"),
+    [
+        ([2, 16], {"size": 10_000_000}, [5_000_000, 626_688]),  # 625000 is 8 x 78125
+        ([3], {"size": 960_000, "replications": 5, "vector": 64}, [320_000]),
+        ([3], {"size": 1 << 20}, [350_208]),
+    ],
+)
+def test_a_share_that_no_run_takes_is_rounded(monkeypatch, ranks, given, sizes):
+    asked = []
+
+    def run(benchmark, *, ranks, size, **rest):
+        asked.append(size)
+        if len(asked) == len(sizes):
+            raise hf.Error("enough")
+
+    monkeypatch.setattr(MODULE, "measure", run)
+    with pytest.raises(hf.Error, match="enough"):
+        hf.scaling("stream", ranks=ranks, mode="strong", **given)
+    assert asked == sizes
+
+
+def test_a_share_that_cannot_be_mended_is_refused_before_the_first_run(launched):
+    with pytest.raises(ValueError, match=r"^size: 24 is not a multiple of .* 16"):
+        hf.scaling("stream", ranks=[1, 2], mode="strong", size=48)
+    assert not launched
 
 
 def test_speedup_is_against_the_first_entry(launched):
@@ -208,16 +238,16 @@ def test_every_benchmark_says_what_its_work_is():
 
 def test_a_graph_grows_with_the_ranks_or_stays():
     weak = MODULE._Work("graph", "weak", {"graph": "kron:10:8"})
-    assert [weak.share(n)["graph"] for n in (1, 2, 8)] == [
+    assert [weak.share(n, "pcie", {})["graph"] for n in (1, 2, 8)] == [
         "kron:10:8",
         "kron:11:8",
         "kron:13:8",
     ]
     strong = MODULE._Work("graph", "strong", {"graph": "some.mtx"})
-    assert strong.share(3) == {"graph": "some.mtx"}
+    assert strong.share(3, "pcie", {}) == {"graph": "some.mtx"}
     for text, count in (("some.mtx", 2), ("kron:10", 3)):
         with pytest.raises(ValueError, match="graph: weak scaling takes one such as"):
-            MODULE._Work("graph", "weak", {"graph": text}).share(count)
+            MODULE._Work("graph", "weak", {"graph": text}).share(count, "pcie", {})
 
 
 def test_scaling_says_which_operation_it_looks_at():
