@@ -131,8 +131,8 @@ static hf_status torus_check(shape *s, const char *topology) {
         topology[end] || s->rows < 1 || s->columns < 1 ||
         (long long)s->rows * s->columns != s->ranks)
         return hf_fail(HF_EARG,
-                       "topology: \"%s\" is no torus:PxQ of %d ranks; P x Q is %d, as "
-                       "in torus:1x%d",
+                       "topology: \"%s\" is no torus:PxQ of %d ranks; P x Q must be "
+                       "%d, as in torus:1x%d",
                        topology, s->ranks, s->ranks, s->ranks);
     if (s->ports % 4 != 0)
         return hf_fail(HF_EARG,

@@ -103,7 +103,8 @@ def _who(result: Result) -> str:
     """Count the ranks, and say how the work grew with them where it did."""
     if result.labels[:1] == ["ranks"]:
         counts = ", ".join(map(str, result["ranks"]))
-        return f"{result.parameters.get('mode')} scaling on {counts} ranks"
+        ranks = "rank" if counts == "1" else "ranks"
+        return f"{result.parameters.get('mode')} scaling on {counts} {ranks}"
     return ranks_where(result.ranks, result.provenance)
 
 

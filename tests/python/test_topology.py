@@ -72,7 +72,7 @@ def test_a_bad_file(tmp_path, text, words):
     ("topology", "words"),
     [
         ("star", 'no wiring "star"; known: published, ring'),
-        ("torus:2x2", "no torus:PxQ of 2 ranks; P x Q is 2, as in torus:1x2"),
+        ("torus:2x2", "no torus:PxQ of 2 ranks; P x Q must be 2, as in torus:1x2"),
         ("0:0-1:0", "0:1 is not connected"),
         ("0:0-1:0,0:0-1:1", "0:0 sends twice"),
         ("0:0-1:0,0:1-1:0", "1:0 sends twice, to 0:0 and to 0:1"),
