@@ -24,6 +24,7 @@
 #include "bench.h"
 #include "core/element.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/pages.h"
 #include "core/random.h"
 #include "core/work.h"
@@ -213,6 +214,9 @@ static hf_status stream_setup(void *state, const hf_args *args, const hf_env *en
     s->width = s->type->bytes;
     HF_TRY(steps_check(s));
     HF_TRY(room_check(s, unit_of(args)));
+    if (info->emulated) /* the device's memory is the host's */
+        HF_TRY(hf_host_memory_check("size: three arrays", N_ARRAYS * s->n * s->width,
+                                    env->memory_left));
     s->items = s->group = 1;
     if (env->ndrange) {
         s->group = hf_device_group(info);

@@ -25,6 +25,8 @@ from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
 
 MODES = ("weak", "strong")
+DIGITS = (8, 7, 6, 5)
+"""Binary digits of a share that is not whole: as many as a run takes."""
 
 
 def scaling(
@@ -48,7 +50,7 @@ def scaling(
     operations. The parameter that says how much work a run is (`sizes`, ...) is that of
     one rank alone: "weak" gives each rank as much work as that, "strong" shares it
     among them. A share that is not whole, or that no run takes, is rounded to eight
-    binary digits; the result says which were run.
+    binary digits, or fewer where a run takes those alone; the result says which ran.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ class _Work:
     @property
     def kept(self) -> str:
         """What was kept, once all shares are known."""
-        return self._kept + ", some in eight binary digits" * self.rounded
+        return self._kept + ", some rounded" * self.rounded
 
     def share(
         self, count: int, exchange: str, params: Mapping[str, Any]
@@ -192,8 +194,10 @@ class _Work:
         if not math.isclose(share, round(share)) or not self._runs(
             count, exchange, given
         ):
-            given[self.name] = _rounded(share)
             self.rounded |= self.power != 0
+            rounded = [given | {self.name: _rounded(share, n)} for n in DIGITS]
+            runs = (those for those in rounded if self._runs(count, exchange, those))
+            given = next(runs, rounded[0])
         if given[self.name] < self.low:
             raise ValueError(
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"
@@ -222,12 +226,12 @@ class _Work:
         return f"{found[1]}{int(found[2]) + count.bit_length() - 1}{found[3]}"
 
 
-def _rounded(share: float) -> int:
-    """Return a share in eight binary digits.
+def _rounded(share: float, digits: int) -> int:
+    """Return a share in so many binary digits.
 
-    Kernels want multiples of small powers of two.
+    Kernels want multiples of powers of two, mostly small ones.
     """
-    unit = 1 << max(0, round(share).bit_length() - 8)
+    unit = 1 << max(0, round(share).bit_length() - digits)
     return unit * round(share / unit)
 
 

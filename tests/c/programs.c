@@ -60,17 +60,22 @@ static void crowded_test(hf_session *session) {
     CHECK(run_within(session, "own.h", bytes + whole) == HF_OK, "%s", hf_error());
 }
 
-/* A benchmark with matrices on the host is refused what is not left there. */
+/* Who needs memory of the host is refused what is not left. */
 static void scarce_test(hf_session *session) {
-    static const char *const params[] = {"sizes", "64", "reps", "1", NULL};
-    const hf_run run = {.bench = "gemm", .kernel = "gemm_memory_float"};
-    bool right;
-    left = (uint64_t)1000 * (uint64_t)session->net->local_size;
-    hf_status status = run_take(&right, session, run, params);
-    left = 0;
-    CHECK(status == HF_ENOMEM && strstr(hf_error(), "left for this rank"), "%s",
-          hf_error());
-    CHECK(run_verified(session, run.bench, run.kernel, params));
+    static const struct {
+        const char *bench, *kernel, *params[5];
+    } all[] = {{"gemm", "gemm_memory_float", {"sizes", "64", "reps", "1"}},
+               {"stream", "stream_memory_float", {"size", "65536", "reps", "1"}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const hf_run run = {.bench = all[i].bench, .kernel = all[i].kernel};
+        bool right;
+        left = (uint64_t)1000 * (uint64_t)session->net->local_size;
+        hf_status status = run_take(&right, session, run, all[i].params);
+        left = 0;
+        CHECK(status == HF_ENOMEM && strstr(hf_error(), "left for this rank"), "%s: %s",
+              run.bench, hf_error());
+        CHECK(run_verified(session, run.bench, run.kernel, all[i].params));
+    }
 }
 
 int main(int argc, char **argv) {

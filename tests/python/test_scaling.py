@@ -95,7 +95,7 @@ def test_a_share_that_is_not_whole_has_eight_binary_digits(launched, monkeypatch
     work(monkeypatch, 1, False)
     r = hf.scaling("b_eff", ranks=[1, 2, 3, 49], mode="strong", sizes=4_900_147)
     assert launched == [(1, 4_900_147), (2, 2_457_600), (3, 1_630_208), (49, 100_003)]
-    assert "4900147 / ranks, some in eight binary digits" in r.provenance["notes"][0]
+    assert "4900147 / ranks, some rounded" in r.provenance["notes"][0]
     launched.clear()
     r = hf.scaling("b_eff", ranks=[1, 3, 5000], mode="strong", sizes=300_000)
     assert launched == [(1, 300_000), (3, 100_000), (5000, 60)]
@@ -108,6 +108,12 @@ def test_a_share_that_is_not_whole_has_eight_binary_digits(launched, monkeypatch
         ([2, 16], {"size": 10_000_000}, [5_000_000, 626_688]),  # 625000 is 8 x 78125
         ([3], {"size": 960_000, "replications": 5, "vector": 64}, [320_000]),
         ([3], {"size": 1 << 20}, [350_208]),
+        ([3], {"size": 1 << 20, "vector": 64, "unroll": 16}, [350_208]),
+        (
+            [3],
+            {"size": 1 << 20, "vector": 64, "unroll": 16, "replications": 4},
+            [348_160],
+        ),
     ],
 )
 def test_a_share_that_no_run_takes_is_rounded(monkeypatch, ranks, given, sizes):
