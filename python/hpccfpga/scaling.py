@@ -191,10 +191,9 @@ class _Work:
             return {**params, self.name: self._grown(str(self.value), count)}
         share = int(self.value) * count**self.power
         given = {**params, self.name: round(share)}
-        if not math.isclose(share, round(share)) or not self._runs(
-            count, exchange, given
-        ):
-            self.rounded |= self.power != 0
+        whole = math.isclose(share, round(share))
+        if share != self.value and not (whole and self._runs(count, exchange, given)):
+            self.rounded = True
             rounded = [given | {self.name: _rounded(share, n)} for n in DIGITS]
             runs = (those for those in rounded if self._runs(count, exchange, those))
             given = next(runs, rounded[0])

@@ -130,9 +130,13 @@ def test_a_share_that_no_run_takes_is_rounded(monkeypatch, ranks, given, sizes):
     assert asked == sizes
 
 
-def test_a_share_that_cannot_be_mended_is_refused_before_the_first_run(launched):
-    with pytest.raises(ValueError, match=r"^size: 24 is not a multiple of .* 16"):
-        hf.scaling("stream", ranks=[1, 2], mode="strong", size=48)
+@pytest.mark.parametrize(
+    ("mode", "size", "share"),
+    [("strong", 48, 24), ("strong", 100_001, 100_001), ("weak", 100_001, 100_001)],
+)
+def test_what_stays_wrong_is_refused_before_the_first_run(launched, mode, size, share):
+    with pytest.raises(ValueError, match=rf"^size: {share} is not a multiple of .* 16"):
+        hf.scaling("stream", ranks=[1, 2], mode=mode, size=size)
     assert not launched
 
 
