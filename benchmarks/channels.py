@@ -22,12 +22,11 @@ import time
 from pathlib import Path
 from statistics import median
 
-from programs import compiled_for, mpirun, output
+from programs import compiled, compiled_for, mpirun, output
 from steady import Steady
 
 from hpccfpga.emulation import cpus, vendors
 
-HERE = Path(__file__).parent
 PACKET = 32  # bytes
 MIB = 1 << 20
 
@@ -55,9 +54,7 @@ def b_eff(ranks: int, exchange: str, *words: str) -> Run:
 def measure(rounds: int, reps: int) -> list[dict]:
     """Run every program once a round, in alternating order."""
     with tempfile.TemporaryDirectory() as folder:
-        ring = f"{folder}/thread_ring"
-        flags = ["-O3", "-march=native", "-pthread"]
-        output(["cc", *flags, str(HERE / "thread_ring.c"), "-o", ring])
+        ring = compiled("thread_ring", folder, "-O3", "-march=native", "-pthread")
         common = ("--reps", str(reps))
         programs = {
             "threads": lambda: json.loads(output([ring, "5"])),

@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from programs import CPU, output
+from programs import CPU, compiled, output
 
 LINPACK = [
     sys.executable,
@@ -120,10 +120,9 @@ def ours(
 
 def published(options: argparse.Namespace, n: int) -> float:
     """Best rate of the published suite's kernels [FLOP/s]."""
-    source = Path(__file__).with_name("published_yardstick.c")
     with tempfile.TemporaryDirectory() as folder:
-        program = str(Path(folder) / source.stem)
-        output(["cc", "-O3", str(source), "-o", program, "-lOpenCL", "-lm"])
+        flags = ["-O3", "-lOpenCL", "-lm"]
+        program = compiled("published_yardstick", folder, *flags)
         words = ["linpack", options.published, str(n), str(options.reps)]
         return float(output([program, *words]))
 

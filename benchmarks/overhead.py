@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, median
 
-from programs import CPU, mpirun, output
+from programs import CPU, compiled, mpirun, output
 from steady import Steady
 
 HERE = Path(__file__).parent
@@ -67,9 +67,8 @@ class Rings:
         self.options, self.folder = options, folder
         self.mpirun = mpirun(options.ranks)
         for name in ("host_ring", "pcie_ring"):
-            flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2"]
-            files = [str(HERE / f"{name}.c"), "-o", str(folder / name)]
-            output(["mpicc", *flags, *files, "-lOpenCL"])
+            flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-lOpenCL"]
+            compiled(name, folder, *flags, cc="mpicc")
 
     def product(self, exchange: str) -> tuple[Times, dict[int, int], str]:
         """Time of each size [s] by hpccfpga, its loop lengths, its device's name."""

@@ -43,6 +43,13 @@ def output(command: list[str], **environment: str) -> str:
     return done.stdout
 
 
+def compiled(name: str, folder: str | Path, *flags: str, cc: str = "cc") -> str:
+    """Compile NAME.c, which lies here, into a folder; the path of the program."""
+    source, program = Path(__file__).with_name(f"{name}.c"), f"{folder}/{name}"
+    output([cc, str(source), "-o", program, *flags])
+    return program
+
+
 def result(benchmark: str, **params: Any) -> dict[str, Any]:
     """Run hpccfpga; its result as JSON, or exit if it is not verified."""
     with tempfile.TemporaryDirectory() as folder:

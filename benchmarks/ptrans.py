@@ -18,9 +18,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from programs import CPU, compiled_for, mpirun, output
+from programs import CPU, compiled, compiled_for, mpirun, output
 
-HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O3", "-march=native", "-pthread"]
 # What is compared, and the most that it may be.
 TARGETS = {
@@ -104,12 +103,8 @@ def main() -> int:
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for compiler, program in (
-            ("cc", "ptrans_yardstick"),
-            ("mpicc", "ptrans_exchange"),
-        ):
-            source = str(HERE / f"{program}.c")
-            output([compiler, *FLAGS, source, "-o", str(folder / program)])
+        compiled("ptrans_yardstick", folder, *FLAGS)
+        compiled("ptrans_exchange", folder, *FLAGS, cc="mpicc")
         for _ in range(options.rounds):
             for ranks in chosen:
                 ratios = (

@@ -11,9 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from programs import output
+from programs import compiled, output
 
-HERE = Path(__file__).parent
 CHANGE = 1.6  # the cores were moved: a round trip takes so many times as long
 
 T = TypeVar("T")
@@ -23,9 +22,7 @@ class Steady:
     """A watch on how far the first two CPUs are apart; `folder` gets its program."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.program = f"{folder}/core_trip"
-        flags = ["-O2", "-pthread"]
-        output(["cc", *flags, str(HERE / "core_trip.c"), "-o", self.program])
+        self.program = compiled("core_trip", folder, "-O2", "-pthread")
 
     def trip(self) -> float:
         """Time of a cache line's round trip between two CPUs [s]; 0 where one is."""

@@ -56,7 +56,7 @@ typedef struct hf_ring {
 #define HF_RING_LOAD(word)         __atomic_load_n(word, __ATOMIC_ACQUIRE)
 #define HF_RING_STORE(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
 
-/** Publish all that a side has moved. Its kernel calls it, or the host for a kernel that waits. */
+/** Publish all that a side has moved: the host does, for a kernel that waits or has ended. */
 static inline void hf_ring_publish(HF_RING_MEMORY hf_ring_side *side) {
     if (side->at != side->moved)
         HF_RING_STORE(&side->at, side->moved);

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
+from hpccfpga import components
 from hpccfpga.arguments import MAX_COUNT, known
 from hpccfpga.display import LEAST_REPS
 from hpccfpga.result import Result
@@ -184,7 +185,7 @@ class Comparison:
     def _why(self, work: float) -> str:
         """Say why the work of b over that of a is `work`, and what that means.
 
-        Ranks, replications or other parameters may explain it.
+        Ranks or replications may explain it, or parameters but those of all benchmarks.
         """
         ranks = self.b.ranks / self.a.ranks
         if abs(work / ranks - 1) <= 0.01:
@@ -195,15 +196,16 @@ class Comparison:
         a, b = (_replications(r) for r in (self.a, self.b))
         if abs(work / ranks * a / b - 1) > 0.01:
             mine, theirs = self.a.parameters, self.b.parameters
+            names = mine.keys() & theirs.keys() - {*components.common(), "ranks"}
             apart = [
                 f"{name} is {brief(mine[name])} in a, {brief(theirs[name])} in b"
-                for name in mine.keys() & theirs.keys() - _SAMPLING
+                for name in sorted(names)
                 if np.isscalar(mine[name])
                 and not np.array_equal(mine[name], theirs[name])
             ]
             if not apart:
                 return ": they count differently; compare times, not rates"
-            return f": {'; '.join(sorted(apart))}; compare rates, not times"
+            return f": {'; '.join(apart)}; compare rates, not times"
         return (
             f": a step is {a} of a rank's messages in a, {b} in b, one per "
             "replication; compare rates, not times"
@@ -263,10 +265,6 @@ class Comparison:
             for mark, ratio in zip(marked.tolist(), self.ratio, strict=True)
         ]
         return cells
-
-
-_SAMPLING = {"reps", "max_reps", "time_limit", "warmup", "seed", "deadline", "ranks"}
-"""Parameters that do not say what a step is."""
 
 
 def _replications(result: Result) -> int:

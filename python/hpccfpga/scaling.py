@@ -120,8 +120,9 @@ def scaling(
     for run, share in zip(runs, shares, strict=True):
         if board is not None:
             modelled.append(models.beside(run, board, share))
-    told = [_looked_at(runs[0]), _gained(counts)]
-    notes = [work.kept, *told, *(n for run in runs for n in run.provenance["notes"])]
+    kept = work.kept + ", some rounded" * work.rounds(counts, shares)
+    told = [kept, _looked_at(runs[0]), _gained(counts)]
+    notes = [*told, *(n for run in runs for n in run.provenance["notes"])]
     return Result(
         kind="measured",
         benchmark=benchmark,
@@ -151,7 +152,7 @@ class _Work:
         problem = _core.quantities(word("benchmark", benchmark, names))["problem"]
         if problem is None:
             raise ValueError(f"{benchmark} has no parameter that says how much work")
-        self.benchmark, self.rounded = benchmark, False
+        self.benchmark = benchmark
         self.name, power = problem["parameter"], problem["power"]
         (entry,) = (e for e in _core.parameters(benchmark) if e["name"] == self.name)
         self.text = entry["kind"] == "text"
@@ -173,15 +174,10 @@ class _Work:
             "weak": "the share of each rank",
             "strong": "the work of all ranks together",
         }[mode]
-        self._kept = (
+        self.kept = (
             f"{mode} scaling: {what} is kept; "
             f"{self.name} {whose}: {self.value}{how[self.power]}"
         )
-
-    @property
-    def kept(self) -> str:
-        """What was kept, once all shares are known."""
-        return self._kept + ", some rounded" * self.rounded
 
     def share(
         self, count: int, exchange: str, params: Mapping[str, Any]
@@ -189,19 +185,30 @@ class _Work:
         """Parameters for a number of ranks: `params` with their share."""
         if self.text:
             return {**params, self.name: self._grown(str(self.value), count)}
-        share = int(self.value) * count**self.power
-        given = {**params, self.name: round(share)}
-        whole = math.isclose(share, round(share))
-        if share != self.value and not (whole and self._runs(count, exchange, given)):
-            self.rounded = True
-            rounded = [given | {self.name: _rounded(share, n)} for n in DIGITS]
-            runs = (those for those in rounded if self._runs(count, exchange, those))
-            given = next(runs, rounded[0])
+        share = self._exact(count)
+        sizes = [round(share)] if math.isclose(share, round(share)) else []
+        if share != self.value:
+            sizes += [_rounded(share, digits) for digits in DIGITS]
+        tries = [{**params, self.name: size} for size in sizes]
+        runs = (given for given in tries if self._runs(count, exchange, given))
+        given = next(runs, tries[0])
         if given[self.name] < self.low:
             raise ValueError(
                 f"{self.name}: {self.value} cannot be shared by {count} ranks"
             )
         return given
+
+    def rounds(
+        self, counts: Sequence[int], shares: Sequence[Mapping[str, Any]]
+    ) -> bool:
+        """Whether a share is not as `kept` says."""
+        return not self.text and not all(
+            math.isclose(share[self.name], self._exact(count))
+            for count, share in zip(counts, shares, strict=True)
+        )
+
+    def _exact(self, count: int) -> float:
+        return int(self.value) * count**self.power
 
     def _runs(self, count: int, exchange: str, params: Mapping[str, Any]) -> bool:
         """Whether a run on so many ranks takes these parameters."""
