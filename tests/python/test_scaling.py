@@ -147,8 +147,9 @@ def test_speedup_is_against_the_first_entry(launched):
 
 
 def test_without_a_size_the_last_of_a_run_is_taken(launched):
-    hf.scaling("b_eff", ranks=[2])
-    assert launched == [(2, 1048576)]
+    r = hf.scaling("b_eff", ranks=[1])
+    assert launched == [(1, 1048576)]
+    assert "weak scaling on 1 rank," in str(r).splitlines()[0]
 
 
 @pytest.mark.parametrize(
