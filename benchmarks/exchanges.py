@@ -10,8 +10,9 @@ times; told are the median of the rounds and its 99 % interval. A second session
 `pcie` shows what sessions differ by for no reason: that widens the intervals. A bound
 is met or missed where the whole interval says so, else this noise did not let it be
 decided. `auto` is held against each other scheme. Then calibrations and runs follow
-each other: models meet a bound that they meet after each calibration. Bounds are those
-of CPUs. Ends with code 1 where one is missed.
+each other, in rounds that are repeated if the machine's cores were moved within them:
+models meet a bound that they meet in each round. Bounds are those of CPUs. Ends with
+code 1 where one is missed.
 
 Each rank on the device `cpu` has cores of its own, as ranks that hpccfpga starts.
 """
@@ -19,11 +20,13 @@ Each rank on the device `cpu` has cores of its own, as ranks that hpccfpga start
 import argparse
 import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 from programs import CPU, mpirun
+from steady import Steady
 
 import hpccfpga
 from hpccfpga import cores, emulation, formulas
@@ -133,17 +136,20 @@ def decide(pairs, sizes):
     return verdicts
 
 
-def models_off(sessions, sizes, times):
+def models_off(sessions, steady, sizes, times):
     """By how much each model is off the run behind it, {scheme: [times, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
     own = {"sizes": sizes, "reps": 10, "loop_upper": 256}
+    runs = {s: lambda s=s: sessions[s].run("b_eff", **own) for s in able}
+    calibrate = {"calibration": lambda: sessions["pcie"].calibrate(**own)}
+    rounds = steady.rounds(times, calibrate | runs)
     off = {scheme: np.empty((times, len(sizes))) for scheme in able}
-    for k in range(times):
-        calibration = sessions["pcie"].calibrate(**own)
+    for k, found in enumerate(rounds):
         for scheme in able:
-            found = sessions[scheme].run("b_eff", **own)
-            model = hpccfpga.model("b_eff", exchange=scheme, calibration=calibration)
-            each = off[scheme][k] = model["time"] / found["time"] - 1
+            model = hpccfpga.model(
+                "b_eff", exchange=scheme, calibration=found["calibration"]
+            )
+            each = off[scheme][k] = model["time"] / found[scheme]["time"] - 1
             if sessions["pcie"].rank == 0:
                 percents = [f"{100 * x:+.0f}" for x in each]
                 print(f"calibration {k + 1}, model {scheme} [%]:", *percents)
@@ -185,8 +191,9 @@ def main():
     sys.stdout.reconfigure(line_buffering=True)
     if under_mpi() is None:
         return subprocess.call([*mpirun(given.ranks), sys.executable, *sys.argv])
+    cpus = set()
     if given.device == CPU and not any(map(emulation.routed, given.schemes)):
-        cores.take()
+        cpus = cores.take()
     from mpi4py import MPI
 
     with ExitStack() as stack:
@@ -206,7 +213,9 @@ def main():
             pairs = compare(sessions, given.sizes, given.rounds)
             verdicts += decide(pairs, given.sizes) if first else []
         if given.calibrations:
-            off = models_off(sessions, given.sizes, given.calibrations)
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            steady = Steady(folder, MPI.COMM_WORLD, cpus)
+            off = models_off(sessions, steady, given.sizes, given.calibrations)
             verdicts += decide_models(off) if first else []
     return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
 

@@ -6,10 +6,12 @@ goes from rank to rank takes up to ten times as long: a ratio of two programs, o
 one ran before the move and one after it, says nothing.
 """
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from programs import compiled, output
 
@@ -19,14 +21,43 @@ T = TypeVar("T")
 
 
 class Steady:
-    """A watch on how far the first two CPUs are apart; `folder` gets its program."""
+    """A watch on how far the first two CPUs are apart; `folder` gets its program.
 
-    def __init__(self, folder: str | Path) -> None:
-        self.program = compiled("core_trip", folder, "-O2", "-pthread")
+    With `comm`, an MPI communicator, all its ranks watch together and its first rank
+    prints. `cpus` are those that a rank might use before it took some of its own.
+    """
+
+    def __init__(
+        self, folder: str | Path, comm: Any = None, cpus: set[int] | None = None
+    ) -> None:
+        self.comm = comm
+        self.first = comm is None or comm.rank == 0
+        self.cpus = cpus or os.sched_getaffinity(0)
+        self.program = f"{folder}/core_trip"
+        if self.first:
+            self.program = compiled("core_trip", folder, "-O2", "-pthread")
 
     def trip(self) -> float:
         """Time of a cache line's round trip between two CPUs [s]; 0 where one is."""
-        return float(output([self.program]))
+        seconds = self._trip() if self.first else 0.0
+        if self.comm is not None:
+            self._meet()
+            seconds = self.comm.bcast(seconds)
+        return seconds
+
+    def _trip(self) -> float:
+        own = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self.cpus)
+        try:
+            return float(output([self.program]))
+        finally:
+            os.sched_setaffinity(0, own)
+
+    def _meet(self) -> None:
+        """Wait for all ranks without using their cores."""
+        met = self.comm.Ibarrier()
+        while not met.Test():
+            time.sleep(0.01)
 
     def rounds(
         self, number: int, programs: dict[str, Callable[[], T]]
@@ -49,7 +80,8 @@ class Steady:
                 continue
             done.append(found)
             trips.append(f"{1e6 * median(seen):.2f}" + " (changed)" * moved)
-        print(f"from core to core and back in each round [us]: {', '.join(trips)}")
-        if repeated:
+        if self.first:
+            print(f"from core to core and back in each round [us]: {', '.join(trips)}")
+        if self.first and repeated:
             print(f"rounds repeated, as that changed within them: {repeated}")
         return done
