@@ -4,9 +4,11 @@
  * address space; what is accessed outside of all memory gets a page there, and the launch an
  * error, as a device that has an own address space would give it.
  */
+#include <execinfo.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "plant_state.h"
@@ -20,6 +22,12 @@ static size_t slots;              /* handed out so far; they take turns */
 
 static volatile sig_atomic_t strays;
 
+/* Say where a process ends that no page helps: its address is 0, or none that x86 has. */
+static void frames_tell(void) {
+    void *frames[32];
+    backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
+}
+
 static void stray(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     char *page = (char *)((uintptr_t)info->si_addr / PAGE * PAGE);
@@ -28,8 +36,10 @@ static void stray(int signal_number, siginfo_t *info, void *context) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
                     : MAP_FAILED;
     strays++;
-    if (got == MAP_FAILED)
+    if (got == MAP_FAILED) {
+        frames_tell();
         signal(signal_number, SIG_DFL);
+    }
 }
 
 static size_t whole_pages(size_t bytes) {
@@ -39,9 +49,12 @@ static size_t whole_pages(size_t bytes) {
 void *plant_memory_new(size_t bytes) {
     static bool caught;
     struct sigaction action = {.sa_flags = SA_SIGINFO};
+    void *frame;
     action.sa_sigaction = stray;
-    if (!caught)
+    if (!caught) {
+        backtrace(&frame, 1); /* what it loads is there before a signal */
         plant_must(sigaction(SIGSEGV, &action, NULL) == 0);
+    }
     caught = true;
     char *at = low + slots++ % 128 * 4 * guard;
     char *all = mmap(at, whole_pages(bytes) + 2 * guard, PROT_NONE,
