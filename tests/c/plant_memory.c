@@ -22,12 +22,6 @@ static size_t slots;              /* handed out so far; they take turns */
 
 static volatile sig_atomic_t strays;
 
-/* Say where a process ends that no page helps: its address is 0, or none that x86 has. */
-static void frames_tell(void) {
-    void *frames[32];
-    backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
-}
-
 static void stray(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     char *page = (char *)((uintptr_t)info->si_addr / PAGE * PAGE);
@@ -36,8 +30,9 @@ static void stray(int signal_number, siginfo_t *info, void *context) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
                     : MAP_FAILED;
     strays++;
-    if (got == MAP_FAILED) {
-        frames_tell();
+    if (got == MAP_FAILED) { /* address 0, as of those that x86 lacks, or too many */
+        void *frames[32];
+        backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
         signal(signal_number, SIG_DFL);
     }
 }
