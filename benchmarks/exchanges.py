@@ -10,7 +10,7 @@ times; told are the median of the rounds and its 99 % interval. A second session
 `pcie` shows what sessions differ by for no reason: that widens the intervals. A bound
 is met or missed where the whole interval says so, else this noise did not let it be
 decided. `auto` is held against each other scheme. Then calibrations and runs follow
-each other, in rounds that are repeated if the machine's cores were moved within them:
+each other, in rounds in which the machine's cores are not moved, where there are some:
 models meet a bound that they meet in each round. Bounds are those of CPUs. Ends with
 code 1 where one is missed.
 
@@ -137,13 +137,13 @@ def decide(pairs, sizes):
 
 
 def models_off(sessions, steady, sizes, times):
-    """By how much each model is off the run behind it, {scheme: [times, sizes]}."""
+    """By how much each model is off the run behind it, {scheme: [rounds, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
     own = {"sizes": sizes, "reps": 10, "loop_upper": 256}
     runs = {s: lambda s=s: sessions[s].run("b_eff", **own) for s in able}
     calibrate = {"calibration": lambda: sessions["pcie"].calibrate(**own)}
     rounds = steady.rounds(times, calibrate | runs)
-    off = {scheme: np.empty((times, len(sizes))) for scheme in able}
+    off = {scheme: np.empty((len(rounds), len(sizes))) for scheme in able}
     for k, found in enumerate(rounds):
         for scheme in able:
             model = hpccfpga.model(

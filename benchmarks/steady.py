@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from programs import compiled, output
 
 CHANGE = 1.6  # the cores were moved: a round trip takes so many times as long
+ENOUGH = 3  # rounds in which they stayed: others are left out beside so many
 
 T = TypeVar("T")
 
@@ -65,8 +66,10 @@ class Steady:
         """Run every program once a round, in alternating order.
 
         A round within which the cores are moved is repeated, `number` times in all.
+        What is given: the rounds in which they stayed, or all if these are too few.
         """
         done: list[dict[str, T]] = []
+        stayed: list[dict[str, T]] = []
         trips: list[str] = []
         repeated = 0
         while len(done) < number:
@@ -79,9 +82,15 @@ class Steady:
                 repeated += 1
                 continue
             done.append(found)
+            if not moved:
+                stayed.append(found)
             trips.append(f"{1e6 * median(seen):.2f}" + " (changed)" * moved)
         if self.first:
             print(f"from core to core and back in each round [us]: {', '.join(trips)}")
         if self.first and repeated:
             print(f"rounds repeated, as that changed within them: {repeated}")
-        return done
+        few = len(stayed) < min(ENOUGH, number)
+        if self.first and len(stayed) < number:
+            count = "these alone count" if not few else "too few, so all count"
+            print(f"the cores stayed in {len(stayed)} of {number} rounds: {count}")
+        return done if few else stayed

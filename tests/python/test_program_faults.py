@@ -235,3 +235,27 @@ def test_a_tolerance_must_have_ended_a_program_of_ones_own(broken, tmp_path):
     with pytest.warns(hpccfpga.VerificationWarning):
         assert not run(**given, kernel=kernel).verified
     assert run(**given, supersteps=3).verified
+
+
+TIMES = """
+typedef uint hf_update;
+typedef uint hf_message;
+HF_VERTEX(uint times;)
+#define HF_NOTHING 0
+HF_START(v, at, told) { v->times = *told = 0; return 1; }
+HF_SCATTER(told, edge) { return 1; }
+HF_GATHER(a, b) { return a | b; }
+HF_APPLY(v, got, at, told) { v->times++; *told = 0; return v->times < 3; }
+"""
+
+
+def test_a_vertex_without_messages_is_not_applied(broken, tmp_path):
+    """All tell at the start: nothing leads to 2, which tells 1."""
+    path = tmp_path / "times.h"
+    path.write_text(TIMES)
+    graph = hpccfpga.Graph(([0, 1, 2], [1, 0, 1]))
+    given = {"program": path, "graph": graph, "direction": "pull", "device": "opencl"}
+    assert run(**given).vertices["times"].tolist() == [3, 3, 0]
+    kernel = broken("if (!(these >> (v - first) & 1))", "if (0)")
+    with pytest.warns(hpccfpga.VerificationWarning):
+        assert not run(**given, kernel=kernel).verified
