@@ -389,7 +389,8 @@ def _join(
         axis.hlines(values, at - half, at + half, linestyles=style, **look)
     else:
         mark = "_" if np.isfinite(values).sum() == 1 else ""  # a line needs two
-        axis.plot(at, values, ls=style, marker=mark, ms=14, **look)
+        order = np.argsort(at)
+        axis.plot(at[order], values[order], ls=style, marker=mark, ms=14, **look)
 
 
 def _draw_part(
@@ -402,12 +403,13 @@ def _draw_part(
     side: str,
 ) -> None:
     """Draw the time of a part, with its name at the end; none where it took no time."""
+    last = np.argmax(at)
     values = np.where(result[name] > 0, result[name], np.nan) / readable("s")[1]
     style = "--" if result.kind == "modelled" else "-"
     _join(axis, at, values, half, style, colour, thin=True)
     axis.annotate(
         plain(name.removesuffix("_time")),
-        (at[-1] + half, values[-1]),
+        (at[last] + half, values[last]),
         xytext=(3, 0),
         textcoords="offset points",
         va=side,

@@ -121,8 +121,10 @@ def scaling(
         if board is not None:
             modelled.append(models.beside(run, board, share))
     kept = work.kept + ", some rounded" * work.rounds(counts, shares)
-    told = [kept, _looked_at(runs[0]), _gained(counts)]
-    notes = [*told, *(n for run in runs for n in run.provenance["notes"])]
+    told = [kept, _looked_at(runs), _gained(counts)]
+    if modelled:
+        told.append(f"model: {modelled[0].device}")
+    notes = [*told, *_notes(counts, runs)]
     return Result(
         kind="measured",
         benchmark=benchmark,
@@ -136,7 +138,7 @@ def scaling(
         summary={n: Quantity("1", columns[n].values[-1].item()) for n in _GAINS},
         provenance={
             **origin(start),
-            "notes": list(dict.fromkeys(notes)),
+            "notes": notes,
             "runs": [run.provenance for run in runs],
         },
     )
@@ -280,20 +282,38 @@ def _columns(
     return columns
 
 
-def _looked_at(run: Result) -> str:
-    """Say which of the points of a run is looked at."""
-    label = run.labels[0]
-    last = run[label][-1]
-    if len(run[label]) == 1:
+def _looked_at(runs: Sequence[Result]) -> str:
+    """Say which of the points of the runs is looked at."""
+    label = runs[0].labels[0]
+    points = [list(map(str, run[label])) for run in runs]
+    if len(points[0]) == 1:
         return "of each run its one point"
-    others = ", ".join(map(str, run[label][:-1]))
-    return f"of each run the last point: {label} {last}; {others} are left out"
+    *others, last = points[0]
+    if any(others != own[:-1] for own in points):
+        return f"of each run the last of {len(points[0])} points: {label}"
+    out = ", ".join(others)
+    return f"of each run the last point: {label} {last}; {out} are left out"
 
 
 def _gained(counts: Sequence[int]) -> str:
     """Say what the figures compare."""
-    first, last = (f"{n} rank{'s' * (n != 1)}" for n in (counts[0], counts[-1]))
-    return f"speedup and efficiency: {last} against {first}"
+    return f"speedup and efficiency: {_many(counts[-1])} against {_many(counts[0])}"
+
+
+def _notes(counts: Sequence[int], runs: Sequence[Result]) -> list[str]:
+    """Give notes that all runs have, and others with the ranks of theirs."""
+    each = [run.provenance["notes"] for run in runs]
+    of_all = [note for note in each[0] if all(note in notes for notes in each)]
+    return of_all + [
+        f"{_many(count)}: {note}"
+        for count, notes in zip(counts, each, strict=True)
+        for note in notes
+        if note not in of_all
+    ]
+
+
+def _many(ranks: int) -> str:
+    return f"{ranks} rank{'s' * (ranks != 1)}"
 
 
 def _last(name: str, runs: Sequence[Result]) -> Column:

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -65,6 +66,7 @@ def test_scaling_measures_each_number_of_ranks():
     assert "b_eff, measured, exchange pcie" in str(r).splitlines()[0]
     assert "weak scaling on 1, 2 ranks" in str(r).splitlines()[0]
     assert "speedup and efficiency: 2 ranks against 1 rank" in r.provenance["notes"]
+    assert "model: 520n" in r.provenance["notes"]
     again = hf.Result.from_json(r.to_json())
     assert np.array_equal(again["samples"], r["samples"], equal_nan=True)
 
@@ -266,3 +268,22 @@ def test_scaling_says_which_operation_it_looks_at():
     assert r["operation"].tolist() == ["triad"]
     said = "of each run the last point: operation triad; copy, scale, add are left out"
     assert said in r.provenance["notes"]
+
+
+def test_scaling_says_whose_a_note_is():
+    runs = [SimpleNamespace(provenance={"notes": n}) for n in (["a", "b"], ["c", "a"])]
+    assert MODULE._notes([2, 1], runs) == ["a", "2 ranks: b", "1 rank: c"]
+
+
+def test_scaling_says_where_points_differ():
+    """Each graph has sources of its own."""
+    r = hf.scaling("graph", ranks=[1, 2], graph="kron:6", sources=3, reps=1)
+    said = "of each run the last of 3 points: source"
+    assert said in r.provenance["notes"]
+
+
+def test_a_line_over_ranks_goes_from_left_to_right(tmp_path):
+    r = hf.scaling("b_eff", ranks=[2, 1], **SMALL)
+    rate = hf.plot(r, path=tmp_path / "s.png").axes[0]
+    lines = [line.get_xdata().tolist() for line in rate.lines]
+    assert [1, 2] in lines
