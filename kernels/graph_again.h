@@ -2,6 +2,7 @@
 #ifndef GRAPH_AGAIN_H
 #define GRAPH_AGAIN_H
 
+#include "graph_at.h"
 #include "graph_outbox.h"
 #include "hf_finding.h"
 

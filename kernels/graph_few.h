@@ -10,6 +10,7 @@
 #ifndef GRAPH_FEW_H
 #define GRAPH_FEW_H
 
+#include "graph_at.h"
 #include "graph_lists.h"
 
 HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weights),
@@ -67,12 +68,12 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
 #endif
         } else {
             for (uint i = 0; i < GRAPH_FEW_AHEAD; i++)
-                graph_fetch_next(l.front, i, l.n_front, outs, to, state);
+                graph_fetch_next(l.front, i, l.n_front, outs, to, state, got);
             for (uint i = 0; i < l.n_front; i++) {
                 const uint u = l.front[i];
                 const hf_update told = l.told[i];
                 graph_fetch_next(l.front, i + GRAPH_FEW_AHEAD, l.n_front, outs, to,
-                                 state);
+                                 state, got);
                 count.known += outs[u + 1] - outs[u];
                 for (ulong e = outs[u]; e < outs[u + 1]; e++) {
                     const uint v = to[e];
@@ -90,8 +91,9 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
                         l.sums[n] = graph_bits_of(m);
                         l.heard[n++] = v;
                         got[v] = none ^ n;
-                        HF_PREFETCH_READ(names + v);
+                        HF_PREFETCH_READ(names + (run->step ? 0 : v));
                         HF_PREFETCH_READ(outs + v);
+                        HF_PREFETCH_READ(outs + v + 1);
                     }
                     count.messages++;
                 }
@@ -99,7 +101,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
             l.n_front = 0;
             for (uint i = 0; i < n; i++) {
                 const uint v = l.heard[i], degree = (uint)(outs[v + 1] - outs[v]);
-                const hf_at at = graph_at(run, names[v], degree, now);
+                const hf_at at = graph_at(run, graph_id(run, names, v), degree, now);
                 const hf_message sum = graph_message_of(l.sums[i]);
                 hf_vertex s = state[v];
                 hf_update told;

@@ -47,6 +47,8 @@ typedef struct graph_run {
     unsigned long out_records, in_records, made; /**< made: for each rank, in a head */
     unsigned long home;  /**< records for ranks before this one */
     unsigned first, own; /**< numbers of this rank's vertices */
+    unsigned id;         /**< own vertex v is id + v * step of the input */
+    unsigned step;       /**< 0: its name says which */
     unsigned rank, ranks;
     unsigned chunks;           /**< of each rank */
     unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */

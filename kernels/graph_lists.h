@@ -36,9 +36,10 @@ static inline graph_lists graph_lists_in(HF_GLOBAL uint *memory, uint n_pending)
 static inline void graph_fetch_next(HF_GLOBAL const uint *front, uint i, uint n,
                                     HF_GLOBAL const ulong *outs,
                                     HF_GLOBAL const uint *to,
-                                    HF_GLOBAL const hf_vertex *state) {
+                                    HF_GLOBAL const hf_vertex *state,
+                                    HF_GLOBAL const uint *got) {
     if (i < n)
-        graph_fetch_ends(to, state, outs[front[i]], outs[front[i] + 1]);
+        graph_fetch_ends(to, state, got, outs[front[i]], outs[front[i] + 1]);
 }
 
 /** The lowest priority of those that wait, who are listed. */

@@ -39,11 +39,13 @@ static inline void graph_merge(HF_GLOBAL uint *got, hf_message m) {
 #define GRAPH_AHEAD 64u
 #define GRAPH_LINE  16u
 
-/** Have the first of edges e .. stop - 1 in the cache: each line would be waited for. */
+/** Have the first of edges e .. stop - 1 in the cache: each line would be waited for, also the
+ *  second of a short row that lies in two. */
 static inline void graph_fetch(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
                                ulong e, ulong stop) {
     (void)to, (void)weights;
-    for (const ulong far = e + GRAPH_AHEAD; e < stop && e < far; e += GRAPH_LINE) {
+    const ulong end = stop - e < GRAPH_AHEAD ? stop : e + GRAPH_AHEAD;
+    for (e = e / GRAPH_LINE * GRAPH_LINE; e < end; e += GRAPH_LINE) {
         HF_PREFETCH_READ(to + e);
 #ifdef HF_WEIGHTED
         HF_PREFETCH_READ(weights + e);
@@ -51,13 +53,15 @@ static inline void graph_fetch(HF_GLOBAL const uint *to, HF_GLOBAL const uint *w
     }
 }
 
-/** Have those to whom edges e .. stop - 1 lead there. */
+/** Have those to whom edges e .. stop - 1 lead there, and what they got. */
 static inline void graph_fetch_ends(HF_GLOBAL const uint *to,
-                                    HF_GLOBAL const hf_vertex *state, ulong e,
-                                    ulong stop) {
-    (void)to, (void)state;
-    for (; e < stop; e++)
+                                    HF_GLOBAL const hf_vertex *state,
+                                    HF_GLOBAL const uint *got, ulong e, ulong stop) {
+    (void)to, (void)state, (void)got;
+    for (; e < stop; e++) {
         HF_PREFETCH_READ(state + to[e]);
+        HF_PREFETCH_READ(got + to[e]);
+    }
 }
 
 /** Send `told` along edge `e`; 0 where the vertex there does not want it. */

@@ -140,17 +140,4 @@ static inline void graph_close(HF_GLOBAL uchar *outbox, graph_out *out, uint c,
     GRAPH_AT(graph_count, outbox, 0)[c] = out->count;
 }
 
-static inline hf_at graph_at(HF_GLOBAL const graph_run *run, uint id, uint degree,
-                             uint superstep) {
-    hf_at at;
-    at.id = id;
-    at.degree = degree;
-    at.vertices = run->vertices;
-    at.source = run->source;
-    at.superstep = superstep;
-    for (uint i = 0; i < GRAPH_VALUES; i++)
-        at.value[i] = run->value[i];
-    return at;
-}
-
 #endif

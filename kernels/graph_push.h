@@ -14,7 +14,7 @@ static inline ulong graph_send_all(HF_GLOBAL const uint *to,
     ulong n = 0;
     while (e < end) {
         const ulong stop = end - e < GRAPH_AHEAD ? end : e + GRAPH_AHEAD;
-        graph_fetch_ends(to, state, e, stop);
+        graph_fetch_ends(to, state, got, e, stop);
         for (; e < stop; e++)
             n += graph_send(to, weights, state, got, touched, told, e, settled);
     }

@@ -2,6 +2,7 @@
 #ifndef GRAPH_START_H
 #define GRAPH_START_H
 
+#include "graph_at.h"
 #include "graph_keep.h"
 #include "graph_message.h"
 
@@ -27,7 +28,7 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
             for (uint left = graph_all_bits(at, end) & GRAPH_MINE; left;
                  left &= left - 1) {
                 const uint i = graph_lowest_bit(left), v = at + i, degree = degrees[v];
-                const hf_at where = graph_at(run, names[v], degree, 0);
+                const hf_at where = graph_at(run, graph_id(run, names, v), degree, 0);
                 hf_vertex s;
                 hf_update told;
                 const int tells = hf_start(&s, where, &told);
@@ -40,7 +41,7 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 const uint v = at + graph_lowest_bit(tell), degree = degrees[v];
                 hf_vertex s;
                 hf_update told;
-                hf_start(&s, graph_at(run, names[v], degree, 0), &told);
+                hf_start(&s, graph_at(run, graph_id(run, names, v), degree, 0), &told);
                 graph_update(&out, &word, later, v, told, degree);
             }
             graph_keep(&out, waiting, word, at, end);

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from hpccfpga import _core, cli, emulation
 from hpccfpga.keeper import marked, new_mark
-from hpccfpga.mpirun import TAG, surroundings
+from hpccfpga.mpirun import KILLED, TAG, surroundings
 from hpccfpga.mpirun import command as mpirun_command
 
 # `short` takes a few seconds and is the same each time; `long` is for runs by hand.
@@ -118,6 +118,13 @@ def ours(text):
     """Keep the lines of hpccfpga and of Python: a library may print what it likes."""
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if _OURS.match(line))
+
+
+def killed(text):
+    """Rank of which mpirun says that signal 9 ended it; None where it says of none."""
+    said = KILLED.search(" ".join(text.split()))  # 5.0 breaks its lines
+    found = {k.rstrip("_"): v for k, v in said.groupdict().items() if v} if said else {}
+    return int(found["rank"]) if found.get("signal") == "9" else None
 
 
 # PoCL compiles in a third of the time what need not be fast. It goes on so as long as a

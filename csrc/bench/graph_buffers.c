@@ -81,11 +81,23 @@ static hf_status places_set(graph_state *s) {
     return HF_OK;
 }
 
+/* Numbers in the input of own vertices: where they are in a row, the first and the distance. */
+static void ids_set(graph_state *s) {
+    const uint32_t *names = s->part->names + graph_first(s), own = s->part->own;
+    uint32_t step = own > 1 && names[1] > names[0] ? names[1] - names[0] : 1;
+    for (uint32_t v = 1; v < own; v++)
+        if (names[v] - names[v - 1] != step)
+            return;
+    s->run.id = own ? names[0] : 0;
+    s->run.step = step;
+}
+
 hf_status graph_layout_set(graph_state *s) {
     graph_run *run = &s->run;
     uint32_t update = s->traits[GRAPH_UPDATE_BYTES], own = graph_room(s, s->env.rank);
     run->first = graph_first(s);
     run->own = s->part->own;
+    ids_set(s);
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;

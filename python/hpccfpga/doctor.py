@@ -26,6 +26,7 @@ XOCL = Path("/sys/module/xocl/version")
 PATIENCE = 1.0
 """Longest wait for that [s]."""
 
+_LONGEST = 60.0  # that mpi4py may take to load [s]
 _ASK_MPI = """
 import mpi4py
 mpi4py.rc.initialize = False
@@ -208,13 +209,15 @@ def _examine_kernels(found: _Findings) -> None:
 
 def _examine_mpi(found: _Findings, ours: str) -> None:
     found.good("MPI of hpccfpga", ours)
-    asked = subprocess.run(
-        [sys.executable, "-P", "-c", _ASK_MPI],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    words = [sys.executable, "-P", "-c", _ASK_MPI]
+    try:
+        asked = subprocess.run(
+            words, capture_output=True, text=True, timeout=_LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired:
+        text = f"one rank only: it does not load within {_LONGEST:g} s"
+        found.poor("mpi4py", text)
+        return
     theirs = asked.stdout.strip()
     if asked.returncode:
         last = (asked.stderr.strip().splitlines() or ["it crashed"])[-1]

@@ -297,6 +297,14 @@ def test_doctor_says_what_to_install(capfd, monkeypatch, tmp_path):
     assert "what runs: only --device host and --exchange host" in out
 
 
+def test_doctor_goes_on_where_mpi4py_does_not_load(capfd, monkeypatch):
+    monkeypatch.setattr(doctor, "_ASK_MPI", "import time; time.sleep(99)")
+    monkeypatch.setattr(doctor, "_LONGEST", 0.2)
+    assert doctor.examine()
+    said = "lacking  mpi4py: one rank only: it does not load within 0.2 s"
+    assert said in capfd.readouterr().out
+
+
 def test_files_are_named_where_several_are_shown(call, monkeypatch):
     """In the legend of a plot, in a comparison, and where they share no axis."""
     words = ["--device=host", "--sizes=8", "--reps=1", "--quiet"]

@@ -163,7 +163,7 @@ def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
 
 def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
     """From levels 4 and 5, where most vertices are, nobody looks."""
-    change = "const hf_at at = graph_at(run, names[v], degree, out->superstep);\n"
+    change = "graph_at(run, graph_id(run, names, v), degree, out->superstep);\n"
     lost = "if (got * 2000 + at.id == (uint)at.value[0]) return;\n"
     given = {"program": "bfs", "source": [0], "device": "opencl:cpu"}
     given |= {"kernel": broken(change, change + lost), "direction": "pull"}

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import python
+from conftest import ours, python
 
 from xrt_session import head, link
 
@@ -69,7 +69,7 @@ def test_what_fails_is_a_line_and_the_session_is_of_use(folder, setting):
     planned = [(f, w) for f, w in FAILING if not f.startswith("xrtDeviceOpen:1")]
     answer = python(f"{head(folder)}\nplanned = {planned}\n{FAILS}", **setting)
     assert (answer.stdout, answer.returncode) == ("", 0), answer.stderr
-    assert answer.stderr == "", "XRT's words are in the line alone"
+    assert "XRT" not in answer.stderr, "its words are in the line alone"
 
 
 @pytest.mark.long
@@ -82,7 +82,10 @@ def test_what_fails_is_a_line_and_the_session_is_of_use(folder, setting):
     ],
 )
 def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, what):
-    """Of rank 0 alone, which tells the other one, if not from within a copy."""
+    """Of rank 0 alone, which tells the other one, if not from within a copy.
+
+    The deadline of either may pass first.
+    """
     script = (
         f"{head(folder)}\n"
         "session = hf.open('xrt', comm=comm)\n"
@@ -95,8 +98,9 @@ def test_what_never_ends_is_a_line_on_all_ranks(mpirun, folder, setting, fault, 
     assert answer.returncode == 0, answer.stderr
     first, second = sorted(answer.stdout.splitlines())
     told = (
-        f"rank 0: {what} has not ended within 8 s: "
+        f"rank 0(: {what} has not ended within 8 s: "
         "open a new session, with a longer deadline if it takes longer"
+        f"| waits for {what}; the deadline of 8 s has passed)"
     )
     silent = (
         "rank 1 waits for rank 0, which does not answer; the deadline of 8 s has passed"
@@ -138,7 +142,7 @@ def test_a_copy_is_left_by_the_deadline_or_the_process_ends(
         "except hf.Error as error: print(error)\n"
     )
     answer = python(script, **setting)
-    assert (answer.returncode, answer.stderr) == (code, told)
+    assert (answer.returncode, ours(answer.stderr)) == (code, told)
     assert answer.stdout.startswith(said)
 
 
@@ -192,7 +196,7 @@ def test_a_process_ends_beside_what_xrt_does(folder, setting, fault, begun, nth,
         "sys.exit(0)"
     )
     answer = python(script, **setting)
-    assert (answer.returncode, answer.stderr) == (0, "")
+    assert (answer.returncode, ours(answer.stderr)) == (0, "")
 
 
 @pytest.mark.parametrize(
