@@ -8,9 +8,11 @@
 #define GRAPH_SOUND_H
 
 #include <math.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 /* The dialect, without the tables that the device `host` has. */
 #define HF_KERNEL_HOST_H
@@ -90,6 +92,7 @@ int main(void) {
     static hf_update told[2][SOUND_VERTICES];
     graph_run run = {.vertices = SOUND_VERTICES, .source = 1, .value = {SOUND_VALUES}};
     uint found[2] = {1, 0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who would end it otherwise is gone */
     for (uint e = 0; e < SOUND_EDGES; e++) {
         from[e] = sound_random(e) % SOUND_VERTICES;
         weights[e] = 1 + sound_random(e + SOUND_EDGES) % 255;

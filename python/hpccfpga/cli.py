@@ -191,8 +191,10 @@ def _graph_info(options: Options) -> int:
 
 
 def _graph_check(options: Options) -> int:
+    from hpccfpga.perform import get_ready
     from hpccfpga.sound import FINE, SKIPPED, check
 
+    get_ready()
     found = check(options.program, options.value)
     _show_records(found)
     fine = all(r["finding"].startswith((FINE, SKIPPED)) for r in found)

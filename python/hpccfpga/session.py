@@ -245,7 +245,7 @@ class Session:
             The device failed, or a rank did not answer by the deadline.
         """
         if self._unsettled:
-            self._settle(progress)
+            self._settle(progress, params)
         return self._run(benchmark, kernel, progress, params)
 
     def _run(
@@ -355,13 +355,19 @@ class Session:
         self._core.take_exchange(AUTO, *expected.core())
         self._expected, self._unsettled = expected, False
 
-    def _settle(self, progress: bool | Callback | None) -> None:
-        """Measure what the schemes do, unless it is expected already, and choose."""
+    def _settle(
+        self, progress: bool | Callback | None, params: Mapping[str, Any]
+    ) -> None:
+        """Measure what the schemes do, unless it is expected already, and choose.
+
+        It ends by the deadline of the run that it is for.
+        """
         expected, error = self._expected, None
         if expected is None:
             able = formulas.schemes(RING, calibrated=True)
             parts = [part for part in CALIBRATION if part.name in able]
-            found = self._calibrate(parts, progress, choice.SHORT)
+            own = {name: params[name] for name in params.keys() & {"deadline"}}
+            found = self._calibrate(parts, progress, choice.SHORT | own)
             try:
                 expected = choice.measured(choice.OWN, found)
             except ValueError as raised:

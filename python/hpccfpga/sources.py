@@ -25,6 +25,8 @@ MOST_TEXT = 1 << 20
 """Kernels with all that they include [B]."""
 
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
+_SYSTEM = re.compile(r"\s*#\s*include\s*<(?!/)(?:(?!\.\.)[^<>\n])+>[^#]*")
+_OTHER = re.compile(r"(?:#|%:)\s*(?:/\*|include\w*\b|import\b|embed\b)")
 _OPENS = re.compile(r"[ \t]*#[ \t]*if")
 _CLOSES = re.compile(r"[ \t]*#[ \t]*endif\b")
 _GUARD = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*#ifndef (\w+)\n#define \1\n", re.S)
@@ -53,15 +55,15 @@ def kernel_dir() -> Path:
 def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
     """Text of a kernel file with its quoted includes put in place.
 
-    They are looked for beside the file, then among the package's kernels; what is not
-    found stays for the compiler to judge. `named` are files in the place of headers. A
-    header with a guard that every compiler has seen by then is not repeated.
+    They are looked for beside the file, then among the package's kernels. `named` are
+    files in the place of headers. A header with a guard that every compiler has seen by
+    then is not repeated. Headers of the compiler, as `<math.h>`, are left to it.
 
     Raises
     ------
     ValueError
         No such file, no text, a name that no `#line` can have, or a file that
-        includes itself or too much.
+        includes itself, too much, or what is not put in place.
     """
     out = StringIO()
     _inline(out, path, (), named or {}, set())
@@ -180,12 +182,15 @@ def _inline(
     above = (*above, path.resolve())
     out.write(f'#line 1 "{path.name}"\n')
     lines = _text(path).split("\n")
+    left = list(lines)
     guarded = _is_guarded(lines)
     depth = -int(guarded)
     for number, line in enumerate(lines, 1):
         depth += bool(_OPENS.match(line)) - bool(_CLOSES.match(line))
         match = _INCLUDE.match(line)
         found = match and _beside(path, match[1], named)
+        if found:
+            left[number - 1] = ""
         if found and found.resolve() in seen:
             line = ""
         elif found:
@@ -195,8 +200,31 @@ def _inline(
         out.write(f"{line}\n")
     if guarded:
         seen.add(path.resolve())
+    if not path.resolve().is_relative_to(kernel_dir()):
+        _check_left(path, left)
     if out.tell() > MOST_TEXT:
         raise ValueError(f"{above[0]} with its includes has more than {MOST_TEXT} B")
+
+
+def _check_left(path: Path, lines: list[str]) -> None:
+    """Raise ValueError for an include of which the text is not known.
+
+    The compiler might find it, but a binary made with it would be taken for that of
+    another text. Whatever a compiler may take for one counts, also in a comment.
+    """
+    text = "\n".join(lines).replace("\r", "\n")
+    plain = text.replace("??=", "#").replace("??/", "\\")
+    for line in re.sub(r"\\[ \t]*\n", "", plain).split("\n"):
+        found = _OTHER.search(line)
+        if not found or _SYSTEM.fullmatch(line):
+            continue
+        before = line[: found.start()].strip()
+        if not before.startswith("//") or "*/" in before:
+            raise ValueError(
+                f"{path}: {brief(line.strip())} is not put in place: only "
+                '#include "NAME" on a line of its own is, of a file beside it or of '
+                "the package's kernels"
+            )
 
 
 def _is_guarded(lines: list[str]) -> bool:

@@ -97,7 +97,8 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
     with hf.open(device="host", exchange="auto") as session:
         assert not seen
         assert session.exchange == "auto"
-        gemm = session.run("gemm", sizes=[8], reps=1)
+        gemm = session.run("gemm", sizes=[8], reps=1, deadline=77)
+        assert seen[0][-1]["deadline"] == 77, "of the run that it is for"
         found = session.run("b_eff", sizes=[64], **SMALL)
         assert session.exchange == "auto"
         assert len(seen) == 1

@@ -1,11 +1,17 @@
 """What `hpccfpga graph check` finds in vertex programs."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
+from conftest import ours
 from vertex_programs import FIRST
 
 from hpccfpga import sound
+from processes import comes, gone, leftovers
 
 ORDER = ("a < b ? a : b", "b")
 SHIFT = ("return told; }", "return told + (1 << (told % 40)); }")
@@ -46,6 +52,24 @@ def test_what_does_not_run_is_not_fine(program, monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
     (said,) = alone(program(ORDER))
     assert "HF_GATHER does not commute" in said or said.startswith(sound.SKIPPED)
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_a_check_that_is_ended(program, tmp_path, number):
+    endless = ("v->first = got;", "for (volatile int on = 1; on;) v->first = got;")
+    (folder := tmp_path / "tmp").mkdir()
+    words = [sys.executable, "-m", "hpccfpga", "graph", "check", program(endless)]
+    there = os.environ | {"TMPDIR": str(folder)}
+    process = subprocess.Popen(words, env=there, stderr=subprocess.PIPE, text=True)
+    begun = comes(lambda: any("/sound " in words for words in leftovers(str(folder))))
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert begun
+    assert gone(str(folder))
+    if number == signal.SIGTERM:
+        assert (process.returncode, ours(said)) == (143, "hpccfpga: terminated\n")
+        assert not any(folder.iterdir())
 
 
 def test_results_that_differ_are_named(program, monkeypatch):

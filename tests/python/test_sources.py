@@ -8,10 +8,37 @@ from hpccfpga import sources
 def test_includes_are_put_in_place(tmp_path):
     (tmp_path / "part.h").write_text("int part;\n")
     file = tmp_path / "x.cl"
-    file.write_text('int a;\n # include "part.h" // text\n#include "gone.h"\nint b;\n')
+    file.write_text('int a;\n # include "part.h" // text\n#include <math.h>\nint b;\n')
     lines = sources.read_source(file).split("\n")
     assert lines[:4] == ['#line 1 "x.cl"', "int a;", '#line 1 "part.h"', "int part;"]
-    assert lines[5:8] == ['#line 3 "x.cl"', '#include "gone.h"', "int b;"]
+    assert lines[5:8] == ['#line 3 "x.cl"', "#include <math.h>", "int b;"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "gone.h"',
+        '/**/#include "part.h"',
+        '#/* \n */include "part.h"',
+        '#inc\\\nlude "part.h"',
+        '%:include "part.h"',
+        '??=include "part.h"',
+        '// text\r#include "part.h"',
+        '/*\n// */ #import "part.h"',
+        "#include PART",
+        "#include </etc/part.h>",
+        "#include <../part.h>",
+    ],
+)
+def test_an_include_that_is_not_put_in_place_is_refused(tmp_path, line):
+    """The text that a binary is kept for would lack it."""
+    (tmp_path / "part.h").write_text("int part;\n")
+    file = tmp_path / "x.cl"
+    file.write_text(f'#define PART "part.h"\n{line}\nint a;\n')
+    with pytest.raises(ValueError, match=r"x\.cl: .*is not put in place: only #incl"):
+        sources.read_source(file)
+    file.write_text("// no #include <../x.h>\nint a;\n")
+    assert "../x.h" in sources.read_source(file)
 
 
 def test_includes_are_found_among_the_packages_kernels(tmp_path):
