@@ -25,16 +25,16 @@ FINE, SKIPPED = "fine", "not tried"
 GRAPHS = ("kron:6", "grid:6")
 """What a program is run on."""
 WAYS = (
-    ("ndrange", "gravf-m", "pull", None),
-    ("ndrange", "gravf-m", "push", None),
-    ("ndrange", "gravf-m", "auto", None),
-    ("pipeline", "gravf-m", "auto", None),
+    ("ndrange", "gravf-m", "pull", 1),
+    ("ndrange", "gravf-m", "push", 1),
+    ("ndrange", "gravf-m", "auto", 1),
+    ("pipeline", "gravf-m", "auto", 1),
     ("ndrange", "gravf-m", "auto", 2),
     ("ndrange", "gravf-m", "auto", 3),
     ("ndrange", "gravf", "auto", 2),
     ("pipeline", "gravf", "auto", 3),
 )
-"""Shape, architecture, direction, ranks."""
+"""Shape, architecture, direction, ranks that are started: a program may end them."""
 _PLACE = re.compile(r"\S*?([^/\s]+:\d+:\d+): runtime error: (.*)")
 _BROKEN = re.compile(r"ERROR: AddressSanitizer: (\S+)")
 
@@ -78,13 +78,13 @@ def _way(
     shape: str,
     architecture: str,
     direction: str,
-    ranks: int | None,
+    ranks: int,
 ) -> tuple[str, int | None, str]:
     """Name of a way, its messages, and what is wrong on the first graph that fails."""
     messages = 0
-    many = f"{ranks or 1} rank{'s' * (ranks is not None)}"
+    many = f"{ranks} rank{'s' * (ranks != 1)}"
     name = f"{shape}, {architecture}, {direction}, {many}"
-    for graph in GRAPHS[: 1 if ranks else None]:
+    for graph in GRAPHS[: 1 if ranks > 1 else None]:
         given = params | {"graph": graph, "shape": shape, "direction": direction}
         given["architecture"] = architecture
         try:
@@ -128,11 +128,11 @@ def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:
             "-o",
             f"{folder}/sound",
         ]
-        built = _done(words)
+        built = _done(words, folder)
         if built.returncode != 0:
             yield way, f"{SKIPPED}: {compiler} does not compile it with sanitizers"
             return
-        done = _done([f"{folder}/sound"])
+        done = _done([f"{folder}/sound"], folder)
     places = {match[1]: match[2] for match in _PLACE.finditer(done.stderr)}
     said = [f"{place}: {text}" for place, text in places.items()]
     said += [f"memory: {text}" for text in _BROKEN.findall(done.stderr)]
@@ -145,11 +145,19 @@ def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:
     yield from ((way, text) for text in said or [FINE])
 
 
-def _done(words: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; one that takes too long has ended by a signal."""
+def _done(words: list[str], folder: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; one that takes too long has ended by a signal.
+
+    What it leaves is in a folder.
+    """
     try:
         return subprocess.run(
-            words, capture_output=True, text=True, timeout=LONGEST, check=False
+            words,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+            env=os.environ | {"TMPDIR": folder},
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(words, -9, "", "")

@@ -83,6 +83,14 @@ def test_results_that_differ_are_named(program, monkeypatch):
     assert "kron:6: 13 vertices are not as the plainest way leaves" in last["finding"]
 
 
+def test_a_program_that_ends_its_process_is_a_finding(program, monkeypatch):
+    monkeypatch.setattr(sound, "WAYS", sound.WAYS[2:3])
+    wild = ("v->first = got;", "v->first = got; *(volatile uchar *)5 = 1;")
+    *_, last = sound.check(program(wild))
+    assert "rank 0" in last["finding"]
+    assert "signal 11" in last["finding"]
+
+
 def test_scalars_are_a_list_as_of_a_run(call, program, monkeypatch):
     monkeypatch.setattr(sound, "WAYS", ())
     given = []
