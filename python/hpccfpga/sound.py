@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import warnings
@@ -150,14 +151,20 @@ def _done(words: list[str], folder: str) -> subprocess.CompletedProcess[str]:
 
     What it leaves is in a folder.
     """
-    try:
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            check=False,
-            env=os.environ | {"TMPDIR": folder},
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, -9, "", "")
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": folder},
+        process_group=0,
+    ) as process:
+        out = err = ""
+        try:
+            out, err = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # a compiler has parts
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
