@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -47,6 +48,9 @@ from hpccfpga.xclbin import BANK, fitting, kinds
 
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
+
+FILES = 32
+"""Open files that are enough to compile."""
 
 
 class Kernel(NamedTuple):
@@ -344,6 +348,12 @@ def _uncached(error: Exception) -> str:
 
 def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
     """Program binary; PoCL's compiler, which also talks to standard error, is muted."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < FILES:  # PoCL ends the process where it cannot open one
+        raise _core.Error(
+            f"kernel {stem}: a limit of {files} open files (ulimit -n) is too low to "
+            f"compile it; {FILES} are enough"
+        )
     try:
         return core.build(source, options, not debugging())
     except _core.Error as error:

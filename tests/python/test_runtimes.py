@@ -324,6 +324,20 @@ _, most = resource.getrlimit(resource.RLIMIT_AS)
 resource.setrlimit(resource.RLIMIT_AS, ((2 << 30) - 1, most))
 raise SystemExit(cli.main({words!r}))
 """
+
+
+def test_a_limit_of_files_that_no_compiler_works_with_is_a_line(tmp_path):
+    words = ["sh", "-c", 'ulimit -n 14; exec "$@"', "-", sys.executable]
+    words += ["-m", "hpccfpga", "run", "stream", "--size=4096", "--reps=1"]
+    answer = start(words, {"HPCCFPGA_CACHE": str(tmp_path)})
+    assert answer.returncode == 3
+    assert re.fullmatch(
+        r"hpccfpga: kernel stream_\w+: a limit of 14 open files \(ulimit -n\) is too "
+        r"low to compile it; 32 are enough\n",
+        ours(answer.stderr),
+    )
+
+
 TOO_LOW = "the limit of 2047 MiB of addresses (ulimit -v) is too low for OpenCL"
 
 
