@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -183,33 +183,25 @@ class Comparison:
         return found
 
     def _why(self, work: float) -> str:
-        """Say why the work of b over that of a is `work`, and what that means.
+        """Say what explains that a step of b is `work` times one of a, and the use.
 
-        Ranks or replications may explain it, or parameters but those of all benchmarks.
+        Ranks may, or a parameter beside them, but those of all benchmarks.
         """
         ranks = self.b.ranks / self.a.ranks
+        who = f"a is of {self.a.ranks} rank{'s' * (self.a.ranks != 1)}"
+        told = [f"{who}, b of {self.b.ranks}"] * (ranks != 1)
         if abs(work / ranks - 1) <= 0.01:
-            return (
-                f": a is of {self.a.ranks} ranks, b of {self.b.ranks}; compare times, "
-                "or rates per rank"
-            )
-        a, b = (_replications(r) for r in (self.a, self.b))
-        if abs(work / ranks * a / b - 1) > 0.01:
-            mine, theirs = self.a.parameters, self.b.parameters
-            names = mine.keys() & theirs.keys() - {*components.common(), "ranks"}
-            apart = [
-                f"{name} is {brief(mine[name])} in a, {brief(theirs[name])} in b"
-                for name in sorted(names)
-                if np.isscalar(mine[name])
-                and not np.array_equal(mine[name], theirs[name])
-            ]
-            if not apart:
-                return ": they count differently; compare times, not rates"
-            return f": {'; '.join(apart)}; compare rates, not times"
-        return (
-            f": a step is {a} of a rank's messages in a, {b} in b, one per "
-            "replication; compare rates, not times"
-        )
+            return f": {told[0]}; compare times, or rates per rank"
+        a, b = ({"replications": 1} | r.parameters for r in (self.a, self.b))
+        apart = [
+            f"{name} is {digits(a[name])} in a, {digits(b[name])} in b"
+            for name in sorted(a.keys() & b.keys() - {*components.common(), "ranks"})
+            if _is_factor(a[name])
+            and _is_factor(b[name])
+            and abs(work / ranks * a[name] / b[name] - 1) <= 0.01
+        ]
+        why = "; ".join([*told, *apart]) if apart else "steps differ in work"
+        return f": {why}; compare rates{' per rank' * (ranks != 1)}, not times"
 
     def table(self) -> str:
         """Aligned text: both results and their ratio at each common point."""
@@ -267,9 +259,8 @@ class Comparison:
         return cells
 
 
-def _replications(result: Result) -> int:
-    found = result.parameters.get("replications")
-    return found if type(found) is int and 0 < found <= MAX_COUNT else 1
+def _is_factor(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value <= MAX_COUNT
 
 
 @dataclass(frozen=True, eq=False, repr=False)

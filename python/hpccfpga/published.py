@@ -171,7 +171,7 @@ def _result(benchmark: str, run: dict[str, str]) -> Result:
     }
     parameters: dict[str, int | str] = {
         name: int(run[name])
-        for name in ("replications", "repetitions", "nodes", "pes")
+        for name in ("replications", "repetitions", "batch", "nodes", "pes")
         if run.get(name)
     }
     if "program" in run:

@@ -240,6 +240,16 @@ def test_published_runs():
     assert r.summary["flops"].value == r["flops"][0] == 3.83577e12
 
 
+def test_a_batch_explains_the_work_beside_a_published_run():
+    published = hf.published("fft", board="520n", ranks=1, source="logs of 2021")
+    (counts,) = (
+        note
+        for note in hf.compare(hf.model("fft", board="520n"), published).notes
+        if note.startswith("flops counts")
+    )
+    assert counts.endswith(": batch is 1024 in a, 4096 in b; compare rates, not times")
+
+
 @pytest.mark.parametrize("which", ["<", ">"])
 def test_a_nan_in_some_samples_is_not_forgotten(tmp_path, which):
     fault = f" if (b == 0 && sign > 0 && x[0] {which} 0) y[77] = NAN;"

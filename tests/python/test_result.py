@@ -333,23 +333,22 @@ def test_compare_says_when_rates_count_different_work():
         result.provenance["notes"] = []
     assert compare(a, same).notes == []
     assert compare(a, b).notes == [
-        "bandwidth counts 2 times as much per step in b as in a: they count "
-        "differently; compare times, not rates"
+        "bandwidth counts 2 times as much per step in b as in a: steps differ in work; "
+        "compare rates, not times"
     ]
     assert any("EMULATED" in note for note in compare(measured(), b).notes)
-    a.parameters |= {"size": 1000, "data_type": "float", "seed": 1}
-    b.parameters |= {"size": 2000, "data_type": "float", "seed": 2}
+    a.parameters |= {"size": 1000, "data_type": "float", "unroll": 1, "seed": 1}
+    b.parameters |= {"size": 2000, "data_type": "double", "unroll": 4, "seed": 2}
     (counts,) = compare(a, b).notes
     assert counts.endswith(
         "as in a: size is 1000 in a, 2000 in b; compare rates, not times"
     )
     b.parameters["size"] = 1000
-    a.parameters["replications"], b.parameters["replications"] = 1, 2
+    b.parameters["replications"] = 2  # and 1 where none is told
     b.provenance["notes"] = ["latency is not verified"]
     counts, caveat = compare(a, b).notes
     assert counts.endswith(
-        "1 of a rank's messages in a, 2 in b, one per replication; compare rates, not "
-        "times"
+        "as in a: replications is 1 in a, 2 in b; compare rates, not times"
     )
     assert caveat == "b: latency is not verified"
     b.ranks = 4  # as the replications, but first of all
@@ -357,6 +356,15 @@ def test_compare_says_when_rates_count_different_work():
         compare(a, b)
         .notes[0]
         .endswith("as in a: a is of 2 ranks, b of 4; compare times, or rates per rank")
+    )
+    b.ranks, b.parameters["replications"] = 1, 4
+    assert (
+        compare(a, b)
+        .notes[0]
+        .endswith(
+            "as in a: a is of 2 ranks, b of 1; replications is 1 in a, 4 in b; "
+            "unroll is 1 in a, 4 in b; compare rates per rank, not times"
+        )
     )
 
 
