@@ -122,11 +122,17 @@ class Comparison:
             noun = noun.removesuffix("s")
         every = "the one" if total == 1 else f"all {total}"
         if self.off:
+            off = "is off" if self._of_one_device else "differs"
             return (
-                f"{who} is off by more than 10 % at {len(self.off)} of {total} {noun}: "
+                f"{who} {off} by more than 10 % at {len(self.off)} of {total} {noun}: "
                 f"most at {most}"
             )
         return f"{who} is within 10 % at {every} {noun}: farthest at {most}"
+
+    @property
+    def _of_one_device(self) -> bool:
+        """Whether b may be called off: of another device, other values are no error."""
+        return self.a.device == self.b.device
 
     def _changes(self, noun: str, apart: np.ndarray) -> str:
         judged = int(np.isfinite(apart).sum())
@@ -247,7 +253,7 @@ class Comparison:
         if self.apart is None:
             marked, name = (
                 np.where(np.abs(self.ratio - 1) > self.LIMIT, 1.0, 0),
-                "off by",
+                "off by" if self._of_one_device else "differs by",
             )
         else:
             marked, name = self.apart, "changed"

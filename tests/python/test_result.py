@@ -305,6 +305,16 @@ def test_compare_at_common_sizes():
     assert c.verdict in c._repr_html_()
 
 
+def test_a_model_of_another_device_is_not_off():
+    a = measured()
+    b = modelled(a["message_size"], a["time"] * [1, 2, 1], device="520n")
+    c = compare(a, b)
+    assert c.verdict == (
+        "the model differs by more than 10 % at 1 of 3 sizes: most at 64 B (-50 %)"
+    )
+    assert "  differs by\n" in c.table()
+
+
 def test_compare_within_ten_percent():
     a = measured()
     c = compare(a, modelled(a["message_size"], a["time"] * [1, 0.97, 1.04]))
