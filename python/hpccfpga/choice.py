@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,14 @@ class Expected:
         Lengths of messages, rising [B].
     times : dict of str to list of float
         Scheme -> seconds, of each length.
+    option : str
+        Option of a command that expects the same; empty if there is none.
     """
 
     source: str
     sizes: list[float]
     times: dict[str, list[float]]
+    option: str = ""
 
     @classmethod
     def of(cls, document: Any) -> Expected:
@@ -75,6 +78,7 @@ class Expected:
                 word("expected", name): _numbers(f"expected times of {name}", values)
                 for name, values in times.items()
             },
+            word("expected", document["option"]),
         )
 
     def core(self) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
@@ -126,8 +130,9 @@ def expected(
     if calibration is not None and board is not None:
         raise ValueError("calibration, board: one of them chooses the exchange")
     if board is not None:
-        source = f"the data of board {find_board(board).key}"
-        return _of_models(source, board=board, sizes=_FROM_BOARD)
+        key = find_board(board).key
+        found = _of_models(f"the data of board {key}", board=board, sizes=_FROM_BOARD)
+        return replace(found, option=f"--board={key}")
     if not isinstance(calibration, Result):
         raise TypeError(
             f"calibration: only a result can be one, not {brief(calibration)}"
@@ -140,7 +145,8 @@ def expected(
             )
     many = f"{calibration.ranks} rank{'s' * (calibration.ranks != 1)}"
     source = f"a calibration on {many} of {calibration.device}"
-    return measured(source, calibration)
+    option = f"--calibration={calibration.file}" if calibration.file else ""
+    return replace(measured(source, calibration), option=option)
 
 
 def measured(source: str, calibration: Result) -> Expected:

@@ -143,6 +143,8 @@ class Job:
             if value is not None:
                 text = ",".join(map(str, value)) if isinstance(value, list) else value
                 words.append(f"--{name.replace('_', '-')}={text}")
+        if self.expected and self.expected.option:
+            words.append(self.expected.option)
         words += ["--calibrate"] if more else []
         if self.trace:
             spans = "" if self.trace == traces.SPANS else f"={self.trace}"

@@ -1,13 +1,13 @@
 """exchange="auto": by the length of messages the scheme expected to be the fastest."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import _core, choice, formulas, job, suite
+from hpccfpga import _core, choice, commands, formulas, job, options, suite
 from hpccfpga.choice import Expected
 from hpccfpga.result import Column
 
@@ -141,7 +141,8 @@ def test_a_calibration_of_the_same_command_chooses(call):
     code, out, _ = call(*words, "--reps=2", "--loop-upper=4", "--plot=p.svg")
     assert code == 0
     found, parts = hf.Result.from_json("r.json"), hf.Result.from_json("c.json")
-    assert found.provenance["expected"] == asdict(choice.expected("auto", parts, None))
+    expected = replace(choice.expected("auto", parts, None), option="")
+    assert found.provenance["expected"] == asdict(expected)
     assert "model auto" in out
 
 
@@ -254,6 +255,16 @@ def test_a_calibration_that_lacks_what_it_needs_is_refused(refused, tmp_path):
     refused(["run", "b_eff", "--exchange=auto", "--calibration=no.json"], "no.json")
 
 
+@pytest.mark.parametrize("option", ["--board=520n", "--calibration=c.json"])
+def test_the_command_of_ranks_says_what_chose(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PLANTED.to_json("c.json")
+    words = ["run", "b_eff", "--exchange=auto", "--sizes=1", option]
+    made = commands.job_of(options.parse(words))
+    assert option in made.command(2)
+    assert commands.job_of(options.parse(made.command(2)[1:])) == made
+
+
 def test_a_job_takes_what_is_expected():
     told = choice.expected("auto", PLANTED, None)
     task = job.run_task("b_eff", None, {})
@@ -265,7 +276,7 @@ def test_a_job_takes_what_is_expected():
         (
             {"expected": {"source": "x"}},
             ValueError,
-            "expected: has not source, sizes, times",
+            "expected: has not source, sizes, times, option",
         ),
         (
             {"expected": asdict(told) | {"times": 3}},
