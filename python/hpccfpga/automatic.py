@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from hpccfpga import _core
+from hpccfpga.arguments import word
 from hpccfpga.components import survey
-from hpccfpga.configuration import chosen, rule_of
+from hpccfpga.configuration import chosen, rules
 from hpccfpga.emulation import cpus
 from hpccfpga.errors import under_mpi
 from hpccfpga.models import model
@@ -25,11 +26,13 @@ REPS, SOURCES = 3, 2
 """Repetitions of a trial, and vertices at which it starts."""
 
 
-def check(devices: Any, ranks: Any, comm: Any = None) -> None:
+def check(benchmark: str, devices: Any, ranks: Any, comm: Any = None) -> None:
     """Refuse a choice that is none.
 
     Raises
     ------
+    LookupError
+        No model chooses for this benchmark.
     ValueError
         Another word than auto, ranks that are given, or a rank that mpirun started.
     """
@@ -43,6 +46,11 @@ def check(devices: Any, ranks: Any, comm: Any = None) -> None:
         )
     if ranks is not None or comm is not None:
         raise ValueError("devices: auto chooses the number of ranks; give none")
+    if word("benchmark", benchmark) not in (able := rules()):
+        raise LookupError(
+            f"devices: auto chooses a number of ranks for {', '.join(able)} only, not "
+            f"for {brief(benchmark)}; ranks gives their number"
+        )
 
 
 def choose(
@@ -67,12 +75,9 @@ def choose(
 
     Raises
     ------
-    LookupError
-        No model chooses for this benchmark.
     ValueError
         A trial is not verified, or goes along no edges.
     """
-    rule_of(benchmark)
     sources = 0 if "source" in params else SOURCES
     short = {**params, "reps": REPS, "sources": sources}
     if isinstance(given := params.get("source"), list | tuple | np.ndarray):

@@ -223,7 +223,7 @@ def _fill(outputs: Outputs, benchmark: str, params: Mapping[str, Any]) -> None:
 def _choose(options: Options) -> None:
     """Choose the number of ranks for --devices auto, with the reason."""
     check_hosts(options.hosts, options.ranks)
-    automatic.check(options.devices, options.ranks)
+    automatic.check(options.benchmark, options.devices, options.ranks)
     get_ready()
     options.ranks, options.why = choose(
         options.benchmark,

@@ -95,6 +95,15 @@ def configure(
     return best
 
 
+def rules() -> dict[str, _core._Formula]:
+    """Formulas that choose among configurations, by benchmark."""
+    return {
+        name: rule
+        for name, _ in _core.components("model")
+        for rule in of_role(name, "chosen")
+    }
+
+
 def rule_of(benchmark: str) -> _core._Formula:
     """Return the formula that chooses among configurations.
 
@@ -103,17 +112,13 @@ def rule_of(benchmark: str) -> _core._Formula:
     LookupError
         No such benchmark, or none that has a choice.
     """
-    rules = {
-        name: rule
-        for name, _ in _core.components("model")
-        for rule in of_role(name, "chosen")
-    }
-    if word("benchmark", benchmark, rules) not in rules:
+    found = rules()
+    if word("benchmark", benchmark, found) not in found:
         raise LookupError(
             f"no choice of configurations of {brief(benchmark)}; "
-            f"{known(benchmark, rules)}"
+            f"{known(benchmark, found)}"
         )
-    return rules[benchmark]
+    return found[benchmark]
 
 
 def chosen(

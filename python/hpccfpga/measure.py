@@ -86,7 +86,7 @@ def run(
     if comm is None:  # else ranks agree on what they refuse
         check_names(benchmark, params, run)
     if devices is not None:
-        automatic.check(devices, ranks, comm)
+        automatic.check(benchmark, devices, ranks, comm)
         options: dict[str, Any] = {
             "exchange": exchange,
             "device": device,
@@ -173,7 +173,7 @@ def choose(
     Raises
     ------
     LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
-        As `run`; LookupError also where no model chooses for the benchmark.
+        As `run`.
     """
     short = partial(_measured, benchmark, exchange=exchange, **options)
     return automatic.choose(benchmark, exchange, params, short)

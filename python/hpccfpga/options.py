@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from hpccfpga import _core, traces
 from hpccfpga.arguments import known
 from hpccfpga.components import CALIBRATION, calibrated, parameters
+from hpccfpga.configuration import rules
 from hpccfpga.graph import PARTITIONS
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.parameters import (
@@ -171,7 +172,8 @@ def _run(command: Parser, benchmark: str | None) -> None:
         command.add_argument(
             "--devices",
             metavar="auto",
-            help="in place of --ranks: as many as are the fastest, by short runs",
+            help=f"{', '.join(rules())} only, in place of --ranks: as many as are the "
+            "fastest, by short runs",
         )
         command.add_argument(
             "--calibrate",

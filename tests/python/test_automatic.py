@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hpccfpga as hf
-from hpccfpga import automatic
+from hpccfpga import automatic, cli
 
 
 class Trial(SimpleNamespace):
@@ -90,8 +90,17 @@ def test_a_run_says_why(monkeypatch):
 def test_choices_that_are_none(options, error, text):
     with pytest.raises(error, match=text):
         hf.run("graph", **options)
-    with pytest.raises(LookupError, match=r"no choice of .*'gemm'; known: graph"):
+    with pytest.raises(
+        LookupError, match=r"auto chooses .* for graph only, not for 'gemm'; ranks "
+    ):
         hf.run("gemm", devices="auto")
+
+
+def test_the_help_says_for_what_devices_are_chosen(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["run", "gemm", "--help"])
+    out = capsys.readouterr().out
+    assert re.search(r"--devices auto\s+graph only, in place of --ranks", out)
 
 
 def test_a_run_chooses_by_itself(command, refused):
