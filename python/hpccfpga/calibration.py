@@ -105,6 +105,11 @@ def curves(
 
     Interpolated on logarithmic axes between those that verified.
     """
+    if calibration.benchmark != "calibration":
+        raise ValueError(
+            f"{calibration.file or 'calibration'}: a result of {calibration.benchmark} "
+            "is no calibration; `hpccfpga calibrate --json FILE` makes one"
+        )
     terms = formula["inputs"]
     found = {}
     for name in (name for name in terms if name not in (label, "ranks")):

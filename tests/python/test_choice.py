@@ -247,7 +247,10 @@ def test_a_calibration_that_lacks_what_it_needs_is_refused(refused, tmp_path):
     for bad, line in (
         (old, "has no shared_copies_time: `calibrate`"),
         (wrong, "has no verified pcie_copies_time"),
-        (hf.model("gemm", board="520n"), "has no pcie_copies_time"),
+        (
+            hf.model("gemm", board="520n"),
+            "c.json: a result of gemm is no calibration; `hpccfpga calibrate --json",
+        ),
     ):
         bad.to_json(tmp_path / "c.json")
         refused(["run", "b_eff", "--exchange=auto", "--calibration=c.json"], line)

@@ -261,7 +261,7 @@ def test_points_of_a_calibration_that_failed_are_not_used():
 
 
 def test_a_result_that_is_no_calibration_is_refused():
-    with pytest.raises(ValueError, match="has no pcie_copies_time: `calibrate`"):
+    with pytest.raises(ValueError, match="a result of b_eff is no calibration; "):
         model("b_eff", exchange="pcie", calibration=measured())
     with pytest.raises(ValueError, match="takes no board"):
         model("b_eff", exchange="pcie", calibration=calibration(), board="520n")
