@@ -200,7 +200,7 @@ def _inline(
         out.write(f"{line}\n")
     if guarded:
         seen.add(path.resolve())
-    if not path.resolve().is_relative_to(kernel_dir()):
+    if not path.resolve().is_relative_to(kernel_dir().resolve()):
         _check_left(path, left)
     if out.tell() > MOST_TEXT:
         raise ValueError(f"{above[0]} with its includes has more than {MOST_TEXT} B")
