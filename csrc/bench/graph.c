@@ -81,6 +81,11 @@ static const hf_figure figures[] = {
 
 /* ---- set-up ---- */
 
+/* What comes before a size: kernels tell the largest word in place of larger ones. */
+static const char *or_more(uint32_t bytes) {
+    return bytes == UINT32_MAX ? "at least " : "";
+}
+
 /* What the kernels say of the program. */
 static hf_status traits_take(graph_state *s) {
     HF_TRY(hf_kernel_ask(s->env.device, "graph_traits", s->traits, sizeof s->traits));
@@ -93,21 +98,22 @@ static hf_status traits_take(graph_state *s) {
     uint32_t bytes = s->traits[GRAPH_UPDATE_BYTES];
     if (bytes == 0 || bytes % sizeof(uint32_t) || bytes > GRAPH_ALIGN)
         return hf_fail(HF_EARG,
-                       "program: an update has %u B; 4, 8, ... %d are possible", bytes,
-                       GRAPH_ALIGN);
+                       "program: an update has %s%u B; 4, 8, ... %d are possible",
+                       or_more(bytes), bytes, GRAPH_ALIGN);
     bytes = s->traits[GRAPH_MESSAGE_BYTES];
     if (graph_groups(s) && bytes > GRAPH_ALIGN)
         return hf_fail(HF_EARG,
-                       "program: a message has %u B; %d at most are possible on a GPU",
-                       bytes, GRAPH_ALIGN);
+                       "program: a message has %s%u B; %d at most are possible on a "
+                       "GPU",
+                       or_more(bytes), bytes, GRAPH_ALIGN);
     bytes = s->traits[GRAPH_VERTEX_BYTES];
     if (bytes == 0)
         return hf_fail(HF_EARG, "program: a vertex has no state");
     if (bytes > GRAPH_STATE)
         return hf_fail(HF_EARG,
-                       "program: the state of a vertex has %u B; %d at most are "
+                       "program: the state of a vertex has %s%u B; %d at most are "
                        "possible",
-                       bytes, GRAPH_STATE);
+                       or_more(bytes), bytes, GRAPH_STATE);
     if (s->traits[GRAPH_PRIORITIES] &&
         (s->traits[GRAPH_WINDOW] == 0 || s->traits[GRAPH_GROWTH] == 0))
         return hf_fail(HF_EARG,

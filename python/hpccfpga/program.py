@@ -31,11 +31,17 @@ _TYPES = {
     "float": np.float32,
     "double": np.float64,
 }
-_CODE = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*', re.S)
+_CODE = re.compile(
+    r"""("(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|/\*.*?(?:\*/|\Z)|//[^\n]*""",
+    re.S,
+)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
 _DEFINED = re.compile(r"(\w+)\s+(\w+)\s*")
-_VERTEX = re.compile(r"\bHF_VERTEX\s*\(([^)]*)\)")
+_VERTEX = re.compile(r"\bHF_VERTEX\s*\(([^)]*)")
 _FIELD = re.compile(r"(\w+)\s+(\w+)\s*(?:\[\s*(\d+)\s*\])?")
+
+_NOT, _MAYBE, _SURE = range(3)
+"""Whether a line is compiled."""
 
 
 def check(text: str, path: Path) -> None:
@@ -85,10 +91,10 @@ def _state(text: str, words: dict[str, str | None]) -> np.dtype | None:
         field = _FIELD.fullmatch(plain.strip())
         if field is None or field[1] not in _TYPES:
             return None
-        shape = (int(field[3]),) if field[3] else ()
-        fields.append((field[2], _TYPES[field[1]], shape))
+        fields.append((field[2], _TYPES[field[1]], field[3]))
     try:
-        return np.dtype(fields, align=True) if fields else None
+        typed = [(name, kind, (int(n),) if n else ()) for name, kind, n in fields]
+        return np.dtype(typed, align=True) if typed else None
     except ValueError:  # a name twice, or too large
         return None
 
@@ -99,7 +105,7 @@ def _loose(state: np.dtype) -> int:
     return state.itemsize - sum(field[0].itemsize for field in state.fields.values())
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
     """Text with a blank for each comment; a literal may hold what begins one."""
     return _CODE.sub(lambda found: found[1] or " ", text)
 
@@ -110,22 +116,23 @@ def _compiled(text: str) -> list[tuple[str, bool]]:
     What stands in `#if 0`, or behind the `#else` of `#if 1`, is left out.
     """
     lines = []
-    parts: list[tuple[bool | None, bool]] = []  # compiled? None: maybe; was one before?
-    for line in _without_comments(text).splitlines():
+    # Of each #if: is its part compiled? Was one before it? And what is around it?
+    parts = [(_SURE, False, _SURE)]
+    for line in without_comments(text).splitlines():
+        part, over, around = parts[-1]
+        here = min(part, around)
         directive = _DIRECTIVE.fullmatch(line)
         word = directive[1] if directive else ""
         if directive and word in ("if", "ifdef", "ifndef"):
-            literal = {"if 0": False, "if 1": True}
-            parts.append((literal.get(f"{word} {directive[2].strip()}"), False))
-        elif word in ("elif", "else") and parts:
-            compiled, over = parts.pop()
-            if over := over or compiled is True:
-                parts.append((False, over))
-            else:
-                maybe = compiled is None or word == "elif"
-                parts.append((None if maybe else True, over))
-        elif word == "endif" and parts:
+            literal = {"if 0": _NOT, "if 1": _SURE}
+            found = literal.get(f"{word} {directive[2].strip()}", _MAYBE)
+            parts.append((found, False, here))
+        elif word in ("elif", "else") and len(parts) > 1:
+            over = over or part == _SURE
+            rest = _MAYBE if part == _MAYBE or word == "elif" else _SURE
+            parts[-1] = (_NOT if over else rest, over, around)
+        elif word == "endif" and len(parts) > 1:
             parts.pop()
-        elif all(compiled is not False for compiled, _ in parts):
-            lines.append((line, all(compiled for compiled, _ in parts)))
+        elif here != _NOT:
+            lines.append((line, here == _SURE))
     return lines

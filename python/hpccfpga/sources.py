@@ -16,7 +16,7 @@ from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.files import opened, read
 from hpccfpga.program import check as check_program
-from hpccfpga.program import states
+from hpccfpga.program import states, without_comments
 from hpccfpga.text import brief
 
 DEEPEST = 32
@@ -29,7 +29,7 @@ _SYSTEM = re.compile(r"\s*#\s*include\s*<(?!/)(?:(?!\.\.)[^<>\n])+>[^#]*")
 _OTHER = re.compile(r"(?:#|%:)\s*(?:/\*|include\w*\b|import\b|embed\b)")
 _OPENS = re.compile(r"[ \t]*#[ \t]*if")
 _CLOSES = re.compile(r"[ \t]*#[ \t]*endif\b")
-_GUARD = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*#ifndef (\w+)\n#define \1\n", re.S)
+_GUARD = re.compile(r"\s*#ifndef (\w+)\n#define \1\n")
 
 
 def kernel_dir() -> Path:
@@ -230,7 +230,7 @@ def _check_left(path: Path, lines: list[str]) -> None:
 def _is_guarded(lines: list[str]) -> bool:
     """Whether all of a header is within one #ifndef: a second time it says nothing."""
     depth = 0
-    if not _GUARD.match("\n".join(lines)):
+    if not _GUARD.match(without_comments("\n".join(lines))):
         return False
     for number, line in enumerate(lines):
         depth += bool(_OPENS.match(line))

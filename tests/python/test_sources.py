@@ -65,6 +65,12 @@ def test_a_header_with_a_guard_is_there_once(tmp_path):
     assert sources.read_source(file).count("int c;") == 2
 
 
+@pytest.mark.timeout(30)
+def test_a_header_of_many_comments(tmp_path):
+    (tmp_path / "x.h").write_text("/**/" * 200_000 + "int a;\n")
+    assert "int a;" in sources.read_source(tmp_path / "x.h")
+
+
 def test_a_file_that_includes_itself(tmp_path):
     (tmp_path / "a.h").write_text('#include "b.h"\n')
     (tmp_path / "b.h").write_text('#include "a.h"\n')
