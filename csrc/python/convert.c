@@ -208,7 +208,12 @@ static hf_status args_set_text(hf_args *args, const char *name, PyObject *value)
     if (text)
         return hf_args_set(args, name, 0, NULL, text);
     PyErr_Clear();
-    return hf_fail(HF_EARG, "%s: text that is not UTF-8", name);
+    PyObject *shown = PyObject_ASCII(value);
+    hf_status status = hf_fail(HF_EARG, "%s: %.80s is not UTF-8", name,
+                               shown ? PyUnicode_AsUTF8(shown) : "text");
+    PyErr_Clear();
+    Py_XDECREF(shown);
+    return status;
 }
 
 /* Set one parameter from a Python number, list of numbers, str, or path. */

@@ -106,31 +106,33 @@ def saved(path: str, weighted: bool | None) -> Edges:
     """
     try:
         with opened(path) as file:
-            found = npz.arrays(file, "a sparse matrix of SciPy")
+            return _stored(npz.arrays(file, "a sparse matrix of SciPy"), weighted)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
+        why = getattr(error, "strerror", None) or str(error).removeprefix("graph: ")
         raise ValueError(f"graph {path}: {why}") from None
+
+
+def _stored(found: dict[str, np.ndarray], weighted: bool | None) -> Edges:
+    """Return the edges of a sparse matrix, of the arrays that SciPy writes."""
     kind = found.get("format", np.array("")).tolist()
     kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
     names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices")}
     names |= {"coo": ("row", "col")}
     if kind not in names:
-        raise ValueError(f"graph {path}: format {brief(kind)}; {known(kind, names)}")
+        raise ValueError(f"graph: format {brief(kind)}; {known(kind, names)}")
     needed = ("shape", "data", *names[kind])
     if missing := [name for name in needed if name not in found]:
-        raise ValueError(f"graph {path}: {', '.join(missing)} missing")
+        raise ValueError(f"graph: {', '.join(missing)} missing")
     shape = tuple(_numbers("shape", found["shape"]).tolist())
     if len(shape) != 2:
-        raise ValueError(f"graph {path}: a matrix has 2 dimensions, not {len(shape)}")
+        raise ValueError(f"graph: a matrix has 2 dimensions, not {len(shape)}")
     first, second = (_numbers(name, found[name]) for name in names[kind])
     if kind != "coo":
         first = first.astype(np.int64)
         lengths = np.diff(first)
         whole = first.size and first[0] == 0 and first[-1] == second.size
         if not whole or first.size - 1 != shape[kind == "csc"] or (lengths < 0).any():
-            raise ValueError(
-                f"graph {path}: indptr does not ascend from 0 to {second.size}"
-            )
+            raise ValueError(f"graph: indptr does not ascend from 0 to {second.size}")
         first = np.repeat(np.arange(lengths.size), lengths)
     rows, columns = (second, first) if kind == "csc" else (first, second)
     return _matrix(shape, rows, columns, found["data"], weighted)
@@ -161,8 +163,15 @@ def _network(network: Any, weighted: bool | None) -> Edges:
     return Edges(ends, weights if wanted else None, vertices, network.is_directed())
 
 
+def _array(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise ValueError(f"graph: {name}: {brief(values)} is no array") from None
+
+
 def _numbers(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
+    array = _array(name, values)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1:
@@ -197,7 +206,7 @@ def _vertices(value: Any) -> int:
 
 
 def _weights(values: Any, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    array = np.asarray(values)
+    array = _array("weights", values)
     if array.shape != first.shape:
         raise ValueError(f"graph: weights of {array.shape} for {first.shape} edges")
     if array.dtype.kind not in "biuf":

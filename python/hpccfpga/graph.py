@@ -143,9 +143,10 @@ class Graph:
         Raises
         ------
         ValueError
-            Its file cannot be kept.
+            Its file cannot be kept, or its path is not UTF-8.
         """
-        return self._words + (self._kept if self._arrays else self._source)
+        text = self._words + (self._kept if self._arrays else self._source)
+        return _core.values("graph", {"graph": text})["graph"]
 
     @property
     def vertices(self) -> int:
@@ -255,7 +256,7 @@ class Graph:
         ImportError
             pymetis is not installed; the message says how to install it.
         ValueError
-            No such partition, or its file cannot be kept.
+            No such partition, its file cannot be kept, or its path is not UTF-8.
         """
         if path_of("partition", name) in PARTITIONS[:-1]:
             return name
@@ -263,7 +264,8 @@ class Graph:
             return self._cut_by_metis(count("ranks", ranks))
         if not os.path.isfile(name):
             raise ValueError(f"partition: {brief(name)}; {known(name, PARTITIONS)}")
-        return os.path.abspath(name)
+        path = os.path.abspath(name)
+        return _core.values("graph", {"partition": path})["partition"]
 
     @property
     def _generated(self) -> bool:

@@ -118,11 +118,14 @@ def test_npz_of_scipy(tmp_path):
         ({"indptr": 3}, "indptr has 0 dimensions"),
         ({"format": []}, "known: csr, csc, coo"),
         ({"format": ["csc", "csr"]}, "known: csr, csc, coo"),
+        ({"data": [1, 2]}, r"weights of \(2,\) for \(3,\) edges"),
+        ({"data": [1, 2, 0]}, "weight 0 of edge 2"),
     ):
         good = {"format": "csc", "indptr": [0, 1, 1, 3], "indices": [1, 0, 1], **parts}
         np.savez(path, **{**good, **changed})
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=said) as refused:
             hf.Graph(path)
+        assert str(refused.value).startswith(f"graph {path}: ")
     for data in (b"", b"PK", path.read_bytes()[:-40]):
         path.write_bytes(data)
         with pytest.raises(ValueError, match="not an NPZ file of a sparse matrix"):
@@ -140,6 +143,9 @@ def test_npz_of_scipy(tmp_path):
         (([[0]], [[1]]), "from has 2 dimensions, not 1"),
         ((0, 1), "from has 0 dimensions"),
         (([], []), "no vertices"),
+        (([[0], [1, 2]], [1, 0]), r"^graph: from: \[\[0\], \[1, 2\]\] is no array$"),
+        (([0, 1], [[1], [0, 2]]), r"^graph: to: \[\[1\], \[0, 2\]\] is no array$"),
+        (([0, 1], [1, 0], [[1], [0, 2]]), r"^graph: weights: .* is no array$"),
         (([0, 0], [1, 1], [1, np.nan]), "weight nan of edge 1, from 0 to 1, is no"),
         (([0], [1], [-1]), "weight -1 of edge 0"),
         (([0], [1], [0]), "weight 0 of edge 0"),
@@ -161,6 +167,18 @@ def test_npz_of_scipy(tmp_path):
 def test_what_is_no_graph(source, said):
     with pytest.raises(ValueError, match=said):
         hf.Graph(source).vertices  # noqa: B018
+
+
+def test_paths_that_are_not_utf_8(tmp_path, refused):
+    path = tmp_path / "\udcff.el"
+    path.write_text("0 1\n")
+    line = f"graph: '{tmp_path}/\\udcff.el' is not UTF-8"
+    with pytest.raises(ValueError, match=f"^{re.escape(line)}$"):
+        hf.Graph(path).vertices  # noqa: B018
+    refused(["graph", "info", str(path)], f"hpccfpga: {line}")
+    refused(["run", "graph", "--graph", str(path)], f"hpccfpga: {line}")
+    with pytest.raises(ValueError, match=r"^partition: '.*\\udcff\.el' is not UTF-8$"):
+        hf.Graph("grid:3").survey(str(path))
 
 
 def test_what_arguments_are_refused():
