@@ -31,8 +31,14 @@ _KNOWN = {
     **{name: ("s", "float64", 1) for name in ("time_low", "time_high")},
     "verified": ("1", "bool", 1),
     "samples": ("s", "float64", 3),
+    **{f"superstep_{name}": ("1", "int64", 3) for name in ("active", "edges")},
+    **{
+        f"superstep_{part}_time": ("s", "float64", 3) for part in ("kernel", "exchange")
+    },
 }
 """Unit, type and dimensions of columns that are looked at by name."""
+
+_STEPS = {"samples": "repetition", "warmup": "warmup_repetition"}
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "kind": (str,),
@@ -149,7 +155,8 @@ def check_schema(document: Any, ours: str) -> None:
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise ValueError(f"not a {noun}: no schema named")
     version = document["schema"].rpartition("/")[2]
-    if family(document) != known or not version.isdigit():
+    number = version.isdecimal() and len(version) < 10
+    if family(document) != known or not number:
         schema = brief(document["schema"])
         raise ValueError(f"not a {noun}: its schema is {schema}")
     if int(version) > int(newest):
@@ -212,26 +219,39 @@ def parse(data: str | bytes) -> Any:
         raise ValueError(f"not JSON: nested more than {DEEPEST} deep") from None
 
 
+def dimensions(name: str, values: np.ndarray) -> tuple[str, ...]:
+    """Names of a column's dimensions, of which it has one to three."""
+    step = _STEPS.get(name, f"{name.partition('_')[0]}_number")
+    return (("point",), ("point", "rank"), ("point", step, "rank"))[values.ndim - 1]
+
+
 def check_columns(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
     """Raise ValueError for columns that cannot be saved or shown side by side."""
-    first: tuple[str, tuple[int, ...]] | None = None
+    first: dict[str, tuple[int, str, tuple[int, ...]]] = {}
     for name, (unit, values) in columns.items():
-        found, dimensions = dtype(values), values.ndim
+        found = dtype(values)
         if found not in DTYPES:
             raise ValueError(
                 f"column {name!r} has dtype {values.dtype}; {known(found, DTYPES)}"
             )
-        first = first or (name, values.shape)
-        if values.shape[:1] != first[1][:1] or not 1 <= dimensions <= 3:
+        if not 1 <= values.ndim <= 3:
             raise ValueError(
-                f"column {name!r} has shape {values.shape}, which does not fit "
-                f"column {first[0]!r} of shape {first[1]}"
+                f"column {name!r} has shape {values.shape}, not 1 to 3 dimensions"
             )
-        free = unit, "float64" if _timed(unit) else found, dimensions
+        for kind, size in zip(dimensions(name, values), values.shape, strict=True):
+            if size == 0 and kind in ("point", "rank"):
+                raise ValueError(f"column {name!r} has shape {values.shape}: no {kind}")
+            other = first.setdefault(kind, (size, name, values.shape))
+            if size != other[0]:
+                raise ValueError(
+                    f"column {name!r} has shape {values.shape}, which does not fit "
+                    f"column {other[1]!r} of shape {other[2]}"
+                )
+        free = unit, "float64" if _timed(unit) else found, values.ndim
         needed = _KNOWN.get(name, free)
-        if (unit, found, dimensions) != needed:
+        if (unit, found, values.ndim) != needed:
             raise ValueError(
-                f"column {name!r} [{unit}] is {found} in {dimensions} dimensions, "
+                f"column {name!r} [{unit}] is {found} in {values.ndim} dimensions, "
                 f"not [{needed[0]}], {needed[1]} in {needed[2]}"
             )
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("measured", "modelled", "published")
-_STEPS = {"samples": "repetition", "warmup": "warmup_repetition"}
 
 
 class Column(NamedTuple):
@@ -371,9 +370,7 @@ class Result:
         """
         variables = {}
         for name, (unit, values) in self.columns.items():
-            step = _STEPS.get(name, f"{name.partition('_')[0]}_number")
-            kinds = (("point",), ("point", "rank"), ("point", step, "rank"))
-            dims = kinds[values.ndim - 1]
+            dims = formats.dimensions(name, values)
             variables[name] = (dims, values, {"units": unit})
         labels = self.labels
         return need("xarray").Dataset(

@@ -21,12 +21,12 @@ def rates(result: Result) -> dict[int, float]:
     A superstep goes along the edges of those that the one before it made active, and
     takes as long as its slowest rank. Those without edges or a time are left out.
     """
-    if "superstep_edges" not in result.columns or not len(result["supersteps"]):
+    parts = ("superstep_kernel_time", "superstep_exchange_time")
+    if not {"superstep_edges", "superstep_active", *parts} <= result.columns.keys():
         return {}
     if result.failed[-1]:  # a rate of wrong data does not stand
         return {}
     edges = result["superstep_edges"][-1].sum(axis=1)
-    parts = ("superstep_kernel_time", "superstep_exchange_time")
     seconds = sum(result[name][-1] for name in parts).max(axis=1)
     found = zip(edges[:-1], seconds[1:], strict=True)
     return {

@@ -29,6 +29,26 @@ def with_provenance(**changes):
     return document(provenance=changes)
 
 
+def with_supersteps(**changes):
+    """Run of graph with three points, four supersteps and two ranks, damaged."""
+    found = document(benchmark="graph")
+    for name in ("active", "edges", "kernel_time", "exchange_time"):
+        unit, dtype = ("s", "float64") if name.endswith("time") else ("1", "int64")
+        values = np.ones((3, 4, 2), dtype)
+        entry = {"unit": unit, "dtype": dtype, "values": values.tolist()}
+        found["columns"][f"superstep_{name}"] = entry | {"shape": [3, 4, 2]}
+    for name, change in changes.items():
+        found["columns"][f"superstep_{name}"] |= change
+    return found
+
+
+def without_points():
+    found = document()
+    for entry in found["columns"].values():
+        entry |= {"shape": [0, *entry["shape"][1:]], "values": []}
+    return found
+
+
 HUGE = 10**400
 BAD = {
     "a dtype that is a list": with_column("time", dtype=[1]),
@@ -55,6 +75,20 @@ BAD = {
     "no time": with_column("time_median", values=[1.0, 1.0, None]),
     "a size of nothing": with_column("message_size", values=[1, 0, 4096]),
     "a size below": with_column("message_size", values=[1, -64, 4096]),
+    "no points": without_points(),
+    "samples of no rank": with_column(
+        "samples", shape=[3, 5, 0], values=[[[]] * 5] * 3
+    ),
+    "supersteps of no rank": with_supersteps(active={"shape": [3, 0, 0], "values": []}),
+    "supersteps of one dimension": with_supersteps(
+        edges={"shape": [3], "values": [1] * 3}
+    ),
+    "supersteps of other numbers": with_supersteps(
+        kernel_time={"shape": [3, 1, 2], "values": [[[1.0, 1.0]]] * 3}
+    ),
+    "supersteps in words": with_supersteps(
+        edges={"dtype": "str", "values": [[["a"] * 2] * 4] * 3}
+    ),
     "nested deep": document(parameters={"x": json.loads("[" * 90 + "]" * 90)}),
 }
 
@@ -63,6 +97,24 @@ BAD = {
 def test_json_that_is_no_result(refused, tmp_path, bad):
     (tmp_path / "r.json").write_text(json.dumps(bad))
     refused(["show", "r.json"], "hpccfpga: r.json: ")
+    refused(["plot", "r.json", "-o", "r.png"], "hpccfpga: r.json: ")
+
+
+@pytest.mark.parametrize("version", ["²", "9" * 5000, ""])
+def test_a_version_that_is_no_number(refused, tmp_path, version):
+    bad = document(schema=f"hpccfpga-result/{version}")
+    (tmp_path / "r.json").write_text(json.dumps(bad))
+    line = "hpccfpga: r.json: not a result: its schema is 'hpccfpga-result/"
+    refused(["show", "r.json"], line)
+
+
+def test_supersteps_that_are_not_all_there(call, tmp_path):
+    found = with_supersteps()
+    for name in ("superstep_active", "superstep_kernel_time"):
+        entry = found["columns"].pop(name)
+        (tmp_path / "r.json").write_text(json.dumps(found))
+        assert call("plot", "r.json", "-o", "r.png")[0] == 0
+        found["columns"][name] = entry
 
 
 def test_points_that_failed_need_no_time(call, tmp_path):
