@@ -78,7 +78,7 @@ def under_mpi() -> int | None:
     would leave all words to a rank 0 that is not there.
     """
     for name, job in _RANKS.items():
-        if os.environ.get(name, "").isdigit() and os.environ.get(job):
+        if os.environ.get(name, "").isdecimal() and os.environ.get(job):
             return int(os.environ[name])
     return None
 

@@ -31,6 +31,8 @@ _KNOWN = {
     **{name: ("s", "float64", 1) for name in ("time_low", "time_high")},
     "verified": ("1", "bool", 1),
     "samples": ("s", "float64", 3),
+    "ranks": ("1", "int64", 1),
+    "efficiency": ("1", "float64", 1),
     **{f"superstep_{name}": ("1", "int64", 3) for name in ("active", "edges")},
     **{
         f"superstep_{part}_time": ("s", "float64", 3) for part in ("kernel", "exchange")

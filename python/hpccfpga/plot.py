@@ -147,6 +147,9 @@ def _check_row(results: Sequence[Result]) -> None:
         result.check_run()
         if not result.labels or not any(_panels(result, False)):
             raise ValueError(f"nothing to plot in {result.name}: no points with a time")
+        scaled = "ranks" in result.columns and result.rates
+        if "efficiency" in result.columns and not scaled:
+            raise ValueError(f"{result.name} has efficiency, but no ranks or no rate")
     first = results[0]
     for result in results:
         if result.labels[0] != first.labels[0]:

@@ -223,7 +223,7 @@ class _Work:
 
     def _grown(self, text: str, count: int) -> str:
         """Return a text such as kron:16, a binary logarithm in it, for more ranks."""
-        found = re.fullmatch(r"(\w+:)(\d+)(.*)", text)
+        found = re.fullmatch(r"(\w+:)(\d{1,9})(|\D.*)", text)
         if not self.power:
             return text
         if not found or count & (count - 1):

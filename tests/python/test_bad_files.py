@@ -25,6 +25,13 @@ def with_column(name, **changes):
     return found
 
 
+def with_words(name):
+    found = document()
+    entry = {"unit": "1", "dtype": "str", "shape": [3], "values": ["a", "b", "c"]}
+    found["columns"][name] = entry
+    return found
+
+
 def with_provenance(**changes):
     return document(provenance=changes)
 
@@ -86,6 +93,8 @@ BAD = {
     "supersteps of other numbers": with_supersteps(
         kernel_time={"shape": [3, 1, 2], "values": [[[1.0, 1.0]]] * 3}
     ),
+    "an efficiency in words": with_words("efficiency"),
+    "ranks in words": with_words("ranks"),
     "supersteps in words": with_supersteps(
         edges={"dtype": "str", "values": [[["a"] * 2] * 4] * 3}
     ),

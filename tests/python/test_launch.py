@@ -398,6 +398,8 @@ def test_under_mpi(monkeypatch, no_rank, name, job):
     for of, value in job.items():
         monkeypatch.setenv(of, value)
     assert under_mpi() == 3
+    monkeypatch.setenv(name, "²")
+    assert under_mpi() is None
 
 
 def test_a_rank_in_the_environment_of_an_ordinary_process(command, no_rank):

@@ -302,6 +302,9 @@ def test_what_cannot_be_drawn_is_refused(path):
     line = "^b_eff is over n, not over message_size as b_eff: no axis is common to both"
     with pytest.raises(ValueError, match=line):
         plot(measured(), measured(columns=other), path=path)
+    alone = measured().columns | {"efficiency": Column("1", np.ones(3))}
+    with pytest.raises(ValueError, match=r"^b_eff has efficiency, but no ranks or no"):
+        plot(measured(columns=alone), path=path)
     assert not path.exists()
 
 

@@ -258,7 +258,7 @@ def test_a_graph_grows_with_the_ranks_or_stays():
     ]
     strong = MODULE._Work("graph", "strong", {"graph": "some.mtx"})
     assert strong.share(3, "pcie", {}) == {"graph": "some.mtx"}
-    for text, count in (("some.mtx", 2), ("kron:10", 3)):
+    for text, count in (("some.mtx", 2), ("kron:10", 3), (f"kron:{'9' * 5000}", 2)):
         with pytest.raises(ValueError, match="graph: weak scaling takes one such as"):
             MODULE._Work("graph", "weak", {"graph": text}).share(count, "pcie", {})
 
