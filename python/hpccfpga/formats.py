@@ -249,7 +249,8 @@ def check_columns(columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
                     f"column {name!r} has shape {values.shape}, which does not fit "
                     f"column {other[1]!r} of shape {other[2]}"
                 )
-        free = unit, "float64" if _timed(unit) else found, values.ndim
+        count = 1 if name.endswith("_median") else values.ndim
+        free = unit, "float64" if _timed(unit) else found, count
         needed = _KNOWN.get(name, free)
         if (unit, found, values.ndim) != needed:
             raise ValueError(

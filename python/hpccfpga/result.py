@@ -92,8 +92,8 @@ class Result:
     Raises
     ------
     ValueError
-        Unknown kind, unsupported dtype, columns of different length, or a trace of
-        points or ranks that there are not.
+        Unknown kind, unsupported dtype, columns of different length or without a
+        point, or a trace of points or ranks that there are not.
     """
 
     kind: str

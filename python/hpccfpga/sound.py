@@ -36,7 +36,7 @@ WAYS = (
     ("pipeline", "gravf", "auto", 3),
 )
 """Shape, architecture, direction, ranks that are started: a program may end them."""
-_PLACE = re.compile(r"\S*?([^/\s]+:\d+:\d+): runtime error: (.*)")
+_PLACE = re.compile(r"([^/\s]+:\d+:\d+): runtime error: (.*)")
 _BROKEN = re.compile(r"ERROR: AddressSanitizer: (\S+)")
 
 

@@ -71,6 +71,9 @@ BAD = {
     "an error that is a list": with_provenance(error=[1]),
     "a time in words": with_column("time", dtype="str", values=["a", "b", "c"]),
     "samples of one dimension": with_column("samples", shape=[3], values=[1.0] * 3),
+    "medians of two dimensions": with_column(
+        "bandwidth_median", shape=[3, 2], values=[[1.0] * 2] * 3
+    ),
     "a verdict in numbers": with_column("verified", dtype="int64", values=[1] * 3),
     "verified, but a point is not": with_column("verified", values=[False, True, True]),
     "not verified, but all points are": document(verified=False),

@@ -47,6 +47,17 @@ def test_a_gather_and_a_shift_by_themselves(program):
     assert "shift" in shifts
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_a_long_name_among_what_sanitizers_tell(program):
+    name = "f" * 4000
+    function = f"__attribute__((noinline)) static int {name}(volatile int *p)"
+    changes = ("HF_VERTEX", f"{function} {{ return p[2]; }}\nHF_VERTEX")
+    calls = f"volatile int a[2] = {{0}}; return told + {name}(a); }}"
+    found = alone(program(changes, ("return told; }", calls)))
+    assert "memory: stack-buffer-overflow" in found
+
+
 def test_what_does_not_run_is_not_fine(program, monkeypatch):
     """A library in front of AddressSanitizer keeps gcc's from its work."""
     monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
