@@ -209,7 +209,7 @@ static hf_status args_set_text(hf_args *args, const char *name, PyObject *value)
         return hf_args_set(args, name, 0, NULL, text);
     PyErr_Clear();
     PyObject *shown = PyObject_ASCII(value);
-    hf_status status = hf_fail(HF_EARG, "%s: %.80s is not UTF-8", name,
+    hf_status status = hf_fail(HF_EARG, "%s: %.200s is not UTF-8", name,
                                shown ? PyUnicode_AsUTF8(shown) : "text");
     PyErr_Clear();
     Py_XDECREF(shown);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
@@ -25,7 +26,6 @@ MOST_TEXT = 1 << 20
 """Kernels with all that they include [B]."""
 
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
-_SYSTEM = re.compile(r"\s*#\s*include\s*<(?!/)(?:(?!\.\.)[^<>\n])+>[^#]*")
 _OTHER = re.compile(r"(?:#|%:)\s*(?:/\*|include\w*\b|import\b|embed\b)")
 _OPENS = re.compile(r"[ \t]*#[ \t]*if")
 _CLOSES = re.compile(r"[ \t]*#[ \t]*endif\b")
@@ -57,7 +57,7 @@ def read_source(path: Path, named: Mapping[str, Path] | None = None) -> str:
 
     They are looked for beside the file, then among the package's kernels. `named` are
     files in the place of headers. A header with a guard that every compiler has seen by
-    then is not repeated. Headers of the compiler, as `<math.h>`, are left to it.
+    then is not repeated. What the package's kernels leave to compilers is left to them.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def _check_left(path: Path, lines: list[str]) -> None:
     plain = text.replace("??=", "#").replace("??/", "\\")
     for line in re.sub(r"\\[ \t]*\n", "", plain).split("\n"):
         found = _OTHER.search(line)
-        if not found or _SYSTEM.fullmatch(line):
+        if not found or line in _left_to_compilers():
             continue
         before = line[: found.start()].strip()
         if not before.startswith("//") or "*/" in before:
@@ -225,6 +225,13 @@ def _check_left(path: Path, lines: list[str]) -> None:
                 '#include "NAME" on a line of its own is, of a file beside it or of '
                 "the package's kernels"
             )
+
+
+@cache
+def _left_to_compilers() -> set[str]:
+    """Lines of the package's headers that include what it lacks, such as <stdint.h>."""
+    texts = [_text(path) for path in kernel_dir().glob("*.h")]
+    return {line for text in texts for line in text.split("\n") if _OTHER.match(line)}
 
 
 def _is_guarded(lines: list[str]) -> bool:

@@ -172,12 +172,12 @@ def test_what_is_no_graph(source, said):
 def test_paths_that_are_not_utf_8(tmp_path, refused):
     path = tmp_path / "\udcff.el"
     path.write_text("0 1\n")
-    line = f"graph: '{tmp_path}/\\udcff.el' is not UTF-8"
+    line = f"graph: {ascii(str(path))[:200]} is not UTF-8"
     with pytest.raises(ValueError, match=f"^{re.escape(line)}$"):
         hf.Graph(path).vertices  # noqa: B018
     refused(["graph", "info", str(path)], f"hpccfpga: {line}")
     refused(["run", "graph", "--graph", str(path)], f"hpccfpga: {line}")
-    with pytest.raises(ValueError, match=r"^partition: '.*\\udcff\.el' is not UTF-8$"):
+    with pytest.raises(ValueError, match=r"^partition: '.* is not UTF-8$"):
         hf.Graph("grid:3").survey(str(path))
 
 

@@ -8,10 +8,12 @@ from hpccfpga import sources
 def test_includes_are_put_in_place(tmp_path):
     (tmp_path / "part.h").write_text("int part;\n")
     file = tmp_path / "x.cl"
-    file.write_text('int a;\n # include "part.h" // text\n#include <math.h>\nint b;\n')
+    file.write_text(
+        'int a;\n # include "part.h" // text\n#include <stdint.h>\nint b;\n'
+    )
     lines = sources.read_source(file).split("\n")
     assert lines[:4] == ['#line 1 "x.cl"', "int a;", '#line 1 "part.h"', "int part;"]
-    assert lines[5:8] == ['#line 3 "x.cl"', "#include <math.h>", "int b;"]
+    assert lines[5:8] == ['#line 3 "x.cl"', "#include <stdint.h>", "int b;"]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,7 @@ def test_includes_are_put_in_place(tmp_path):
         "#include PART",
         "#include </etc/part.h>",
         "#include <../part.h>",
+        "#include <part.h>",
     ],
 )
 def test_an_include_that_is_not_put_in_place_is_refused(tmp_path, line):
