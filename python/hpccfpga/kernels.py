@@ -11,6 +11,7 @@ import json
 import os
 import re
 import resource
+import secrets
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -347,7 +348,13 @@ def _uncached(error: Exception) -> str:
 
 
 def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
-    """Program binary; PoCL's compiler, which also talks to standard error, is muted."""
+    """Program binary; PoCL's compiler, which also talks to standard error, is muted.
+
+    PoCL has a folder for each text with its options. It puts into the binary all that
+    lies there, also what another process has only begun to write: a damaged one ends
+    every process that loads it. So each build has a folder of its own.
+    """
+    own = f"{options} -DHF_BUILD={secrets.token_hex(8)}"
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < FILES:  # PoCL ends the process where it cannot open one
         raise _core.Error(
@@ -355,7 +362,7 @@ def _built(core: _core.Session, stem: str, source: str, options: str) -> bytes:
             f"compile it; {FILES} are enough"
         )
     try:
-        return core.build(source, options, not debugging())
+        return core.build(source, own, not debugging())
     except _core.Error as error:
         raise ValueError(f"kernel {stem}: {_said(stem, str(error), options)}") from None
 

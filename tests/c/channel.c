@@ -47,8 +47,8 @@ static program program_build(const char *knobs, const char *behind, const char *
         snprintf(text, 1 << 18, "%.*s%s%s", (int)(at - source), source, is,
                  at + strlen(was));
     if (!on_host)
-        CHECK(hf_session_build(session, text, options, &p.binary, &p.bytes) == HF_OK,
-              "%s", hf_error());
+        CHECK(world_build(session, text, options, &p.binary, &p.bytes) == HF_OK, "%s",
+              hf_error());
     free(source);
     free(text);
     return p;

@@ -57,8 +57,7 @@ static void program_build(hf_run *run, hf_session *session, const char *folder) 
     snprintf(
         source + used, sizeof source - used,
         "\n__kernel void never(volatile __global uchar *a) { while (a[0] < 256) {} }");
-    CHECK(hf_session_build(session, source, options, &program, &run->binary_bytes) ==
-              HF_OK,
+    CHECK(world_build(session, source, options, &program, &run->binary_bytes) == HF_OK,
           "%s", hf_error());
     run->binary = program;
 }

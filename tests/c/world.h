@@ -17,4 +17,21 @@ static inline hf_status world_open(hf_session **out, hf_options options) {
     return hf_session_open(out, &options);
 }
 
+/** Build kernels on one rank after the other: PoCL puts into a binary what lies in its folder
+ *  for the text, also what another process has only begun to write there. */
+static inline hf_status world_build(hf_session *session, const char *source,
+                                    const char *options, unsigned char **program,
+                                    size_t *bytes) {
+    hf_status status = HF_OK;
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int turn = 0; turn < size; turn++) {
+        if (turn == rank)
+            status = hf_session_build(session, source, options, program, bytes);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    return status;
+}
+
 #endif

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from conftest import GUARD, ROOT
@@ -61,7 +60,7 @@ ENDS = "trap 'echo hpccfpga: interrupted >&2; exit 130' INT"
     ],
 )
 def test_what_does_not_end_in_order_is_a_miss(script, wrong, monkeypatch, tmp_path):
-    outside = Path(f"/tmp/hpccfpga-pipes-test-{os.getpid()}")
+    outside = tmp_path.parent / "outside"  # kills of other tests see no such file
     text = script.replace("{outside}", str(outside))
     begins = f"{text}\necho 'b_eff '; while :; do sleep 0.02; done"
     monkeypatch.setattr(kills, "words_of", lambda *job: ["sh", "-c", begins])
@@ -72,9 +71,10 @@ def test_what_does_not_end_in_order_is_a_miss(script, wrong, monkeypatch, tmp_pa
     assert found == wrong.format(folder=tmp_path, outside=outside)
 
 
-def test_what_another_run_uses_is_not_left_behind():
+def test_what_another_run_uses_is_not_left_behind(monkeypatch, tmp_path):
+    monkeypatch.setattr(kills, "OUTSIDE", [tmp_path / "hpccfpga-pipes-*"])
     before = kills.outside()
-    path = Path(f"/tmp/hpccfpga-pipes-test-{os.getpid()}")
+    path = tmp_path / "hpccfpga-pipes-1"
     with path.open("w"):
         assert path in kills.outside() - before
         assert path not in kills.left_outside(before, 0.0)
