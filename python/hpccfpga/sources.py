@@ -218,8 +218,7 @@ def _check_left(path: Path, lines: list[str]) -> None:
         found = _OTHER.search(line)
         if not found or line in _left_to_compilers():
             continue
-        before = line[: found.start()].strip()
-        if not before.startswith("//") or "*/" in before:
+        if not line.strip().startswith("//") or "*/" in line:
             raise ValueError(
                 f"{path}: {brief(line.strip())} is not put in place: only "
                 '#include "NAME" on a line of its own is, of a file beside it or of '
@@ -231,7 +230,9 @@ def _check_left(path: Path, lines: list[str]) -> None:
 def _left_to_compilers() -> set[str]:
     """Lines of the package's headers that include what it lacks, such as <stdint.h>."""
     texts = [_text(path) for path in kernel_dir().glob("*.h")]
-    return {line for text in texts for line in text.split("\n") if _OTHER.match(line)}
+    lines = {line for text in texts for line in text.split("\n") if _OTHER.match(line)}
+    names = {line: _INCLUDE.match(line) for line in lines}
+    return {line for line, name in names.items() if not name or "/" in name[1]}
 
 
 def _is_guarded(lines: list[str]) -> bool:
