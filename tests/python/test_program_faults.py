@@ -32,6 +32,18 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "const uint u = from[e];",
         "const uint u = e % 3 ? from[e] : from[0];",
     ),
+    "a number in the input that is another's": (
+        "bfs",
+        {},
+        "run->id + v * run->step :",
+        "run->id + v * run->step + (v == 33) :",
+    ),
+    "a formula for numbers that have none": (
+        "sssp",
+        {"partition": "sorted"},
+        "run->step ? run->id",
+        "1 ? run->id",
+    ),
     "a weight that is off by one": (
         "sssp",
         {"direction": "pull"},

@@ -27,7 +27,7 @@ def test_includes_are_put_in_place(tmp_path):
         '??=include "part.h"',
         '// text\r#include "part.h"',
         '/*\n// */ #import "part.h"',
-        '#inc\\\nlude "hf_slide.h"',
+        '#inc\\\nlude "graph_bits.h"',
         '/*\n// #import a */ #include "part.h"',
         "#include PART",
         "#include </etc/part.h>",
