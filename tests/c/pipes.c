@@ -1,5 +1,5 @@
 /* pipes.c - runs that come and go at once: nobody cleans away what another has just made,
- * nor what no run made. */
+ * nor what no run made. And a kernel that writes for ever holds nobody who empties its pipe. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,7 +11,20 @@
 #include "core/error.h"
 #include "medium.h"
 
-enum { THREADS = 8, OPENINGS = 300, FOLDER_MAX = 233 };
+enum { THREADS = 8, OPENINGS = 300, FOLDER_MAX = 233, MANY_READS = 100000 };
+
+extern const hf_transport_ops hf_transport_self;
+
+static long endless; /* reads so far of a pipe that is always full, if above 0 */
+
+ssize_t __real_read(int file, void *bytes, size_t n);
+ssize_t __wrap_read(int file, void *bytes, size_t n);
+
+ssize_t __wrap_read(int file, void *bytes, size_t n) {
+    if (endless == 0)
+        return __real_read(file, bytes, n);
+    return ++endless < MANY_READS ? (ssize_t)n : 0;
+}
 
 static hf_device device = {.folder = HF_FOLDER};
 
@@ -121,8 +134,28 @@ static void folder_given(void) {
     device.folder = HF_FOLDER;
 }
 
+static void endless_writer(void) {
+    static const hf_link link = {.from = 0};
+    const hf_wiring wiring = {.links = &link, .ports = 1, .width = 64, .depth = 16};
+    hf_transport *net;
+    hf_medium *pipes;
+    CHECK(hf_transport_self.open(&net, 0, "", 60) == HF_OK, "%s", hf_error());
+    CHECK(hf_medium_pipes.open(&pipes, &device, net) == HF_OK, "%s", hf_error());
+    pipes->wiring = wiring;
+    CHECK(hf_medium_pipes.connect(pipes, &wiring) == HF_OK, "%s", hf_error());
+    endless = 1;
+    CHECK(hf_medium_pipes.clear(pipes) == HF_OK, "%s", hf_error());
+    hf_medium_pipes.stop(pipes, "it never ends"); /* gives */
+    hf_medium_pipes.stop(pipes, "it never ends"); /* takes */
+    CHECK(endless > 1 && endless < MANY_READS, "%ld reads", endless);
+    endless = 0;
+    hf_medium_pipes.close(pipes);
+    hf_transport_self.close(net);
+}
+
 int main(void) {
     folder_given();
+    endless_writer();
     strange_folders();
     living_owner();
     pthread_t threads[THREADS];
