@@ -12,6 +12,7 @@ from hpccfpga import _core, models
 from hpccfpga.arguments import entries, number, word
 from hpccfpga.boards import board as find_board
 from hpccfpga.components import RING, chunks
+from hpccfpga.provenance import counted_ranks
 from hpccfpga.result import Result
 from hpccfpga.text import brief
 
@@ -143,7 +144,7 @@ def expected(
                 f"calibration: it was made with {name} {value}; exchange {AUTO} takes "
                 f"{AUTO}"
             )
-    many = f"{calibration.ranks} rank{'s' * (calibration.ranks != 1)}"
+    many = counted_ranks(calibration.ranks)
     source = f"a calibration on {many} of {calibration.device}"
     option = f"--calibration={calibration.file}" if calibration.file else ""
     return replace(measured(source, calibration), option=option)

@@ -12,6 +12,7 @@ import numpy as np
 from hpccfpga import components
 from hpccfpga.arguments import MAX_COUNT, known
 from hpccfpga.display import LEAST_REPS
+from hpccfpga.provenance import counted_ranks
 from hpccfpga.result import Result
 from hpccfpga.tables import digits, html_table, lines, readable
 from hpccfpga.text import brief
@@ -194,7 +195,7 @@ class Comparison:
         Ranks may, or a parameter beside them, but those of all benchmarks.
         """
         ranks = self.b.ranks / self.a.ranks
-        who = f"a is of {self.a.ranks} rank{'s' * (self.a.ranks != 1)}"
+        who = f"a is of {counted_ranks(self.a.ranks)}"
         told = [f"{who}, b of {self.b.ranks}"] * (ranks != 1)
         if abs(work / ranks - 1) <= 0.01:
             return f": {told[0]}; compare times, or rates per rank"

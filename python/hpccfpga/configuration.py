@@ -78,7 +78,7 @@ def configure(
         for n in range(1, int(most["ranks"] or 1) + 1)
         for p in range(1, int(most["pes"] or 1) + 1)
     ]
-    rates = np.array([1 / np.mean(1 / r["edge_rate"]) for r in tried])
+    rates = np.array([r.summary["edge_rate"].value for r in tried])
     index = chosen(
         benchmark,
         np.array([r.ranks for r in tried], float),

@@ -42,9 +42,14 @@ def origin(start: datetime) -> dict[str, Any]:
     }
 
 
+def counted_ranks(ranks: int) -> str:
+    """Count ranks in words."""
+    return f"{ranks} rank{'s' * (ranks != 1)}"
+
+
 def ranks_where(ranks: int, provenance: Mapping[str, Any]) -> str:
     """Count the ranks of a result, and the hosts where there were several."""
     hosts = provenance.get("hosts")
     several = len(set(map(str, hosts))) if isinstance(hosts, list) else 1
     where = f" on {several} hosts" if several > 1 else ""
-    return f"{ranks} rank{'s' * (ranks != 1)}{where}"
+    return counted_ranks(ranks) + where

@@ -20,7 +20,7 @@ from hpccfpga.job import job, run_task
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.measure import run as measure
 from hpccfpga.progress import Callback
-from hpccfpga.provenance import origin
+from hpccfpga.provenance import counted_ranks, origin
 from hpccfpga.result import Column, Quantity, Result
 from hpccfpga.text import brief
 
@@ -297,7 +297,8 @@ def _looked_at(runs: Sequence[Result]) -> str:
 
 def _gained(counts: Sequence[int]) -> str:
     """Say what the figures compare."""
-    return f"speedup and efficiency: {_many(counts[-1])} against {_many(counts[0])}"
+    last, first = counted_ranks(counts[-1]), counted_ranks(counts[0])
+    return f"speedup and efficiency: {last} against {first}"
 
 
 def _notes(counts: Sequence[int], runs: Sequence[Result]) -> list[str]:
@@ -305,15 +306,11 @@ def _notes(counts: Sequence[int], runs: Sequence[Result]) -> list[str]:
     each = [run.provenance["notes"] for run in runs]
     of_all = [note for note in each[0] if all(note in notes for notes in each)]
     return of_all + [
-        f"{_many(count)}: {note}"
+        f"{counted_ranks(count)}: {note}"
         for count, notes in zip(counts, each, strict=True)
         for note in notes
         if note not in of_all
     ]
-
-
-def _many(ranks: int) -> str:
-    return f"{ranks} rank{'s' * (ranks != 1)}"
 
 
 def _last(name: str, runs: Sequence[Result]) -> Column:

@@ -38,7 +38,7 @@ from hpccfpga.graph import METIS, Graph, named
 from hpccfpga.outcome import described, result_of, warn
 from hpccfpga.progress import Callback, begin, compiling, follow
 from hpccfpga.progress import check as check_progress
-from hpccfpga.provenance import origin
+from hpccfpga.provenance import counted_ranks, origin
 from hpccfpga.ranks import handle as handle_of
 from hpccfpga.result import Result
 
@@ -283,7 +283,7 @@ class Session:
             except BaseException as raised:
                 error = raised
             self.agree(error)
-            title = f"{benchmark} {exchange}, {self._ranks}"
+            title = f"{benchmark} {exchange}, {counted_ranks(self.size)}"
             found = self._core.run(
                 benchmark,
                 params,
@@ -391,7 +391,7 @@ class Session:
             sessions = {  # in the same order on all ranks
                 host: self._over(stack, exchange) for host, exchange in kinds.items()
             }
-            title = f"calibration, {self._ranks}"
+            title = f"calibration, {counted_ranks(self.size)}"
             watch = stack.enter_context(self._following(progress))
             begin(watch, title)
             for number, (reps, part) in enumerate(turns):
@@ -403,10 +403,6 @@ class Session:
                     found = session._run(part.benchmark, None, told, own)
                     parts[part.name].append(found)
         return of_parts(some, parts)
-
-    @property
-    def _ranks(self) -> str:
-        return f"{self.size} rank{'s' * (self.size != 1)}"
 
     def _following(
         self, progress: bool | Callback | None

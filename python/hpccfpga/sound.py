@@ -16,6 +16,7 @@ from typing import Any
 from hpccfpga import _core, program, sources
 from hpccfpga.measure import run
 from hpccfpga.outcome import VerificationWarning
+from hpccfpga.provenance import counted_ranks
 from hpccfpga.records import Records
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -83,8 +84,7 @@ def _way(
 ) -> tuple[str, int | None, str]:
     """Name of a way, its messages, and what is wrong on the first graph that fails."""
     messages = 0
-    many = f"{ranks} rank{'s' * (ranks != 1)}"
-    name = f"{shape}, {architecture}, {direction}, {many}"
+    name = f"{shape}, {architecture}, {direction}, {counted_ranks(ranks)}"
     for graph in GRAPHS[: 1 if ranks > 1 else None]:
         given = params | {"graph": graph, "shape": shape, "direction": direction}
         given["architecture"] = architecture
