@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -153,6 +154,14 @@ def common(tmp_path_factory):
 def _own_cache(common):
     """Never build into the user's cache, nor twice."""
     os.environ["HPCCFPGA_CACHE"] = str(common / "cache")
+
+
+def comes(truth):
+    """Whether something becomes true by itself."""
+    end = time.monotonic() + GUARD
+    while not truth() and time.monotonic() < end:
+        time.sleep(0.05)
+    return truth()
 
 
 def start(command, environment):

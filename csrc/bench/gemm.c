@@ -138,6 +138,10 @@ static hf_status gemm_setup(void *state, const hf_args *args, const hf_env *env,
     for (size_t r = 0; r < s->replications; r++)
         HF_TRY(device->ops->kernel(&s->multiply[r], device, "gemm_multiply",
                                    hf_replica_unit(r, s->replications)));
+    for (size_t i = 0; i < out->n_points; i++)
+        if (!gemm_data_sees(s->type, (size_t)s->sizes[i], s->alpha, s->beta))
+            out->note = "alpha is so small beside beta that the check sees little of "
+                        "what is lost of A B";
     s->data.seed = hf_random(env->seed, (uint64_t)env->rank);
     return gemm_data_new(&s->data, s->type, n, env->memory_left);
 }

@@ -42,5 +42,7 @@ const unsigned char *gemm_data_rows(const gemm_data *d, size_t matrix);
  *  what rounding explains; NaN if an element is one. */
 double gemm_data_error(const gemm_data *d, const void *product, double alpha,
                        double beta, uint64_t sample);
+/** Are elements of alpha A B of size n large beside what rounding explains? */
+bool gemm_data_sees(const hf_element *type, size_t n, double alpha, double beta);
 
 #endif

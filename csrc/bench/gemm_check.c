@@ -48,6 +48,8 @@
 
 enum { V = HF_GEMM_VECTORS, ENTRIES = 16, PART = 256, ROWS = 4 };
 static const double MAX_DEVIATIONS = 8, MAX_SQUARES = 2.6 * 2.6;
+static const double LEAST_SEEN =
+    64; /* what is 64 times d is not lost without being seen */
 static const double LEAST_HALF = 0x1p-14; /* normal number */
 static const double TINY = 1e-150;        /* where alpha and beta are 0 */
 
@@ -187,17 +189,34 @@ static void part_try(void *context, size_t part) {
     t->worst[part] = worst;
 }
 
+/* d of an element before it is written. */
+static double deviation_of(const hf_element *type, double n, double alpha,
+                           double beta) {
+    double u = ldexp(1, -type->sum_digits);
+    return fabs(alpha) * (u + ldexp(1, -53)) * n / 3 +
+           3 * u * (fabs(alpha) * sqrt(n) / 3 + fabs(beta)) + TINY;
+}
+
+/* v, or 0 where it is that of sums. */
+static double shortened_of(const hf_element *type) {
+    return type->digits < type->sum_digits ? ldexp(1, -type->digits) : 0;
+}
+
+bool gemm_data_sees(const hf_element *type, size_t n, double alpha, double beta) {
+    double size = fabs(alpha) * sqrt((double)n) / 3,
+           written = shortened_of(type) * (size + fabs(beta)) / sqrt(3);
+    return size >=
+           LEAST_SEEN * hypot(deviation_of(type, (double)n, alpha, beta), written);
+}
+
 double gemm_data_error(const gemm_data *d, const void *product, double alpha,
                        double beta, uint64_t sample) {
-    double n = (double)d->n, u = ldexp(1, -d->type->sum_digits);
-    bool shorter = d->type->digits < d->type->sum_digits;
     trial t = {.d = d,
                .product = product,
                .alpha = alpha,
                .beta = beta,
-               .deviation = fabs(alpha) * (u + ldexp(1, -53)) * n / 3 +
-                            3 * u * (fabs(alpha) * sqrt(n) / 3 + fabs(beta)) + TINY,
-               .shortened = shorter ? ldexp(1, -d->type->digits) : 0,
+               .deviation = deviation_of(d->type, (double)d->n, alpha, beta),
+               .shortened = shortened_of(d->type),
                .least = LEAST_HALF,
                .stream = hf_random(hf_random(d->seed, 3), sample),
                .parts = hf_cores()};

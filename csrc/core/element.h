@@ -15,8 +15,8 @@ typedef struct hf_element {
 /** The entry for it in a benchmark's table of parameters. */
 /* clang-format off */
 #define HF_ELEMENT_PARAM                                                               \
-    {"data_type", "type of the elements; sums of half are float", "float",             \
-     "float|double|half", "HF_REAL", 0, 0, HF_TEXT}
+    {"data_type", "type of the elements", "float", "float|double|half", "HF_REAL", 0,  \
+     0, HF_TEXT}
 /* clang-format on */
 
 /** Length of an element of type `name` [B]; 0 where there is none. */

@@ -19,6 +19,23 @@ size_t hf_cores(void) {
     return n < HF_MAX_CORES ? (size_t)n : HF_MAX_CORES;
 }
 
+/* The C library gives a thread the limit of stacks, and 2 MiB where there is none. In emulation
+ * local memory is on the stack of a thread of the runtime. */
+enum { STACK_BYTES = 8 << 20 };
+
+void hf_stacks_grow(void) {
+#ifdef __GLIBC__
+    pthread_attr_t usual;
+    size_t bytes;
+    if (pthread_getattr_default_np(&usual) != 0)
+        return;
+    if (pthread_attr_getstacksize(&usual, &bytes) == 0 && bytes < STACK_BYTES &&
+        pthread_attr_setstacksize(&usual, STACK_BYTES) == 0)
+        pthread_setattr_default_np(&usual);
+    pthread_attr_destroy(&usual);
+#endif
+}
+
 static void *task_run(void *context) {
     task *t = context;
     t->work(t->context, t->i);

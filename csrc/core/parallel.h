@@ -12,4 +12,7 @@ size_t hf_cores(void);
  *  are threads, and wait; n is at most HF_MAX_CORES. */
 void hf_parallel(size_t n, void (*work)(void *context, size_t i), void *context);
 
+/** Give new threads of this process the stacks that kernels take, whatever its limit says. */
+void hf_stacks_grow(void);
+
 #endif

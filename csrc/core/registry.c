@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/known.h"
+#include "core/parallel.h"
 
 /* hf_components.inc holds one line HF_<KIND>(name) per component; CMake writes it. */
 #define HF_BENCH(name)     extern const hf_bench hf_bench_##name;
@@ -123,6 +124,7 @@ hf_status hf_device_list(hf_device_info *out, const char *runtime, size_t index,
                          bool *found, const hf_vendors *vendors) {
     const hf_device_ops *ops;
     HF_TRY(hf_device_find(&ops, runtime));
+    hf_stacks_grow();
     return ops->list(out, index, found, vendors);
 }
 

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/known.h"
+#include "core/parallel.h"
 #include "core/param.h"
 #include "core/random.h"
 #include "core/registry.h"
@@ -114,6 +115,7 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
         HF_TRY(hf_device_find(&ops, *text ? "opencl" : scheme->device));
     HF_TRY(runtime_check(scheme, ops->name, text));
     vendors.deadline = session->net->deadline;
+    hf_stacks_grow();
     hf_status status =
         ops->open(&session->device, selector, session->net->local_rank, &vendors);
     bool none = status == HF_ENOENT || status == HF_EDEVICE;

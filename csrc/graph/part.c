@@ -162,15 +162,16 @@ static hf_status part_fits(const hf_graph *graph, int size, bool both, bool weig
         smaller.info.vertices /= 2;
         smaller.info.edges /= 2;
     }
-    char fits[64] = "";
+    char fits[64] = "", each[32] = "its one rank";
+    if (size > 1)
+        snprintf(each, sizeof each, "each of %d ranks", size);
     if (smaller.scale > 0)
         snprintf(fits, sizeof fits, "; the largest that fits has scale %u",
                  smaller.scale);
-    return hf_fail(
-        HF_ENOMEM,
-        "graph %s: each of %d ranks takes %.3g GB, and this host has %.3g GB "
-        "left for one%s",
-        graph->text, size, (double)wanted / 1e9, (double)left / 1e9, fits);
+    return hf_fail(HF_ENOMEM,
+                   "graph %s: %s takes %.3g GB, and this host has %.3g GB "
+                   "left for one%s",
+                   graph->text, each, (double)wanted / 1e9, (double)left / 1e9, fits);
 }
 
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,

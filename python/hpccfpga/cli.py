@@ -195,6 +195,7 @@ def _graph_check(options: Options) -> int:
     from hpccfpga.sound import FINE, SKIPPED, check
 
     get_ready()
+    tell(f"{options.program} on small graphs, every way, with 1 to 3 ranks ...")
     found = check(options.program, options.value)
     _show_records(found)
     fine = all(r["finding"].startswith((FINE, SKIPPED)) for r in found)

@@ -55,7 +55,7 @@ def _number(what: str) -> int:
 
 def _name(process: int) -> str:
     with suppress(OSError):
-        return Path(f"/proc/{process}/comm").read_text().strip()
+        return Path(f"/proc/{process}/comm").read_text(errors="replace").strip()
     return ""
 
 
@@ -76,7 +76,7 @@ def _children(process: int) -> bool:
     """Whether a process has children that live."""
     for entry in os.listdir("/proc"):
         with suppress(OSError, ValueError):
-            text = Path(f"/proc/{int(entry)}/stat").read_text()
+            text = Path(f"/proc/{int(entry)}/stat").read_text(errors="replace")
             state, parent = text.rpartition(")")[2].split()[:2]
             if int(parent) == process and state != "Z":
                 return True

@@ -102,7 +102,9 @@ def _examine_devices(found: _Findings) -> None:
     if not there and all(runs[name] == "xclbin" for name in failures):
         found.bad(
             "OpenCL device",
-            f"none; for the CPU: apt install pocl-opencl-icd{limits()}{hint}",
+            "none; for the CPU: apt install pocl-opencl-icd, which has none where it "
+            "cannot write its cache: HOME or POCL_CACHE_DIR names its folder"
+            f"{limits()}{hint}",
         )
     _examine_cards(found, cards)
     for runtime, programs in runs.items():

@@ -288,9 +288,9 @@ def _looked_at(runs: Sequence[Result]) -> str:
     points = [list(map(str, run[label])) for run in runs]
     if len(points[0]) == 1:
         return "of each run its one point"
-    *others, last = points[0]
-    if any(others != own[:-1] for own in points):
+    if any(points[0] != own for own in points):
         return f"of each run the last of {len(points[0])} points: {label}"
+    *others, last = points[0]
     out = ", ".join(others)
     return f"of each run the last point: {label} {last}; {out} are left out"
 

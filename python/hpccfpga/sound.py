@@ -23,6 +23,8 @@ COMPILERS = ("cc", "gcc", "clang")
 SANITIZERS = "-fsanitize=address,undefined"
 LONGEST = 60
 """Seconds that a compiler, or a program that it made, may take."""
+DEADLINE = 20
+"""Seconds that a step of a run may take; of graphs this small it takes milliseconds."""
 FINE, SKIPPED = "fine", "not tried"
 GRAPHS = ("kron:6", "grid:6")
 """What a program is run on."""
@@ -65,6 +67,7 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
     (header,) = sources.named_files("graph", {"program": os.fspath(path)}).values()
     program.check(header.read_text(), header)
     params: dict[str, Any] = {"program": os.fspath(path), "reps": 1, "sources": 2}
+    params["deadline"] = DEADLINE
     if value:
         params["value"] = list(value)
     found: list[tuple[str, int | None, str]] = [

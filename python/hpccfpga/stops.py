@@ -62,7 +62,8 @@ class Stops:
 def stopped(pid: int) -> str:
     """Name of a process that is stopped, else nothing."""
     with suppress(OSError):
-        name, _, state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        name, _, state = text.rpartition(")")
         if state.split()[0] == "T":
             return name.partition("(")[2]
     return ""

@@ -171,7 +171,7 @@ static void crowded_run(const program *p) {
     CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
     crowded = true;
     hf_result *result = RUN(p, &status, "sizes=100", "reps=1", "loop_upper=2",
-                            "loop_lower=1", "channel_depth=1", "deadline=3");
+                            "loop_lower=1", "channel_depth=1");
     crowded = false;
     CHECK(sched_setaffinity(0, sizeof all, &all) == 0);
     CHECK(status == HF_OK, "%s", hf_error());
@@ -216,14 +216,19 @@ static void deadlock_test(const program *good, const char *kernel, const char *w
         RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=2", "loop_lower=1");
     CHECK(status == HF_OK, "%s", hf_error()); /* and PoCL has compiled the kernels */
     hf_result_free(result);
-    result = RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=9", "loop_lower=4",
-                 "deadline=2", depth);
-    CHECK(status == HF_EDEVICE && !result, "%s", hf_error());
-    CHECK(strstr(hf_error(), "deadlock: ") && strstr(hf_error(), says), "%s",
-          hf_error());
+    /* A busy machine gets there late. */
+    static char *const deadlines[] = {"deadline=2", "deadline=8", "deadline=32"};
+    bool told = false;
+    for (size_t i = 0; !told && i < sizeof deadlines / sizeof *deadlines; i++) {
+        result = RUN(&bad, &status, "sizes=100", "reps=1", "loop_upper=9",
+                     "loop_lower=4", deadlines[i], depth);
+        told = status == HF_EDEVICE && !result && strstr(hf_error(), "deadlock: ") &&
+               strstr(hf_error(), says);
+        hf_result_free(result);
+    }
+    CHECK(told, "%s", hf_error());
     if (rank == 0)
         printf("%s\n", hf_error());
-    hf_result_free(result);
     free(bad.binary);
     good_runs(good, ONCE);
 }
@@ -270,7 +275,7 @@ static void misfit_test(void) {
     if (result)
         result_check(result, 2, 64);
     hf_result_free(result);
-    result = RUN(&wide, &status, "sizes=1", "reps=1", "deadline=2");
+    result = RUN(&wide, &status, "sizes=1", "reps=1");
     CHECK(status == HF_EARG && strstr(hf_error(), "channel_width"), "%s", hf_error());
     hf_result_free(result);
     result = RUN(&wide, &status, SMALL, "channel_width=64");
@@ -412,7 +417,7 @@ static void many_nodes_test(const program *p) {
     int *local = &session->net->local_size, here = *local;
     hf_status status;
     *local = size > 1 ? size - 1 : 2;
-    hf_result *result = RUN(p, &status, "sizes=1", "reps=1", "deadline=5");
+    hf_result *result = RUN(p, &status, "sizes=1", "reps=1");
     CHECK(status == HF_ENOTSUP && !result && strstr(hf_error(), " on this node: "),
           "%s", hf_error());
     hf_result_free(result);

@@ -18,6 +18,7 @@
 #include "core/registry.h"
 #include "core/result.h"
 #include "core/stats.h"
+#include "folder.h"
 #include "model/model.h"
 
 static const hf_param table[] = {
@@ -299,8 +300,8 @@ static void memory_is(const char *root, uint64_t all, uint64_t left) {
 
 /* The least that a limit leaves counts: of the host, of the group, of one that it lies in. */
 static void host_memory_test(void) {
-    char root[] = "/tmp/hf_core.XXXXXX", command[64];
-    CHECK(mkdtemp(root));
+    const char *root = folder;
+    folder_make();
     memory_is(root, UINT64_MAX / 2 / 1024 * 1024, UINT64_MAX / 2 / 1024 * 1024);
     file_write(root, "/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
     memory_is(root, 1024000, 409600);
@@ -323,8 +324,7 @@ static void host_memory_test(void) {
     memory_is(root, 5000, 4000);
     hf_host_memory here = hf_host_memory_of("");
     CHECK(here.free > 0 && here.free <= here.all && here.all < UINT64_MAX / 2048);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    CHECK(system(command) == 0);
+    folder_remove();
 }
 
 int main(void) {

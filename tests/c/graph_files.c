@@ -451,7 +451,7 @@ static void long_check(void) {
 }
 
 int main(void) {
-    CHECK(mkdtemp(folder) != NULL);
+    folder_make();
     texts_check();
     binaries_check();
     refusals_check();

@@ -56,7 +56,7 @@ static void files_test(void) {
 }
 
 int main(void) {
-    CHECK(mkdtemp(folder) != NULL);
+    folder_make();
     files_test();
     folder_remove();
     return check_failures != 0;

@@ -74,25 +74,22 @@ static hf_message *all_to_all(size_t *n, bool rounds, size_t bytes) {
     return m;
 }
 
-/* Seconds of this rank's core that a plan takes, at best. */
+/* Seconds of this rank's core that a plan takes. */
 static double plan_seconds(size_t n, const hf_message *m) {
-    double best = INFINITY;
-    for (int i = 0; i < (size > 1 ? 1 : 3); i++) {
-        hf_plan *made;
-        struct timespec begin, end;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-        OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, m));
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-        hf_plan_free(made);
-        best = fmin(best, (double)(end.tv_sec - begin.tv_sec) +
-                              1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
-    }
-    return best;
+    hf_plan *made;
+    struct timespec begin, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, m));
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    hf_plan_free(made);
+    return (double)(end.tv_sec - begin.tv_sec) +
+           1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
 }
 
 /* A plan of 64 times as many messages takes about 100 times the time, not 64 squared: on one
- * rank, which waits for no other. */
+ * rank, which waits for no other. The best of some tries counts: of more on a busy machine. */
 static void large_test(size_t n) {
+    double few = INFINITY, many = INFINITY;
     hf_message *m = malloc(n * sizeof *m);
     hf_plan *made;
     for (size_t i = 0; i < n; i++)
@@ -102,7 +99,10 @@ static void large_test(size_t n) {
                             i,
                             i % 5,
                             i % 5};
-    double few = plan_seconds(n / 64, m), many = plan_seconds(n, m);
+    for (int i = 0; i < (size > 1 ? 1 : 10) && (i < 3 || many >= 800 * few); i++) {
+        few = fmin(few, plan_seconds(n / 64, m));
+        many = fmin(many, plan_seconds(n, m));
+    }
     CHECK(size > 1 || many < 800 * few, "%g s, and %g s for a 64th", many, few);
     m[n - 1].recv_bytes++;
     CHECK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, n, m) == HF_EARG);

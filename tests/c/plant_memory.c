@@ -13,8 +13,9 @@
 #include "core/error.h"
 #include "plant_state.h"
 
-enum { PAGE = 4096, MAX_STRAYS = 1 << 16 };
+enum { MAX_STRAYS = 1 << 16 };
 
+static size_t page_bytes;                    /* 0: no memory was asked for yet */
 static const size_t guard = (size_t)1 << 34; /* on either side of a buffer */
 static char *const low =
     (char *)((uintptr_t)1 << 44); /* far from what all others use */
@@ -24,9 +25,9 @@ static volatile sig_atomic_t strays;
 
 static void stray(int signal_number, siginfo_t *info, void *context) {
     (void)context;
-    char *page = (char *)((uintptr_t)info->si_addr / PAGE * PAGE);
+    char *page = (char *)((uintptr_t)info->si_addr / page_bytes * page_bytes);
     void *got = page && strays < MAX_STRAYS
-                    ? mmap(page, PAGE, PROT_READ | PROT_WRITE,
+                    ? mmap(page, page_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
                     : MAP_FAILED;
     strays++;
@@ -38,19 +39,18 @@ static void stray(int signal_number, siginfo_t *info, void *context) {
 }
 
 static size_t whole_pages(size_t bytes) {
-    return (bytes + PAGE - 1) / PAGE * PAGE;
+    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
 void *plant_memory_new(size_t bytes) {
-    static bool caught;
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     void *frame;
     action.sa_sigaction = stray;
-    if (!caught) {
+    if (page_bytes == 0) {
+        page_bytes = (size_t)sysconf(_SC_PAGESIZE);
         backtrace(&frame, 1); /* what it loads is there before a signal */
         plant_must(sigaction(SIGSEGV, &action, NULL) == 0);
     }
-    caught = true;
     char *at = low + slots++ % 128 * 4 * guard;
     char *all = mmap(at, whole_pages(bytes) + 2 * guard, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

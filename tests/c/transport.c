@@ -258,7 +258,6 @@ static void siblings_test(void) {
     hf_transport *halves, *own, *all;
     transport_open("mpi");
     int *ranks = malloc((size_t)net->size * sizeof *ranks);
-    net->deadline = 5;
     CHECK(net->ops->group(&halves, net, net->rank % 2) == HF_OK, "%s", hf_error());
     CHECK(net->rank % 2 || halves->ops->group(&own, halves, 0) == HF_OK);
     __lsan_disable();
@@ -329,7 +328,7 @@ static void truncated_test(void) {
         status = finish(&t);
     CHECK((status != HF_OK) == (net->rank == last || net->rank == 0));
     CHECK(hf_agree(net, status) == HF_ECOMM);
-    CHECK(strstr(hf_error(), "TRUNC"), "%s", hf_error());
+    CHECK(strstr(hf_error(), "truncated"), "%s", hf_error()); /* Open MPI's, MPICH's */
     net->ops->close(net);
 }
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from mmap import mmap
 from pathlib import Path
 
@@ -65,8 +66,12 @@ def test_a_packet_too_few_ends_everywhere_and_the_next_run_works(mpirun, tmp_pat
         "    assert s.run('b_eff', sizes=[1], reps=1, loop_upper=8).verified\n"
         "    one = dict(kernel=path, sizes=[1], reps=1, loop_upper=1)\n"
         "    assert s.run('b_eff', **one).verified  # and its kernels are compiled\n"
-        "    try: s.run('b_eff', kernel=path, sizes=[200], reps=1, deadline=3)\n"
-        "    except hf.Error as error: say(error)\n"
+        "    bad = dict(kernel=path, sizes=[200], reps=1)\n"
+        "    for deadline in (1, 4, 32):  # a busy machine gets there late\n"
+        "        try: s.run('b_eff', deadline=deadline, **bad)\n"
+        "        except hf.Error as error: found = str(error)\n"
+        "        if 'empty after ' in found and 'b_eff_recv_' in found: break\n"
+        "    say(found)\n"
         "    assert s.run('b_eff', sizes=[200], reps=1, loop_upper=8).verified",
     )
     assert answer.returncode == 0, answer.stderr
@@ -279,10 +284,13 @@ def test_shared_memory_of_a_killed_job_goes_with_the_next(mpirun, tmp_path):
             f"{named.name}.json",
         )
     ]
-    for path in (named, *own):
-        path.touch()
     try:
-        with used.open("r+b") as file, mmap(file.fileno(), 0):
+        with ExitStack() as stack:
+            # What is open is not mapped, but benchmarks/kills.py sees that it is used.
+            for path in (named, *own):
+                stack.enter_context(path.open("w"))
+            file = stack.enter_context(used.open("r+b"))
+            stack.enter_context(mmap(file.fileno(), 0))
             for path in (used, *left, *own):
                 os.utime(path, (0, 0))  # not being made just now
             answer = mpirun(2, run)

@@ -15,10 +15,9 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from conftest import start
+from conftest import comes, start
 
 import hpccfpga
-from processes import comes
 
 NEAR, FAR = "hf-near", "hf-far"
 

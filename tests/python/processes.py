@@ -4,11 +4,10 @@ import os
 import signal
 import stat
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 
-from conftest import GUARD
+from conftest import comes
 
 from hpccfpga.keeper import marked
 
@@ -26,14 +25,6 @@ def leftovers(marker):
         if not own and (marker in text or marker.encode() in environment):
             found.append(text)
     return found
-
-
-def comes(truth):
-    """Whether something becomes true by itself."""
-    end = time.monotonic() + GUARD
-    while not truth() and time.monotonic() < end:
-        time.sleep(0.05)
-    return truth()
 
 
 def gone(marker):

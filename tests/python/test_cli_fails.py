@@ -334,7 +334,7 @@ def test_json_is_written_when_the_words_make_no_sense(call, tmp_path, words, ben
 ])  # fmt: skip
 def test_same_code_on_all_ranks(faults, tmp_path, words, fault, code, line):
     command = shlex.join([sys.executable, "-m", "hpccfpga", "run", "b_eff", *words])
-    shell = f"{command}; echo $? > '{tmp_path}'/$OMPI_COMM_WORLD_RANK"
+    shell = f"{command}; echo $? > {shlex.quote(str(tmp_path))}/$OMPI_COMM_WORLD_RANK"
     plan = faults | {"HPCCFPGA_FAULT": fault} if fault else {}
     answer = subprocess.run(
         [*mpirun_command(), "-n", "2", "sh", "-c", shell],
@@ -456,7 +456,7 @@ def test_a_failed_run_keeps_an_earlier_result(command, tmp_path):
 )
 def test_streams_that_are_closed_or_full(words, streams, code):
     """What cannot be told changes no exit code, and takes no file's place."""
-    line = f"{sys.executable} -m hpccfpga {words} {streams}"
+    line = f"{shlex.quote(sys.executable)} -m hpccfpga {words} {streams}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=GUARD)
     assert done.returncode == code
     assert b"internal" not in done.stderr

@@ -158,13 +158,15 @@ def cores_of_ranks():
             if int(status(Path(f"/proc/{parent}"), "PPid")) != os.getpid():
                 continue
             environment = (process / "environ").read_bytes()
-            rank = re.search(rb"\bOMPI_COMM_WORLD_RANK=(\d+)", environment)[1]
+            rank = re.search(rb"\bOMPI_COMM_WORLD_RANK=(\d+)", environment)
+            if not rank:  # it has ended since, and has none any more
+                continue
             threads = (process / "task").iterdir()
             assert not any(name.encode() in environment for name in WORKERS)
             masks = {status(thread, "Cpus_allowed") for thread in threads}
         except OSError:  # it has ended
             continue
-        found[int(rank)] = [int(mask.replace(",", ""), 16) for mask in masks]
+        found[int(rank[1])] = [int(mask.replace(",", ""), 16) for mask in masks]
     return found
 
 

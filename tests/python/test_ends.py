@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import GUARD, QUICKLY, ours
+from conftest import GUARD, QUICKLY, comes, ours
 
 import hpccfpga as hf
 from hpccfpga import keeper, stops
 from hpccfpga.keeper import SHARED_MEMORY, marked, new_mark
 from hpccfpga.mpirun import command
-from processes import comes, gone, leftovers, rank_of, running, stand_in
+from processes import gone, leftovers, rank_of, running, stand_in
 
 
 def test_a_deadline_ends_all(capfd, monkeypatch):
@@ -235,7 +235,7 @@ def test_a_keeper_that_is_stopped_before_it_speaks(monkeypatch, tmp_path):
     assert gone(str(script))
 
 
-def test_an_interrupt_of_a_users_owncommand():
+def test_an_interrupt_of_a_users_own_command():
     words = [*command(), "-n", "2", sys.executable, "-m", "hpccfpga"]
     words += ["run", "b_eff", "--reps=999971"]
     process = running(words, mark := new_mark(), 3)

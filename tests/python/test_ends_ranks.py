@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import GUARD, ours
+from conftest import GUARD, comes, ours
 
 from hpccfpga import keeper
 from hpccfpga.keeper import SHARED_MEMORY, new_mark
 from hpccfpga.mpirun import TAG, command
-from processes import comes, gone, rank_of
+from processes import gone, rank_of
 
 RUN = [sys.executable, "-m", "hpccfpga", "run", "b_eff", "--sizes=1", "--reps=1"]
 

@@ -81,6 +81,22 @@ def test_any_size_verifies(params):
     assert (r["inner"] == 1).all()
 
 
+@pytest.mark.parametrize(("params", "told"), [
+    ({}, False),
+    ({"alpha": 1e-9, "beta": 0}, False),
+    ({"alpha": 0, "beta": 0}, True),
+    ({"alpha": 0}, True),
+    ({"alpha": 1e-9}, True),
+    ({"alpha": 1e-9, "data_type": "double"}, False),
+    ({"alpha": 1e-4, "sizes": [4, 4096]}, False),
+    ({"alpha": 1e-6, "sizes": [4096, 4]}, True),
+])  # fmt: skip
+def test_a_product_that_the_check_hardly_sees_is_noted(session, params, told):
+    r = session.run("gemm", **{"sizes": [16], "reps": 1} | params)
+    said = "the check sees little of what is lost of A B"
+    assert any(said in note for note in r.provenance["notes"]) == told
+
+
 def test_same_seed_same_data(session):
     """Rounding errors are those of the data."""
     first, again, other = (

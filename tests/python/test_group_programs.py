@@ -146,8 +146,11 @@ FAULTS = {
 
 
 def test_faults_are_seen(for_gpus, tmp_path):
-    """A run is not verified, or ends for what it found; each fault compiles."""
-    given = []
+    """A run is not verified, or ends for what it found; each fault compiles.
+
+    The same runs without a fault are verified.
+    """
+    given, controls = [], []
     for number, (program, other, old, new) in enumerate(FAULTS.values()):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -155,9 +158,15 @@ def test_faults_are_seen(for_gpus, tmp_path):
         (folder / "gpu.cl").write_text(GPU)
         source = [5] if program in ("bfs", "sssp") else -1
         params = {"graph": "kron:11", "source": source, "program": program}
-        params |= {"deadline": 60, "kernel": f"{number}/gpu.cl"} | other
-        given.append((params.pop("ranks", 1), params))
-    for fault, told in zip(FAULTS, for_gpus(*given), strict=True):
+        params |= {"deadline": 60} | other
+        ranks = params.pop("ranks", 1)
+        given.append((ranks, params | {"kernel": f"{number}/gpu.cl"}))
+        if (ranks, params) not in controls:
+            controls.append((ranks, params))
+    runs = for_gpus(*controls, *given)
+    for control, told in zip(controls, runs[: len(controls)], strict=True):
+        assert told[0] is True, (control, told)
+    for fault, told in zip(FAULTS, runs[len(controls) :], strict=True):
         found = FOUND.match(told) if isinstance(told, str) else not told[0]
         assert found, (fault, told)
 

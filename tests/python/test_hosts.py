@@ -1,5 +1,6 @@
 """Which hosts get how many ranks, what is no host, and words that mpirun breaks."""
 
+import shlex
 import tempfile
 
 import pytest
@@ -159,7 +160,7 @@ def lies(monkeypatch, folder, *events):
     said = folder / "said"
     said.write_text("".join(f"[1,0]<stdout>:{_event(*e).decode()}" for e in events))
     version = 'echo "mpirun (Open MPI) 4.1.4"'
-    stand_in(folder, monkeypatch, f"cat {said}", version=version)
+    stand_in(folder, monkeypatch, f"cat {shlex.quote(str(said))}", version=version)
 
 
 def test_a_result_of_which_a_piece_is_lost_is_none(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """The program that kills runs at random: what it draws, what it sees, a short form."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -55,13 +56,13 @@ ENDS = "trap 'echo hpccfpga: interrupted >&2; exit 130' INT"
         ("trap 'exit 0' INT", "its code is 0"),
         ("trap 'exit 130' INT", "its code is 130, expected 130, and it said ''"),
         (f"{ENDS}; sleep 60 &", "left running: sleep"),
-        (f"{ENDS}; > $TMPDIR/a", "left behind: {folder}/a"),
+        (f'{ENDS}; > "$TMPDIR/a"', "left behind: {folder}/a"),
         (f"{ENDS}; > {{outside}}", "left behind: {outside}"),
     ],
 )
 def test_what_does_not_end_in_order_is_a_miss(script, wrong, monkeypatch, tmp_path):
     outside = tmp_path.parent / "outside"  # kills of other tests see no such file
-    text = script.replace("{outside}", str(outside))
+    text = script.replace("{outside}", shlex.quote(str(outside)))
     begins = f"{text}\necho 'b_eff '; while :; do sleep 0.02; done"
     monkeypatch.setattr(kills, "words_of", lambda *job: ["sh", "-c", begins])
     monkeypatch.setattr(kills, "OUTSIDE", [outside])  # other tests leave theirs

@@ -288,7 +288,7 @@ def test_what_does_not_fit_is_refused_first(session):
     assert not fits(largest + 32)
     with pytest.raises(ValueError, match="grid: 2x2 has 4 ranks, the run has 1"):
         session.run("linpack", grid="2x2", sizes=[64], **SMALL)
-    with pytest.raises(Exception, match="multiple of 32"):
+    with pytest.raises(ValueError, match="multiple of 32"):
         session.run("linpack", sizes=[64], block_size=40, reps=1)
 
 

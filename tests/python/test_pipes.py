@@ -6,10 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from conftest import comes
 
 from hpccfpga import emulation
 from hpccfpga.keeper import new_mark
-from processes import comes, gone, rank_of
+from processes import gone, rank_of
 
 pytestmark = pytest.mark.skipif(
     not any("libintelocl_emu" in path for path in emulation.vendors()["libraries"]),

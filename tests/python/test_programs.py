@@ -249,7 +249,7 @@ def test_a_program_is_read_before_the_run(hops, monkeypatch):
 def test_an_endless_program_ends_by_the_deadline(hops):
     endless = hops("if (got >= v->hops || (float)got > at.value[0])", "if (0)")
     assert run(program=endless, supersteps=2, source=[1]).verified  # and compiled
-    with pytest.raises(hpccfpga.Error, match="within the deadline of 1 s"):
+    with pytest.raises(hpccfpga.Error, match=r"within (the deadline of )?1 s"):
         run(program=endless, source=[1], deadline=1)
 
 

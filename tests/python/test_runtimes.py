@@ -338,6 +338,20 @@ def test_a_limit_of_files_that_no_compiler_works_with_is_a_line(tmp_path):
     )
 
 
+@pytest.mark.parametrize("limit", ["unlimited", "1024"])
+@pytest.mark.parametrize("place", [["--device=host"], ["--exchange=channel"], []])
+def test_kernels_have_their_stack_whatever_the_limit_is(limit, place):
+    """A C library gives threads 2 MiB where there is none; on it is local memory."""
+    words = ["sh", "-c", f'ulimit -S -s {limit} || exit 77; exec "$@"', "-"]
+    words += [sys.executable, "-m", "hpccfpga", "run", "ptrans", "--shape=pipeline"]
+    if place == ["--exchange=channel"]:
+        words.remove("--shape=pipeline")
+    answer = start([*words, "--sizes=1024", "--reps=1", *place], {})
+    if answer.returncode == 77:
+        pytest.skip("the hard limit of the stack is lower")
+    assert (answer.returncode, ours(answer.stderr)) == (0, "")
+
+
 TOO_LOW = "the limit of 2047 MiB of addresses (ulimit -v) is too low for OpenCL"
 
 

@@ -282,6 +282,15 @@ def test_scaling_says_where_points_differ():
     assert said in r.provenance["notes"]
 
 
+class _Sources(dict):
+    labels = ("source",)
+
+
+def test_scaling_says_that_only_the_last_points_differ():
+    runs = [_Sources(source=[3, 5]), _Sources(source=[3, 7])]
+    assert MODULE._looked_at(runs) == "of each run the last of 2 points: source"
+
+
 def test_a_line_over_ranks_goes_from_left_to_right(tmp_path):
     r = hf.scaling("b_eff", ranks=[2, 1], **SMALL)
     rate = hf.plot(r, path=tmp_path / "s.png").axes[0]

@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ours
+from conftest import comes, ours
 from vertex_programs import FIRST
 
 from hpccfpga import sound
-from processes import comes, gone, leftovers
+from processes import gone, leftovers
 
 ORDER = ("a < b ? a : b", "b")
 SHIFT = ("return told; }", "return told + (1 << (told % 40)); }")
@@ -33,11 +33,24 @@ def program(tmp_path):
     return make
 
 
+@pytest.fixture
+def sanitizers(tmp_path):
+    """Skip where no compiler makes programs that run under sanitizers."""
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler")
+    made = tmp_path / "nothing"
+    cc = ["cc", sound.SANITIZERS, "-xc", "-", "-o", made]
+    text = "int main(void) { return 0; }"
+    built = subprocess.run(cc, input=text, capture_output=True, text=True)
+    if built.returncode or subprocess.run(made, capture_output=True).returncode:
+        pytest.skip("the C compiler has no sanitizers that work")
+
+
 def alone(path):
     return [finding for _, finding in sound.alone(path, ())]
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.usefixtures("sanitizers")
 def test_a_gather_and_a_shift_by_themselves(program):
     assert alone(program()) == [sound.FINE]
     commutes, *_ = alone(program(ORDER))
@@ -48,7 +61,7 @@ def test_a_gather_and_a_shift_by_themselves(program):
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.usefixtures("sanitizers")
 def test_a_long_name_among_what_sanitizers_tell(program):
     name = "f" * 4000
     function = f"__attribute__((noinline)) static int {name}(volatile int *p)"
@@ -65,7 +78,7 @@ def test_what_does_not_run_is_not_fine(program, monkeypatch):
     assert "HF_GATHER does not commute" in said or said.startswith(sound.SKIPPED)
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.usefixtures("sanitizers")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_a_check_that_is_ended(program, tmp_path, number):
     endless = ("v->first = got;", "for (volatile int on = 1; on;) v->first = got;")
@@ -83,6 +96,7 @@ def test_nothing_is_left_of_a_check_that_is_ended(program, tmp_path, number):
         assert not any(folder.iterdir())
 
 
+@pytest.mark.usefixtures("sanitizers")
 def test_results_that_differ_are_named(program, monkeypatch):
     monkeypatch.setattr(sound, "WAYS", sound.WAYS[2:3])
     monkeypatch.setattr(sound, "GRAPHS", ("kron:6",))
@@ -100,6 +114,15 @@ def test_a_program_that_ends_its_process_is_a_finding(program, monkeypatch):
     *_, last = sound.check(program(wild))
     assert "rank 0" in last["finding"]
     assert "signal 11" in last["finding"]
+
+
+def test_an_endless_program_is_a_finding_soon(program, monkeypatch):
+    monkeypatch.setattr(sound, "WAYS", sound.WAYS[2:3])
+    monkeypatch.setattr(sound, "alone", lambda *_: ())
+    monkeypatch.setattr(sound, "DEADLINE", 1)
+    endless = ("v->first = got;", "for (volatile int on = 1; on;) v->first = got;")
+    (way,) = sound.check(program(endless))
+    assert "within 1 s" in way["finding"]
 
 
 def test_scalars_are_a_list_as_of_a_run(call, program, monkeypatch):

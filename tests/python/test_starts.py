@@ -1,6 +1,7 @@
 """The program of thousands of starts: what it sees, and a short form."""
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -24,12 +25,16 @@ def started(script, monkeypatch):
     [
         ("exit 0", "", "code 0, "),
         ("kill -SEGV $$", "signal", "code -11, "),
-        (CRASH.format(python=sys.executable), "signal", "Segmentation fault\n(.*\n)+"),
+        (
+            CRASH.format(python=shlex.quote(sys.executable)),
+            "signal",
+            "Segmentation fault\n(.*\n)+",
+        ),
         ("echo a rank was killed by signal 6 >&2; exit 3", "signal", "by signal 6"),
         ("exit 1", "wrong data", "code 1, "),
         ("echo no memory >&2; exit 3", "failure", "no memory"),
         ("sleep 60 &", "left behind", "sleep$"),
-        ("> $TMPDIR/a", "left behind", "/a$"),
+        ('> "$TMPDIR/a"', "left behind", "/a$"),
     ],
 )
 def test_each_miss_is_told(script, miss, said, monkeypatch, tmp_path):

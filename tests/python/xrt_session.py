@@ -72,7 +72,8 @@ def setting(folder):
 @pytest.fixture
 def without(folder):
     """Environment in which there is no XRT, whatever this machine has."""
-    return {"LD_PRELOAD": str(folder / "lib" / "absent.so"), "XILINX_XRT": ""}
+    preload = {"LD_PRELOAD": "absent.so", "LD_LIBRARY_PATH": str(folder / "lib")}
+    return preload | {"XILINX_XRT": ""}  # a path with a space would be two
 
 
 def xclbin(folder, name, n=1):

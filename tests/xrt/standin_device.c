@@ -114,6 +114,11 @@ API int xrtDeviceLoadXclbin(void *handle, const char *file) {
 
 /* ---- buffers ---- */
 
+static size_t whole_pages(size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
 API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory) {
     device *d = handle;
     if (!valid(d, DEVICE) || standin_fails("xrtBOAlloc"))
@@ -129,11 +134,12 @@ API void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t memory
     }
     enter();
     buffer *b = calloc(1, sizeof *b);
-    size_t whole = (bytes + 4095) / 4096 * 4096;
+    size_t whole = whole_pages(bytes);
     char *all = mmap(NULL, 2 * (whole + GUARD), PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    mprotect(all, whole, PROT_READ | PROT_WRITE);
-    mprotect(all + whole + GUARD, whole, PROT_READ | PROT_WRITE);
+    if (all == MAP_FAILED || mprotect(all, whole, PROT_READ | PROT_WRITE) != 0 ||
+        mprotect(all + whole + GUARD, whole, PROT_READ | PROT_WRITE) != 0)
+        end_process("the host has no memory for a buffer");
     *b = (buffer){.magic = BUFFER, .device = d, .bytes = bytes, .memory = memory};
     b->host = all;
     b->card = all + whole + GUARD;
@@ -159,7 +165,7 @@ API int xrtBOFree(void *handle) {
     if (b->copies > 0 && !hangs)
         end_process("a buffer is freed under a copy");
     enter();
-    munmap(b->host, 2 * ((b->bytes + 4095) / 4096 * 4096 + GUARD));
+    munmap(b->host, 2 * (whole_pages(b->bytes) + GUARD));
     b->device->buffers--;
     b->device->card->buffers--;
     b->magic = GONE;
