@@ -10,6 +10,7 @@
 
 #include "hf_real.h"
 #include "linpack_shape.h"
+#include "linpack_value.h"
 
 #ifndef HF_BLOCK
 #define HF_BLOCK 256
@@ -26,41 +27,11 @@
 
 enum { LINPACK_WIDE = 16 }; /* elements of a row at a time */
 
-/** Another key for x than for A. */
-#define LINPACK_X 0x5BD1E995u
-
-static inline uint linpack_hash(uint row, uint column, uint key) {
-    uint h = row * 0x9E3779B1u + column * 0x85EBCA6Bu + key;
-    h ^= h >> 15;
-    h *= 0x2C1B3C6Du;
-    return h ^ h >> 13;
-}
-
-/** Element (row, column): a multiple of 2^-24 in [-1/2, 1/2); on the diagonal n / 2, which is more
- *  than the others of a row together. */
+/** Element (row, column) of A; those of the identity behind it. */
 static inline HF_REAL linpack_value(uint row, uint column, uint n, uint key) {
-    const int bits = (int)linpack_hash(row, column, key) >> 8;
-    const HF_REAL off = (HF_REAL)bits * (HF_REAL)(1.0f / 16777216.0f);
-    const HF_REAL inside = row == column ? (HF_REAL)n * (HF_REAL)0.5f : off;
+    const HF_REAL inside = LINPACK_VALUE(HF_REAL, row, column, n, key);
     const HF_REAL padding = row == column ? (HF_REAL)1 : (HF_REAL)0;
     return row < n && column < n ? inside : padding;
-}
-
-/** Is element `column` of x a small one? A half of them is. */
-static inline uint linpack_small(uint column, uint key) {
-    return linpack_hash(column, 0, key ^ LINPACK_X) >> 1 & 1;
-}
-
-/** x: of any sign, in [1/2, 1), where it is small times a power of 2 from 1/2 to 1 over sqrt(n).
- *  The roundoff of the diagonal, by far the largest one, hides little in a row of such an x. */
-static inline double linpack_solution(uint column, uint n, uint key) {
-    const uint bits = linpack_hash(column, 0, key ^ LINPACK_X);
-    double size = 0.5 + (double)(bits >> 9) * (1.0 / 16777216);
-    for (uint rest = linpack_small(column, key) ? n : 0; rest > 0; rest /= 4)
-        size *= 0.5;
-    /* One expression for both would end a process of PoCL 6 for AVX2: LLVM 18 gives it up. */
-    size = bits & 1 ? -size : size;
-    return column < n ? size : 0;
 }
 
 /** Where index `at` along the rows or columns of a rank lies in A: rank `rank` of `ranks`. */

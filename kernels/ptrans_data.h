@@ -12,6 +12,7 @@
 #include "hf_finding.h"
 #include "hf_real.h"
 #include "hf_width.h"
+#include "ptrans_value.h"
 
 #ifndef HF_BLOCK
 #define HF_BLOCK 512
@@ -38,23 +39,9 @@
 #define PTRANS_WIDE HF_BLOCK
 #endif
 
-/** Another key for B than for A. */
-#define PTRANS_B 0x5BD1E995u
-
-/** Hash of element (row, column): one of an even and one of an odd multiple, so that no
- *  element off the diagonal has that of its mirror. */
-static inline uint ptrans_hash(uint row, uint column, uint key) {
-    uint h = row * 0x9E3779B1u + column * 0x85EBCA6Au + key;
-    h ^= h >> 15;
-    h *= 0x2C1B3C6Du;
-    return h ^ h >> 13;
-}
-
-/** Element (row, column) in [-1, 1): 23 bits of it, or 32 where sums of those are exact. */
 static inline HF_REAL ptrans_value(uint row, uint column, uint key) {
-    const int bits = (int)ptrans_hash(row, column, key);
-    return sizeof(HF_REAL) > 4 ? (HF_REAL)bits * (HF_REAL)(1.0f / 2147483648.0f)
-                               : (HF_REAL)(bits >> 9) * (HF_REAL)(1.0f / 4194304.0f);
+    const int bits = ptrans_bits(row, column, key);
+    return PTRANS_VALUE(HF_REAL, bits);
 }
 
 /** Fill `blocks` blocks of A and of B. */

@@ -2,48 +2,24 @@
  *
  * A sample is two steps: the input is transformed forward into a second block, and that one
  * back into a third, which must be the input times the size. Over kernel-routed schemes the
- * second one is part of the verification: kernels are prepared outside of steps. Besides,
- * every transform of the second block is compared at a few random frequencies with the sum
- * that defines it, in double precision: the input is one row of values times a factor for
- * each transform (fft_input.h), so that one sum per frequency serves the whole batch.
+ * second one is part of the verification: kernels are prepared outside of steps. Besides, the
+ * second block is compared with what the transforms are (fft_check.c).
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stats.h"
 #include "core/work.h"
-#include "fft_input.h"
-#include "verdict.h"
+#include "fft.h"
 
 enum {
-    N_BLOCKS = 3,
-    N_PROBES = 4,  /* frequencies per sample */
-    N_STREAMS = 3, /* kernels: fetch, transform, store */
     N_CHECK_ARGS = 4,
     GROUPS_PER_CORE = 16,
     PACKET_BYTES = 64, /* of a packet between kernels: 8 points */
 };
-
-typedef struct fft {
-    hf_env env;
-    size_t size, items, group;
-    double log_size;
-    uint32_t batch, key;
-    float sign; /* 1 forward, -1 back */
-    uint64_t sample;
-    size_t taken; /* steps of this sample */
-    hf_buffer *blocks[N_BLOCKS], *from, *to, *twiddles;
-    hf_verdict verdict;
-    hf_kernel *fill, *check, *transform, *fetch, *store;
-    hf_arg fetch_args[2], transform_args[3], store_args[2];
-    hf_stream streams[N_STREAMS];
-    double *roots; /* exp(-2 pi i k / size): [size, 2] */
-} fft;
 
 static const hf_param params[] = {
     {"log_size", "binary logarithm of the points of a transform", "12", NULL,
@@ -153,7 +129,8 @@ static hf_status streams_take(fft *s) {
 
 static hf_status tables_make(fft *s) {
     s->roots = malloc(2 * s->size * sizeof *s->roots);
-    if (!s->roots)
+    s->weights = malloc(2 * s->size * sizeof *s->weights);
+    if (!s->roots || !s->weights)
         return hf_fail(HF_ENOMEM, "no memory for %zu roots of unity", s->size);
     double turn = 8 * atan(1) / (double)s->size;
     for (size_t k = 0; k < s->size; k++) {
@@ -213,6 +190,7 @@ static void fft_teardown(void *state) {
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         ops->kernel_free(kernels[i]);
     free(s->roots);
+    free(s->weights);
 }
 
 /* ---- a sample ---- */
@@ -286,45 +264,11 @@ static hf_status stream_step(void *state, size_t point, size_t inner) {
 
 /* ---- verification ---- */
 
-/* Rounding of a transform and of its inverse grows with log2(size); the numbers are up to
- * 2, those of the second block larger by the square root of the size. */
-static double bound(const fft *s) {
-    return 2 * FLT_EPSILON * s->log_size;
-}
-
-/* Frequency `k` of the row of values, by definition: its real and imaginary part. */
-static void row_sum(const fft *s, size_t k, double *sum) {
-    sum[0] = sum[1] = 0;
-    for (size_t j = 0; j < s->size; j++) {
-        fft_complex value = fft_value((uint32_t)j, s->key);
-        const double *root = s->roots + 2 * (j * k % s->size);
-        sum[0] += value.re * root[0] - value.im * root[1];
-        sum[1] += value.re * root[1] + value.im * root[0];
-    }
-}
-
-/* Largest error of a frequency over all transforms. */
-static double frequency_error(const fft *s, const fft_complex *block, size_t k) {
-    double sum[2], most = 0;
-    row_sum(s, k, sum);
-    for (uint32_t b = 0; b < s->batch; b++) {
-        fft_complex factor = fft_factor(b, s->key), is = block[b * s->size + k];
-        most = hf_larger(most, fabs(is.re - (factor.re * sum[0] - factor.im * sum[1])));
-        most = hf_larger(most, fabs(is.im - (factor.re * sum[1] + factor.im * sum[0])));
-    }
-    return most;
-}
-
 static hf_status forward_check(const fft *s, double *most) {
     hf_device *device = s->env.device;
     void *block;
     HF_TRY(device->ops->map(device, s->blocks[1], &block));
-    for (uint64_t i = 0; i < N_PROBES; i++) {
-        size_t k =
-            (size_t)(hf_random(s->env.seed, ~(N_PROBES * s->sample + i)) % s->size);
-        *most = hf_larger(*most, frequency_error(s, block, k) / sqrt((double)s->size) /
-                                     bound(s));
-    }
+    *most = hf_larger(*most, fft_forward_error(s, block));
     return device->ops->unmap(device, s->blocks[1], block);
 }
 
@@ -338,7 +282,7 @@ static hf_status back_check(fft *s, double *most) {
     HF_TRY(hf_verdict_take(&s->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, s->group, (uint64_t)s->batch * s->size,
                            &worst));
-    *most = hf_larger(*most, worst / bound(s));
+    *most = hf_larger(*most, worst / fft_bound(s));
     return HF_OK;
 }
 

@@ -17,11 +17,13 @@
 #include "gemm.h"
 #include "largest.h"
 #include "linpack.h"
+#include "linpack_value.h"
 
 enum {
     MIN_ITEMS = 1024,    /* of kernels that are no pipelines and take turns at rows */
     MAX_ITEMS = 1 << 20, /* of a kernel, for a block */
     N_FILL_ARGS = 9,
+    LOOKED = 32, /* values at which the host looks itself; a block is a multiple */
 };
 
 static const hf_param params[] = {
@@ -290,6 +292,33 @@ hf_status linpack_plan(void *state, size_t point, hf_setting *out) {
 
 /* ---- a sample ---- */
 
+/* Has a part of a row of A the values of our formula? The check has that of the kernels. */
+static hf_status values_look(linpack *s) {
+    uint64_t drawn = hf_random(s->key, (uint64_t)s->env.rank);
+    if (s->rows == 0 || s->columns == 0)
+        return HF_OK;
+    size_t i = (uint32_t)drawn % (s->rows * s->block),
+           j = (drawn >> 32) % (s->columns * s->block / LOOKED) * LOOKED,
+           block = i / s->block * s->columns + j / s->block;
+    uint32_t row = linpack_place(s->block, i, s->p, s->grid.p),
+             column = linpack_place(s->block, j, s->q, s->grid.q);
+    double wide[LOOKED];
+    float narrow[LOOKED];
+    for (uint32_t k = 0; k < LOOKED; k++) {
+        bool padding = row >= s->n || column + k >= s->n;
+        wide[k] = padding ? row == column + k
+                          : LINPACK_VALUE(double, row, column + k, s->n, s->key);
+        narrow[k] = (float)wide[k];
+    }
+    bool right = false, single = s->real == sizeof(float);
+    HF_TRY(hf_verdict_look(
+        &right, s->env.device, s->a,
+        ((block * s->block + i % s->block) * s->block + j % s->block) * s->real,
+        single ? (void *)narrow : wide, LOOKED * s->real));
+    s->astray = s->astray || !right;
+    return HF_OK;
+}
+
 hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     linpack *s = state;
     (void)point;
@@ -304,6 +333,7 @@ hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {
     const hf_launch fill = {
         .kernel = s->fill, .args = args, .n_args = N_FILL_ARGS, .items = s->items};
     HF_TRY(s->env.device->ops->launch(s->env.device, &fill, NULL, NULL));
+    HF_TRY(values_look(s));
     return linpack_right_make(s);
 }
 

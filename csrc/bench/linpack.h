@@ -52,13 +52,18 @@ struct linpack {
     /* the current point and sample */
     uint32_t n, width, rows, columns, key; /* the second to fourth in blocks */
     uint32_t told;                         /* numbers that rows have added up */
-    bool astray;                           /* one of them came with another stamp */
+    bool astray; /* one of them came with another stamp, or A or x began as others */
     linpack_events events[LINPACK_ITERATIONS];
 };
 
 /** Blocks of rank `rank` of `ranks` among the first `blocks` of a row or column. */
 static inline uint32_t linpack_share(size_t blocks, int rank, int ranks) {
     return (uint32_t)((blocks + (size_t)(ranks - 1 - rank)) / (size_t)ranks);
+}
+
+/** Where index `at` along the rows or columns of rank `rank` of `ranks` lies in A. */
+static inline uint32_t linpack_place(size_t block, size_t at, int rank, int ranks) {
+    return (uint32_t)((at / block * (size_t)ranks + (size_t)rank) * block + at % block);
 }
 
 /** linpack.c: what both paths share. */

@@ -9,8 +9,10 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "core/stats.h"
 #include "linpack.h"
+#include "linpack_value.h"
 
 enum {
     N_RIGHT_ARGS = 6,
@@ -60,6 +62,24 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
                                                   NULL, NULL);
 }
 
+/* Has a block of the x that was made the values of our formula? */
+static hf_status solution_look(linpack *s, int q, uint32_t columns) {
+    enum { LOOKED = 32 }; /* a block is a multiple of it */
+    double wanted[LOOKED];
+    bool right = false;
+    if (columns == 0)
+        return HF_OK;
+    size_t at = hf_random(s->key, (uint64_t)s->env.rank) %
+                (columns * s->block / LOOKED) * LOOKED;
+    uint32_t column = linpack_place(s->block, at, q, s->grid.q);
+    for (uint32_t k = 0; k < LOOKED; k++)
+        wanted[k] = linpack_solution(column + k, s->n, s->key);
+    HF_TRY(hf_verdict_look(&right, s->env.device, s->sent, at * sizeof *wanted, wanted,
+                           sizeof wanted));
+    s->astray = s->astray || !right;
+    return HF_OK;
+}
+
 /* b is the sum over the ranks of a row. Each rank makes the part that belongs to the columns of
  * the next rank of its row; the last makes that of the first. If it made its own part, a rank that
  * receives nothing could still find its own x. `sent` holds the x of those columns meanwhile. Where
@@ -72,6 +92,7 @@ hf_status linpack_right_make(linpack *s) {
         HF_VALUE(q),         HF_VALUE(s->grid.q), HF_VALUE(columns),
     };
     HF_TRY(linpack_run(s, s->right, args, N_RIGHT_ARGS, s->items));
+    HF_TRY(solution_look(s, q, columns));
     HF_TRY(product_of(s, s->sent, s->b, q, columns));
     return q == s->q ? zeros_write(s, s->sent, columns) : HF_OK;
 }

@@ -69,3 +69,17 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
     *error = findings_reduce(v, kind, seal, values);
     return HF_OK;
 }
+
+hf_status hf_verdict_look(bool *right, hf_device *device, const hf_buffer *buffer,
+                          size_t at, const void *wanted, size_t bytes) {
+    const unsigned char *as = wanted;
+    unsigned char *found = malloc(bytes);
+    if (!found)
+        return hf_fail(HF_ENOMEM, "no memory to look at %zu B", bytes);
+    for (size_t i = 0; i < bytes; i++)
+        found[i] = (unsigned char)~as[i]; /* of a read that does nothing */
+    hf_status status = device->ops->read(device, buffer, at, found, bytes, NULL, NULL);
+    *right = memcmp(found, wanted, bytes) == 0;
+    free(found);
+    return status;
+}

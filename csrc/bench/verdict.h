@@ -37,4 +37,10 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
                           hf_arg *args, size_t n_args, size_t group, uint64_t values,
                           double *error);
 
+/** Does a buffer hold these bytes at `at`, behind all that queue 0 has? A check kernel and the
+ *  kernel that fills agree with each other, also where both are given wrong numbers or make wrong
+ *  ones: so the host looks at some itself. */
+hf_status hf_verdict_look(bool *right, hf_device *device, const hf_buffer *buffer,
+                          size_t at, const void *wanted, size_t bytes);
+
 #endif

@@ -147,6 +147,20 @@ def test_each_fault_of_the_pipeline_is_seen(tmp_path, old, new):
     assert r.verified is False
 
 
+def test_frequencies_in_each_others_place_are_seen(tmp_path):
+    """They are few of many, and the way back takes them from where they are."""
+    swapped = "sign {} 0 && ({}) % FFT_CYCLES / 2 == 50 ? ({}) ^ 1 : ({})"
+    path = broken(
+        tmp_path,
+        "fft_memory.cl",
+        ("in[at]", f"in[{swapped.format('<', *['at'] * 3)}]"),
+        ("out[at - late]", f"out[{swapped.format('>', *['at - late'] * 3)}]"),
+    )
+    words = {"exchange": "pcie", "shape": "pipeline", "log_size": 12, "batch": 2}
+    with pytest.warns(UserWarning, match="wrong data"):
+        assert not hf.run("fft", kernel=path, reps=1, **words).verified
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
