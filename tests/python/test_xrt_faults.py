@@ -51,9 +51,9 @@ HARMLESS_LOST = {
     "randomaccess": {2, 5, 6, 9},
     "stream": set(range(3, 48, 6)),
 }
-# fft: a root of unity that no product of two numbers up to 7 has. fft, gemm: what the host
-# gives back when it has checked it. graph: counts of no superstep, too.
-# transfer: what later steps write over, as they do over one end of most copies.
+# fft: a root of unity that no product of two numbers up to 7 has. fft, gemm: what the
+# host gives back when it has checked it. graph: counts of no superstep, too. transfer:
+# what later steps write over, as they do over one end of most copies.
 HARMLESS_FLIPS = HARMLESS_LOST | {
     "fft": {2, 4, 7},
     "gemm": {4, 6, 10, 12},
