@@ -144,6 +144,10 @@ def test_two_copies_that_are_lost_are_unverified(folder, setting, name, more):
         assert {*pair} <= {*harmless}
 
 
+BUSY = "Xclbin on card is in use"
+"""On a busy host a kernel has outlasted a short deadline: it keeps its card."""
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("ranks", "n"), [(1, 2), (2, 1)])
 def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ranks, n):
@@ -163,7 +167,11 @@ def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ran
     words += [f"binaries={tmp_path}", f"knobs={text}"]
     program = ROOT / "build" / "dev" / "tests" / "test_harness"
     command = [*mpirun_command(), "-n", str(ranks), str(program), *words]
-    answer = start([*command, "exchange=pcie"], setting)
+    for _ in range(2):
+        answer = start([*command, "exchange=pcie"], setting)
+        assert ", 0 missed" in answer.stdout, answer.stdout + answer.stderr
+        if BUSY not in answer.stdout + answer.stderr:
+            break
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for name in SMALL:
         assert f"\n{name} " in answer.stdout
