@@ -2,14 +2,13 @@
 #ifndef LINPACK_VALUE_H
 #define LINPACK_VALUE_H
 
+#include "hf_mix.h"
+
 /** Another key for x than for A. */
 #define LINPACK_X 0x5BD1E995u
 
 static inline unsigned linpack_hash(unsigned row, unsigned column, unsigned key) {
-    unsigned h = row * 0x9E3779B1u + column * 0x85EBCA6Bu + key;
-    h ^= h >> 15;
-    h *= 0x2C1B3C6Du;
-    return h ^ h >> 13;
+    return hf_mix(row * 0x9E3779B1u + column * 0x85EBCA6Bu + key);
 }
 
 /** Element (row, column): a multiple of 2^-24 in [-1/2, 1/2); on the diagonal n / 2, which is more

@@ -2,16 +2,15 @@
 #ifndef PTRANS_VALUE_H
 #define PTRANS_VALUE_H
 
+#include "hf_mix.h"
+
 /** Another key for B than for A. */
 #define PTRANS_B 0x5BD1E995u
 
 /** Hash of element (row, column): one of an even and one of an odd multiple, so that no
  *  element off the diagonal has that of its mirror. */
 static inline int ptrans_bits(unsigned row, unsigned column, unsigned key) {
-    unsigned h = row * 0x9E3779B1u + column * 0x85EBCA6Au + key;
-    h ^= h >> 15;
-    h *= 0x2C1B3C6Du;
-    return (int)(h ^ h >> 13);
+    return (int)hf_mix(row * 0x9E3779B1u + column * 0x85EBCA6Au + key);
 }
 
 /** The element in [-1, 1): 23 bits of it, or 32 where sums of those are exact. */

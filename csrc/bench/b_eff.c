@@ -263,13 +263,10 @@ static hf_status chain_look(ring *s, size_t point, int chain) {
     uint64_t stamp = chain_stamp(&s->base, s->base.env.rank, chain),
              first = hf_random(stamp, s->base.sample) % (all - bytes + 1);
     uint32_t slide = slide_of(&s->base, message), key = b_eff_key(&s->base, point);
-    bool right = false;
     for (size_t i = 0; i < bytes; i++)
         wanted[i] = b_eff_payload((uint32_t)(first + i), slide, key, stamp);
-    HF_TRY(hf_verdict_look(&right, s->base.env.device, s->chains[chain], first, wanted,
-                           bytes));
-    s->astray = s->astray || !right;
-    return HF_OK;
+    return hf_verdict_look(&s->astray, s->base.env.device, s->chains[chain], first,
+                           wanted, bytes);
 }
 
 static hf_status ring_prepare(void *state, size_t point, uint64_t sample) {

@@ -23,7 +23,6 @@ enum {
     MIN_ITEMS = 1024,    /* of kernels that are no pipelines and take turns at rows */
     MAX_ITEMS = 1 << 20, /* of a kernel, for a block */
     N_FILL_ARGS = 9,
-    LOOKED = 32, /* values at which the host looks itself; a block is a multiple */
 };
 
 static const hf_param params[] = {
@@ -298,25 +297,19 @@ static hf_status values_look(linpack *s) {
     if (s->rows == 0 || s->columns == 0)
         return HF_OK;
     size_t i = (uint32_t)drawn % (s->rows * s->block),
-           j = (drawn >> 32) % (s->columns * s->block / LOOKED) * LOOKED,
+           j = (drawn >> 32) % (s->columns * s->block / HF_LOOKED) * HF_LOOKED,
            block = i / s->block * s->columns + j / s->block;
     uint32_t row = linpack_place(s->block, i, s->p, s->grid.p),
              column = linpack_place(s->block, j, s->q, s->grid.q);
-    double wide[LOOKED];
-    float narrow[LOOKED];
-    for (uint32_t k = 0; k < LOOKED; k++) {
+    double wanted[HF_LOOKED];
+    for (uint32_t k = 0; k < HF_LOOKED; k++) {
         bool padding = row >= s->n || column + k >= s->n;
-        wide[k] = padding ? row == column + k
-                          : LINPACK_VALUE(double, row, column + k, s->n, s->key);
-        narrow[k] = (float)wide[k];
+        wanted[k] = padding ? row == column + k
+                            : LINPACK_VALUE(double, row, column + k, s->n, s->key);
     }
-    bool right = false, single = s->real == sizeof(float);
-    HF_TRY(hf_verdict_look(
-        &right, s->env.device, s->a,
-        ((block * s->block + i % s->block) * s->block + j % s->block) * s->real,
-        single ? (void *)narrow : wide, LOOKED * s->real));
-    s->astray = s->astray || !right;
-    return HF_OK;
+    return hf_verdict_look_reals(
+        &s->astray, s->env.device, s->a,
+        (block * s->block + i % s->block) * s->block + j % s->block, wanted, s->real);
 }
 
 hf_status linpack_prepare(void *state, size_t point, uint64_t sample) {

@@ -64,20 +64,16 @@ static hf_status zeros_write(const linpack *s, hf_buffer *to, size_t blocks) {
 
 /* Has a block of the x that was made the values of our formula? */
 static hf_status solution_look(linpack *s, int q, uint32_t columns) {
-    enum { LOOKED = 32 }; /* a block is a multiple of it */
-    double wanted[LOOKED];
-    bool right = false;
+    double wanted[HF_LOOKED];
     if (columns == 0)
         return HF_OK;
     size_t at = hf_random(s->key, (uint64_t)s->env.rank) %
-                (columns * s->block / LOOKED) * LOOKED;
+                (columns * s->block / HF_LOOKED) * HF_LOOKED;
     uint32_t column = linpack_place(s->block, at, q, s->grid.q);
-    for (uint32_t k = 0; k < LOOKED; k++)
+    for (uint32_t k = 0; k < HF_LOOKED; k++)
         wanted[k] = linpack_solution(column + k, s->n, s->key);
-    HF_TRY(hf_verdict_look(&right, s->env.device, s->sent, at * sizeof *wanted, wanted,
-                           sizeof wanted));
-    s->astray = s->astray || !right;
-    return HF_OK;
+    return hf_verdict_look_reals(&s->astray, s->env.device, s->sent, at, wanted,
+                                 sizeof *wanted);
 }
 
 /* b is the sum over the ranks of a row. Each rank makes the part that belongs to the columns of

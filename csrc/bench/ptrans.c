@@ -25,10 +25,7 @@
 #include "ptrans_value.h"
 
 enum { N_FILL_ARGS = 5, N_CHECK_ARGS = 4, N_ADD_ARGS = 6 };
-enum {
-    MIN_ITEMS = 1024, /* that fill and check where loops are no pipelines */
-    LOOKED = 32,      /* values at which the host looks itself; a block is a multiple */
-};
+enum { MIN_ITEMS = 1024 }; /* that fill and check where loops are no pipelines */
 
 static const hf_param params[] = {
     {"sizes", "rows and columns of the matrices", "1024,2048,4096", NULL, NULL, 1,
@@ -276,36 +273,34 @@ static hf_status places_write(const ptrans *s, const replica *p, size_t point,
 
 /* Do the kernels have them? Where they were lost twice, fill and check agree on others. */
 static hf_status places_look(const ptrans *s, const replica *p, size_t point, size_t r,
-                             bool *right) {
+                             bool *astray) {
     const ptrans_layout *layout = &s->layouts[point];
     const ptrans_part *part = &layout->parts[r];
-    return hf_verdict_look(right, s->env.device, p->places, 0,
+    return hf_verdict_look(astray, s->env.device, p->places, 0,
                            layout->places + 2 * part->first,
                            part->n * 2 * sizeof *layout->places);
 }
 
 /* Has a part of a row of B the values of our formula? A and the check have that of B. */
 static hf_status values_look(const ptrans *s, const replica *p, size_t point, size_t r,
-                             bool *right) {
+                             bool *astray) {
     const ptrans_layout *layout = &s->layouts[point];
     const ptrans_part *part = &layout->parts[r];
     uint64_t drawn = hf_random(s->key, (uint64_t)s->env.rank);
     size_t block = drawn % part->n, i = (drawn >> 20) % s->block,
-           j = (drawn >> 40) % (s->block / LOOKED) * LOOKED;
+           j = (drawn >> 40) % (s->block / HF_LOOKED) * HF_LOOKED;
     const uint32_t *place = layout->places + 2 * (part->first + block);
     uint32_t row = (uint32_t)(place[0] * s->block + i),
              column = (uint32_t)(place[1] * s->block + j);
-    double wide[LOOKED];
-    float narrow[LOOKED];
+    double wanted[HF_LOOKED];
     bool single = s->real == sizeof(float);
-    for (uint32_t k = 0; k < LOOKED; k++) {
+    for (uint32_t k = 0; k < HF_LOOKED; k++) {
         int bits = ptrans_bits(row, column + k, s->key ^ PTRANS_B);
-        wide[k] = PTRANS_VALUE(double, bits);
-        narrow[k] = PTRANS_VALUE(float, bits);
+        wanted[k] = single ? PTRANS_VALUE(float, bits) : PTRANS_VALUE(double, bits);
     }
-    return hf_verdict_look(right, s->env.device, p->b,
-                           ((block * s->block + i) * s->block + j) * s->real,
-                           single ? (void *)narrow : wide, LOOKED * s->real);
+    return hf_verdict_look_reals(astray, s->env.device, p->b,
+                                 (block * s->block + i) * s->block + j, wanted,
+                                 s->real);
 }
 
 static hf_status replica_prepare(ptrans *s, size_t point, size_t r) {
@@ -399,10 +394,10 @@ static hf_status replica_verify(ptrans *s, size_t point, size_t r, double *worst
     HF_TRY(hf_verdict_take(&p->verdict, HF_VERDICT_LARGEST, s->check, args,
                            N_CHECK_ARGS, 0, (uint64_t)blocks * s->block * s->block,
                            &residual));
-    bool placed = false, valued = false;
-    HF_TRY(places_look(s, p, point, r, &placed));
-    HF_TRY(values_look(s, p, point, r, &valued));
-    *worst = hf_larger(*worst, placed && valued ? residual : INFINITY);
+    bool astray = false;
+    HF_TRY(places_look(s, p, point, r, &astray));
+    HF_TRY(values_look(s, p, point, r, &astray));
+    *worst = hf_larger(*worst, astray ? INFINITY : residual);
     return HF_OK;
 }
 

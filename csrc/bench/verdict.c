@@ -70,7 +70,7 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
     return HF_OK;
 }
 
-hf_status hf_verdict_look(bool *right, hf_device *device, const hf_buffer *buffer,
+hf_status hf_verdict_look(bool *astray, hf_device *device, const hf_buffer *buffer,
                           size_t at, const void *wanted, size_t bytes) {
     const unsigned char *as = wanted;
     unsigned char *found = malloc(bytes);
@@ -79,7 +79,18 @@ hf_status hf_verdict_look(bool *right, hf_device *device, const hf_buffer *buffe
     for (size_t i = 0; i < bytes; i++)
         found[i] = (unsigned char)~as[i]; /* of a read that does nothing */
     hf_status status = device->ops->read(device, buffer, at, found, bytes, NULL, NULL);
-    *right = memcmp(found, wanted, bytes) == 0;
+    *astray = *astray || memcmp(found, wanted, bytes) != 0;
     free(found);
     return status;
+}
+
+hf_status hf_verdict_look_reals(bool *astray, hf_device *device,
+                                const hf_buffer *buffer, size_t at,
+                                const double *wanted, size_t real) {
+    float single[HF_LOOKED];
+    for (size_t i = 0; i < HF_LOOKED; i++)
+        single[i] = (float)wanted[i];
+    return hf_verdict_look(astray, device, buffer, at * real,
+                           real == sizeof(float) ? (const void *)single : wanted,
+                           HF_LOOKED * real);
 }

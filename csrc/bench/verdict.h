@@ -5,7 +5,10 @@
 #include "bench.h"
 #include "hf_finding.h"
 
-enum { HF_VERDICT_ARGS = 2 }; /**< arguments of a check kernel behind its own */
+enum {
+    HF_VERDICT_ARGS = 2, /**< arguments of a check kernel behind its own */
+    HF_LOOKED = 32, /**< numbers at which the host looks: blocks are multiples of it */
+};
 
 /** How the findings of the work-items become one error. */
 typedef enum hf_verdict_kind {
@@ -37,10 +40,14 @@ hf_status hf_verdict_take(hf_verdict *v, hf_verdict_kind kind, hf_kernel *check,
                           hf_arg *args, size_t n_args, size_t group, uint64_t values,
                           double *error);
 
-/** Does a buffer hold these bytes at `at`, behind all that queue 0 has? A check kernel and the
- *  kernel that fills agree with each other, also where both are given wrong numbers or make wrong
- *  ones: so the host looks at some itself. */
-hf_status hf_verdict_look(bool *right, hf_device *device, const hf_buffer *buffer,
+/** *astray becomes true unless a buffer holds these bytes at `at`, behind all that queue 0 has. A
+ *  check kernel and the kernel that fills agree with each other, also where both are given wrong
+ *  numbers or make wrong ones: so the host looks at some itself. */
+hf_status hf_verdict_look(bool *astray, hf_device *device, const hf_buffer *buffer,
                           size_t at, const void *wanted, size_t bytes);
+/** The same of HF_LOOKED numbers of `real` bytes, from number `at` on; they are exact in both. */
+hf_status hf_verdict_look_reals(bool *astray, hf_device *device,
+                                const hf_buffer *buffer, size_t at,
+                                const double *wanted, size_t real);
 
 #endif
