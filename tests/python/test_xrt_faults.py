@@ -144,14 +144,14 @@ def test_two_copies_that_are_lost_are_unverified(folder, setting, name, more):
         assert {*pair} <= {*harmless}
 
 
-BUSY = "Xclbin on card is in use"
-"""On a busy host a kernel has outlasted a short deadline: it keeps its card."""
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("ranks", "n"), [(1, 2), (2, 1)])
 def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ranks, n):
-    """The one that tries every benchmark on every device: tests/c/harness.c."""
+    """The one that tries every benchmark on every device: tests/c/harness.c.
+
+    Each in processes of its own: a kernel that outlasts a short deadline on a busy host
+    keeps its card, on which no other program can be put then.
+    """
     build_dev("test_harness")
     knobs = {"replications": n}
     for name, (own, _) in SMALL.items():
@@ -163,15 +163,11 @@ def test_the_harness_finds_no_fault_that_verifies(folder, setting, tmp_path, ran
     banks = ",".join(map(str, manifest["banks"][:n]))
     knobs |= {f"bank_{buffer}": banks for buffer in "abc"}
     text = " ".join(f"{k}={v}" for k, v in knobs.items())
-    words = [".", "device=xrt", "guarded=1", f"share={8 * ranks}"]
+    words = [".", "device=xrt", "guarded=1", f"share={4 * ranks}"]
     words += [f"binaries={tmp_path}", f"knobs={text}"]
     program = ROOT / "build" / "dev" / "tests" / "test_harness"
     command = [*mpirun_command(), "-n", str(ranks), str(program), *words]
-    for _ in range(2):
-        answer = start([*command, "exchange=pcie"], setting)
-        assert ", 0 missed" in answer.stdout, answer.stdout + answer.stderr
-        if BUSY not in answer.stdout + answer.stderr:
-            break
-    assert answer.returncode == 0, answer.stdout + answer.stderr
     for name in SMALL:
+        answer = start([*command, "exchange=pcie", f"bench={name}"], setting)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
         assert f"\n{name} " in answer.stdout
