@@ -367,6 +367,7 @@ def test_no_opencl_platform_is_code_3(command):
     answer = command("doctor", OCL_ICD_VENDORS="/nowhere/")
     assert answer.returncode == 3
     assert "apt install pocl-opencl-icd" in answer.stdout
+    assert "HOME or POCL_CACHE_DIR names its folder" in answer.stdout
 
 
 @pytest.mark.parametrize("ranks", [[], ["--ranks=2"]])

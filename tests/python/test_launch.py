@@ -10,7 +10,7 @@ import sys
 import warnings
 
 import pytest
-from conftest import GUARD, ours
+from conftest import GUARD, comes, ours
 
 import hpccfpga as hf
 from hpccfpga import stops
@@ -190,6 +190,18 @@ def test_a_rank_that_is_stopped_before_it_speaks(monkeypatch, tmp_path):
     with pytest.raises(hf.Error, match=r"sh, process \d+, has been stopped for 5 s"):
         hf.run("b_eff", ranks=2, deadline=1)
     assert gone(mark)
+
+
+def test_the_name_of_what_is_stopped_may_be_any_bytes():
+    rename = "import ctypes, os, signal; ctypes.CDLL(None).prctl(15, b'a\\xff)')"
+    words = [sys.executable, "-c", f"{rename}; os.kill(os.getpid(), signal.SIGSTOP)"]
+    process = subprocess.Popen(words)
+    try:
+        name = "a\N{REPLACEMENT CHARACTER})"
+        assert comes(lambda: stops.stopped(process.pid) == name)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_job_that_was_stopped_as_a_whole_goes_on(monkeypatch):

@@ -130,7 +130,9 @@ def test_scalars_are_a_list_as_of_a_run(call, program, monkeypatch):
     given = []
     monkeypatch.setattr(sound, "alone", lambda _, value: given.append(value) or ())
     path = str(program())
-    assert call("graph", "check", path, "--value", "3,0.5")[0] == 0
+    code, out, _ = call("graph", "check", path, "--value", "3,0.5")
+    assert code == 0
+    assert out.startswith(f"{path} on small graphs, every way, with 1 to 3 ranks ...\n")
     assert call("graph", "check", path)[0] == 0
     assert given == [[3, 0.5], []]
     code, _, err = call("graph", "check", path, "--value", "3,x")
