@@ -290,7 +290,7 @@ static hf_status ring_step(void *state, size_t point, size_t inner) {
         hf_plan *plan = s->plans[step_goes_right(&s->base, s->taken)][from];
         plan->messages->send_at = hf_slide_from(s->taken, hop);
         plan->messages->recv_at = plan->messages->send_at + ((size_t)1 << hop);
-        HF_TRY(hf_plan_run(plan));
+        HF_TRY(s->taken + 1 < end ? hf_plan_enqueue(plan) : hf_plan_run(plan));
     }
     return HF_OK;
 }

@@ -237,7 +237,7 @@ static hf_status chains_step(transfer *s, size_t inner) {
         hf_plan *plan = s->plans[s->taken % N_CHAINS];
         plan->messages->send_at = hf_slide_from(s->taken, HF_SLIDE_LOG);
         plan->messages->recv_at = plan->messages->send_at + HF_SLIDE;
-        HF_TRY(hf_plan_run(plan));
+        HF_TRY(s->taken + 1 < end ? hf_plan_enqueue(plan) : hf_plan_run(plan));
     }
     return HF_OK;
 }

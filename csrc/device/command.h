@@ -42,6 +42,8 @@ typedef struct hf_order {
     size_t n_after; /**< at most HF_MAX_AFTER */
     hf_event *const *after; /**< [n_after] events of any queue; NULL: has ended */
     const char *label;      /**< what a trace calls the command; static; or NULL */
+    bool lazy; /**< it may begin as late as the next command of its queue, or the first
+                    look whether it has ended */
 } hf_order;
 
 /** One kernel argument: a buffer, or `bytes` bytes at `value`. */

@@ -18,8 +18,9 @@ struct hf_opencl_device {
     cl_command_queue_properties properties; /**< of the queues; 0: none */
     cl_ulong
         ticks[2]; /**< of the command that was waited for last, if queues profile */
-    cl_int ticks_code;                         /**< whether the runtime told them */
-    hf_opencl_event *lasts[HF_MAX_QUEUES];     /**< of each queue; NULL: it is empty */
+    cl_int ticks_code;                     /**< whether the runtime told them */
+    hf_opencl_event *lasts[HF_MAX_QUEUES]; /**< of each queue; NULL: it is empty */
+    uint32_t lazy; /**< queues with commands that are not flushed yet, a bit for each */
     hf_opencl_event *oldest, *newest, *unused; /**< in flight; to be used again */
     pthread_mutex_t lock;
     pthread_cond_t ended;          /**< a watched command ended */

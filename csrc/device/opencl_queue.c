@@ -23,14 +23,16 @@ static const double NO_NAP = 5e-3, NAP = 0.005;
 
 /* ---- events ---- */
 
-static cl_int event_state(const hf_opencl_event *event) {
-    cl_int state = CL_COMPLETE;
-    cl_int code = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                 sizeof state, &state, NULL);
-    return code == CL_SUCCESS ? state : code;
+static cl_int event_state(hf_opencl_event *event) {
+    if (event->state > CL_COMPLETE) {
+        cl_int code = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                     sizeof event->state, &event->state, NULL);
+        event->state = code == CL_SUCCESS ? event->state : code;
+    }
+    return event->state;
 }
 
-static bool event_ended(const hf_opencl_event *event) {
+static bool event_ended(hf_opencl_event *event) {
     return event_state(event) <= CL_COMPLETE; /* an error is below */
 }
 
@@ -40,7 +42,7 @@ static hf_status event_new(hf_opencl_event **out, hf_opencl_device *device) {
         device->unused = event->newer;
     else if (!(event = malloc(sizeof *event)))
         return hf_fail(HF_ENOMEM, "no memory for a command");
-    *event = (hf_opencl_event){0};
+    *event = (hf_opencl_event){.state = CL_QUEUED};
     *out = event;
     return HF_OK;
 }
@@ -114,7 +116,7 @@ static hf_status event_hear(hf_opencl_device *device, hf_opencl_event *event,
 }
 
 /** Look at the command, waited for since `start`, until it has ended or until `end`. */
-static bool event_look(const hf_opencl_event *event, double start, double end) {
+static bool event_look(hf_opencl_event *event, double start, double end) {
     while (!event_ended(event)) {
         double now = hf_clock_now();
         if (now >= end)
@@ -128,9 +130,20 @@ static bool event_look(const hf_opencl_event *event, double start, double end) {
     return true;
 }
 
+/** Others may wait for the queue's commands in their queues. */
+static hf_status queue_flush(hf_opencl_device *device, unsigned queue) {
+    device->lazy &= ~(UINT32_C(1) << queue);
+    cl_int code = clFlush(device->queues[queue]);
+    if (code != CL_SUCCESS) /* the command may run at any time */
+        device->base.broken = true;
+    return hf_opencl_check(code, "clFlush");
+}
+
 /** Wait until the command, waited for since `start`, has ended, at most until `end`. */
 static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
                              double start, double end, bool *ended) {
+    if (device->lazy >> event->queue & 1)
+        HF_TRY(queue_flush(device, event->queue));
     *ended = event_ended(event);
     double left = *ended ? 0 : end - hf_clock_now();
     if (left <= 0)
@@ -143,9 +156,9 @@ static hf_status event_await(hf_opencl_device *device, hf_opencl_event *event,
 
 /** Name what has not ended: the command that runs, else the oldest. */
 static void late_name(const hf_opencl_device *device, char what[NAME_ROOM]) {
-    const hf_opencl_event *late = NULL;
+    hf_opencl_event *late = NULL;
     char name[128] = "";
-    for (const hf_opencl_event *e = device->oldest; e; e = e->newer) {
+    for (hf_opencl_event *e = device->oldest; e; e = e->newer) {
         cl_int state = event_state(e);
         if (state > CL_COMPLETE && !late)
             late = e;
@@ -269,7 +282,7 @@ static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device
     command->device = device;
     command->queue = device->queues[queue];
     command->n_after = 0;
-    command->blocks = false;
+    command->blocks = command->lazy = false;
     return hf_opencl_check(code, "clCreateCommandQueue");
 }
 
@@ -281,6 +294,7 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
     HF_TRY(event_new(&command->event, device));
     assert(command->event);
     command->event->queue = queue;
+    command->lazy = order && order->lazy;
     assert(!order || order->n_after <= HF_MAX_AFTER);
     for (size_t i = 0; order && i < order->n_after; i++)
         if (order->after[i])
@@ -291,7 +305,7 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
 
 /* May a kernel's end be told late? It is the last of a queue, beside others. */
 static bool end_hides(const hf_opencl_device *device, unsigned queue) {
-    const hf_opencl_event *last = device->lasts[queue];
+    hf_opencl_event *last = device->lasts[queue];
     bool beside = false;
     if (!device->probe || !last || !last->kernel)
         return false;
@@ -346,12 +360,10 @@ hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *cal
     }
     event->kernel = kernel;
     event_enter(device, event);
-    if (!command->blocks)
-        code = clFlush(command->queue); /* others may wait for it in their queues */
-    if (code != CL_SUCCESS) {           /* the command may run at any time */
-        device->base.broken = true;
-        return hf_opencl_check(code, "clFlush");
-    }
+    if (command->lazy)
+        device->lazy |= UINT32_C(1) << event->queue;
+    else if (!command->blocks)
+        HF_TRY(queue_flush(device, event->queue));
     if (!done)
         return hf_opencl_wait(&device->base, (hf_event *)event);
     *done = (hf_event *)event;

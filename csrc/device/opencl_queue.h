@@ -14,7 +14,8 @@ typedef struct hf_opencl_event {
     cl_event event;
     cl_kernel kernel; /**< NULL: a copy */
     unsigned queue;
-    bool watched;                          /**< its end will be signalled */
+    cl_int state; /**< as last seen: CL_COMPLETE or an error stays */
+    bool watched; /**< its end will be signalled */
     struct hf_opencl_event *older, *newer; /**< in flight; `newer` also of spare ones */
 } hf_opencl_event;
 
@@ -25,6 +26,7 @@ typedef struct hf_opencl_command {
     cl_event after[HF_MAX_AFTER];
     cl_uint n_after;
     bool blocks;            /**< the call blocks, which flushes the queue */
+    bool lazy;              /**< the queue is flushed later */
     hf_opencl_event *event; /**< NULL: it has ended when its call returns */
 } hf_opencl_command;
 

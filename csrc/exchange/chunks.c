@@ -1,5 +1,5 @@
 /* chunks.c - plans whose messages go in chunks. */
-#include "chunks.h"
+#include "chunks_plan.h"
 
 #include <assert.h>
 #include <math.h>
@@ -11,9 +11,8 @@
 #include "core/work.h"
 
 enum {
-    WRITES = HF_MAX_QUEUES - 1, /* queue of writes that go on beside reads */
-    SPINS = 128,                /* looks between two at the clock */
-    BRIEF = 8 << 10,            /* copies that end before their caller sleeps [B] */
+    SPINS = 128,     /* looks between two at the clock */
+    BRIEF = 8 << 10, /* copies that end before their caller sleeps [B] */
 };
 
 /* Time between two looks for ranks that no longer come [s]. */
@@ -23,31 +22,6 @@ static const double LOOKS = 1e-3;
  * that wakes is put on a core that is given away again and again. */
 static const double PATIENCE = 1e-3;
 
-/* What of a list is next, to send or to receive. */
-typedef struct cursor {
-    size_t message, at;          /* its next byte */
-    size_t after;                /* the message behind those that are sent together */
-    int targets[HF_MAX_TARGETS]; /* of these; one where it receives */
-    size_t n_targets;            /* 0: the next message is to be found */
-} cursor;
-
-typedef struct chunks_plan {
-    hf_plan base;
-    const hf_order *order;
-    cursor out, in;
-    bool blocks;     /* who waits for it waits for each copy */
-    bool brief;      /* all its copies are */
-    bool marked;     /* `ready` is there, or was */
-    hf_event *ready; /* of all that the plan comes after */
-    double moved;    /* when something moved last [s] */
-    double looked;   /* when all ranks were asked for last [s] */
-    unsigned looks;  /* since something moved */
-} chunks_plan;
-
-static hf_chunks *chunks_of(const chunks_plan *plan) {
-    return (hf_chunks *)plan->base.exchange;
-}
-
 /* A CPU makes one copy at a time: there few chunks are best. */
 static size_t chunk_of(const hf_chunks *c, size_t message) {
     size_t most = c->chunk_size ? c->chunk_size : HF_CHUNK_MAX;
@@ -56,7 +30,7 @@ static size_t chunk_of(const hf_chunks *c, size_t message) {
     return message < most ? message : most;
 }
 
-static size_t chunk_at(const hf_chunks *c, size_t message, size_t at) {
+size_t hf_chunk_at(const hf_chunks *c, size_t message, size_t at) {
     size_t chunk = chunk_of(c, message), left = message - at;
     return left < chunk ? left : chunk;
 }
@@ -72,7 +46,7 @@ static hf_status chunks_plan_take(hf_plan *plan) {
         most = fmax(most, (double)chunk_of(c, m->send_bytes));
         most = fmax(most, (double)chunk_of(c, m->recv_bytes));
     }
-    ((chunks_plan *)plan)->brief = most < BRIEF;
+    ((hf_chunks_plan *)plan)->brief = most < BRIEF;
     HF_TRY(c->base.net->ops->reduce(c->base.net, &most, 1, HF_MAX));
     return hf_chunks_room(c, (size_t)most);
 }
@@ -87,13 +61,15 @@ static bool plan_blocks(const hf_chunks *c, const hf_plan *plan) {
 
 static hf_status chunks_start(hf_plan *base, const hf_order *order) {
     hf_chunks *c = (hf_chunks *)base->exchange;
-    chunks_plan *plan = (chunks_plan *)base;
+    hf_chunks_plan *plan = (hf_chunks_plan *)base;
     assert(!c->moving);
     c->moving = base;
     plan->order = order;
-    plan->out = plan->in = (cursor){0};
+    plan->out = plan->in = (hf_cursor){0};
     plan->blocks = plan_blocks(c, base);
-    plan->marked = false;
+    plan->leaves = base->enqueued && c->base.device->info.type != HF_CPU;
+    plan->begun = plan->marked = false;
+    c->runs++;
     plan->moved = plan->looked = hf_clock_now();
     plan->looks = 0;
     return HF_OK;
@@ -109,7 +85,7 @@ static void event_end(hf_device *device, hf_event **event) {
 static void chunks_plan_free(hf_plan *base) {
     hf_chunks *c = (hf_chunks *)base->exchange;
     hf_transport *net = c->base.net;
-    if (c->moving != base)
+    if (c->moving && c->moving != base)
         return;
     c->moving = NULL;
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++) {
@@ -123,7 +99,7 @@ static void chunks_plan_free(hf_plan *base) {
         event_end(c->base.device, &out->event);
         event_end(c->base.device, &in->event);
     }
-    event_end(c->base.device, &((chunks_plan *)base)->ready);
+    event_end(c->base.device, &((hf_chunks_plan *)base)->ready);
 }
 
 /* ---- what is sent ---- */
@@ -140,9 +116,9 @@ static bool block_fits(const hf_chunks *c, size_t bytes) {
 }
 
 /* The next block to send, with those whom it goes to. False past the last. */
-static bool block_find(chunks_plan *plan) {
-    const hf_chunks *c = chunks_of(plan);
-    cursor *at = &plan->out;
+static bool block_find(hf_chunks_plan *plan) {
+    const hf_chunks *c = hf_chunks_of(plan);
+    hf_cursor *at = &plan->out;
     const hf_message *m = plan->base.messages;
     size_t n = plan->base.n, most = 1;
     if (at->n_targets > 0)
@@ -162,7 +138,7 @@ static bool block_find(chunks_plan *plan) {
     return at->n_targets > 0;
 }
 
-static void cursor_go_on(cursor *at, size_t bytes, size_t message) {
+void hf_cursor_go_on(hf_cursor *at, size_t bytes, size_t message) {
     at->at += bytes;
     if (at->at < message)
         return;
@@ -170,26 +146,26 @@ static void cursor_go_on(cursor *at, size_t bytes, size_t message) {
     at->at = at->n_targets = 0;
 }
 
-/* Copies that are not waited for: writes have a queue of their own, and come after what the plan
- * does. Who waits for the plan waits for that at once: events between queues cost more. */
-static hf_status plan_mark(chunks_plan *plan, bool wait) {
+/* Writes of a plan that nobody waits for have a queue of their own, and come after what the plan
+ * does. */
+static hf_status plan_mark(hf_chunks_plan *plan) {
     hf_device *device = plan->base.exchange->device;
     if (plan->marked)
         return HF_OK;
     plan->marked = true;
-    return device->ops->mark(device, plan->order, wait ? NULL : &plan->ready);
+    return device->ops->mark(device, plan->order, &plan->ready);
 }
 
-static hf_status chunk_read(chunks_plan *plan, bool blocks, bool *moved) {
-    hf_chunks *c = chunks_of(plan);
+static hf_status chunk_read(hf_chunks_plan *plan, bool blocks, bool *moved) {
+    hf_chunks *c = hf_chunks_of(plan);
     hf_device *device = c->base.device;
     if (c->out_next - c->out_oldest == c->depth || !block_find(plan))
         return HF_OK;
-    cursor *at = &plan->out;
+    hf_cursor *at = &plan->out;
     const hf_message *m = &plan->base.messages[at->message];
     if (c->out_oldest == c->out_next)
         c->out_oldest = c->out_next = 0; /* the slot that is in the caches */
-    size_t slot = c->out_next % c->depth, bytes = chunk_at(c, m->send_bytes, at->at);
+    size_t slot = c->out_next % c->depth, bytes = hf_chunk_at(c, m->send_bytes, at->at);
     hf_outgoing *out = &c->outs[slot];
     out->stage = HF_COPIES;
     out->message = at->message;
@@ -208,19 +184,19 @@ static hf_status chunk_read(chunks_plan *plan, bool blocks, bool *moved) {
                              blocks ? NULL : &out->event));
     if (blocks)
         hf_lap(c->base.laps, HF_LAP_TRANSFER);
-    cursor_go_on(at, bytes, m->send_bytes);
+    hf_cursor_go_on(at, bytes, m->send_bytes);
     return HF_OK;
 }
 
 /* A chunk that has been read goes to its ranks. */
-static hf_status chunk_go(chunks_plan *plan, size_t slot, bool *moved) {
-    hf_chunks *c = chunks_of(plan);
+static hf_status chunk_go(hf_chunks_plan *plan, size_t slot, bool *moved) {
+    hf_chunks *c = hf_chunks_of(plan);
     hf_outgoing *out = &c->outs[slot];
     bool ended;
     HF_TRY(hf_plan_event(&plan->base, &out->event, out->since, false, &ended));
     if (!ended)
         return HF_OK;
-    *moved = true;
+    *moved = plan->begun = true;
     out->stage = HF_GOES;
     hf_plan_sent(&plan->base, out->message, out->at, c->out + slot * c->slot_room,
                  out->bytes);
@@ -241,8 +217,8 @@ static hf_status chunk_gone(hf_chunks *c, hf_outgoing *out, bool ends, bool *is)
     return HF_OK;
 }
 
-static hf_status out_go_on(chunks_plan *plan, bool blocks, bool *moved) {
-    hf_chunks *c = chunks_of(plan);
+static hf_status out_go_on(hf_chunks_plan *plan, bool blocks, bool *moved) {
+    hf_chunks *c = hf_chunks_of(plan);
     bool gone = true;
     while (c->out_oldest < c->out_next && gone) {
         HF_TRY(chunk_gone(c, &c->outs[c->out_oldest % c->depth], false, &gone));
@@ -259,99 +235,20 @@ static hf_status out_go_on(chunks_plan *plan, bool blocks, bool *moved) {
     return HF_OK;
 }
 
-static hf_status out_done(chunks_plan *plan, bool *done) {
-    hf_chunks *c = chunks_of(plan);
+static hf_status out_done(hf_chunks_plan *plan, bool *done) {
+    hf_chunks *c = hf_chunks_of(plan);
     *done = !block_find(plan);
     for (size_t k = c->out_oldest; *done && k < c->out_next; k++)
         HF_TRY(chunk_gone(c, &c->outs[k % c->depth], true, done));
     return HF_OK;
 }
 
-/* ---- what is received ---- */
-
-static bool expected_find(chunks_plan *plan) {
-    cursor *at = &plan->in;
-    const hf_message *m = plan->base.messages;
-    while (at->message < plan->base.n && m[at->message].recv_bytes == 0)
-        at->message++;
-    at->after = at->message + 1;
-    return at->message < plan->base.n;
-}
-
-static hf_status chunk_expect(chunks_plan *plan, bool *moved) {
-    hf_chunks *c = chunks_of(plan);
-    if (c->in_next - c->in_oldest == c->depth || !expected_find(plan))
-        return HF_OK;
-    cursor *at = &plan->in;
-    const hf_message *m = &plan->base.messages[at->message];
-    if (c->in_oldest == c->in_next)
-        c->in_oldest = c->in_next = 0; /* likewise */
-    size_t slot = c->in_next++ % c->depth;
-    hf_incoming *in = &c->ins[slot];
-    *in = (hf_incoming){.stage = HF_GOES,
-                        .carrier = hf_carrier_to(c, m->from),
-                        .rank = m->from,
-                        .number = c->expected[m->from]++,
-                        .message = at->message,
-                        .bytes = chunk_at(c, m->recv_bytes, at->at),
-                        .at = m->recv_at + at->at,
-                        .transfer.over = true};
-    *moved = true;
-    cursor_go_on(at, in->bytes, m->recv_bytes);
-    return in->carrier->expect(c, in, slot);
-}
-
-static hf_status chunk_write(chunks_plan *plan, hf_incoming *in, bool blocks) {
-    hf_exchange *exchange = plan->base.exchange;
-    hf_device *device = exchange->device;
-    const hf_order beside = {.queue = WRITES,
-                             .n_after = 1,
-                             .after = &plan->ready,
-                             .label = plan->order ? plan->order->label : NULL};
-    hf_plan_came(&plan->base, in->message,
-                 in->at - plan->base.messages[in->message].recv_at, in->memory,
-                 in->bytes);
-    in->stage = HF_COPIES;
-    in->since = plan->moved;
-    if (blocks)
-        hf_lap(exchange->laps, HF_LAP_EXCHANGE);
-    HF_TRY(device->ops->write(device, plan->base.recv, in->at, in->memory, in->bytes,
-                              blocks ? plan->order : &beside,
-                              blocks ? NULL : &in->event));
-    if (blocks)
-        hf_lap(exchange->laps, HF_LAP_TRANSFER);
-    return HF_OK;
-}
-
-static hf_status chunk_take(chunks_plan *plan, hf_incoming *in, bool blocks,
-                            bool *moved) {
-    bool is = false;
-    if (in->stage == HF_GOES) {
-        HF_TRY(in->carrier->come(chunks_of(plan), in, &is));
-        if (is)
-            HF_TRY(chunk_write(plan, in, blocks));
-        *moved = *moved || is;
-    }
-    if (in->stage == HF_COPIES) {
-        HF_TRY(hf_plan_event(&plan->base, &in->event, in->since, false, &is));
-        if (is)
-            in->stage = HF_IDLE;
-    }
-    return HF_OK;
-}
-
-static hf_status in_go_on(chunks_plan *plan, bool blocks, bool *moved) {
-    hf_chunks *c = chunks_of(plan);
-    HF_TRY(chunk_expect(plan, moved));
-    for (size_t k = c->in_oldest; k < c->in_next; k++)
-        HF_TRY(chunk_take(plan, &c->ins[k % c->depth], blocks, moved));
-    while (c->in_oldest < c->in_next &&
-           c->ins[c->in_oldest % c->depth].stage == HF_IDLE) {
-        const hf_incoming *in = &c->ins[c->in_oldest++ % c->depth];
-        in->carrier->taken(c, in);
-        *moved = true;
-    }
-    return HF_OK;
+bool hf_chunks_read(hf_chunks_plan *plan) {
+    const hf_chunks *c = hf_chunks_of(plan);
+    bool ended = !block_find(plan);
+    for (size_t k = c->out_oldest; ended && k < c->out_next; k++)
+        ended = c->outs[k % c->depth].stage != HF_COPIES;
+    return ended;
 }
 
 /* ---- waits ---- */
@@ -374,8 +271,8 @@ static int waited_for(const hf_chunks *c) {
 /* Nothing moves: are all still there? On one core, the caller of a brief copy yields once, so that
  * the device's thread goes to sleep now: the next copy would wait for that. The caller of a longer
  * copy does not: it sleeps itself, and the thread takes the next copy while it is awake. */
-static hf_status plan_look(chunks_plan *plan, bool wait) {
-    hf_chunks *c = chunks_of(plan);
+static hf_status plan_look(hf_chunks_plan *plan, bool wait) {
+    hf_chunks *c = hf_chunks_of(plan);
     hf_transport *net = c->base.net;
     if (wait && c->one_core && plan->brief && plan->looks == 0)
         sched_yield();
@@ -403,27 +300,27 @@ static void plan_lap(const hf_chunks *c) {
     hf_lap(c->base.laps, copies ? HF_LAP_TRANSFER : HF_LAP_EXCHANGE);
 }
 
-static hf_status plan_end(chunks_plan *plan) {
+static hf_status plan_end(hf_chunks_plan *plan) {
     hf_device *device = plan->base.exchange->device;
     hf_event *ready = plan->ready;
-    chunks_of(plan)->moving = NULL;
+    hf_chunks_of(plan)->moving = NULL;
     plan->ready = NULL;
     return ready ? device->ops->wait(device, ready) : HF_OK;
 }
 
 static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
-    chunks_plan *plan = (chunks_plan *)base;
-    hf_chunks *c = chunks_of(plan);
+    hf_chunks_plan *plan = (hf_chunks_plan *)base;
+    hf_chunks *c = hf_chunks_of(plan);
     bool blocks = wait && plan->blocks, moved;
-    if (!blocks)
-        HF_TRY(plan_mark(plan, wait));
+    if (!wait)
+        HF_TRY(plan_mark(plan));
     do {
         moved = *done = false;
         HF_TRY(out_go_on(plan, blocks, &moved));
-        HF_TRY(in_go_on(plan, blocks, &moved));
+        HF_TRY(hf_chunks_receive(plan, wait, &moved));
         if (!blocks)
             plan_lap(c);
-        if (c->in_oldest == c->in_next && !expected_find(plan))
+        if (hf_chunks_received(plan))
             HF_TRY(out_done(plan, done));
         if (*done)
             return plan_end(plan);
@@ -438,7 +335,7 @@ static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
 }
 
 const hf_block_ops hf_chunks_blocks = {
-    .plan_bytes = sizeof(chunks_plan),
+    .plan_bytes = sizeof(hf_chunks_plan),
     .plan = chunks_plan_take,
     .start = chunks_start,
     .progress = chunks_progress,

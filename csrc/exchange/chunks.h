@@ -49,6 +49,8 @@ typedef struct hf_incoming {
     size_t bytes, at;   /**< at: in the receive buffer [B] */
     const char *memory; /**< where it lies, once it is there */
     double since;
+    uint64_t
+        left_by; /**< the run of a plan that does not wait for its write; 0: none */
     hf_event *event;
     hf_transfer transfer;
 } hf_incoming;
@@ -77,6 +79,7 @@ struct hf_chunks {
     hf_exchange base;
     size_t chunk_size, chunk_depth; /**< that a run told [B], [1]; 0: our own */
     hf_plan *moving;                /**< that is under way, or NULL */
+    uint64_t runs;                  /**< of plans that were started */
     size_t slot_room;               /**< of each slot [B] */
     size_t depth;                   /**< slots */
     bool wants_window;

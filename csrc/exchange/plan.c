@@ -152,7 +152,7 @@ static hf_status plan_make(hf_plan **out, hf_exchange *exchange, hf_buffer *recv
     }
     if (n > 0)
         memcpy(own, messages, n * sizeof *own);
-    *plan = (hf_plan){exchange, recv, send, n, own, NULL};
+    *plan = (hf_plan){exchange, recv, send, n, own, NULL, false};
     *out = plan;
     return own_check(plan);
 }
@@ -233,14 +233,23 @@ void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
         glance_add(g[i].came, g[i].bytes, at, bytes, n);
 }
 
-hf_status hf_plan_run(hf_plan *plan) {
+static hf_status plan_go(hf_plan *plan, bool enqueued) {
     const hf_block_ops *ops = plan->exchange->ops->blocks;
     bool done = false;
+    plan->enqueued = enqueued;
     plan->exchange->used = true;
     HF_TRY(ops->start(plan, NULL));
     while (!done)
         HF_TRY(ops->progress(plan, true, &done));
     return HF_OK;
+}
+
+hf_status hf_plan_run(hf_plan *plan) {
+    return plan_go(plan, false);
+}
+
+hf_status hf_plan_enqueue(hf_plan *plan) {
+    return plan_go(plan, true);
 }
 
 void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps) {

@@ -12,6 +12,7 @@
 
 const hf_device_ops *ops;
 bool looks, lazy, ordered, unflushed;
+size_t flushes;
 hf_device *device;
 hf_kernel *gate, *set;
 volatile uint32_t *words;
@@ -149,6 +150,7 @@ cl_int __real_clFlush(cl_command_queue queue);
 cl_int __wrap_clFlush(cl_command_queue queue);
 cl_int __wrap_clFlush(cl_command_queue queue) {
     cl_int code = __real_clFlush(queue);
+    flushes++;
     return unflushed ? CL_INVALID_COMMAND_QUEUE : code;
 }
 

@@ -33,6 +33,7 @@ extern bool lazy;
 extern bool ordered;
 /** OpenCL says that it has not handed a command over, though the command runs. */
 extern bool unflushed;
+extern size_t flushes; /**< of queues of OpenCL, by its calls */
 
 #define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
 

@@ -154,13 +154,6 @@ static void one_sided_test(void) {
           touched_bytes(uneven.recv_bytes, 100) == 0);
 }
 
-static void chunks_take(size_t bytes, size_t depth) {
-    if (!exchange->ops->blocks->take)
-        return;
-    ((hf_chunks *)exchange)->chunk_size = bytes;
-    ((hf_chunks *)exchange)->chunk_depth = depth;
-}
-
 /* Messages of several chunks, more of them than there are slots; one of them to all, from one
  * read. One rank alone has chunks of the default size. */
 static void long_test(void) {
@@ -294,24 +287,29 @@ int main(int argc, char **argv) {
     }
     check_test();
     large_test(size > 1 ? 5000 : 50000);
-    all_to_all_test(true, 100);
-    one_sided_test();
-    again_test();
-    long_test();
-    for (int wait = 0; wait < 2; wait++) {
-        glances_test(BLOCK, wait);
-        glances_test(CHUNK - 1, wait);
-        glances_test(0, wait);
+    for (int cpu = 0; cpu < 2; cpu++) { /* whose copies wait for each other */
+        device->info.type = cpu ? HF_CPU : HF_ACCELERATOR;
+        all_to_all_test(true, 100);
+        one_sided_test();
+        again_test();
+        long_test();
+        for (int wait = 0; wait < 2; wait++) {
+            glances_test(BLOCK, wait);
+            glances_test(CHUNK - 1, wait);
+            glances_test(0, wait);
+        }
+        run_test();
+        early_test();
+        change_test();
     }
     mode_check();
+    follow_test();
     if (strcmp(argv[1], "host") == 0) { /* all at once; large ones wait for receivers */
         all_to_all_test(false, 100);
         all_to_all_test(false, 100000);
     }
     after_test(false);
     after_test(true);
-    run_test();
-    change_test();
     endless_test();
     close_session();
     open_session(argv[1]);

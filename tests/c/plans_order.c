@@ -17,12 +17,12 @@ static void gate_call(void *const *args, size_t items) {
     (*(unsigned char **)args[0])[0] = 77;
 }
 
-static hf_event *gate_launch(unsigned queue) {
+static hf_event *gate_launch(unsigned queue, hf_buffer *written) {
     static const hf_arg_info words = {
         .name = "words", .kind = HF_ARG_WRITE, .bytes = 1};
     static const hf_kernel_info gate = {
         .name = "gate", .args = &words, .n_args = 1, .call = gate_call};
-    const hf_arg arg = {.buffer = send_buffer};
+    const hf_arg arg = {.buffer = written};
     const hf_launch launch = {.kernel = (hf_kernel *)&gate, .args = &arg, .n_args = 1};
     hf_event *event = NULL;
     __atomic_store_n(&gate_is_open, 0, __ATOMIC_RELEASE);
@@ -39,7 +39,7 @@ void after_test(bool same_queue) {
     hf_plan *made;
     buffers_fill();
     OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, 1, &m));
-    hf_event *event = gate_launch(same_queue ? 2 : 1);
+    hf_event *event = gate_launch(same_queue ? 2 : 1, send_buffer);
     const hf_order order = {
         .queue = 2, .n_after = same_queue ? 0 : 1, .after = &event, .label = "blocks"};
     OK(ops->start(made, &order));
@@ -69,7 +69,7 @@ void run_test(void) {
     hf_plan *made;
     buffers_fill();
     OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, 1, &m));
-    hf_event *event = gate_launch(0);
+    hf_event *event = gate_launch(0, send_buffer);
     CHECK(pthread_create(&opens, NULL, gate_open, NULL) == 0);
     OK(hf_plan_run(made));
     pthread_join(opens, NULL);
@@ -77,6 +77,29 @@ void run_test(void) {
     CHECK(memory_of(recv_buffer)[0] == 77, "it did not wait for the kernel");
     CHECK(wrong_bytes(left, 1, 1, BLOCK - 1) == 0);
     hf_plan_free(made);
+}
+
+/* Chunks that come before the first read has ended are not written before what is in queue 0. */
+void early_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, BLOCK, BLOCK};
+    hf_event *event = NULL;
+    pthread_t opens;
+    hf_plan *made;
+    buffers_fill();
+    chunks_take(BLOCK / 4, 4);
+    OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, 1, &m));
+    if (rank == 0) {
+        event = gate_launch(0, recv_buffer);
+        CHECK(pthread_create(&opens, NULL, gate_open, NULL) == 0);
+    }
+    OK(hf_plan_run(made));
+    if (rank == 0)
+        pthread_join(opens, NULL);
+    OK(device->ops->wait(device, event));
+    CHECK(wrong_bytes(left, 0, 0, BLOCK) == 0);
+    hf_plan_free(made);
+    chunks_take(0, 0);
 }
 
 /* Started by who looks at it, ended by who waits. */
@@ -131,7 +154,7 @@ void endless_test(void) {
     hf_plan *made;
     OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, 1, &m));
     device->deadline = 0.2;
-    gate_launch(0);
+    gate_launch(0, send_buffer);
     OK(ops->start(made, NULL));
     CHECK(plan_end(made, false) == HF_EDEVICE && strstr(hf_error(), "kernel \"gate\""),
           "%s", hf_error());

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "chunks.h"
 #include "core/host_memory.h"
 #include "node.h"
 #include "world.h"
@@ -133,4 +134,11 @@ hf_status plan_end(hf_plan *made, bool wait) {
     while (status == HF_OK && !done)
         status = exchange->ops->blocks->progress(made, wait, &done);
     return status;
+}
+
+void chunks_take(size_t bytes, size_t depth) {
+    if (!exchange->ops->blocks->take)
+        return;
+    ((hf_chunks *)exchange)->chunk_size = bytes;
+    ((hf_chunks *)exchange)->chunk_depth = depth;
 }

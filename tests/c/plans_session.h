@@ -38,10 +38,18 @@ size_t touched_bytes(size_t at, size_t bytes);
 /** Go on with a plan until it is done or fails. */
 hf_status plan_end(hf_plan *made, bool wait);
 
+/** Chunks of so many bytes, and so many at a time, where the scheme has them; 0: its own. */
+void chunks_take(size_t bytes, size_t depth);
+
+/* ---- plans_follow.c ---- */
+
+void follow_test(void);
+
 /* ---- plans_order.c ---- */
 
 void after_test(bool same_queue);
 void run_test(void);
+void early_test(void);
 void change_test(void);
 void silent_test(void);
 void endless_test(void);

@@ -203,6 +203,40 @@ static void pinned_test(void) {
     ops->free(there);
 }
 
+/* Whether so many queues were flushed since this was asked last, where there are some. */
+static bool flushed(size_t n) {
+    bool are = ops != &hf_device_opencl || flushes == n;
+    flushes = 0;
+    return are;
+}
+
+/* A lazy command is flushed with the next one, or when somebody looks; each has its turn. */
+static void lazy_test(void) {
+    const hf_order later = {.lazy = true};
+    hf_buffer *there, *pinned;
+    hf_event *written, *read;
+    OK(ops->alloc(&there, device, BYTES, NULL));
+    OK(ops->pin(&pinned, device, NULL, BYTES));
+    uint32_t *values = pinned->host;
+    for (uint32_t turn = 1; turn < 4; turn++) {
+        values[0] = turn;
+        flushed(0);
+        OK(ops->write(device, there, 0, values, 4, &later, &written));
+        CHECK(flushed(0));
+        if (turn == 1)
+            CHECK(has_ended(written, 20) && flushed(1));
+        else if (turn == 2)
+            CHECK(ops->finish(device) == HF_OK && flushed(1));
+        OK(ops->read(device, there, 0, values + 1, 4, NULL, &read));
+        CHECK(flushed(1) && has_ended(read, 20) && values[1] == turn);
+        OK(ops->wait(device, written));
+        OK(ops->wait(device, read));
+        CHECK(flushed(0), "turn %u", turn);
+    }
+    ops->free(pinned);
+    ops->free(there);
+}
+
 /* Many more commands than are in flight at once. */
 static void many_test(void) {
     enum { ROUNDS = 200 };
@@ -276,6 +310,7 @@ int main(int argc, char **argv) {
     told_test();
     pinned_test();
     blocking_test();
+    lazy_test();
     many_test();
     pin_test();
     spot_test();

@@ -1,0 +1,48 @@
+/* chunks_plan.h - a plan of chunks under way: what is sent (chunks.c), and what is received
+ * (chunks_in.c).
+ */
+#ifndef HF_CHUNKS_PLAN_H
+#define HF_CHUNKS_PLAN_H
+
+#include "chunks.h"
+
+/** What of a list is next, to send or to receive. */
+typedef struct hf_cursor {
+    size_t message, at;          /**< its next byte */
+    size_t after;                /**< the message behind those that are sent together */
+    int targets[HF_MAX_TARGETS]; /**< of these; one where it receives */
+    size_t n_targets;            /**< 0: the next message is to be found */
+} hf_cursor;
+
+typedef struct hf_chunks_plan {
+    hf_plan base;
+    const hf_order *order;
+    hf_cursor out, in;
+    bool blocks;     /**< who waits for it waits for each copy */
+    bool brief;      /**< all its copies are */
+    bool leaves;     /**< it is done when its last write is in its queue */
+    bool begun;      /**< a read has ended, and so has all that the plan comes after */
+    bool marked;     /**< `ready` is there, or was */
+    hf_event *ready; /**< of all that the plan comes after */
+    double moved;    /**< when something moved last [s] */
+    double looked;   /**< when all ranks were asked for last [s] */
+    unsigned looks;  /**< since something moved */
+} hf_chunks_plan;
+
+static inline hf_chunks *hf_chunks_of(const hf_chunks_plan *plan) {
+    return (hf_chunks *)plan->base.exchange;
+}
+
+/** Length of the chunk of a message that begins at `at` [B]. */
+size_t hf_chunk_at(const hf_chunks *c, size_t message, size_t at);
+/** Behind a chunk of a message of so many bytes. */
+void hf_cursor_go_on(hf_cursor *at, size_t bytes, size_t message);
+/** Have all reads of the plan ended? */
+bool hf_chunks_read(hf_chunks_plan *plan);
+
+/** Go on with what is received. `wait`: the plan is waited for. */
+hf_status hf_chunks_receive(hf_chunks_plan *plan, bool wait, bool *moved);
+/** Are all written, or left in the plan's queue by this run? */
+bool hf_chunks_received(hf_chunks_plan *plan);
+
+#endif

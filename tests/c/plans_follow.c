@@ -1,0 +1,127 @@
+/* plans_follow.c - plans whose last writes are left in the device's queue, where others follow. */
+#include <mpi.h>
+#include <time.h>
+
+#include "chunks.h"
+#include "plans_session.h"
+
+enum { STEPS = 12, NAPS = 1000 };
+
+static const hf_device_ops *prompt;
+static hf_device_ops late;
+static hf_event *naps[NAPS];
+static size_t n_naps;
+
+static void nap_call(void *const *args, size_t items) {
+    (void)args, (void)items;
+    nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+}
+
+/* A write that is not waited for begins late. */
+static hf_status late_write(hf_device *of, hf_buffer *to, size_t at, const void *from,
+                            size_t bytes, const hf_order *order, hf_event **done) {
+    static const hf_kernel_info nap = {.name = "nap", .call = nap_call};
+    const hf_launch launch = {.kernel = (hf_kernel *)&nap};
+    if (done && n_naps < NAPS)
+        HF_TRY(prompt->launch(of, &launch, order, &naps[n_naps++]));
+    return prompt->write(of, to, at, from, bytes, order, done);
+}
+
+static void late_begin(hf_device_type type) {
+    prompt = device->ops;
+    late = *prompt;
+    late.write = late_write;
+    device->ops = &late;
+    device->info.type = type;
+    n_naps = 0;
+}
+
+static void late_end(void) {
+    for (size_t i = 0; i < n_naps; i++)
+        OK(device->ops->wait(device, naps[i]));
+    device->ops = prompt;
+    device->info.type = HF_CPU;
+    chunks_take(0, 0);
+}
+
+/* CPUs do not, and neither do schemes without chunks. */
+static bool may_leave(void) {
+    return exchange->ops->blocks->take && device->info.type != HF_CPU;
+}
+
+/* A block goes round the ring, from buffer to buffer, and one byte further with each step. */
+static void ring_test(size_t bytes) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    hf_buffer *const buffers[] = {send_buffer, recv_buffer};
+    hf_plan *plans[2];
+    const hf_message m = {right, left, 0, 0, bytes, bytes};
+    size_t left_behind = 0;
+    buffers_fill();
+    for (int k = 0; k < 2; k++)
+        OK(hf_plan_new(&plans[k], exchange, buffers[1 - k], buffers[k], 1, &m));
+    for (size_t step = 0; step < STEPS; step++) {
+        hf_plan *plan = plans[step % 2];
+        plan->messages->send_at = step;
+        plan->messages->recv_at = step + 1;
+        OK(step + 1 < STEPS ? hf_plan_enqueue(plan) : hf_plan_run(plan));
+        left_behind += !device->ops->idle(device);
+    }
+    bool whole = may_leave() && bytes == 1; /* one chunk, with nothing behind it */
+    CHECK(whole ? left_behind > 0 : may_leave() || left_behind == 0,
+          "%zu writes of %d steps were left", left_behind, STEPS);
+    CHECK(device->ops->idle(device));
+    int from = ((rank - STEPS) % size + size) % size;
+    size_t wrong = 0;
+    for (size_t i = 0; i < bytes; i++)
+        wrong += memory_of(send_buffer)[STEPS + i] != byte_of(from, i);
+    CHECK(wrong == 0, "%zu of %zu B are wrong", wrong, bytes);
+    for (int k = 0; k < 2; k++)
+        hf_plan_free(plans[k]);
+}
+
+/* Two messages to the last rank, one to rank 0 itself between them: they need two slots of rank 0
+ * at a time, and the last rank gives each back in time. It does so for the last one, too, when it
+ * follows with a plan that has nothing for it: then it may look no more. */
+static void slot_test(void) {
+    enum { SHORT = 90 };
+    const bool sends = rank == 0, receives = rank == size - 1;
+    const hf_message self = {0, 0, 0, 0, SHORT, SHORT},
+                     far = {sends ? size - 1 : HF_NOBODY,
+                            receives ? 0 : HF_NOBODY,
+                            0,
+                            SHORT,
+                            sends ? SHORT : 0,
+                            receives ? SHORT : 0},
+                     none = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0},
+                     first[] = {far, sends ? self : none, far};
+    hf_plan *plans[2];
+    buffers_fill();
+    OK(hf_plan_new(&plans[0], exchange, recv_buffer, send_buffer, 3, first));
+    OK(hf_plan_new(&plans[1], exchange, recv_buffer, send_buffer, sends, &self));
+    OK(hf_plan_enqueue(plans[0]));
+    OK(hf_plan_enqueue(plans[1]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(hf_plan_run(plans[1]));
+    CHECK(wrong_bytes(0, 0, 0, sends ? SHORT : 0) == 0);
+    CHECK(wrong_bytes(0, 0, SHORT, receives ? SHORT : 0) == 0);
+    for (int k = 0; k < 2; k++)
+        hf_plan_free(plans[k]);
+}
+
+/* Short messages, which go whole; those of some chunks, whose last one alone is left; on devices
+ * whose copies wait for each other, too. */
+void follow_test(void) {
+    static const size_t chunks[][2] = {{0, 0}, {100, 1}, {100, 2}, {1000, 4}};
+    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+        late_begin(HF_ACCELERATOR);
+        chunks_take(chunks[k][0], chunks[k][1]);
+        ring_test(1);
+        ring_test(100);
+        ring_test(BLOCK);
+        slot_test();
+        late_end();
+    }
+    late_begin(HF_CPU);
+    ring_test(BLOCK);
+    late_end();
+}
