@@ -11,9 +11,7 @@
 #include "exchange.h"
 #include "node.h"
 
-enum {
-    HF_MAX_TARGETS = 16, /**< ranks that a chunk goes to after one read */
-};
+enum { HF_MAX_TARGETS = 16 /**< ranks that a chunk goes to after one read */ };
 
 typedef struct hf_chunks hf_chunks;
 typedef struct hf_carrier hf_carrier;

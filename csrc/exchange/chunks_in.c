@@ -1,4 +1,4 @@
-/* chunks_in.c - what a plan of chunks receives: chunks come into slots, and are written from there. */
+/* chunks_in.c - what a plan receives: chunks come into slots, and are written from there. */
 #include "chunks_plan.h"
 #include "core/error.h"
 
@@ -45,9 +45,9 @@ static bool is_last(hf_chunks_plan *plan, const hf_incoming *in) {
     return last;
 }
 
-/* Where the plan is waited for, a write behind all reads is in the plan's own queue, and the last one
- * may be left there. Others go on beside reads, without an event between queues, which costs more than
- * to look for a read that has ended. */
+/* Where the plan is waited for, a write behind all reads is in the plan's own queue, and the last
+ * one may be left there. Others go on beside reads, without an event between queues, which costs
+ * more than to look for a read that has ended. */
 static hf_status chunk_write(hf_chunks_plan *plan, hf_incoming *in, bool wait) {
     hf_exchange *exchange = plan->base.exchange;
     hf_device *device = exchange->device;
