@@ -296,11 +296,18 @@ hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
     command->event->queue = queue;
     command->lazy = order && order->lazy;
     assert(!order || order->n_after <= HF_MAX_AFTER);
-    for (size_t i = 0; order && i < order->n_after; i++)
-        if (order->after[i])
-            command->after[command->n_after++] =
-                ((hf_opencl_event *)order->after[i])->event;
-    return HF_OK;
+    hf_status status = HF_OK;
+    for (size_t i = 0; order && i < order->n_after && status == HF_OK; i++) {
+        const hf_opencl_event *after = (hf_opencl_event *)order->after[i];
+        if (!after)
+            continue;
+        command->after[command->n_after++] = after->event;
+        if (device->lazy >> after->queue & 1)
+            status = queue_flush(device, after->queue);
+    }
+    if (status != HF_OK)
+        event_drop(device, command->event);
+    return status;
 }
 
 /* May a kernel's end be told late? It is the last of a queue, beside others. */

@@ -85,7 +85,7 @@ static void event_end(hf_device *device, hf_event **event) {
 static void chunks_plan_free(hf_plan *base) {
     hf_chunks *c = (hf_chunks *)base->exchange;
     hf_transport *net = c->base.net;
-    if (c->moving && c->moving != base)
+    if (c->moving != base)
         return;
     c->moving = NULL;
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++) {
@@ -243,7 +243,7 @@ static hf_status out_done(hf_chunks_plan *plan, bool *done) {
     return HF_OK;
 }
 
-bool hf_chunks_read(hf_chunks_plan *plan) {
+bool hf_chunks_reads_ended(hf_chunks_plan *plan) {
     const hf_chunks *c = hf_chunks_of(plan);
     bool ended = !block_find(plan);
     for (size_t k = c->out_oldest; ended && k < c->out_next; k++)

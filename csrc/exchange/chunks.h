@@ -47,8 +47,7 @@ typedef struct hf_incoming {
     size_t bytes, at;   /**< at: in the receive buffer [B] */
     const char *memory; /**< where it lies, once it is there */
     double since;
-    uint64_t
-        left_by; /**< the run of a plan that does not wait for its write; 0: none */
+    uint64_t left_by; /**< the run that does not wait for its write; 0: none */
     hf_event *event;
     hf_transfer transfer;
 } hf_incoming;

@@ -51,7 +51,7 @@ static bool is_last(hf_chunks_plan *plan, const hf_incoming *in) {
 static hf_status chunk_write(hf_chunks_plan *plan, hf_incoming *in, bool wait) {
     hf_exchange *exchange = plan->base.exchange;
     hf_device *device = exchange->device;
-    bool blocks = wait && plan->blocks, behind = wait && hf_chunks_read(plan),
+    bool blocks = wait && plan->blocks, behind = wait && hf_chunks_reads_ended(plan),
          left = behind && plan->leaves && is_last(plan, in);
     hf_order own = plan->order ? *plan->order : (hf_order){0};
     own.lazy = left && plan->brief;
@@ -78,7 +78,7 @@ static hf_status chunk_write(hf_chunks_plan *plan, hf_incoming *in, bool wait) {
 /* May a chunk be written, after all that the plan comes after? */
 static bool write_may(hf_chunks_plan *plan, bool wait) {
     bool orders = !wait || (plan->blocks && !plan->leaves);
-    return orders || plan->begun || hf_chunks_read(plan);
+    return orders || plan->begun || hf_chunks_reads_ended(plan);
 }
 
 static hf_status chunk_take(hf_chunks_plan *plan, hf_incoming *in, bool wait,

@@ -37,8 +37,8 @@ static inline hf_chunks *hf_chunks_of(const hf_chunks_plan *plan) {
 size_t hf_chunk_at(const hf_chunks *c, size_t message, size_t at);
 /** Behind a chunk of a message of so many bytes. */
 void hf_cursor_go_on(hf_cursor *at, size_t bytes, size_t message);
-/** Have all reads of the plan ended? */
-bool hf_chunks_read(hf_chunks_plan *plan);
+/** Whether all reads of the plan have. */
+bool hf_chunks_reads_ended(hf_chunks_plan *plan);
 
 /** Go on with what is received. `wait`: the plan is waited for. */
 hf_status hf_chunks_receive(hf_chunks_plan *plan, bool wait, bool *moved);

@@ -58,8 +58,7 @@ typedef struct hf_plan {
      *  the planned one, the same at both ends. */
     hf_message *messages;
     const hf_glance *glances; /**< [n] the caller's, or NULL */
-    bool
-        enqueued; /**< schemes that can need not wait for its last writes: hf_plan_enqueue */
+    bool enqueued;            /**< run by hf_plan_enqueue */
 } hf_plan;
 
 typedef struct hf_block_ops {
@@ -111,9 +110,9 @@ void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
 
 /** Run a plan after what is in queue 0, and wait until it is done. */
 hf_status hf_plan_run(hf_plan *plan);
-/** Run one that others follow: writes to the device may still be in queue 0, where all that comes
- *  later finds the blocks. The last plan of that scheme is run by hf_plan_run, which waits for all;
- *  before that no buffer is freed, and no plan is made. */
+/** Run one that others follow: its last write may be left in queue 0, where all that comes later
+ *  finds the block. The last plan of that scheme is run by hf_plan_run, which waits for all; before
+ *  that no buffer is freed, and no plan is made. */
 hf_status hf_plan_enqueue(hf_plan *plan);
 
 #endif

@@ -79,10 +79,10 @@ static void ring_test(size_t bytes) {
         hf_plan_free(plans[k]);
 }
 
-/* Two blocks to the last rank, one to rank 0 itself between them, when the last rank waits for both:
- * it gives the slot of the first back at once, since rank 0 may need it for the other. It gives that
- * of the other back when it follows with a plan that has nothing for it: then it may look no more.
- */
+/* Two blocks to the last rank, one to rank 0 itself between them, when the last rank waits for
+ * both: it gives the slot of the first back at once, since rank 0 may need it for the other. It
+ * gives that of the other back when it follows with a plan that has nothing for it: then it may
+ * look no more. */
 static void slot_test(void) {
     enum { SHORT = 90 };
     const bool sends = rank == 0, receives = rank == size - 1;

@@ -210,7 +210,8 @@ static bool flushed(size_t n) {
     return are;
 }
 
-/* A lazy command is flushed with the next one, or when somebody looks; each has its turn. */
+/* A lazy command is flushed when somebody looks, for one that comes after it in another queue, and
+ * with the next one of its own; each has its turn. */
 static void lazy_test(void) {
     const hf_order later = {.lazy = true};
     hf_buffer *there, *pinned;
@@ -218,7 +219,7 @@ static void lazy_test(void) {
     OK(ops->alloc(&there, device, BYTES, NULL));
     OK(ops->pin(&pinned, device, NULL, BYTES));
     uint32_t *values = pinned->host;
-    for (uint32_t turn = 1; turn < 4; turn++) {
+    for (uint32_t turn = 1; turn < 5; turn++) {
         values[0] = turn;
         flushed(0);
         OK(ops->write(device, there, 0, values, 4, &later, &written));
@@ -227,8 +228,10 @@ static void lazy_test(void) {
             CHECK(has_ended(written, 20) && flushed(1));
         else if (turn == 2)
             CHECK(ops->finish(device) == HF_OK && flushed(1));
-        OK(ops->read(device, there, 0, values + 1, 4, NULL, &read));
-        CHECK(flushed(1) && has_ended(read, 20) && values[1] == turn);
+        const hf_order behind = {.queue = 3, .n_after = 1, .after = &written};
+        OK(ops->read(device, there, 0, values + 1, 4, turn == 3 ? &behind : NULL,
+                     &read));
+        CHECK(flushed(turn == 3 ? 2 : 1) && has_ended(read, 20) && values[1] == turn);
         OK(ops->wait(device, written));
         OK(ops->wait(device, read));
         CHECK(flushed(0), "turn %u", turn);
