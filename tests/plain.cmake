@@ -50,6 +50,12 @@ foreach(ranks 2 3 4)
   hf_ranks_test(harness_${ranks} ${ranks} c/harness.c . device=host share=${share})
   list(APPEND spinning harness_${ranks})
 endforeach()
+# Writes that GPUs and FPGAs leave in a queue, where a CPU has none.
+foreach(exchange shared pipelined)
+  hf_ranks_test(harness_deferred_${exchange} 2 c/harness.c . device=opencl exchange=${exchange}
+    workers=2 bench=b_eff passes=accelerator share=2)
+  list(APPEND spinning harness_deferred_${exchange})
+endforeach()
 # By hand, for hours: one call, a row and every so many, of one rank and of all, and every call.
 set(every COMMAND test_harness . faults=7)
 foreach(ranks 2 3 4)

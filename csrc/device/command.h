@@ -42,8 +42,9 @@ typedef struct hf_order {
     size_t n_after; /**< at most HF_MAX_AFTER */
     hf_event *const *after; /**< [n_after] events of any queue; NULL: has ended */
     const char *label;      /**< what a trace calls the command; static; or NULL */
-    bool lazy; /**< it may begin as late as the next command of its queue, or the first
-                    look whether it has ended */
+    bool
+        lazy; /**< it may begin as late as the next command of its queue, the first one that
+                    comes after it, or the first `test`, `wait` or `finish`; `idle` is none */
 } hf_order;
 
 /** One kernel argument: a buffer, or `bytes` bytes at `value`. */

@@ -130,7 +130,7 @@ static bool event_look(hf_opencl_event *event, double start, double end) {
     return true;
 }
 
-/** Others may wait for the queue's commands in their queues. */
+/** Hand the queue's commands to the device: another queue may wait only for such. */
 static hf_status queue_flush(hf_opencl_device *device, unsigned queue) {
     device->lazy &= ~(UINT32_C(1) << queue);
     cl_int code = clFlush(device->queues[queue]);

@@ -41,6 +41,8 @@ static hf_status chunks_plan_take(hf_plan *plan) {
     hf_chunks *c = (hf_chunks *)plan->exchange;
     double most = 0;
     assert(!c->moving);
+    for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
+        assert(!c->ins[slot].event); /* no write was deferred: its slot may be wiped */
     for (size_t i = 0; i < plan->n; i++) {
         const hf_message *m = &plan->messages[i];
         most = fmax(most, (double)chunk_of(c, m->send_bytes));
@@ -67,8 +69,8 @@ static hf_status chunks_start(hf_plan *base, const hf_order *order) {
     plan->order = order;
     plan->out = plan->in = (hf_cursor){0};
     plan->blocks = plan_blocks(c, base);
-    plan->leaves = base->enqueued && c->base.device->info.type != HF_CPU;
-    plan->begun = plan->marked = false;
+    plan->defers = base->enqueued && c->base.device->info.type != HF_CPU;
+    plan->begun = plan->marked = plan->late = false;
     c->runs++;
     plan->moved = plan->looked = hf_clock_now();
     plan->looks = 0;
@@ -85,6 +87,9 @@ static void event_end(hf_device *device, hf_event **event) {
 static void chunks_plan_free(hf_plan *base) {
     hf_chunks *c = (hf_chunks *)base->exchange;
     hf_transport *net = c->base.net;
+    if (!c->moving) /* a failure may have left a write that was deferred */
+        for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
+            event_end(c->base.device, &c->ins[slot].event);
     if (c->moving != base)
         return;
     c->moving = NULL;
@@ -146,8 +151,7 @@ void hf_cursor_go_on(hf_cursor *at, size_t bytes, size_t message) {
     at->at = at->n_targets = 0;
 }
 
-/* Writes of a plan that nobody waits for have a queue of their own, and come after what the plan
- * does. */
+/* Where nobody waits for the plan: writes of the other queue come after this event. */
 static hf_status plan_mark(hf_chunks_plan *plan) {
     hf_device *device = plan->base.exchange->device;
     if (plan->marked)
@@ -193,7 +197,7 @@ static hf_status chunk_go(hf_chunks_plan *plan, size_t slot, bool *moved) {
     hf_chunks *c = hf_chunks_of(plan);
     hf_outgoing *out = &c->outs[slot];
     bool ended;
-    HF_TRY(hf_plan_event(&plan->base, &out->event, out->since, false, &ended));
+    HF_TRY(hf_plan_event(&plan->base, &out->event, out->since, plan->late, &ended));
     if (!ended)
         return HF_OK;
     *moved = plan->begun = true;
@@ -270,7 +274,9 @@ static int waited_for(const hf_chunks *c) {
 
 /* Nothing moves: are all still there? On one core, the caller of a brief copy yields once, so that
  * the device's thread goes to sleep now: the next copy would wait for that. The caller of a longer
- * copy does not: it sleeps itself, and the thread takes the next copy while it is awake. */
+ * copy does not: it sleeps itself, and the thread takes the next copy while it is awake. Copies
+ * depend on their device alone: one that is late is waited for by the device, which tells the other
+ * ranks what it waits for. */
 static hf_status plan_look(hf_chunks_plan *plan, bool wait) {
     hf_chunks *c = hf_chunks_of(plan);
     hf_transport *net = c->base.net;
@@ -285,6 +291,7 @@ static hf_status plan_look(hf_chunks_plan *plan, bool wait) {
         HF_TRY(whom == HF_NOBODY ? net->ops->heed(net)
                                  : net->ops->look(net, whom, plan->moved));
     }
+    plan->late = wait && now - plan->moved > HF_HEARING;
     if (wait && (c->crowded || now - plan->moved > PATIENCE))
         sched_yield();
     return HF_OK;
@@ -317,16 +324,17 @@ static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
     do {
         moved = *done = false;
         HF_TRY(out_go_on(plan, blocks, &moved));
-        HF_TRY(hf_chunks_receive(plan, wait, &moved));
+        HF_TRY(hf_chunks_in_go_on(plan, wait, &moved));
         if (!blocks)
             plan_lap(c);
-        if (hf_chunks_received(plan))
+        if (hf_chunks_in_done(plan))
             HF_TRY(out_done(plan, done));
         if (*done)
             return plan_end(plan);
         if (moved) {
             plan->moved = hf_clock_now();
             plan->looks = 0;
+            plan->late = false;
         } else {
             HF_TRY(plan_look(plan, wait));
         }

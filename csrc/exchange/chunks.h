@@ -3,7 +3,9 @@
  *
  * A rank reads a chunk from its device into a slot of host memory. A carrier brings it to its
  * receiver, which writes it to its own device. Slots are used in turn. What a rank sends and what
- * it receives go on independently of each other, each in the order of the plan's list.
+ * it receives go on independently of each other, each in the order of the plan's list, but for one
+ * thing: nothing is written before the first read has ended, and so all that the plan comes after.
+ * Ranks do not wait for each other in a circle by that, since a read waits for its device alone.
  */
 #ifndef HF_CHUNKS_H
 #define HF_CHUNKS_H
@@ -47,7 +49,7 @@ typedef struct hf_incoming {
     size_t bytes, at;   /**< at: in the receive buffer [B] */
     const char *memory; /**< where it lies, once it is there */
     double since;
-    uint64_t left_by; /**< the run that does not wait for its write; 0: none */
+    uint64_t deferred_by; /**< the run that does not wait for its write; 0: none */
     hf_event *event;
     hf_transfer transfer;
 } hf_incoming;
@@ -76,7 +78,7 @@ struct hf_chunks {
     hf_exchange base;
     size_t chunk_size, chunk_depth; /**< that a run told [B], [1]; 0: our own */
     hf_plan *moving;                /**< that is under way, or NULL */
-    uint64_t runs;                  /**< of plans that were started */
+    uint64_t runs;                  /**< number of starts so far, of any plan */
     size_t slot_room;               /**< of each slot [B] */
     size_t depth;                   /**< slots */
     bool wants_window;

@@ -36,25 +36,24 @@ static hf_status chunk_expect(hf_chunks_plan *plan, bool *moved) {
     return in->carrier->expect(c, in, slot);
 }
 
-/* Is this chunk the last to come? Then nobody waits for its slot before the next plan. */
+/* May this chunk's write be deferred? It is the plan's last, and its slot the last to be given
+ * back: no other waits behind it. */
 static bool is_last(hf_chunks_plan *plan, const hf_incoming *in) {
     const hf_chunks *c = hf_chunks_of(plan);
-    bool last = !expected_find(plan);
-    for (size_t k = c->in_oldest; last && k < c->in_next; k++)
-        last = &c->ins[k % c->depth] == in || c->ins[k % c->depth].stage != HF_GOES;
-    return last;
+    return !expected_find(plan) && in == &c->ins[(c->in_next - 1) % c->depth];
 }
 
-/* Where the plan is waited for, a write behind all reads is in the plan's own queue, and the last
- * one may be left there. Others go on beside reads, without an event between queues, which costs
- * more than to look for a read that has ended. */
+/* Where the plan is waited for, a write after all its reads is in the plan's own queue, and the
+ * last one may be deferred. Others go on beside reads, without an event between queues, which
+ * costs more than to look for a read that has ended. */
 static hf_status chunk_write(hf_chunks_plan *plan, hf_incoming *in, bool wait) {
     hf_exchange *exchange = plan->base.exchange;
     hf_device *device = exchange->device;
-    bool blocks = wait && plan->blocks, behind = wait && hf_chunks_reads_ended(plan),
-         left = behind && plan->leaves && is_last(plan, in);
+    bool blocks = wait && plan->blocks,
+         reads_ended = wait && hf_chunks_reads_ended(plan),
+         deferred = reads_ended && plan->defers && is_last(plan, in);
     hf_order own = plan->order ? *plan->order : (hf_order){0};
-    own.lazy = left && plan->brief;
+    own.lazy = deferred && plan->brief;
     const hf_order beside = {.queue = WRITES,
                              .n_after = 1,
                              .after = &plan->ready,
@@ -64,20 +63,21 @@ static hf_status chunk_write(hf_chunks_plan *plan, hf_incoming *in, bool wait) {
                  in->bytes);
     in->stage = HF_COPIES;
     in->since = plan->moved;
-    in->left_by = left ? hf_chunks_of(plan)->runs : 0;
+    in->deferred_by = deferred ? hf_chunks_of(plan)->runs : 0;
     if (blocks)
         hf_lap(exchange->laps, HF_LAP_EXCHANGE);
     HF_TRY(device->ops->write(device, plan->base.recv, in->at, in->memory, in->bytes,
-                              blocks || behind ? &own : &beside,
-                              blocks && !plan->leaves ? NULL : &in->event));
+                              blocks || reads_ended ? &own : &beside,
+                              blocks && !plan->defers ? NULL : &in->event));
     if (blocks)
         hf_lap(exchange->laps, HF_LAP_TRANSFER);
     return HF_OK;
 }
 
-/* May a chunk be written, after all that the plan comes after? */
+/* May a chunk be written now? Not before all that the plan comes after has ended, but where the
+ * order of the write sees to that. */
 static bool write_may(hf_chunks_plan *plan, bool wait) {
-    bool orders = !wait || (plan->blocks && !plan->leaves);
+    bool orders = !wait || (plan->blocks && !plan->defers);
     return orders || plan->begun || hf_chunks_reads_ended(plan);
 }
 
@@ -90,15 +90,15 @@ static hf_status chunk_take(hf_chunks_plan *plan, hf_incoming *in, bool wait,
             HF_TRY(chunk_write(plan, in, wait));
         *moved = *moved || is;
     }
-    if (in->stage == HF_COPIES && in->left_by != hf_chunks_of(plan)->runs) {
-        HF_TRY(hf_plan_event(&plan->base, &in->event, in->since, false, &is));
+    if (in->stage == HF_COPIES && in->deferred_by != hf_chunks_of(plan)->runs) {
+        HF_TRY(hf_plan_event(&plan->base, &in->event, in->since, plan->late, &is));
         if (is)
             in->stage = HF_IDLE;
     }
     return HF_OK;
 }
 
-hf_status hf_chunks_receive(hf_chunks_plan *plan, bool wait, bool *moved) {
+hf_status hf_chunks_in_go_on(hf_chunks_plan *plan, bool wait, bool *moved) {
     hf_chunks *c = hf_chunks_of(plan);
     HF_TRY(chunk_expect(plan, moved));
     for (size_t k = c->in_oldest; k < c->in_next; k++)
@@ -112,12 +112,12 @@ hf_status hf_chunks_receive(hf_chunks_plan *plan, bool wait, bool *moved) {
     return HF_OK;
 }
 
-bool hf_chunks_received(hf_chunks_plan *plan) {
+bool hf_chunks_in_done(hf_chunks_plan *plan) {
     const hf_chunks *c = hf_chunks_of(plan);
     bool done = !expected_find(plan);
     for (size_t k = c->in_oldest; done && k < c->in_next; k++) {
         const hf_incoming *in = &c->ins[k % c->depth];
-        done = in->stage == HF_IDLE || in->left_by == c->runs;
+        done = in->stage == HF_IDLE || in->deferred_by == c->runs;
     }
     return done;
 }

@@ -19,8 +19,9 @@ typedef struct hf_chunks_plan {
     const hf_order *order;
     hf_cursor out, in;
     bool blocks;     /**< who waits for it waits for each copy */
-    bool brief;      /**< all its copies are */
-    bool leaves;     /**< it is done when its last write is in its queue */
+    bool brief;      /**< all its copies are short: less than 8 KiB */
+    bool defers;     /**< it may be done while its last write is in its queue */
+    bool late;       /**< nothing moves: its copies are waited for, not looked at */
     bool begun;      /**< a read has ended, and so has all that the plan comes after */
     bool marked;     /**< `ready` is there, or was */
     hf_event *ready; /**< of all that the plan comes after */
@@ -35,14 +36,14 @@ static inline hf_chunks *hf_chunks_of(const hf_chunks_plan *plan) {
 
 /** Length of the chunk of a message that begins at `at` [B]. */
 size_t hf_chunk_at(const hf_chunks *c, size_t message, size_t at);
-/** Behind a chunk of a message of so many bytes. */
+/** Move past a chunk of `bytes`; at the end of a message of `message` bytes, to the next one. */
 void hf_cursor_go_on(hf_cursor *at, size_t bytes, size_t message);
-/** Whether all reads of the plan have. */
+/** Have all reads of the plan ended? */
 bool hf_chunks_reads_ended(hf_chunks_plan *plan);
 
 /** Go on with what is received. `wait`: the plan is waited for. */
-hf_status hf_chunks_receive(hf_chunks_plan *plan, bool wait, bool *moved);
-/** Are all written, or left in the plan's queue by this run? */
-bool hf_chunks_received(hf_chunks_plan *plan);
+hf_status hf_chunks_in_go_on(hf_chunks_plan *plan, bool wait, bool *moved);
+/** Are all written, or deferred by this run: in the plan's queue? */
+bool hf_chunks_in_done(hf_chunks_plan *plan);
 
 #endif

@@ -152,7 +152,8 @@ static hf_status plan_make(hf_plan **out, hf_exchange *exchange, hf_buffer *recv
     }
     if (n > 0)
         memcpy(own, messages, n * sizeof *own);
-    *plan = (hf_plan){exchange, recv, send, n, own, NULL, false};
+    *plan = (hf_plan){
+        .exchange = exchange, .recv = recv, .send = send, .n = n, .messages = own};
     *out = plan;
     return own_check(plan);
 }
@@ -239,6 +240,7 @@ static hf_status plan_go(hf_plan *plan, bool enqueued) {
     plan->enqueued = enqueued;
     plan->exchange->used = true;
     HF_TRY(ops->start(plan, NULL));
+    plan->enqueued = false;
     while (!done)
         HF_TRY(ops->progress(plan, true, &done));
     return HF_OK;

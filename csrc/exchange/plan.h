@@ -58,7 +58,7 @@ typedef struct hf_plan {
      *  the planned one, the same at both ends. */
     hf_message *messages;
     const hf_glance *glances; /**< [n] the caller's, or NULL */
-    bool enqueued;            /**< run by hf_plan_enqueue */
+    bool enqueued;            /**< the start is that of hf_plan_enqueue */
 } hf_plan;
 
 typedef struct hf_block_ops {
@@ -98,7 +98,8 @@ hf_status hf_plan_new(hf_plan **out, struct hf_exchange *exchange, hf_buffer *re
 void hf_plan_free(hf_plan *plan);
 
 /** For schemes: whether the command behind *event, which began at `since`, has ended. If so, the
- *  event is released and *event is NULL. Fails after the device's deadline, also without `wait`. */
+ *  event is released and *event is NULL. `wait`: return when it has, or after the device's deadline;
+ *  without it a command that is late is waited for so long once more. */
 hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
                         bool *ended);
 
@@ -112,7 +113,8 @@ void hf_plan_came(const hf_plan *plan, size_t i, size_t at, const void *bytes,
 hf_status hf_plan_run(hf_plan *plan);
 /** Run one that others follow: its last write may be left in queue 0, where all that comes later
  *  finds the block. The last plan of that scheme is run by hf_plan_run, which waits for all; before
- *  that no buffer is freed, and no plan is made. */
+ *  that no buffer is freed, no plan is made, and no rank meets others: they may wait for the slot
+ *  of that write. */
 hf_status hf_plan_enqueue(hf_plan *plan);
 
 #endif

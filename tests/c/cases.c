@@ -202,6 +202,9 @@ hf_status session_open(void) {
     HF_TRY(world_open(&now.session, (hf_options){.device = device,
                                                  .exchange = now.exchange,
                                                  .has_comm = size > 1}));
+    if (asked.passes &&
+        !hf_device_type_named(&now.session->device->info.type, asked.passes))
+        return hf_fail(HF_EARG, "passes=%s: no type of a device", asked.passes);
     plant_open(now.session);
     return HF_OK;
 }

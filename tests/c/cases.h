@@ -11,6 +11,7 @@ typedef struct case_request {
     const char *variant; /**< NAME=VALUE of a parameter; NULL: all of them */
     const char *folder, *bench, *exchange, *device, *shape, *broken;
     const char *kind, *call; /**< of faults; NULL: all */
+    const char *passes;      /**< type that devices pass for; NULL: their own */
     const char *binaries;    /**< a folder of program binaries; NULL: there are none */
     const char *knobs; /**< of these: "NAME=VALUE ...", each of all that have it */
     size_t faults, share, part, workers, seed;

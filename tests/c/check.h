@@ -17,4 +17,7 @@ __attribute__((weak)) int check_failures;
         }                                                                   \
     } while (0)
 
+/* A call of the library; its file includes core/error.h. */
+#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
+
 #endif

@@ -11,7 +11,7 @@
 #include "opencl.h"
 
 const hf_device_ops *ops;
-bool looks, lazy, ordered, unflushed;
+bool looks, early, ordered, unflushed;
 size_t flushes;
 hf_device *device;
 hf_kernel *gate, *set;
@@ -118,7 +118,7 @@ cl_int __wrap_clEnqueueWriteBuffer WRITE_PARAMETERS {
     static char copied[BYTES];
     cl_context context;
     pthread_t opener;
-    if (!lazy || !wait)
+    if (!early || !wait)
         return __real_clEnqueueWriteBuffer(queue, to, wait, at, bytes, from, n, after,
                                            event);
     CHECK(bytes <= BYTES && n == 0);

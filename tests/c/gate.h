@@ -28,14 +28,12 @@ extern volatile uint32_t *words; /**< of the device, seen by the host */
 extern hf_buffer *shared;
 
 /** As OpenCL allows: a write that blocks returns when the host's memory has been copied. */
-extern bool lazy;
+extern bool early;
 /** As NVIDIA's runtime: while the gate is shut, no other kernel is said to have ended. */
 extern bool ordered;
 /** OpenCL says that it has not handed a command over, though the command runs. */
 extern bool unflushed;
 extern size_t flushes; /**< of queues of OpenCL, by its calls */
-
-#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
 
 void device_open(void);
 void device_close(void);

@@ -14,6 +14,7 @@
  *   seen=1      no fault is harmless: each must be seen
  *   bench=NAME exchange=NAME device=NAME shape=NAME kind=NAME call=NAME    only this one
  *   variant=NAME=VALUE    only this parameter that is not the default
+ *   passes=TYPE devices pass for such ones, as an accelerator: exchanges treat CPUs apart
  *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there
  *               are no schemes of kernels that wait for each other
  *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as
@@ -353,7 +354,7 @@ static void words_take(int argc, char **argv) {
                      {"broken=", &asked.broken},   {"binaries=", &asked.binaries},
                      {"knobs=", &asked.knobs},     {"fault=", &asked.fault},
                      {"variant=", &asked.variant}, {"kind=", &asked.kind},
-                     {"call=", &asked.call}};
+                     {"call=", &asked.call},       {"passes=", &asked.passes}};
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (strncmp(argv[i], names[n].name, strlen(names[n].name)) == 0)
                 *names[n].to = value;

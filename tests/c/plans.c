@@ -301,6 +301,8 @@ int main(int argc, char **argv) {
         run_test();
         early_test();
         change_test();
+        after_test(false);
+        after_test(true);
     }
     mode_check();
     follow_test();
@@ -308,9 +310,10 @@ int main(int argc, char **argv) {
         all_to_all_test(false, 100);
         all_to_all_test(false, 100000);
     }
-    after_test(false);
-    after_test(true);
     endless_test();
+    close_session();
+    open_session(argv[1]);
+    hung_test();
     close_session();
     open_session(argv[1]);
     if (size > 1)

@@ -1,6 +1,7 @@
 /* plans_order.c - plans beside kernels and other plans, and ranks and kernels that fail. */
 #include <mpi.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "core/clock.h"
@@ -144,6 +145,37 @@ void silent_test(void) {
     }
     hf_plan_free(made);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A kernel that never ends on rank 0, in front of a plan that is waited for. The deadline of the
+ * others passes first; all tell what rank 0 waits for. */
+void hung_test(void) {
+    hf_message *m = calloc((size_t)size + 1, sizeof *m);
+    hf_plan *made;
+    for (int i = 0; i <= size; i++) { /* the last is as the first: not one alone */
+        int ahead = (rank + i) % size, behind = (rank + size - i % size) % size;
+        m[i] = (hf_message){.to = ahead,
+                            .from = behind,
+                            .recv_at = (size_t)i * BLOCK,
+                            .send_bytes = BLOCK,
+                            .recv_bytes = BLOCK};
+    }
+    OK(hf_plan_new(&made, exchange, recv_buffer, send_buffer, (size_t)size + 1, m));
+    device->info.type = HF_ACCELERATOR;
+    if (size == 1)
+        device->deadline = 0.2;
+    if (rank > 0)
+        exchange->net->deadline = 0.5;
+    else
+        gate_launch(0, send_buffer);
+    hf_status status = hf_plan_run(made);
+    CHECK(status != HF_OK &&
+              strstr(hf_error(), size > 1 ? "rank 0 waits for kernel \"gate\""
+                                          : "kernel \"gate\" has not ended"),
+          "%s", hf_error());
+    hf_plan_free(made);
+    __atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
+    free(m);
 }
 
 /* A kernel that never ends in front of a plan: who only looks at it gets an error, too. */

@@ -17,8 +17,6 @@ extern hf_device *device;
 extern int rank, size;
 extern hf_buffer *send_buffer, *recv_buffer; /**< ROOM bytes each */
 
-#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
-
 void open_session(const char *scheme);
 void close_session(void);
 void mode_begin(void);
@@ -53,5 +51,6 @@ void early_test(void);
 void change_test(void);
 void silent_test(void);
 void endless_test(void);
+void hung_test(void);
 
 #endif

@@ -23,8 +23,6 @@ extern hf_buffer *words;
 extern unsigned char *binary;
 extern size_t binary_bytes;
 
-#define OK(call) CHECK((call) == HF_OK, "%s: %s", #call, hf_error())
-
 /** What `echo` takes and hands out. */
 typedef struct values {
     float single;
