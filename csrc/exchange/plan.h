@@ -98,8 +98,8 @@ hf_status hf_plan_new(hf_plan **out, struct hf_exchange *exchange, hf_buffer *re
 void hf_plan_free(hf_plan *plan);
 
 /** For schemes: whether the command behind *event, which began at `since`, has ended. If so, the
- *  event is released and *event is NULL. `wait`: return when it has, or after the device's deadline;
- *  without it a command that is late is waited for so long once more. */
+ *  event is released and *event is NULL. `wait`: return when it has, or fail after the device's
+ *  deadline. Without it a command that is late is waited for so long once more. */
 hf_status hf_plan_event(const hf_plan *plan, hf_event **event, double since, bool wait,
                         bool *ended);
 
