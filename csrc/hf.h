@@ -16,7 +16,7 @@ typedef struct hf_result hf_result; /* core/result.h */
 /** All-zero is a valid default: the scheme's own device, one rank, no MPI. */
 typedef struct hf_options {
     const char *device;      /**< "host", "opencl", "opencl:SELECTOR" or SELECTOR */
-    const char *exchange;    /**< scheme; "" means HF_SCHEME */
+    const char *exchange;    /**< scheme; NULL means HF_SCHEME */
     const char *mpi_library; /**< MPI library of the communicator's maker */
     const char *version;     /**< of hpccfpga, the same on every rank; NULL: not told */
     const char *folder; /**< for pipes of emulated channels; NULL or "": HF_FOLDER */

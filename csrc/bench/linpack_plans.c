@@ -362,10 +362,6 @@ static hf_status copies_take(plans *r, size_t width) {
     return HF_OK;
 }
 
-static int common_divisor(int a, int b) {
-    return b > 0 ? common_divisor(b, a % b) : a;
-}
-
 static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *env,
                               hf_outline *out) {
     plans *r = state;
@@ -374,7 +370,7 @@ static hf_status blocks_setup(void *state, const hf_args *args, const hf_env *en
     s->routing = &by_plans;
     s->receives = true;
     s->n_parts = (uint32_t)s->grid.q - 1;
-    int lcm = s->grid.p / common_divisor(s->grid.p, s->grid.q) * s->grid.q;
+    int lcm = s->grid.p / (int)hf_common_divisor(s->grid.p, s->grid.q) * s->grid.q;
     r->n_classes = (size_t)(lcm % 2 ? 2 * lcm : lcm); /* panels of two iterations */
     r->classes = calloc(r->n_classes, sizeof *r->classes);
     r->list = calloc((size_t)s->grid.p + (size_t)s->grid.q, sizeof *r->list);

@@ -123,7 +123,7 @@ static hf_status device_open(hf_session *session, const hf_exchange_ops *scheme,
 }
 
 static const char *scheme_name(const hf_options *options) {
-    return options->exchange && *options->exchange ? options->exchange : HF_SCHEME;
+    return options->exchange ? options->exchange : HF_SCHEME;
 }
 
 /* The other ranks may ask whom they wait for while this one waits for its device. */

@@ -42,6 +42,11 @@ static inline double hf_grid_rows(double ranks) {
     return p;
 }
 
+/** Greatest common divisor of two whole numbers. */
+static inline double hf_common_divisor(double a, double b) {
+    return b > 0 ? hf_common_divisor(b, fmod(a, b)) : a;
+}
+
 /** Additions of n x n matrices C = B + A^T. */
 static inline double hf_ptrans_operations(double n) {
     return n * n;

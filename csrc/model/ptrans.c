@@ -52,10 +52,6 @@ static void channel_eval(size_t n, const double *const *in, double *const *out) 
     }
 }
 
-static double common_divisor(double a, double b) {
-    return b > 0 ? common_divisor(b, fmod(a, b)) : a;
-}
-
 /* Part of the blocks of the fullest exchange that go to another rank. Rank (p, q) keeps
  * some where p = q modulo the grid's common divisor. In the diagonal distribution only the
  * few on the diagonal stay, which do not count here. */
@@ -63,7 +59,7 @@ static double moved_share(double ranks, double rows, double diagonal) {
     if (diagonal > 0)
         return ranks > 1;
     double p = rows > 0 ? rows : hf_grid_rows(ranks);
-    return common_divisor(p, floor(ranks / p)) > 1 ? 1 : 1 - 1 / ranks;
+    return hf_common_divisor(p, floor(ranks / p)) > 1 ? 1 : 1 - 1 / ranks;
 }
 
 static const hf_term parted_outputs[] = {

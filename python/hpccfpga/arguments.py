@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from hpccfpga.text import brief, printable
 
 MAX_COUNT = 2**31 - 1
 """Largest number of ranks, ports and the like."""
+
+MAX_ENTRIES = 2**20
+"""Most numbers of a list, such as of sizes."""
 
 INSTALL_DATA = "pip install 'hpccfpga[data]'"
 """What installs the packages of `need`."""
@@ -59,12 +63,19 @@ def entries(name: str, values: Iterable[Any]) -> list[Any]:
     Raises
     ------
     TypeError
-        It holds nothing one after the other.
+        It holds nothing one after the other, or bytes.
+    ValueError
+        It holds more than `MAX_ENTRIES`, or has no end.
     """
     try:
-        return list(values)
+        if isinstance(values, bytes | bytearray):
+            raise TypeError
+        found = list(islice(values, MAX_ENTRIES + 1))
     except TypeError:
         raise TypeError(f"{name}: {brief(values)} is no list of numbers") from None
+    if len(found) > MAX_ENTRIES:
+        raise ValueError(f"{name}: {brief(values)} has more than {MAX_ENTRIES} numbers")
+    return found
 
 
 def known(wanted: Any, names: Iterable[str]) -> str:

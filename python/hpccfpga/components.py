@@ -221,13 +221,15 @@ def keywords(function: Callable[..., object]) -> list[str]:
 
 
 def check_names(
-    whose: str, names: Iterable[str], function: Callable[..., object]
+    whose: Any, names: Iterable[str], function: Callable[..., object]
 ) -> None:
     """Raise ValueError for a name that neither a benchmark nor a function has.
 
-    `whose` is the name of a benchmark, or "calibration"; one that is unknown is for
+    `whose` is the name of a benchmark, or "calibration"; what is no such name is for
     others to refuse.
     """
+    if not isinstance(whose, str):
+        return
     if whose == "calibration":
         own = calibrated()
     elif whose in (name for name, _ in _core.components("bench")):

@@ -7,14 +7,17 @@ from typing import Any
 
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 80
-brief = _brief.repr
-"""Text of a value in an error: short, whatever it is, cut in its midst."""
 
 DEEPEST = 64
 """Lists and dicts within each other that a document may have."""
 
 LONGEST = 1000
 """Length of an error that is shown whole; those of C are half as long at most."""
+
+
+def brief(value: Any) -> str:
+    """Text of a value in an error: a short line, whatever it is, cut in its midst."""
+    return " ".join(line.strip() for line in _brief.repr(value).splitlines())
 
 
 def printable(text: str) -> str:

@@ -1,5 +1,7 @@
 """Models: values of their equations, inputs, and what they refuse."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -347,6 +349,20 @@ def test_unknown_names_list_the_known_ones():
 def test_bad_sizes_are_refused(size):
     with pytest.raises(ValueError, match="is not a number of bytes from 1 up"):
         model("b_eff", exchange="channel", board="520n", sizes=[1, size])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind", "line"),
+    [
+        (range(10**12), ValueError, "has more than 1048576 numbers"),
+        (itertools.count(1), ValueError, "has more than 1048576 numbers"),
+        (b"x", TypeError, "b'x' is no list of numbers"),
+        (5, TypeError, "5 is no list of numbers"),
+    ],
+)
+def test_what_is_no_list_of_sizes(sizes, kind, line):
+    with pytest.raises(kind, match=f"^sizes: .*{line}$"):
+        model("b_eff", exchange="channel", board="520n", sizes=sizes)
 
 
 @pytest.mark.parametrize("value", [0, -1, "fast", float("nan"), float("inf"), None])

@@ -303,6 +303,8 @@ def test_verified_data_is_no_warning():
             {"exchange": "host", "device": "opencl"},
             'exchange "host" moves host memory only: device "opencl" does not fit; ',
         ),
+        (LookupError, {"exchange": ""}, 'no exchange scheme ""; known: channel, '),
+        (TypeError, {"benchmark": np.zeros((3, 3))}, "is no text; known: b_eff, "),
         (TypeError, {"comm": 42}, "comm: 42 is no mpi4py communicator"),
         (TypeError, {"comm": "world"}, "comm: 'world' is no mpi4py communicator"),
     ],
