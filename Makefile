@@ -5,7 +5,7 @@
 PYTHON ?= python3
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: run test lint dev core sanitizers tidy python packages
+.PHONY: run test lint dev asan core sanitizers tidy python packages
 ifeq ($(MAKELEVEL),0)
 .NOTPARALLEL: # but for what `test` runs: .venv/run and .venv/test share a folder
 endif
@@ -24,10 +24,12 @@ run: .venv/run
 	hpccfpga run b_eff --ranks 2 --exchange pcie --calibrate \
 	    --json results/b_eff.json --plot results/b_eff.png
 
-# Two checks at a time, since most of them wait as often as they compute, the longest first; the
-# C core is built while pip unpacks the rest. Each tells what it found at its end.
+# First what only computes, two at a time; the C core is built while pip unpacks the rest. Then
+# tests, whose ranks wait for each other: beside a program that computes, two ranks on two cores
+# take up to ten times as long.
 test: .venv/build
-	make --no-print-directory --jobs=2 --output-sync=target core .venv/test lint tidy sanitizers python
+	make --no-print-directory --jobs=2 --output-sync=target dev .venv/test lint tidy asan
+	make --no-print-directory core sanitizers python
 
 lint: .venv/test
 	pre-commit run --all-files --show-diff-on-failure
@@ -40,8 +42,12 @@ dev: .venv/build
 core: dev # but for what `sanitizers` runs
 	ctest --preset dev --label-exclude sanitized
 
-sanitizers: | dev .venv/test
-	cmake --workflow --preset asan
+asan: .venv/build | dev
+	cmake --preset asan
+	cmake --build --preset asan
+
+sanitizers: asan
+	ctest --preset asan
 
 # One file at a time: of several, the analyser takes va_list of a later one for uninitialized. The
 # program itself: a start by Python, as .venv/bin has it, costs a fifth more.
@@ -50,10 +56,10 @@ tidy: dev .venv/test
 	    xargs -n 1 -P 2 .venv/lib/python3*/site-packages/clang_tidy/data/bin/clang-tidy --quiet -p build/dev 2>&1 | \
 	    sed '/warnings\? generated/d'
 
-# Not beside the tests in C: ranks that wait take the cores of others, and both would take longer.
-# Four workers on two cores, since tests wait for a third of their time and more.
-python: dev .venv/test | core
-	+python -m pytest -n 4 --dist worksteal
+# Three workers on two cores, since tests wait for a part of their time; with more the ranks of some
+# wait for cores.
+python: dev .venv/test
+	+python -m pytest -n 3 --dist worksteal
 
 # One stamp per kind of install: .venv/build has what builds the package, .venv/run what a user
 # needs, .venv/test also the tools.
