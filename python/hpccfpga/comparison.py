@@ -173,6 +173,8 @@ class Comparison:
     def notes(self) -> list[str]:
         """What a reader must know before trusting the ratio."""
         found = []
+        if self.a.kind == self.b.kind == "measured" and not self._of_one_device:
+            found.append(f"a is of {self.a.device}, b of {self.b.device}")
         time = next((n for n in ("time", "time_median") if n in self.values), None)
         for name, (a, b) in self.values.items():
             if time is not None and name != time:

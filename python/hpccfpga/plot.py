@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ FORMATS = ("png", "pdf", "svg", "eps")
 _MARKERS = "osD^vP"
 _SAMPLES_PER_POINT = 60
 _MAX_TICKS = 8
+_LETTERS, _HANDLE = 13, 5  # of a legend: in an inch, and what a line takes
 
 
 @np.errstate(all="ignore")  # what is not finite is not drawn
@@ -455,7 +456,14 @@ def _legend(
         "published": {"ls": ":", "mfc": "white", "ms": 5},
     }
     handles = []
-    labels = [plain(r.label.replace("emulated", "EMULATED")) for r in results]
+    measured = {result.device for result in results if result.kind == "measured"}
+    labels = [
+        plain(
+            r.label.replace("emulated", "EMULATED")
+            + f", {r.device}" * (len(measured) > 1 and r.kind == "measured")
+        )
+        for r in results
+    ]
     if len({result.file for result in results}) > 1:
         labels = [
             f"{plain(result.file)}: {label}" if result.file else label
@@ -474,11 +482,15 @@ def _legend(
         if any(n.endswith("_model") for r in results for n in r.columns):
             handles.append(Line2D([], [], label="model", color="0.3", ls="--"))
     if own:
+        whole = cast("Figure", figure)
+        room = whole.bbox.width / whole.dpi * _LETTERS
+        longest = max(len(str(handle.get_label())) for handle in handles) + _HANDLE
+        most = 3 if len(results) == 1 else 2
         figure.legend(
             handles=handles,
             title=plain(_title(results)),
             loc="outside upper center",
-            ncols=min(len(handles), 3 if len(results) == 1 else 2),
+            ncols=max(1, min(len(handles), most, int(room / longest))),
             frameon=False,
         )
     else:

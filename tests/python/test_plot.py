@@ -117,6 +117,22 @@ def test_legend_tells_kinds_apart_and_marks_emulation(path):
     assert len({h.get_color() for h in figure.legends[0].legend_handles}) == 3
 
 
+def test_measurements_of_other_devices_are_told_apart(path):
+    figure = plot(measured(), measured(device="x86_64"), path=path)
+    assert [text.rpartition(", ")[2] for text in texts(figure)] == [
+        measured().device,
+        "x86_64",
+    ]
+
+
+def test_a_legend_stays_in_its_picture(path):
+    long = measured(device="a device of a long name that takes half of a picture, and")
+    figure = plot(measured(), long, path=path)
+    assert figure.legends[0].get_window_extent().xmin >= 0
+    assert figure.legends[0]._ncols == 1
+    assert plot(measured(), measured(), path=path).legends[0]._ncols == 2
+
+
 def test_axes_can_be_given(path):
     from matplotlib.figure import Figure
 

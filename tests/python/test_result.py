@@ -315,6 +315,12 @@ def test_a_model_of_another_device_is_not_off():
     assert "  differs by\n" in c.table()
 
 
+def test_measurements_of_two_devices_say_so():
+    a, b = measured(), measured(device="x86_64")
+    assert f"a is of {a.device}, b of x86_64" in compare(a, b).notes
+    assert not [note for note in compare(a, a).notes if note.startswith("a is of")]
+
+
 def test_compare_within_ten_percent():
     a = measured()
     c = compare(a, modelled(a["message_size"], a["time"] * [1, 0.97, 1.04]))
