@@ -12,7 +12,7 @@
 
 const hf_device_ops *ops;
 bool looks, early, ordered, unflushed;
-size_t flushes;
+size_t flushes, questions;
 hf_device *device;
 hf_kernel *gate, *set;
 volatile uint32_t *words;
@@ -143,6 +143,7 @@ cl_int __wrap_clGetEventInfo INFO_PARAMETERS {
     if (ordered && type == CL_COMMAND_NDRANGE_KERNEL &&
         what == CL_EVENT_COMMAND_EXECUTION_STATUS && !words[OPEN])
         *(cl_int *)value = CL_RUNNING;
+    questions++;
     return code;
 }
 

@@ -33,7 +33,8 @@ extern bool early;
 extern bool ordered;
 /** OpenCL says that it has not handed a command over, though the command runs. */
 extern bool unflushed;
-extern size_t flushes; /**< of queues of OpenCL, by its calls */
+extern size_t flushes;   /**< of queues of OpenCL, by its calls */
+extern size_t questions; /**< to OpenCL, about events */
 
 void device_open(void);
 void device_close(void);

@@ -178,6 +178,29 @@ static void told_test(void) {
     ordered = false;
 }
 
+/* OpenCL is not asked for a command before one of its queue that has ended. */
+static void before_test(void) {
+    const hf_order aside = {.queue = 5};
+    hf_event *other, *its, *first, *second, *behind;
+    words_clear();
+    OK(launch(gate, VALUE, &aside, &other));
+    OK(launch(set, VALUE, &aside, &its));
+    OK(launch(set, VALUE, NULL, &first));
+    OK(launch(set, VALUE, NULL, &second));
+    OK(launch(gate, VALUE, NULL, &behind));
+    CHECK(has_ended(second, 20));
+    questions = 0;
+    CHECK(has_ended(first, 0));
+    OK(ops->wait(device, first));
+    CHECK(questions == 0, "%zu", questions);
+    CHECK(!has_ended(its, 0) && !has_ended(other, 0) && !has_ended(behind, 0));
+    gate_open();
+    OK(ops->wait(device, second));
+    OK(ops->wait(device, other));
+    OK(ops->wait(device, its));
+    OK(ops->wait(device, behind));
+}
+
 /* Copies of pinned memory and of other memory, to any part of it. */
 static void pinned_test(void) {
     hf_buffer *pinned[3], *there;
@@ -311,6 +334,7 @@ int main(int argc, char **argv) {
     overlap_test();
     written_test();
     told_test();
+    before_test();
     pinned_test();
     blocking_test();
     lazy_test();
