@@ -58,17 +58,20 @@ typedef struct hf_progress {
 #define HF_HEARING  0.1    /**< between two looks for Ctrl-C [s] */
 #define HF_SCHEME   "pcie" /**< exchange scheme, unless told otherwise */
 #define HF_AUTO     "auto" /**< in place of one: that which is expected to be the fastest */
-#define HF_EQUAL    0.02 /**< of times that differ by a smaller share the first counts */
+#define HF_EQUAL    0.03 /**< schemes whose times differ by a smaller share are as fast */
 #define HF_DEADLINE 60   /**< longest wait, unless told otherwise [s] */
 
-/** What steps over exchange schemes are expected to take, by the length of messages; where they
- *  differ by less than HF_EQUAL, the first scheme is taken. */
+/** What steps over exchange schemes are expected to take, by the length of messages. */
 typedef struct hf_expected {
     size_t n, n_schemes;
     const double *sizes;        /**< [n] rising, above 0 [B] */
     const char *const *schemes; /**< [n_schemes] that move blocks of devices */
     const double *times;        /**< [n_schemes, n] above 0 [s] */
 } hf_expected;
+
+/** The scheme that HF_AUTO takes for each length, [n]. A scheme stays for as long as it is as fast
+ *  as the fastest; of several, the one that stays longest, then the first. */
+void hf_fastest(const hf_expected *expected, size_t *best);
 
 typedef struct hf_run {
     const char *bench;

@@ -226,6 +226,11 @@ static PyMethodDef core_methods[] = {
      "End this process after so long, with `code` and `line`; 0: not any more."},
     {"guard_end", guard_end, METH_NOARGS,
      "guard_end()\n--\n\nLet this process go on, whatever was asked for before."},
+    {"fastest", core_fastest, METH_O,
+     "fastest(times, /)\n--\n\n"
+     "Which scheme AUTO takes for each length, of times [schemes, lengths] [s]: each "
+     "for "
+     "as\nlong as it is as fast as the fastest."},
     {"evaluate", core_evaluate, METH_VARARGS,
      "evaluate(model, index, inputs, /)\n--\n\n"
      "Outputs of a formula, by its place in `models(model)`; inputs broadcast against "
@@ -244,11 +249,6 @@ static int core_exec(PyObject *module) {
     if (PyModule_AddStringConstant(module, "SCHEME", HF_SCHEME) < 0 ||
         PyModule_AddStringConstant(module, "AUTO", HF_AUTO) < 0 ||
         PyModule_AddStringConstant(module, "VERSION", HF_VERSION) < 0)
-        return -1;
-    PyObject *equal = PyFloat_FromDouble(HF_EQUAL);
-    int status = PyModule_AddObjectRef(module, "EQUAL", equal); /* NULL is an error */
-    Py_XDECREF(equal);
-    if (status < 0)
         return -1;
     return session_type_add(module, state);
 }

@@ -83,6 +83,7 @@ PyObject *core_figures(PyObject *module, PyObject *args);
 
 PyObject *core_models(PyObject *module, PyObject *name);
 PyObject *core_evaluate(PyObject *module, PyObject *args);
+PyObject *core_fastest(PyObject *module, PyObject *times);
 PyObject *core_devices(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *core_xclbin(PyObject *module, PyObject *data);
 /* Functions of the module that end this process in time. */

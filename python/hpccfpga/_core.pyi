@@ -1,11 +1,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypedDict, final
 
-from numpy import bool_, float64, int64, str_, uint32, uint64, void
+from numpy import bool_, float64, int64, intp, str_, uint32, uint64, void
 from numpy.typing import ArrayLike, NDArray
 
 AUTO: str
-EQUAL: float
 SCHEME: str
 VERSION: str
 
@@ -186,6 +185,7 @@ def models(name: str, /) -> list[_Formula]: ...
 def evaluate(
     model: str, index: int, inputs: dict[str, Any], /
 ) -> dict[str, NDArray[float64]]: ...
+def fastest(times: ArrayLike, /) -> NDArray[intp]: ...
 def graph_info(text: str, seed: int, /) -> _Graph: ...
 def graph_survey(
     text: str, seed: int, partition: str, ranks: int, /

@@ -324,18 +324,6 @@ def over_each(
     return found, errors
 
 
-def fastest(times: np.ndarray) -> np.ndarray:
-    """Return which scheme "auto" takes at each point, of times [schemes, points].
-
-    The first, unless a later one is faster by more than `EQUAL`.
-    """
-    best = np.zeros(times.shape[1], int)
-    for scheme, own in enumerate(times):
-        least = np.take_along_axis(times, best[np.newaxis], axis=0)[0]
-        best[own < (1 - _core.EQUAL) * least] = scheme
-    return best
-
-
 def _own(
     benchmark: str, scheme: str, calibrated: bool, given: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -356,7 +344,7 @@ def _fastest(
     first = found[0]
     if first.exchange is None:
         return first
-    best = fastest(np.array([result["time"] for result in found]))
+    best = _core.fastest([result["time"] for result in found])
     columns = {
         name: Column(column.unit, np.choose(best, [result[name] for result in found]))
         for name, column in first.columns.items()

@@ -114,18 +114,24 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
     )
 
 
-def test_schemes_that_are_as_fast_are_one():
-    """The first of them: others have to be faster by more than calibrations tell."""
+@pytest.mark.parametrize(
+    ("pipelined", "chosen"),
+    [
+        ([0.98, 0.96, 1.1], ["pipelined", "pipelined", "pcie"]),
+        ([0.98, 0.98, 0.98], ["pcie", "pcie", "pcie"]),
+        ([1.02, 0.96, 0.98], ["pipelined", "pipelined", "pipelined"]),
+    ],
+)
+def test_a_scheme_stays_while_it_is_as_fast_as_the_fastest(pipelined, chosen):
     nearly = calibration(shared=[1, 1, 1])
-    for part, times in (("copies", 0.985), ("exchange", [0.985, 0.97, 0.985])):
-        own = nearly.columns[f"pcie_{part}_time"].values * times
+    for part in ("copies", "exchange"):
+        own = nearly.columns[f"pcie_{part}_time"].values * pipelined
         nearly.columns[f"pipelined_{part}_time"] = Column("s", own)
     modelled = hf.model("b_eff", exchange="auto", calibration=nearly)
     with hf.open(device="host", exchange="auto", calibration=nearly) as session:
         found = session.run("b_eff", sizes=SIZES, **SMALL)
-    assert found["scheme"].tolist() == ["pcie", "pipelined", "pcie"]
-    assert modelled["scheme"].tolist() == found["scheme"].tolist()
-    assert "pcie, pipelined from 1024 B, pcie from" in found.table()
+    assert found["scheme"].tolist() == chosen
+    assert modelled["scheme"].tolist() == chosen
 
 
 def test_a_calibration_of_the_same_command_chooses(call):
