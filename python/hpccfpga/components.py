@@ -205,6 +205,12 @@ def chunks(params: Mapping[str, Any]) -> dict[str, Any]:
     return {n: v for n, v in params.items() if n in ("chunk_size", "chunk_depth")}
 
 
+def sends_blocks(benchmark: str) -> bool:
+    """Whether a benchmark sends blocks between devices, over schemes that can."""
+    known_one = benchmark in benchmarks().names
+    return known_one and bool(chunks(_core.values(benchmark, {})))
+
+
 def check_calibrated(names: Iterable[str]) -> None:
     """Raise ValueError for a parameter that not all parts of a calibration have."""
     shared = calibrated()

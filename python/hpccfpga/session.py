@@ -31,6 +31,7 @@ from hpccfpga.components import (
     benchmarks,
     check_calibrated,
     exchanges,
+    sends_blocks,
 )
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import limits, others_beside
@@ -244,7 +245,7 @@ class Session:
         Error
             The device failed, or a rank did not answer by the deadline.
         """
-        if self._unsettled:
+        if self._unsettled and sends_blocks(benchmark):
             self._settle(progress, params)
         return self._run(benchmark, kernel, progress, params)
 
@@ -257,8 +258,8 @@ class Session:
     ) -> Result:
         """Measure over the scheme that there is now."""
         start = datetime.now(UTC)
-        exchange = self._core.exchange
-        chosen = self._expected if exchange == AUTO else None
+        exchange = self.exchange
+        chosen = self._expected if self._core.exchange == AUTO else None
         program, fields, error = None, [], None
         with self._following(progress) as watch:
             try:

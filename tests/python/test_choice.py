@@ -97,16 +97,19 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
     with hf.open(device="host", exchange="auto") as session:
         assert not seen
         assert session.exchange == "auto"
-        gemm = session.run("gemm", sizes=[8], reps=1, deadline=77)
+        gemm = session.run("gemm", sizes=[8], reps=1)
+        assert not seen, "it sends nothing"
+        found = session.run("b_eff", sizes=[64], **SMALL, deadline=77)
         assert seen[0][-1]["deadline"] == 77, "of the run that it is for"
-        found = session.run("b_eff", sizes=[64], **SMALL)
         assert session.exchange == "auto"
         assert len(seen) == 1
         session.calibrate(sizes=[64], reps=1, loop_upper=2)
         again = session.run("b_eff", sizes=[64], **SMALL)
         assert len(seen) == 2
     assert gemm.verified
+    assert gemm.exchange == "auto"
     assert "scheme" not in gemm.columns
+    assert "expected" not in gemm.provenance
     assert found["scheme"] == again["scheme"]
     assert set(found.provenance["expected"]["times"]) == {"pcie", "pipelined", "shared"}
     assert any(
