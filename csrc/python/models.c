@@ -137,20 +137,20 @@ PyObject *core_evaluate(PyObject *module, PyObject *args) {
     return answer;
 }
 
-PyObject *core_fastest(PyObject *Py_UNUSED(module), PyObject *given) {
-    PyObject *array = PyArray_FROMANY(given, NPY_FLOAT64, 2, 2, NPY_ARRAY_CARRAY);
-    if (!array)
+PyObject *core_fastest(PyObject *Py_UNUSED(module), PyObject *times) {
+    PyArrayObject *held =
+        (PyArrayObject *)PyArray_FROMANY(times, NPY_FLOAT64, 2, 2, NPY_ARRAY_CARRAY);
+    if (!held)
         return NULL;
-    PyArrayObject *times = (PyArrayObject *)array;
-    npy_intp n_schemes = PyArray_DIM(times, 0), n = PyArray_DIM(times, 1);
+    npy_intp n_schemes = PyArray_DIM(held, 0), n = PyArray_DIM(held, 1);
     PyObject *best = n_schemes > 0
                          ? PyArray_SimpleNew(1, &n, NPY_INTP)
                          : PyErr_Format(PyExc_ValueError, "times of no scheme");
     if (best)
         hf_fastest(&(hf_expected){.n = (size_t)n,
                                   .n_schemes = (size_t)n_schemes,
-                                  .times = PyArray_DATA(times)},
+                                  .times = PyArray_DATA(held)},
                    PyArray_DATA((PyArrayObject *)best));
-    Py_DECREF(array);
+    Py_DECREF(held);
     return best;
 }

@@ -115,8 +115,10 @@ def plot_timeline(
     short = np.char.replace(label.values, f"{result.benchmark}_", "")
     shown = Trace(shown.columns | {"label": type(label)("1", short)})
     scale = next(s for s in _SCALES if window[1] * s[1] >= 1 or s is _SCALES[-1])
+    doubts = _doubts(result)
     if ax is None:
-        figure = new_figure(path, (11, min(1.6 + 0.26 * len(lanes), 40)))
+        height = 1.6 + 0.26 * len(lanes) + 0.2 * len(doubts)
+        figure = new_figure(path, (11, min(height, 40)))
         axis = figure.subplots()
     else:
         figure, axis = ax.figure, ax  # type: ignore[assignment]
@@ -126,12 +128,24 @@ def plot_timeline(
     words += ["EMULATED"] * result.emulated
     if steps < inner:
         words.append(f"first {steps} of {inner} steps")
-    title = ", ".join(filter(None, words))
-    axis.set_title(title, fontsize="medium", loc="left", parse_math=False)
+    title = [", ".join(filter(None, words)), *doubts]
+    axis.set_title("\n".join(title), fontsize="medium", loc="left", parse_math=False)
     axis.set_xlabel(f"time since the timed part began [{scale[0]}]")
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _doubts(result: Result) -> list[str]:
+    """Lines that say what a trace lacks, and what its times may be wrong by."""
+    clocks = {"device": "device_clock_error", "rank": "rank_clock_error"}
+    errors = [
+        f"{clock} clocks within {result.summary[name].value * 1e6:.1f} µs"
+        for clock, name in clocks.items()
+        if name in result.summary and result.summary[name].value > 0
+    ]
+    notes = [n for n in result.provenance.get("notes", []) if n.startswith("trace:")]
+    return [*filter(None, [", ".join(errors)]), *notes]
 
 
 def _window(between: tuple[float, float], length: float) -> tuple[float, float]:
@@ -162,11 +176,12 @@ def _within(trace: Trace, first: float, last: float) -> Trace:
 def _of_first(trace: Trace, steps: int, inner: int) -> np.ndarray:
     """Mask of the spans of the first steps of `inner`.
 
-    A step has equally many spans of a kind in each lane: a trace has no other mark.
+    On each rank a step has equally many spans of a kind, whichever queues they are in:
+    a trace has no other mark.
     """
     mask = np.zeros(len(trace), bool)
     kinds = np.unique(trace["kind"], return_inverse=True)[1]
-    groups = np.stack([trace["rank"], trace["queue"], kinds], axis=1)
+    groups = np.stack([trace["rank"], kinds], axis=1)
     for group in np.unique(groups[trace["queue"] != SAMPLE], axis=0):
         (members,) = np.nonzero((groups == group).all(axis=1))
         order = members[np.argsort(trace["start"][members], kind="stable")]

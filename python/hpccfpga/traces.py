@@ -133,8 +133,10 @@ def hidden(trace: Trace) -> float:
     -------
     float
         0: exchange and kernels take turns; 1: exchange costs no time. NaN without
-        exchange.
+        exchange, or without kernels.
     """
+    if not np.any(trace["kind"] == "kernel"):
+        return np.nan
     exchanged = covered = 0.0
     for part in _parts(trace):
         moves, works = np.isin(part["kind"], EXCHANGE), part["kind"] == "kernel"

@@ -8,7 +8,7 @@ import pytest
 
 from example_result import measured, span, trace, traced
 from hpccfpga.cli import main
-from hpccfpga.result import Result
+from hpccfpga.result import Quantity, Result
 from hpccfpga.traces import SPANS, hidden, of, spans
 
 # ---- shares ----
@@ -43,8 +43,9 @@ def test_what_another_rank_or_point_does_hides_nothing():
     assert hidden(trace(*more)) == pytest.approx(0.5)
 
 
-def test_nothing_is_hidden_where_nothing_is_exchanged():
+def test_nothing_is_hidden_where_nothing_is_exchanged_or_computed():
     assert np.isnan(hidden(trace(span("kernel", 0, 4))))
+    assert np.isnan(hidden(trace(span("read", 0, 4))))
     assert np.isnan(hidden(trace()))
 
 
@@ -126,6 +127,18 @@ def test_the_first_steps_are_drawn_where_there_are_many(tmp_path):
     assert axis.get_xlim() == pytest.approx((0, 1.201))  # in ms
 
 
+def test_a_picture_says_what_its_trace_lacks(tmp_path):
+    result = traced()
+    title = result.plot_timeline(tmp_path / "t.svg").axes[0].get_title(loc="left")
+    assert title.count("\n") == 0
+    lost = "trace: 3 spans found no room; trace=N keeps N"
+    result.provenance["notes"] = ["else", lost]
+    result.summary["device_clock_error"] = Quantity("s", 8.96e-6)
+    result.summary["rank_clock_error"] = Quantity("s", 0.0)
+    title = result.plot_timeline(tmp_path / "t.svg").axes[0].get_title(loc="left")
+    assert title.splitlines()[1:] == ["device clocks within 9.0 µs", lost]
+
+
 def test_steps_are_counted_where_they_are_not_equally_long(tmp_path):
     def drawn(result):
         axis, *_ = result.plot_timeline(tmp_path / "t.svg").axes
@@ -135,6 +148,11 @@ def test_steps_are_counted_where_they_are_not_equally_long(tmp_path):
     for name in ("start", "end"):  # the first steps are the shortest
         later.trace.columns[name].values[:] **= 1.25
     assert drawn(later) == drawn(traced(steps=40))
+    moved = traced(steps=40)  # some of the last writes, to another queue
+    writes = np.flatnonzero(moved.trace["kind"] == "write")
+    moved.trace.columns["queue"].values[writes[30:35]] = 31
+    axis, *_ = moved.plot_timeline(tmp_path / "t.svg").axes
+    assert axis.get_xlim() == pytest.approx((0, 120))
 
 
 def test_a_part_between_two_times_is_drawn(tmp_path):
