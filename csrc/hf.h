@@ -69,9 +69,9 @@ typedef struct hf_expected {
     const double *times;        /**< [n_schemes, n] above 0 [s] */
 } hf_expected;
 
-/** The scheme that HF_AUTO takes for each length, [n]. A scheme stays for as long as it is as fast
- *  as the fastest; of several, the one that stays longest, then the first. */
-void hf_fastest(const hf_expected *expected, size_t *best);
+/** Which of `n` schemes HF_AUTO takes for a length, by their times: the last of those that are as
+ *  fast as the fastest. */
+size_t hf_fastest(const double *times, size_t n);
 
 typedef struct hf_run {
     const char *bench;

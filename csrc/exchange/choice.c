@@ -1,6 +1,5 @@
-/* choice.c - exchange `auto`: each plan is made by the scheme that is expected to be the fastest
- * for its longest message. */
-#include <assert.h>
+/* choice.c - exchange `auto`: each plan is made by a scheme that is expected to be as fast as the
+ * fastest for its longest message. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,33 +12,18 @@ typedef struct choice {
     size_t n;
     double *sizes; /* logarithms of lengths [n] */
     double *times; /* of seconds [schemes, n] */
-    size_t *best;  /* scheme for each length [n] */
+    double *at;    /* of each scheme, for one length [schemes] */
 } choice;
 
-/* How many lengths from the one at `from` on is a scheme as fast as the fastest for? */
-static size_t stretch_of(const hf_expected *e, size_t scheme, size_t from) {
-    for (size_t at = from; at < e->n; at++)
-        for (size_t other = 0; other < e->n_schemes; other++)
-            if (e->times[other * e->n + at] <
-                (1 - HF_EQUAL) * e->times[scheme * e->n + at])
-                return at - from;
-    return e->n - from;
-}
-
-void hf_fastest(const hf_expected *e, size_t *best) {
-    assert(e->n_schemes > 0);
-    for (size_t at = 0, end; at < e->n; at = end) {
-        size_t longest = 0, chosen = 0;
-        for (size_t scheme = 0; scheme < e->n_schemes; scheme++) {
-            size_t stretch = stretch_of(e, scheme, at);
-            chosen = stretch > longest ? scheme : chosen;
-            longest = stretch > longest ? stretch : longest;
-        }
-        assert(longest > 0);
-        end = at + longest;
-        for (size_t i = at; i < end; i++)
-            best[i] = chosen;
-    }
+size_t hf_fastest(const double *times, size_t n) {
+    double least = INFINITY;
+    size_t last = 0;
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, times[i]);
+    for (size_t i = 0; i < n; i++)
+        if ((1 - HF_EQUAL) * times[i] <= least)
+            last = i;
+    return last;
 }
 
 static hf_status expected_check(const hf_expected *e) {
@@ -62,25 +46,24 @@ static hf_status expected_check(const hf_expected *e) {
     return HF_OK;
 }
 
-/* Time of a scheme between the lengths before and at `i`, on logarithmic axes. */
-static double time_of(const choice *c, size_t scheme, size_t i, double at) {
-    const double *times = c->times + scheme * c->n;
-    double part = (at - c->sizes[i - 1]) / (c->sizes[i] - c->sizes[i - 1]);
-    return times[i - 1] + part * (times[i] - times[i - 1]);
-}
-
-/* Between two lengths it is the faster one of their schemes, beyond all that of the nearest. */
-static hf_exchange *choice_of(hf_exchange *base, size_t bytes) {
-    const choice *c = (const choice *)base;
-    double at = log((double)bytes);
+/* Times of a scheme between those that are expected, on logarithmic axes; outside, the nearest:
+ * beyond the lengths that are known the same scheme is taken. */
+static double time_of(const choice *c, size_t scheme, double length) {
+    const double *times = c->times + scheme * c->n, at = log(length);
     size_t i = 0;
     while (i < c->n && c->sizes[i] < at)
         i++;
     if (i == 0 || i == c->n)
-        return base->choices[c->best[i == 0 ? 0 : c->n - 1]];
-    size_t before = c->best[i - 1], after = c->best[i];
-    bool sooner = time_of(c, before, i, at) <= time_of(c, after, i, at);
-    return base->choices[sooner ? before : after];
+        return times[i == 0 ? 0 : c->n - 1];
+    double part = (at - c->sizes[i - 1]) / (c->sizes[i] - c->sizes[i - 1]);
+    return times[i - 1] + part * (times[i] - times[i - 1]);
+}
+
+static hf_exchange *choice_of(hf_exchange *base, size_t bytes) {
+    const choice *c = (const choice *)base;
+    for (size_t i = 0; i < base->n_choices; i++)
+        c->at[i] = exp(time_of(c, i, (double)bytes));
+    return base->choices[hf_fastest(c->at, base->n_choices)];
 }
 
 static void choice_close(hf_exchange *base) {
@@ -92,7 +75,7 @@ static void choice_close(hf_exchange *base) {
     free(base->choices);
     free(c->sizes);
     free(c->times);
-    free(c->best);
+    free(c->at);
     free(c);
 }
 
@@ -122,15 +105,14 @@ static hf_status memory_take(choice *c, const hf_expected *e) {
     c->n = e->n;
     c->sizes = malloc(e->n * sizeof *c->sizes);
     c->times = malloc(n * sizeof *c->times);
-    c->best = malloc(e->n * sizeof *c->best);
+    c->at = malloc(e->n_schemes * sizeof *c->at);
     c->base.choices = calloc(e->n_schemes, sizeof(hf_exchange *));
-    if (!c->sizes || !c->times || !c->best || !c->base.choices)
+    if (!c->sizes || !c->times || !c->at || !c->base.choices)
         return hf_fail(HF_ENOMEM, "no memory for %zu expected times", n);
     for (size_t i = 0; i < e->n; i++)
         c->sizes[i] = log(e->sizes[i]);
     for (size_t i = 0; i < n; i++)
         c->times[i] = log(e->times[i]);
-    hf_fastest(e, c->best);
     return HF_OK;
 }
 

@@ -142,15 +142,11 @@ PyObject *core_fastest(PyObject *Py_UNUSED(module), PyObject *times) {
         (PyArrayObject *)PyArray_FROMANY(times, NPY_FLOAT64, 2, 2, NPY_ARRAY_CARRAY);
     if (!held)
         return NULL;
-    npy_intp n_schemes = PyArray_DIM(held, 0), n = PyArray_DIM(held, 1);
-    PyObject *best = n_schemes > 0
-                         ? PyArray_SimpleNew(1, &n, NPY_INTP)
-                         : PyErr_Format(PyExc_ValueError, "times of no scheme");
-    if (best)
-        hf_fastest(&(hf_expected){.n = (size_t)n,
-                                  .n_schemes = (size_t)n_schemes,
-                                  .times = PyArray_DATA(held)},
-                   PyArray_DATA((PyArrayObject *)best));
+    npy_intp n = PyArray_DIM(held, 0), n_schemes = PyArray_DIM(held, 1);
+    PyObject *best = PyArray_SimpleNew(1, &n, NPY_INTP);
+    for (npy_intp i = 0; best && i < n; i++)
+        *(npy_intp *)PyArray_GETPTR1((PyArrayObject *)best, i) =
+            (npy_intp)hf_fastest(PyArray_GETPTR2(held, i, 0), (size_t)n_schemes);
     Py_DECREF(held);
     return best;
 }

@@ -228,9 +228,7 @@ static PyMethodDef core_methods[] = {
      "guard_end()\n--\n\nLet this process go on, whatever was asked for before."},
     {"fastest", core_fastest, METH_O,
      "fastest(times, /)\n--\n\n"
-     "Which scheme AUTO takes for each length, of times [schemes, lengths] [s]: each "
-     "for "
-     "as\nlong as it is as fast as the fastest."},
+     "Which scheme AUTO takes at each point, of times [points, schemes] [s]."},
     {"evaluate", core_evaluate, METH_VARARGS,
      "evaluate(model, index, inputs, /)\n--\n\n"
      "Outputs of a formula, by its place in `models(model)`; inputs broadcast against "

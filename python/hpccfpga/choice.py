@@ -102,7 +102,7 @@ class Expected:
     def _ranges(self) -> Iterator[tuple[str, float | None]]:
         """Fastest schemes, each with the length from which on it is; None: from any."""
         schemes, sizes, times = self.core()
-        best = _core.fastest(times)
+        best = _core.fastest(times.T)
         for point, scheme in enumerate(best):
             if point == 0 or scheme != best[point - 1]:
                 yield schemes[scheme], float(sizes[point]) if point else None

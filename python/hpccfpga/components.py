@@ -205,10 +205,13 @@ def chunks(params: Mapping[str, Any]) -> dict[str, Any]:
     return {n: v for n, v in params.items() if n in ("chunk_size", "chunk_depth")}
 
 
-def sends_blocks(benchmark: str) -> bool:
-    """Whether a benchmark sends blocks between devices, over schemes that can."""
-    known_one = benchmark in benchmarks().names
-    return known_one and bool(chunks(_core.values(benchmark, {})))
+def sends_blocks(benchmark: object) -> bool:
+    """Whether it is a benchmark that plans messages: these may go in chunks."""
+    return (
+        isinstance(benchmark, str)
+        and benchmark in benchmarks().names
+        and bool(chunks(_core.values(benchmark, {})))
+    )
 
 
 def check_calibrated(names: Iterable[str]) -> None:

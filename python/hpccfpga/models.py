@@ -344,7 +344,7 @@ def _fastest(
     first = found[0]
     if first.exchange is None:
         return first
-    best = _core.fastest([result["time"] for result in found])
+    best = _core.fastest(np.transpose([result["time"] for result in found]))
     columns = {
         name: Column(column.unit, np.choose(best, [result[name] for result in found]))
         for name, column in first.columns.items()

@@ -78,7 +78,8 @@ class Session:
         The same on all ranks. Recording takes time: take rates from a run without it.
     calibration : Result, optional
         What "auto" chooses by: what `calibrate` measured, on the same ranks and devices
-        at best. Default: before the first run, a short calibration is made.
+        at best. Default: before the first run that sends blocks, a short calibration is
+        made.
     board : str, optional
         Board whose data are chosen by, in place of a calibration.
 
@@ -247,18 +248,18 @@ class Session:
         """
         if self._unsettled and sends_blocks(benchmark):
             self._settle(progress, params)
-        return self._run(benchmark, kernel, progress, params)
+        return self._run(benchmark, self.exchange, kernel, progress, params)
 
     def _run(
         self,
         benchmark: str,
+        exchange: str,
         kernel: str | os.PathLike[str] | None,
         progress: bool | Callback | None,
         params: dict[str, Any],
     ) -> Result:
-        """Measure over the scheme that there is now."""
+        """Measure over the scheme that there is now, which is called `exchange`."""
         start = datetime.now(UTC)
-        exchange = self.exchange
         chosen = self._expected if self._core.exchange == AUTO else None
         program, fields, error = None, [], None
         with self._following(progress) as watch:
@@ -401,7 +402,7 @@ class Session:
                     own = {**part.parameters, **params, "reps": reps}
                     if not _core.scheme(part.exchange)["chunks"]:
                         own = {n: own[n] for n in own.keys() - components.chunks(own)}
-                    found = session._run(part.benchmark, None, told, own)
+                    found = session._run(part.benchmark, part.exchange, None, told, own)
                     parts[part.name].append(found)
         return of_parts(some, parts)
 

@@ -165,6 +165,9 @@ def test_ranks_that_differ_are_refused(mpirun):
         "run(('b_eff', 'transfer')[rank])": (
             'benchmark differs between ranks: "b_eff" on rank 0, "transfer" on rank 1'
         ),
+        "run(('gemm', 'b_eff')[rank], 'auto')": (
+            'benchmark differs between ranks: "gemm" on rank 0, "transfer" on rank 1'
+        ),
         "run(sizes=[8, 9 + rank])": (
             'sizes differs between ranks: "8,9" on rank 0, "8,10" on rank 1'
         ),

@@ -21,7 +21,7 @@ def calibration(**slow):
     for n, scheme in enumerate(formulas.schemes("b_eff", calibrated=True)):
         factor = np.where(slow.get(scheme, [0, 0, 0]), 100, 1)
         for part in ("copies", "exchange"):
-            times = factor * (1 + n / 100) * np.array([1e-6, 2e-6, 1e-3])
+            times = factor * (1 + n / 10) * np.array([1e-6, 2e-6, 1e-3])
             columns[f"{scheme}_{part}_time"] = Column("s", times)
     columns["verified"] = Column("1", np.ones(3, bool))
     return hf.Result(
@@ -117,24 +117,26 @@ def test_a_session_calibrates_once_by_itself(monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    ("pipelined", "chosen"),
-    [
-        ([0.98, 0.96, 1.1], ["pipelined", "pipelined", "pcie"]),
-        ([0.98, 0.98, 0.98], ["pcie", "pcie", "pcie"]),
-        ([1.02, 0.96, 0.98], ["pipelined", "pipelined", "pipelined"]),
-    ],
-)
-def test_a_scheme_stays_while_it_is_as_fast_as_the_fastest(pipelined, chosen):
+def test_a_benchmark_that_is_no_text_is_one_line():
+    line = "is no text; known: b_eff"
+    with (
+        hf.open(device="host", exchange="auto") as session,
+        pytest.raises(TypeError, match=line),
+    ):
+        session.run(np.zeros((3, 3)))
+
+
+def test_of_schemes_that_are_as_fast_it_is_the_last():
+    """It is the fastest for longer messages, mostly: so they change seldom."""
     nearly = calibration(shared=[1, 1, 1])
     for part in ("copies", "exchange"):
-        own = nearly.columns[f"pcie_{part}_time"].values * pipelined
+        own = nearly.columns[f"pcie_{part}_time"].values * [1.02, 1.1, 0.98]
         nearly.columns[f"pipelined_{part}_time"] = Column("s", own)
     modelled = hf.model("b_eff", exchange="auto", calibration=nearly)
     with hf.open(device="host", exchange="auto", calibration=nearly) as session:
         found = session.run("b_eff", sizes=SIZES, **SMALL)
-    assert found["scheme"].tolist() == chosen
-    assert modelled["scheme"].tolist() == chosen
+    assert found["scheme"].tolist() == ["pipelined", "pcie", "pipelined"]
+    assert modelled["scheme"].tolist() == found["scheme"].tolist()
 
 
 def test_a_calibration_of_the_same_command_chooses(call):

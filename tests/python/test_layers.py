@@ -483,3 +483,12 @@ def test_an_import_in_the_other_direction_is_seen(module, text):
 def test_types_are_no_imports():
     text = "if TYPE_CHECKING:\n    from hpccfpga.suite import Suite"
     assert upward("result", text) == []
+
+
+def test_benchmarks_that_plan_messages_take_chunks():
+    """By these `auto` knows whom it has to choose for."""
+    plans = {p.stem.partition("_")[0] for p in (CSRC / "bench").glob("*.c")
+             if "hf_plan_new(" in p.read_text()}  # fmt: skip
+    takes = {p.stem for p in (CSRC / "bench").glob("*.c")
+             if "HF_CHUNK_PARAMS" in p.read_text()}  # fmt: skip
+    assert {"b" if name == "b_eff" else name for name in takes} == plans
