@@ -129,7 +129,7 @@ class Board(Mapping[str, Fact]):
             (
                 name,
                 fact.text(),
-                fact.source if fact.verified else f"NOT VERIFIED: {fact.source}",
+                fact.source if fact.verified else f"NO SOURCE SEEN: {fact.source}",
             )
             for name, fact in self.facts.items()
         ]

@@ -132,7 +132,12 @@ def expected(
         raise ValueError("calibration, board: one of them chooses the exchange")
     if board is not None:
         key = find_board(board).key
-        found = _of_models(f"the data of board {key}", board=board, sizes=_FROM_BOARD)
+        try:
+            found = _of_models(
+                f"the data of board {key}", board=board, sizes=_FROM_BOARD
+            )
+        except ValueError as error:
+            raise ValueError(f"exchange {AUTO} by a board: {error}") from None
         return replace(found, option=f"--board={key}")
     if not isinstance(calibration, Result):
         raise TypeError(

@@ -44,7 +44,8 @@ def job_of(options: Options) -> Job:
         shared = {name: params[name] for name in names if name in params}
         tasks.append(calibrate_task(shared))
     known = None
-    if len(tasks) == 1 or options.calibration:
+    chooses = components.sends_blocks(options.benchmark)
+    if options.calibration or (chooses and len(tasks) == 1):
         known = choice.expected(options.exchange, **_chosen_by(options))
     return job(
         options.exchange, options.device, *tasks, trace=options.trace, expected=known

@@ -93,7 +93,7 @@ def gather(
         raise ValueError(_missing(benchmark, formula, lacked, said, board))
     notes = [_asked(terms, said, values)] if said else []
     if board is not None and doubted:
-        notes += [f"not verified: {', '.join(doubted)}; sources: board {board.key}"]
+        notes += [f"no source seen for {', '.join(doubted)}; see board {board.key}"]
     return values, sources, notes
 
 

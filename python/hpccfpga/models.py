@@ -353,7 +353,7 @@ def _fastest(
     label, *_ = columns
     names = np.array([result.exchange for result in found])
     made = {name: c.values for name, c in columns.items() if c.values.dtype.kind == "f"}
-    notes = [note for result in found for note in result.provenance["notes"]]
+    notes = [note for k in np.unique(best) for note in found[k].provenance["notes"]]
     notes += [f"left out: {error}" for error in errors]
     return replace(
         first,

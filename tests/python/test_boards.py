@@ -67,7 +67,7 @@ def test_what_was_not_seen_is_marked():
         ("520n", "pcie.latency"),
     ]:
         assert not board(key)[name].verified
-        assert "NOT VERIFIED" in board(key).table()
+        assert "NO SOURCE SEEN" in board(key).table()
     assert board("520n")["network.latency"].verified
 
 

@@ -164,7 +164,9 @@ def test_what_a_model_is_for_is_a_note():
     assert note == "for program sssp, vertices 1000000, edges 16777216"
 
 
-def test_what_is_not_verified_is_one_note():
+def test_what_has_no_source_is_one_note():
     _, note = hf.model("graph", **AC510).provenance["notes"]
-    assert note.startswith("not verified: pes 9, clock 187.5 MHz, cycles per edge 1.1")
-    assert note.endswith("; sources: board ac510")
+    assert note.startswith(
+        "no source seen for pes 9, clock 187.5 MHz, cycles per edge 1.1"
+    )
+    assert note.endswith("; see board ac510")

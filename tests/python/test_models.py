@@ -291,9 +291,9 @@ def test_parameters_and_provenance_hold_every_input():
     assert "BSP" in r.provenance["sources"]["clock"]
     assert r.provenance["counts"]
     estimate = model("b_eff", exchange="pcie", board="520n").provenance["notes"]
-    (note,) = (note for note in estimate if note.startswith("not verified: "))
+    (note,) = (note for note in estimate if note.startswith("no source seen for "))
     assert "pcie latency 30.00 us, " in note
-    assert note.endswith("; sources: board 520n")
+    assert note.endswith("; see board 520n")
     assert Result.from_json(r.to_json()).table() == r.table()
 
 
