@@ -143,7 +143,9 @@ PyObject *core_fastest(PyObject *Py_UNUSED(module), PyObject *times) {
     if (!held)
         return NULL;
     npy_intp n = PyArray_DIM(held, 0), n_schemes = PyArray_DIM(held, 1);
-    PyObject *best = PyArray_SimpleNew(1, &n, NPY_INTP);
+    PyObject *best = n_schemes > 0
+                         ? PyArray_SimpleNew(1, &n, NPY_INTP)
+                         : PyErr_Format(PyExc_ValueError, "times of no scheme");
     for (npy_intp i = 0; best && i < n; i++)
         *(npy_intp *)PyArray_GETPTR1((PyArrayObject *)best, i) =
             (npy_intp)hf_fastest(PyArray_GETPTR2(held, i, 0), (size_t)n_schemes);

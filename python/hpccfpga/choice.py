@@ -159,7 +159,8 @@ def measured(source: str, calibration: Result) -> Expected:
     """Return what a calibration lets models expect, where it is right."""
     right = None
     if calibration.labels:  # else the model says what it lacks
-        right = calibration[calibration.labels[0]][~calibration.failed].tolist() or None
+        sizes = calibration[calibration.labels[0]]
+        right = np.unique(sizes[~calibration.failed]).tolist() or None
     return _of_models(source, calibration=calibration, sizes=right)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpccfpga.arguments import count, known
 from hpccfpga.provenance import ranks_where
+from hpccfpga.tables import human
 from hpccfpga.text import brief
 from hpccfpga.traces import HOST, SAMPLE, Trace, lane, of, points
 
@@ -90,7 +92,9 @@ def plot_timeline(
     if not len(shown):
         there = map(str, np.unique(trace["point"]).tolist())
         raise ValueError(f"point {number} has no spans; {known(number, there)}")
-    inner = int(result["inner"][number]) if "inner" in result.columns else 1
+    inner = 1
+    if "inner" in result.columns and result["inner"].dtype.kind in "iu":
+        inner = max(1, int(result["inner"][number]))
     if between is not None:
         steps = inner
     elif steps is None:
@@ -140,12 +144,12 @@ def _doubts(result: Result) -> list[str]:
     """Lines that say what a trace lacks, and what its times may be wrong by."""
     clocks = {"device": "device_clock_error", "rank": "rank_clock_error"}
     errors = [
-        f"{clock} clocks within {result.summary[name].value * 1e6:.1f} µs"
+        f"{clock} clocks within {human(result.summary[name].value, 's')}"
         for clock, name in clocks.items()
-        if name in result.summary and result.summary[name].value > 0
+        if name in result.summary and 0 < result.summary[name].value < np.inf
     ]
     notes = [n for n in result.provenance.get("notes", []) if n.startswith("trace:")]
-    return [*filter(None, [", ".join(errors)]), *notes]
+    return [", ".join(errors)] * bool(errors) + [shorten(n, 200) for n in notes[:3]]
 
 
 def _window(between: tuple[float, float], length: float) -> tuple[float, float]:
@@ -176,12 +180,12 @@ def _within(trace: Trace, first: float, last: float) -> Trace:
 def _of_first(trace: Trace, steps: int, inner: int) -> np.ndarray:
     """Mask of the spans of the first steps of `inner`.
 
-    On each rank a step has equally many spans of a kind, whichever queues they are in:
-    a trace has no other mark.
+    On each rank a step has equally many spans of a kind, in whichever of the device's
+    queues: a trace has no other mark.
     """
     mask = np.zeros(len(trace), bool)
     kinds = np.unique(trace["kind"], return_inverse=True)[1]
-    groups = np.stack([trace["rank"], kinds], axis=1)
+    groups = np.stack([trace["rank"], np.minimum(trace["queue"], 0), kinds], axis=1)
     for group in np.unique(groups[trace["queue"] != SAMPLE], axis=0):
         (members,) = np.nonzero((groups == group).all(axis=1))
         order = members[np.argsort(trace["start"][members], kind="stable")]

@@ -19,8 +19,9 @@ static int rank, size;
 /* Equal at 1000 B, and shared as fast from 941 B on; longer messages are slower over pcie, shorter
  * ones over shared. */
 static const char *const schemes[] = {"pcie", "shared"};
-static const double sizes[] = {10, 100000}, times[] = {1e-6, 1e-4, 1e-5, 1e-5};
-static const hf_expected planted = {2, 2, sizes, schemes, times};
+static const double sizes[] = {10, 1000, 100000},
+                    times[] = {1e-6, 1e-5, 1e-4, 1e-5, 1e-5, 1e-5};
+static const hf_expected planted = {3, 2, sizes, schemes, times};
 
 /* Send so many bytes around the ring; the scheme that the plan is of. */
 static const char *moved(size_t bytes, size_t planned) {
@@ -51,6 +52,17 @@ static void sizes_test(void) {
     IS(moved(ROOM, ROOM), "shared");
     IS(moved(0, 0), "pcie");
     IS(moved(10, ROOM), "shared"); /* what is planned decides */
+}
+
+/* More schemes than lengths. */
+static void schemes_test(void) {
+    static const char *const all[] = {"pcie", "pipelined", "shared"};
+    static const double ends[] = {10, 100000}, own[] = {1, 9, 9, 1, 3, 3.05};
+    const hf_expected wide = {2, 3, ends, all, own};
+    CHECK(hf_session_exchange(session, HF_AUTO, &wide) == HF_OK, "%s", hf_error());
+    IS(moved(10, 10), "pcie");
+    IS(moved(ROOM, ROOM), "pipelined");
+    IS(moved(1000, 1000), "shared"); /* between them, where all are within 3 % */
 }
 
 /* Of schemes that are as fast as the fastest it is the last. */
@@ -108,7 +120,7 @@ static void refuse_test(void) {
     refuse((hf_expected){2, 2, falling, schemes, times},
            "length number 1 is 10 B; lengths rise");
     refuse((hf_expected){2, 2, sizes, schemes, none},
-           "0 s over exchange \"pcie\" for 100000 B");
+           "0 s over exchange \"pcie\" for 1000 B");
     refuse((hf_expected){2, 2, sizes, streams, times},
            "exchange \"channel\" moves no blocks of devices");
     refuse((hf_expected){2, 2, sizes, hosts, times},
@@ -141,6 +153,7 @@ int main(int argc, char **argv) {
     equal_test();
     longest_test();
     used_test();
+    schemes_test();
     device->ops->free(from);
     device->ops->free(to);
     hf_session_close(session);

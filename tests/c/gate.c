@@ -11,7 +11,7 @@
 #include "opencl.h"
 
 const hf_device_ops *ops;
-bool looks, early, ordered, unflushed;
+bool looks, early, ordered, fails, unflushed;
 size_t flushes, questions;
 hf_device *device;
 hf_kernel *gate, *set;
@@ -143,6 +143,10 @@ cl_int __wrap_clGetEventInfo INFO_PARAMETERS {
     if (ordered && type == CL_COMMAND_NDRANGE_KERNEL &&
         what == CL_EVENT_COMMAND_EXECUTION_STATUS && !words[OPEN])
         *(cl_int *)value = CL_RUNNING;
+    if (fails && what == CL_EVENT_COMMAND_EXECUTION_STATUS) {
+        *(cl_int *)value = CL_OUT_OF_RESOURCES;
+        fails = false;
+    }
     questions++;
     return code;
 }

@@ -31,6 +31,8 @@ extern hf_buffer *shared;
 extern bool early;
 /** As NVIDIA's runtime: while the gate is shut, no other kernel is said to have ended. */
 extern bool ordered;
+/** OpenCL says once that a command has failed. */
+extern bool fails;
 /** OpenCL says that it has not handed a command over, though the command runs. */
 extern bool unflushed;
 extern size_t flushes;   /**< of queues of OpenCL, by its calls */

@@ -178,27 +178,51 @@ static void told_test(void) {
     ordered = false;
 }
 
-/* OpenCL is not asked for a command before one of its queue that has ended. */
+/* OpenCL is not asked for a command before one of its queue that has ended, whatever was asked
+ * before and whatever is between them, but for those of other queues. */
 static void before_test(void) {
-    const hf_order aside = {.queue = 5};
-    hf_event *other, *its, *first, *second, *behind;
+    const hf_order aside = {.queue = 5}, other = {.queue = 6};
+    hf_event *held[2], *first, *second, *between, *last, *behind;
     words_clear();
-    OK(launch(gate, VALUE, &aside, &other));
-    OK(launch(set, VALUE, &aside, &its));
+    OK(launch(gate, VALUE, &aside, &held[0]));
+    OK(launch(set, VALUE, &aside, &held[1]));
     OK(launch(set, VALUE, NULL, &first));
     OK(launch(set, VALUE, NULL, &second));
+    OK(launch(set, VALUE, &other, &between));
+    OK(launch(set, VALUE, NULL, &last));
     OK(launch(gate, VALUE, NULL, &behind));
-    CHECK(has_ended(second, 20));
+    CHECK(has_ended(between, 20) && has_ended(last, 20));
     questions = 0;
     CHECK(has_ended(first, 0));
     OK(ops->wait(device, first));
-    CHECK(questions == 0, "%zu", questions);
-    CHECK(!has_ended(its, 0) && !has_ended(other, 0) && !has_ended(behind, 0));
-    gate_open();
     OK(ops->wait(device, second));
-    OK(ops->wait(device, other));
-    OK(ops->wait(device, its));
+    CHECK(questions == 0, "%zu", questions);
+    CHECK(!has_ended(held[1], 0) && !has_ended(held[0], 0) && !has_ended(behind, 0));
+    OK(launch(set, VALUE, NULL, &second));
+    gate_open();
+    CHECK(has_ended(second, 20));
+    questions = 0;
     OK(ops->wait(device, behind));
+    CHECK(questions == 0, "%zu", questions);
+    hf_event *rest[] = {second, last, between, held[0], held[1]};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        OK(ops->wait(device, rest[i]));
+}
+
+/* A command that has failed says nothing of those before it, and stays failed. */
+static void failed_test(void) {
+    hf_event *first, *second;
+    words_clear();
+    for (int which = 0; which < 2; which++) {
+        OK(launch(set, VALUE, NULL, &first));
+        OK(launch(set, VALUE, NULL, &second));
+        fails = true;
+        CHECK(has_ended(which ? second : first, 20) && !fails);
+        questions = 0;
+        CHECK(has_ended(which ? first : second, 20) && questions > 0);
+        CHECK((ops->wait(device, first) == HF_OK) == (which == 1));
+        CHECK((ops->wait(device, second) == HF_OK) == (which == 0));
+    }
 }
 
 /* Copies of pinned memory and of other memory, to any part of it. */
@@ -335,6 +359,8 @@ int main(int argc, char **argv) {
     written_test();
     told_test();
     before_test();
+    if (ops == &hf_device_opencl)
+        failed_test();
     pinned_test();
     blocking_test();
     lazy_test();

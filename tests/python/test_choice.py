@@ -329,3 +329,16 @@ def test_times_that_are_none_are_refused_by_the_core(expected, line):
     ):
         session.expect(expected)
     assert _core.scheme("auto")["kernels"] == "memory"
+
+
+def test_a_calibration_in_any_order_chooses():
+    """Sizes that fall, or are there twice, are no other calibration."""
+    told = choice.expected("auto", PLANTED, None)
+    order = [2, 1, 1, 0]
+    columns = {n: Column(c.unit, c.values[order]) for n, c in PLANTED.columns.items()}
+    assert choice.expected("auto", replace(PLANTED, columns=columns), None) == told
+
+
+def test_times_of_no_scheme_are_refused():
+    with pytest.raises(ValueError, match="times of no scheme"):
+        _core.fastest(np.zeros((3, 0)))

@@ -8,8 +8,8 @@ import pytest
 
 from example_result import measured, span, trace, traced
 from hpccfpga.cli import main
-from hpccfpga.result import Quantity, Result
-from hpccfpga.traces import SPANS, hidden, of, spans
+from hpccfpga.result import Column, Quantity, Result
+from hpccfpga.traces import RECEIVES, SENDS, SPANS, Trace, hidden, of, spans
 
 # ---- shares ----
 
@@ -136,23 +136,46 @@ def test_a_picture_says_what_its_trace_lacks(tmp_path):
     result.summary["device_clock_error"] = Quantity("s", 8.96e-6)
     result.summary["rank_clock_error"] = Quantity("s", 0.0)
     title = result.plot_timeline(tmp_path / "t.svg").axes[0].get_title(loc="left")
-    assert title.splitlines()[1:] == ["device clocks within 9.0 µs", lost]
+    assert title.splitlines()[1:] == ["device clocks within 8.960 us", lost]
+
+
+def drawn(result, folder):
+    """How many bars a picture has."""
+    axis, *_ = result.plot_timeline(folder / "t.svg").axes
+    return sum(len(bars.get_paths()) for bars in axis.collections)
 
 
 def test_steps_are_counted_where_they_are_not_equally_long(tmp_path):
-    def drawn(result):
-        axis, *_ = result.plot_timeline(tmp_path / "t.svg").axes
-        return sum(len(bars.get_paths()) for bars in axis.collections)
-
     later = traced(steps=40)
     for name in ("start", "end"):  # the first steps are the shortest
         later.trace.columns[name].values[:] **= 1.25
-    assert drawn(later) == drawn(traced(steps=40))
+    assert drawn(later, tmp_path) == drawn(traced(steps=40), tmp_path)
     moved = traced(steps=40)  # some of the last writes, to another queue
     writes = np.flatnonzero(moved.trace["kind"] == "write")
     moved.trace.columns["queue"].values[writes[30:35]] = 31
     axis, *_ = moved.plot_timeline(tmp_path / "t.svg").axes
     assert axis.get_xlim() == pytest.approx((0, 120))
+
+
+def test_sends_and_receives_count_apart(tmp_path):
+    """Where a trace was cut, two spans of a step are less than two on the average."""
+    result = traced(steps=40)
+    columns = result.trace.columns
+    messages = np.flatnonzero(columns["kind"].values == "message")
+    columns["queue"].values[messages] = SENDS
+    both = {name: [*c.values, *c.values[messages]] for name, c in columns.items()}
+    both["queue"] = [*columns["queue"].values, *[RECEIVES] * len(messages)]
+    kept = [
+        i for i in range(len(both["kind"])) if i % 3 or both["kind"][i] != "message"
+    ]
+    result.trace = Trace(
+        {
+            name: Column(c.unit, np.array(both[name], c.values.dtype)[kept])
+            for name, c in columns.items()
+        }
+    )
+    more = drawn(result, tmp_path) - drawn(traced(steps=40), tmp_path)
+    assert more == 2 * (4 + 1), "receives of four steps, and their lane's ground"
 
 
 def test_a_part_between_two_times_is_drawn(tmp_path):
