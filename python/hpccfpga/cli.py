@@ -113,7 +113,9 @@ def _list(options: Options) -> int:
     print("\nexchange schemes\n")
     _show_records(components.exchanges())
     able = ", ".join(formulas.schemes(components.RING, calibrated=True))
-    print(f"\n{AUTO}: of {able}, the fastest for each length of messages")
+    print(
+        f"\n{AUTO}: of {able}, one as fast as the fastest for each length of messages"
+    )
     return OK
 
 

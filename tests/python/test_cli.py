@@ -114,7 +114,7 @@ def test_lists(call):
         (["boards"], "520n"),
         (["boards", "520n"], "520N"),
         (["list"], "b_eff  "),
-        (["list"], "\nauto: of pcie, pipelined, shared, the fastest"),
+        (["list"], "\nauto: of pcie, pipelined, shared, one as fast as the fastest"),
         (["list", "b_eff"], "--sizes          B     1,2,...,1048576"),
         (["list", "linpack"], "none|classical|gmres"),
         (["published", "b_eff"], "ranks"),
