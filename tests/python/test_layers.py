@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 CSRC = ROOT / "csrc"
 SOURCES = sorted(p for p in CSRC.rglob("*.[ch]"))
 KERNELS = sorted(p for p in (ROOT / "kernels").iterdir() if p.suffix in {".cl", ".h"})
+BENCHES = [p for p in SOURCES if p.parent.name == "bench"]
 PACKAGE = ROOT / "python" / "hpccfpga"
 MODULES = sorted(p for p in PACKAGE.glob("*.py") if p.stem != "__init__")
 BESIDE = [p for name in ("tests", "benchmarks") for p in (ROOT / name).rglob("*.[ch]")]
@@ -487,8 +488,8 @@ def test_types_are_no_imports():
 
 def test_benchmarks_that_plan_messages_take_chunks():
     """By these `auto` knows whom it has to choose for."""
-    plans = {p.stem.partition("_")[0] for p in (CSRC / "bench").glob("*.c")
-             if "hf_plan_new(" in p.read_text()}  # fmt: skip
-    takes = {p.stem for p in (CSRC / "bench").glob("*.c")
-             if "HF_CHUNK_PARAMS" in p.read_text()}  # fmt: skip
-    assert {"b" if name == "b_eff" else name for name in takes} == plans
+    plans, takes = (
+        {p.stem.partition("_")[0] for p in BENCHES if word in p.read_text()}
+        for word in ("hf_plan_new(", "HF_CHUNK_PARAMS")
+    )
+    assert plans == takes != set()
