@@ -31,8 +31,20 @@ static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
     return bits;
 }
 
-/** Bits of those of them that have edges, or that are applied anyway. Their first edges are
- *  prefetched together, as each would be waited for otherwise. */
+/** Bits of the vertices first .. end - 1 to which edges lead; vectorised, too. */
+static inline uint graph_led_to(HF_GLOBAL const ulong *rows, uint first, uint end) {
+    uint bits = 0;
+    if (end - first == 32)
+        for (uint i = 0; i < 32; i++)
+            bits |= (uint)(rows[first + i] != rows[first + i + 1]) << i;
+    else
+        for (uint v = first; v < end; v++)
+            bits |= (uint)(rows[v] != rows[v + 1]) << (v - first);
+    return bits;
+}
+
+/** Bits of those that messages may change and reach, or that are applied anyway. Their first
+ *  edges are prefetched together, as each would be waited for otherwise. */
 static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
                                     HF_GLOBAL const uint *from,
                                     HF_GLOBAL const hf_vertex *state, uint settled,
@@ -43,15 +55,14 @@ static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
     (void)rows, (void)from, (void)state, (void)settled;
     return graph_all_bits(first, end);
 #else
-    uint bits = graph_wanting(state, settled, first, end);
     (void)from; /* where nothing is fetched */
-    for (uint left = bits; left; left &= left - 1) {
-        const uint i = graph_lowest_bit(left);
-        const ulong e = rows[first + i];
-        const uint none = e == rows[first + i + 1];
-        bits ^= none << i;
-        HF_PREFETCH_READ(from + (none ? 0 : e)); /* no branch: none guesses it */
-    }
+    if (rows[first] == rows[end])
+        return 0;
+    uint bits = graph_wanting(state, settled, first, end);
+    if (bits)
+        bits &= graph_led_to(rows, first, end);
+    for (uint left = bits; left; left &= left - 1)
+        HF_PREFETCH_READ(from + rows[first + graph_lowest_bit(left)]);
     return bits;
 #endif
 }

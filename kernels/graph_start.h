@@ -6,6 +6,66 @@
 #include "graph_keep.h"
 #include "graph_message.h"
 
+/** The state of own vertex `v` before the first superstep, and of programs with priorities the
+ *  update that it starts with. Is that one heard? */
+static inline uint graph_begin(HF_GLOBAL hf_vertex *state, HF_GLOBAL hf_update *later,
+                               hf_at at, uint v) {
+    hf_vertex s;
+    hf_update told = {0};
+    const uint tells = hf_start(&s, at, &told) != 0;
+    state[v] = s;
+    (void)later;
+#ifndef GRAPH_NO_PRIORITIES
+    later[v] = told;
+#endif
+    return tells & GRAPH_HEARD(at.degree);
+}
+
+/** Begin with this work-item's vertices of a word. Returns the bits of those that tell something,
+ *  and in *late of those whose update is not yet due. Loops with a known end are vectorised by
+ *  compilers, that over names too if it is apart. */
+static inline uint graph_begin_word(HF_GLOBAL const graph_run *run,
+                                    HF_GLOBAL const uint *names,
+                                    HF_GLOBAL const uint *degrees,
+                                    HF_GLOBAL hf_vertex *state,
+                                    HF_GLOBAL hf_update *later, uint at, uint end,
+                                    HF_UNUSED uint until, uint *late) {
+    const uint these = graph_all_bits(at, end) & GRAPH_MINE;
+    hf_at where = graph_at(run, 0, 0, 0);
+    uint tell = 0, wait = 0, ids[32];
+    if (these == HF_NOBODY) {
+        for (uint i = 0; i < 32; i++)
+            ids[i] = graph_id(run, names, at + i);
+        for (uint i = 0; i < 32; i++) {
+            where.id = ids[i];
+            where.degree = degrees[at + i];
+            tell |= graph_begin(state, later, where, at + i) << i;
+        }
+        for (uint i = 0; i < 32; i++)
+            wait |= (uint)(GRAPH_LATER(later[at + i], until) != 0) << i;
+    } else
+        for (uint left = these; left; left &= left - 1) {
+            const uint i = graph_lowest_bit(left);
+            where.id = graph_id(run, names, at + i);
+            where.degree = degrees[at + i];
+            tell |= graph_begin(state, later, where, at + i) << i;
+            wait |= (uint)(GRAPH_LATER(later[at + i], until) != 0) << i;
+        }
+    *late = tell & wait;
+    return tell & ~wait;
+}
+
+/** Nobody got anything: this work-item's vertices of a word. */
+static inline void graph_got_clear(HF_GLOBAL uint *got, uint at, uint end) {
+    const uint these = graph_all_bits(at, end) & GRAPH_MINE;
+    if (these == HF_NOBODY)
+        for (uint i = 0; i < 32; i++)
+            got[at + i] = graph_bits_of(HF_NOTHING);
+    else
+        for (uint left = these; left; left &= left - 1)
+            got[at + graph_lowest_bit(left)] = graph_bits_of(HF_NOTHING);
+}
+
 /** The bits of those who got messages, and what they got, are as after a superstep. No superstep
  *  is counted in either box: with one rank they change places. */
 GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
@@ -23,20 +83,11 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
         GRAPH_AT(graph_count, inbox, 0)[c].superstep = HF_NOBODY;
         for (uint first = chunks[c]; first < end; first += GRAPH_BLOCK) {
             const uint at = first + 32 * GRAPH_WORD;
-            uint tell = 0;
             graph_word word = {0, 0};
-            for (uint left = graph_all_bits(at, end) & GRAPH_MINE; left;
-                 left &= left - 1) {
-                const uint i = graph_lowest_bit(left), v = at + i, degree = degrees[v];
-                const hf_at where = graph_at(run, graph_id(run, names, v), degree, 0);
-                hf_vertex s;
-                hf_update told;
-                const int tells = hf_start(&s, where, &told);
-                state[v] = s;
-                if (pushes)
-                    got[v] = graph_bits_of(HF_NOTHING);
-                tell |= (uint)((tells != 0) & GRAPH_HEARD(degree)) << i;
-            }
+            uint tell = graph_begin_word(run, names, degrees, state, later, at, end,
+                                         out.until, &word.late);
+            if (pushes)
+                graph_got_clear(got, at, end);
             for (; tell; tell &= tell - 1) { /* apart: no processor guesses who tells */
                 const uint v = at + graph_lowest_bit(tell), degree = degrees[v];
                 hf_vertex s;

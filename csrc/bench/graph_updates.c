@@ -103,7 +103,7 @@ hf_status graph_few_launch(graph_state *s) {
  * were. A program that takes all messages looks at all edges; with weights hardly one is
  * enough, so that never pays. */
 static bool pulls(const graph_state *s) {
-    enum { ALPHA = 15, LOOKS = 8, PATIENT = 4 };
+    enum { ALPHA = 15, LOOKS = 32, PATIENT = 4 };
     const graph_totals *t = &s->totals;
     uint64_t told = s->tally.edges - t->edges;
     if (!s->pushes)

@@ -57,6 +57,17 @@ def test_one_hub_and_many_components(direction):
     assert found["reached"].tolist() == [n + 1]
 
 
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("to", [32, 50, 63, 64, 70, 74])
+def test_one_edge_that_leads_to_a_word_of_vertices(direction, to):
+    """Kernels take 32 vertices at a time, and look at none where no edge leads."""
+    graph = hpccfpga.Graph(([3, 3], [to, 4]), directed=True, vertices=75)
+    given = {"direction": direction, "source": [3], "device": "opencl"}
+    found = run(program="bfs", graph=graph, **given)
+    assert found.verified
+    assert np.flatnonzero(found.vertices["parent"] == 3).tolist() == [3, 4, to]
+
+
 WIDE = """
 typedef uint hf_update;
 typedef struct { uint least, one, two; } hf_message;
