@@ -200,6 +200,14 @@ hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
     return graph_words_write(s, *out, what, from, bytes);
 }
 
+/* A rank alone on a CPU reads heads where they are: each command costs it a wake-up. */
+static hf_status box_new(const graph_state *s, hf_buffer **out, size_t bytes) {
+    hf_device *device = s->env.device;
+    return s->env.size == 1 && device->info.type == HF_CPU
+               ? device->ops->wrap(out, device, NULL, bytes)
+               : graph_buffer_new(s, out, bytes);
+}
+
 hf_status graph_buffers_new(graph_state *s) {
     graph_buffers *b = &s->buffers;
     hf_device *device = s->env.device;
@@ -227,8 +235,8 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
     HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
-    HF_TRY(graph_buffer_new(s, &b->outbox, sizes.outbox));
-    HF_TRY(graph_buffer_new(s, &b->inbox, sizes.inbox));
+    HF_TRY(box_new(s, &b->outbox, sizes.outbox));
+    HF_TRY(box_new(s, &b->inbox, sizes.inbox));
     s->words = graph_row_words(s);
     HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
     HF_TRY(graph_buffer_new(s, &b->all_told, size * s->words * sizeof *s->told));

@@ -165,15 +165,18 @@ static hf_status news_send(graph_state *s, bool heads, bool rest) {
     return hf_plan_run(p->news);
 }
 
-/* That of a rank alone. It is read right behind the kernels: each command that is waited for
- * costs a wait. */
+/* That of a rank alone. Where it is not in host memory it is read right behind the kernels: each
+ * command that is waited for costs a wait. */
 static hf_status head_read(graph_state *s) {
     hf_device *device = s->env.device;
+    const hf_buffer *from = s->buffers.outbox;
     hf_event *read = NULL;
-    HF_TRY(device->ops->read(device, s->buffers.outbox, 0, s->heads, s->run.head, NULL,
-                             &read));
+    if (!from->host)
+        HF_TRY(device->ops->read(device, from, 0, s->heads, s->run.head, NULL, &read));
     hf_status status = graph_await(s);
-    if (status == HF_OK || !device->broken) { /* which has said what is late */
+    if (status == HF_OK && from->host)
+        status = device->ops->read(device, from, 0, s->heads, s->run.head, NULL, NULL);
+    if (read && (status == HF_OK || !device->broken)) { /* which said what is late */
         hf_status ended = device->ops->wait(device, read);
         status = status == HF_OK ? ended : status;
     }

@@ -161,16 +161,17 @@ static void CL_CALLBACK memory_free(cl_mem mem, void *memory) {
 /* A large buffer of a CPU, in large pages of the host: kernels that go here and there wait less
  * for addresses. Buffers begin at different lines of these, as the same word of each would be in
  * the same set of a cache. */
-static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, cl_int *code) {
+static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, void **host,
+                           cl_int *code) {
     enum { LINE = 64, STEP = 73, LINES = 1024 };
     char *memory = hf_pages_new(bytes + (size_t)LINE * LINES);
     size_t line = (uintptr_t)memory / HF_LARGE_PAGE * STEP % LINES;
     *code = CL_OUT_OF_HOST_MEMORY;
     if (!memory)
         return NULL;
-    cl_mem mem =
-        clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
-                       memory + LINE * line, code);
+    *host = memory + LINE * line;
+    cl_mem mem = clCreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, *host, code);
     if (mem && (*code = clSetMemObjectDestructorCallback(mem, memory_free, memory)) ==
                    CL_SUCCESS)
         return mem;
@@ -197,6 +198,16 @@ static hf_status buffer_new(hf_opencl_buffer **out, hf_opencl_device *device,
     return HF_OK;
 }
 
+static hf_status buffer_fits(const hf_device_info *info, size_t bytes) {
+    assert(bytes > 0);
+    if (bytes <= info->max_alloc && bytes <= info->memory)
+        return HF_OK;
+    return hf_fail(HF_ENOMEM,
+                   "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
+                   "buffer, %zu B in all",
+                   bytes, info->name, info->max_alloc, info->memory);
+}
+
 static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
                               const hf_spot *spot) {
     static const hf_spot any;
@@ -204,22 +215,17 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
     const hf_device_info *info = &base->info;
     hf_opencl_buffer *buffer = NULL;
     cl_int code;
-    assert(bytes > 0);
     HF_TRY(hf_device_check(base));
+    HF_TRY(buffer_fits(info, bytes));
     spot = spot ? spot : &any;
-    if (bytes > info->max_alloc || bytes > info->memory)
-        return hf_fail(
-            HF_ENOMEM,
-            "a buffer of %zu B does not fit device \"%s\": at most %zu B per "
-            "buffer, %zu B in all",
-            bytes, info->name, info->max_alloc, info->memory);
     if (spot->bank > INTEL_BANKS && hf_text_contains(info->platform, "FPGA SDK"))
         return hf_fail(HF_EARG,
                        "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",
                        spot->bank - 1, INTEL_BANKS - 1);
+    void *host;
     cl_mem mem = info->type == HF_CPU && bytes >= HF_LARGE_PAGE
-                     ? mem_in_pages(device, bytes, &code)
+                     ? mem_in_pages(device, bytes, &host, &code)
                      : mem_create(device, bytes, spot, &code);
     HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
     *out = &buffer->base;
@@ -235,8 +241,11 @@ static hf_status opencl_wrap(hf_buffer **out, hf_device *base, void *memory,
     if (base->info.type != HF_CPU)
         return hf_fail(HF_ENOTSUP, "device \"%s\" does not work in host memory",
                        base->info.name);
-    cl_mem mem = clCreateBuffer(
-        device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory, &code);
+    HF_TRY(buffer_fits(&base->info, bytes));
+    cl_mem mem = memory ? clCreateBuffer(device->context,
+                                         CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
+                                         memory, &code)
+                        : mem_in_pages(device, bytes, &memory, &code);
     HF_TRY(buffer_new(&buffer, device, mem, code, bytes, memory));
     *out = &buffer->base;
     return HF_OK;
@@ -355,6 +364,11 @@ static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
     hf_opencl_command command;
     bool blocks = !done && call_blocks(base, to, bytes);
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
+    if (from->host && !done && !((hf_opencl_device *)base)->properties) {
+        HF_TRY(hf_opencl_reach(base, order));
+        memcpy(to, (const char *)from->host + at, bytes);
+        return HF_OK;
+    }
     HF_TRY(blocks ? hf_opencl_begin_reading(&command, base, order)
                   : hf_opencl_begin(&command, base, order));
     cl_int code = clEnqueueReadBuffer(

@@ -12,7 +12,7 @@
 
 const hf_device_ops *ops;
 bool looks, early, ordered, fails, unflushed;
-size_t flushes, questions;
+size_t flushes, questions, reads;
 hf_device *device;
 hf_kernel *gate, *set;
 volatile uint32_t *words;
@@ -149,6 +149,17 @@ cl_int __wrap_clGetEventInfo INFO_PARAMETERS {
     }
     questions++;
     return code;
+}
+
+#define READ_PARAMETERS                                                          \
+    (cl_command_queue queue, cl_mem from, cl_bool wait, size_t at, size_t bytes, \
+     void *to, cl_uint n, const cl_event *after, cl_event *event)
+cl_int __real_clEnqueueReadBuffer READ_PARAMETERS;
+cl_int __wrap_clEnqueueReadBuffer READ_PARAMETERS;
+cl_int __wrap_clEnqueueReadBuffer READ_PARAMETERS {
+    reads++;
+    return __real_clEnqueueReadBuffer(queue, from, wait, at, bytes, to, n, after,
+                                      event);
 }
 
 cl_int __real_clFlush(cl_command_queue queue);

@@ -86,6 +86,13 @@ static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
     return HF_OK;
 }
 
+/* Memory of the caller's is his to damage. */
+static hf_status planted_wrap(hf_buffer **out, hf_device *device, void *memory,
+                              size_t bytes) {
+    return memory ? table->wrap(out, device, memory, bytes)
+                  : planted_alloc(out, device, bytes, NULL);
+}
+
 static void planted_free(hf_buffer *buffer) {
     size_t i = plant_number(buffer);
     if (waits_lost)
@@ -473,6 +480,7 @@ void plant_device_wrap(hf_device_ops *ops, const hf_device_ops *own) {
     table = own;
     *ops = *own;
     ops->alloc = planted_alloc;
+    ops->wrap = planted_wrap;
     ops->free = planted_free;
     ops->write = planted_write;
     ops->read = planted_read;

@@ -116,13 +116,13 @@ static void overlap_test(void) {
 
 /* Calls that return when their command has ended, and `finish`, wait for other queues. */
 static void blocking_test(void) {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         hf_event *first, *mark;
         pthread_t opener;
         uint32_t got = 0;
         void *mapped;
         words_clear();
-        unsigned queue = i == 2 ? 0 : 5; /* `map` comes after queue 0 */
+        unsigned queue = i == 2 || i == 6 ? 0 : 5; /* `map` comes after queue 0 */
         OK(launch(gate, VALUE, &(hf_order){.queue = queue}, &first));
         const hf_order order = {.queue = 6, .n_after = 1, .after = &first};
         pthread_create(&opener, NULL, gate_open_later, NULL);
@@ -140,16 +140,35 @@ static void blocking_test(void) {
             OK(device->ops->mark(device, &order, &mark));
             CHECK(!has_ended(mark, 0));
             OK(ops->wait(device, mark));
-        } else {
+        } else if (i == 5) {
             OK(launch(set, VALUE, &order, NULL));
+        } else {
+            OK(ops->read(device, shared, 4, &got, 4, NULL, NULL));
         }
-        got = i == 0 || i == 2 ? got : words[PASSED];
+        got = i == 0 || i == 2 || i == 6 ? got : words[PASSED];
         CHECK(has_ended(first, 0) && got == VALUE, "call %d: %u", i, got);
         OK(ops->wait(device, first));
         pthread_join(opener, NULL);
     }
     OK(ops->wait(device, NULL));
     CHECK(has_ended(NULL, 1));
+}
+
+/* Memory in which kernels work is read without a command. */
+static void in_place_test(void) {
+    hf_buffer *own;
+    uint32_t got = 0, value = VALUE;
+    OK(ops->wrap(&own, device, NULL, BYTES));
+    CHECK(own->host && own->bytes == BYTES);
+    memset(own->host, 0, BYTES);
+    const hf_arg args[] = {{.buffer = own}, {.value = &value, .bytes = sizeof value}};
+    OK(device->ops->launch(
+        device, &(hf_launch){.kernel = set, .args = args, .n_args = 2}, NULL, NULL));
+    reads = 0;
+    OK(ops->read(device, own, PASSED * sizeof got, &got, sizeof got, NULL, NULL));
+    CHECK(got == VALUE && ((uint32_t *)own->host)[PASSED] == VALUE, "%u", got);
+    CHECK(reads == 0, "%zu commands", reads);
+    ops->free(own);
 }
 
 /* What is written without an event is there for other queues. */
@@ -356,6 +375,8 @@ int main(int argc, char **argv) {
     device_open();
     after_test();
     overlap_test();
+    if (!looks)
+        in_place_test();
     written_test();
     told_test();
     before_test();
