@@ -31,7 +31,7 @@ static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
     return bits;
 }
 
-/** Bits of the vertices first .. end - 1 to which edges lead; vectorised, too. */
+/** Bits of the vertices first .. end - 1 to which edges lead, by vectors as above. */
 static inline uint graph_led_to(HF_GLOBAL const ulong *rows, uint first, uint end) {
     uint bits = 0;
     if (end - first == 32)
@@ -43,8 +43,9 @@ static inline uint graph_led_to(HF_GLOBAL const ulong *rows, uint first, uint en
     return bits;
 }
 
-/** Bits of those that messages may change and reach, or that are applied anyway. Their first
- *  edges are prefetched together, as each would be waited for otherwise. */
+/** Bits of the vertices first .. end - 1 that messages may change and to which edges lead; of
+ *  programs that apply all vertices, of all. First edges are prefetched together, as each would
+ *  be waited for otherwise. */
 static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
                                     HF_GLOBAL const uint *from,
                                     HF_GLOBAL const hf_vertex *state, uint settled,

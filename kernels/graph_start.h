@@ -6,25 +6,25 @@
 #include "graph_keep.h"
 #include "graph_message.h"
 
-/** The state of own vertex `v` before the first superstep, and of programs with priorities the
- *  update that it starts with. Is that one heard? */
-static inline uint graph_begin(HF_GLOBAL hf_vertex *state, HF_GLOBAL hf_update *later,
-                               hf_at at, uint v) {
+/** Set the state of own vertex `v` before the first superstep, and of programs with priorities
+ *  its place in `later`. Returns 1 if it tells an update and has somebody to hear it. */
+static inline uint graph_start_vertex(HF_GLOBAL hf_vertex *state,
+                                      HF_GLOBAL hf_update *later, hf_at at, uint v) {
     hf_vertex s;
-    hf_update told = {0};
+    hf_update told;
     const uint tells = hf_start(&s, at, &told) != 0;
     state[v] = s;
     (void)later;
 #ifndef GRAPH_NO_PRIORITIES
-    later[v] = told;
+    later[v] = told; /* anything, of who tells nothing */
 #endif
     return tells & GRAPH_HEARD(at.degree);
 }
 
-/** Begin with this work-item's vertices of a word. Returns the bits of those that tell something,
- *  and in *late of those whose update is not yet due. Loops with a known end are vectorised by
- *  compilers, that over names too if it is apart. */
-static inline uint graph_begin_word(HF_GLOBAL const graph_run *run,
+/** Start this work-item's vertices of a word. Returns the bits of those that tell something;
+ *  those of a whole word whose update is not yet due become *late in their place. Compilers
+ *  vectorise loops of 32. The loop over names is apart: else it would keep them from it. */
+static inline uint graph_start_word(HF_GLOBAL const graph_run *run,
                                     HF_GLOBAL const uint *names,
                                     HF_GLOBAL const uint *degrees,
                                     HF_GLOBAL hf_vertex *state,
@@ -32,14 +32,15 @@ static inline uint graph_begin_word(HF_GLOBAL const graph_run *run,
                                     HF_UNUSED uint until, uint *late) {
     const uint these = graph_all_bits(at, end) & GRAPH_MINE;
     hf_at where = graph_at(run, 0, 0, 0);
-    uint tell = 0, wait = 0, ids[32];
-    if (these == HF_NOBODY) {
+    uint tell = 0, wait = 0;
+    if (GRAPH_ITEMS == 1 && these == HF_NOBODY) {
+        uint ids[32];
         for (uint i = 0; i < 32; i++)
             ids[i] = graph_id(run, names, at + i);
         for (uint i = 0; i < 32; i++) {
             where.id = ids[i];
             where.degree = degrees[at + i];
-            tell |= graph_begin(state, later, where, at + i) << i;
+            tell |= graph_start_vertex(state, later, where, at + i) << i;
         }
         for (uint i = 0; i < 32; i++)
             wait |= (uint)(GRAPH_LATER(later[at + i], until) != 0) << i;
@@ -48,14 +49,13 @@ static inline uint graph_begin_word(HF_GLOBAL const graph_run *run,
             const uint i = graph_lowest_bit(left);
             where.id = graph_id(run, names, at + i);
             where.degree = degrees[at + i];
-            tell |= graph_begin(state, later, where, at + i) << i;
-            wait |= (uint)(GRAPH_LATER(later[at + i], until) != 0) << i;
+            tell |= graph_start_vertex(state, later, where, at + i) << i;
         }
     *late = tell & wait;
     return tell & ~wait;
 }
 
-/** Nobody got anything: this work-item's vertices of a word. */
+/** Clear what this work-item's vertices of a word got. */
 static inline void graph_got_clear(HF_GLOBAL uint *got, uint at, uint end) {
     const uint these = graph_all_bits(at, end) & GRAPH_MINE;
     if (these == HF_NOBODY)
@@ -84,7 +84,7 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
         for (uint first = chunks[c]; first < end; first += GRAPH_BLOCK) {
             const uint at = first + 32 * GRAPH_WORD;
             graph_word word = {0, 0};
-            uint tell = graph_begin_word(run, names, degrees, state, later, at, end,
+            uint tell = graph_start_word(run, names, degrees, state, later, at, end,
                                          out.until, &word.late);
             if (pushes)
                 graph_got_clear(got, at, end);

@@ -200,7 +200,7 @@ hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
     return graph_words_write(s, *out, what, from, bytes);
 }
 
-/* A rank alone on a CPU reads heads where they are: each command costs it a wake-up. */
+/* A rank alone on a CPU reads heads where they are: a command would wake a thread. */
 static hf_status box_new(const graph_state *s, hf_buffer **out, size_t bytes) {
     hf_device *device = s->env.device;
     return s->env.size == 1 && device->info.type == HF_CPU

@@ -165,8 +165,8 @@ static hf_status news_send(graph_state *s, bool heads, bool rest) {
     return hf_plan_run(p->news);
 }
 
-/* That of a rank alone. Where it is not in host memory it is read right behind the kernels: each
- * command that is waited for costs a wait. */
+/* The head of a rank alone. From a device's memory it is read right behind the kernels, so that
+ * there is one wait. In host memory it is read after that, without a command. */
 static hf_status head_read(graph_state *s) {
     hf_device *device = s->env.device;
     const hf_buffer *from = s->buffers.outbox;

@@ -71,12 +71,12 @@ struct hf_device_ops {
     /** A buffer of device memory; `spot` NULL: the runtime chooses which. */
     hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes,
                        const hf_spot *spot);
-    /** Host memory as a buffer: kernels work on it in place, and a `read` that is waited for
-     *  is no command. HF_ENOTSUP where device memory is not the host's. */
+    /** Host memory, as for `pin`, as a buffer: kernels work on it in place, and a `read` that
+     *  is waited for is no command. HF_ENOTSUP where device memory is not the host's. */
     hf_status (*wrap)(hf_buffer **out, hf_device *device, void *memory, size_t bytes);
-    /** Host memory that the device reads and writes by DMA: the host side of `read` and
-     *  `write`, and no kernel's argument. Both: the caller's, page aligned and kept until
-     *  `free`, or memory of its own where `memory` is NULL; at the address `host`. */
+    /** Host memory that the device reads and writes by DMA: the caller's, page aligned and
+     *  kept until `free`, or memory of its own where `memory` is NULL. It is the host side
+     *  of `read` and `write`, at the address `host`, and no kernel's argument. */
     hf_status (*pin)(hf_buffer **out, hf_device *device, void *memory, size_t bytes);
     /** Accepts NULL. Not before the commands that use the buffer have ended. */
     void (*free)(hf_buffer *buffer);

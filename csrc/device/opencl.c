@@ -160,18 +160,23 @@ static void CL_CALLBACK memory_free(cl_mem mem, void *memory) {
 
 /* A large buffer of a CPU, in large pages of the host: kernels that go here and there wait less
  * for addresses. Buffers begin at different lines of these, as the same word of each would be in
- * the same set of a cache. */
+ * the same set of a cache. Where the host works in it, too, and wants its address, it begins at a
+ * page, as runtimes ask of memory that they use in place. */
 static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, void **host,
                            cl_int *code) {
     enum { LINE = 64, STEP = 73, LINES = 1024 };
     char *memory = hf_pages_new(bytes + (size_t)LINE * LINES);
-    size_t line = (uintptr_t)memory / HF_LARGE_PAGE * STEP % LINES;
+    size_t begin = (uintptr_t)memory / HF_LARGE_PAGE * STEP % LINES * LINE;
     *code = CL_OUT_OF_HOST_MEMORY;
     if (!memory)
         return NULL;
-    *host = memory + LINE * line;
-    cl_mem mem = clCreateBuffer(
-        device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, *host, code);
+    if (host) {
+        begin -= begin % HF_PAGE;
+        *host = memory + begin;
+    }
+    cl_mem mem =
+        clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
+                       memory + begin, code);
     if (mem && (*code = clSetMemObjectDestructorCallback(mem, memory_free, memory)) ==
                    CL_SUCCESS)
         return mem;
@@ -223,9 +228,8 @@ static hf_status opencl_alloc(hf_buffer **out, hf_device *base, size_t bytes,
                        "bank %u: this runtime places buffers in banks 0 to %d; build "
                        "kernels with buffer_location for others",
                        spot->bank - 1, INTEL_BANKS - 1);
-    void *host;
     cl_mem mem = info->type == HF_CPU && bytes >= HF_LARGE_PAGE
-                     ? mem_in_pages(device, bytes, &host, &code)
+                     ? mem_in_pages(device, bytes, NULL, &code)
                      : mem_create(device, bytes, spot, &code);
     HF_TRY(buffer_new(&buffer, device, mem, code, bytes, NULL));
     *out = &buffer->base;
@@ -358,13 +362,19 @@ static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
     return hf_opencl_end(&command, code, "clEnqueueWriteBuffer", NULL, done);
 }
 
+/* Is it memory of the host in which kernels work? */
+static bool is_in_place(const hf_buffer *buffer) {
+    return buffer->host && !((const hf_opencl_buffer *)buffer)->mapped;
+}
+
+/* Where commands keep times, each read is one. */
 static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
                              void *to, size_t bytes, const hf_order *order,
                              hf_event **done) {
     hf_opencl_command command;
     bool blocks = !done && call_blocks(base, to, bytes);
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    if (from->host && !done && !((hf_opencl_device *)base)->properties) {
+    if (!done && is_in_place(from) && !((hf_opencl_device *)base)->properties) {
         HF_TRY(hf_opencl_reach(base, order));
         memcpy(to, (const char *)from->host + at, bytes);
         return HF_OK;

@@ -37,7 +37,7 @@ extern bool fails;
 extern bool unflushed;
 extern size_t flushes;   /**< of queues of OpenCL, by its calls */
 extern size_t questions; /**< to OpenCL, about events */
-extern size_t reads;     /**< commands to OpenCL */
+extern size_t reads;     /**< given to OpenCL as commands */
 
 void device_open(void);
 void device_close(void);

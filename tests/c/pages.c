@@ -107,6 +107,28 @@ static void size_test(size_t bytes) {
     none_left("a buffer", bytes);
 }
 
+/* Memory in which the host works, too, begins at a page, and goes with its buffer. */
+static void in_place_test(size_t bytes) {
+    const hf_device_ops *ops = device->ops;
+    hf_buffer *buffer = NULL;
+    CHECK(ops->wrap(&buffer, device, NULL, bytes) == HF_OK, "%s", hf_error());
+    CHECK(buffer->host == at && (uintptr_t)at % HF_PAGE == 0 && at >= pages &&
+              at + bytes <= pages + room,
+          "%zu B at %td of %zu B", bytes, at - pages, room);
+    ops->free(buffer);
+    none_left("memory in place", bytes);
+    buffer = NULL;
+    for (refusing = 1; refusing <= 2; refusing++)
+        CHECK(ops->wrap(&buffer, device, NULL, bytes) == HF_ENOMEM && !buffer, "%s",
+              hf_error());
+    refusing = 0;
+    none_left("a failure in place", bytes);
+    bytes = device->info.max_alloc + 1;
+    CHECK(ops->wrap(&buffer, device, NULL, bytes) == HF_ENOMEM && !buffer &&
+              strstr(hf_error(), "does not fit device"),
+          "%s", hf_error());
+}
+
 /* Whatever is refused, there is one error, which says how much was asked for. */
 static void failure_test(size_t bytes, int allocation, int call) {
     hf_buffer *buffer = NULL;
@@ -169,6 +191,8 @@ int main(void) {
         failure_test(sizes[i], -1, 1);
     }
     failure_test(HF_LARGE_PAGE, -1, 2);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        in_place_test(sizes[i]);
     many_test();
     n_mems = before;
     device->ops->close(device);

@@ -86,7 +86,7 @@ static hf_status planted_alloc(hf_buffer **out, hf_device *device, size_t bytes,
     return HF_OK;
 }
 
-/* Memory of the caller's is his to damage. */
+/* Faults are for the device's own memory. */
 static hf_status planted_wrap(hf_buffer **out, hf_device *device, void *memory,
                               size_t bytes) {
     return memory ? table->wrap(out, device, memory, bytes)

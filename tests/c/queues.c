@@ -116,7 +116,9 @@ static void overlap_test(void) {
 
 /* Calls that return when their command has ended, and `finish`, wait for other queues. */
 static void blocking_test(void) {
-    for (int i = 0; i < 7; i++) {
+    hf_buffer *other;
+    OK(ops->alloc(&other, device, BYTES, NULL));
+    for (int i = 0; i < 8; i++) {
         hf_event *first, *mark;
         pthread_t opener;
         uint32_t got = 0;
@@ -142,14 +144,21 @@ static void blocking_test(void) {
             OK(ops->wait(device, mark));
         } else if (i == 5) {
             OK(launch(set, VALUE, &order, NULL));
-        } else {
+        } else if (i == 6) {
             OK(ops->read(device, shared, 4, &got, 4, NULL, NULL));
+        } else { /* by a command */
+            OK(ops->copy(device, other, 0, shared, 4, 4, &order, &mark));
+            reads = 0;
+            OK(ops->read(device, other, 0, &got, 4, &(hf_order){.queue = 6}, NULL));
+            CHECK(reads == (ops == &hf_device_opencl), "%zu commands", reads);
+            OK(ops->wait(device, mark));
         }
-        got = i == 0 || i == 2 || i == 6 ? got : words[PASSED];
+        got = i == 0 || i == 2 || i > 5 ? got : words[PASSED];
         CHECK(has_ended(first, 0) && got == VALUE, "call %d: %u", i, got);
         OK(ops->wait(device, first));
         pthread_join(opener, NULL);
     }
+    ops->free(other);
     OK(ops->wait(device, NULL));
     CHECK(has_ended(NULL, 1));
 }
@@ -394,7 +403,7 @@ int main(int argc, char **argv) {
         unflushed_test();
     for (int way = 0; way < 3; way++)
         meanwhile_test(way);
-    for (int way = 3; way >= 0; way--) /* the last leaves a kernel that spins */
+    for (int way = 4; way >= 0; way--) /* the last leaves a kernel that spins */
         deadline_test(way);
     return check_failures != 0;
 }

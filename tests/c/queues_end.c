@@ -34,7 +34,8 @@ void deadline_test(int way) {
         } else if (way == 2) {
             status = ops->finish(device);
         } else {
-            status = ops->read(device, shared, 0, &got, 4, &order, NULL);
+            status =
+                ops->read(device, way == 3 ? shared : copy, 0, &got, 4, &order, NULL);
         }
     }
     double waited = hf_clock_now() - start;
