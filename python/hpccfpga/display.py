@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,9 @@ EMULATED = (
 LEAST_REPS = 6
 """Repetitions without which the median has no 95 % interval."""
 NOT_VERIFIED = "NOT VERIFIED: wrong data"
+
+LONGEST_NAME = 32
+"""Of a file in a headline: that of a graph made in Python is a digest."""
 
 _NOT_SHOWN = ("inner", "error", "verified")
 _NOT_SHOWN_ENDS = ("_q1", "_q3", "_p95", "_p99")
@@ -42,9 +46,16 @@ def label(result: Result) -> str:
     return ", ".join(words)
 
 
+def subject(result: Result) -> str:
+    """Name the benchmark, and the program and the graph of one that runs these."""
+    told = [result.parameters.get(name) for name in ("program", "graph")]
+    names = [PurePath(str(value)).name for value in told if value]
+    return " ".join([result.benchmark, *(n for n in names if len(n) <= LONGEST_NAME)])
+
+
 def headline(result: Result) -> str:
     """Say in a line what it is, and on what."""
-    words = [f"{result.benchmark}, {result.kind}"]
+    words = [f"{subject(result)}, {result.kind}"]
     if result.exchange:
         words.append(f"exchange {result.exchange}")
     if result.device:

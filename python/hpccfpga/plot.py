@@ -230,7 +230,7 @@ def _title(results: Sequence[Result]) -> str:
     for result in results:
         names = [n for n in result.labels if result[n].dtype.kind == "U"][:1]
         words = [str(result[n][-1]) for n in names if n != result.labels[0]]
-        titles.append(" ".join([result.benchmark, *words]))
+        titles.append(" ".join([result.subject, *words]))
     return ", ".join(dict.fromkeys(titles))
 
 

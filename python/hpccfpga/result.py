@@ -220,6 +220,11 @@ class Result:
         return display.label(self)
 
     @property
+    def subject(self) -> str:
+        """Its benchmark, with the program and the graph of one that runs these."""
+        return display.subject(self)
+
+    @property
     def name(self) -> str:
         """What errors call it: its benchmark, behind the file that it was read from."""
         return f"{self.file} ({self.benchmark})" if self.file else self.benchmark

@@ -58,7 +58,8 @@ def draw(axis: Axes, results: Sequence[Result], colours: Sequence[str]) -> None:
         active[active == 0] = np.nan
         beside.step(range(len(active)), active, where="mid", color=colour, alpha=0.35)
     axis.set(
-        xlabel="superstep of the best sample", ylabel=f"edges of a superstep [{unit}]"
+        xlabel="superstep of the best sample of the last point",
+        ylabel=f"edge rate of a superstep [{unit}]",
     )
     axis.set_yscale("log")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -91,7 +91,10 @@ def test_the_table_of_supersteps_adds_up(ranks, tmp_path):
     r = run(graph="kron:11", **given)
     check_table(r)
     figure = r.plot(tmp_path / "r.png")
-    assert figure.axes[2].get_xlabel() == "superstep of the best sample"
+    name = figure.axes[2].get_xlabel()
+    assert name == "superstep of the best sample of the last point"
+    assert figure.legends[0].get_title().get_text() == "graph bfs kron:11"
+    assert str(r).startswith("graph bfs kron:11, measured")
     (line,) = figure.axes[2].lines
     assert len(line.get_xdata()) == np.count_nonzero(
         r["superstep_edges"][-1].sum(axis=1)
