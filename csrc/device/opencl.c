@@ -245,7 +245,8 @@ static hf_status opencl_wrap(hf_buffer **out, hf_device *base, void *memory,
     if (base->info.type != HF_CPU)
         return hf_fail(HF_ENOTSUP, "device \"%s\" does not work in host memory",
                        base->info.name);
-    HF_TRY(buffer_fits(&base->info, bytes));
+    if (!memory)
+        HF_TRY(buffer_fits(&base->info, bytes));
     cl_mem mem = memory ? clCreateBuffer(device->context,
                                          CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
                                          memory, &code)
