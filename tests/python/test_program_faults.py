@@ -213,8 +213,8 @@ def test_a_length_that_no_word_holds_is_refused(broken):
     given = {"program": "sssp", "graph": graph, "source": [0], "device": "opencl"}
     assert run(**given)["reached"] == 2
     kernel = broken(
-        "hf_start(&s, where, &told);",
-        "hf_start(&s, where, &told); if (!tells) *(uint *)&s = HF_NOBODY - 1;",
+        "hf_start(&s, at, &told) != 0;",
+        "hf_start(&s, at, &told) != 0; if (!tells) *(uint *)&s = HF_NOBODY - 1;",
     )
     with pytest.raises(ValueError, match="path to vertex 2 is longer than "):
         run(kernel=kernel, **given)
