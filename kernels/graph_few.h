@@ -74,7 +74,7 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
                 const hf_update told = l.told[i];
                 graph_fetch_next(l.front, i + GRAPH_FEW_AHEAD, l.n_front, outs, to,
                                  state, got);
-                count.known += outs[u + 1] - outs[u];
+                count.known += outs[u + 1] - outs[u] + 1;
                 for (ulong e = outs[u]; e < outs[u + 1]; e++) {
                     const uint v = to[e];
                     if (!HF_WANTS(state[v], settled))

@@ -25,8 +25,9 @@
 typedef struct graph_count {
     unsigned long edges;    /**< that leave the vertices with an update */
     unsigned long messages; /**< gathered */
-    unsigned long known; /**< edges that leave those who told before, as those find who
-                                 take what they told */
+    unsigned long known; /**< those who told before, and edges that leave them, as those
+                                 find who take what they told; in architecture gravf
+                                 those who tell, as who sends messages finds them */
     unsigned active;     /**< vertices with an update */
     unsigned pending;    /**< vertices whose update is not yet due */
     unsigned lowest;     /**< of the priorities of these */

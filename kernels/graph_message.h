@@ -64,6 +64,11 @@ static inline void graph_fetch_ends(HF_GLOBAL const uint *to,
     }
 }
 
+/** Is vertex `u` of all ranks one of this one's? */
+static inline uint graph_is_own(HF_GLOBAL const graph_run *run, uint u) {
+    return u - run->first < run->own;
+}
+
 /** Send `told` along edge `e`; 0 where the vertex there does not want it. */
 static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
                               HF_GLOBAL const hf_vertex *state, HF_GLOBAL uint *got,

@@ -48,17 +48,17 @@ static inline hf_message graph_some(HF_GLOBAL const uint *from,
     return got;
 }
 
-/** Edges that leave those of vertices first .. end - 1, at most 32, that have a bit in `bits`:
- *  one of no vertex, which came damaged, counts nothing. */
-static inline ulong graph_edges_of(HF_GLOBAL const uint *degrees, uint first, uint end,
+/** Those of vertices first .. end - 1, at most 32, that have a bit in `bits`, and edges that leave
+ *  them: a bit of no vertex, which came damaged, counts nothing. */
+static inline ulong graph_known_of(HF_GLOBAL const uint *degrees, uint first, uint end,
                                    uint bits) {
     ulong sum = 0;
     if (bits && end - first == 32)
         for (uint i = 0; i < 32; i++)
-            sum += degrees[first + i] & (0 - (bits >> i & 1));
+            sum += (degrees[first + i] + 1) & (0 - (bits >> i & 1));
     else
         for (bits &= graph_all_bits(first, end); bits; bits &= bits - 1)
-            sum += degrees[first + graph_lowest_bit(bits)];
+            sum += degrees[first + graph_lowest_bit(bits)] + 1;
     return sum;
 }
 
@@ -89,7 +89,7 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
             ahead = graph_candidates(rows, from, state, settled, end,
                                      graph_block_end(end, last));
             out.count.known +=
-                graph_edges_of(degrees, first, end, active[(run->first + first) / 32]);
+                graph_known_of(degrees, first, end, active[(run->first + first) / 32]);
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif

@@ -125,7 +125,7 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
             graph_word word = {0, 0};
             hf_message got;
             if (v < end && (p.active[(run->first + v) / 32] & GRAPH_MINE))
-                out.count.known += degrees[v];
+                out.count.known += degrees[v] + 1;
             p.rows = rows + first;
             p.messages = 0;
 #ifndef GRAPH_NO_PRIORITIES

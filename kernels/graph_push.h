@@ -22,7 +22,7 @@ static inline ulong graph_send_all(HF_GLOBAL const uint *to,
 }
 
 /** Piece c of all ranks' vertices; made[2 c] is how many messages its vertices made, and the
- *  next along how many edges. */
+ *  next along how many edges, with those vertices that are the rank's own. */
 HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint, to),
           HF_READ(uint, weights), HF_READ(graph_run, run), HF_READ(uchar, inbox),
           HF_READ(hf_vertex, state), HF_WRITE(uint, got), HF_WRITE(uint, touched),
@@ -32,7 +32,7 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
         GRAPH_AT(const hf_update, inbox, run->in_updates);
     for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
         const uint end = pieces[c + 1];
-        ulong n = 0, edges = 0;
+        ulong n = 0, known = 0;
         for (uint first = pieces[c]; first < end; first += 32) {
             const uint told = active[first / 32] & graph_all_bits(first, end);
             for (uint left = told; left; left &= left - 1) {
@@ -41,13 +41,13 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
             }
             for (uint left = told; left; left &= left - 1) {
                 const uint u = first + graph_lowest_bit(left);
-                edges += outs[u + 1] - outs[u];
+                known += outs[u + 1] - outs[u] + graph_is_own(run, u);
                 n += graph_send_all(to, weights, state, got, touched, mirror[u],
                                     outs[u], outs[u + 1], (uint)window);
             }
         }
         made[2 * c] = n;
-        made[2 * c + 1] = edges;
+        made[2 * c + 1] = known;
     }
 }
 

@@ -61,6 +61,7 @@ HF_KERNEL(graph_scatter, HF_READ(uint, chunks), HF_READ(ulong, outs), HF_READ(ui
             for (uint left = at < end ? bits[at / 32] & GRAPH_MINE : 0; left;
                  left &= left - 1) {
                 const uint v = at + graph_lowest_bit(left);
+                sum.known++;
                 for (uint rank = 0; rank < run->ranks; rank++)
                     sum.digest += graph_post(run, outs, to, weights, outbox, rank, v,
                                              told[v], superstep);
@@ -72,6 +73,7 @@ HF_KERNEL(graph_scatter, HF_READ(uint, chunks), HF_READ(ulong, outs), HF_READ(ui
         graph_count count = GRAPH_AT(const graph_count, outbox, 0)[c];
         if (count.seal != graph_seal(&count, seal, superstep, window))
             count.superstep = HF_NOBODY; /* not counted, or scattered already */
+        count.known = sum.known;
         count.listed = sum.digest;
         count.seal = graph_seal(&count, ~seal, superstep, window);
         GRAPH_AT(graph_count, outbox, 0)[c] = count;

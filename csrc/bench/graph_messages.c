@@ -368,6 +368,11 @@ static hf_status messages_check(const graph_state *s, const graph_totals *before
                 HF_EDEVICE, "superstep %u: rank %d made %llu messages for %llu edges",
                 s->superstep, from, (unsigned long long)n, (unsigned long long)edges);
     }
+    if (s->totals.known != s->totals.active)
+        return hf_fail(HF_EDEVICE,
+                       "superstep %u: %llu vertices made messages, not the %llu active",
+                       s->superstep, (unsigned long long)s->totals.known,
+                       (unsigned long long)s->totals.active);
     if (s->totals.messages != before->edges)
         return hf_fail(
             HF_EDEVICE,

@@ -126,7 +126,7 @@ static hf_status nothing(graph_state *s) {
     return HF_OK;
 }
 
-/* Who takes updates knows along how many edges they go. */
+/* Who takes updates knows how many they are, and along how many edges they go. */
 static hf_status updates_check(const graph_state *s, const graph_totals *before) {
     const graph_totals *now = &s->totals;
     if (now->messages > before->edges)
@@ -134,13 +134,14 @@ static hf_status updates_check(const graph_state *s, const graph_totals *before)
                        "superstep %u: %llu messages were gathered along %llu edges",
                        s->superstep, (unsigned long long)now->messages,
                        (unsigned long long)before->edges);
-    return now->known == before->edges
+    return now->known == before->active + before->edges
                ? HF_OK
-               : hf_fail(HF_EDEVICE,
-                         "superstep %u: %llu edges leave the active vertices, not the "
-                         "%llu that were counted",
-                         s->superstep - 1, (unsigned long long)now->known,
-                         (unsigned long long)before->edges);
+               : hf_fail(
+                     HF_EDEVICE,
+                     "superstep %u: %llu active vertices and edges that leave them, "
+                     "not the %llu that were counted",
+                     s->superstep - 1, (unsigned long long)now->known,
+                     (unsigned long long)(before->active + before->edges));
 }
 
 static graph_seen updates_seen(const graph_state *s) {

@@ -19,6 +19,7 @@ WORD = "((HF_GLOBAL uint *)state)"
 MADE = "graph_merge(&got[v], m);"
 FEW = "l.sums[n] = graph_bits_of(m);"
 CLOSE = "out->count.seal = graph_seal("
+MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
         "pagerank",
@@ -97,6 +98,25 @@ FAULTS = {  # program, what else is given, text, what replaces it
         {"direction": "pull"},
         CLOSE,
         "out->count.superstep += out->superstep == 2; " + CLOSE,
+    ),
+    "active vertices too many": ("bfs", {"direction": "pull"}, CLOSE, MORE),
+    "active vertices too many, on all ranks": (
+        "wcc",
+        {"direction": "push", "ranks": 2},
+        CLOSE,
+        MORE,
+    ),
+    "active vertices too many, of those that send along edges": (
+        "bfs",
+        {"architecture": "gravf"},
+        CLOSE,
+        MORE,
+    ),
+    "an active vertex too many of few": (
+        "sssp",
+        {},
+        "count.active = l.n_front;",
+        "count.active = l.n_front + (step == 1);",
     ),
     "pushed messages that get lost": (
         "sssp",
