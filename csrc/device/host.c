@@ -133,8 +133,8 @@ static void host_kernel_free(hf_kernel *kernel) {
     (void)kernel;
 }
 
-static hf_status host_wrap(hf_buffer **out, hf_device *base, void *memory,
-                           size_t bytes) {
+static hf_status buffer_new(hf_buffer **out, hf_device *base, void *memory,
+                            size_t bytes) {
     HF_TRY(hf_device_check(base));
     host_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer)
@@ -155,7 +155,7 @@ static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes,
                        bytes, base->info.memory);
     void *memory = hf_pages_new(bytes);
     hf_status status =
-        memory ? host_wrap(out, base, memory, bytes)
+        memory ? buffer_new(out, base, memory, bytes)
                : hf_fail(HF_ENOMEM, "no host memory for a buffer of %zu B", bytes);
     if (status == HF_OK)
         ((host_buffer *)*out)->borrowed = false;
@@ -164,9 +164,9 @@ static hf_status host_alloc(hf_buffer **out, hf_device *base, size_t bytes,
     return status;
 }
 
-static hf_status host_pin(hf_buffer **out, hf_device *base, void *memory,
-                          size_t bytes) {
-    return memory ? host_wrap(out, base, memory, bytes)
+static hf_status host_memory(hf_buffer **out, hf_device *base, void *memory,
+                             size_t bytes) {
+    return memory ? buffer_new(out, base, memory, bytes)
                   : host_alloc(out, base, bytes, NULL);
 }
 
@@ -269,8 +269,8 @@ const hf_device_ops hf_device_host = {
     .kernel = host_kernel,
     .kernel_free = host_kernel_free,
     .alloc = host_alloc,
-    .wrap = host_pin,
-    .pin = host_pin,
+    .wrap = host_memory,
+    .pin = host_memory,
     .free = host_free,
     .write = host_write,
     .read = host_read,

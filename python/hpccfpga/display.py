@@ -11,6 +11,7 @@ import numpy as np
 from hpccfpga import formats
 from hpccfpga.provenance import ranks_where
 from hpccfpga.tables import digits, html_table, human, lines, readable
+from hpccfpga.text import printable
 
 if TYPE_CHECKING:
     from hpccfpga.result import Result
@@ -49,7 +50,7 @@ def label(result: Result) -> str:
 def subject(result: Result) -> str:
     """Name the benchmark, and the program and the graph of one that runs these."""
     told = [result.parameters.get(name) for name in ("program", "graph")]
-    names = [PurePath(str(value)).name for value in told if value]
+    names = [printable(PurePath(str(value)).name) for value in told if value]
     return " ".join([result.benchmark, *(n for n in names if len(n) <= LONGEST_NAME)])
 
 

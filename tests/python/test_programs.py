@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,10 @@ def test_the_table_of_supersteps_adds_up(ranks, tmp_path):
     assert name == "superstep of the best sample of the last point"
     assert figure.legends[0].get_title().get_text() == "graph bfs kron:11"
     assert str(r).startswith("graph bfs kron:11, measured")
+    for graph, named in (("x/a\nb.el", " a\\nb.el"), (f"x/{'0' * 64}.hfg", "")):
+        assert replace(r, parameters=r.parameters | {"graph": graph}).subject == (
+            f"graph bfs{named}"
+        )
     (line,) = figure.axes[2].lines
     assert len(line.get_xdata()) == np.count_nonzero(
         r["superstep_edges"][-1].sum(axis=1)
