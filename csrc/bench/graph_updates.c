@@ -134,14 +134,15 @@ static hf_status updates_check(const graph_state *s, const graph_totals *before)
                        "superstep %u: %llu messages were gathered along %llu edges",
                        s->superstep, (unsigned long long)now->messages,
                        (unsigned long long)before->edges);
-    return now->known == before->active + before->edges
+    const uint64_t counted = before->active + before->edges;
+    return now->known == counted
                ? HF_OK
                : hf_fail(
                      HF_EDEVICE,
                      "superstep %u: %llu active vertices and edges that leave them, "
                      "not the %llu that were counted",
                      s->superstep - 1, (unsigned long long)now->known,
-                     (unsigned long long)(before->active + before->edges));
+                     (unsigned long long)counted);
 }
 
 static graph_seen updates_seen(const graph_state *s) {
