@@ -13,7 +13,7 @@ GRAPH_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
              HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
     GRAPH_BEGIN(graph_apply)
     GRAPH_LOCAL graph_team team;
-    for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+    for (uint c = mine; c < run->chunks; c += teams) {
         const uint end = chunks[c + 1];
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
         if (GRAPH_ME == 0) {

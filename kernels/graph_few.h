@@ -11,26 +11,28 @@
 #define GRAPH_FEW_H
 
 #include "graph_at.h"
+#include "graph_course.h"
 #include "graph_lists.h"
 
-HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weights),
-          HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(uchar, box),
-          HF_WRITE(hf_vertex, state), HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
-          HF_WRITE(hf_update, later), HF_WRITE(uint, got), HF_WRITE(uint, lists),
-          HF_VALUE(uint, superstep), HF_VALUE(uint, cap), HF_VALUE(uint, pending),
-          HF_VALUE(ulong, window), HF_VALUE(ulong, width), HF_VALUE(uint, seal)) {
+/** Take supersteps from `at` on, of few vertices, until there are more or `at` is at an end. Each
+ *  is counted in at->counts, where `again` is set as of none. */
+static inline void graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
+                                  HF_GLOBAL const uint *weights,
+                                  HF_GLOBAL const uint *names,
+                                  HF_GLOBAL const graph_run *run, HF_GLOBAL uchar *box,
+                                  HF_GLOBAL hf_vertex *state, HF_GLOBAL uint *waiting,
+                                  HF_GLOBAL hf_update *later, HF_GLOBAL uint *got,
+                                  HF_GLOBAL uint *lists, const uint again,
+                                  graph_course *at) {
     HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
-    HF_GLOBAL graph_count *counts = GRAPH_AT(graph_count, outbox, 0);
-    graph_lists l = graph_lists_in(lists, pending);
+    graph_lists l = graph_lists_in(lists, (uint)at->pending);
     const uint none = graph_bits_of(
         HF_NOTHING); /* in `got` of who has no message; else a place in `sums` */
-    const uint again = counts[0].superstep == superstep + 1; /* as in graph_open */
-    ulong all_edges = 0, told_edges = 0, wide = width;
-    uint settled = (uint)window, until = (uint)(window >> 32), lowest = HF_NOBODY;
+    ulong all_edges = 0, told_edges = 0, wide = at->width;
+    uint settled = (uint)at->window, until = (uint)(at->window >> 32),
+         lowest = HF_NOBODY;
     (void)weights, (void)until, (void)wide;
-    if (HF_ITEM > 0)
-        return;
     for (uint first = 0; first < run->own; first += 32) {
         for (uint left = active[first / 32] & graph_all_bits(first, run->own);
              left && l.n_front < GRAPH_FEW_ROOM; left &= left - 1) {
@@ -45,8 +47,8 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         return; /* more edges than a launch is given: a bit came damaged */
     if (l.n_front == 0)
         lowest = graph_late(&l, waiting, later, run->own);
-    for (uint step = 0; step < GRAPH_FEW_STEPS; step++) {
-        const uint now = superstep + step + 1;
+    while (at->step < GRAPH_FEW_STEPS) {
+        const uint step = at->step++, now = ++at->superstep;
         graph_count count = graph_nothing(step, 0, again ? HF_NOBODY : now);
         uint n = 0;
         if (l.n_front == 0) {
@@ -139,14 +141,16 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
         count.active = l.n_front;
         count.pending = l.n_pending;
         count.lowest = l.n_front == 0 ? lowest : HF_NOBODY;
-        count.end = now != cap && step + 1 < GRAPH_FEW_STEPS &&
+        count.end = now != at->cap && step + 1 < GRAPH_FEW_STEPS &&
                     l.n_front + l.n_pending > 0 && count.edges <= GRAPH_FEW_EDGES &&
                     all_edges < GRAPH_FEW_WORK && (l.n_front > 0 || l.known);
-        count.seal = graph_seal(&count, seal, now, (ulong)until << 32 | settled);
-        counts[step] = count;
+        at->window = (ulong)until << 32 | settled;
+        at->told += count.edges;
+        graph_course_count(at, step, count);
         if (!count.end)
             break;
     }
+    at->width = wide;
     for (uint i = 0; i < l.n_front; i++) {
         mirror[l.front[i]] = l.told[i];
         active[l.front[i] / 32] |= 1u << l.front[i] % 32;

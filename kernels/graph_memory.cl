@@ -10,6 +10,29 @@
 #include "graph_sum.h"
 #include "graph_take.h"
 
+/** Supersteps of few vertices: graph_few.h. */
+HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weights),
+          HF_READ(uint, names), HF_READ(graph_run, run), HF_WRITE(uchar, box),
+          HF_WRITE(hf_vertex, state), HF_WRITE(uchar, outbox), HF_WRITE(uint, waiting),
+          HF_WRITE(hf_update, later), HF_WRITE(uint, got), HF_WRITE(uint, lists),
+          HF_VALUE(uint, superstep), HF_VALUE(uint, cap), HF_VALUE(uint, pending),
+          HF_VALUE(ulong, window), HF_VALUE(ulong, width), HF_VALUE(uint, seal)) {
+    graph_course at;
+    at.counts = GRAPH_AT(graph_count, outbox, 0);
+    at.step = 0;
+    at.superstep = superstep;
+    at.cap = cap;
+    at.pending = pending;
+    at.window = window;
+    at.width = width;
+    at.seal = seal;
+    at.told = 0;
+    if (HF_ITEM > 0)
+        return;
+    graph_few_take(outs, to, weights, names, run, box, state, waiting, later, got,
+                   lists, at.counts[0].superstep == superstep + 1, &at);
+}
+
 HF_HOST_FILE(graph_memory, HF_HOST_KERNEL(graph_traits), HF_HOST_KERNEL(graph_sum),
              HF_HOST_KERNEL(graph_start), HF_HOST_KERNEL(graph_pull),
              HF_HOST_KERNEL(graph_admit), HF_HOST_KERNEL(graph_take),

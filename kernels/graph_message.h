@@ -23,7 +23,7 @@ static inline hf_message graph_message_of(uint u) {
 
 /** Gather `m` into *got. Bits are compared: a NaN equals nothing. */
 static inline void graph_merge(HF_GLOBAL uint *got, hf_message m) {
-    uint old = *got;
+    uint old = HF_LOOK(got);
     for (;;) {
         const uint both = graph_bits_of(hf_gather(graph_message_of(old), m));
         if (both == old)
@@ -83,7 +83,7 @@ static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *we
     if (!HF_HELPS(state[v], m))
         return 0;
     graph_merge(&got[v], m);
-    if (!(touched[v / 32] & bit))
+    if (!(HF_LOOK(&touched[v / 32]) & bit))
         HF_OR(&touched[v / 32], bit);
     return 1;
 }

@@ -12,7 +12,7 @@
  * graph_push   or those who told make messages along the edges that leave them,
  * graph_apply  and those who got some apply them
  * graph_admit  updates that were not due are, in place of a superstep
- * graph_few    on a CPU many supersteps of few vertices, in place of these three
+ * graph_crew   on a CPU, of a rank alone, all of these in one launch
  * graph_take   what all ranks told becomes what the next superstep sees
  *
  * in architecture gravf in place of graph_pull, graph_push, graph_apply and graph_take:
@@ -26,7 +26,7 @@
  */
 #if defined(__x86_64__) || defined(__aarch64__)
 
-#include "graph_few.h"
+#include "graph_crew.h"
 #include "graph_pull.h"
 #include "graph_push.h"
 

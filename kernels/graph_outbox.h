@@ -15,8 +15,8 @@
 
 /* A kernel that makes updates. Where devices have channels it sends them, too: graph_stream.cl. */
 #ifndef GRAPH_KERNEL
-#define GRAPH_KERNEL(kernel, ...) HF_KERNEL(kernel, __VA_ARGS__)
-#define GRAPH_BEGIN(kernel)
+#define GRAPH_KERNEL(kernel, ...) GRAPH_TEAM_KERNEL(kernel, __VA_ARGS__)
+#define GRAPH_BEGIN(kernel)       GRAPH_TEAM_BEGIN
 #define GRAPH_TELL(kernel, bits, begin)
 #define GRAPH_END(kernel, ranks, count)
 #endif

@@ -76,7 +76,7 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
     HF_UNUSED const uint settled = (uint)window;
     const uint all = everyone && !GRAPH_HINTED;
     GRAPH_LOCAL graph_team team;
-    for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+    for (uint c = mine; c < run->chunks; c += teams) {
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
         const uint last = chunks[c + 1];
         uint ahead = graph_candidates(rows, from, state, settled, chunks[c],

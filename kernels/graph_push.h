@@ -23,14 +23,16 @@ static inline ulong graph_send_all(HF_GLOBAL const uint *to,
 
 /** Piece c of all ranks' vertices; made[2 c] is how many messages its vertices made, and the
  *  next along how many edges, with those vertices that are the rank's own. */
-HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint, to),
-          HF_READ(uint, weights), HF_READ(graph_run, run), HF_READ(uchar, inbox),
-          HF_READ(hf_vertex, state), HF_WRITE(uint, got), HF_WRITE(uint, touched),
-          HF_WRITE(ulong, made), HF_VALUE(ulong, window)) {
+GRAPH_TEAM_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs),
+                  HF_READ(uint, to), HF_READ(uint, weights), HF_READ(graph_run, run),
+                  HF_READ(uchar, inbox), HF_READ(hf_vertex, state), HF_WRITE(uint, got),
+                  HF_WRITE(uint, touched), HF_WRITE(ulong, made),
+                  HF_VALUE(ulong, window)) {
+    GRAPH_TEAM_BEGIN
     HF_GLOBAL const uint *active = GRAPH_AT(const uint, inbox, run->in_bits);
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
-    for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+    for (uint c = mine; c < run->chunks; c += teams) {
         const uint end = pieces[c + 1];
         ulong n = 0, known = 0;
         for (uint first = pieces[c]; first < end; first += 32) {

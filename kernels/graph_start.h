@@ -76,7 +76,7 @@ GRAPH_KERNEL(graph_start, HF_READ(uint, chunks), HF_READ(uint, degrees),
              HF_VALUE(uint, seal)) {
     GRAPH_BEGIN(graph_start)
     GRAPH_LOCAL graph_team team;
-    for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+    for (uint c = mine; c < run->chunks; c += teams) {
         const uint end = chunks[c + 1];
         graph_out out = graph_open(&team, outbox, run, c, chunks, 0, window);
         out.count.superstep = 0; /* whatever lay there */
@@ -112,7 +112,7 @@ GRAPH_KERNEL(graph_admit, HF_READ(uint, chunks), HF_READ(uint, degrees),
              HF_VALUE(ulong, window), HF_VALUE(uint, seal)) {
     GRAPH_BEGIN(graph_admit)
     GRAPH_LOCAL graph_team team;
-    for (uint c = GRAPH_TEAM; c < run->chunks; c += GRAPH_TEAMS) {
+    for (uint c = mine; c < run->chunks; c += teams) {
         const uint end = chunks[c + 1];
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
         for (uint first = chunks[c]; first < end; first += GRAPH_BLOCK) {

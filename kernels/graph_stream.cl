@@ -28,7 +28,9 @@ HF_CHANNEL(passed, GRAPH_HELD)
 /* What kernels that make updates do besides; `run`, `out` and `at` are theirs. */
 #define GRAPH_KERNEL(kernel, ...) \
     HF_STREAM(kernel, HF_ARGUMENTS(__VA_ARGS__), HF_ENDS(HF_OUT(kernel##_told)))
-#define GRAPH_BEGIN(kernel) HF_OPEN_OUT(kernel##_told)
+#define GRAPH_BEGIN(kernel)                            \
+    const uint mine = GRAPH_TEAM, teams = GRAPH_TEAMS; \
+    HF_OPEN_OUT(kernel##_told)
 #define GRAPH_TELL(kernel, bits, begin)                                             \
     for (uint untold = run->ranks > 1 ? (bits) : 0; untold; untold &= untold - 1) { \
         const uint teller = (begin) + graph_lowest_bit(untold);                     \

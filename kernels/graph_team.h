@@ -25,6 +25,18 @@ typedef struct graph_word {
 #define GRAPH_FIRST 1 /* of a word's work-items */
 #define GRAPH_MEET()
 
+/* A kernel whose team `mine` of `teams` takes chunks mine, mine + teams, and so on. Its body is a
+ * function that graph_crew.h calls, too. */
+#define GRAPH_TEAM_KERNEL(kernel, ...)                                         \
+    static inline void kernel##_part(const uint mine, const uint teams,        \
+                                     HF_EACH(HF_DECLARE, __VA_ARGS__));        \
+    HF_KERNEL(kernel, __VA_ARGS__) {                                           \
+        kernel##_part(GRAPH_TEAM, GRAPH_TEAMS, HF_EACH(HF_NAME, __VA_ARGS__)); \
+    }                                                                          \
+    static inline void kernel##_part(const uint mine, const uint teams,        \
+                                     HF_EACH(HF_DECLARE, __VA_ARGS__))
+#define GRAPH_TEAM_BEGIN
+
 /** What its work-items share. */
 typedef struct graph_team {
     uint nothing;
@@ -50,15 +62,17 @@ static inline void graph_count_join(graph_team *team, graph_count *count) {
 
 #else
 
-#define GRAPH_LOCAL  __local
-#define GRAPH_TEAM   ((uint)get_group_id(0))
-#define GRAPH_TEAMS  ((uint)get_num_groups(0))
-#define GRAPH_ME     ((uint)get_local_id(0))
-#define GRAPH_BLOCK  ((uint)GRAPH_ITEMS)
-#define GRAPH_WORD   (GRAPH_ME / 32)
-#define GRAPH_MINE   (1u << GRAPH_ME % 32)
-#define GRAPH_FIRST  (GRAPH_ME % 32 == 0)
-#define GRAPH_MEET() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define GRAPH_LOCAL                    __local
+#define GRAPH_TEAM                     ((uint)get_group_id(0))
+#define GRAPH_TEAMS                    ((uint)get_num_groups(0))
+#define GRAPH_ME                       ((uint)get_local_id(0))
+#define GRAPH_BLOCK                    ((uint)GRAPH_ITEMS)
+#define GRAPH_WORD                     (GRAPH_ME / 32)
+#define GRAPH_MINE                     (1u << GRAPH_ME % 32)
+#define GRAPH_FIRST                    (GRAPH_ME % 32 == 0)
+#define GRAPH_MEET()                   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define GRAPH_TEAM_KERNEL(kernel, ...) HF_KERNEL(kernel, __VA_ARGS__)
+#define GRAPH_TEAM_BEGIN               const uint mine = GRAPH_TEAM, teams = GRAPH_TEAMS;
 
 typedef struct graph_team {
     union {

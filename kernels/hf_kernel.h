@@ -32,6 +32,7 @@
  * HF_SWAP(address, old, x), HF_OR(address, x)
  *                       the same, of 32 bits: x in place of old, if that is there; bits set.
  *                       Both give what was there
+ * HF_LOOK(address)      a word of 32 bits that others may change meanwhile
  *
  * Files with channels include hf_channel.h instead, which adds those.
  */
@@ -122,7 +123,7 @@
 #define HF_LARGE(bytes)           0
 #endif
 
-#ifdef HF_ALONE /* one work-item at a time */
+#if defined(HF_ALONE) && !defined(HF_SWAP) /* one work-item at a time */
 static inline uint hf_swap(HF_GLOBAL uint *address, uint old, uint x) {
     const uint seen = *address;
     if (seen == old)
@@ -136,6 +137,10 @@ static inline uint hf_or(HF_GLOBAL uint *address, uint x) {
 }
 #define HF_SWAP(address, old, x) hf_swap(address, old, x)
 #define HF_OR(address, x)        hf_or(address, x)
+#endif
+
+#ifndef HF_LOOK
+#define HF_LOOK(address) (*(address))
 #endif
 
 #ifndef HF_HOST

@@ -273,10 +273,10 @@ static void graph_teardown(void *state) {
         ops->free(s->buffers.all[i]);
     for (size_t i = 0; i < GRAPH_KERNELS; i++)
         ops->kernel_free(s->kernels.all[i]);
-    void *memory[] = {s->forests, s->reference, s->spread, s->share,
-                      s->sums,    s->chunks,    s->told,   s->keys,
-                      s->seals,   s->sources,   s->state,  s->levels,
-                      s->parents, s->lows,      s->mirror, s->places};
+    void *memory[] = {s->forests, s->reference, s->spread,  s->share, s->sums,
+                      s->chunks,  s->told,      s->keys,    s->seals, s->sources,
+                      s->state,   s->levels,    s->parents, s->lows,  s->mirror,
+                      s->places,  s->shift};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);

@@ -309,6 +309,13 @@ hf_status graph_outs_new(graph_state *s) {
         graph_fewer(s) ? 2 * (size_t)(GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
                              (size_t)GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
                        : 0));
+    if (graph_crewed(s)) {
+        s->shift = malloc(sizeof *s->shift);
+        if (!s->shift)
+            return hf_fail(HF_ENOMEM, "no memory for counts of supersteps");
+        HF_TRY(box_new(s, &b->shift,
+                       sizeof *s->shift + s->run.chunks * (2 * sizeof(uint64_t))));
+    }
     if (!s->pushes || s->mirrored)
         return HF_OK;
     edges_out o = {calloc((size_t)p->vertices + 2, sizeof *o.rows),

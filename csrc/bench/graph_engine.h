@@ -83,6 +83,10 @@ static inline bool graph_fewer(const graph_state *s) {
     return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
            !graph_groups(s) && s->routing->few;
 }
+/** Does graph_crew take all supersteps? Kernels for a CPU's work-items have it. */
+static inline bool graph_crewed(const graph_state *s) {
+    return graph_fewer(s) && s->env.ndrange;
+}
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);
 /** No superstep has seen those who told in the last: *right becomes false unless they were

@@ -1,4 +1,5 @@
 /* graph_steps.c - a run of a program, until all ranks know that it is over. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,23 +131,24 @@ static void window_move(graph_state *s) {
 /* Supersteps that one launch may take, from here on. */
 static bool few(const graph_state *s) {
     const graph_totals *t = &s->totals;
-    return graph_fewer(s) && t->edges <= GRAPH_FEW_EDGES &&
-           (t->active > 0 || t->pending <= GRAPH_FEW_ROOM);
+    return graph_fewer(s) && graph_is_few(t->active, t->pending, t->edges);
 }
 
 /* ---- a run ---- */
 
-/* The supersteps of a launch of graph_few, each as if it had been launched. */
-static hf_status few_take(graph_state *s, bool *done) {
-    uint32_t first = s->superstep + 1;
-    HF_TRY(graph_few_launch(s));
-    HF_TRY(s->routing->heads_read(s));
+/* The supersteps of a launch, each as if it had been launched. With `starts` the first is that
+ * in which the program starts. A clock said `ticks` of each; NULL: there is none. */
+static hf_status counts_take(graph_state *s, const graph_count *counts, bool starts,
+                             const uint64_t *ticks, bool *done) {
+    uint32_t first = s->superstep + !starts;
     for (uint32_t step = 0; !*done; step++) {
         const graph_totals before = s->totals;
-        const graph_count *count = (const graph_count *)s->heads + step;
-        if (s->totals.active == 0)
-            window_move(s);
-        s->superstep++;
+        const graph_count *count = counts + step;
+        if (step > 0 || !starts) {
+            if (s->totals.active == 0)
+                window_move(s);
+            s->superstep++;
+        }
         if (step == GRAPH_FEW_STEPS || count->first != step || !sealed(s, 0, count))
             return hf_fail(HF_EDEVICE, "superstep %u was not counted", s->superstep);
         graph_totals now = NO_TOTALS;
@@ -157,8 +159,29 @@ static hf_status few_take(graph_state *s, bool *done) {
         if (!count->end)
             break;
     }
-    hf_stages_end(s->env.stages, first, s->superstep);
+    hf_stages_end(s->env.stages, first, s->superstep, ticks);
     return HF_OK;
+}
+
+static hf_status few_take(graph_state *s, bool *done) {
+    HF_TRY(graph_few_launch(s));
+    HF_TRY(s->routing->heads_read(s));
+    return counts_take(s, (const graph_count *)s->heads, false, NULL, done);
+}
+
+static hf_status crew_take(graph_state *s, bool starts, bool *done) {
+    graph_shift *shift = s->shift;
+    hf_device *device = s->env.device;
+    HF_TRY(graph_crew_launch(s, starts));
+    HF_TRY(graph_await(s));
+    memset(shift, 0xA5, sizeof *shift);
+    HF_TRY(device->ops->read(device, s->buffers.shift, 0, shift, sizeof *shift, NULL,
+                             NULL));
+    hf_lap(s->env.laps, HF_LAP_TRANSFER);
+    if (shift->turned % 2)
+        graph_boxes_turn(s);
+    s->fresh = false;
+    return counts_take(s, shift->counts, starts, shift->ticks, done);
 }
 
 /* What all ranks counted in this superstep. */
@@ -172,7 +195,7 @@ static hf_status heads_take(graph_state *s) {
         count_add(s, &now, (int)(i / s->run.chunks), graph_count_of(s, i));
     totals_set(s, &now);
     HF_TRY(totals_check(s, &before));
-    hf_stages_end(s->env.stages, s->superstep, s->superstep);
+    hf_stages_end(s->env.stages, s->superstep, s->superstep, NULL);
     return HF_OK;
 }
 
@@ -188,21 +211,40 @@ static hf_status superstep_take(graph_state *s) {
     return heads_take(s);
 }
 
-hf_status graph_run_program(graph_state *s) {
-    bool done = false;
-    s->superstep = 0;
-    s->totals = (graph_totals){0};
-    s->width = s->traits[GRAPH_WINDOW];
-    window_move(s);
+/* Superstep after superstep, each by launches of its own. */
+static hf_status supersteps_run(graph_state *s) {
     HF_TRY(start_launch(s));
     HF_TRY(heads_take(s));
-    for (done = over(s); !done; done = done || over(s)) {
+    for (bool done = over(s); !done; done = done || over(s)) {
         HF_TRY(hf_go_on(&s->env, false));
         if (s->fresh)
             HF_TRY(s->routing->take(s));
         s->fresh = !few(s);
         HF_TRY(s->fresh ? superstep_take(s) : few_take(s, &done));
     }
+    return HF_OK;
+}
+
+/* As many in a launch as it may take. What differs each time, who met whom and when, does not
+ * stay: what a run leaves can be compared. */
+static hf_status crew_run(graph_state *s) {
+    bool done = false;
+    HF_TRY(crew_take(s, true, &done));
+    while (!done) {
+        HF_TRY(hf_go_on(&s->env, false));
+        HF_TRY(crew_take(s, false, &done));
+    }
+    memset(s->shift, 0, offsetof(graph_shift, window));
+    return s->env.device->ops->write(s->env.device, s->buffers.shift, 0, s->shift,
+                                     offsetof(graph_shift, window), NULL, NULL);
+}
+
+hf_status graph_run_program(graph_state *s) {
+    s->superstep = 0;
+    s->totals = (graph_totals){0};
+    s->width = s->traits[GRAPH_WINDOW];
+    window_move(s);
+    HF_TRY(graph_crewed(s) ? crew_run(s) : supersteps_run(s));
     if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
         (s->totals.active > 0 || s->totals.pending > 0))
         return s->cap > 0 && s->superstep >= s->cap

@@ -3,6 +3,7 @@
  * Every rank has a mirror of the updates of all, and makes messages of them itself: where they are
  * gathered, or where they leave.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -36,7 +37,10 @@ static hf_status updates_open(graph_state *s, const char *direction) {
     HF_TRY(ops->kernel(&k->pull, device, "graph_pull", 0));
     HF_TRY(ops->kernel(&k->push, device, "graph_push", 0));
     HF_TRY(ops->kernel(&k->apply, device, "graph_apply", 0));
-    return graph_fewer(s) ? ops->kernel(&k->few, device, "graph_few", 0) : HF_OK;
+    if (!graph_fewer(s))
+        return HF_OK;
+    return graph_crewed(s) ? ops->kernel(&k->crew, device, "graph_crew", 0)
+                           : ops->kernel(&k->few, device, "graph_few", 0);
 }
 
 static hf_status updates_setup(graph_state *s, graph_sizes *out) {
@@ -97,23 +101,45 @@ hf_status graph_few_launch(graph_state *s) {
     return graph_begin(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
-/* Where the edges to go along are many, each vertex looks for messages. After Beamer, Asanovic
- * and Patterson: when active vertices have a good part of the edges that are left. A look at
- * each vertex is as dear as some edges, so it ends where few are told along, though all others
- * were. A program that takes all messages looks at all edges; with weights hardly one is
- * enough, so that never pays. */
-static bool pulls(const graph_state *s) {
-    enum { ALPHA = 15, LOOKS = 32, PATIENT = 4 };
+hf_status graph_crew_launch(graph_state *s, bool starts) {
     const graph_totals *t = &s->totals;
-    uint64_t told = s->tally.edges - t->edges;
+    graph_shift *shift = s->shift;
+    hf_device *device = s->env.device;
+    const hf_arg args[] = {
+        GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),    GRAPH_BUFFER(from),
+        GRAPH_BUFFER(weights),     GRAPH_BUFFER(degrees), GRAPH_BUFFER(names),
+        GRAPH_BUFFER(run),         GRAPH_BUFFER(inbox),   GRAPH_BUFFER(outbox),
+        GRAPH_BUFFER(state),       GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
+        OUTS(pieces, chunks),      OUTS(outs, rows),      OUTS(to, from),
+        OUTS(to_weights, weights), GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
+        GRAPH_BUFFER(lists),       GRAPH_BUFFER(shift)};
+    memset(shift, 0, offsetof(graph_shift, counts));
+    shift->window = s->window;
+    shift->width = s->width;
+    shift->edges = t->edges;
+    shift->told = s->tally.edges;
+    shift->all = s->edges;
+    shift->superstep = s->superstep;
+    shift->active = (uint32_t)t->active;
+    shift->pending = (uint32_t)t->pending;
+    shift->lowest = t->lowest;
+    shift->starts = starts;
+    shift->cap = (uint32_t)s->cap;
+    shift->seal = s->seals[s->env.rank];
+    shift->counts[0].superstep = HF_NO_VERTEX;
+    HF_TRY(device->ops->write(device, s->buffers.shift, 0, shift,
+                              offsetof(graph_shift, counts[1]), NULL, NULL));
+    return graph_begin(s, s->kernels.crew, args, GRAPH_N_ARGS(args), s->run.chunks);
+}
+
+/* With weights hardly one message is enough, so that a pull never pays. */
+static bool pulls(const graph_state *s) {
     if (!s->pushes)
         return true;
     if (s->direction == GRAPH_PUSH || s->traits[GRAPH_WEIGHTED])
         return false;
-    if (!s->traits[GRAPH_HINTS])
-        return t->edges > s->edges / PATIENT;
-    uint64_t left = told < s->edges ? s->edges - told : 0;
-    return t->edges > left / ALPHA + s->info->vertices / LOOKS;
+    return graph_pull_pays(s->totals.edges, s->tally.edges, s->edges, s->info->vertices,
+                           s->traits[GRAPH_HINTS]);
 }
 
 static hf_status updates_gather(graph_state *s) {

@@ -133,7 +133,7 @@ static hf_status iterate(linpack *s, uint32_t k) {
     hf_lap(s->env.laps, HF_LAP_KERNEL);
     hf_stage_add(s->env.stages, k, LINPACK_STAGE_BLOCKS,
                  (double)(s->rows - it.below) * (s->columns - it.beside));
-    hf_stages_end(s->env.stages, k, k);
+    hf_stages_end(s->env.stages, k, k, NULL);
     return HF_OK;
 }
 
@@ -148,6 +148,6 @@ hf_status linpack_factor(linpack *s) {
         status = status == HF_OK ? ended : status;
     }
     hf_lap(s->env.laps, HF_LAP_KERNEL);
-    hf_stages_end(s->env.stages, s->width - 1, s->width - 1);
+    hf_stages_end(s->env.stages, s->width - 1, s->width - 1, NULL);
     return status;
 }

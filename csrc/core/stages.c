@@ -21,16 +21,19 @@ void hf_stage_add(hf_stages *s, size_t stage, size_t column, double value) {
         row[column] += value;
 }
 
-void hf_stages_end(hf_stages *s, size_t first, size_t last) {
+void hf_stages_end(hf_stages *s, size_t first, size_t last, const uint64_t *parts) {
     if (!s || last < first)
         return;
-    double took[HF_N_LAPS], n = (double)(last - first + 1);
+    double took[HF_N_LAPS], n = (double)(last - first + 1), all = 0;
     for (size_t i = 0; i < HF_N_LAPS; i++)
-        took[i] = (s->laps->seconds[i] - s->mark.seconds[i]) / n;
+        took[i] = s->laps->seconds[i] - s->mark.seconds[i];
+    for (size_t i = 0; parts && i <= last - first; i++)
+        all += (double)parts[i];
     for (size_t stage = first; stage <= last; stage++) {
-        hf_stage_add(s, stage, s->columns - 2, took[HF_LAP_KERNEL]);
+        const double part = all > 0 ? (double)parts[stage - first] / all : 1 / n;
+        hf_stage_add(s, stage, s->columns - 2, took[HF_LAP_KERNEL] * part);
         hf_stage_add(s, stage, s->columns - 1,
-                     took[HF_LAP_TRANSFER] + took[HF_LAP_EXCHANGE]);
+                     (took[HF_LAP_TRANSFER] + took[HF_LAP_EXCHANGE]) * part);
     }
     s->mark = *s->laps;
 }

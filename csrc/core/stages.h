@@ -2,6 +2,8 @@
 #ifndef HF_STAGES_H
 #define HF_STAGES_H
 
+#include <stdint.h>
+
 #include "core/laps.h"
 #include "core/status.h"
 
@@ -17,10 +19,10 @@ typedef struct hf_stages {
 
 /** Stage `stage` did so much more: add it to a column. Nothing where `stages` is NULL. */
 void hf_stage_add(hf_stages *stages, size_t stage, size_t column, double value);
-/** Stages `first` to `last` evenly took what was counted since the last call. The last two
- *  columns are these times [s]: HF_LAP_KERNEL, and HF_LAP_TRANSFER with HF_LAP_EXCHANGE.
- *  Nothing where `stages` is NULL. */
-void hf_stages_end(hf_stages *stages, size_t first, size_t last);
+/** Stages `first` to `last` took what was counted since the last call: each a part as its entry
+ *  in `parts`, evenly where that is NULL or all zeros. The last two columns are these times [s]:
+ *  HF_LAP_KERNEL, and HF_LAP_TRANSFER with HF_LAP_EXCHANGE. Nothing where `stages` is NULL. */
+void hf_stages_end(hf_stages *stages, size_t first, size_t last, const uint64_t *parts);
 
 /* ---- for the session ---- */
 

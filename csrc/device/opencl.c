@@ -355,6 +355,11 @@ static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
     hf_opencl_command command;
     bool blocks = !done && call_blocks(base, from, bytes);
     assert(bytes > 0 && at <= to->bytes && bytes <= to->bytes - at);
+    if (!done && hf_opencl_in_place(base, to)) {
+        HF_TRY(hf_opencl_reach(base, order));
+        memcpy((char *)to->host + at, from, bytes);
+        return HF_OK;
+    }
     HF_TRY(blocks ? hf_opencl_begin_blocking(&command, base, order)
                   : hf_opencl_begin(&command, base, order));
     cl_int code = clEnqueueWriteBuffer(
@@ -363,19 +368,13 @@ static hf_status opencl_write(hf_device *base, hf_buffer *to, size_t at,
     return hf_opencl_end(&command, code, "clEnqueueWriteBuffer", NULL, done);
 }
 
-/* Is it memory of the host in which kernels work? */
-static bool is_in_place(const hf_buffer *buffer) {
-    return buffer->host && !((const hf_opencl_buffer *)buffer)->mapped;
-}
-
-/* Where commands keep times, each read is one. */
 static hf_status opencl_read(hf_device *base, const hf_buffer *from, size_t at,
                              void *to, size_t bytes, const hf_order *order,
                              hf_event **done) {
     hf_opencl_command command;
     bool blocks = !done && call_blocks(base, to, bytes);
     assert(bytes > 0 && at <= from->bytes && bytes <= from->bytes - at);
-    if (!done && is_in_place(from) && !((hf_opencl_device *)base)->properties) {
+    if (!done && hf_opencl_in_place(base, from)) {
         HF_TRY(hf_opencl_reach(base, order));
         memcpy(to, (const char *)from->host + at, bytes);
         return HF_OK;

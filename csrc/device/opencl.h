@@ -52,6 +52,13 @@ typedef struct hf_opencl_buffer {
     struct hf_opencl_buffer *next; /**< in `kept` or `pinned` */
 } hf_opencl_buffer;
 
+/** Is it memory of the host in which kernels work, to be read and written without a command? Where
+ *  commands keep times, each copy is one. */
+static inline bool hf_opencl_in_place(const hf_device *base, const hf_buffer *buffer) {
+    return buffer->host && !((const hf_opencl_buffer *)buffer)->mapped &&
+           !((const hf_opencl_device *)base)->properties;
+}
+
 extern const hf_device_ops hf_device_opencl;
 
 /** HF_OK for CL_SUCCESS, else a failure that names the call and the code. */

@@ -19,6 +19,7 @@ WORD = "((HF_GLOBAL uint *)state)"
 MADE = "graph_merge(&got[v], m);"
 FEW = "l.sums[n] = graph_bits_of(m);"
 CLOSE = "out->count.seal = graph_seal("
+PHASE = "switch (shift->kind) {"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
@@ -177,6 +178,42 @@ FAULTS = {  # program, what else is given, text, what replaces it
         {"graph": "kron:11"},
         "i < l.n_front; i++) {\n        mirror",
         "i < l.n_front / 2; i++) {\n        mirror",
+    ),
+    "a part of a phase that nobody does": (
+        "bfs",
+        {"graph": "kron:12"},
+        PHASE,
+        "if (now != 3 || c != 5) " + PHASE,
+    ),
+    "a part of a phase that is done for another": (
+        "wcc",
+        {"graph": "kron:12"},
+        "c = ticket % n, now",
+        "c = (ticket % n) & ~(uint)(shift->now == 3), now",
+    ),
+    "a phase in place of another": (
+        "sssp",
+        {"graph": "kron:12"},
+        "kind = GRAPH_APPLYING;",
+        "kind = at.superstep == 4 ? GRAPH_ADMITTING : GRAPH_APPLYING;",
+    ),
+    "boxes that do not change places": (
+        "wcc",
+        {"graph": "kron:12"},
+        "turned++;",
+        "turned += at.superstep != 3;",
+    ),
+    "a chunk of a crew that is not counted": (
+        "bfs",
+        {"graph": "kron:12"},
+        "sum.active += count.active;",
+        "sum.active += c == 3 ? 0 : count.active;",
+    ),
+    "a superstep of a crew that is not counted": (
+        "bfs",
+        {"graph": "kron:12"},
+        "graph_course_count(at, step, sum);",
+        "if (step != 3) graph_course_count(at, step, sum);",
     ),
 }
 
