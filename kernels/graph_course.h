@@ -2,8 +2,8 @@
 #ifndef GRAPH_COURSE_H
 #define GRAPH_COURSE_H
 
+#include "graph_control.h"
 #include "graph_outbox.h"
-#include "graph_shift.h"
 
 /** Supersteps of a launch that takes many; a plain value. */
 typedef struct graph_course {
@@ -26,7 +26,7 @@ static inline void graph_course_count(graph_course *at, uint step, graph_count c
     at->counts[step] = count;
 }
 
-/** Phases. */
+/** Phases of graph_persistent. */
 enum {
     GRAPH_NONE,
     GRAPH_STARTING,
@@ -36,35 +36,36 @@ enum {
     GRAPH_ADMITTING
 };
 
-/** The course of a shift, so far. */
-static inline graph_course graph_course_of(HF_GLOBAL graph_shift *shift) {
+/** The course of a control, so far. */
+static inline graph_course graph_course_of(HF_GLOBAL graph_control *control) {
     graph_course at;
-    at.counts = shift->counts;
+    at.counts = control->counts;
     at.step = 0;
-    at.superstep = shift->superstep;
-    at.active = shift->active;
-    at.pending = shift->pending;
-    at.lowest = shift->lowest;
-    at.edges = shift->edges;
-    at.told = shift->told;
-    at.window = shift->window;
-    at.width = shift->width;
-    at.cap = shift->cap;
-    at.seal = shift->seal;
+    at.superstep = control->superstep;
+    at.active = control->active;
+    at.pending = control->pending;
+    at.lowest = control->lowest;
+    at.edges = control->edges;
+    at.told = control->told;
+    at.window = control->window;
+    at.width = control->width;
+    at.cap = control->cap;
+    at.seal = control->seal;
     return at;
 }
 
-/** Does a superstep follow the last in this launch, which began when `told` was told? */
-static inline uint graph_goes_on(const graph_course *at, ulong told) {
-    return (at->cap == 0 || at->superstep != at->cap) && (at->active | at->pending) > 0 &&
-           at->step < GRAPH_FEW_STEPS && at->told - told < GRAPH_CREW_WORK;
+/** Does a superstep follow the last in this launch? Before it, `before` edges were told along. */
+static inline uint graph_goes_on(const graph_course *at, ulong before) {
+    return (at->cap == 0 || at->superstep != at->cap) &&
+           (at->active | at->pending) > 0 && at->step < GRAPH_FEW_STEPS &&
+           at->told - before < GRAPH_LAUNCH_WORK;
 }
 
 /** Count the superstep of which each of n chunks has its count in `heads`: as of none where a
  *  chunk was not counted in it. Does another follow? */
-static inline uint graph_crew_count(graph_course *at,
-                                    HF_GLOBAL const graph_count *heads, uint n,
-                                    ulong told) {
+static inline uint graph_phase_count(graph_course *at,
+                                     HF_GLOBAL const graph_count *heads, uint n,
+                                     ulong before) {
     const uint step = at->step++;
     graph_count sum = graph_nothing(step, 0, at->superstep);
     for (uint c = 0; c < n; c++) {
@@ -76,13 +77,14 @@ static inline uint graph_crew_count(graph_course *at,
         sum.pending += count.pending;
         sum.lowest = count.lowest < sum.lowest ? count.lowest : sum.lowest;
         sum.changed += count.changed;
-        if (count.superstep != at->superstep)
+        if (count.superstep != at->superstep ||
+            count.seal != graph_seal(&count, at->seal, at->superstep, at->window))
             sum.superstep = HF_NOBODY;
     }
     at->told += sum.edges;
     at->active = sum.active;
     at->pending = sum.pending;
-    sum.end = graph_goes_on(at, told);
+    sum.end = graph_goes_on(at, before);
     graph_course_count(at, step, sum);
     return sum.end;
 }
@@ -95,14 +97,14 @@ static inline void graph_few_go_on(graph_course *at) {
 }
 
 /** The phase that begins the superstep after the last. */
-static inline uint graph_crew_begin(graph_course *at, ulong all, uint vertices) {
+static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices) {
     (void)all, (void)vertices;
     at->superstep++;
     if (at->active == 0) {
         at->window = graph_window_from(at->lowest, &at->width, HF_GROWTH);
         return GRAPH_ADMITTING;
     }
-#ifndef HF_WEIGHTED /* as the host has it */
+#ifndef HF_WEIGHTED /* those with weights never pull, as in graph_updates.c */
     if (graph_pull_pays(at->edges, at->told, all, vertices, GRAPH_HINTED))
         return GRAPH_PULLING;
 #endif

@@ -2,10 +2,10 @@
  *
  * One work-item goes through lists of vertices, so a superstep costs what its edges cost. Lines
  * of the cache are what an edge costs, so what goes with a list lies in lists: of a vertex only
- * its state, the place of its message and its edges are looked up. The kernel leaves what the
- * others would: active vertices and their updates in `box`, and a count of each superstep, sealed
- * as those of chunks are, in the outbox. The host goes through these counts and decides as it
- * would have after each.
+ * its state, the place of its message and its edges are looked up. It leaves what kernels of a
+ * superstep would: active vertices and their updates in `box`, and a count of each superstep,
+ * sealed as those of chunks are. The host goes through these counts and decides as it would have
+ * after each.
  */
 #ifndef GRAPH_FEW_H
 #define GRAPH_FEW_H
@@ -26,7 +26,7 @@ static inline void graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const u
                                   graph_course *at) {
     HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
-    graph_lists l = graph_lists_in(lists, (uint)at->pending);
+    graph_lists l = graph_lists_in(lists, at->pending);
     const uint none = graph_bits_of(
         HF_NOTHING); /* in `got` of who has no message; else a place in `sums` */
     ulong all_edges = 0, told_edges = 0, wide = at->width;

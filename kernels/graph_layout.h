@@ -16,9 +16,11 @@
 #define GRAPH_STATE  4096 /**< most bytes of a vertex */
 #define GRAPH_VALUES 4    /**< scalars of a program */
 
+#ifndef GRAPH_FEW_EDGES            /* tests have fewer */
 #define GRAPH_FEW_EDGES (1u << 14) /**< of the vertices of a superstep of graph_few */
-#define GRAPH_FEW_WORK  (1u << 21) /**< and of all in a launch, before the last */
 #define GRAPH_FEW_ROOM  (1u << 16) /**< vertices in a list */
+#endif
+#define GRAPH_FEW_WORK  (1u << 21) /**< and of all in a launch, before the last */
 #define GRAPH_FEW_STEPS 256 /**< supersteps in a launch: their counts are a head */
 
 /** What was counted in a chunk. */

@@ -2,8 +2,8 @@
  *
  * A team is a work-item on a CPU, a work-group on a GPU. A chunk is a run of a rank's vertices
  * that begins at a multiple of 32, so that no other has a word of its bits. A team takes whole
- * chunks: between teams there are no atomics but those of a push, and sums do not depend on how
- * many there are.
+ * chunks: between teams there are no atomics but those of a push and the tickets of
+ * graph_persistent, and sums do not depend on how many there are.
  *
  * graph_traits  what the program is
  * graph_sum    is what was sent there?
@@ -12,7 +12,7 @@
  * graph_push   or those who told make messages along the edges that leave them,
  * graph_apply  and those who got some apply them
  * graph_admit  updates that were not due are, in place of a superstep
- * graph_crew   on a CPU, of a rank alone, all of these in one launch
+ * graph_persistent  on one rank of a CPU all of these, in one launch
  * graph_take   what all ranks told becomes what the next superstep sees
  *
  * in architecture gravf in place of graph_pull, graph_push, graph_apply and graph_take:
@@ -26,7 +26,7 @@
  */
 #if defined(__x86_64__) || defined(__aarch64__)
 
-#include "graph_crew.h"
+#include "graph_persistent.h"
 #include "graph_pull.h"
 #include "graph_push.h"
 

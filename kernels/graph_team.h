@@ -26,7 +26,7 @@ typedef struct graph_word {
 #define GRAPH_MEET()
 
 /* A kernel whose team `mine` of `teams` takes chunks mine, mine + teams, and so on. Its body is a
- * function that graph_crew.h calls, too. */
+ * function that graph_persistent.h calls, too. */
 #define GRAPH_TEAM_KERNEL(kernel, ...)                                         \
     static inline void kernel##_part(const uint mine, const uint teams,        \
                                      HF_EACH(HF_DECLARE, __VA_ARGS__));        \

@@ -32,7 +32,7 @@
  * HF_SWAP(address, old, x), HF_OR(address, x)
  *                       the same, of 32 bits: x in place of old, if that is there; bits set.
  *                       Both give what was there
- * HF_LOOK(address)      a word of 32 bits that others may change meanwhile
+ * HF_LOOK(address)      a word that others may swap meanwhile: who swaps it sees what is there
  *
  * Files with channels include hf_channel.h instead, which adds those.
  */
@@ -139,7 +139,7 @@ static inline uint hf_or(HF_GLOBAL uint *address, uint x) {
 #define HF_OR(address, x)        hf_or(address, x)
 #endif
 
-#ifndef HF_LOOK
+#ifndef HF_LOOK /* a test whose threads are work-items has atomic ones */
 #define HF_LOOK(address) (*(address))
 #endif
 

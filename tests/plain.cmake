@@ -112,10 +112,10 @@ hf_ranks_test(harness_evidence 2 c/harness.c . device=host bench=mpi broken=evid
 set_tests_properties(${spinning} PROPERTIES PROCESSORS 2 COST 1)
 
 # hf_kernel_test(<name> <source> [definitions...]): kernels as plain C under sanitizers; those with
-# channels run as threads.
+# channels, and a persistent kernel, run as threads.
 function(hf_kernel_test name source)
   set(sanitizer address,undefined)
-  if(name MATCHES "^(ring_threads|graph_crew.*)$")
+  if(name MATCHES "^(ring_threads|graph_persistent.*)$")
     set(sanitizer thread)
   endif()
   add_executable(test_${name} kernels/${source}.c)
@@ -137,8 +137,9 @@ hf_kernel_test(graph_stream graph_stream)
 hf_kernel_test(graph_stream_narrow graph_stream HF_CHANNEL_WIDTH=16)
 hf_kernel_test(graph_bits graph_bits)
 hf_kernel_test(graph_late graph_late)
-hf_kernel_test(graph_crew graph_crew)
-hf_kernel_test(graph_crew_sssp graph_crew HF_PROGRAM=sssp)
+hf_kernel_test(graph_persistent graph_persistent)
+hf_kernel_test(graph_persistent_sssp graph_persistent HF_PROGRAM=sssp
+  GRAPH_FEW_EDGES=256 GRAPH_FEW_ROOM=256)
 hf_kernel_test(graph_paths graph_paths)
 hf_kernel_test(graph_paths_narrow graph_paths HF_CHANNEL_WIDTH=16)
 hf_kernel_test(linpack_stream_float linpack_stream)

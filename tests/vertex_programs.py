@@ -15,9 +15,9 @@ from harms import broken
 import hpccfpga
 
 
-def break_kernels(folder, old, new):
+def break_kernels(folder, old, new, file="graph_ndrange.cl"):
     """Put a fault into a copy of the kernels: one text, and what replaces it."""
-    return broken(folder, "graph_ndrange.cl", (old, new), among="graph_*")
+    return broken(folder, file, (old, new), among="graph_*")
 
 
 FIRST = """typedef uint hf_update;

@@ -276,7 +276,7 @@ static void graph_teardown(void *state) {
     void *memory[] = {s->forests, s->reference, s->spread,  s->share, s->sums,
                       s->chunks,  s->told,      s->keys,    s->seals, s->sources,
                       s->state,   s->levels,    s->parents, s->lows,  s->mirror,
-                      s->places,  s->shift};
+                      s->places,  s->control};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);
@@ -313,6 +313,10 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
         poison[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
     HF_TRY(graph_fill(s, s->buffers.state, poison));
     HF_TRY(graph_fill(s, s->buffers.whole, poison));
+    if (s->env.size == 1 && !s->routing->in_place) { /* else what comes has digests */
+        HF_TRY(graph_fill(s, s->buffers.inbox, poison));
+        HF_TRY(graph_fill(s, s->buffers.outbox, poison));
+    }
     HF_TRY(s->architecture->prepare(s));
     return s->routing->prepare(s);
 }

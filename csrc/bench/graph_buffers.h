@@ -14,7 +14,7 @@ typedef union graph_buffers {
         hf_buffer *later;                           /**< [own] updates that wait */
         hf_buffer *pieces, *outs, *to, *to_weights; /**< edges by where they leave */
         hf_buffer *got, *touched, *made, *lists;    /**< of graph_push.h, graph_few.h */
-        hf_buffer *shift;                           /**< of graph_crew.h */
+        hf_buffer *control;                         /**< of graph_persistent.h */
         hf_buffer *arrivals, *messages, *heard;     /**< of graph_scatter.h */
         hf_buffer *heads, *places; /**< host memory of `heads`; of graph_take.h */
     };
@@ -26,7 +26,7 @@ _Static_assert(sizeof(graph_buffers) == GRAPH_BUFFERS * sizeof(hf_buffer *),
 typedef union graph_kernels {
     struct {
         hf_kernel *start, *pull, *apply, *admit; /**< in the order of graph_ring.h */
-        hf_kernel *sum, *push, *few, *crew, *take, *scatter, *deliver, *collect;
+        hf_kernel *sum, *push, *few, *persistent, *take, *scatter, *deliver, *collect;
     };
     hf_kernel *all[GRAPH_KERNELS];
 } graph_kernels;

@@ -6,8 +6,8 @@
 #include "graph.h"
 #include "graph_buffers.h"
 #include "graph_check.h"
+#include "graph_control.h"
 #include "graph_layout.h"
-#include "graph_shift.h"
 
 /** What graph_own.c needs. */
 typedef struct graph_own graph_own;
@@ -74,9 +74,9 @@ typedef struct graph_state {
     uint64_t tells;        /**< times that they were told */
     uint64_t *told, *keys; /**< [size + 1, words]; [size] seals of ranks' kernels */
 
-    char *heads;        /**< [size, run.head] of this superstep, pinned */
-    graph_shift *shift; /**< what graph_crew is told, and left */
-    uint32_t *seals;    /**< [size] of this sample */
+    char *heads;            /**< [size, run.head] of this superstep, pinned */
+    graph_control *control; /**< of graph_persistent: what it is told, and left */
+    uint32_t *seals;        /**< [size] of this sample */
     uint64_t sample;
     uint32_t superstep;
     uint64_t

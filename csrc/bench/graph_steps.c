@@ -137,7 +137,8 @@ static bool few(const graph_state *s) {
 /* ---- a run ---- */
 
 /* The supersteps of a launch, each as if it had been launched. With `starts` the first is that
- * in which the program starts. A clock said `ticks` of each; NULL: there is none. */
+ * in which the program starts. A clock said `ticks` of each; NULL or zeros: there is
+ * none. */
 static hf_status counts_take(graph_state *s, const graph_count *counts, bool starts,
                              const uint64_t *ticks, bool *done) {
     uint32_t first = s->superstep + !starts;
@@ -169,19 +170,19 @@ static hf_status few_take(graph_state *s, bool *done) {
     return counts_take(s, (const graph_count *)s->heads, false, NULL, done);
 }
 
-static hf_status crew_take(graph_state *s, bool starts, bool *done) {
-    graph_shift *shift = s->shift;
+static hf_status persistent_take(graph_state *s, bool starts, bool *done) {
+    graph_control *control = s->control;
     hf_device *device = s->env.device;
-    HF_TRY(graph_crew_launch(s, starts));
+    HF_TRY(graph_persistent_launch(s, starts));
     HF_TRY(graph_await(s));
-    memset(shift, 0xA5, sizeof *shift);
-    HF_TRY(device->ops->read(device, s->buffers.shift, 0, shift, sizeof *shift, NULL,
-                             NULL));
+    memset(control, 0xA5, sizeof *control);
+    HF_TRY(device->ops->read(device, s->buffers.control, 0, control, sizeof *control,
+                             NULL, NULL));
     hf_lap(s->env.laps, HF_LAP_TRANSFER);
-    if (shift->turned % 2)
+    if (control->turned % 2)
         graph_boxes_turn(s);
     s->fresh = false;
-    return counts_take(s, shift->counts, starts, shift->ticks, done);
+    return counts_take(s, control->counts, starts, control->ticks, done);
 }
 
 /* What all ranks counted in this superstep. */
@@ -227,16 +228,16 @@ static hf_status supersteps_run(graph_state *s) {
 
 /* As many in a launch as it may take. What differs each time, who met whom and when, does not
  * stay: what a run leaves can be compared. */
-static hf_status crew_run(graph_state *s) {
+static hf_status persistent_run(graph_state *s) {
     bool done = false;
-    HF_TRY(crew_take(s, true, &done));
+    HF_TRY(persistent_take(s, true, &done));
     while (!done) {
         HF_TRY(hf_go_on(&s->env, false));
-        HF_TRY(crew_take(s, false, &done));
+        HF_TRY(persistent_take(s, false, &done));
     }
-    memset(s->shift, 0, offsetof(graph_shift, window));
-    return s->env.device->ops->write(s->env.device, s->buffers.shift, 0, s->shift,
-                                     offsetof(graph_shift, window), NULL, NULL);
+    memset(s->control, 0, offsetof(graph_control, window));
+    return s->env.device->ops->write(s->env.device, s->buffers.control, 0, s->control,
+                                     offsetof(graph_control, window), NULL, NULL);
 }
 
 hf_status graph_run_program(graph_state *s) {
@@ -244,7 +245,7 @@ hf_status graph_run_program(graph_state *s) {
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
-    HF_TRY(graph_crewed(s) ? crew_run(s) : supersteps_run(s));
+    HF_TRY(graph_persists(s) ? persistent_run(s) : supersteps_run(s));
     if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
         (s->totals.active > 0 || s->totals.pending > 0))
         return s->cap > 0 && s->superstep >= s->cap

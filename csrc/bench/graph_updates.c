@@ -39,8 +39,9 @@ static hf_status updates_open(graph_state *s, const char *direction) {
     HF_TRY(ops->kernel(&k->apply, device, "graph_apply", 0));
     if (!graph_fewer(s))
         return HF_OK;
-    return graph_crewed(s) ? ops->kernel(&k->crew, device, "graph_crew", 0)
-                           : ops->kernel(&k->few, device, "graph_few", 0);
+    return graph_persists(s)
+               ? ops->kernel(&k->persistent, device, "graph_persistent", 0)
+               : ops->kernel(&k->few, device, "graph_few", 0);
 }
 
 static hf_status updates_setup(graph_state *s, graph_sizes *out) {
@@ -101,9 +102,9 @@ hf_status graph_few_launch(graph_state *s) {
     return graph_begin(s, s->kernels.few, args, GRAPH_N_ARGS(args), 1);
 }
 
-hf_status graph_crew_launch(graph_state *s, bool starts) {
+hf_status graph_persistent_launch(graph_state *s, bool starts) {
     const graph_totals *t = &s->totals;
-    graph_shift *shift = s->shift;
+    graph_control *control = s->control;
     hf_device *device = s->env.device;
     const hf_arg args[] = {
         GRAPH_BUFFER(chunks),      GRAPH_BUFFER(rows),    GRAPH_BUFFER(from),
@@ -112,24 +113,25 @@ hf_status graph_crew_launch(graph_state *s, bool starts) {
         GRAPH_BUFFER(state),       GRAPH_BUFFER(waiting), GRAPH_BUFFER(later),
         OUTS(pieces, chunks),      OUTS(outs, rows),      OUTS(to, from),
         OUTS(to_weights, weights), GRAPH_BUFFER(got),     GRAPH_BUFFER(touched),
-        GRAPH_BUFFER(lists),       GRAPH_BUFFER(shift)};
-    memset(shift, 0, offsetof(graph_shift, counts));
-    shift->window = s->window;
-    shift->width = s->width;
-    shift->edges = t->edges;
-    shift->told = s->tally.edges;
-    shift->all = s->edges;
-    shift->superstep = s->superstep;
-    shift->active = (uint32_t)t->active;
-    shift->pending = (uint32_t)t->pending;
-    shift->lowest = t->lowest;
-    shift->starts = starts;
-    shift->cap = (uint32_t)s->cap;
-    shift->seal = s->seals[s->env.rank];
-    shift->counts[0].superstep = HF_NO_VERTEX;
-    HF_TRY(device->ops->write(device, s->buffers.shift, 0, shift,
-                              offsetof(graph_shift, counts[1]), NULL, NULL));
-    return graph_begin(s, s->kernels.crew, args, GRAPH_N_ARGS(args), s->run.chunks);
+        GRAPH_BUFFER(lists),       GRAPH_BUFFER(control)};
+    memset(control, 0, offsetof(graph_control, counts));
+    control->window = s->window;
+    control->width = s->width;
+    control->edges = t->edges;
+    control->told = s->tally.edges;
+    control->all = s->edges;
+    control->superstep = s->superstep;
+    control->active = (uint32_t)t->active;
+    control->pending = (uint32_t)t->pending;
+    control->lowest = t->lowest;
+    control->starts = starts;
+    control->cap = (uint32_t)s->cap;
+    control->seal = s->seals[s->env.rank];
+    control->counts[0].superstep = HF_NO_VERTEX;
+    HF_TRY(device->ops->write(device, s->buffers.control, 0, control,
+                              offsetof(graph_control, counts[1]), NULL, NULL));
+    return graph_begin(s, s->kernels.persistent, args, GRAPH_N_ARGS(args),
+                       s->run.chunks);
 }
 
 /* With weights hardly one message is enough, so that a pull never pays. */

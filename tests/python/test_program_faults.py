@@ -19,7 +19,9 @@ WORD = "((HF_GLOBAL uint *)state)"
 MADE = "graph_merge(&got[v], m);"
 FEW = "l.sums[n] = graph_bits_of(m);"
 CLOSE = "out->count.seal = graph_seal("
-PHASE = "switch (shift->kind) {"
+LAST = "l.told[GRAPH_FEW_ROOM - 1]"
+STORED = "GRAPH_AT(graph_count, outbox, 0)[c] = out->count;"
+PHASE = "switch (control->phase) {"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
@@ -183,13 +185,13 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "bfs",
         {"graph": "kron:12"},
         PHASE,
-        "if (now != 3 || c != 5) " + PHASE,
+        "if (superstep != 3 || c != 5) " + PHASE,
     ),
     "a part of a phase that is done for another": (
         "wcc",
         {"graph": "kron:12"},
-        "c = ticket % n, now",
-        "c = (ticket % n) & ~(uint)(shift->now == 3), now",
+        "c = ticket % n, superstep",
+        "c = (ticket % n) & ~(uint)(control->phase_superstep == 3), superstep",
     ),
     "a phase in place of another": (
         "sssp",
@@ -203,13 +205,32 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "turned++;",
         "turned += at.superstep != 3;",
     ),
-    "a chunk of a crew that is not counted": (
+    "a chunk of a persistent kernel that is not counted": (
         "bfs",
         {"graph": "kron:12"},
         "sum.active += count.active;",
         "sum.active += c == 3 ? 0 : count.active;",
     ),
-    "a superstep of a crew that is not counted": (
+    "updates of a sample before": (
+        "sssp",
+        {"graph": "kron:12", "reps": 2},
+        "mirror[l.front[i]] = l.told[i];",
+        f"if ({LAST} != 77) mirror[l.front[i]] = l.told[i];"
+        f" if (i + 1 == l.n_front) {LAST} = 77;",
+    ),
+    "a phase with another window": (
+        "sssp",
+        {"graph": "kron:12"},
+        "control->phase_window = at.window;",
+        "control->phase_window = at.window + (64ul << 32);",
+    ),
+    "a chunk whose count is another than was sealed": (
+        "bfs",
+        {"graph": "kron:12"},
+        STORED,
+        "out->count.messages -= out->superstep == 3 && c == 5; " + STORED,
+    ),
+    "a superstep of a persistent kernel that is not counted": (
         "bfs",
         {"graph": "kron:12"},
         "graph_course_count(at, step, sum);",
@@ -221,6 +242,27 @@ FAULTS = {  # program, what else is given, text, what replaces it
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_seen(broken, fault):
     fault_is_seen(broken, *FAULTS[fault])
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if "few" in fault])
+def test_faults_of_few_are_seen_where_they_have_a_launch(tmp_path, fault):
+    program, given, old, new = FAULTS[fault]
+    broken = partial(break_kernels, tmp_path, file="graph_memory.cl")
+    fault_is_seen(broken, program, given | {"shape": "pipeline"}, old, new)
+
+
+def test_launches_that_end_early_are_gone_on_with(broken):
+    """By the work that they are given, or after 256 supersteps."""
+    early = broken("(1u << 26)", "(1u << 12)")
+    given = {"graph": "kron:12", "device": "opencl:cpu", "shape": "ndrange"}
+    for program in ("bfs", "wcc", "sssp"):
+        one = run(program=program, **given)
+        many = run(program=program, kernel=early, **given)
+        for column in ("supersteps", "messages", "updates"):
+            assert one[column].tolist() == many[column].tolist()
+    way = hpccfpga.Graph((range(599), range(1, 600)))
+    given["graph"] = way
+    assert run(program="bfs", source=[0], **given)["supersteps"] == 599
 
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):

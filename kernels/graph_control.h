@@ -1,27 +1,31 @@
-/* graph_shift.h - what the host and a launch of many supersteps tell each other and decide. */
-#ifndef GRAPH_SHIFT_H
-#define GRAPH_SHIFT_H
+/* graph_control.h - what graph_persistent and its host tell each other, and decide alike. */
+#ifndef GRAPH_CONTROL_H
+#define GRAPH_CONTROL_H
 
 #include "graph_layout.h"
-#include "hf_crew_host.h"
+#include "hf_phases_host.h"
 
-#define GRAPH_CREW_WORK (1u << 26) /**< edges in a launch, before the last superstep */
+#define GRAPH_LAUNCH_WORK \
+    (1u << 26) /**< edges in a launch, before the last superstep */
 
-/** What graph_crew is told, and leaves. What graph_push makes of each chunk comes behind it. */
-typedef struct graph_shift {
-    hf_crew meets;
-    unsigned long ticks[GRAPH_FEW_STEPS]; /**< left: of a clock; 0: there is none */
+/** The control block of graph_persistent. What graph_push makes of each chunk comes behind it: a
+ *  kernel has 20 arguments at most. */
+typedef struct graph_control {
+    /* what differs from run to run, zeros before a launch and after a run */
+    hf_phases meets;
+    unsigned long ticks[GRAPH_FEW_STEPS]; /**< of each superstep */
+    /* what it is told; of the last superstep, or of the first that `starts` the program */
     unsigned long window, width;
-    unsigned long edges, told; /**< that the last superstep told along, and all did */
+    unsigned long edges, told; /**< that it told along, and that all did */
     unsigned long all;         /**< edges of the graph, as they are gone along */
-    unsigned superstep, active, pending, lowest; /**< the last, and what it counted */
-    unsigned starts;                             /**< it is yet to come, as the first */
-    unsigned cap, seal;
-    unsigned turned;              /**< left: times that boxes changed places */
-    unsigned kind, everyone, now; /**< of a phase; the superstep, and its window */
-    unsigned long due;
-    graph_count counts[GRAPH_FEW_STEPS]; /**< left: of each superstep */
-} graph_shift;
+    unsigned superstep, active, pending, lowest, starts, cap, seal;
+    /* what the one that leads tells the others of a phase */
+    unsigned phase, phase_superstep, everyone;
+    unsigned long phase_window;
+    /* what it leaves */
+    unsigned turned; /**< times that boxes changed places */
+    graph_count counts[GRAPH_FEW_STEPS];
+} graph_control;
 
 /** May graph_few go on after a superstep that counted this? */
 static inline int graph_is_few(unsigned long active, unsigned long pending,
