@@ -311,11 +311,11 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     /* What a run before has left is no result of this one. */
     for (size_t i = 0; i < GRAPH_FILL_WORDS; i++)
         poison[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
-    HF_TRY(graph_fill(s, s->buffers.state, poison));
-    HF_TRY(graph_fill(s, s->buffers.whole, poison));
+    HF_TRY(graph_fill(s, s->buffers.state, 0, poison));
+    HF_TRY(graph_fill(s, s->buffers.whole, 0, poison));
     if (s->env.size == 1 && !s->routing->in_place) { /* else what comes has digests */
-        HF_TRY(graph_fill(s, s->buffers.inbox, poison));
-        HF_TRY(graph_fill(s, s->buffers.outbox, poison));
+        HF_TRY(graph_fill(s, s->buffers.inbox, s->run.in_updates, poison));
+        HF_TRY(graph_fill(s, s->buffers.outbox, s->run.out_updates, poison));
     }
     HF_TRY(s->architecture->prepare(s));
     return s->routing->prepare(s);

@@ -183,10 +183,11 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
                          "the %s of the graph are not on the device as sent", what);
 }
 
-hf_status graph_fill(const graph_state *s, hf_buffer *buffer, const uint64_t *words) {
+hf_status graph_fill(const graph_state *s, hf_buffer *buffer, size_t begin,
+                     const uint64_t *words) {
     hf_device *device = s->env.device;
     size_t bytes = GRAPH_FILL_WORDS * sizeof *words;
-    for (size_t at = 0; at < buffer->bytes; at += bytes) {
+    for (size_t at = begin; at < buffer->bytes; at += bytes) {
         size_t left = buffer->bytes - at;
         HF_TRY(device->ops->write(device, buffer, at, words,
                                   left < bytes ? left : bytes, NULL, NULL));

@@ -325,7 +325,7 @@ static hf_status messages_connect(graph_state *s) {
 
 static hf_status messages_prepare(graph_state *s) {
     static const uint64_t none[GRAPH_FILL_WORDS] = {0};
-    return graph_fill(s, s->buffers.heard, none);
+    return graph_fill(s, s->buffers.heard, 0, none);
 }
 
 static hf_status messages_scatter(graph_state *s) {
