@@ -43,7 +43,8 @@ print(json.dumps(found))
 # gemm: what is put where the product is to come.
 # graph: what spoils its state, the state that the host reads, and updates, before each
 # of two samples of two roots: without it, what is lost is seen. randomaccess: a table
-# that the host overwrites, or has checked. stream: the array that a sample writes first.
+# that the host overwrites, or has checked. stream: the array that a sample writes
+# first.
 SAMPLES = [35 * root + 16 * sample for root in range(2) for sample in range(2)]
 HARMLESS_LOST = {
     "gemm": {4, 10},
