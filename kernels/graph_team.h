@@ -26,15 +26,17 @@ typedef struct graph_word {
 #define GRAPH_MEET()
 
 /* A kernel whose team `mine` of `teams` takes chunks mine, mine + teams, and so on. Its body is a
- * function that graph_persistent.h calls, too. */
-#define GRAPH_TEAM_KERNEL(kernel, ...)                                         \
-    static inline void kernel##_part(const uint mine, const uint teams,        \
-                                     HF_EACH(HF_DECLARE, __VA_ARGS__));        \
-    HF_KERNEL(kernel, __VA_ARGS__) {                                           \
-        kernel##_part(GRAPH_TEAM, GRAPH_TEAMS, HF_EACH(HF_NAME, __VA_ARGS__)); \
-    }                                                                          \
-    static inline void kernel##_part(const uint mine, const uint teams,        \
-                                     HF_EACH(HF_DECLARE, __VA_ARGS__))
+ * function that graph_persistent.h calls, too. It is inlined: PageRank of urand:20 takes 1.2 times
+ * as long by a call. */
+#define GRAPH_TEAM_KERNEL(kernel, ...)                                               \
+    static inline GRAPH_INLINE void kernel##_part(const uint mine, const uint teams, \
+                                                  HF_EACH(HF_DECLARE, __VA_ARGS__)); \
+    HF_KERNEL(kernel, __VA_ARGS__) {                                                 \
+        kernel##_part(GRAPH_TEAM, GRAPH_TEAMS, HF_EACH(HF_NAME, __VA_ARGS__));       \
+    }                                                                                \
+    static inline GRAPH_INLINE void kernel##_part(const uint mine, const uint teams, \
+                                                  HF_EACH(HF_DECLARE, __VA_ARGS__))
+#define GRAPH_INLINE __attribute__((always_inline))
 #define GRAPH_TEAM_BEGIN
 
 /** What its work-items share. */
