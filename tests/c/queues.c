@@ -118,7 +118,7 @@ static void overlap_test(void) {
 static void blocking_test(void) {
     hf_buffer *other;
     OK(ops->alloc(&other, device, BYTES, NULL));
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         hf_event *first, *mark;
         pthread_t opener;
         uint32_t got = 0;
@@ -146,6 +146,10 @@ static void blocking_test(void) {
             OK(launch(set, VALUE, &order, NULL));
         } else if (i == 6) {
             OK(ops->read(device, shared, 4, &got, 4, NULL, NULL));
+        } else if (i == 7) { /* in place of what the kernel wrote */
+            const uint32_t later = VALUE + 1;
+            OK(ops->write(device, shared, 4, &later, 4, &order, NULL));
+            got = words[PASSED] - 1;
         } else { /* by a command */
             OK(ops->copy(device, other, 0, shared, 4, 4, &order, &mark));
             reads = 0;
@@ -183,11 +187,16 @@ static void in_place_test(void) {
 /* What is written without an event is there for other queues. */
 static void written_test(void) {
     uint32_t value = VALUE;
+    hf_buffer *other;
     words_clear();
+    OK(ops->alloc(&other, device, BYTES, NULL));
     early = true;
-    OK(ops->write(device, shared, sizeof value, &value, sizeof value, NULL, NULL));
+    OK(ops->write(device, other, 0, &value, sizeof value, NULL, NULL));
     early = false;
+    OK(ops->copy(device, shared, sizeof value, other, 0, sizeof value,
+                 &(hf_order){.queue = 3}, NULL));
     CHECK(words[PASSED] == VALUE, "%u", words[PASSED]);
+    ops->free(other);
 }
 
 /* A kernel's end is heard of while one that was given before it runs in another queue. */

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 from vertex_programs import break_kernels, fault_is_seen, run, verifies
 
@@ -263,6 +264,19 @@ def test_launches_that_end_early_are_gone_on_with(broken):
     way = hpccfpga.Graph((range(599), range(1, 600)))
     given["graph"] = way
     assert run(program="bfs", source=[0], **given)["supersteps"] == 599
+
+
+@pytest.mark.parametrize(("ticks", "rise"), [("step + 1", 1), ("0", 0)])
+def test_supersteps_of_a_launch_share_its_time_by_ticks(broken, ticks, rise):
+    """Evenly where there is no clock. What they share is the time of the kernel."""
+    kernel = broken("took / (end - first);", f"{ticks};")
+    given = {"graph": "kron:12", "device": "opencl:cpu", "shape": "ndrange"}
+    r = run(program="bfs", sources=1, kernel=kernel, **given)
+    taken = r["superstep_kernel_time"][0, :, 0]
+    shares = 1 + rise * np.arange(taken.size)
+    assert taken.size > 4
+    assert taken / taken.sum() == pytest.approx(shares / shares.sum())
+    assert taken.sum() == pytest.approx(r["kernel_time"][0])
 
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
