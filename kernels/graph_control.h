@@ -5,8 +5,7 @@
 #include "graph_layout.h"
 #include "hf_phases_host.h"
 
-#define GRAPH_LAUNCH_WORK \
-    (1u << 26) /**< edges in a launch, before the last superstep */
+#define GRAPH_LAUNCH_WORK (1u << 26) /**< edges in a launch, but for its last ones */
 
 /** The control block of graph_persistent. What graph_push makes of each chunk comes behind it: a
  *  kernel has 20 arguments at most. */

@@ -3,9 +3,8 @@
  * One work-item goes through lists of vertices, so a superstep costs what its edges cost. Lines
  * of the cache are what an edge costs, so what goes with a list lies in lists: of a vertex only
  * its state, the place of its message and its edges are looked up. It leaves what kernels of a
- * superstep would: active vertices and their updates in `box`, and a count of each superstep,
- * sealed as those of chunks are. The host goes through these counts and decides as it would have
- * after each.
+ * superstep would: active vertices and their updates in `box`, and a sealed count of each
+ * superstep. The host goes through these and decides as it would have after each.
  */
 #ifndef GRAPH_FEW_H
 #define GRAPH_FEW_H
@@ -14,25 +13,25 @@
 #include "graph_course.h"
 #include "graph_lists.h"
 
-/** Take supersteps from `at` on, of few vertices, until there are more or `at` is at an end. Each
- *  is counted in at->counts, where `again` is set as of none. */
-static inline void graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
+/** Take supersteps from `at` on, as long as they are of few vertices. Each is counted in
+ *  at->counts. May another follow in this launch? Where the launch `persists` one does. */
+static inline uint graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
                                   HF_GLOBAL const uint *weights,
                                   HF_GLOBAL const uint *names,
                                   HF_GLOBAL const graph_run *run, HF_GLOBAL uchar *box,
                                   HF_GLOBAL hf_vertex *state, HF_GLOBAL uint *waiting,
                                   HF_GLOBAL hf_update *later, HF_GLOBAL uint *got,
-                                  HF_GLOBAL uint *lists, const uint again,
+                                  HF_GLOBAL uint *lists, const uint persists,
                                   graph_course *at) {
     HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
     graph_lists l = graph_lists_in(lists, at->pending);
-    const uint none = graph_bits_of(
-        HF_NOTHING); /* in `got` of who has no message; else a place in `sums` */
-    ulong all_edges = 0, told_edges = 0, wide = at->width;
+    /* in `got` of who has no message; else a place in `sums` */
+    const uint none = graph_bits_of(HF_NOTHING);
+    ulong all_edges = 0, told_edges = 0;
     uint settled = (uint)at->window, until = (uint)(at->window >> 32),
-         lowest = HF_NOBODY;
-    (void)weights, (void)until, (void)wide;
+         lowest = HF_NOBODY, goes = 1, stays = at->step < GRAPH_FEW_STEPS;
+    (void)weights, (void)until;
     for (uint first = 0; first < run->own; first += 32) {
         for (uint left = active[first / 32] & graph_all_bits(first, run->own);
              left && l.n_front < GRAPH_FEW_ROOM; left &= left - 1) {
@@ -44,16 +43,16 @@ static inline void graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const u
         active[first / 32] = 0;
     }
     if (told_edges > GRAPH_FEW_EDGES)
-        return; /* more edges than a launch is given: a bit came damaged */
+        return 0; /* more edges than a launch is given: a bit came damaged */
     if (l.n_front == 0)
         lowest = graph_late(&l, waiting, later, run->own);
-    while (at->step < GRAPH_FEW_STEPS) {
+    while (stays) {
         const uint step = at->step++, now = ++at->superstep;
-        graph_count count = graph_nothing(step, 0, again ? HF_NOBODY : now);
+        graph_count count = graph_nothing(step, 0, at->again ? HF_NOBODY : now);
         uint n = 0;
         if (l.n_front == 0) {
 #ifndef GRAPH_NO_PRIORITIES
-            const ulong next = graph_window_from(lowest, &wide, HF_GROWTH);
+            const ulong next = graph_window_from(lowest, &at->width, HF_GROWTH);
             settled = (uint)next;
             until = (uint)(next >> 32);
             for (uint i = 0; i < l.n_late; i++) {
@@ -141,20 +140,21 @@ static inline void graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const u
         count.active = l.n_front;
         count.pending = l.n_pending;
         count.lowest = l.n_front == 0 ? lowest : HF_NOBODY;
-        count.end = now != at->cap && step + 1 < GRAPH_FEW_STEPS &&
-                    l.n_front + l.n_pending > 0 && count.edges <= GRAPH_FEW_EDGES &&
-                    all_edges < GRAPH_FEW_WORK && (l.n_front > 0 || l.known);
-        at->window = (ulong)until << 32 | settled;
+        at->active = l.n_front;
+        at->pending = l.n_pending;
         at->told += count.edges;
+        at->window = (ulong)until << 32 | settled;
+        goes = graph_goes_on(at);
+        stays = goes && count.edges <= GRAPH_FEW_EDGES && all_edges < GRAPH_FEW_WORK &&
+                (l.n_front > 0 || l.known);
+        count.end = persists ? goes : stays;
         graph_course_count(at, step, count);
-        if (!count.end)
-            break;
     }
-    at->width = wide;
     for (uint i = 0; i < l.n_front; i++) {
         mirror[l.front[i]] = l.told[i];
         active[l.front[i] / 32] |= 1u << l.front[i] % 32;
     }
+    return goes;
 }
 
 #endif

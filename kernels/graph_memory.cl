@@ -17,20 +17,12 @@ HF_KERNEL(graph_few, HF_READ(ulong, outs), HF_READ(uint, to), HF_READ(uint, weig
           HF_WRITE(hf_update, later), HF_WRITE(uint, got), HF_WRITE(uint, lists),
           HF_VALUE(uint, superstep), HF_VALUE(uint, cap), HF_VALUE(uint, pending),
           HF_VALUE(ulong, window), HF_VALUE(ulong, width), HF_VALUE(uint, seal)) {
-    graph_course at;
-    at.counts = GRAPH_AT(graph_count, outbox, 0);
-    at.step = 0;
-    at.superstep = superstep;
-    at.cap = cap;
-    at.pending = pending;
-    at.window = window;
-    at.width = width;
-    at.seal = seal;
-    at.told = 0;
-    if (HF_ITEM > 0)
-        return;
-    graph_few_take(outs, to, weights, names, run, box, state, waiting, later, got,
-                   lists, at.counts[0].superstep == superstep + 1, &at);
+    graph_course at = graph_course_from(GRAPH_AT(graph_count, outbox, 0), superstep,
+                                        pending, window, width, cap, seal);
+    at.again = at.counts[0].superstep == superstep + 1;
+    if (HF_ITEM == 0)
+        graph_few_take(outs, to, weights, names, run, box, state, waiting, later, got,
+                       lists, 0, &at);
 }
 
 HF_HOST_FILE(graph_memory, HF_HOST_KERNEL(graph_traits), HF_HOST_KERNEL(graph_sum),

@@ -10,8 +10,8 @@
 #define GRAPH_PERSISTENT_H
 
 #include "graph_apply.h"
-#include "graph_course.h"
 #include "graph_few.h"
+#include "graph_phase.h"
 #include "graph_pull.h"
 #include "graph_push.h"
 #include "graph_start.h"
@@ -37,7 +37,7 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
     HF_GLOBAL ulong *made = GRAPH_AT(ulong, place, sizeof *control);
     HF_GLOBAL hf_phases *meets = &control->meets;
     const uint n = run->chunks, seal = control->seal, leads = hf_phases_join(meets);
-    const ulong before = control->told, all = control->all;
+    const ulong all = control->all;
     uint phases = 0, kind = control->starts ? GRAPH_STARTING : GRAPH_NONE, turned = 0;
     graph_course at = graph_course_of(control);
     ulong clock = HF_PHASES_CLOCK();
@@ -54,19 +54,15 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
                 if (phases > 0) {
                     goes = graph_phase_count(
                         &at,
-                        GRAPH_AT(const graph_count, turned % 2 ? inbox : outbox, 0), n,
-                        before);
+                        GRAPH_AT(const graph_count, turned % 2 ? inbox : outbox, 0), n);
                     turned++;
                     graph_tick(control->ticks, &clock, step, at.step);
                 }
                 while (goes && graph_is_few(at.active, at.pending, at.edges)) {
                     step = at.step;
-                    graph_few_take(outs, to, to_weights, names, run,
-                                   turned % 2 ? outbox : inbox, state, waiting, later,
-                                   got, lists, 0, &at);
-                    goes = at.step > step && graph_goes_on(&at, before);
-                    if (goes)
-                        graph_few_go_on(&at);
+                    goes = graph_few_take(outs, to, to_weights, names, run,
+                                          turned % 2 ? outbox : inbox, state, waiting,
+                                          later, got, lists, 1, &at);
                     graph_tick(control->ticks, &clock, step, at.step);
                 }
                 kind = goes ? graph_phase_next(&at, all, run->vertices) : GRAPH_NONE;
