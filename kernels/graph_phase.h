@@ -18,9 +18,9 @@ enum {
 
 /** The course of a launch that is told this. */
 static inline graph_course graph_course_of(HF_GLOBAL graph_control *control) {
-    graph_course at = graph_course_from(control->counts, control->superstep,
-                                        control->pending, control->window,
-                                        control->width, control->cap, control->seal);
+    graph_course at =
+        graph_course_from(control->counts, control->superstep, control->pending,
+                          control->window, control->width, control->cap, control->seal);
     at.active = control->active;
     at.lowest = control->lowest;
     at.edges = control->edges;

@@ -109,6 +109,7 @@ static memory *begin(size_t threads, uint cap) {
     m->control.window = graph_window_from(0, &m->control.width, HF_GROWTH);
     m->control.all = EDGES;
     m->control.starts = 1;
+    m->control.seal = 7;
     m->control.cap = cap;
     launch(m, threads);
     return m;
@@ -145,9 +146,15 @@ static void go_on(memory *m, size_t threads, size_t n) {
 static size_t alone_check(const memory *m) {
     const graph_count *counts = m->control.counts;
     size_t steps = 0, reached = 0, whole = 0, admitted = 0;
+    ulong width = HF_WINDOW, window = graph_window_from(0, &width, HF_GROWTH);
     do {
+        if (steps > 0 && counts[steps - 1].active == 0)
+            window = graph_window_from(counts[steps - 1].lowest, &width, HF_GROWTH);
         CHECK(counts[steps].superstep == steps && counts[steps].first == steps,
               "superstep %zu is %u", steps, counts[steps].superstep);
+        CHECK(counts[steps].seal ==
+                  graph_seal(&counts[steps], m->control.seal, (uint)steps, window),
+              "superstep %zu has the seal of another, or of another window", steps);
         reached += counts[steps].active;
         admitted += counts[steps].active == 0 && counts[steps].pending > GRAPH_FEW_ROOM;
     } while (counts[steps++].end);
