@@ -39,10 +39,7 @@ HF_KERNEL(graph_again, HF_READ(ulong, rows), HF_READ(uint, from),
                     got = hf_gather(got, hf_scatter(told[from[e]], edge));
                     any = 1;
                 }
-#ifndef HF_ALWAYS
-            if (any)
-#endif
-            {
+            if (any || GRAPH_ALL) {
                 s = state[v];
                 tells = hf_apply(&s, got, at, &update, &changed);
                 state[v] = s;

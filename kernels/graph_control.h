@@ -18,6 +18,7 @@ typedef struct graph_control {
     unsigned long edges, told; /**< that it told along, and that all did */
     unsigned long all;         /**< edges of the graph, as they are gone along */
     unsigned superstep, active, pending, lowest, starts, cap, seal;
+    float tolerance; /**< on what changes; below 0: none */
     /* what the one that leads tells the others of a phase */
     unsigned phase, phase_superstep, everyone;
     unsigned long phase_window;

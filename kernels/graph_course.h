@@ -11,9 +11,11 @@ typedef struct graph_course {
     uint step;                     /**< supersteps of the launch, so far */
     uint superstep;                /**< the last one, and what it counted: */
     uint active, pending, lowest;
+    float changed;
     ulong edges, told; /**< that it told along, and that all did */
     ulong window, width;
-    ulong before; /**< edges that were told along before the launch */
+    ulong before;    /**< edges that were told along before the launch */
+    float tolerance; /**< below 0: none */
     uint cap, seal;
     uint again; /**< the launch was taken before: none of its supersteps counts */
 } graph_course;
@@ -29,11 +31,13 @@ static inline graph_course graph_course_from(HF_GLOBAL graph_count *counts,
     at.active = 0;
     at.pending = pending;
     at.lowest = HF_NOBODY;
+    at.changed = 0;
     at.edges = 0;
     at.told = 0;
     at.window = window;
     at.width = width;
     at.before = 0;
+    at.tolerance = -1;
     at.cap = cap;
     at.seal = seal;
     at.again = 0;
@@ -52,9 +56,10 @@ static inline void graph_course_count(graph_course *at, uint step, graph_count c
 
 /** May a superstep follow the last in this launch? */
 static inline uint graph_goes_on(const graph_course *at) {
-    return (at->cap == 0 || at->superstep != at->cap) &&
-           (at->active | at->pending) > 0 && at->step < GRAPH_FEW_STEPS &&
-           at->told - at->before < GRAPH_LAUNCH_WORK;
+    const uint over = GRAPH_ALL ? at->superstep > 0 && at->changed <= at->tolerance
+                                : (at->active | at->pending) == 0;
+    return !over && (at->cap == 0 || at->superstep != at->cap) &&
+           at->step < GRAPH_FEW_STEPS && at->told - at->before < GRAPH_LAUNCH_WORK;
 }
 
 #endif

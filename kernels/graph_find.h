@@ -91,11 +91,7 @@ static inline uint graph_find(HF_GLOBAL const ulong *rows, HF_GLOBAL const uint 
         else
             found ^= 1u << i;
     }
-#ifdef HF_ALWAYS
-    return these;
-#else
-    return found;
-#endif
+    return GRAPH_ALL ? these : found;
 }
 
 #endif

@@ -58,7 +58,8 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
                     turned++;
                     graph_tick(control->ticks, &clock, step, at.step);
                 }
-                while (goes && graph_is_few(at.active, at.pending, at.edges)) {
+                while (!GRAPH_ALL && goes &&
+                       graph_is_few(at.active, at.pending, at.edges)) {
                     step = at.step;
                     goes = graph_few_take(outs, to, to_weights, names, run,
                                           turned % 2 ? outbox : inbox, state, waiting,
@@ -86,7 +87,7 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
         switch (control->phase) {
         case GRAPH_STARTING:
             graph_start_part(c, n, chunks, degrees, names, run, state, out, waiting,
-                             later, got, touched, in, 1, window, seal);
+                             later, got, touched, in, !GRAPH_ALL, window, seal);
             break;
         case GRAPH_PULLING:
             graph_pull_part(c, n, chunks, rows, from, weights, degrees, names, run, in,

@@ -25,6 +25,7 @@ static inline graph_course graph_course_of(HF_GLOBAL graph_control *control) {
     at.lowest = control->lowest;
     at.edges = control->edges;
     at.told = at.before = control->told;
+    at.tolerance = control->tolerance;
     return at;
 }
 
@@ -50,6 +51,7 @@ static inline uint graph_phase_count(graph_course *at,
     at->told += sum.edges;
     at->active = sum.active;
     at->pending = sum.pending;
+    at->changed = sum.changed;
     sum.end = graph_goes_on(at);
     graph_course_count(at, step, sum);
     return sum.end;
@@ -59,6 +61,8 @@ static inline uint graph_phase_count(graph_course *at,
 static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices) {
     (void)all, (void)vertices;
     at->superstep++;
+    if (GRAPH_ALL)
+        return GRAPH_PULLING;
     if (at->active == 0) {
         at->window = graph_window_from(at->lowest, &at->width, HF_GROWTH);
         return GRAPH_ADMITTING;

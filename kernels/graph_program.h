@@ -95,6 +95,11 @@ typedef struct hf_at {
 #define GRAPH_HINTED            0
 #define HF_ENOUGH(got, settled) 0
 #endif
+#ifdef HF_ALWAYS
+#define GRAPH_ALL 1
+#else
+#define GRAPH_ALL 0
+#endif
 #ifndef HF_SUPERSTEPS
 #define HF_SUPERSTEPS 0
 #endif
@@ -123,16 +128,13 @@ HF_KERNEL(graph_traits, HF_WRITE(uint, told)) {
     traits[GRAPH_SUPERSTEPS] = HF_SUPERSTEPS;
     traits[GRAPH_HINTS] = GRAPH_HINTED;
     traits[GRAPH_TEAM_ITEMS] = GRAPH_ITEMS;
-    traits[GRAPH_ALWAYS] = 0;
+    traits[GRAPH_ALWAYS] = GRAPH_ALL;
     traits[GRAPH_WEIGHTED] = 0;
     traits[GRAPH_UNDIRECTED] = 0;
     traits[GRAPH_SOURCE] = 0;
     traits[GRAPH_PRIORITIES] = 1;
 #ifdef GRAPH_NO_PRIORITIES
     traits[GRAPH_PRIORITIES] = 0;
-#endif
-#ifdef HF_ALWAYS
-    traits[GRAPH_ALWAYS] = 1;
 #endif
 #ifdef HF_WEIGHTED
     traits[GRAPH_WEIGHTED] = 1;

@@ -102,7 +102,7 @@ hf_status graph_layout_set(graph_state *s) {
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
     run->room = !heads_list(s) ? 0 : graph_groups(s) ? GROUP_ROOM : ITEM_ROOM;
-    uint32_t steps = graph_fewer(s) && !graph_persists(s) ? GRAPH_FEW_STEPS : 0,
+    uint32_t steps = s->fewer && !s->persists ? GRAPH_FEW_STEPS : 0,
              counts = steps > run->chunks ? steps : run->chunks;
     run->list = run->made = aligned(counts * sizeof(graph_count));
     run->list_words = run->room * (1 + update / (uint32_t)sizeof(uint32_t));
@@ -305,13 +305,13 @@ hf_status graph_outs_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->got, own * word));
     HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
     size_t made = s->run.chunks * (2 * sizeof(uint64_t));
-    HF_TRY(graph_buffer_new(s, &b->made, graph_persists(s) ? 0 : made));
+    HF_TRY(graph_buffer_new(s, &b->made, s->persists ? 0 : made));
     HF_TRY(graph_buffer_new(
         s, &b->lists,
-        graph_fewer(s) ? 2 * (size_t)(GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
-                             (size_t)GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
-                       : 0));
-    if (graph_persists(s)) {
+        s->fewer ? 2 * (size_t)(GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
+                       (size_t)GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
+                 : 0));
+    if (s->persists) {
         s->control = malloc(sizeof *s->control);
         if (!s->control)
             return hf_fail(HF_ENOMEM, "no memory for counts of supersteps");

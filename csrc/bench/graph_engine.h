@@ -78,17 +78,6 @@ hf_status graph_tell_forest(graph_state *s, const uint32_t **all, const uint32_t
 
 /* ---- graph_steps.c ---- */
 
-/** Are supersteps of few vertices taken by lists? One work-item does, which knows of no other
- *  rank. */
-static inline bool graph_fewer(const graph_state *s) {
-    return s->pushes && s->direction == GRAPH_AUTO && s->env.size == 1 &&
-           !graph_groups(s) && s->routing->few;
-}
-/** Does graph_persistent take all supersteps, those of few vertices, too? Kernels for a CPU's
- *  work-items have it. */
-static inline bool graph_persists(const graph_state *s) {
-    return graph_fewer(s) && s->env.ndrange;
-}
 /** One run of the program, timed. Collective. */
 hf_status graph_run_program(graph_state *s);
 /** No superstep has seen those who told in the last: *right becomes false unless they were

@@ -50,6 +50,8 @@ typedef struct graph_state {
     graph_direction direction;
     bool starts;    /**< the program starts at one vertex */
     bool pushes;    /**< it can: updates have edges to leave by, messages are words */
+    bool fewer;     /**< one work-item takes supersteps of few vertices by lists */
+    bool persists;  /**< graph_persistent takes all supersteps */
     bool mirrored;  /**< edges by where they leave are those by where they lead */
     bool ended;     /**< the program has, in this sample */
     bool fresh;     /**< the outbox has what the next superstep has not yet seen */

@@ -131,7 +131,7 @@ static void window_move(graph_state *s) {
 /* Supersteps that one launch may take, from here on. */
 static bool few(const graph_state *s) {
     const graph_totals *t = &s->totals;
-    return graph_fewer(s) && graph_is_few(t->active, t->pending, t->edges);
+    return s->fewer && graph_is_few(t->active, t->pending, t->edges);
 }
 
 /* ---- a run ---- */
@@ -146,7 +146,7 @@ static hf_status counts_take(graph_state *s, const graph_count *counts, bool sta
         const graph_totals before = s->totals;
         const graph_count *count = counts + step;
         if (step > 0 || !starts) {
-            if (s->totals.active == 0)
+            if (s->totals.active == 0 && !s->traits[GRAPH_ALWAYS])
                 window_move(s);
             s->superstep++;
         }
@@ -245,7 +245,7 @@ hf_status graph_run_program(graph_state *s) {
     s->totals = (graph_totals){0};
     s->width = s->traits[GRAPH_WINDOW];
     window_move(s);
-    HF_TRY(graph_persists(s) ? persistent_run(s) : supersteps_run(s));
+    HF_TRY(s->persists ? persistent_run(s) : supersteps_run(s));
     if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
         (s->totals.active > 0 || s->totals.pending > 0))
         return s->cap > 0 && s->superstep >= s->cap

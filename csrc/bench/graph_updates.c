@@ -3,6 +3,7 @@
  * Every rank has a mirror of the updates of all, and makes messages of them itself: where they are
  * gathered, or where they leave.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -34,14 +35,16 @@ static hf_status updates_open(graph_state *s, const char *direction) {
     hf_device *device = s->env.device;
     const hf_device_ops *ops = device->ops;
     HF_TRY(direction_take(s, direction));
+    bool alone = s->env.size == 1 && !graph_groups(s) && s->routing->few &&
+                 s->direction == GRAPH_AUTO;
+    s->fewer = alone && s->pushes;
+    s->persists = alone && s->env.ndrange && (s->pushes || s->traits[GRAPH_ALWAYS]);
     HF_TRY(ops->kernel(&k->pull, device, "graph_pull", 0));
     HF_TRY(ops->kernel(&k->push, device, "graph_push", 0));
     HF_TRY(ops->kernel(&k->apply, device, "graph_apply", 0));
-    if (!graph_fewer(s))
-        return HF_OK;
-    return graph_persists(s)
-               ? ops->kernel(&k->persistent, device, "graph_persistent", 0)
-               : ops->kernel(&k->few, device, "graph_few", 0);
+    if (s->persists)
+        return ops->kernel(&k->persistent, device, "graph_persistent", 0);
+    return s->fewer ? ops->kernel(&k->few, device, "graph_few", 0) : HF_OK;
 }
 
 static hf_status updates_setup(graph_state *s, graph_sizes *out) {
@@ -71,7 +74,7 @@ static hf_status pull_launch(graph_state *s) {
 
 /* Edges by where they leave. */
 #define OUTS(name, other) \
-    { .buffer = s->mirrored ? s->buffers.other : s->buffers.name }
+    { .buffer = s->mirrored || !s->pushes ? s->buffers.other : s->buffers.name }
 
 static hf_status push_launch(graph_state *s) {
     const hf_arg push[] = {
@@ -126,6 +129,8 @@ hf_status graph_persistent_launch(graph_state *s, bool starts) {
     control->lowest = t->lowest;
     control->starts = starts;
     control->cap = (uint32_t)s->cap;
+    control->tolerance =
+        s->tolerance > 0 ? nextafterf((float)s->tolerance, INFINITY) : -1.0f;
     control->seal = s->seals[s->env.rank];
     control->counts[0].superstep = HF_NO_VERTEX;
     HF_TRY(device->ops->write(device, s->buffers.control, 0, control,
@@ -173,9 +178,10 @@ static hf_status updates_check(const graph_state *s, const graph_totals *before)
                      (unsigned long long)counted);
 }
 
+/* Behind graph_persistent the inbox has what the last superstep told. */
 static graph_seen updates_seen(const graph_state *s) {
-    return (graph_seen){s->buffers.inbox, s->run.in_updates, s->part->vertices,
-                        s->part->from};
+    return (graph_seen){s->fresh ? s->buffers.inbox : s->buffers.outbox,
+                        s->run.in_updates, s->part->vertices, s->part->from};
 }
 
 const graph_architecture graph_updates_cross = {

@@ -7,6 +7,7 @@ import pytest
 from vertex_programs import break_kernels, fault_is_seen, run, verifies
 
 import hpccfpga
+from hpccfpga import sources
 
 
 @pytest.fixture
@@ -200,6 +201,18 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "kind = GRAPH_APPLYING;",
         "kind = at.superstep == 4 ? GRAPH_ADMITTING : GRAPH_APPLYING;",
     ),
+    "a part of a phase of a program that applies all": (
+        "pagerank",
+        {"graph": "kron:12", "supersteps": 5},
+        PHASE,
+        "if (superstep != 3 || c != 5) " + PHASE,
+    ),
+    "a launch that goes on behind its tolerance": (
+        "pagerank",
+        {"graph": "kron:12", "tolerance": 1e-3},
+        "at->changed <= at->tolerance",
+        "at->changed * 4 <= at->tolerance",
+    ),
     "boxes that do not change places": (
         "wcc",
         {"graph": "kron:12"},
@@ -260,7 +273,7 @@ def test_launches_that_end_early_are_gone_on_with(broken):
     def launches(r):
         return np.count_nonzero(r.trace["label"] == "graph_persistent")
 
-    for program in ("bfs", "wcc", "sssp"):
+    for program in sources.programs():
         one = run(program=program, graph="kron:12", **given)
         many = run(program=program, graph="kron:12", kernel=early, **given)
         for column in ("supersteps", "messages", "updates"):
