@@ -42,7 +42,7 @@ def arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--reps", type=int, default=3, help="samples per round")
+    parser.add_argument("--reps", type=int, default=9, help="samples per round")
     parser.add_argument("--scale", type=int, help="of all graphs, for a quick look")
     parser.add_argument("--only", default="", help="a part of the lines' names")
     return parser.parse_args()

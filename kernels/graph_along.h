@@ -4,13 +4,26 @@
 
 #include "graph_outbox.h"
 
+/** An edge by which only its weight is looked up. */
+#ifdef HF_WEIGHTED
+#define GRAPH_EDGE(e) (e)
+#else
+#define GRAPH_EDGE(e) 0
+#endif
+
+/** The message of edge `e`, which comes from vertex `u`. */
+static inline hf_message graph_along_from(uint u, HF_GLOBAL const uint *weights,
+                                          HF_GLOBAL const hf_update *mirror, ulong e) {
+    const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
+    (void)weights, (void)e;
+    return hf_scatter(mirror[u], edge);
+}
+
 /** The message of edge `e`. */
 static inline hf_message graph_along(HF_GLOBAL const uint *from,
                                      HF_GLOBAL const uint *weights,
                                      HF_GLOBAL const hf_update *mirror, ulong e) {
-    const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
-    (void)weights;
-    return hf_scatter(mirror[from[e]], edge);
+    return graph_along_from(from[e], weights, mirror, e);
 }
 
 #endif

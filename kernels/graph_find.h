@@ -1,5 +1,8 @@
 /* graph_find.h - which of 32 vertices a pull has messages for, and where their first ones are. What
- * they need next is fetched into the cache meanwhile. */
+ * they need next is fetched into the cache meanwhile.
+ *
+ * `leads` has the first edge of each row again, HF_NOBODY of an empty one: where the neighbours
+ * with most edges are first, that edge mostly brings a message, and no row is read. */
 #ifndef GRAPH_FIND_H
 #define GRAPH_FIND_H
 
@@ -32,66 +35,66 @@ static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
 }
 
 /** Bits of the vertices first .. end - 1 to which edges lead, by vectors as above. */
-static inline uint graph_led_to(HF_GLOBAL const ulong *rows, uint first, uint end) {
+static inline uint graph_led_to(HF_GLOBAL const uint *leads, uint first, uint end) {
     uint bits = 0;
     if (end - first == 32)
         for (uint i = 0; i < 32; i++)
-            bits |= (uint)(rows[first + i] != rows[first + i + 1]) << i;
+            bits |= (uint)(leads[first + i] != HF_NOBODY) << i;
     else
         for (uint v = first; v < end; v++)
-            bits |= (uint)(rows[v] != rows[v + 1]) << (v - first);
+            bits |= (uint)(leads[v] != HF_NOBODY) << (v - first);
     return bits;
 }
 
-/** Bits of the vertices first .. end - 1 that messages may change and to which edges lead; of
- *  programs that apply all vertices, of all. First edges are prefetched together, as each would
- *  be waited for otherwise. */
+/** Bits of the vertices first .. end - 1 that messages may change and to which edges lead. */
 static inline uint graph_candidates(HF_GLOBAL const ulong *rows,
-                                    HF_GLOBAL const uint *from,
+                                    HF_GLOBAL const uint *leads,
                                     HF_GLOBAL const hf_vertex *state, uint settled,
                                     uint first, uint end) {
-    if (first >= end)
-        return 0;
-#ifdef HF_ALWAYS
-    (void)rows, (void)from, (void)state, (void)settled;
-    return graph_all_bits(first, end);
-#else
-    (void)from; /* where nothing is fetched */
     if (rows[first] == rows[end])
         return 0;
-    uint bits = graph_wanting(state, settled, first, end);
-    if (bits)
-        bits &= graph_led_to(rows, first, end);
-    for (uint left = bits; left; left &= left - 1)
-        HF_PREFETCH_READ(from + rows[first + graph_lowest_bit(left)]);
-    return bits;
-#endif
+    const uint bits = graph_wanting(state, settled, first, end);
+    return bits ? bits & graph_led_to(leads, first, end) : 0;
 }
 
 static inline uint graph_block_end(uint first, uint last) {
     return last - first < 32 ? last : first + 32;
 }
 
-/** Find the first message of vertex first + i for each bit i of `these`: it comes along edge
- *  at[i]. Its update is prefetched. Returns the bits of the vertices that have one, or are
- *  applied anyway. */
-static inline uint graph_find(HF_GLOBAL const ulong *rows, HF_GLOBAL const uint *from,
+/** Where the first messages of 32 vertices come from. */
+typedef struct graph_found {
+    uint led;     /**< bits of those whose first edge brings it, */
+    uint others;  /**< and of those that have one by another edge */
+    ulong at[32]; /**< which edge that is */
+} graph_found;
+
+/** Find the first message of vertex first + i for each bit i of `these`. What comes by a first edge
+ *  is found without a look at its row, which costs a line of the cache. */
+static inline void graph_find(HF_GLOBAL const ulong *rows, HF_GLOBAL const uint *from,
+                              HF_GLOBAL const uint *leads,
                               HF_GLOBAL const hf_update *mirror,
                               HF_GLOBAL const uint *active, uint first, uint these,
-                              ulong *at) {
-    uint found = these;
+                              graph_found *found) {
+    uint led = 0;
     (void)mirror;
     for (uint left = these; left; left &= left - 1) {
+        const uint i = graph_lowest_bit(left), u = leads[first + i];
+        led |= (active[u / 32] >> u % 32 & 1) << i;
+    }
+    found->led = led;
+    found->others = 0;
+    for (uint left = these & ~led; left; left &= left - 1)
+        HF_PREFETCH_READ(from + rows[first + graph_lowest_bit(left)]);
+    for (uint left = these & ~led; left; left &= left - 1) {
         const uint i = graph_lowest_bit(left);
         const ulong stop = rows[first + i + 1],
-                    e = graph_next(from, active, rows[first + i], stop);
-        at[i] = e;
-        if (e < stop)
-            HF_PREFETCH_READ(mirror + from[e]);
-        else
-            found ^= 1u << i;
+                    e = graph_next(from, active, rows[first + i] + 1, stop);
+        if (e == stop)
+            continue;
+        found->others |= 1u << i;
+        found->at[i] = e;
+        HF_PREFETCH_READ(mirror + from[e]);
     }
-    return GRAPH_ALL ? these : found;
 }
 
 #endif

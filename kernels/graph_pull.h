@@ -30,21 +30,18 @@ static inline hf_message graph_all(HF_GLOBAL const uint *from,
     return hf_gather(hf_gather(a, b), hf_gather(c, d));
 }
 
-/** Gather along those of edges e .. stop - 1 that come from active vertices; *any of them. */
-static inline hf_message graph_some(HF_GLOBAL const uint *from,
-                                    HF_GLOBAL const uint *weights,
-                                    HF_GLOBAL const hf_update *mirror,
-                                    HF_GLOBAL const uint *active, ulong e, ulong stop,
-                                    HF_UNUSED uint settled, uint *any) {
-    hf_message got = HF_NOTHING;
-    uint n = 0;
+/** Gather `got`, unless that is enough, with the messages of those of edges e .. stop - 1 that come
+ *  from active vertices; *any are counted. */
+static inline hf_message
+graph_some(HF_GLOBAL const uint *from, HF_GLOBAL const uint *weights,
+           HF_GLOBAL const hf_update *mirror, HF_GLOBAL const uint *active,
+           hf_message got, ulong e, ulong stop, HF_UNUSED uint settled, uint *any) {
     while ((e = graph_next(from, active, e, stop)) < stop) {
         got = hf_gather(got, graph_along(from, weights, mirror, e++));
-        n++;
+        ++*any;
         if (HF_ENOUGH(got, settled))
             break;
     }
-    *any = n;
     return got;
 }
 
@@ -73,27 +70,26 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
     HF_GLOBAL const uint *active = GRAPH_AT(const uint, inbox, run->in_bits);
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
+    HF_GLOBAL const uint *leads = from + rows[run->own];
     HF_UNUSED const uint settled = (uint)window;
     const uint all = everyone && !GRAPH_HINTED;
     GRAPH_LOCAL graph_team team;
     for (uint c = mine; c < run->chunks; c += teams) {
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
         const uint last = chunks[c + 1];
-        uint ahead = graph_candidates(rows, from, state, settled, chunks[c],
-                                      graph_block_end(chunks[c], last));
         for (uint first = chunks[c]; first < last; first += 32) {
-            const uint end = graph_block_end(first, last);
-            uint these = ahead;
-            ulong next[32];
+            const uint end = graph_block_end(first, last),
+                       whole = GRAPH_ALL ? graph_all_bits(first, end) : 0;
             graph_word word = {0, 0};
-            ahead = graph_candidates(rows, from, state, settled, end,
-                                     graph_block_end(end, last));
             out.count.known +=
                 graph_known_of(degrees, first, end, active[(run->first + first) / 32]);
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif
             if (all) {
+                const uint these = GRAPH_ALL ? whole
+                                             : graph_candidates(rows, leads, state,
+                                                                settled, first, end);
                 for (uint v = first; v < end; v++) { /* a loop over bits is slower */
                     hf_message got = HF_NOTHING;
                     if (!(these >> (v - first) & 1))
@@ -106,15 +102,31 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
                                  got);
                 }
             } else {
-                these = graph_find(rows, from, mirror, active, first, these, next);
-                for (uint left = these; left; left &= left - 1) {
+                graph_found found;
+                graph_find(rows, from, leads, mirror, active, first,
+                           graph_candidates(rows, leads, state, settled, first, end),
+                           &found);
+                for (uint left = found.led; left; left &= left - 1) {
+                    const uint v = first + graph_lowest_bit(left);
+                    uint n = 1;
+                    hf_message got = graph_along_from(leads[v], weights, mirror,
+                                                      GRAPH_EDGE(rows[v]));
+                    if (!HF_ENOUGH(got, settled))
+                        got = graph_some(from, weights, mirror, active, got,
+                                         rows[v] + 1, rows[v + 1], settled, &n);
+                    out.count.messages += n;
+                    graph_change(&out, &word, run, names, degrees, state, later, v,
+                                 got);
+                }
+                for (uint left = found.others | (whole & ~found.led); left;
+                     left &= left - 1) {
                     const uint i = graph_lowest_bit(left), v = first + i;
+                    uint n = 0;
                     hf_message got = HF_NOTHING;
-                    uint any = 0;
-                    if (HF_WANTS(state[v], settled))
-                        got = graph_some(from, weights, mirror, active, next[i],
-                                         rows[v + 1], settled, &any);
-                    out.count.messages += any;
+                    if (found.others >> i & 1)
+                        got = graph_some(from, weights, mirror, active, got,
+                                         found.at[i], rows[v + 1], settled, &n);
+                    out.count.messages += n;
                     graph_change(&out, &word, run, names, degrees, state, later, v,
                                  got);
                 }

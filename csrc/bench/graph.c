@@ -198,6 +198,7 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
                            (unsigned long long)s->info->vertices - 1);
     HF_TRY(hf_part_new(&s->part, s->graph, hf_args_word(args, "partition"), s->env.rank,
                        s->env.size, both, weights, s->env.memory_left));
+    HF_TRY(hf_part_lead(s->part, s->traits[GRAPH_HINTS]));
     s->mirrored = s->env.size == 1 && s->part->mirrored;
     snprintf(s->note, sizeof s->note,
              "%s graph, %s; opened in %.3f s, rank 0's part made in %.3f s",

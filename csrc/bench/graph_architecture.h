@@ -7,7 +7,7 @@
 /** What a superstep takes room for. */
 typedef struct graph_sizes {
     size_t inbox, outbox; /**< [B] */
-    size_t edges;         /**< by where they lead, on the device */
+    bool edges;           /**< the device has those that lead to its vertices */
 } graph_sizes;
 
 /** What the last superstep saw: values [n] at a place of a buffer. */

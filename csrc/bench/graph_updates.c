@@ -53,7 +53,7 @@ static hf_status updates_setup(graph_state *s, graph_sizes *out) {
         run->in_updates + (size_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES];
     *out = (graph_sizes){.inbox = all,
                          .outbox = s->routing->in_place ? all : run->out_records,
-                         .edges = s->part->in_edges};
+                         .edges = true};
     return HF_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/digest.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "numbering.h"
 #include "rows.h"
 
@@ -218,6 +219,59 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
     return HF_OK;
 }
 
+/* ---- first edges ---- */
+
+typedef struct leading {
+    const graph_rows *rows;
+    const uint32_t *edges; /* [vertices] of each neighbour; NULL: the first stays */
+    size_t threads;
+} leading;
+
+/* Entry `best` of a row goes in front of those before it. */
+static void first_become(uint32_t *row, uint64_t best) {
+    uint32_t first = row[best];
+    memmove(row + 1, row, best * sizeof *row);
+    row[0] = first;
+}
+
+static void row_lead(const leading *l, uint32_t v) {
+    const graph_rows *r = l->rows;
+    uint64_t begin = r->rows[v], n = r->rows[v + 1] - begin, best = 0;
+    uint32_t *from = r->from + begin;
+    for (uint64_t e = 1; l->edges && e < n; e++)
+        if (l->edges[from[e]] > l->edges[from[best]])
+            best = e;
+    if (best > 0) {
+        first_become(from, best);
+        if (r->weight)
+            first_become(r->weight + begin, best);
+    }
+    r->from[r->rows[r->own] + v] = n ? from[0] : HF_NO_VERTEX;
+}
+
+static void rows_lead(void *context, size_t thread) {
+    enum { ROWS = 4096 }; /* rows of hubs lie together */
+    const leading *l = context;
+    for (uint64_t at = thread * ROWS; at < l->rows->own; at += l->threads * ROWS)
+        for (uint64_t v = at; v < at + ROWS && v < l->rows->own; v++)
+            row_lead(l, (uint32_t)v);
+}
+
+hf_status hf_part_lead(hf_part *base, bool hubs) {
+    double start = hf_clock_now();
+    const graph_rows *r = &((part *)base)->in;
+    uint32_t *edges = hubs ? calloc(base->vertices + (size_t)1, sizeof *edges) : NULL;
+    if (hubs && !edges)
+        return hf_fail(HF_ENOMEM, "no memory for edges of %u vertices", base->vertices);
+    for (uint64_t e = 0; hubs && e < base->in_edges; e++)
+        edges[r->from[e]]++;
+    leading l = {.rows = r, .edges = edges, .threads = hf_cores()};
+    hf_parallel(l.threads, rows_lead, &l);
+    free(edges);
+    base->time += hf_clock_now() - start;
+    return HF_OK;
+}
+
 void hf_part_free(hf_part *base) {
     part *p = (part *)base;
     if (!p)
@@ -237,7 +291,7 @@ uint64_t hf_part_bytes(const hf_graph *graph, int size, bool both, bool weights)
     /* names, numbers, and while they are made: counts, order, owners */
     uint64_t bytes = info->vertices * word * (info->directed && !both ? 7 : 5);
     bytes += own * (sizeof(uint64_t) + 3 * word); /* rows, degrees, ends, room */
-    bytes += kept * word * (weights ? 2 : 1);
+    bytes += (own + kept * (weights ? 2 : 1)) * word;
     if (info->directed && !both && info->simple)
         bytes += kept * word + own * sizeof(uint64_t);
     return bytes;

@@ -14,8 +14,8 @@ typedef struct graph_rows {
     bool weights;      /**< wanted */
     uint64_t capacity; /**< of `from` and `weight` */
     uint64_t *rows;    /**< [own + 1] */
-    uint32_t *from;
-    uint32_t *weight; /**< or NULL */
+    uint32_t *from;    /**< with room for one more of each row */
+    uint32_t *weight;  /**< or NULL */
 } graph_rows;
 
 /** Allocate and fill what follows `weights`; `in` has room for each row, [own]. Of a simple

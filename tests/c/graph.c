@@ -106,12 +106,37 @@ static size_t part_collect(const hf_part *p, arc *to, const arcs *want, bool wei
         uint32_t name = p->names[p->starts[p->rank] + i];
         CHECK(p->ends[i] == want->ends[name], "%u ends of %u", p->ends[i], name);
         for (uint64_t k = p->rows[i]; k < p->rows[i + 1] && n < want->n; k++) {
-            CHECK(k == p->rows[i] || p->from[k - 1] <= p->from[k]);
             CHECK(p->from[k] < p->vertices);
             to[n++] = (arc){name, p->names[p->from[k]], p->weights ? p->weights[k] : 1};
         }
     }
     return n;
+}
+
+/* Rows ascend behind their first `firsts` entries, and their first ones lie behind all edges. */
+static void rows_check(const hf_part *p, uint64_t firsts) {
+    const uint32_t *leads = p->from + p->in_edges;
+    for (uint32_t i = 0; i < p->own; i++) {
+        uint64_t begin = p->rows[i], end = p->rows[i + 1];
+        for (uint64_t k = begin + firsts + 1; k < end; k++)
+            CHECK(p->from[k - 1] <= p->from[k]);
+        CHECK(leads[i] == (begin < end ? p->from[begin] : HF_NO_VERTEX));
+    }
+}
+
+/* With `hubs` none of a row has more edges than its first. */
+static void lead_check(hf_part *p) {
+    uint32_t *edges = calloc(p->vertices + (size_t)1, sizeof *edges);
+    CHECK(edges && hf_part_lead(p, false) == HF_OK, "%s", hf_error());
+    rows_check(p, 0);
+    for (uint64_t e = 0; e < p->in_edges; e++)
+        edges[p->from[e]]++;
+    CHECK(hf_part_lead(p, true) == HF_OK, "%s", hf_error());
+    rows_check(p, 1);
+    for (uint32_t i = 0; i < p->own; i++)
+        for (uint64_t k = p->rows[i]; k < p->rows[i + 1]; k++)
+            CHECK(edges[p->from[k]] <= edges[p->from[p->rows[i]]]);
+    free(edges);
 }
 
 static void parts_check(const hf_graph *graph, const char *partition, int size,
@@ -130,6 +155,7 @@ static void parts_check(const hf_graph *graph, const char *partition, int size,
         if (status != HF_OK)
             break;
         numbers_check(p, want.vertices);
+        lead_check(p);
         CHECK(n + p->in_edges <= want.n, "%zu edges too many", (size_t)p->in_edges);
         if (n + p->in_edges <= want.n)
             n += part_collect(p, got + n, &want, weights);

@@ -92,9 +92,9 @@ static void pull_test(void) {
     uint *out = room(UPDATES * 3 + OWN * sizeof(hf_update));
     graph_run *run = &l.run;
     line_make(&l);
-    from = room(OWN * sizeof *from);
+    from = room(2 * OWN * sizeof *from); /* and the first of each row */
     for (uint v = 0; v < OWN; v++)
-        from[v] = (v + OWN - 1) % OWN;
+        from[v] = from[OWN + v] = (v + OWN - 1) % OWN;
     l.run.out_bits = UPDATES * 2;
     l.run.out_updates = UPDATES * 3;
     void *args[] = {&chunks, &rows,     &from,    &none, &l.degrees, &l.names,

@@ -38,6 +38,12 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "const uint u = from[e];",
         "const uint u = e % 3 ? from[e] : from[0];",
     ),
+    "a first edge from a vertex that told nothing": (
+        "bfs",
+        {"direction": "pull"},
+        "led |= (active[u / 32] >> u % 32 & 1) << i;",
+        "led |= (i == 7 || (active[u / 32] >> u % 32 & 1)) << i;",
+    ),
     "a number in the input that is another's": (
         "bfs",
         {},
@@ -53,8 +59,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "a weight that is off by one": (
         "sssp",
         {"direction": "pull"},
-        "{GRAPH_WEIGHT(weights, e)};\n    (void)weights;",
-        "{GRAPH_WEIGHT(weights, e) + (e % 5 == 0)};\n    (void)weights;",
+        "{GRAPH_WEIGHT(weights, e)};\n    (void)weights, (void)e;",
+        "{GRAPH_WEIGHT(weights, e) + (e % 5 == 0)};",
     ),
     "a flipped bit in an update": (
         "sssp",
@@ -330,8 +336,8 @@ def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
 
 def test_labels_that_are_all_zero_are_no_components(broken):
     """Equal labels along all edges prove nothing."""
-    zero = "if (superstep > 0) ((HF_GLOBAL uint *)state)[v] = 0;\n"
-    kernel = broken("out.count.messages += any;", f"out.count.messages += any; {zero}")
+    old = "hf_vertex s = state[v];\n    hf_update told;\n    const int tells = hf_apply"
+    kernel = broken(old, f"if (out->superstep > 0) {WORD}[v] = 0;\n" + old)
     given = {"program": "wcc", "graph": "urand:8:1", "direction": "pull"}
     with pytest.warns(hpccfpga.VerificationWarning):
         r = run(device="opencl", kernel=kernel, **given)
