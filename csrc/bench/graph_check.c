@@ -331,8 +331,9 @@ static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached
                      fabs((double)rank - right) / whole);
 }
 
-/* A program that ends by a tolerance adds up changes in float, those of a chunk and then those of
- * chunks, of ranks that are about as far from the reference as they are now. */
+/* A program that ends by a tolerance adds up changes in float, a chunk at once, and where a launch
+ * takes many supersteps those of chunks, too. They are of ranks that are about as far from the
+ * reference as they are now. */
 static void changes_bound(const graph_state *s, graph_verdict *out) {
     double room = 0;
     uint32_t longest = 0;
@@ -346,7 +347,7 @@ static void changes_bound(const graph_state *s, graph_verdict *out) {
     for (uint32_t c = 0; c < s->run.chunks; c++)
         if (s->chunks[c + 1] - s->chunks[c] > longest)
             longest = s->chunks[c + 1] - s->chunks[c];
-    longest += s->run.chunks;
+    longest += s->persists ? s->run.chunks : 0;
     out->before = s->changed[0] * (1 + longest * (double)FLT_EPSILON) + room;
     out->last = s->changed[1] * (1 - longest * (double)FLT_EPSILON) - room;
 }

@@ -45,8 +45,8 @@ typedef struct hf_part {
     uint32_t own;           /**< vertices of this rank, from starts[rank] on */
     uint64_t in_edges;    /**< of this rank; an undirected edge comes in at both ends */
     const uint64_t *rows; /**< [own + 1] first in-edge of each vertex */
-    const uint32_t *from; /**< [in_edges] numbers, ascending in each row, until
-                               hf_part_lead adds the first of each row */
+    const uint32_t *from; /**< [in_edges] numbers, ascending in each row; hf_part_lead
+                               may change which is the first */
     bool mirrored; /**< an edge is in the rows of both its ends, of whatever ranks */
     const uint32_t *weights; /**< [in_edges] or NULL */
     const uint32_t *degrees; /**< [own] out-degrees, of the edges that are kept */
@@ -68,8 +68,8 @@ typedef struct hf_part {
  *  would take more than `left` is refused: what its host has for this rank [B]. */
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
                       int rank, int size, bool both, bool weights, uint64_t left);
-/** Put the first of each row behind all edges of `from`: HF_NO_VERTEX of an empty one. With `hubs`
- *  the neighbour from which most edges of this part come becomes the first before. */
+/** Make part->from [in_edges + own]: behind all edges comes the first of each row, HF_NO_VERTEX of an
+ *  empty one. With `hubs` the neighbour from which most edges of this part come is the first. */
 hf_status hf_part_lead(hf_part *base, bool hubs);
 /** Accepts NULL. */
 void hf_part_free(hf_part *base);
