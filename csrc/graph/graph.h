@@ -68,8 +68,8 @@ typedef struct hf_part {
  *  would take more than `left` is refused: what its host has for this rank [B]. */
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
                       int rank, int size, bool both, bool weights, uint64_t left);
-/** Make part->from [in_edges + own]: behind all edges comes the first of each row, HF_NO_VERTEX of an
- *  empty one. With `hubs` the neighbour from which most edges of this part come is the first. */
+/** Make part->from [in_edges + own]: behind all edges comes the first of each row, HF_NO_VERTEX of
+ *  an empty one. With `hubs` that is the neighbour from which most edges of this part come. */
 hf_status hf_part_lead(hf_part *base, bool hubs);
 /** Accepts NULL. */
 void hf_part_free(hf_part *base);
