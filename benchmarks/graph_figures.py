@@ -54,14 +54,15 @@ def superstep(scale: int | None, rounds: int) -> Lines:
 
 
 def verification(scale: int | None, rounds: int) -> Lines:
-    """Seconds of a verification over those of a search."""
+    """Seconds of a verification over those of a search, of each program."""
     graph = f"kron:{scale or 20}"
-    found = []
-    for _ in range(rounds):
-        r = columns("graph", graph=graph, sources=4, reps=3)
-        pairs = zip(r["verify_time"], r["time_median"], strict=True)
-        found += [check / search for check, search in pairs]
-    yield f"verification, bfs, {graph}, in searches", median(found)
+    for program in PROGRAMS:
+        found = []
+        for _ in range(rounds):
+            r = columns("graph", program=program, graph=graph, sources=4, reps=3)
+            pairs = zip(r["verify_time"], r["time_median"], strict=True)
+            found += [check / search for check, search in pairs]
+        yield f"verification, {program}, {graph}, in searches", median(found)
 
 
 def scipy_times(graph: str, program: str, source: int, seed: int) -> float:

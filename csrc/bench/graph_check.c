@@ -9,160 +9,20 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/parallel.h"
 #include "core/stats.h"
-#include "graph_engine.h"
+#include "graph_checking.h"
 
-#define NOBODY UINT32_MAX
-
-/** What a thread found among its vertices. */
-typedef struct graph_found {
-    double error, changed;
-    uint64_t reached, edges;
-    uint32_t levels[UINT8_MAX + 1]; /**< vertices in each, of bfs */
-} graph_found;
-
-struct graph_checking {
-    graph_state *s;
-    const graph_check *check;
-    const uint32_t *words; /**< [vertices] the state, where it is a word each */
-    uint32_t *levels;      /**< those of the state */
-    uint32_t *parents;
-    uint8_t *lows;
-    uint32_t skipped; /**< levels of bfs, and the next */
-    size_t n_threads;
-    graph_found found[HF_MAX_CORES];
-};
-
-/* ---- bfs ---- */
-
-/* Levels as bytes, which caches hold: those from DEEP on are in `levels`. LOST: no way leads to
- * the source. */
-enum { DEEP = UINT8_MAX - 2, LOST, UNKNOWN };
-
-static uint32_t level_of(const graph_checking *c, uint32_t v) {
-    uint8_t low = __atomic_load_n(&c->lows[v], __ATOMIC_ACQUIRE);
-    return low < DEEP    ? low
-           : low == DEEP ? __atomic_load_n(&c->levels[v], __ATOMIC_RELAXED)
-                         : NOBODY;
+/* Threads take the next vertices when they have time: cores are not equally fast. */
+bool graph_vertices_take(graph_checking *c, size_t n, uint32_t *first, uint32_t *end) {
+    size_t at = atomic_fetch_add(&c->next, GRAPH_AT_ONCE);
+    *first = (uint32_t)at;
+    *end = (uint32_t)(n < at + GRAPH_AT_ONCE ? n : at + GRAPH_AT_ONCE);
+    return at < n;
 }
 
-/* Threads that come by the same vertex find the same level. */
-static void level_set(const graph_checking *c, uint32_t v, uint32_t level) {
-    bool deep = level >= DEEP && level != NOBODY;
-    uint8_t low = (uint8_t)(deep ? DEEP : level == NOBODY ? LOST : level);
-    if (deep)
-        __atomic_store_n(&c->levels[v], level, __ATOMIC_RELAXED);
-    __atomic_store_n(&c->lows[v], low, __ATOMIC_RELEASE);
-}
-
-/* Numbers of parents; of none that of nobody, whose level is LOST. */
-static void parents_find(void *context, size_t thread) {
-    graph_checking *c = context;
-    const hf_part *p = c->s->part;
-    uint64_t n = p->vertices, first = n * thread / c->n_threads,
-             end = n * (thread + 1) / c->n_threads;
-    for (uint32_t v = (uint32_t)first; v < end; v++) {
-        bool told = p->names[v] != HF_NO_VERTEX && c->words[v] < c->s->info->vertices;
-        c->parents[v] = told ? p->numbers[c->words[v]] : p->vertices;
-    }
-}
-
-/* Climb from a vertex to one whose level is known, or round a circle: who is met again after a
- * power of two steps is in one. */
-static void climb(const graph_checking *c, uint32_t v) {
-    uint32_t at = v, n = 0, met = NOBODY, level = NOBODY;
-    while (at != met && __atomic_load_n(&c->lows[at], __ATOMIC_ACQUIRE) == UNKNOWN) {
-        if ((n & (n - 1)) == 0)
-            met = at;
-        at = c->parents[at];
-        n++;
-    }
-    if (at != met)
-        level = level_of(c, at);
-    for (at = v; n > 0; n--, at = c->parents[at])
-        level_set(c, at, level == NOBODY ? NOBODY : level + n);
-}
-
-static void levels_find(void *context, size_t thread) {
-    graph_checking *c = context;
-    uint64_t n = c->s->part->vertices, first = n * thread / c->n_threads,
-             end = n * (thread + 1) / c->n_threads;
-    memset(c->found[thread].levels, 0, sizeof c->found->levels);
-    for (uint32_t v = (uint32_t)first; v < end; v++) {
-        climb(c, v);
-        c->found[thread].levels[__atomic_load_n(&c->lows[v], __ATOMIC_RELAXED)]++;
-    }
-}
-
-/* Where edges lead both ways, one between levels that are no neighbours is seen from both. So of
- * two levels that follow each other nobody has to look: of the ends of a wrong edge one is higher
- * than both, or one is deeper. All ranks take the same two, those with most ends of edges to
- * parents. Where they lead one way only the lower end sees it: all but levels 0 and 1 look. */
-static uint32_t levels_skip(const graph_checking *c) {
-    uint64_t n[DEEP] = {0}, most = 0;
-    uint32_t skipped = 0;
-    for (size_t i = 0; i < c->n_threads; i++)
-        for (uint32_t level = 0; level < DEEP; level++)
-            n[level] += c->found[i].levels[level];
-    for (uint32_t level = 0; c->s->part->mirrored && level + 2 < DEEP; level++) {
-        uint64_t ends = n[level] + 2 * n[level + 1] + n[level + 2];
-        if (ends > most) {
-            most = ends;
-            skipped = level;
-        }
-    }
-    return skipped;
-}
-
-static hf_status levels_begin(graph_checking *c) {
-    const hf_part *p = c->s->part;
-    uint32_t source = p->numbers[c->s->run.source];
-    memset(c->lows, UNKNOWN, p->vertices);
-    level_set(c, p->vertices, NOBODY);
-    if (c->words[source] == p->names[source])
-        level_set(c, source, 0);
-    hf_parallel(c->n_threads, parents_find, c);
-    hf_parallel(c->n_threads, levels_find, c);
-    c->skipped = levels_skip(c);
-    return HF_OK;
-}
-
-/* Of own vertex `i`: is no in-neighbour higher than the level above, and none, where edges lead
- * both ways, deeper than that below? */
-static bool edges_right(const graph_checking *c, uint32_t i, uint32_t level) {
-    const hf_part *p = c->s->part;
-    uint32_t least = level == NOBODY ? NOBODY : level - (level > 0),
-             most = p->mirrored && level != NOBODY ? level + 1 : NOBODY;
-    bool right = true;
-    if (level == c->skipped || level == c->skipped + 1)
-        return true;
-    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
-        uint32_t other = level_of(c, p->from[e]);
-        right = right && other >= least && other <= most;
-    }
-    return right;
-}
-
-static bool row_has(const hf_part *p, uint32_t i, uint32_t from) {
-    for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
-        if (p->from[e] == from)
-            return true;
-    return false;
-}
-
-/* Every vertex is one level below its parent, an in-neighbour, and no in-neighbour is higher
- * than that: an edge leads down one level at most. */
-static double bfs_vertex(const graph_checking *c, uint32_t i, bool *reached) {
-    const hf_part *p = c->s->part;
-    uint32_t v = graph_first(c->s) + i, level = level_of(c, v);
-    bool right = edges_right(c, i, level);
-    *reached = c->words[v] != NOBODY;
-    if (p->names[v] == c->s->run.source)
-        return !right || level != 0;
-    if (*reached)
-        right = right && level != NOBODY && row_has(p, i, c->parents[v]);
-    return !right;
+void graph_threads_do(graph_checking *c, void (*work)(void *context, size_t thread)) {
+    atomic_store(&c->next, 0);
+    hf_parallel(c->n_threads, work, c);
 }
 
 /* ---- sssp ---- */
@@ -172,11 +32,11 @@ static double bfs_vertex(const graph_checking *c, uint32_t i, bool *reached) {
 static hf_status lengths_begin(graph_checking *c) {
     const hf_part *p = c->s->part;
     for (uint32_t v = 0; v < p->vertices; v++)
-        if (p->names[v] != HF_NO_VERTEX && c->words[v] == NOBODY - 1)
+        if (p->names[v] != HF_NO_VERTEX && c->words[v] == GRAPH_NOBODY - 1)
             return hf_fail(HF_EARG,
                            "program sssp: the path to vertex %u is longer than %u, the "
                            "longest possible",
-                           p->names[v], NOBODY - 2);
+                           p->names[v], GRAPH_NOBODY - 2);
     return HF_OK;
 }
 
@@ -185,12 +45,12 @@ static hf_status lengths_begin(graph_checking *c) {
 static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
     const hf_part *p = c->s->part;
     uint32_t v = graph_first(c->s) + i;
-    uint64_t least = p->names[v] == c->s->run.source ? 0 : NOBODY;
-    *reached = c->words[v] != NOBODY;
+    uint64_t least = p->names[v] == c->s->run.source ? 0 : GRAPH_NOBODY;
+    *reached = c->words[v] != GRAPH_NOBODY;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
         uint64_t before = c->words[p->from[e]], offered = before + p->weights[e];
-        offered = offered < NOBODY ? offered : NOBODY - 1;
-        if (before != NOBODY && offered < least)
+        offered = offered < GRAPH_NOBODY ? offered : GRAPH_NOBODY - 1;
+        if (before != GRAPH_NOBODY && offered < least)
             least = offered;
     }
     return c->words[v] != least;
@@ -198,28 +58,88 @@ static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
 
 /* ---- wcc ---- */
 
-/* The root is the one of the lower name. */
-static void unite(const hf_part *p, uint32_t *forest, uint32_t a, uint32_t b) {
-    a = hf_forest_root(forest, a);
-    b = hf_forest_root(forest, b);
-    if (p->names[a] < p->names[b])
-        forest[b] = a;
-    else
-        forest[a] = b;
+/* Threads hang trees on each other, as in Afforest: a root hangs on one of a lower name, so none is
+ * above itself. Paths are halved on the way. */
+static uint32_t root_of(const graph_checking *c, uint32_t v) {
+    uint32_t *forest = c->levels;
+    for (uint32_t up; (up = __atomic_load_n(&forest[v], __ATOMIC_RELAXED)) != v;) {
+        uint32_t higher = __atomic_load_n(&forest[up], __ATOMIC_RELAXED);
+        __atomic_store_n(&forest[v], higher, __ATOMIC_RELAXED);
+        v = higher;
+    }
+    return v;
 }
 
-/* The components of this rank's edges, then those of all ranks' together. */
+static void unite(const graph_checking *c, uint32_t a, uint32_t b) {
+    const uint32_t *names = c->s->part->names;
+    for (bool joined = false; !joined;) {
+        a = root_of(c, a);
+        b = root_of(c, b);
+        uint32_t low = names[a] < names[b] ? a : b, high = a ^ b ^ low;
+        joined =
+            a == b || __atomic_compare_exchange_n(&c->levels[high], &high, low, false,
+                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+}
+
+static void forest_seed(void *context, size_t thread) {
+    graph_checking *c = context;
+    (void)thread;
+    for (uint32_t v, end; graph_vertices_take(c, c->s->part->vertices, &v, &end);)
+        for (; v < end; v++)
+            c->levels[v] = v;
+}
+
+/* Each vertex hangs on its root. */
+static void forest_flatten(void *context, size_t thread) {
+    graph_checking *c = context;
+    (void)thread;
+    for (uint32_t v, end; graph_vertices_take(c, c->s->part->vertices, &v, &end);)
+        for (; v < end; v++)
+            __atomic_store_n(&c->levels[v], root_of(c, v), __ATOMIC_RELAXED);
+}
+
+/* The first two edges of each vertex join most: of the others most then join nothing. */
+enum { FIRST_EDGES = 2 };
+
+static void first_join(void *context, size_t thread) {
+    graph_checking *c = context;
+    const hf_part *p = c->s->part;
+    (void)thread;
+    for (uint32_t i, end; graph_vertices_take(c, p->own, &i, &end);)
+        for (; i < end; i++)
+            for (uint64_t e = p->rows[i];
+                 e < p->rows[i + 1] && e < p->rows[i] + FIRST_EDGES; e++)
+                unite(c, graph_first(c->s) + i, p->from[e]);
+}
+
+static void others_join(void *context, size_t thread) {
+    graph_checking *c = context;
+    const hf_part *p = c->s->part;
+    (void)thread;
+    for (uint32_t i, end; graph_vertices_take(c, p->own, &i, &end);)
+        for (; i < end; i++) {
+            uint32_t v = graph_first(c->s) + i;
+            for (uint64_t e = p->rows[i] + FIRST_EDGES; e < p->rows[i + 1]; e++)
+                if (__atomic_load_n(&c->levels[v], __ATOMIC_RELAXED) !=
+                    __atomic_load_n(&c->levels[p->from[e]], __ATOMIC_RELAXED))
+                    unite(c, v, p->from[e]);
+        }
+}
+
+/* The components of this rank's edges, then those of all ranks' together: of the graph, so they
+ * are found once. */
 static hf_status forest_begin(graph_checking *c) {
     graph_state *s = c->s;
     const hf_part *p = s->part;
-    for (uint32_t v = 0; v < p->vertices; v++)
-        c->levels[v] = v;
-    for (uint32_t i = 0; i < p->own; i++)
-        for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
-            unite(p, c->levels, graph_first(s) + i, p->from[e]);
-    for (uint32_t v = 0; v < p->vertices; v++)
-        c->levels[v] = hf_forest_root(c->levels, v);
     const uint32_t *all;
+    if (s->forest_found)
+        return HF_OK;
+    graph_threads_do(c, forest_seed);
+    graph_threads_do(c, first_join);
+    graph_threads_do(c, forest_flatten);
+    graph_threads_do(c, others_join);
+    graph_threads_do(c, forest_flatten);
     HF_TRY(graph_tell_forest(s, &all, c->levels));
     for (int rank = 0; s->env.size > 1 && rank < s->env.size; rank++)
         for (uint32_t v = 0; v < p->vertices; v++) {
@@ -227,10 +147,10 @@ static hf_status forest_begin(graph_checking *c) {
             if (other >= p->vertices)
                 return hf_fail(HF_EDEVICE, "rank %d told of vertex %u, of %u", rank,
                                other, p->vertices);
-            unite(p, c->levels, v, other);
+            unite(c, v, other);
         }
-    for (uint32_t v = 0; v < p->vertices; v++)
-        c->levels[v] = hf_forest_root(c->levels, v);
+    graph_threads_do(c, forest_flatten);
+    s->forest_found = true;
     return HF_OK;
 }
 
@@ -247,18 +167,17 @@ static void reference_pull(void *context, size_t thread) {
     graph_checking *c = context;
     graph_state *s = c->s;
     const hf_part *p = s->part;
-    uint64_t own = p->own, first = own * thread / c->n_threads,
-             end = own * (thread + 1) / c->n_threads;
     double damping = (double)s->run.value[0], changed = 0;
-    for (uint64_t i = first; i < end; i++) {
-        double sum = 0;
-        for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
-            sum += s->spread[p->from[e]];
-        double *rank = &s->reference[graph_first(s) + i],
-               now = (1 - damping) / (double)s->info->vertices + damping * sum;
-        changed += fabs(now - *rank);
-        *rank = now;
-    }
+    for (uint32_t i, end; graph_vertices_take(c, p->own, &i, &end);)
+        for (; i < end; i++) {
+            double sum = 0;
+            for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
+                sum += s->spread[p->from[e]];
+            double *rank = &s->reference[graph_first(s) + i],
+                   now = (1 - damping) / (double)s->info->vertices + damping * sum;
+            changed += fabs(now - *rank);
+            *rank = now;
+        }
     c->found[thread].changed = changed;
 }
 
@@ -282,7 +201,7 @@ static hf_status reference_find(graph_checking *c) {
     for (uint64_t n = 0; n < supersteps; n++) {
         HF_TRY(hf_go_on(&s->env, false));
         HF_TRY(reference_spread(s));
-        hf_parallel(c->n_threads, reference_pull, c);
+        graph_threads_do(c, reference_pull);
         s->changed[0] = s->changed[1];
         s->changed[1] = 0;
         for (size_t i = 0; i < c->n_threads; i++)
@@ -368,7 +287,8 @@ static hf_status nothing_begin(graph_checking *c) {
 }
 
 static const graph_check checks[] = {
-    {"bfs", sizeof(uint32_t), .begin = levels_begin, .vertex = bfs_vertex},
+    {"bfs", sizeof(uint32_t), .begin = graph_levels_begin,
+     .vertex = graph_levels_vertex},
     {"sssp", sizeof(uint32_t), .begin = lengths_begin, .vertex = sssp_vertex},
     {"wcc", sizeof(uint32_t), .forest = true, .begin = forest_begin,
      .vertex = wcc_vertex},
@@ -385,23 +305,22 @@ const graph_check *graph_check_find(const char *program) {
 }
 
 static void vertices_check(void *context, size_t thread) {
-    enum { AHEAD = 24 };
     graph_checking *c = context;
     const hf_part *p = c->s->part;
-    uint64_t own = p->own, first = own * thread / c->n_threads,
-             end = own * (thread + 1) / c->n_threads;
     graph_found found = {0};
-    for (uint32_t i = (uint32_t)first; i < end; i++) {
-        bool reached;
-        __builtin_prefetch(&p->from[p->rows[i + AHEAD < end ? i + AHEAD : i]]);
-        double error = c->check->vertex(c, i, &reached);
-        found.error = c->check->tolerance > 0 ? hf_larger(found.error, error)
-                                              : found.error + error;
-        found.reached += reached;
-        if (reached) /* edges as the input has them, or as they are gone along */
-            found.edges +=
-                c->s->traits[GRAPH_ALWAYS] ? p->rows[i + 1] - p->rows[i] : p->ends[i];
-    }
+    for (uint32_t i, end; graph_vertices_take(c, p->own, &i, &end);)
+        for (; i < end; i++) {
+            bool reached;
+            __builtin_prefetch(
+                &p->from[p->rows[i + GRAPH_AHEAD < end ? i + GRAPH_AHEAD : i]]);
+            double error = c->check->vertex(c, i, &reached);
+            found.error = c->check->tolerance > 0 ? hf_larger(found.error, error)
+                                                  : found.error + error;
+            found.reached += reached;
+            if (reached) /* edges as the input has them, or as they are gone along */
+                found.edges += c->s->traits[GRAPH_ALWAYS] ? p->rows[i + 1] - p->rows[i]
+                                                          : p->ends[i];
+        }
     c->found[thread] = found;
 }
 
@@ -418,7 +337,7 @@ hf_status graph_check_run(graph_state *s, graph_verdict *out) {
                        s->check->program, s->traits[GRAPH_VERTEX_BYTES],
                        s->check->bytes);
     HF_TRY(s->check->begin(&c));
-    hf_parallel(c.n_threads, vertices_check, &c);
+    graph_threads_do(&c, vertices_check);
     *out = (graph_verdict){0};
     for (size_t i = 0; i < c.n_threads; i++) {
         out->error = s->check->tolerance > 0 ? hf_larger(out->error, c.found[i].error)

@@ -92,6 +92,7 @@ typedef struct graph_state {
     uint32_t *parents; /**< [vertices] of bfs */
     uint8_t *lows;     /**< [vertices + 1] of bfs */
     uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
+    bool forest_found; /**< the roots in `levels` are there */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
                         messages, or NULL: graph_check.c */
     double *reference,

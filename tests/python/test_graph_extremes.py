@@ -57,6 +57,17 @@ def test_one_hub_and_many_components(direction):
     assert found["reached"].tolist() == [n + 1]
 
 
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_components_that_a_third_edge_joins(ranks):
+    """Vertices 4 and 5 have two hubs each, and behind these each other."""
+    leaves = np.arange(6, 46)
+    u = np.append(leaves % 4, [4, 4, 5, 5, 4])
+    graph = lines(u, np.append(leaves, [0, 1, 2, 3, 5]))
+    found = run(program="wcc", graph=graph, ranks=ranks)
+    assert found.verified
+    assert found.vertices["component"].tolist() == [0] * 46
+
+
 @pytest.mark.parametrize("to", [32, 50, 63, 64, 9984, 9998])
 def test_one_edge_that_leads_to_a_word_of_vertices(to):
     """Kernels take 32 vertices at a time, and look at none where no edge leads."""
