@@ -70,7 +70,7 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
     HF_GLOBAL const uint *active = GRAPH_AT(const uint, inbox, run->in_bits);
     HF_GLOBAL const hf_update *mirror =
         GRAPH_AT(const hf_update, inbox, run->in_updates);
-    HF_GLOBAL const uint *leads = from + rows[run->own];
+    HF_GLOBAL const uint *leads = degrees + run->own;
     HF_UNUSED const uint settled = (uint)window;
     const uint all = everyone && !GRAPH_HINTED;
     GRAPH_LOCAL graph_team team;

@@ -226,11 +226,11 @@ hf_status graph_buffers_new(graph_state *s) {
                            (s->run.chunks + 1) * word));
     HF_TRY(
         graph_words_new(s, &b->rows, "rows", p->rows, (p->own + 1) * sizeof *p->rows));
-    size_t edges = sizes.edges ? p->in_edges : 0, leads = sizes.edges ? p->own : 0;
-    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, (edges + leads) * word));
+    size_t edges = sizes.edges ? p->in_edges : 0;
+    HF_TRY(graph_words_new(s, &b->from, "edges", p->from, edges * word));
     HF_TRY(graph_words_new(s, &b->weights, "weights", p->weights,
                            p->weights ? edges * word : 0));
-    HF_TRY(graph_words_new(s, &b->degrees, "degrees", p->degrees, p->own * word));
+    HF_TRY(graph_words_new(s, &b->degrees, "degrees", p->degrees, p->own * word * 2));
     HF_TRY(graph_words_new(s, &b->names, "names", p->names + graph_first(s),
                            p->own * word));
     HF_TRY(graph_buffer_new(s, &b->run, sizeof s->run));

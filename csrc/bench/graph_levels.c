@@ -24,8 +24,8 @@ static void level_set(const graph_checking *c, uint32_t v, uint32_t level) {
     __atomic_store_n(&c->lows[v], low, __ATOMIC_RELEASE);
 }
 
-/* Numbers of parents; of none that of nobody, whose level is LOST. Nobody guesses who has one, so
- * it is no branch. */
+/* Numbers of parents; of none that of nobody, whose level is LOST. No processor guesses who has
+ * one, so it is no branch. */
 static void parents_find(void *context, size_t thread) {
     graph_checking *c = context;
     const hf_part *p = c->s->part;

@@ -49,7 +49,8 @@ typedef struct hf_part {
                                may change which is the first */
     bool mirrored; /**< an edge is in the rows of both its ends, of whatever ranks */
     const uint32_t *weights; /**< [in_edges] or NULL */
-    const uint32_t *degrees; /**< [own] out-degrees, of the edges that are kept */
+    const uint32_t *degrees; /**< [own] out-degrees, of the edges that are kept; behind
+                                  them hf_part_lead puts the first of each row */
     const uint32_t *ends; /**< [own] ends of edges as made or read at each vertex, those
                                that were dropped included; a self-loop has two. Of a
                                directed graph: edges that leave the vertex. */
@@ -68,8 +69,8 @@ typedef struct hf_part {
  *  would take more than `left` is refused: what its host has for this rank [B]. */
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
                       int rank, int size, bool both, bool weights, uint64_t left);
-/** Make part->from [in_edges + own]: behind all edges comes the first of each row, HF_NO_VERTEX of
- *  an empty one. With `hubs` that is the neighbour from which most edges of this part come. */
+/** Make part->degrees [own + own]: behind degrees comes the first of each row, HF_NO_VERTEX of an
+ *  empty one. With `hubs` that is the neighbour from which most edges of this part come. */
 hf_status hf_part_lead(hf_part *base, bool hubs);
 /** Accepts NULL. */
 void hf_part_free(hf_part *base);

@@ -114,7 +114,7 @@ static hf_status degrees_set(part *p, const uint32_t *out) {
 static hf_status part_fill(part *p, const counts *c) {
     uint32_t *in = own_counts(p, c->in);
     p->ends = own_counts(p, c->out);
-    p->degrees = malloc((p->in.own + (size_t)1) * sizeof *p->degrees);
+    p->degrees = malloc((2 * (size_t)p->in.own + 1) * sizeof *p->degrees);
     hf_status status = HF_OK;
     if (!in || !p->ends || !p->degrees)
         status = hf_fail(HF_ENOMEM, "no memory for degrees of %u vertices", p->in.own);
@@ -223,6 +223,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
 
 typedef struct leading {
     const graph_rows *rows;
+    uint32_t *leads;       /* [own] first edges */
     const uint32_t *edges; /* [vertices] of each neighbour; NULL: the first stays */
     size_t threads;
 } leading;
@@ -246,7 +247,7 @@ static void row_lead(const leading *l, uint32_t v) {
         if (r->weight)
             first_become(r->weight + begin, best);
     }
-    r->from[r->rows[r->own] + v] = n ? from[0] : HF_NO_VERTEX;
+    l->leads[v] = n ? from[0] : HF_NO_VERTEX;
 }
 
 static void rows_lead(void *context, size_t thread) {
@@ -259,13 +260,17 @@ static void rows_lead(void *context, size_t thread) {
 
 hf_status hf_part_lead(hf_part *base, bool hubs) {
     double start = hf_clock_now();
-    const graph_rows *r = &((part *)base)->in;
+    const part *p = (part *)base;
+    const graph_rows *r = &p->in;
     uint32_t *edges = hubs ? calloc(base->vertices + (size_t)1, sizeof *edges) : NULL;
     if (hubs && !edges)
         return hf_fail(HF_ENOMEM, "no memory for edges of %u vertices", base->vertices);
     for (uint64_t e = 0; hubs && e < base->in_edges; e++)
         edges[r->from[e]]++;
-    leading l = {.rows = r, .edges = edges, .threads = hf_cores()};
+    leading l = {.rows = r,
+                 .leads = p->degrees + p->in.own,
+                 .edges = edges,
+                 .threads = hf_cores()};
     hf_parallel(l.threads, rows_lead, &l);
     free(edges);
     base->time += hf_clock_now() - start;

@@ -185,7 +185,7 @@ hf_status rows_make(graph_rows *r, const uint32_t *in) {
         at += in[row];
     }
     r->capacity = at;
-    r->from = hf_pages_new((size_t)(at + r->own + 1) * sizeof *r->from);
+    r->from = hf_pages_new((size_t)(at + 1) * sizeof *r->from);
     r->weight = r->weights ? hf_pages_new((size_t)(at + 1) * sizeof *r->weight) : NULL;
     hf_status status = HF_OK;
     if (!r->from || (r->weights && !r->weight))

@@ -113,9 +113,9 @@ static size_t part_collect(const hf_part *p, arc *to, const arcs *want, bool wei
     return n;
 }
 
-/* Rows ascend behind their first `firsts` entries, and their first ones lie behind all edges. */
+/* Rows ascend behind their first `firsts` entries, and their first ones lie behind degrees. */
 static void rows_check(const hf_part *p, uint64_t firsts) {
-    const uint32_t *leads = p->from + p->in_edges;
+    const uint32_t *leads = p->degrees + p->own;
     for (uint32_t i = 0; i < p->own; i++) {
         uint64_t begin = p->rows[i], end = p->rows[i + 1];
         for (uint64_t k = begin + firsts + 1; k < end; k++)

@@ -38,7 +38,7 @@ typedef struct line {
 static void line_make(line *l) {
     *l = (line){.outs = room((OWN + 1) * sizeof(ulong)),
                 .to = room(OWN * sizeof(uint)),
-                .degrees = room(OWN * sizeof(uint)),
+                .degrees = room(2 * OWN * sizeof(uint)), /* and the first of each row */
                 .state = room(OWN * sizeof(uint)),
                 .got = room(OWN * sizeof(uint)),
                 .touched = room((OWN + 31) / 32 * sizeof(uint)),
@@ -92,9 +92,9 @@ static void pull_test(void) {
     uint *out = room(UPDATES * 3 + OWN * sizeof(hf_update));
     graph_run *run = &l.run;
     line_make(&l);
-    from = room(2 * OWN * sizeof *from); /* and the first of each row */
+    from = room(OWN * sizeof *from);
     for (uint v = 0; v < OWN; v++)
-        from[v] = from[OWN + v] = (v + OWN - 1) % OWN;
+        from[v] = l.degrees[OWN + v] = (v + OWN - 1) % OWN;
     l.run.out_bits = UPDATES * 2;
     l.run.out_updates = UPDATES * 3;
     void *args[] = {&chunks, &rows,     &from,    &none, &l.degrees, &l.names,

@@ -19,7 +19,7 @@ enum {
 /** A device: what it holds, the rings of its channels, and the link that leads to it. */
 typedef struct device {
     hf_ring *told[GRAPH_MAKERS], *passed, *link;
-    uint rank, chunks[2], degrees[OWN], names[OWN], from[OWN * EACH + OWN],
+    uint rank, chunks[2], degrees[2 * OWN], names[OWN], from[OWN * EACH],
         waiting[WORDS];
     uint touched[WORDS], got[OWN], own[OWN], all[ALL], weights[OWN * EACH];
     ulong boxes[2][BOX / 2 + 1];
@@ -143,7 +143,7 @@ static void devices_fill(void) {
             v->rows[i + 1] = v->rows[i] + EACH;
             for (uint e = 0; e < EACH; e++)
                 v->from[i * EACH + e] = from_of(k * OWN + i, e);
-            v->from[OWN * EACH + i] = v->from[i * EACH];
+            v->degrees[OWN + i] = v->from[i * EACH];
         }
     }
     for (uint v = 0; v < n_ranks * OWN; v++)

@@ -27,7 +27,7 @@ enum {
 };
 
 static ulong rows[OWN + 1];
-static uint from[EDGES + OWN], weights[EDGES], degrees[OWN], names[OWN],
+static uint from[EDGES], weights[EDGES], degrees[2 * OWN], names[OWN],
     chunks[CHUNKS + 1];
 static const graph_run run = {.out_bits = BITS,
                               .out_updates = UPDATES,
@@ -74,7 +74,7 @@ static void graph_make(void) {
     memmove(rows + 1, rows, OWN * sizeof *rows);
     rows[0] = 0;
     for (size_t v = 0; v < OWN; v++)
-        from[EDGES + v] = degrees[v] ? from[rows[v]] : HF_NOBODY;
+        degrees[OWN + v] = degrees[v] ? from[rows[v]] : HF_NOBODY;
     for (uint c = 0; c <= CHUNKS; c++)
         chunks[c] = c * (OWN / 32) / CHUNKS * 32;
     chunks[CHUNKS] = OWN;
