@@ -3,7 +3,6 @@
 #define GRAPH_APPLY_H
 
 #include "graph_change.h"
-#include "graph_keep.h"
 #include "graph_message.h"
 
 GRAPH_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
@@ -36,8 +35,8 @@ GRAPH_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),
                 graph_change(&out, &word, run, names, degrees, state, later, v, sum);
             }
             word = graph_word_join(&team, word);
-            if (at < end)
-                graph_keep_bits(&out, word.bits, at);
+            if (GRAPH_FIRST && at < end)
+                out.bits[at / 32] = word.bits;
             GRAPH_TELL(graph_apply, word.bits, at)
             if (GRAPH_FIRST && these) {
                 touched[at / 32] = 0;

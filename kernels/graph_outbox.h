@@ -3,6 +3,7 @@
 #define GRAPH_OUTBOX_H
 
 #include "graph_bits.h"
+#include "graph_digest.h"
 #include "graph_team.h"
 
 #define GRAPH_HEARD(degree)     (GRAPH_ALL || (degree) > 0) /* nobody hears it otherwise */
@@ -86,6 +87,7 @@ static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degre
         out->ids[n] = out->first + v;
         out->tolds[n] = told;
     }
+    out->count.digest += graph_digest(out->first + v, told, out->superstep);
 }
 
 /** A new update of own vertex `v` is told now, or waits in `later`. */

@@ -2,7 +2,6 @@
 #ifndef GRAPH_TAKE_H
 #define GRAPH_TAKE_H
 
-#include "graph_digest.h"
 #include "graph_outbox.h"
 
 /** The updates of 32 vertices from `v` on, all active. Returns their digest. It is apart because

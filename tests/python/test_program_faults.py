@@ -18,6 +18,7 @@ def broken(tmp_path):
 
 APPLIED = "&out->count.changed);\n    state[v] = s;"
 WORD = "((HF_GLOBAL uint *)state)"
+TOLD = "out->told[v] = told;"
 MADE = "graph_merge(&got[v], m);"
 FEW = "l.sums[n] = graph_bits_of(m);"
 CLOSE = "out->count.seal = graph_seal("
@@ -79,6 +80,24 @@ FAULTS = {  # program, what else is given, text, what replaces it
         {"ranks": 2, "supersteps": 5},
         "active[w] = bits[first / 32];",
         "active[w] = bits[first / 32] & ~(w == 1 ? 0x10u : 0u);",
+    ),
+    "an update that is damaged as it is told": (
+        "pagerank",
+        {"ranks": 2, "supersteps": 5},
+        TOLD,
+        TOLD + " ((HF_GLOBAL uint *)out->told)[v] ^= v == 7 ? 4u : 0u;",
+    ),
+    "updates that are damaged as they are told": (
+        "pagerank",
+        {"ranks": 2, "supersteps": 5},
+        TOLD,
+        TOLD + " ((HF_GLOBAL uint *)out->told)[v] ^= 4u;",
+    ),
+    "an update that is never written": (
+        "pagerank",
+        {"ranks": 2, "supersteps": 5},
+        TOLD,
+        "if (v != 7 || out->superstep != 2) " + TOLD,
     ),
     "an update among others that is another's": (
         "pagerank",
