@@ -59,22 +59,12 @@ static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
 /* ---- wcc ---- */
 
 /* Threads hang trees on each other, as in Afforest: a root hangs on one of a lower name, so none is
- * above itself. Paths are halved on the way. */
-static uint32_t root_of(const graph_checking *c, uint32_t v) {
-    uint32_t *forest = c->levels;
-    for (uint32_t up; (up = __atomic_load_n(&forest[v], __ATOMIC_RELAXED)) != v;) {
-        uint32_t higher = __atomic_load_n(&forest[up], __ATOMIC_RELAXED);
-        __atomic_store_n(&forest[v], higher, __ATOMIC_RELAXED);
-        v = higher;
-    }
-    return v;
-}
-
+ * above itself. */
 static void unite(const graph_checking *c, uint32_t a, uint32_t b) {
     const uint32_t *names = c->s->part->names;
     for (bool joined = false; !joined;) {
-        a = root_of(c, a);
-        b = root_of(c, b);
+        a = hf_forest_root(c->levels, a);
+        b = hf_forest_root(c->levels, b);
         uint32_t low = names[a] < names[b] ? a : b, high = a ^ b ^ low;
         joined =
             a == b || __atomic_compare_exchange_n(&c->levels[high], &high, low, false,
@@ -96,7 +86,8 @@ static void forest_flatten(void *context, size_t thread) {
     (void)thread;
     for (uint32_t v, end; graph_vertices_take(c, c->s->part->vertices, &v, &end);)
         for (; v < end; v++)
-            __atomic_store_n(&c->levels[v], root_of(c, v), __ATOMIC_RELAXED);
+            __atomic_store_n(&c->levels[v], hf_forest_root(c->levels, v),
+                             __ATOMIC_RELAXED);
 }
 
 /* The first two edges of each vertex join most: of the others most then join nothing. */

@@ -119,18 +119,11 @@ hf_status graph_levels_begin(graph_checking *c) {
  * both ways, deeper than that below? */
 static bool edges_right(const graph_checking *c, uint32_t i, uint32_t level) {
     const hf_part *p = c->s->part;
-    if (level == c->skipped || level == c->skipped + 1)
-        return true;
-    if (level < DEEP - 1) { /* so are those of neighbours: bytes from `least` on */
-        uint8_t least = (uint8_t)(level - (level > 0)),
-                most = p->mirrored ? (uint8_t)(level + 1) : UINT8_MAX, wrong = 0;
-        for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
-            wrong |= (uint8_t)(c->lows[p->from[e]] - least) > most - least;
-        return !wrong;
-    }
-    uint32_t least = level == GRAPH_NOBODY ? GRAPH_NOBODY : level - 1,
+    uint32_t least = level == GRAPH_NOBODY ? GRAPH_NOBODY : level - (level > 0),
              most = p->mirrored && level != GRAPH_NOBODY ? level + 1 : GRAPH_NOBODY;
     bool right = true;
+    if (level == c->skipped || level == c->skipped + 1)
+        return true;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
         uint32_t other = level_of(c, p->from[e]);
         right = right && other >= least && other <= most;
@@ -149,12 +142,9 @@ static bool row_has(const hf_part *p, uint32_t i, uint32_t from) {
  * than that: an edge leads down one level at most. */
 double graph_levels_vertex(const graph_checking *c, uint32_t i, bool *reached) {
     const hf_part *p = c->s->part;
-    uint32_t v = graph_first(c->s) + i;
-    *reached = c->words[v] != GRAPH_NOBODY;
-    if (!*reached & (p->rows[i] == p->rows[i + 1]))
-        return v == c->source; /* nothing leads to it */
-    uint32_t level = level_of(c, v);
+    uint32_t v = graph_first(c->s) + i, level = level_of(c, v);
     bool right = edges_right(c, i, level);
+    *reached = c->words[v] != GRAPH_NOBODY;
     if (v == c->source)
         return !right || level != 0;
     if (*reached)

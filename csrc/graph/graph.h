@@ -95,11 +95,15 @@ hf_status hf_survey_make(hf_survey *out, const hf_graph *graph, const char *part
 void hf_survey_free(hf_survey *survey);
 
 /** The root of v's tree in a forest, in which a root is its own parent; paths are halved on the
- *  way. */
+ *  way. Other threads may do the same, and hang roots on others. */
 static inline uint32_t hf_forest_root(uint32_t *parents, uint32_t v) {
-    while (parents[v] != v)
-        v = parents[v] = parents[parents[v]];
-    return v;
+    for (;;) {
+        uint32_t *place = &parents[v], up = __atomic_load_n(place, __ATOMIC_RELAXED);
+        if (up == v)
+            return v;
+        v = __atomic_load_n(&parents[up], __ATOMIC_RELAXED);
+        __atomic_store_n(place, v, __ATOMIC_RELAXED);
+    }
 }
 
 #endif
