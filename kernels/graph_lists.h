@@ -1,4 +1,8 @@
-/* graph_lists.h - the lists of vertices of graph_few.h. */
+/* graph_lists.h - the lists of vertices of graph_few.h, and who comes from one to another.
+ *
+ * Which vertex goes where is hard to guess for a CPU: each is written behind the list that it may
+ * belong to, and counted there if it does.
+ */
 #ifndef GRAPH_LISTS_H
 #define GRAPH_LISTS_H
 
@@ -6,12 +10,14 @@
 
 /** Lists of vertices; a plain value. */
 typedef struct graph_lists {
-    HF_GLOBAL uint *front;     /**< [GRAPH_FEW_ROOM] active */
-    HF_GLOBAL uint *heard;     /**< [GRAPH_FEW_EDGES] those who got messages */
-    HF_GLOBAL uint *sums;      /**< [GRAPH_FEW_EDGES] messages that they got, as one */
-    HF_GLOBAL uint *late;      /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
+    HF_GLOBAL uint *front; /**< [GRAPH_FEW_ROOM] active */
+    HF_GLOBAL uint *heard; /**< [GRAPH_FEW_EDGES] those who got messages */
+    HF_GLOBAL uint *sums;  /**< [GRAPH_FEW_EDGES] messages that they got, as one */
+    HF_GLOBAL uint *late;  /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
+    HF_GLOBAL uint *next;  /**< [GRAPH_FEW_EDGES] those who told in this superstep */
     HF_GLOBAL hf_update *told; /**< [GRAPH_FEW_ROOM] by those of `front` */
-    uint n_front, n_late, n_pending;
+    HF_GLOBAL hf_update *news; /**< [GRAPH_FEW_EDGES] told by those of `next` */
+    uint n_front, n_heard, n_late, n_next, n_pending;
     uint known; /**< the list of those that wait is complete */
 } graph_lists;
 
@@ -23,23 +29,12 @@ static inline graph_lists graph_lists_in(HF_GLOBAL uint *memory, uint n_pending)
     l.heard = l.front + GRAPH_FEW_ROOM;
     l.sums = l.heard + GRAPH_FEW_EDGES;
     l.late = l.sums + GRAPH_FEW_EDGES;
-    l.told = (HF_GLOBAL hf_update *)(l.late + GRAPH_FEW_ROOM);
-    l.n_front = l.n_late = l.known = 0;
+    l.next = l.late + GRAPH_FEW_ROOM;
+    l.told = (HF_GLOBAL hf_update *)(l.next + GRAPH_FEW_EDGES);
+    l.news = l.told + GRAPH_FEW_ROOM;
+    l.n_front = l.n_heard = l.n_late = l.n_next = l.known = 0;
     l.n_pending = n_pending;
     return l;
-}
-
-/** Vertices ahead of whose turn those to whom their edges lead are fetched. */
-#define GRAPH_FEW_AHEAD 8u
-
-/** Have those to whom the edges of vertex i of the n in `front` lead in the cache. */
-static inline void graph_fetch_next(HF_GLOBAL const uint *front, uint i, uint n,
-                                    HF_GLOBAL const ulong *outs,
-                                    HF_GLOBAL const uint *to,
-                                    HF_GLOBAL const hf_vertex *state,
-                                    HF_GLOBAL const uint *got) {
-    if (i < n)
-        graph_fetch_ends(to, state, got, outs[front[i]], outs[front[i] + 1]);
 }
 
 /** The lowest priority of those that wait, who are listed. */
@@ -74,6 +69,57 @@ static inline uint graph_late(graph_lists *l, HF_GLOBAL const uint *waiting,
     l->n_late = l->known ? n : 0;
 #endif
     return lowest;
+}
+
+/** Those that wait and are due in the next window, from `lowest` on, become the front. */
+static inline void graph_due(graph_lists *l, HF_GLOBAL uint *waiting,
+                             HF_GLOBAL const hf_update *later, uint lowest,
+                             ulong *window, ulong *width) {
+    (void)l, (void)waiting, (void)later, (void)lowest, (void)window, (void)width;
+#ifndef GRAPH_NO_PRIORITIES
+    const uint until =
+        (uint)((*window = graph_window_from(lowest, width, HF_GROWTH)) >> 32);
+    for (uint i = 0; i < l->n_late; i++) {
+        const uint v = l->late[i], word = waiting[v / 32],
+                   due = (word >> v % 32) & (uint)!GRAPH_LATER(later[v], until);
+        waiting[v / 32] = word & ~(due << v % 32);
+        l->front[l->n_front] = v;
+        l->told[l->n_front] = later[v];
+        l->n_front += due;
+        l->n_pending -= due;
+    }
+#endif
+}
+
+/** Those of `next` whom somebody hears become the front, or wait until they are due. */
+static inline void graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
+                              HF_GLOBAL uint *waiting, HF_GLOBAL hf_update *later,
+                              ulong window) {
+    (void)waiting, (void)later, (void)window;
+#ifndef GRAPH_NO_PRIORITIES
+    const uint until = (uint)(window >> 32);
+    if (l->n_next > GRAPH_FEW_ROOM - l->n_late)
+        l->n_late = l->known = 0;
+#endif
+    for (uint i = 0; i < l->n_next; i++) {
+        const uint v = l->next[i], heard = GRAPH_HEARD(outs[v + 1] - outs[v]);
+        const hf_update told = l->news[i];
+#ifdef GRAPH_NO_PRIORITIES
+        const uint late = 0;
+#else
+        const uint late = heard & (uint)GRAPH_LATER(told, until),
+                   word = waiting[v / 32], waits = word >> v % 32 & 1;
+        waiting[v / 32] = (word & ~(1u << v % 32)) | late << v % 32;
+        later[v] = told;
+        l->late[l->n_late] = v;
+        l->n_late += late & ~waits;
+        l->n_pending += late - waits;
+#endif
+        l->front[l->n_front] = v;
+        l->told[l->n_front] = told;
+        l->n_front += heard & ~late;
+    }
+    l->n_next = 0;
 }
 
 #endif

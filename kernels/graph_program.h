@@ -86,7 +86,10 @@ typedef struct hf_at {
 #ifndef HF_WANTS
 #define HF_WANTS(v, settled) 1
 #endif
-#ifndef HF_HELPS
+#ifdef HF_HELPS
+#define GRAPH_HELPED 1
+#else
+#define GRAPH_HELPED         0
 #define HF_HELPS(v, message) 1
 #endif
 #ifdef HF_ENOUGH

@@ -302,16 +302,16 @@ static hf_status outs_write(graph_state *s, edges_out *o) {
 hf_status graph_outs_new(graph_state *s) {
     graph_buffers *b = &s->buffers;
     const hf_part *p = s->part;
-    size_t own = s->pushes ? graph_room(s, s->env.rank) : 0, word = sizeof(uint32_t);
+    size_t own = s->pushes ? graph_room(s, s->env.rank) : 0, word = sizeof(uint32_t),
+           update = s->traits[GRAPH_UPDATE_BYTES];
     HF_TRY(graph_buffer_new(s, &b->got, own * word));
     HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
     size_t made = s->run.chunks * (2 * sizeof(uint64_t));
     HF_TRY(graph_buffer_new(s, &b->made, s->persists ? 0 : made));
-    HF_TRY(graph_buffer_new(
-        s, &b->lists,
-        s->fewer ? 2 * (size_t)(GRAPH_FEW_ROOM + GRAPH_FEW_EDGES) * word +
-                       (size_t)GRAPH_FEW_ROOM * s->traits[GRAPH_UPDATE_BYTES]
-                 : 0));
+    HF_TRY(graph_buffer_new(s, &b->lists,
+                            s->fewer ? (size_t)GRAPH_FEW_ROOM * (2 * word + update) +
+                                           (size_t)GRAPH_FEW_EDGES * (3 * word + update)
+                                     : 0));
     if (s->persists) {
         s->control = malloc(sizeof *s->control);
         if (!s->control)

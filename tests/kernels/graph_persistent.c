@@ -46,8 +46,8 @@ typedef struct memory {
     hf_vertex state[OWN];
     uint waiting[WORDS], got[OWN], touched[WORDS];
     hf_update later[OWN];
-    uint lists[2 * (GRAPH_FEW_ROOM + GRAPH_FEW_EDGES)];
-    hf_update told[GRAPH_FEW_ROOM];
+    uint lists[2 * GRAPH_FEW_ROOM + 3 * GRAPH_FEW_EDGES];
+    hf_update told[GRAPH_FEW_ROOM + GRAPH_FEW_EDGES];
     graph_control control;
     ulong made[2 * CHUNKS];
 } memory;
@@ -179,6 +179,12 @@ static size_t alone_check(const memory *m) {
     return steps;
 }
 
+/* Where the first message is enough, the order of a list says which one that is, and a list begins
+ * anew with each launch. */
+static bool same(hf_vertex a, hf_vertex b) {
+    return GRAPH_EAGER ? HF_WANTS(a, 0) == HF_WANTS(b, 0) : !memcmp(&a, &b, sizeof a);
+}
+
 static void same_check(const memory *m, const memory *alone, size_t first, size_t n,
                        size_t round) {
     for (size_t i = 0; i < n; i++) {
@@ -189,8 +195,9 @@ static void same_check(const memory *m, const memory *alone, size_t first, size_
                   one->known == other->known && one->pending == other->pending,
               "round %zu, superstep %zu counted something else", round, first + i);
     }
-    CHECK(memcmp(m->state, alone->state, sizeof m->state) == 0,
-          "round %zu left something else", round);
+    for (size_t v = 0; v < OWN; v++)
+        CHECK(same(m->state[v], alone->state[v]),
+              "round %zu left something else of %zu", round, v);
 }
 
 int main(void) {

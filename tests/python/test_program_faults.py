@@ -20,9 +20,11 @@ APPLIED = "&out->count.changed);\n    state[v] = s;"
 WORD = "((HF_GLOBAL uint *)state)"
 TOLD = "out->told[v] = told;"
 MADE = "graph_merge(&got[v], m);"
-FEW = "l.sums[n] = graph_bits_of(m);"
+FEW = "(fresh ? none : old), m"
+AT_ONCE = "graph_few_at_once(few, v, m, &count->changed)"
+HEARD = "for (uint i = 0; i < l->n_next; i++) {"
 CLOSE = "out->count.seal = graph_seal("
-LAST = "l.told[GRAPH_FEW_ROOM - 1]"
+LAST = "l->told[GRAPH_FEW_ROOM - 1]"
 STORED = "GRAPH_AT(graph_count, outbox, 0)[c] = out->count;"
 PHASE = "switch (control->phase) {"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
@@ -145,8 +147,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "an active vertex too many of few": (
         "sssp",
         {},
-        "count.active = l.n_front;",
-        "count.active = l.n_front + (step == 1);",
+        "count.active = l->n_front;",
+        "count.active = l->n_front + (step == 1);",
     ),
     "pushed messages that get lost": (
         "sssp",
@@ -182,19 +184,43 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "sssp",
         {},
         FEW,
-        FEW.replace("(m)", "(e % 7 ? m : HF_NOTHING)"),
+        FEW.replace(", m", ", e % 7 ? m : HF_NOTHING"),
     ),
     "messages of few for another vertex": (
         "sssp",
         {},
-        "l.sums[place - 1] = graph",
-        "l.sums[place / 2] = graph",
+        "slot = fresh ? n : place,",
+        "slot = fresh ? n : place / 2,",
+    ),
+    "messages of few that are enough and get lost": (
+        "bfs",
+        {},
+        AT_ONCE,
+        "(e % 7 == 0 || " + AT_ONCE + ")",
+    ),
+    "a message of few that is applied, but to no state": (
+        "bfs",
+        {},
+        "few->state[v] = s;",
+        "few->state[v == 33 ? 0 : v] = s;",
+    ),
+    "one of few who is told of and not heard": (
+        "bfs",
+        {},
+        HEARD,
+        HEARD.replace("; i++", "; i += 1 + (l->n_next > 2)"),
+    ),
+    "one of few who waits and is never due": (
+        "sssp",
+        {},
+        "l->n_late += late & ~waits;",
+        "l->n_late += late & ~waits & (uint)(v != 33);",
     ),
     "few that stop too early": (
         "bfs",
         {},
-        "count.active = l.n_front;",
-        "if (now > 3) l.n_front = 0; count.active = l.n_front;",
+        "count.active = l->n_front;",
+        "if (few.superstep > 3) l->n_front = 0; count.active = l->n_front;",
     ),
     "a superstep of few that is not counted": (
         "wcc",
@@ -205,8 +231,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "few that forget some of those who go on": (
         "wcc",
         {"graph": "kron:11"},
-        "i < l.n_front; i++) {\n        mirror",
-        "i < l.n_front / 2; i++) {\n        mirror",
+        "i < l->n_front; i++) {\n        mirror",
+        "i < l->n_front / 2; i++) {\n        mirror",
     ),
     "a part of a phase that nobody does": (
         "bfs",
@@ -253,9 +279,9 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "updates of a sample before": (
         "sssp",
         {"graph": "kron:12", "reps": 2},
-        "mirror[l.front[i]] = l.told[i];",
-        f"if ({LAST} != 77) mirror[l.front[i]] = l.told[i];"
-        f" if (i + 1 == l.n_front) {LAST} = 77;",
+        "mirror[l->front[i]] = l->told[i];",
+        f"if ({LAST} != 77) mirror[l->front[i]] = l->told[i];"
+        f" if (i + 1 == l->n_front) {LAST} = 77;",
     ),
     "a phase with another window": (
         "sssp",
