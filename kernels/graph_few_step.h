@@ -18,7 +18,8 @@ typedef struct graph_few_data {
     HF_GLOBAL const uint *to, *weights, *names;
     HF_GLOBAL const graph_run *run;
     HF_GLOBAL hf_vertex *state;
-    HF_GLOBAL uint *got; /**< of who has no message HF_NOTHING; else its place in `sums` */
+    HF_GLOBAL uint
+        *got; /**< of who has no message HF_NOTHING; else its place in `sums` */
     uint superstep;
     ulong window;
     graph_lists lists;
@@ -119,9 +120,8 @@ static inline void graph_few_apply(graph_few_data *few, graph_count *count) {
         const uint v = l->heard[i];
         few->got[v] = graph_bits_of(HF_NOTHING);
         if (!GRAPH_EAGER || HF_WANTS(few->state[v], settled))
-            few->state[v] = graph_few_change(few, v, few->state[v],
-                                             graph_message_of(l->sums[i]),
-                                             &count->changed);
+            few->state[v] = graph_few_change(
+                few, v, few->state[v], graph_message_of(l->sums[i]), &count->changed);
     }
 }
 

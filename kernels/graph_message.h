@@ -69,12 +69,21 @@ static inline uint graph_is_own(HF_GLOBAL const graph_run *run, uint u) {
     return u - run->first < run->own;
 }
 
+/** Message `m` is for vertex `v`. */
+static inline void graph_leave(HF_GLOBAL uint *got, HF_GLOBAL uint *touched, uint v,
+                               hf_message m) {
+    const uint bit = 1u << v % 32;
+    graph_merge(&got[v], m);
+    if (!(HF_LOOK(&touched[v / 32]) & bit))
+        HF_OR(&touched[v / 32], bit);
+}
+
 /** Send `told` along edge `e`; 0 where the vertex there does not want it. */
 static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
                               HF_GLOBAL const hf_vertex *state, HF_GLOBAL uint *got,
                               HF_GLOBAL uint *touched, hf_update told, ulong e,
                               HF_UNUSED uint settled) {
-    const uint v = to[e], bit = 1u << v % 32;
+    const uint v = to[e];
     (void)weights, (void)state; /* not every program has them, or wants to know */
     if (!HF_WANTS(state[v], settled))
         return 0;
@@ -82,9 +91,7 @@ static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *we
     const hf_message m = hf_scatter(told, edge);
     if (!HF_HELPS(state[v], m))
         return 0;
-    graph_merge(&got[v], m);
-    if (!(HF_LOOK(&touched[v / 32]) & bit))
-        HF_OR(&touched[v / 32], bit);
+    graph_leave(got, touched, v, m);
     return 1;
 }
 

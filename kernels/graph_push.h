@@ -5,6 +5,36 @@
 
 #include "graph_message.h"
 
+/** Send `told` along edges e .. stop - 1, at most GRAPH_AHEAD, where most messages are dropped;
+ *  returns how many were not. Which ones is hard to guess for a CPU, so no branch is on that, and
+ *  what the others lead to is fetched. */
+static inline uint graph_send_some(HF_GLOBAL const uint *to,
+                                   HF_GLOBAL const uint *weights,
+                                   HF_GLOBAL const hf_vertex *state,
+                                   HF_GLOBAL uint *got, HF_GLOBAL uint *touched,
+                                   hf_update told, ulong e, ulong stop,
+                                   HF_UNUSED uint settled) {
+    uint ends[GRAPH_AHEAD], n = 0;
+    hf_message made[GRAPH_AHEAD];
+    (void)weights;
+    for (ulong i = e; i < stop; i++)
+        HF_PREFETCH_READ(state + to[i]);
+    for (; e < stop; e++) {
+        const uint v = to[e];
+        const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
+        const hf_message m = hf_scatter(told, edge);
+        ends[n] = v;
+        made[n] = m;
+        n += (uint)(HF_WANTS(state[v], settled) != 0) &
+             (uint)(HF_HELPS(state[v], m) != 0);
+    }
+    for (uint i = 0; i < n; i++)
+        HF_PREFETCH_READ(got + ends[i]);
+    for (uint i = 0; i < n; i++)
+        graph_leave(got, touched, ends[i], made[i]);
+    return n;
+}
+
 /** Send `told` along edges e .. end - 1; returns how many messages that made. */
 static inline ulong graph_send_all(HF_GLOBAL const uint *to,
                                    HF_GLOBAL const uint *weights,
@@ -14,6 +44,12 @@ static inline ulong graph_send_all(HF_GLOBAL const uint *to,
     ulong n = 0;
     while (e < end) {
         const ulong stop = end - e < GRAPH_AHEAD ? end : e + GRAPH_AHEAD;
+        if (GRAPH_HELPED) {
+            n += graph_send_some(to, weights, state, got, touched, told, e, stop,
+                                 settled);
+            e = stop;
+            continue;
+        }
         graph_fetch_ends(to, state, got, e, stop);
         for (; e < stop; e++)
             n += graph_send(to, weights, state, got, touched, told, e, settled);

@@ -154,7 +154,7 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "sssp",
         {"direction": "push"},
         MADE,
-        "if (e % 7) " + MADE,
+        "if (v % 7) " + MADE,
     ),
     "pushed messages for another vertex": (
         "bfs",
