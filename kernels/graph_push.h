@@ -6,8 +6,8 @@
 #include "graph_message.h"
 
 /** Send `told` along edges e .. stop - 1, at most GRAPH_AHEAD, where most messages are dropped;
- *  returns how many were not. Which ones is hard to guess for a CPU, so no branch is on that, and
- *  what the others lead to is fetched. */
+ *  returns how many were not. Which ones is hard to guess for a CPU: no branch depends on it, and
+ *  places are fetched for those that are left. */
 static inline uint graph_send_some(HF_GLOBAL const uint *to,
                                    HF_GLOBAL const uint *weights,
                                    HF_GLOBAL const hf_vertex *state,
