@@ -47,12 +47,12 @@ static inline ulong graph_send_all(HF_GLOBAL const uint *to,
         if (GRAPH_HELPED) {
             n += graph_send_some(to, weights, state, got, touched, told, e, stop,
                                  settled);
-            e = stop;
-            continue;
+        } else {
+            graph_fetch_ends(to, state, got, e, stop);
+            for (ulong i = e; i < stop; i++)
+                n += graph_send(to, weights, state, got, touched, told, i, settled);
         }
-        graph_fetch_ends(to, state, got, e, stop);
-        for (; e < stop; e++)
-            n += graph_send(to, weights, state, got, touched, told, e, settled);
+        e = stop;
     }
     return n;
 }
