@@ -6,6 +6,8 @@ HF_VERTEX(uint parent;)
 #define HF_SOURCE
 #define HF_WANTS(v, settled)    ((v).parent == HF_NOBODY)
 #define HF_ENOUGH(got, settled) ((got) != HF_NOBODY)
+/* A vertex may have any of several parents. */
+#define HF_SAME(a, b) (((a).parent == HF_NOBODY) == ((b).parent == HF_NOBODY))
 
 HF_START(v, at, told) {
     *told = at.id;
@@ -20,6 +22,8 @@ HF_GATHER(a, b) {
 }
 HF_APPLY(v, got, at, told) {
     *told = at.id;
+    if (v->parent != HF_NOBODY)
+        return 0;
     v->parent = got;
     return 1;
 }

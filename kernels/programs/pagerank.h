@@ -5,6 +5,7 @@ HF_VERTEX(float rank;)
 #define HF_NOTHING 0.0f
 #define HF_ALWAYS
 #define HF_SUPERSTEPS 20
+#define HF_SAME(a, b) ((a).rank <= 1.0001f * (b).rank && (b).rank <= 1.0001f * (a).rank)
 
 HF_START(v, at, told) {
     v->rank = 1.0f / (float)at.vertices;

@@ -184,6 +184,13 @@ def test_the_text_of_a_program_is_part_of_the_kernels(hops):
     assert first["request_hash"] != again["request_hash"]
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_of_the_package_verify_by_path(program):
+    """They are checked as anybody's are: again, without their hints, on one rank."""
+    path = sources.kernel_dir() / "programs" / f"{program}.h"
+    assert run(program=path, graph="kron:6", ranks=2, deadline=60).verified
+
+
 @pytest.mark.parametrize(
     "hint",
     ["HF_WANTS(v, settled) ((v).hops < 5)", "HF_HELPS(v, message) (message < 5)"],
