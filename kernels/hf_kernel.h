@@ -24,6 +24,9 @@
  * HF_ITEM, HF_ITEMS     this work-item and their number
  * HF_PREFETCH_READ(address), HF_PREFETCH_WRITE(address)
  *                       this word is read, or written, soon; a hint for CPUs
+ * HF_PREFETCH_PAST(address)
+ *                       this word is read soon, and once: it need not push others from the
+ *                       caches; a hint for CPUs
  * HF_STORE_PAST(address, x)
  *                       store x past the caches, which would read the line first; a hint for
  *                       CPUs
@@ -92,6 +95,8 @@
 #define HF_PREFETCH_READ(address) __builtin_prefetch((const void *)(size_t)(address), 0)
 #define HF_PREFETCH_WRITE(address) \
     __builtin_prefetch((const void *)(size_t)(address), 1)
+#define HF_PREFETCH_PAST(address) \
+    __builtin_prefetch((const void *)(size_t)(address), 0, 0)
 #define HF_STORE_PAST(address, x) __builtin_nontemporal_store(x, address)
 #define HF_LARGE(bytes)           ((bytes) >= 32 << 20)
 #endif
@@ -117,6 +122,7 @@
 #ifndef HF_PREFETCH_READ
 #define HF_PREFETCH_READ(address)
 #define HF_PREFETCH_WRITE(address)
+#define HF_PREFETCH_PAST(address)
 #endif
 #ifndef HF_LARGE
 #define HF_STORE_PAST(address, x) (*(address) = (x))

@@ -22,6 +22,7 @@ static _Thread_local size_t hf_item, hf_items = 1;
 #define HF_ITEMS                   ((ulong)hf_items)
 #define HF_PREFETCH_READ(address)  __builtin_prefetch(address, 0)
 #define HF_PREFETCH_WRITE(address) __builtin_prefetch(address, 1)
+#define HF_PREFETCH_PAST(address)  __builtin_prefetch(address, 0, 0)
 #define HF_XOR(address, x)         (*(address) ^= (x))
 #define HF_ALONE
 
