@@ -54,7 +54,6 @@ HF_KERNEL(graph_again, HF_READ(ulong, rows), HF_READ(uint, from),
             all.sum += part;
             part = 0;
         }
-        (void)any;
     }
     found[0] = any_told;
     found[1] = all.bits;

@@ -2,8 +2,8 @@
  *
  * A team is a work-item on a CPU, a work-group on a GPU. A chunk is a run of a rank's vertices
  * that begins at a multiple of 32, so that no other has a word of its bits. A team takes whole
- * chunks: between teams there are no atomics but those of a push and the tickets of
- * graph_persistent, and sums do not depend on how many there are.
+ * chunks: between teams there are no atomics but those of a push, of places that messages of a
+ * scatter take, and the tickets of graph_persistent, and sums do not depend on how many there are.
  *
  * graph_traits  what the program is
  * graph_sum    is what was sent there?

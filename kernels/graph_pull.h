@@ -43,7 +43,7 @@ static inline hf_message graph_all(HF_GLOBAL const uint *from,
                      hf_gather(hf_gather(of[4], of[5]), hf_gather(of[6], of[7])));
 }
 
-/** Gather `got`, unless that is enough, with the messages of those of edges e .. stop - 1 that come
+/** Gather `got`, until that is enough, with the messages of those of edges e .. stop - 1 that come
  *  from active vertices; *any are counted. */
 static inline hf_message
 graph_some(HF_GLOBAL const uint *from, HF_GLOBAL const uint *weights,

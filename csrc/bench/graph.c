@@ -294,7 +294,7 @@ static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
     out->tolerance = s->check->tolerance;
     s->own_known = false;
     s->reference_supersteps = 0;
-    return graph_words_write(s, s->buffers.run, "places", &s->run, sizeof s->run);
+    return graph_words_write(s, s->buffers.run, "layout", &s->run, sizeof s->run);
 }
 
 /* ---- a sample ---- */

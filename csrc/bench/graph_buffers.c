@@ -236,7 +236,8 @@ hf_status graph_buffers_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->run, sizeof s->run));
     HF_TRY(graph_buffer_new(s, &b->state, own * vertex));
     HF_TRY(graph_buffer_new(s, &b->waiting, (own + 31) / 32 * word));
-    HF_TRY(graph_buffer_new(s, &b->later, s->traits[GRAPH_WINDOW] ? own * update : 0));
+    HF_TRY(
+        graph_buffer_new(s, &b->later, s->traits[GRAPH_PRIORITIES] ? own * update : 0));
     HF_TRY(box_new(s, &b->outbox, sizes.outbox));
     HF_TRY(box_new(s, &b->inbox, sizes.inbox));
     s->words = graph_row_words(s);

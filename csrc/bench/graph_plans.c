@@ -38,15 +38,14 @@ static hf_status plans_open(graph_state *s, const hf_args *args) {
         return hf_fail(HF_ENOMEM, "no memory for digests of %zu chunks", n);
     HF_TRY(graph_buffer_new(s, &s->buffers.checks, n * sizeof *p->seen));
     if (s->env.size > 1)
-        HF_TRY(graph_words_new(s, &s->buffers.places, "boxes", s->places,
+        HF_TRY(graph_words_new(s, &s->buffers.places, "places", s->places,
                                ((size_t)s->env.size + 1) * sizeof *s->places));
     return s->env.device->ops->kernel(&s->kernels.take, s->env.device, "graph_take", 0);
 }
 
 /* ---- plans ---- */
 
-/* A block from each rank to each: `per` messages to a peer, made by `make`. With `own` the
- * rank's own, too. */
+/* A block from each rank to each, made by `make`. With `own` the rank's own, too. */
 typedef void (*message_make)(const graph_state *s, unsigned what, int to, int from,
                              hf_message *out);
 

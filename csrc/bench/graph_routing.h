@@ -25,7 +25,7 @@ struct graph_routing {
     bool one_chunk; /**< a rank has one chunk: its count ends what kernels send */
     bool lists;     /**< heads may have lists of updates; plans bring the rest */
     bool in_place;  /**< own updates are left where those of others come to */
-    bool few;       /**< the kernel file has graph_few */
+    bool few;       /**< one launch may take many supersteps */
     /** Allocate, load kernels; s->route is what others have below. */
     hf_status (*open)(graph_state *s, const hf_args *args);
     /** Get ready to share rows, before anything is known of other ranks. Collective. */

@@ -248,13 +248,8 @@ hf_status graph_run_program(graph_state *s) {
     HF_TRY(s->persists ? persistent_run(s) : supersteps_run(s));
     if (s->check->program && !s->traits[GRAPH_ALWAYS] &&
         (s->totals.active > 0 || s->totals.pending > 0))
-        return s->cap > 0 && s->superstep >= s->cap
-                   ? hf_fail(HF_EARG,
-                             "supersteps: %s goes on after %llu; 0 lets it end",
-                             s->check->program, (unsigned long long)s->cap)
-                   : hf_fail(HF_EDEVICE,
-                             "superstep %u: it was the last, with %llu vertices active",
-                             s->superstep, (unsigned long long)s->totals.active);
+        return hf_fail(HF_EARG, "supersteps: %s goes on after %llu; 0 lets it end",
+                       s->check->program, (unsigned long long)s->cap);
     s->tally.supersteps = s->superstep;
     s->ended = true;
     return HF_OK;

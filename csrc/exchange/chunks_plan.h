@@ -10,8 +10,8 @@
 typedef struct hf_cursor {
     size_t message, at;          /**< its next byte */
     size_t after;                /**< the message behind those that are sent together */
-    int targets[HF_MAX_TARGETS]; /**< of these; one where it receives */
-    size_t n_targets;            /**< 0: the next message is to be found */
+    int targets[HF_MAX_TARGETS]; /**< of those that are sent */
+    size_t n_targets;            /**< 0: the next one to send is to be found */
 } hf_cursor;
 
 typedef struct hf_chunks_plan {

@@ -211,7 +211,7 @@ def test_hints_that_are_wrong_are_seen(hops, hint):
         ("uint hf_update", "uchar hf_update", "an update has 1 B; 4, 8"),
         ("HF_VERTEX(", "HF_VERTEX(int no;) HF_VERTEX(", "2 times HF_VERTEX, not once"),
         ("uint hops;", "uint hops; uint more[99999];", "has 400000 B; 4096 at most"),
-        ("uint hops;", f"uint hops; uchar x[{'9' * 5000}];", r"hops\.h:3:.*too large"),
+        ("uint hops;", f"uint hops; uchar x[{'9' * 5000}];", r"hops\.h:3:"),
         (
             "HF_SCATTER",
             "#define HF_WHEN(told) told\n#define HF_WINDOW 0\nHF_SCATTER",

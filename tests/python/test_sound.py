@@ -125,6 +125,19 @@ def test_an_endless_program_is_a_finding_soon(program, monkeypatch):
     assert "within 1 s" in way["finding"]
 
 
+def test_what_failed_is_told_in_its_own_words(tmp_path, monkeypatch):
+    done = subprocess.CompletedProcess
+    monkeypatch.setattr(sound, "LONGEST", 1)
+    slow = sound._done(["sleep", "60"], str(tmp_path))
+    assert slow.returncode < 0
+    assert sound._why(slow) == "it does not end within 1 s"
+    assert sound._why(done([], 1, "", "a\nb: error: c\nd\n")) == "b: error: c"
+    assert sound._why(done([], -9, "", "")) == "signal 9 ended it"
+    assert sound._wrong(float("nan")).startswith("not verified: counts, digests")
+    assert sound._wrong(13.0).startswith("13 vertices are not")
+    assert sound._wrong(1.5).startswith("not verified: 1.5 times the error")
+
+
 def test_scalars_are_a_list_as_of_a_run(call, program, monkeypatch):
     monkeypatch.setattr(sound, "WAYS", ())
     given = []
