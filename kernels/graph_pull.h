@@ -9,38 +9,32 @@
 #include "graph_keep.h"
 
 enum {
-    GRAPH_LANES = 8,  /* edges that a CPU gathers along at a time */
+    GRAPH_LONG = 64,  /* edges from which on a row is long */
     GRAPH_SOON = 192, /* edges ahead of which a row is fetched */
 };
 
-/** Gather along edges e .. stop - 1, of which all have a message. Each lane has a sum of its own:
- *  one alone is as slow as the additions after each other, and a row's end, which a CPU guesses
- *  wrong, comes at one place. The last lanes may lie over edges that were gathered before. Edges
- *  are read once, and updates often: those should stay in the caches. */
+/** Gather along edges e .. stop - 1, of which all have a message. Of a long row four at a time,
+ *  each with a sum of its own: one alone is as slow as the additions after each other. A short
+ *  row has one loop, since a CPU guesses the end of each loop wrong. Edges are read once, and
+ *  updates often: those should stay in the caches. */
 static inline hf_message graph_all(HF_GLOBAL const uint *from,
                                    HF_GLOBAL const uint *weights,
                                    HF_GLOBAL const hf_update *mirror, ulong e,
                                    ulong stop) {
-    hf_message got = HF_NOTHING, of[GRAPH_LANES];
-    if (stop < e + GRAPH_LANES) {
-        for (; e < stop; e++)
-            got = hf_gather(got, graph_along(from, weights, mirror, e));
-        return got;
-    }
-    const ulong last = stop - GRAPH_LANES;
-    for (uint k = 0; k < GRAPH_LANES; k++)
-        of[k] = HF_NOTHING;
-    for (; e <= last; e += GRAPH_LANES) {
-        HF_PREFETCH_PAST(from + e + GRAPH_SOON);
-        for (uint k = 0; k < GRAPH_LANES; k++)
-            of[k] = hf_gather(of[k], graph_along(from, weights, mirror, e + k));
-    }
-    for (uint k = 0; k < GRAPH_LANES; k++) {
-        const hf_message m = graph_along(from, weights, mirror, last + k);
-        of[k] = hf_gather(of[k], last + k < e ? HF_NOTHING : m);
-    }
-    return hf_gather(hf_gather(hf_gather(of[0], of[1]), hf_gather(of[2], of[3])),
-                     hf_gather(hf_gather(of[4], of[5]), hf_gather(of[6], of[7])));
+    hf_message a = HF_NOTHING, b = HF_NOTHING, c = HF_NOTHING, d = HF_NOTHING;
+    if (e + GRAPH_LONG <= stop)
+        for (; e + 4 <= stop; e += 4) {
+            HF_PREFETCH_PAST(from + e + GRAPH_SOON);
+            a = hf_gather(a, graph_along(from, weights, mirror, e));
+            b = hf_gather(b, graph_along(from, weights, mirror, e + 1));
+            c = hf_gather(c, graph_along(from, weights, mirror, e + 2));
+            d = hf_gather(d, graph_along(from, weights, mirror, e + 3));
+        }
+    for (ulong i = e; i < stop; i += 16)
+        HF_PREFETCH_PAST(from + i + GRAPH_SOON);
+    for (; e < stop; e++)
+        a = hf_gather(a, graph_along(from, weights, mirror, e));
+    return hf_gather(hf_gather(a, b), hf_gather(c, d));
 }
 
 /** Gather `got`, until that is enough, with the messages of those of edges e .. stop - 1 that come

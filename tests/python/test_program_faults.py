@@ -22,7 +22,6 @@ TOLD = "out->told[v] = told;"
 MADE = "graph_merge(&got[v], m);"
 FEW = "(fresh ? none : old), m"
 AT_ONCE = "graph_few_at_once(few, v, m, &count->changed)"
-REST = "last + k < e ?"
 HEARD = "for (uint i = 0; i < l->n_next; i++) {"
 CLOSE = "out->count.seal = graph_seal("
 LAST = "l->told[GRAPH_FEW_ROOM - 1]"
@@ -107,24 +106,6 @@ FAULTS = {  # program, what else is given, text, what replaces it
         {"ranks": 2, "supersteps": 5},
         "mirror[v + i] = told[i];",
         "mirror[v + i] = told[i ^ (v == 32)];",
-    ),
-    "messages at the end of some rows that are gathered twice": (
-        "pagerank",
-        {"graph": "kron:8", "supersteps": 5},
-        REST,
-        REST.replace("< e", "+ (e < 99) < e"),
-    ),
-    "a message at the end of each row that is gathered twice": (
-        "pagerank",
-        {"graph": "kron:8", "supersteps": 5},
-        REST,
-        REST.replace("< e", "+ 1 < e"),
-    ),
-    "a message at the end of each row that gets lost": (
-        "pagerank",
-        {"graph": "kron:8", "supersteps": 5},
-        REST,
-        REST.replace("< e", "<= e"),
     ),
     "a chunk that stops too early": (
         "wcc",
