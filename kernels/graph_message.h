@@ -35,9 +35,7 @@ static inline void graph_merge(HF_GLOBAL uint *got, hf_message m) {
     }
 }
 
-/** Edges that are fetched ahead, and those of a line of the cache. */
-#define GRAPH_AHEAD 64u
-#define GRAPH_LINE  16u
+#define GRAPH_AHEAD 64u /**< edges that are fetched ahead */
 
 /** Have the first of edges e .. stop - 1 in the cache: each line would be waited for, also the
  *  second of a short row that lies in two. */

@@ -34,8 +34,9 @@
 #define GRAPH_ITEMS 1 /* work-items that take a chunk together */
 #endif
 
-#define HF_NOBODY 0xFFFFFFFFu
-#define HF_UNUSED __attribute__((unused))
+#define GRAPH_LINE 16u /**< words of a line of the cache */
+#define HF_NOBODY  0xFFFFFFFFu
+#define HF_UNUSED  __attribute__((unused))
 
 typedef struct hf_edge {
     uint weight;

@@ -30,7 +30,7 @@ static inline hf_message graph_all(HF_GLOBAL const uint *from,
             c = hf_gather(c, graph_along(from, weights, mirror, e + 2));
             d = hf_gather(d, graph_along(from, weights, mirror, e + 3));
         }
-    for (ulong i = e; i < stop; i += 16)
+    for (ulong i = e; i < stop; i += GRAPH_LINE)
         HF_PREFETCH_PAST(from + i + GRAPH_SOON);
     for (; e < stop; e++)
         a = hf_gather(a, graph_along(from, weights, mirror, e));
