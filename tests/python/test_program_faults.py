@@ -17,6 +17,7 @@ def broken(tmp_path):
 
 
 APPLIED = "&out->count.changed);\n    state[v] = s;"
+HEARS = "tells && GRAPH_HEARD(degree)"
 WORD = "((HF_GLOBAL uint *)state)"
 TOLD = "out->told[v] = told;"
 MADE = "graph_merge(&got[v], m);"
@@ -307,6 +308,20 @@ FAULTS = {  # program, what else is given, text, what replaces it
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_seen(broken, fault):
     fault_is_seen(broken, *FAULTS[fault])
+
+
+@pytest.mark.parametrize("where", ["names[v] == 33", "v > 9 && v < 19", "1"])
+@pytest.mark.parametrize("program", ["bfs", "pagerank"])
+def test_what_counts_as_equal_still_tells_faults(broken, program, where):
+    """Of the package's programs by path, which say so by HF_SAME."""
+    path = sources.kernel_dir() / "programs" / f"{program}.h"
+    if program == "bfs":  # who does not tell: nobody behind it is reached
+        given = {"graph": (range(63), range(1, 64)), "source": 0}
+        old, new = HEARS, f"{HEARS} && !({where})"
+    else:
+        given = {"graph": "kron:8", "ranks": 2}
+        old, new = APPLIED, f"{APPLIED} if ({where}) {WORD}[v] ^= 1u << 13;"
+    fault_is_seen(broken, path, given | {"direction": "pull"}, old, new)
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if "few" in fault])
