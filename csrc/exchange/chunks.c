@@ -221,6 +221,16 @@ static hf_status chunk_gone(hf_chunks *c, hf_outgoing *out, bool ends, bool *is)
     return HF_OK;
 }
 
+/* May chunk k go? Messages to one rank that go side by side all come late: the write of the first
+ * could not begin before the last is there. */
+static hf_status way_free(hf_chunks *c, size_t k, bool *is) {
+    const hf_target *own = c->outs[k % c->depth].targets;
+    hf_outgoing *before = &c->outs[(k + c->depth - 1) % c->depth];
+    *is = k == c->out_oldest || !own->carrier->one_by_one ||
+          own->rank != before->targets->rank;
+    return *is ? HF_OK : chunk_gone(c, before, false, is);
+}
+
 static hf_status out_go_on(hf_chunks_plan *plan, bool blocks, bool *moved) {
     hf_chunks *c = hf_chunks_of(plan);
     bool gone = true;
@@ -233,6 +243,8 @@ static hf_status out_go_on(hf_chunks_plan *plan, bool blocks, bool *moved) {
     for (size_t k = c->out_oldest; k < c->out_next && ready; k++) {
         size_t slot = k % c->depth;
         if (c->outs[slot].stage == HF_COPIES)
+            HF_TRY(way_free(c, k, &ready));
+        if (c->outs[slot].stage == HF_COPIES && ready)
             HF_TRY(chunk_go(plan, slot, moved));
         ready = c->outs[slot].stage == HF_GOES;
     }

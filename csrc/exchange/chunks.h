@@ -30,9 +30,8 @@ typedef enum hf_stage { HF_IDLE, HF_COPIES, HF_GOES } hf_stage;
 
 /** A chunk to send, in a slot. */
 typedef struct hf_outgoing {
-    hf_stage stage; /**< it is read; then it goes to its targets */
-    size_t message,
-        at; /**< the first that sends it, and its place in their block [B] */
+    hf_stage stage;     /**< it is read; then it goes to its targets */
+    size_t message, at; /**< the first that sends it; in their block [B] */
     size_t bytes, n_targets;
     double since; /**< when its stage began [s] */
     hf_event *event;
@@ -66,8 +65,9 @@ struct hf_carrier {
     hf_status (*come)(hf_chunks *c, hf_incoming *in, bool *is);
     /** It has been written to the device. */
     void (*taken)(hf_chunks *c, const hf_incoming *in);
-    bool waits; /**< nobody else looks whether the other rank is still there */
-    bool ends;  /**< a plan is not done before its chunks have gone */
+    bool one_by_one; /**< a chunk does not go to a rank before the last one has gone */
+    bool waits;      /**< nobody else looks whether the other rank is still there */
+    bool ends;       /**< a plan is not done before its chunks have gone */
 };
 
 /** By memory that both ranks see (window.c), by messages of the transport (messages.c). */

@@ -36,5 +36,6 @@ const hf_carrier hf_carrier_messages = {
     .expect = message_expect,
     .come = message_come,
     .taken = message_taken,
+    .one_by_one = true,
     .ends = true,
 };
