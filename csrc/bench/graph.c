@@ -277,7 +277,7 @@ static void graph_teardown(void *state) {
     void *memory[] = {s->forests, s->reference, s->spread,  s->share, s->sums,
                       s->chunks,  s->told,      s->keys,    s->seals, s->sources,
                       s->state,   s->levels,    s->parents, s->lows,  s->mirror,
-                      s->places,  s->control};
+                      s->places,  s->control,   s->fill};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
     graph_own_free(s);
@@ -301,7 +301,6 @@ static hf_status graph_plan(void *state, size_t point, hf_setting *out) {
 
 static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     graph_state *s = state;
-    uint64_t poison[GRAPH_FILL_WORDS];
     (void)point;
     s->sample = sample;
     s->ended = false;
@@ -311,12 +310,12 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
         s->seals[rank] = (uint32_t)hf_random(s->keys[rank], sample);
     /* What a run before has left is no result of this one. */
     for (size_t i = 0; i < GRAPH_FILL_WORDS; i++)
-        poison[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
-    HF_TRY(graph_fill(s, s->buffers.state, 0, poison));
-    HF_TRY(graph_fill(s, s->buffers.whole, 0, poison));
+        s->fill[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
+    HF_TRY(graph_fill(s, s->buffers.state, 0));
+    HF_TRY(graph_fill(s, s->buffers.whole, 0));
     if (s->env.size == 1 && !s->routing->in_place) { /* else what comes has digests */
-        HF_TRY(graph_fill(s, s->buffers.inbox, s->run.in_updates, poison));
-        HF_TRY(graph_fill(s, s->buffers.outbox, s->run.out_updates, poison));
+        HF_TRY(graph_fill(s, s->buffers.inbox, s->run.in_updates));
+        HF_TRY(graph_fill(s, s->buffers.outbox, s->run.out_updates));
     }
     HF_TRY(s->architecture->prepare(s));
     return s->routing->prepare(s);

@@ -183,13 +183,12 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
                          "the %s of the graph are not on the device as sent", what);
 }
 
-hf_status graph_fill(const graph_state *s, hf_buffer *buffer, size_t begin,
-                     const uint64_t *words) {
+hf_status graph_fill(const graph_state *s, hf_buffer *buffer, size_t begin) {
     hf_device *device = s->env.device;
-    size_t bytes = GRAPH_FILL_WORDS * sizeof *words;
+    size_t bytes = GRAPH_FILL_WORDS * sizeof *s->fill;
     for (size_t at = begin; at < buffer->bytes; at += bytes) {
         size_t left = buffer->bytes - at;
-        HF_TRY(device->ops->write(device, buffer, at, words,
+        HF_TRY(device->ops->write(device, buffer, at, s->fill,
                                   left < bytes ? left : bytes, NULL, NULL));
     }
     return HF_OK;
@@ -250,12 +249,13 @@ hf_status graph_buffers_new(graph_state *s) {
     s->sources = calloc(s->n_points, sizeof *s->sources);
     HF_TRY(device->ops->pin(&b->heads, device, NULL, size * s->run.head));
     s->heads = b->heads->host;
+    s->fill = malloc(GRAPH_FILL_WORDS * sizeof *s->fill);
     s->state = malloc(p->vertices * vertex + 1);
     s->levels = malloc(p->vertices * sizeof *s->levels + 1);
     s->parents = malloc(p->vertices * sizeof *s->parents + 1);
     s->lows = malloc(p->vertices + (size_t)1);
-    return s->told && s->keys && s->seals && s->sources && s->state && s->levels &&
-                   s->parents && s->lows
+    return s->told && s->keys && s->seals && s->sources && s->fill && s->state &&
+                   s->levels && s->parents && s->lows
                ? HF_OK
                : hf_fail(HF_ENOMEM, "no memory for the state of %u vertices",
                          p->vertices);

@@ -39,10 +39,8 @@ hf_status graph_words_write(graph_state *s, hf_buffer *to, const char *what,
                             const void *from, size_t bytes);
 hf_status graph_words_new(graph_state *s, hf_buffer **out, const char *what,
                           const void *from, size_t bytes);
-enum { GRAPH_FILL_WORDS = 512 };
-/** A buffer becomes these words, again and again, from byte `begin` on. */
-hf_status graph_fill(const graph_state *s, hf_buffer *buffer, size_t begin,
-                     const uint64_t *words);
+/** A buffer becomes the words of s->fill, again and again, from byte `begin` on. */
+hf_status graph_fill(const graph_state *s, hf_buffer *buffer, size_t begin);
 
 #define GRAPH_BUFFER(name) \
     { .buffer = s->buffers.name }

@@ -324,8 +324,8 @@ static hf_status messages_connect(graph_state *s) {
 /* ---- supersteps ---- */
 
 static hf_status messages_prepare(graph_state *s) {
-    static const uint64_t none[GRAPH_FILL_WORDS] = {0};
-    return graph_fill(s, s->buffers.heard, 0, none);
+    memset(s->fill, 0, GRAPH_FILL_WORDS * sizeof *s->fill);
+    return graph_fill(s, s->buffers.heard, 0);
 }
 
 static hf_status messages_scatter(graph_state *s) {

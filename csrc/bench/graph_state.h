@@ -29,6 +29,8 @@ typedef struct graph_tally {
 
 /** Launches of a superstep. */
 enum { GRAPH_BEGUN = 4 };
+/** Words that a command fills a buffer with: in an emulation each wakes threads. */
+enum { GRAPH_FILL_WORDS = 1 << 15 };
 
 /** How messages are made in a superstep: where they are gathered, or where they leave. */
 typedef enum graph_direction { GRAPH_AUTO, GRAPH_PULL, GRAPH_PUSH } graph_direction;
@@ -91,6 +93,7 @@ typedef struct graph_state {
         *levels; /**< [vertices] or, for wcc, the roots of a forest: graph_check.c */
     uint32_t *parents; /**< [vertices] of bfs */
     uint8_t *lows;     /**< [vertices + 1] of bfs */
+    uint64_t *fill;    /**< [GRAPH_FILL_WORDS] what a buffer is filled with */
     uint32_t *forests; /**< [size, vertices], or NULL: graph_check.c */
     bool forest_found; /**< the roots in `levels` are there */
     float *mirror; /**< [vertices] updates that the last superstep saw, or [in_edges]
