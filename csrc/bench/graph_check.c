@@ -42,11 +42,10 @@ static hf_status lengths_begin(graph_checking *c) {
 
 /* Each length is the least that an in-neighbour offers. As weights are positive, one set of
  * lengths alone is so. */
-static double sssp_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+static double sssp_vertex(const graph_checking *c, uint32_t i) {
     const hf_part *p = c->s->part;
     uint32_t v = graph_first(c->s) + i;
     uint64_t least = p->names[v] == c->s->run.source ? 0 : GRAPH_NOBODY;
-    *reached = c->words[v] != GRAPH_NOBODY;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++) {
         uint64_t before = c->words[p->from[e]], offered = before + p->weights[e];
         offered = offered < GRAPH_NOBODY ? offered : GRAPH_NOBODY - 1;
@@ -145,9 +144,8 @@ static hf_status forest_begin(graph_checking *c) {
     return HF_OK;
 }
 
-static double wcc_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+static double wcc_vertex(const graph_checking *c, uint32_t i) {
     uint32_t v = graph_first(c->s) + i;
-    *reached = true;
     return c->words[v] != c->s->part->names[c->levels[v]];
 }
 
@@ -221,7 +219,7 @@ static double room_at(double roundings, double right) {
 
 /* Sums of n floats err by n epsilon at most, and by about the root of it: so much the hubs'
  * errors are at all others. */
-static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+static double pagerank_vertex(const graph_checking *c, uint32_t i) {
     const graph_state *s = c->s;
     const hf_part *p = s->part;
     const uint32_t *places = s->architecture->seen(s).places;
@@ -230,7 +228,6 @@ static double pagerank_vertex(const graph_checking *c, uint32_t i, bool *reached
            right = s->reference[graph_first(s) + i], sum = 0, last = right;
     float rank;
     memcpy(&rank, &c->words[graph_first(s) + i], sizeof rank);
-    *reached = true;
     for (uint64_t e = p->rows[i]; e < p->rows[i + 1]; e++)
         sum += (double)s->mirror[places ? places[e] : e];
     if (s->superstep > 0)
@@ -264,9 +261,8 @@ static void changes_bound(const graph_state *s, graph_verdict *out) {
 
 /* ---- others ---- */
 
-static double own_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+static double own_vertex(const graph_checking *c, uint32_t i) {
     (void)c, (void)i;
-    *reached = true;
     return 0; /* graph_own.c */
 }
 
@@ -278,9 +274,10 @@ static hf_status nothing_begin(graph_checking *c) {
 }
 
 static const graph_check checks[] = {
-    {"bfs", sizeof(uint32_t), .begin = graph_levels_begin,
-     .vertex = graph_levels_vertex},
-    {"sssp", sizeof(uint32_t), .begin = lengths_begin, .vertex = sssp_vertex},
+    {"bfs", sizeof(uint32_t), .searches = true, .begin = graph_levels_begin,
+     .vertex = graph_levels_vertex, .sift = graph_levels_sift},
+    {"sssp", sizeof(uint32_t), .searches = true, .begin = lengths_begin,
+     .vertex = sssp_vertex},
     {"wcc", sizeof(uint32_t), .forest = true, .begin = forest_begin,
      .vertex = wcc_vertex},
     {"pagerank", sizeof(float), .tolerance = 1, .reference = true, .damped = true,
@@ -295,23 +292,45 @@ const graph_check *graph_check_find(const char *program) {
     return check;
 }
 
+static size_t all_sift(const graph_checking *c, uint32_t first, uint32_t end,
+                       uint32_t *which) {
+    (void)c;
+    for (uint32_t i = first; i < end; i++)
+        which[i - first] = i;
+    return end - first;
+}
+
+/* Edges count as the input has them, or as they are gone along. */
+static void reached_add(const graph_checking *c, uint32_t first, uint32_t end,
+                        graph_found *found) {
+    const hf_part *p = c->s->part;
+    for (uint32_t i = first; i < end; i++) {
+        uint64_t reached =
+            !c->check->searches || c->words[graph_first(c->s) + i] != GRAPH_NOBODY;
+        found->reached += reached;
+        found->edges +=
+            reached *
+            (c->s->traits[GRAPH_ALWAYS] ? p->rows[i + 1] - p->rows[i] : p->ends[i]);
+    }
+}
+
 static void vertices_check(void *context, size_t thread) {
     graph_checking *c = context;
+    const graph_check *check = c->check;
     const hf_part *p = c->s->part;
     graph_found found = {0};
-    for (uint32_t i, end; graph_vertices_take(c, p->own, &i, &end);)
-        for (; i < end; i++) {
-            bool reached;
-            __builtin_prefetch(
-                &p->from[p->rows[i + GRAPH_AHEAD < end ? i + GRAPH_AHEAD : i]]);
-            double error = c->check->vertex(c, i, &reached);
-            found.error = c->check->tolerance > 0 ? hf_larger(found.error, error)
-                                                  : found.error + error;
-            found.reached += reached;
-            if (reached) /* edges as the input has them, or as they are gone along */
-                found.edges += c->s->traits[GRAPH_ALWAYS] ? p->rows[i + 1] - p->rows[i]
-                                                          : p->ends[i];
+    uint32_t which[GRAPH_AT_ONCE] = {0};
+    for (uint32_t first, end; graph_vertices_take(c, p->own, &first, &end);) {
+        size_t n = (check->sift ? check->sift : all_sift)(c, first, end, which);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t ahead = which[k + GRAPH_AHEAD < n ? k + GRAPH_AHEAD : k];
+            __builtin_prefetch(&p->from[p->rows[ahead]]);
+            double error = check->vertex(c, which[k]);
+            found.error = check->tolerance > 0 ? hf_larger(found.error, error)
+                                               : found.error + error;
         }
+        reached_add(c, first, end, &found);
+    }
     c->found[thread] = found;
 }
 

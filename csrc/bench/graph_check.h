@@ -18,9 +18,13 @@ typedef struct graph_check {
     bool forest;         /**< it takes the components of all ranks' edges */
     bool reference;      /**< it takes a second result, in double */
     bool damped;         /**< the first of its values is a share */
+    bool searches;       /**< a vertex whose word is all ones was not reached */
     hf_status (*begin)(graph_checking *c);
-    /** Error of own vertex `i`; is it reached? */
-    double (*vertex)(const graph_checking *c, uint32_t i, bool *reached);
+    /** Error of own vertex `i`. */
+    double (*vertex)(const graph_checking *c, uint32_t i);
+    /** Which of own vertices `first` .. `end` - 1 may be wrong, and how many; NULL: all. */
+    size_t (*sift)(const graph_checking *c, uint32_t first, uint32_t end,
+                   uint32_t *which);
 } graph_check;
 
 /** What a check found among a rank's vertices. */

@@ -47,6 +47,9 @@ bool graph_vertices_take(graph_checking *c, size_t n, uint32_t *first, uint32_t 
 /** Levels of a search's tree. */
 hf_status graph_levels_begin(graph_checking *c);
 /** Is own vertex `i` one level below its parent, and no edge too long? */
-double graph_levels_vertex(const graph_checking *c, uint32_t i, bool *reached);
+double graph_levels_vertex(const graph_checking *c, uint32_t i);
+/** Most vertices are right by what is known of them without their edges. */
+size_t graph_levels_sift(const graph_checking *c, uint32_t first, uint32_t end,
+                         uint32_t *which);
 
 #endif

@@ -140,14 +140,32 @@ static bool row_has(const hf_part *p, uint32_t i, uint32_t from) {
 
 /* Every vertex is one level below its parent, an in-neighbour, and no in-neighbour is higher
  * than that: an edge leads down one level at most. */
-double graph_levels_vertex(const graph_checking *c, uint32_t i, bool *reached) {
+double graph_levels_vertex(const graph_checking *c, uint32_t i) {
     const hf_part *p = c->s->part;
     uint32_t v = graph_first(c->s) + i, level = level_of(c, v);
     bool right = edges_right(c, i, level);
-    *reached = c->words[v] != GRAPH_NOBODY;
     if (v == c->source)
         return !right || level != 0;
-    if (*reached)
+    if (c->words[v] != GRAPH_NOBODY)
         right = right && level != GRAPH_NOBODY && row_has(p, i, c->parents[v]);
     return !right;
+}
+
+/* Right are: a vertex of levels whose edges nobody looks at, whose parent is the first of its row;
+ * and one without edges that was not reached. Of the source more is asked. No processor guesses
+ * which vertex is one of them, so it is no branch. */
+size_t graph_levels_sift(const graph_checking *c, uint32_t first, uint32_t end,
+                         uint32_t *which) {
+    const hf_part *p = c->s->part;
+    const uint32_t own = graph_first(c->s), *leads = p->degrees + p->own;
+    size_t n = 0;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t v = own + i;
+        bool skipped = (c->lows[v] == c->skipped) | (c->lows[v] == c->skipped + 1),
+             in_tree = skipped & (c->parents[v] == leads[i]),
+             alone = (c->words[v] == GRAPH_NOBODY) & (leads[i] == HF_NO_VERTEX);
+        which[n] = i;
+        n += !((in_tree | alone) & (v != c->source));
+    }
+    return n;
 }

@@ -27,6 +27,7 @@ HEARD = "for (uint i = 0; i < l->n_next; i++) {"
 CLOSE = "out->count.seal = graph_seal("
 LAST = "l->told[GRAPH_FEW_ROOM - 1]"
 STORED = "GRAPH_AT(graph_count, outbox, 0)[c] = out->count;"
+STARTED = "state[v] = s;\n    (void)later;"
 PHASE = "switch (control->phase) {"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
@@ -392,6 +393,34 @@ def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
     for shortcut in ((3, 5), (290, 292)):
         assert not right("", shortcut, False), shortcut
     assert not right(both, (3, 5), False, ranks=2)
+
+
+@pytest.fixture
+def undirected(tmp_path):
+    """Make a graph of edges, which lead both ways."""
+
+    def made(edges):
+        path = tmp_path / "graph.el"
+        path.write_text("".join(f"{u} {v}\n" for u, v in edges))
+        return f"undirected:{path}"
+
+    return made
+
+
+@pytest.mark.parametrize("where", ["== 5", "< 40", "< 300"])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_parents_that_are_no_neighbours_are_seen(broken, undirected, where, ranks):
+    """They are at the right level, and of that nobody looks at the other edges."""
+    edges = [(0, 1), (0, 2)] + [(1 + (v >= 300), v) for v in range(3, 600)]
+    given = {"graph": undirected(edges), "source": 0, "ranks": ranks}
+    fault = f" if (names[v] > 2 && names[v] {where}) {WORD}[v] = 2;"
+    given |= {"direction": "pull"}
+    fault_is_seen(broken, "bfs", given, APPLIED, APPLIED + fault)
+
+
+def test_a_source_without_edges_is_its_own_parent(broken, undirected):
+    given = {"graph": undirected([(0, 1), (1, 8)]), "source": 7}
+    fault_is_seen(broken, "bfs", given, STARTED, f"{STARTED} {WORD}[v] = HF_NOBODY;")
 
 
 def test_labels_that_are_all_zero_are_no_components(broken):
