@@ -47,13 +47,4 @@ struct graph_architecture {
 
 extern const graph_architecture graph_updates_cross, graph_messages_cross;
 
-/** graph_updates.c: launch graph_few, for supersteps of few vertices. */
-hf_status graph_few_launch(graph_state *s);
-/** graph_updates.c: launch graph_persistent, from the start or from here on. */
-hf_status graph_persistent_launch(graph_state *s, bool starts);
-/** graph_plans.c: a kernel adds the seals of this superstep's counts to `checks`. */
-void graph_heads_prove(graph_state *s);
-/** graph_plans.c: updates cross as blocks, unless lists in heads are enough. */
-hf_status graph_news_take(graph_state *s);
-
 #endif

@@ -84,6 +84,20 @@ hf_status graph_last_check(const graph_state *s, bool *right);
 /** Count `i` of those of all ranks. */
 const graph_count *graph_count_of(const graph_state *s, size_t i);
 
+/* ---- graph_updates.c ---- */
+
+/** Launch graph_few, for supersteps of few vertices. */
+hf_status graph_few_launch(graph_state *s);
+/** Launch graph_persistent, from the start or from here on. */
+hf_status graph_persistent_launch(graph_state *s, bool starts);
+
+/* ---- graph_plans.c ---- */
+
+/** A kernel adds the seals of this superstep's counts to `checks`. */
+void graph_heads_prove(graph_state *s);
+/** Updates cross as blocks, unless lists in heads are enough. */
+hf_status graph_news_take(graph_state *s);
+
 /* ---- graph_own.c ---- */
 
 hf_status graph_own_new(graph_state *s);

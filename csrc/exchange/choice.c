@@ -130,3 +130,18 @@ hf_status hf_choice_open(hf_exchange **out, hf_device *device, hf_transport *net
         choice_close(&c->base);
     return status;
 }
+
+void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps) {
+    exchange->laps = laps;
+    for (size_t i = 0; i < exchange->n_choices; i++)
+        exchange->choices[i]->laps = laps;
+}
+
+unsigned hf_exchange_used(hf_exchange *exchange) {
+    unsigned used = 0;
+    for (size_t i = 0; i < exchange->n_choices; i++) {
+        used |= (unsigned)exchange->choices[i]->used << i;
+        exchange->choices[i]->used = false;
+    }
+    return used;
+}

@@ -253,18 +253,3 @@ hf_status hf_plan_run(hf_plan *plan) {
 hf_status hf_plan_enqueue(hf_plan *plan) {
     return plan_go(plan, true);
 }
-
-void hf_exchange_lap(hf_exchange *exchange, hf_laps *laps) {
-    exchange->laps = laps;
-    for (size_t i = 0; i < exchange->n_choices; i++)
-        exchange->choices[i]->laps = laps;
-}
-
-unsigned hf_exchange_used(hf_exchange *exchange) {
-    unsigned used = 0;
-    for (size_t i = 0; i < exchange->n_choices; i++) {
-        used |= (unsigned)exchange->choices[i]->used << i;
-        exchange->choices[i]->used = false;
-    }
-    return used;
-}
