@@ -222,12 +222,14 @@ static hf_status chunk_gone(hf_chunks *c, hf_outgoing *out, bool ends, bool *is)
 }
 
 /* May chunk k go? Messages to one rank that go side by side all come late: the write of the first
- * could not begin before the last is there. */
+ * could not begin before the last is there. So as with a single slot they go one by one, but not
+ * those of a block to several ranks: it fits, and none of its ranks waits for another of them. */
 static hf_status way_free(hf_chunks *c, size_t k, bool *is) {
-    const hf_target *own = c->outs[k % c->depth].targets;
+    const hf_outgoing *own = &c->outs[k % c->depth];
     hf_outgoing *before = &c->outs[(k + c->depth - 1) % c->depth];
-    *is = k == c->out_oldest || !own->carrier->one_by_one ||
-          own->rank != before->targets->rank;
+    *is = k == c->out_oldest || !own->targets->carrier->one_by_one ||
+          own->n_targets > 1 || before->n_targets > 1 ||
+          own->targets->rank != before->targets->rank;
     return *is ? HF_OK : chunk_gone(c, before, false, is);
 }
 

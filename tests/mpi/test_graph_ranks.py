@@ -42,6 +42,21 @@ def test_ranks_find_what_one_finds(on_ranks, ranks, partition, device):
     on_ranks(ranks, RUN.format(partition=partition, device=device), **KERNELS)
 
 
+CHUNKS = """
+with hf.open("host", "pipelined", comm=comm, deadline=20) as session:
+    for depth in (1, 2, 3, 4, 8):
+        words = dict(chunk_size=8192, chunk_depth=depth, supersteps=2)
+        r = session.run("graph", program="pagerank", graph="urand:14:2", reps=1, **words)
+        assert r.verified, (depth, r)
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_blocks_of_several_chunks_go_to_all_ranks(on_ranks, ranks):
+    """Too long for MPI to send them before they are received."""
+    on_ranks(ranks, CHUNKS)
+
+
 GRAVF = """
 import itertools
 graphs = ("kron:7", "grid:6", "kron:1")
