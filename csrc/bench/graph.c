@@ -312,7 +312,8 @@ static hf_status graph_prepare(void *state, size_t point, uint64_t sample) {
     for (size_t i = 0; i < GRAPH_FILL_WORDS; i++)
         s->fill[i] = hf_random(s->keys[s->env.rank] ^ s->sample, i);
     HF_TRY(graph_fill(s, s->buffers.state, 0));
-    HF_TRY(graph_fill(s, s->buffers.whole, 0));
+    if (s->buffers.whole)
+        HF_TRY(graph_fill(s, s->buffers.whole, 0));
     if (s->env.size == 1 && !s->routing->in_place) { /* else what comes has digests */
         HF_TRY(graph_fill(s, s->buffers.inbox, s->run.in_updates));
         HF_TRY(graph_fill(s, s->buffers.outbox, s->run.out_updates));
@@ -359,17 +360,11 @@ static void sample_tell(const graph_state *s, uint64_t reached, uint64_t reached
 /* Collective, so all ranks do all of it. Each checks its own vertices. The digests of the whole
  * state are equal on all ranks, so each rank has those of others right, too. */
 static hf_status sample_check(graph_state *s, hf_outcome *out) {
-    hf_device *device = s->env.device;
-    size_t vertices = s->part->vertices, vertex = s->traits[GRAPH_VERTEX_BYTES];
     bool right;
     graph_verdict verdict;
     double last = 0, before = 0, changed[2];
     uint64_t reached = 0, edges = 0;
-    memset(s->state, 0xA5, vertices * vertex);
-    HF_TRY(s->routing->share(s, GRAPH_SHARED_STATE));
-    if (vertices > 0)
-        HF_TRY(device->ops->read(device, s->buffers.whole, 0, s->state,
-                                 vertices * vertex, NULL, NULL));
+    HF_TRY(graph_tell_state(s));
     HF_TRY(graph_check_run(s, &verdict));
     HF_TRY(s->routing->proven(s, &right));
     HF_TRY(graph_last_check(s, &right));

@@ -242,7 +242,8 @@ hf_status graph_buffers_new(graph_state *s) {
     s->words = graph_row_words(s);
     HF_TRY(graph_buffer_new(s, &b->told, s->words * sizeof *s->told));
     HF_TRY(graph_buffer_new(s, &b->all_told, size * s->words * sizeof *s->told));
-    HF_TRY(graph_buffer_new(s, &b->whole, p->vertices * vertex));
+    if (size > 1)
+        HF_TRY(graph_buffer_new(s, &b->whole, p->vertices * vertex));
     s->told = calloc(size + 1, s->words * sizeof *s->told);
     s->keys = calloc(size, sizeof *s->keys);
     s->seals = calloc(size, sizeof *s->seals);

@@ -67,7 +67,9 @@ graph_block graph_block_of(const graph_state *s, graph_shared what, int rank);
 uint64_t *graph_row_new(graph_state *s);
 /** Every rank's row becomes s->told [size, words]. Collective. */
 hf_status graph_tell_all(graph_state *s, uint64_t *mine);
-/** Of the state of all vertices, without those that only fill parts up. */
+/** The state of all vertices comes to the host of every rank. Collective. */
+hf_status graph_tell_state(graph_state *s);
+/** Of the state of all vertices, without those that only fill parts up; of one rank nothing. */
 uint64_t graph_state_digest(const graph_state *s);
 /** The numbers of every rank's vertices become all [vertices]. Collective. */
 hf_status graph_tell_numbers(graph_state *s, double *all, const double *mine);

@@ -155,10 +155,23 @@ hf_status graph_connect(void *state) {
     return s->routing->connect(s);
 }
 
+hf_status graph_tell_state(graph_state *s) {
+    hf_device *device = s->env.device;
+    const hf_buffer *all = s->buffers.whole ? s->buffers.whole : s->buffers.state;
+    size_t bytes = s->part->vertices * s->traits[GRAPH_VERTEX_BYTES];
+    memset(s->state, 0xA5, bytes);
+    if (s->buffers.whole)
+        HF_TRY(s->routing->share(s, GRAPH_SHARED_STATE));
+    return bytes == 0 ? HF_OK
+                      : device->ops->read(device, all, 0, s->state, bytes, NULL, NULL);
+}
+
 uint64_t graph_state_digest(const graph_state *s) {
     const uint32_t *names = s->part->names;
     size_t vertices = s->part->vertices, bytes = s->traits[GRAPH_VERTEX_BYTES], to;
     uint64_t digest = HF_DIGEST_START;
+    if (s->env.size == 1) /* nobody has another state */
+        return digest;
     for (size_t at = 0; at < vertices; at = to) {
         bool real = names[at] != HF_NO_VERTEX;
         for (to = at + 1; to < vertices && (names[to] != HF_NO_VERTEX) == real;)
