@@ -175,6 +175,8 @@ class Comparison:
         found = []
         if self.a.kind == self.b.kind == "measured" and not self._of_one_device:
             found.append(f"a is of {self.a.device}, b of {self.b.device}")
+        if self.a.subject != self.b.subject:
+            found.append(f"a is {self.a.subject}, b {self.b.subject}")
         time = next((n for n in ("time", "time_median") if n in self.values), None)
         for name, (a, b) in self.values.items():
             if time is not None and name != time:

@@ -273,7 +273,7 @@ def _graph_check(command: Parser, benchmark: str | None) -> None:
         type=reals,
         default=[],
         metavar="NUMBERS",
-        help="its scalars, e.g. 3,0.5; default: 0.85, as of a run",
+        help="its scalars, e.g. 3,0.5, if it looks at any",
     )
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hpccfpga.arguments import known
+
 PARTS = (
     "hf_update",
     "hf_message",
@@ -18,6 +20,21 @@ PARTS = (
     "HF_APPLY",
 )
 """What every program has."""
+OPTIONS = (
+    "HF_ALWAYS",
+    "HF_ENOUGH",
+    "HF_GROWTH",
+    "HF_HELPS",
+    "HF_SAME",
+    "HF_SOURCE",
+    "HF_SUPERSTEPS",
+    "HF_UNDIRECTED",
+    "HF_WANTS",
+    "HF_WEIGHTED",
+    "HF_WHEN",
+    "HF_WINDOW",
+)
+"""What one may define, too."""
 
 _TYPES = {
     "char": np.int8,
@@ -38,6 +55,8 @@ _CODE = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
 _DEFINED = re.compile(r"(\w+)\s+(\w+)\s*")
 _VERTEX = re.compile(r"\bHF_VERTEX\s*\(([^)]*)")
+_WORD = re.compile(r"^\s*#\s*define\s+(HF_\w+)", re.M)
+_SCALAR = re.compile(r"\bat\s*\.\s*value\b")
 _FIELD = re.compile(r"(\w+)\s+(\w+)\s*(?:\[\s*(\d+)\s*\])?")
 
 _NOT, _MAYBE, _SURE = range(3)
@@ -45,11 +64,17 @@ _NOT, _MAYBE, _SURE = range(3)
 
 
 def check(text: str, path: Path) -> None:
-    """Raise ValueError for a program that lacks a part, or has two states."""
+    """Raise ValueError for one that lacks a part, has two states, or unknown words."""
     code = _compiled(text)
     everything = "\n".join(line for line, _ in code)
     if missing := [p for p in PARTS if not re.search(rf"\b{p}\b", everything)]:
         raise ValueError(f"program: {path} lacks {', '.join(missing)}")
+    for name in _WORD.findall(everything):
+        if name not in PARTS + OPTIONS:
+            raise ValueError(
+                f"program: {path} defines {name}, which is no word of programs; "
+                f"{known(name, OPTIONS)}; names of your own begin with other letters"
+            )
     always = "\n".join(line for line, sure in code if sure)
     if (n := len(_VERTEX.findall(always))) > 1:
         raise ValueError(f"program: {path} has {n} times HF_VERTEX, not once")
@@ -60,6 +85,11 @@ def check(text: str, path: Path) -> None:
             "put the largest types first and fill it up, as by `uchar unused[n]`, or "
             "define HF_SAME"
         )
+
+
+def takes_scalars(text: str) -> bool:
+    """Whether a program looks at the scalars of a run."""
+    return any(_SCALAR.search(line) for line, _ in _compiled(text))
 
 
 def states(text: str) -> list[np.dtype | None]:

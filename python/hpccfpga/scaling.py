@@ -289,7 +289,7 @@ def _looked_at(runs: Sequence[Result]) -> str:
     if len(points[0]) == 1:
         return "of each run its one point"
     if any(points[0] != own for own in points):
-        return f"of each run the last of {len(points[0])} points: {label}"
+        return f"of each run the last of {len(points[0])} points, each with its {label}"
     *others, last = points[0]
     out = ", ".join(others)
     return f"of each run the last point: {label} {last}; {out} are left out"

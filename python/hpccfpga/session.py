@@ -282,6 +282,7 @@ class Session:
                     own = kernels.placed(benchmark, params, banks)
                     params = {**own, **params, **program.manifest["knobs"]}
                 fields = sources.fields(benchmark, params)
+                sources.scalars_check(benchmark, params)
             except BaseException as raised:
                 error = raised
             self.agree(error)

@@ -63,7 +63,7 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
     Raises
     ------
     ValueError
-        There is no such program, or it does not compile.
+        There is no such program, it does not compile, or it lacks scalars.
     """
     (header,) = sources.named_files("graph", {"program": os.fspath(path)}).values()
     program.check(header.read_text(), header)
@@ -71,6 +71,7 @@ def check(path: str | os.PathLike[str], value: Sequence[float] = ()) -> Records:
     params["deadline"] = DEADLINE
     if value:
         params["value"] = list(value)
+    sources.scalars_check("graph", params)
     found: list[tuple[str, int | None, str]] = [
         (way, None, finding) for way, finding in alone(header, value)
     ]
@@ -130,7 +131,7 @@ def alone(header: Path, value: Sequence[float]) -> Iterator[tuple[str, str]]:
         source = Path(folder) / "sound.c"
         text = sources.kernel_dir() / "graph_sound.h"
         source.write_text(sources.read_source(text, {"hf_program.h": header}))
-        values = ",".join(f"{float(v)!r}f" for v in value) or "0.85f"
+        values = ",".join(f"{float(v)!r}f" for v in value) or "0"
         words = [compiler, "-std=gnu11", "-O1", "-w", "-DHF_HOST", SANITIZERS]
         words += [
             f"-DSOUND_VALUES={values}",

@@ -17,7 +17,7 @@ from hpccfpga import _core
 from hpccfpga.arguments import known
 from hpccfpga.files import opened, read
 from hpccfpga.program import check as check_program
-from hpccfpga.program import states, without_comments
+from hpccfpga.program import states, takes_scalars, without_comments
 from hpccfpga.text import brief
 
 DEEPEST = 32
@@ -112,6 +112,20 @@ def fields(benchmark: str, params: Mapping[str, Any]) -> list[np.dtype | None]:
     """Fields that a vertex's state may have, where kernels have a program."""
     paths = named_files(benchmark, params).values()
     return [state for path in paths for state in states(read_source(path))]
+
+
+def scalars_check(benchmark: str, params: Mapping[str, Any]) -> None:
+    """Raise ValueError where a program of one's own takes scalars and none are given.
+
+    The default is that of a program of the package.
+    """
+    for path in named_files(benchmark, params).values():
+        own = path.parent != kernel_dir() / "programs"
+        if own and "value" not in params and takes_scalars(read_source(path)):
+            raise ValueError(
+                f"value: none is given, but {path} looks at at.value; give one to four "
+                "numbers"
+            )
 
 
 def texts(benchmark: str, params: Mapping[str, Any]) -> dict[str, dict[str, str]]:

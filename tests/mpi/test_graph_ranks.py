@@ -45,8 +45,8 @@ def test_ranks_find_what_one_finds(on_ranks, ranks, partition, device):
 CHUNKS = """
 with hf.open("host", "pipelined", comm=comm, deadline=20) as session:
     for depth in (1, 2, 3, 4, 8):
-        words = dict(chunk_size=8192, chunk_depth=depth, supersteps=2)
-        r = session.run("graph", program="pagerank", graph="urand:14:2", reps=1, **words)
+        words = dict(chunk_size=8192, chunk_depth=depth, supersteps=2, reps=1)
+        r = session.run("graph", program="pagerank", graph="urand:14:2", **words)
         assert r.verified, (depth, r)
 """
 

@@ -12,7 +12,7 @@ import pytest
 from vertex_programs import check_table, run
 
 import hpccfpga
-from hpccfpga import sources
+from hpccfpga import sound, sources
 from hpccfpga.program import check, states
 
 PROGRAMS = sources.programs()
@@ -218,12 +218,24 @@ def test_hints_that_are_wrong_are_seen(hops, hint):
             "HF_WINDOW is 0 and HF_GROWTH 1",
         ),
         ("HF_SCATTER", '#include "hops.h"\nHF_SCATTER', "hops.h includes itself"),
+        ("#define HF_SOURCE", "#define HF_SOURSE", "HF_SOURSE, .* mean .HF_SOURCE."),
+        ("HF_SCATTER", " # define HF_WEIGHT\nHF_SCATTER", "mean .HF_WEIGHTED."),
     ],
 )
 def test_mistakes_are_one_line_with_the_place(hops, old, new, words):
     with pytest.raises(ValueError, match=words) as refused:
-        run(program=hops(old, new))
+        run(program=hops(old, new), value=9)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_scalars_of_a_program_of_ones_own_have_no_default(hops, ranks):
+    with pytest.raises(
+        ValueError, match=r"value: none is given, but .*hops\.h looks at"
+    ):
+        run(program=hops(), ranks=ranks)
+    with pytest.raises(ValueError, match="value: none is given"):
+        sound.check(hops())
 
 
 def test_includes_have_bounds(hops, tmp_path, monkeypatch):
@@ -254,7 +266,10 @@ def test_a_program_is_read_before_the_run(hops, monkeypatch):
     monkeypatch.setattr(Path, "read_text", read_text)
     program = hops("HF_SCATTER", "/* é */ HF_SCATTER")
     told = run(
-        program=program, source=[1], progress=lambda *_: Path(program).unlink(True)
+        program=program,
+        value=9,
+        source=[1],
+        progress=lambda *_: Path(program).unlink(True),
     )
     assert told.vertices.dtype.names == ("hops",)
     with pytest.raises(ValueError, match=r"program: \./bfs does not exist"):
@@ -356,9 +371,10 @@ def test_device_host_has_the_programs_of_the_package(hops):
 def test_conditions_may_choose_the_state(hops):
     old = "HF_VERTEX(uint hops;)"
     program = hops(old, f"#ifdef HF_WIDE\nHF_VERTEX(uint a;)\n#else\n{old}\n#endif")
-    assert run(program=program, source=[1]).vertices.dtype == "V4"  # a or hops
+    given = {"program": program, "value": 9, "source": [1]}
+    assert run(**given).vertices.dtype == "V4"  # a or hops
     program.write_text(program.read_text().replace("uint a;", "ulong a;"))
-    told = run(program=program, source=[1])
+    told = run(**given)
     assert told.vertices.dtype.names == ("hops",)
     with pytest.raises(ValueError, match="2 times HF_VERTEX"):
         check(f"{program.read_text()}\n{old}{old}", program)

@@ -319,6 +319,10 @@ def test_measurements_of_two_devices_say_so():
     a, b = measured(), measured(device="x86_64")
     assert f"a is of {a.device}, b of x86_64" in compare(a, b).notes
     assert not [note for note in compare(a, a).notes if note.startswith("a is of")]
+    assert not [note for note in compare(a, a).notes if "a is b_eff" in note]
+    a.parameters |= {"program": "bfs", "graph": "kron:6"}
+    b.parameters |= {"program": "wcc", "graph": "kron:6"}
+    assert "a is b_eff bfs kron:6, b b_eff wcc kron:6" in compare(a, b).notes
 
 
 def test_compare_within_ten_percent():

@@ -278,7 +278,7 @@ def test_scaling_says_whose_a_note_is():
 def test_scaling_says_where_points_differ():
     """Each graph has sources of its own."""
     r = hf.scaling("graph", ranks=[1, 2], graph="kron:6", sources=3, reps=1)
-    said = "of each run the last of 3 points: source"
+    said = "of each run the last of 3 points, each with its source"
     assert said in r.provenance["notes"]
 
 
@@ -288,7 +288,8 @@ class _Sources(dict):
 
 def test_scaling_says_that_only_the_last_points_differ():
     runs = [_Sources(source=[3, 5]), _Sources(source=[3, 7])]
-    assert MODULE._looked_at(runs) == "of each run the last of 2 points: source"
+    said = "of each run the last of 2 points, each with its source"
+    assert MODULE._looked_at(runs) == said
 
 
 def test_a_line_over_ranks_goes_from_left_to_right(tmp_path):
