@@ -158,7 +158,8 @@ hf_status graph_connect(void *state) {
 hf_status graph_tell_state(graph_state *s) {
     hf_device *device = s->env.device;
     const hf_buffer *all = s->buffers.whole ? s->buffers.whole : s->buffers.state;
-    size_t bytes = s->part->vertices * s->traits[GRAPH_VERTEX_BYTES];
+    size_t vertices = s->part->vertices,
+           bytes = vertices * s->traits[GRAPH_VERTEX_BYTES];
     memset(s->state, 0xA5, bytes);
     if (s->buffers.whole)
         HF_TRY(s->routing->share(s, GRAPH_SHARED_STATE));

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-enum { MAX_NOTES = 4, ALIGNMENT = 64 };
+enum { MAX_NOTES = 5, ALIGNMENT = 64 };
 
 typedef struct figure {
     char name[32];

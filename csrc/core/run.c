@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/registry.h"
 #include "core/run.h"
+#include "node.h"
 
 enum { CLOCK_READS = 20 };
 
@@ -417,6 +418,7 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     hf_result *result = NULL;
     hf_transport *net = session->net;
     /* Before they have agreed, no rank takes memory for the run. */
+    l.crowded = hf_node_crowded(net->local_size);
     l.memory_left = hf_host_memory_of("").free / (uint64_t)net->local_size;
     HF_TRY(run_agree(net, run));
     HF_TRY(hf_bench_find(&l.bench, run->bench));

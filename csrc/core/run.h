@@ -57,6 +57,7 @@ typedef struct hf_loop {
     hf_point *points;
     size_t reps, max_reps, n_warmup;
     double time_limit, clock_cost;
+    bool crowded;         /* the ranks of this node are more than its cores */
     uint64_t memory_left; /* for this rank [B] */
     hf_laps laps;
     hf_stages stages;

@@ -372,6 +372,18 @@ static void exchange_notes_add(const hf_loop *l, hf_result *result) {
             hf_result_add_note(result, exchange->choices[i]->note);
 }
 
+/* Of ranks that take turns on a core each one's clock runs in its own turn. */
+static void crowd_note_add(const hf_loop *l, hf_result *result) {
+    char note[160];
+    if (l->session->device->info.type != HF_CPU || !l->crowded)
+        return;
+    snprintf(note, sizeof note,
+             "%d ranks share fewer cores: they take turns, and the time of each leaves "
+             "out turns of others; rates may be too high",
+             l->session->net->local_size);
+    hf_result_add_note(result, note);
+}
+
 hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
     size_t room = columns_list(l, NULL) + HF_TRACE_COLUMNS;
     const hf_trace *trace = l->session->trace;
@@ -398,6 +410,7 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
         if (l->outline.note)
             hf_result_add_note(result, l->outline.note);
         exchange_notes_add(l, result);
+        crowd_note_add(l, result);
         hf_trace_fill(trace, result, n_summary);
         *out = result;
     }

@@ -1,6 +1,7 @@
 """Benchmarks on more ranks than there are cores, the largest grid of them 3x3."""
 
 RUNS = """
+import os
 small = {"stream": {"size": 4096}, "randomaccess": {"sizes": [1024]},
          "fft": {"log_size": 6, "batch": 2}, "gemm": {"sizes": [48]}}
 b_eff = "b_eff", {"sizes": [1, 99], "loop_upper": 4, "loop_lower": 1}
@@ -14,6 +15,8 @@ for exchange, *runs in (("channel", b_eff, *matrices), ("host", b_eff),
         for name, given in runs:
             r = s.run(name, reps=1, **given)
             assert r.verified and r.ranks == 9, r
+            told = any("share fewer cores" in n for n in r.provenance["notes"])
+            assert told == (s.device["type"] == "cpu" and os.cpu_count() < 9)
 with hf.open(comm=comm.Split(rank < 8)) as s:
     for shape in ("ndrange", "pipeline"):
         for name, given in small.items():
