@@ -196,7 +196,7 @@ static void result_test(void) {
     CHECK(hf_result_column(result, 3) == NULL && hf_result_note(result, 0) == NULL);
     for (int i = 0; i < 6; i++)
         hf_result_add_note(result, "note");
-    CHECK(hf_result_note(result, 3) && !hf_result_note(result, 4));
+    CHECK(hf_result_note(result, 4) && !hf_result_note(result, 5));
     hf_result_free(result);
     hf_result_free(NULL);
 }
