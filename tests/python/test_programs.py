@@ -13,7 +13,7 @@ from vertex_programs import check_table, run
 
 import hpccfpga
 from hpccfpga import sound, sources
-from hpccfpga.program import check, states
+from hpccfpga.program import OPTIONS, check, states
 
 PROGRAMS = sources.programs()
 DOCS = Path(__file__).parents[2] / "docs" / "graph.md"
@@ -228,12 +228,19 @@ def test_mistakes_are_one_line_with_the_place(hops, old, new, words):
     assert "\n" not in str(refused.value)
 
 
+def test_words_are_those_that_kernels_ask_for():
+    texts = [path.read_text() for path in sources.kernel_dir().glob("graph_*.h")]
+    asked = {w for t in texts for w in re.findall(r"#\s*ifn?def (HF_\w+)", t)}
+    assert asked - {"HF_HOST"} == {*OPTIONS}  # that one says what compiles them
+
+
 @pytest.mark.parametrize("ranks", [None, 2])
-def test_scalars_of_a_program_of_ones_own_have_no_default(hops, ranks):
+def test_scalars_of_a_program_of_ones_own_have_no_default(hops, ranks, monkeypatch):
     with pytest.raises(
         ValueError, match=r"value: none is given, but .*hops\.h looks at"
     ):
         run(program=hops(), ranks=ranks)
+    monkeypatch.setattr(sound, "alone", None)  # nothing is compiled before
     with pytest.raises(ValueError, match="value: none is given"):
         sound.check(hops())
 
