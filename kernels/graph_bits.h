@@ -21,6 +21,13 @@ static inline uint graph_lowest_bit(uint x) {
 }
 #endif
 
+/** How many bits of x are set. */
+static inline uint graph_bit_count(uint x) {
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return ((x + (x >> 4)) & 0x0F0F0F0Fu) * 0x01010101u >> 24;
+}
+
 /** Bits of vertices at .. at + 31 before `end`. */
 static inline uint graph_all_bits(uint at, uint end) {
     return at >= end ? 0 : end - at >= 32 ? HF_NOBODY : HF_NOBODY >> (32 - (end - at));
