@@ -13,15 +13,15 @@
 #include "graph_few_step.h"
 
 /** Take supersteps from `at` on, as long as they are of few vertices. Each is counted in
- *  at->counts. May another follow in this launch? Where the launch `persists` one does. */
-static inline uint graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
-                                  HF_GLOBAL const uint *weights,
-                                  HF_GLOBAL const uint *names,
-                                  HF_GLOBAL const graph_run *run, HF_GLOBAL uchar *box,
-                                  HF_GLOBAL hf_vertex *state, HF_GLOBAL uint *waiting,
-                                  HF_GLOBAL hf_update *later, HF_GLOBAL uint *got,
-                                  HF_GLOBAL uint *lists, const uint persists,
-                                  graph_course *at) {
+ *  at->counts. May another follow in this launch? Where the launch `persists` one does. It is a
+ *  call: beside all other phases it runs short of registers. */
+__attribute__((noinline)) static uint
+graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
+               HF_GLOBAL const uint *weights, HF_GLOBAL const uint *names,
+               HF_GLOBAL const graph_run *run, HF_GLOBAL uchar *box,
+               HF_GLOBAL hf_vertex *state, HF_GLOBAL uint *waiting,
+               HF_GLOBAL hf_update *later, HF_GLOBAL uint *got, HF_GLOBAL uint *lists,
+               const uint persists, graph_course *at) {
     HF_GLOBAL uint *active = GRAPH_AT(uint, box, run->in_bits);
     HF_GLOBAL hf_update *mirror = GRAPH_AT(hf_update, box, run->in_updates);
     graph_few_data few = {
@@ -51,13 +51,12 @@ static inline uint graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const u
         count = graph_nothing(step, 0, at->again ? HF_NOBODY : few.superstep);
         if (l->n_front == 0) {
             graph_due(l, waiting, later, lowest, &few.window, &at->width);
+            count.edges = graph_front_edges(l, outs);
         } else {
             graph_few_send(&few, &count);
             graph_few_apply(&few, &count);
-            graph_hear(l, outs, waiting, later, few.window);
+            count.edges = graph_hear(l, outs, waiting, later, few.window);
         }
-        for (uint i = 0; i < l->n_front; i++)
-            count.edges += graph_few_degree(&few, l->front[i]);
         if (l->n_front == 0 && l->n_pending > 0)
             lowest = graph_late(l, waiting, later, run->own);
         all_edges += count.edges;

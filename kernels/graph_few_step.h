@@ -4,10 +4,10 @@
 #define GRAPH_FEW_STEP_H
 
 #include "graph_at.h"
-#include "graph_lists.h"
+#include "graph_hear.h"
 
-/** Vertices ahead of whose turn those to whom their edges lead are fetched. */
-#define GRAPH_FEW_AHEAD 3u
+/** Vertices ahead of whose turn their edges are fetched, and then those to whom these lead. */
+enum { GRAPH_FEW_ROWS = 8, GRAPH_FEW_AHEAD = 3 };
 
 /** Is the first message mostly enough? Then a vertex applies it at once. */
 #define GRAPH_EAGER (GRAPH_HINTED && !GRAPH_HELPED)
@@ -29,8 +29,12 @@ static inline uint graph_few_degree(const graph_few_data *few, uint v) {
     return (uint)(few->outs[v + 1] - few->outs[v]);
 }
 
-/** Have those to whom the edges of number i of the front lead in the cache. */
+/** Before the turn of number i of the front have in the cache what it and the next ones need. */
 static inline void graph_few_fetch(const graph_few_data *few, uint i) {
+    if (i + GRAPH_FEW_ROWS < few->lists.n_front) {
+        HF_PREFETCH_READ(few->to + few->outs[few->lists.front[i + GRAPH_FEW_ROWS]]);
+    }
+    i += GRAPH_FEW_AHEAD;
     if (i >= few->lists.n_front)
         return;
     const uint u = few->lists.front[i];
@@ -80,12 +84,10 @@ static inline void graph_few_send(graph_few_data *few, graph_count *count) {
     HF_UNUSED const uint settled = (uint)few->window;
     const uint none = graph_bits_of(HF_NOTHING);
     uint n = 0;
-    for (uint i = 0; i < GRAPH_FEW_AHEAD; i++)
-        graph_few_fetch(few, i);
     for (uint i = 0; i < l->n_front; i++) {
         const uint u = l->front[i];
         const hf_update told = l->told[i];
-        graph_few_fetch(few, i + GRAPH_FEW_AHEAD);
+        graph_few_fetch(few, i);
         count->known += graph_few_degree(few, u) + 1;
         for (ulong e = few->outs[u]; e < few->outs[u + 1]; e++) {
             const uint v = few->to[e], wants = HF_WANTS(few->state[v], settled) != 0;

@@ -1,4 +1,4 @@
-/* graph_lists.h - the lists of vertices of graph_few.h, and who comes from one to another.
+/* graph_lists.h - the lists of vertices of graph_few.h, and who waits in one until due.
  *
  * Which vertex goes where is hard to guess for a CPU: each is written behind the list that it may
  * belong to, and counted there if it does.
@@ -89,37 +89,6 @@ static inline void graph_due(graph_lists *l, HF_GLOBAL uint *waiting,
         l->n_pending -= due;
     }
 #endif
-}
-
-/** Those of `next` whom somebody hears become the front, or wait until they are due. */
-static inline void graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
-                              HF_GLOBAL uint *waiting, HF_GLOBAL hf_update *later,
-                              ulong window) {
-    (void)waiting, (void)later, (void)window;
-#ifndef GRAPH_NO_PRIORITIES
-    const uint until = (uint)(window >> 32);
-    if (l->n_next > GRAPH_FEW_ROOM - l->n_late)
-        l->n_late = l->known = 0;
-#endif
-    for (uint i = 0; i < l->n_next; i++) {
-        const uint v = l->next[i], heard = GRAPH_HEARD(outs[v + 1] - outs[v]);
-        const hf_update told = l->news[i];
-#ifdef GRAPH_NO_PRIORITIES
-        const uint late = 0;
-#else
-        const uint late = heard & (uint)GRAPH_LATER(told, until),
-                   word = waiting[v / 32], waits = word >> v % 32 & 1;
-        waiting[v / 32] = (word & ~(1u << v % 32)) | late << v % 32;
-        later[v] = told;
-        l->late[l->n_late] = v;
-        l->n_late += late & ~waits;
-        l->n_pending += late - waits;
-#endif
-        l->front[l->n_front] = v;
-        l->told[l->n_front] = told;
-        l->n_front += heard & ~late;
-    }
-    l->n_next = 0;
 }
 
 #endif

@@ -66,7 +66,10 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
                                           later, got, lists, 1, &at);
                     graph_tick(control->ticks, &clock, step, at.step);
                 }
-                kind = goes ? graph_phase_next(&at, all, run->vertices) : GRAPH_NONE;
+                control->reach = graph_reach_chunks(n, hf_phases_joined(meets));
+                kind =
+                    goes ? graph_phase_next(&at, all, run->vertices, n / control->reach)
+                         : GRAPH_NONE;
             }
             if (kind == GRAPH_NONE) {
                 control->turned = turned;
@@ -97,6 +100,11 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
         case GRAPH_PUSHING:
             graph_push_part(c, n, pieces, outs, to, to_weights, run, in, state, got,
                             touched, made, window);
+            break;
+        case GRAPH_REACHING:
+            graph_reach_part(c, n, chunks, outs, to, to_weights, degrees, names, run,
+                             in, state, got, touched, made, out, waiting, later,
+                             control->reach, superstep, window, seal);
             break;
         case GRAPH_APPLYING:
             graph_apply_part(c, n, chunks, degrees, names, run, made, got, touched,

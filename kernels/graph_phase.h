@@ -5,6 +5,7 @@
 
 #include "graph_control.h"
 #include "graph_course.h"
+#include "graph_reach.h"
 
 /** What work-items do in a phase. */
 enum {
@@ -13,6 +14,7 @@ enum {
     GRAPH_PULLING,
     GRAPH_PUSHING,
     GRAPH_APPLYING,
+    GRAPH_REACHING, /* in place of the two */
     GRAPH_ADMITTING
 };
 
@@ -57,9 +59,10 @@ static inline uint graph_phase_count(graph_course *at,
     return sum.end;
 }
 
-/** The phase that begins the superstep after the last. */
-static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices) {
-    (void)all, (void)vertices;
+/** The phase that begins the superstep after the last, where a push may be of `ranges` ranges. */
+static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices,
+                                    uint ranges) {
+    (void)all, (void)vertices, (void)ranges;
     at->superstep++;
     if (GRAPH_ALL)
         return GRAPH_PULLING;
@@ -71,7 +74,8 @@ static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices) 
     if (graph_pull_pays(at->edges, at->told, all, vertices, GRAPH_HINTED))
         return GRAPH_PULLING;
 #endif
-    return GRAPH_PUSHING;
+    return graph_reach_pays(at->edges, at->active, ranges) ? GRAPH_REACHING
+                                                           : GRAPH_PUSHING;
 }
 
 #endif

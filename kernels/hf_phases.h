@@ -78,6 +78,11 @@ static inline void hf_phases_done(HF_GLOBAL hf_phases *at) {
 
 /* ---- for the one that leads ---- */
 
+/** How many work-items have begun to run. */
+static inline uint hf_phases_joined(HF_GLOBAL hf_phases *at) {
+    return HF_PHASES_LOAD(&at->joined);
+}
+
 /** Wait until `parts` parts are done. */
 static inline void hf_phases_meet(HF_GLOBAL hf_phases *at, uint parts) {
     for (uint looks = 0; HF_PHASES_LOAD(&at->done) != parts; looks++)

@@ -52,6 +52,29 @@ typedef struct memory {
     ulong made[2 * CHUNKS];
 } memory;
 
+/* Edge `e` goes in front of those from edge `to` on. */
+static void edge_move(ulong e, ulong to) {
+    const uint end = from[e], weight = weights[e];
+    for (; e > to; e--) {
+        from[e] = from[e - 1];
+        weights[e] = weights[e - 1];
+    }
+    from[to] = end;
+    weights[to] = weight;
+}
+
+/* Any edge is the first of its row, and the others rise. */
+static void row_sort(ulong begin, ulong end, ulong first) {
+    for (ulong e = begin; e < end; e++) {
+        ulong to = e;
+        while (to > begin && from[to - 1] > from[e])
+            to--;
+        edge_move(e, to);
+    }
+    if (begin + first < end)
+        edge_move(begin + first, begin);
+}
+
 /* Random edges, each both ways. */
 static void graph_make(void) {
     static uint ends[EDGES / 2][2];
@@ -73,6 +96,8 @@ static void graph_make(void) {
         }
     memmove(rows + 1, rows, OWN * sizeof *rows);
     rows[0] = 0;
+    for (size_t v = 0; v < OWN; v++)
+        row_sort(rows[v], rows[v + 1], v % 3);
     for (size_t v = 0; v < OWN; v++)
         degrees[OWN + v] = degrees[v] ? from[rows[v]] : HF_NOBODY;
     for (uint c = 0; c <= CHUNKS; c++)

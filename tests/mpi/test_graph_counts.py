@@ -9,7 +9,7 @@ from hpccfpga import sources
 
 TOLD = "out->count.edges += degree"
 ACTIVE = "out->count.active = n + 1"
-FEW = "count.edges += graph_few_degree(&few, l->front[i])"
+FEW = "count.edges = graph_hear(l, outs, waiting, later, few.window)"
 LOWEST = "out->count.lowest = when < out->count.lowest ? when : out->count.lowest"
 LATE = "lowest = when < lowest ? when : lowest"
 HARMS = {
@@ -21,8 +21,8 @@ HARMS = {
         ACTIVE,
         ACTIVE + " - (n == 1 && out->superstep == 3)",
     ),
-    "too many of few": (FEW, FEW + " + (l->front[i] == 7)"),
-    "too few of few": (FEW, FEW + " - (l->front[i] == 7)"),
+    "too many of few": (FEW, FEW + " + (few.superstep == 1)"),
+    "too few of few": (FEW, FEW + " - (few.superstep == 1)"),
     "too many of few at the end": (FEW, FEW + " + (few.superstep == 3)"),
     "a priority of nobody": (LOWEST, "out->count.lowest = 0"),
     "a priority of nobody, of few": (LATE, "lowest = 0"),

@@ -23,12 +23,13 @@ TOLD = "out->told[v] = told;"
 MADE = "graph_merge(&got[v], m);"
 FEW = "(fresh ? none : old), m"
 AT_ONCE = "graph_few_at_once(few, v, m, &count->changed)"
-HEARD = "for (uint i = 0; i < l->n_next; i++) {"
 CLOSE = "out->count.seal = graph_seal("
 LAST = "l->told[GRAPH_FEW_ROOM - 1]"
 STORED = "GRAPH_AT(graph_count, outbox, 0)[c] = out->count;"
 STARTED = "state[v] = s;\n    (void)later;"
 PHASE = "switch (control->phase) {"
+HUBS = ((0,) * 4 + (1, 2, 3, 4) * 20000, range(1, 80005), (1,) * 80004)
+SENT = "e < stop && to[e] < last; e++"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
@@ -209,8 +210,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "one of few who is told of and not heard": (
         "bfs",
         {},
-        HEARD,
-        HEARD.replace("; i++", "; i += 1 + (l->n_next > 2)"),
+        "l->n_front = n;",
+        "l->n_front = n - (n > 2);",
     ),
     "one of few who waits and is never due": (
         "sssp",
@@ -235,6 +236,42 @@ FAULTS = {  # program, what else is given, text, what replaces it
         {"graph": "kron:11"},
         "i < l->n_front; i++) {\n        mirror",
         "i < l->n_front / 2; i++) {\n        mirror",
+    ),
+    "messages of a range that get lost": (
+        "sssp",
+        {"graph": HUBS, "source": 0},
+        SENT,
+        SENT.replace("e++", "e += 2"),
+    ),
+    "messages of a range for another vertex": (
+        "sssp",
+        {"graph": HUBS, "source": 0},
+        "v = to[e], old = got[v]",
+        "v = to[e] & ~1u, old = got[v]",
+    ),
+    "first edges of rows that a range passes over": (
+        "sssp",
+        {"graph": HUBS, "source": 0},
+        "begin < stop && to[begin] >= first",
+        "begin < stop && to[begin] > first + 31",
+    ),
+    "a range that nobody takes": (
+        "sssp",
+        {"graph": HUBS, "source": 0},
+        "if (c % reach)",
+        "if (c % reach || c / reach == 1)",
+    ),
+    "more messages than edges, of ranges": (
+        "sssp",
+        {"graph": HUBS, "source": 0},
+        "made[2 * c] = sent;",
+        "made[2 * c] = sent + 7;",
+    ),
+    "an edge of which a range does not know": (
+        "sssp",
+        {"graph": HUBS, "source": 0},
+        "known += stop - begin + 1;",
+        "known += stop - begin + (u != 2);",
     ),
     "a part of a phase that nobody does": (
         "bfs",
