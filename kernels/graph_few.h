@@ -28,7 +28,7 @@ graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
         outs,  to,  weights, names,      run,
         state, got, 0,       at->window, graph_lists_in(lists, at->pending)};
     graph_lists *l = &few.lists;
-    ulong all_edges = 0, told_edges = 0;
+    ulong all_edges = 0;
     uint lowest = HF_NOBODY, goes = 1, stays = at->step < GRAPH_FEW_STEPS;
     for (uint first = 0; first < run->own; first += 32) {
         for (uint left = active[first / 32] & graph_all_bits(first, run->own);
@@ -36,11 +36,10 @@ graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
             const uint v = first + graph_lowest_bit(left);
             l->told[l->n_front] = mirror[v];
             l->front[l->n_front++] = v;
-            told_edges += graph_few_degree(&few, v);
         }
         active[first / 32] = 0;
     }
-    if (told_edges > GRAPH_FEW_EDGES)
+    if (graph_rows_look(l, outs) > GRAPH_FEW_EDGES)
         return 0; /* more edges than a launch is given: a bit came damaged */
     if (l->n_front == 0)
         lowest = graph_late(l, waiting, later, run->own);
@@ -51,7 +50,7 @@ graph_few_take(HF_GLOBAL const ulong *outs, HF_GLOBAL const uint *to,
         count = graph_nothing(step, 0, at->again ? HF_NOBODY : few.superstep);
         if (l->n_front == 0) {
             graph_due(l, waiting, later, lowest, &few.window, &at->width);
-            count.edges = graph_front_edges(l, outs);
+            count.edges = graph_rows_look(l, outs);
         } else {
             graph_few_send(&few, &count);
             graph_few_apply(&few, &count);

@@ -32,13 +32,13 @@ static inline uint graph_few_degree(const graph_few_data *few, uint v) {
 /** Before the turn of number i of the front have in the cache what it and the next ones need. */
 static inline void graph_few_fetch(const graph_few_data *few, uint i) {
     if (i + GRAPH_FEW_ROWS < few->lists.n_front) {
-        HF_PREFETCH_READ(few->to + few->outs[few->lists.front[i + GRAPH_FEW_ROWS]]);
+        HF_PREFETCH_READ(few->to + few->lists.rows[i + GRAPH_FEW_ROWS]);
     }
     i += GRAPH_FEW_AHEAD;
     if (i >= few->lists.n_front)
         return;
-    const uint u = few->lists.front[i];
-    for (ulong e = few->outs[u]; e < few->outs[u + 1]; e++) {
+    const uint begin = few->lists.rows[i], stop = begin + few->lists.degrees[i];
+    for (uint e = begin; e < stop; e++) {
         HF_PREFETCH_READ(few->state + few->to[e]);
         if (!GRAPH_EAGER) {
             HF_PREFETCH_READ(few->got + few->to[e]);
@@ -85,11 +85,11 @@ static inline void graph_few_send(graph_few_data *few, graph_count *count) {
     const uint none = graph_bits_of(HF_NOTHING);
     uint n = 0;
     for (uint i = 0; i < l->n_front; i++) {
-        const uint u = l->front[i];
+        const uint begin = l->rows[i], stop = begin + l->degrees[i];
         const hf_update told = l->told[i];
         graph_few_fetch(few, i);
-        count->known += graph_few_degree(few, u) + 1;
-        for (ulong e = few->outs[u]; e < few->outs[u + 1]; e++) {
+        count->known += stop - begin + 1;
+        for (uint e = begin; e < stop; e++) {
             const uint v = few->to[e], wants = HF_WANTS(few->state[v], settled) != 0;
             if (!GRAPH_HELPED && !wants)
                 continue;

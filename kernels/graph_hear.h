@@ -5,12 +5,16 @@
 
 #include "graph_lists.h"
 
-/** How many edges leave the front. */
-static inline ulong graph_front_edges(const graph_lists *l,
-                                      HF_GLOBAL const ulong *outs) {
+/** Look up the rows of the front. Returns how many edges leave it. */
+static inline ulong graph_rows_look(const graph_lists *l, HF_GLOBAL const ulong *outs) {
     ulong edges = 0;
-    for (uint i = 0; i < l->n_front; i++)
-        edges += (uint)(outs[l->front[i] + 1] - outs[l->front[i]]);
+    for (uint i = 0; i < l->n_front; i++) {
+        const uint begin = (uint)outs[l->front[i]];
+        const uint degree = (uint)(outs[l->front[i] + 1] - begin);
+        l->rows[i] = begin;
+        l->degrees[i] = degree;
+        edges += degree;
+    }
     return edges;
 }
 
@@ -18,35 +22,38 @@ static inline ulong graph_front_edges(const graph_lists *l,
  * many edges leave the front. */
 #ifdef GRAPH_NO_PRIORITIES
 
+/** Of the front those whom nobody hears go. */
+static inline void graph_unheard_go(graph_lists *l) {
+    uint n = 0;
+    for (uint i = 0; i < l->n_front; i++) {
+        l->front[n] = l->front[i];
+        l->told[n] = l->told[i];
+        l->rows[n] = l->rows[i];
+        l->degrees[n] = l->degrees[i];
+        n += GRAPH_HEARD(l->degrees[n]);
+    }
+    l->n_front = n;
+}
+
 /** The two lists change places, as mostly all are heard. */
 static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
                                HF_GLOBAL uint *waiting, HF_GLOBAL hf_update *later,
                                ulong window) {
     HF_GLOBAL uint *next = l->next;
     HF_GLOBAL hf_update *news = l->news;
-    ulong edges = 0;
-    uint n = 0;
+    uint heard = 0;
     (void)waiting, (void)later, (void)window;
-    for (uint i = 0; i < l->n_next; i++) {
-        const uint degree = (uint)(outs[next[i] + 1] - outs[next[i]]);
-        edges += degree;
-        n += GRAPH_HEARD(degree);
-    }
-    if (n < l->n_next) {
-        n = 0;
-        for (uint i = 0; i < l->n_next; i++) {
-            const uint v = next[i];
-            next[n] = v;
-            news[n] = news[i];
-            n += GRAPH_HEARD(outs[v + 1] - outs[v]);
-        }
-    }
     l->next = l->front;
     l->news = l->told;
     l->front = next;
     l->told = news;
-    l->n_front = n;
+    l->n_front = l->n_next;
     l->n_next = 0;
+    const ulong edges = graph_rows_look(l, outs);
+    for (uint i = 0; i < l->n_front; i++)
+        heard += GRAPH_HEARD(l->degrees[i]);
+    if (heard < l->n_front)
+        graph_unheard_go(l);
     return edges;
 }
 
@@ -72,6 +79,8 @@ static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
         l->n_pending += late - waits;
         l->front[l->n_front] = v;
         l->told[l->n_front] = told;
+        l->rows[l->n_front] = (uint)outs[v];
+        l->degrees[l->n_front] = degree;
         l->n_front += heard & ~late;
         edges += late ? 0 : degree;
     }

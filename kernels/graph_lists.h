@@ -10,22 +10,26 @@
 
 /** Lists of vertices; a plain value. */
 typedef struct graph_lists {
-    HF_GLOBAL uint *front; /**< [GRAPH_FEW_ROOM] active */
-    HF_GLOBAL uint *heard; /**< [GRAPH_FEW_EDGES] those who got messages */
-    HF_GLOBAL uint *sums;  /**< [GRAPH_FEW_EDGES] messages that they got, as one */
-    HF_GLOBAL uint *late;  /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
-    HF_GLOBAL uint *next;  /**< [GRAPH_FEW_EDGES] those who told in this superstep */
+    HF_GLOBAL uint *rows;    /**< [GRAPH_FEW_ROOM] where rows of `front` begin */
+    HF_GLOBAL uint *degrees; /**< [GRAPH_FEW_ROOM] and how long they are */
+    HF_GLOBAL uint *front;   /**< [GRAPH_FEW_ROOM] active */
+    HF_GLOBAL uint *heard;   /**< [GRAPH_FEW_EDGES] those who got messages */
+    HF_GLOBAL uint *sums;    /**< [GRAPH_FEW_EDGES] messages that they got, as one */
+    HF_GLOBAL uint *late;    /**< [GRAPH_FEW_ROOM] all that wait, and maybe others */
+    HF_GLOBAL uint *next;    /**< [GRAPH_FEW_EDGES] those who told in this superstep */
     HF_GLOBAL hf_update *told; /**< [GRAPH_FEW_ROOM] by those of `front` */
     HF_GLOBAL hf_update *news; /**< [GRAPH_FEW_EDGES] told by those of `next` */
     uint n_front, n_heard, n_late, n_next, n_pending;
     uint known; /**< the list of those that wait is complete */
 } graph_lists;
 
-/** Empty lists, one behind the other in `memory`. `late` is yet to be filled with the
- *  `n_pending` vertices that wait. */
+/** Empty lists, one behind the other in `memory` of GRAPH_LISTS_BYTES. `late` is yet to be filled
+ *  with the `n_pending` vertices that wait. */
 static inline graph_lists graph_lists_in(HF_GLOBAL uint *memory, uint n_pending) {
     graph_lists l;
-    l.front = memory;
+    l.rows = memory;
+    l.degrees = l.rows + GRAPH_FEW_ROOM;
+    l.front = l.degrees + GRAPH_FEW_ROOM;
     l.heard = l.front + GRAPH_FEW_ROOM;
     l.sums = l.heard + GRAPH_FEW_EDGES;
     l.late = l.sums + GRAPH_FEW_EDGES;

@@ -90,10 +90,10 @@ graph_reach_send(uint c, uint beyond, HF_GLOBAL const uint *chunks,
                 known += stop - begin + 1;
             if (begin < stop && to[begin] >= first && to[begin] < last)
                 sent += graph_send_alone(to, weights, state, got, touched, mirror[u],
-                                      begin, settled);
+                                         begin, settled);
             for (ulong e = from[i]; e < stop && to[e] < last; e++)
                 sent += graph_send_alone(to, weights, state, got, touched, mirror[u], e,
-                                      settled);
+                                         settled);
         }
     }
     for (uint k = c; k < beyond; k++)

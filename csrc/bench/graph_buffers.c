@@ -310,10 +310,7 @@ hf_status graph_outs_new(graph_state *s) {
     HF_TRY(graph_buffer_new(s, &b->touched, (own + 31) / 32 * word));
     size_t made = s->run.chunks * (2 * sizeof(uint64_t));
     HF_TRY(graph_buffer_new(s, &b->made, s->persists ? 0 : made));
-    HF_TRY(graph_buffer_new(s, &b->lists,
-                            s->fewer ? (size_t)GRAPH_FEW_ROOM * (2 * word + update) +
-                                           (size_t)GRAPH_FEW_EDGES * (3 * word + update)
-                                     : 0));
+    HF_TRY(graph_buffer_new(s, &b->lists, s->fewer ? GRAPH_LISTS_BYTES(update) : 0));
     if (s->persists) {
         s->control = malloc(sizeof *s->control);
         if (!s->control)

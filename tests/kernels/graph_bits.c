@@ -116,7 +116,7 @@ static graph_count few(uint more) {
     line l;
     ulong window = (ulong)HF_NOBODY << 32, width = HF_NOBODY;
     uint *none = NULL, zero = 0, one = 1, seal = 7;
-    uint *lists = room((3 * GRAPH_FEW_ROOM + 4 * GRAPH_FEW_EDGES) * sizeof *lists);
+    uint *lists = room(GRAPH_LISTS_BYTES(sizeof(hf_update)));
     uint *counts = room(sizeof(graph_count));
     graph_run *run = &l.run;
     line_make(&l);

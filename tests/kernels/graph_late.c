@@ -24,7 +24,7 @@ static void *room(size_t words) {
 }
 
 static late late_new(uint n, uint own) {
-    late l = {.memory = room(3 * GRAPH_FEW_ROOM + 4 * GRAPH_FEW_EDGES),
+    late l = {.memory = room(GRAPH_LISTS_BYTES(sizeof(hf_update)) / sizeof(uint)),
               .waiting = room((own + 31) / 32),
               .later = room(own)};
     for (uint v = 0; v < n; v++) {

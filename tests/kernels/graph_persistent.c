@@ -46,8 +46,7 @@ typedef struct memory {
     hf_vertex state[OWN];
     uint waiting[WORDS], got[OWN], touched[WORDS];
     hf_update later[OWN];
-    uint lists[2 * GRAPH_FEW_ROOM + 3 * GRAPH_FEW_EDGES];
-    hf_update told[GRAPH_FEW_ROOM + GRAPH_FEW_EDGES];
+    uint lists[GRAPH_LISTS_BYTES(sizeof(hf_update)) / sizeof(uint)];
     graph_control control;
     ulong made[2 * CHUNKS];
 } memory;

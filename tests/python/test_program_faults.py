@@ -210,8 +210,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "one of few who is told of and not heard": (
         "bfs",
         {},
-        "l->n_front = n;",
-        "l->n_front = n - (n > 2);",
+        "l->n_front = l->n_next;",
+        "l->n_front = l->n_next - (l->n_next > 2);",
     ),
     "one of few who waits and is never due": (
         "sssp",
@@ -270,8 +270,8 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "an edge of which a range does not know": (
         "sssp",
         {"graph": HUBS, "source": 0},
-        "known += stop - begin + 1;",
-        "known += stop - begin + (u != 2);",
+        " known += stop - begin + 1;",
+        " known += stop - begin + (u != 2);",
     ),
     "a part of a phase that nobody does": (
         "bfs",

@@ -55,6 +55,22 @@ def test_both_shapes_count_the_same(program, shape, direction, graph):
         assert r[name].tolist() == other[name].tolist(), name
 
 
+@pytest.mark.parametrize("direction", ["auto", "pull"])
+@pytest.mark.parametrize("program", ["bfs", "sssp"])
+def test_who_has_no_edges_tells_nobody(program, direction):
+    """Of a chain each vertex has two leaves, and these are before the next one. It is
+    longer than a launch."""
+    chain, leaves = np.arange(900, 600, -1), np.arange(600)
+    ends = np.concatenate([chain.repeat(2), chain]), np.concatenate([leaves, chain - 1])
+    graph = (*ends, np.ones(900, np.uint32))
+    given = {"program": program, "graph": graph, "source": 900, "device": "opencl"}
+    r, pushed = (run(direction=way, **given) for way in (direction, "push"))
+    assert r.verified
+    assert r["updates"] == len(chain)
+    for name in ("superstep_active", "superstep_edges"):
+        assert r[name].tolist() == pushed[name].tolist(), name
+
+
 def test_sources_are_those_that_were_named():
     r = run(source=[3, 0, 3])
     assert r["source"].tolist() == [3, 0, 3]
