@@ -13,7 +13,8 @@ typedef struct graph_control {
     /* what differs from run to run, zeros before a launch and after a run */
     hf_phases meets;
     unsigned long ticks[GRAPH_FEW_STEPS]; /**< of each superstep */
-    unsigned reach;                       /**< chunks of a range of vertices */
+    unsigned reach;                       /**< chunks of a range, as the leader says: it
+                                             depends on how many run */
     /* what it is told; of the last superstep, or of the first that `starts` the program */
     unsigned long window, width;
     unsigned long edges, told; /**< that it told along, and that all did */

@@ -6,8 +6,8 @@
 #include "graph_at.h"
 #include "graph_hear.h"
 
-/** Vertices ahead of whose turn their edges are fetched, and then those to whom these lead. */
-enum { GRAPH_FEW_ROWS = 8, GRAPH_FEW_AHEAD = 3 };
+/** How far ahead of its turn a vertex's edges are fetched, and then those to whom they lead. */
+enum { GRAPH_FEW_ROW_AHEAD = 8, GRAPH_FEW_ENDS_AHEAD = 3 };
 
 /** Is the first message mostly enough? Then a vertex applies it at once. */
 #define GRAPH_EAGER (GRAPH_HINTED && !GRAPH_HELPED)
@@ -29,12 +29,13 @@ static inline uint graph_few_degree(const graph_few_data *few, uint v) {
     return (uint)(few->outs[v + 1] - few->outs[v]);
 }
 
-/** Before the turn of number i of the front have in the cache what it and the next ones need. */
+/** At the turn of number i of the front fetch what later ones need: the first ones are not worth a
+ *  loop of their own. */
 static inline void graph_few_fetch(const graph_few_data *few, uint i) {
-    if (i + GRAPH_FEW_ROWS < few->lists.n_front) {
-        HF_PREFETCH_READ(few->to + few->lists.rows[i + GRAPH_FEW_ROWS]);
+    if (i + GRAPH_FEW_ROW_AHEAD < few->lists.n_front) {
+        HF_PREFETCH_READ(few->to + few->lists.rows[i + GRAPH_FEW_ROW_AHEAD]);
     }
-    i += GRAPH_FEW_AHEAD;
+    i += GRAPH_FEW_ENDS_AHEAD;
     if (i >= few->lists.n_front)
         return;
     const uint begin = few->lists.rows[i], stop = begin + few->lists.degrees[i];

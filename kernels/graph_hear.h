@@ -1,28 +1,34 @@
-/* graph_hear.h - what somebody hears of the vertices that told in a superstep of graph_few.h: they
- * become the front, or wait until they are due. */
+/* graph_hear.h - those who told in a superstep of graph_few.h: who has edges becomes the front, or
+ * waits until it is due.
+ *
+ * Which one does is hard to guess for a CPU: each is written behind the list that it may belong to,
+ * and counted there if it does.
+ */
 #ifndef GRAPH_HEAR_H
 #define GRAPH_HEAR_H
 
 #include "graph_lists.h"
 
+/** Look up the row of vertex `v`, number i of the front. Returns how long it is. */
+static inline uint graph_row_look(const graph_lists *l, HF_GLOBAL const ulong *outs,
+                                  uint i, uint v) {
+    const uint begin = (uint)outs[v], degree = (uint)outs[v + 1] - begin;
+    l->rows[i] = begin;
+    l->degrees[i] = degree;
+    return degree;
+}
+
 /** Look up the rows of the front. Returns how many edges leave it. */
 static inline ulong graph_rows_look(const graph_lists *l, HF_GLOBAL const ulong *outs) {
     ulong edges = 0;
-    for (uint i = 0; i < l->n_front; i++) {
-        const uint begin = (uint)outs[l->front[i]];
-        const uint degree = (uint)(outs[l->front[i] + 1] - begin);
-        l->rows[i] = begin;
-        l->degrees[i] = degree;
-        edges += degree;
-    }
+    for (uint i = 0; i < l->n_front; i++)
+        edges += graph_row_look(l, outs, i, l->front[i]);
     return edges;
 }
 
-/* Those of `next` whom somebody hears become the front, or wait until they are due. Returns how
- * many edges leave the front. */
 #ifdef GRAPH_NO_PRIORITIES
 
-/** Of the front those whom nobody hears go. */
+/** Those without edges leave the front: nobody hears them. */
 static inline void graph_unheard_go(graph_lists *l) {
     uint n = 0;
     for (uint i = 0; i < l->n_front; i++) {
@@ -35,7 +41,8 @@ static inline void graph_unheard_go(graph_lists *l) {
     l->n_front = n;
 }
 
-/** The two lists change places, as mostly all are heard. */
+/** Those of `next` who have edges become the front; returns how many edges leave it. The two lists
+ *  change places, as mostly all have some. */
 static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
                                HF_GLOBAL uint *waiting, HF_GLOBAL hf_update *later,
                                ulong window) {
@@ -59,6 +66,8 @@ static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
 
 #else
 
+/** Those of `next` who have edges become the front, or wait until they are due; returns how many
+ *  edges leave the front. */
 static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
                                HF_GLOBAL uint *waiting, HF_GLOBAL hf_update *later,
                                ulong window) {
@@ -67,7 +76,7 @@ static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
     if (l->n_next > GRAPH_FEW_ROOM - l->n_late)
         l->n_late = l->known = 0;
     for (uint i = 0; i < l->n_next; i++) {
-        const uint v = l->next[i], degree = (uint)(outs[v + 1] - outs[v]),
+        const uint v = l->next[i], degree = graph_row_look(l, outs, l->n_front, v),
                    heard = GRAPH_HEARD(degree);
         const hf_update told = l->news[i];
         const uint late = heard & (uint)GRAPH_LATER(told, until),
@@ -79,8 +88,6 @@ static inline ulong graph_hear(graph_lists *l, HF_GLOBAL const ulong *outs,
         l->n_pending += late - waits;
         l->front[l->n_front] = v;
         l->told[l->n_front] = told;
-        l->rows[l->n_front] = (uint)outs[v];
-        l->degrees[l->n_front] = degree;
         l->n_front += heard & ~late;
         edges += late ? 0 : degree;
     }

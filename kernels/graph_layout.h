@@ -20,15 +20,17 @@
 #define GRAPH_FEW_EDGES (1u << 14) /**< of the vertices of a superstep of graph_few */
 #define GRAPH_FEW_ROOM  (1u << 16) /**< vertices in a list */
 #endif
+#define GRAPH_FEW_WORK  (1u << 21) /**< and of all in a launch, before the last */
+#define GRAPH_FEW_STEPS 256 /**< supersteps in a launch: their counts are a head */
+#define GRAPH_FEW_GRAPH 0xFFFFFFFFu /**< of the graph: lists have 32 bits for them */
+#if GRAPH_FEW_EDGES > GRAPH_FEW_ROOM
+#error "GRAPH_FEW_EDGES is at most GRAPH_FEW_ROOM: lists change places"
+#endif
 
 /** Bytes of the lists of graph_lists.h, for updates of so many bytes. */
 #define GRAPH_LISTS_BYTES(update)                         \
     (GRAPH_FEW_ROOM * (4 * sizeof(unsigned) + (update)) + \
      GRAPH_FEW_EDGES * (3 * sizeof(unsigned) + (update)))
-
-#define GRAPH_FEW_MOST  0xFFFFFFFFu /**< edges of a graph: lists have words of 32 bits */
-#define GRAPH_FEW_WORK  (1u << 21)  /**< and of all in a launch, before the last */
-#define GRAPH_FEW_STEPS 256 /**< supersteps in a launch: their counts are a head */
 
 /** What was counted in a chunk. */
 typedef struct graph_count {

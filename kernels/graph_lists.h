@@ -1,14 +1,11 @@
-/* graph_lists.h - the lists of vertices of graph_few.h, and who waits in one until due.
- *
- * Which vertex goes where is hard to guess for a CPU: each is written behind the list that it may
- * belong to, and counted there if it does.
- */
+/* graph_lists.h - the lists of vertices of graph_few.h, and who waits in one until it is due.
+ * Each is written behind the list that it may belong to: graph_hear.h. */
 #ifndef GRAPH_LISTS_H
 #define GRAPH_LISTS_H
 
 #include "graph_message.h"
 
-/** Lists of vertices; a plain value. */
+/** Lists of vertices; a plain value. `front` and `next`, and what both told, may change places. */
 typedef struct graph_lists {
     HF_GLOBAL uint *rows;    /**< [GRAPH_FEW_ROOM] where rows of `front` begin */
     HF_GLOBAL uint *degrees; /**< [GRAPH_FEW_ROOM] and how long they are */

@@ -110,7 +110,7 @@ static inline void graph_update(graph_out *out, graph_word *word,
 
 #ifndef GRAPH_NO_PRIORITIES
 /** The lowest priority of those of 32 updates that wait. Compilers vectorise the loop over all. */
-static inline uint graph_lowest(HF_GLOBAL const hf_update *later, uint waiting) {
+static inline uint graph_lowest_late(HF_GLOBAL const hf_update *later, uint waiting) {
     uint lowest = HF_NOBODY;
     if (waiting == HF_NOBODY)
         for (uint i = 0; i < 32; i++) {
@@ -133,9 +133,10 @@ static inline void graph_wait(graph_out *out, HF_GLOBAL const uint *waiting,
 #ifndef GRAPH_NO_PRIORITIES
     GRAPH_MEET(); /* all of the chunk's bits are there */
     for (uint v = first + 32 * GRAPH_ME; v < end; v += 32 * GRAPH_ITEMS) {
-        out->count.pending += graph_bit_count(waiting[v / 32]);
+        const uint bits = waiting[v / 32] & graph_all_bits(v, end);
+        out->count.pending += graph_bit_count(bits);
         if (out->count.active == 0) {
-            const uint when = graph_lowest(later + v, waiting[v / 32]);
+            const uint when = graph_lowest_late(later + v, bits);
             out->count.lowest = when < out->count.lowest ? when : out->count.lowest;
         }
     }

@@ -1,7 +1,8 @@
 /* graph_persistent.h - supersteps of one rank on a CPU, up to 256 in a launch: its work-items take
  * chunks of phase after phase, as launches of graph_start, graph_pull, graph_push, graph_apply and
- * graph_admit would, and the one that leads takes supersteps of few vertices in between. A launch
- * costs as much as a superstep of 10,000 edges, most of it threads that fall asleep and are woken.
+ * graph_admit would, and pushes by ranges (graph_reach.h). The one that leads takes supersteps of
+ * few vertices in between. A launch costs as much as a superstep of 10,000 edges, most of it
+ * threads that fall asleep and are woken.
  *
  * The work-item that leads decides as the host would, and leaves it a sealed count of each
  * superstep.
@@ -68,7 +69,7 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
                 }
                 control->reach = graph_reach_chunks(n, hf_phases_joined(meets));
                 kind =
-                    goes ? graph_phase_next(&at, all, run->vertices, n / control->reach)
+                    goes ? graph_phase_next(&at, all, run->vertices, n, control->reach)
                          : GRAPH_NONE;
             }
             if (kind == GRAPH_NONE) {

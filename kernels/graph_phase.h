@@ -14,7 +14,7 @@ enum {
     GRAPH_PULLING,
     GRAPH_PUSHING,
     GRAPH_APPLYING,
-    GRAPH_REACHING, /* in place of the two */
+    GRAPH_REACHING, /* both at once, by ranges of vertices */
     GRAPH_ADMITTING
 };
 
@@ -59,10 +59,10 @@ static inline uint graph_phase_count(graph_course *at,
     return sum.end;
 }
 
-/** The phase that begins the superstep after the last, where a push may be of `ranges` ranges. */
-static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices,
-                                    uint ranges) {
-    (void)all, (void)vertices, (void)ranges;
+/** The phase that begins the superstep after the last. Ranges would be of `reach` of n chunks. */
+static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices, uint n,
+                                    uint reach) {
+    (void)all, (void)vertices, (void)n, (void)reach;
     at->superstep++;
     if (GRAPH_ALL)
         return GRAPH_PULLING;
@@ -74,8 +74,8 @@ static inline uint graph_phase_next(graph_course *at, ulong all, uint vertices,
     if (graph_pull_pays(at->edges, at->told, all, vertices, GRAPH_HINTED))
         return GRAPH_PULLING;
 #endif
-    return graph_reach_pays(at->edges, at->active, ranges) ? GRAPH_REACHING
-                                                           : GRAPH_PUSHING;
+    return graph_reach_pays(at->edges, at->active, vertices, n, reach) ? GRAPH_REACHING
+                                                                       : GRAPH_PUSHING;
 }
 
 #endif

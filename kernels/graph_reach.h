@@ -6,19 +6,21 @@
 
 #include "graph_apply.h"
 
-/** Chunks of a range, of n in all: about four ranges for each work-item that runs. */
-static inline uint graph_reach_chunks(uint n, uint running) {
-    const uint ranges = 4 * running;
-    return n > ranges ? (n + ranges - 1) / ranges : 1;
-}
-
-#ifndef GRAPH_REACH_PART    /* tests have none */
+#ifndef GRAPH_REACH_PART    /* a test has others */
 #define GRAPH_REACH_PART 32 /**< edges of a row in a range that are worth a search */
 #endif
 
-/** Does it pay? A row is searched once for each range. */
-static inline uint graph_reach_pays(ulong edges, uint active, uint ranges) {
-    return edges > (ulong)active * ranges * GRAPH_REACH_PART;
+/** Chunks of a range, of n in all: about four ranges for each work-item that runs. */
+static inline uint graph_reach_chunks(uint n, uint running) {
+    return (n + 4 * running - 1) / (4 * running);
+}
+
+/** Do ranges of so many chunks pay? For each range every row is searched, and the bits of all
+ *  vertices are looked at: a word of them costs as much as an eighth of an edge. */
+static inline uint graph_reach_pays(ulong edges, uint active, uint vertices, uint n,
+                                    uint reach) {
+    const ulong ranges = (n + reach - 1) / reach;
+    return edges > ranges * ((ulong)active * GRAPH_REACH_PART + vertices / 256);
 }
 
 /** The first of edges e .. stop - 1, by rising vertices, that leads to `first` or beyond. */
@@ -112,9 +114,9 @@ static inline GRAPH_INLINE void graph_reach_part(
     HF_GLOBAL hf_vertex *state, HF_GLOBAL uint *got, HF_GLOBAL uint *touched,
     HF_GLOBAL ulong *made, HF_GLOBAL uchar *outbox, HF_GLOBAL uint *waiting,
     HF_GLOBAL hf_update *later, uint reach, uint superstep, ulong window, uint seal) {
-    const uint beyond = n - c < reach ? n : c + reach;
     if (c % reach)
         return;
+    const uint beyond = n - c < reach ? n : c + reach;
     graph_reach_send(c, beyond, chunks, outs, to, weights, run, inbox, state, got,
                      touched, made, (uint)window);
     for (; c < beyond; c++)

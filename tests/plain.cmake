@@ -140,8 +140,6 @@ hf_kernel_test(graph_late graph_late)
 hf_kernel_test(graph_persistent graph_persistent)
 hf_kernel_test(graph_persistent_sssp graph_persistent HF_PROGRAM=sssp
   GRAPH_FEW_EDGES=256 GRAPH_FEW_ROOM=256)
-hf_kernel_test(graph_persistent_reach graph_persistent HF_PROGRAM=sssp
-  GRAPH_FEW_EDGES=256 GRAPH_FEW_ROOM=256 GRAPH_REACH_PART=0)
 hf_kernel_test(graph_persistent_pagerank graph_persistent HF_PROGRAM=pagerank)
 hf_kernel_test(graph_paths graph_paths)
 hf_kernel_test(graph_paths_narrow graph_paths HF_CHANNEL_WIDTH=16)

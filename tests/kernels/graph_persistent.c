@@ -1,6 +1,6 @@
 /* graph_persistent.c - work-items of graph_persistent in threads: however many there are, and
  * whichever comes first, they count and leave what one alone does in one launch, also where a
- * second launch goes on. One that is over lets late ones go. */
+ * second launch goes on, and where pushes go by ranges. One that is over lets late ones go. */
 #include <pthread.h>
 #include <string.h>
 
@@ -15,6 +15,11 @@ static unsigned swap(unsigned *address, unsigned old, unsigned x) {
 #define HF_SWAP(address, old, x) swap(address, old, x)
 #define HF_OR(address, x)        __atomic_fetch_or(address, x, __ATOMIC_RELAXED)
 #define HF_LOOK(address)         __atomic_load_n(address, __ATOMIC_RELAXED)
+
+/* Edges of a row in a range that are worth a search: at 0 all pushes go by ranges. */
+enum { NEVER = 1 << 30 };
+static unsigned long part = NEVER;
+#define GRAPH_REACH_PART part
 
 #include "../../kernels/graph_persistent.h"
 
@@ -249,6 +254,7 @@ int main(void) {
     const size_t steps = alone_check(alone);
     for (size_t i = 0; i < ROUNDS; i++) {
         const size_t threads = 1 + i % THREADS, cut = 2 + i % (steps - 2);
+        part = i % 3 ? 0 : NEVER;
         memory *m = begin(threads, 0, -1);
         same_check(m, alone, 0, steps, i);
         free(m);

@@ -10,6 +10,7 @@ from hpccfpga import sources
 TOLD = "out->count.edges += degree"
 ACTIVE = "out->count.active = n + 1"
 FEW = "count.edges = graph_hear(l, outs, waiting, later, few.window)"
+DUE = "count.edges = graph_rows_look(l, outs)"
 LOWEST = "out->count.lowest = when < out->count.lowest ? when : out->count.lowest"
 LATE = "lowest = when < lowest ? when : lowest"
 HARMS = {
@@ -24,6 +25,7 @@ HARMS = {
     "too many of few": (FEW, FEW + " + (few.superstep == 1)"),
     "too few of few": (FEW, FEW + " - (few.superstep == 1)"),
     "too many of few at the end": (FEW, FEW + " + (few.superstep == 3)"),
+    "too many of few that were due": (DUE, DUE + " + 1"),
     "a priority of nobody": (LOWEST, "out->count.lowest = 0"),
     "a priority of nobody, of few": (LATE, "lowest = 0"),
 }
@@ -36,6 +38,7 @@ ONE = [  # program, what else is given, harms
     ("sssp", {"direction": "pull"}, EDGES),
     ("sssp", {"direction": "push"}, [*EDGES, "a priority of nobody"]),
     ("sssp", {}, ["too many of few", "a priority of nobody, of few"]),
+    ("sssp", {}, ["too many of few that were due"]),
     ("pagerank", {"supersteps": 3}, [*EDGES, *END]),
     ("first.h", {"direction": "push", "supersteps": 3}, END),
     ("first.h", {"supersteps": 3}, ["too many of few at the end"]),
