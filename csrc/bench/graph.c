@@ -200,10 +200,7 @@ static hf_status graph_take(graph_state *s, const hf_args *args) {
                        s->env.size, both, weights, s->env.memory_left));
     HF_TRY(hf_part_lead(s->part, s->traits[GRAPH_HINTS]));
     s->mirrored = s->env.size == 1 && s->part->mirrored;
-    if (s->part->in_edges > GRAPH_FEW_GRAPH) { /* a launch for each superstep */
-        s->fewer = false;
-        s->persists = s->persists && s->traits[GRAPH_ALWAYS];
-    }
+    graph_launches_choose(s);
     snprintf(s->note, sizeof s->note,
              "%s graph, %s; opened in %.3f s, rank 0's part made in %.3f s",
              s->info->directed ? "directed" : "undirected",

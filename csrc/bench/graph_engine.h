@@ -88,6 +88,8 @@ const graph_count *graph_count_of(const graph_state *s, size_t i);
 
 /* ---- graph_updates.c ---- */
 
+/** Which launches take several supersteps, of this part of the graph. */
+void graph_launches_choose(graph_state *s);
 /** Launch graph_few, for supersteps of few vertices. */
 hf_status graph_few_launch(graph_state *s);
 /** Launch graph_persistent, from the start or from here on. */

@@ -35,26 +35,30 @@ static hf_status updates_open(graph_state *s, const char *direction) {
     hf_device *device = s->env.device;
     const hf_device_ops *ops = device->ops;
     HF_TRY(direction_take(s, direction));
-    bool alone = s->env.size == 1 && !graph_groups(s) && s->routing->few &&
-                 s->direction == GRAPH_AUTO;
-    s->fewer = alone && s->pushes;
-    s->persists = alone && s->env.ndrange && (s->pushes || s->traits[GRAPH_ALWAYS]);
     HF_TRY(ops->kernel(&k->pull, device, "graph_pull", 0));
     HF_TRY(ops->kernel(&k->push, device, "graph_push", 0));
-    HF_TRY(ops->kernel(&k->apply, device, "graph_apply", 0));
-    if (s->persists)
-        return ops->kernel(&k->persistent, device, "graph_persistent", 0);
-    return s->fewer ? ops->kernel(&k->few, device, "graph_few", 0) : HF_OK;
+    return ops->kernel(&k->apply, device, "graph_apply", 0);
+}
+
+void graph_launches_choose(graph_state *s) {
+    bool alone = s->architecture == &graph_updates_cross && s->env.size == 1 &&
+                 !graph_groups(s) && s->routing->few && s->direction == GRAPH_AUTO;
+    s->fewer = alone && s->pushes && s->part->in_edges <= GRAPH_FEW_GRAPH;
+    s->persists = alone && s->env.ndrange && (s->fewer || s->traits[GRAPH_ALWAYS]);
 }
 
 static hf_status updates_setup(graph_state *s, graph_sizes *out) {
     const graph_run *run = &s->run;
+    graph_kernels *k = &s->kernels;
+    hf_device *device = s->env.device;
     size_t all =
         run->in_updates + (size_t)s->part->vertices * s->traits[GRAPH_UPDATE_BYTES];
     *out = (graph_sizes){.inbox = all,
                          .outbox = s->routing->in_place ? all : run->out_records,
                          .edges = true};
-    return HF_OK;
+    if (s->persists)
+        return device->ops->kernel(&k->persistent, device, "graph_persistent", 0);
+    return s->fewer ? device->ops->kernel(&k->few, device, "graph_few", 0) : HF_OK;
 }
 
 /* ---- supersteps ---- */
