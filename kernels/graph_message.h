@@ -76,6 +76,13 @@ static inline void graph_leave(HF_GLOBAL uint *got, HF_GLOBAL uint *touched, uin
         HF_OR(&touched[v / 32], bit);
 }
 
+/** Does a vertex with this state take message `m`? No branch depends on it. */
+static inline uint graph_takes(HF_GLOBAL const hf_vertex *s, HF_UNUSED hf_message m,
+                               HF_UNUSED uint settled) {
+    (void)s;
+    return (uint)(HF_WANTS(*s, settled) != 0) & (uint)(HF_HELPS(*s, m) != 0);
+}
+
 /** Send `told` along edge `e`; 0 where the vertex there does not want it. */
 static inline uint graph_send(HF_GLOBAL const uint *to, HF_GLOBAL const uint *weights,
                               HF_GLOBAL const hf_vertex *state, HF_GLOBAL uint *got,

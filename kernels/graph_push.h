@@ -25,8 +25,7 @@ static inline uint graph_send_some(HF_GLOBAL const uint *to,
         const hf_message m = hf_scatter(told, edge);
         ends[n] = v;
         made[n] = m;
-        n += (uint)(HF_WANTS(state[v], settled) != 0) &
-             (uint)(HF_HELPS(state[v], m) != 0);
+        n += graph_takes(&state[v], m, settled);
     }
     for (uint i = 0; i < n; i++)
         HF_PREFETCH_READ(got + ends[i]);

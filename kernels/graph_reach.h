@@ -60,8 +60,7 @@ static inline uint graph_send_alone(HF_GLOBAL const uint *to,
     (void)weights, (void)state;
     const hf_edge edge = {GRAPH_WEIGHT(weights, e)};
     const hf_message m = hf_scatter(told, edge);
-    const uint takes =
-        (uint)(HF_WANTS(state[v], settled) != 0) & (uint)(HF_HELPS(state[v], m) != 0);
+    const uint takes = graph_takes(&state[v], m, settled);
     got[v] = takes ? graph_bits_of(hf_gather(graph_message_of(old), m)) : old;
     touched[v / 32] |= takes << v % 32;
     return takes;

@@ -12,6 +12,7 @@ ACTIVE = "out->count.active = n + 1"
 FEW = "count.edges = graph_hear(l, outs, waiting, later, few.window)"
 DUE = "count.edges = graph_rows_look(l, outs)"
 LOWEST = "out->count.lowest = when < out->count.lowest ? when : out->count.lowest"
+WAITS = "out->count.pending += graph_bit_count(bits)"
 LATE = "lowest = when < lowest ? when : lowest"
 HARMS = {
     "too many": (TOLD, TOLD + " + (v == 7)"),
@@ -26,6 +27,7 @@ HARMS = {
     "too few of few": (FEW, FEW + " - (few.superstep == 1)"),
     "too many of few at the end": (FEW, FEW + " + (few.superstep == 3)"),
     "too many of few that were due": (DUE, DUE + " + 1"),
+    "none that wait": (WAITS, WAITS.replace("(bits)", "(0)")),
     "a priority of nobody": (LOWEST, "out->count.lowest = 0"),
     "a priority of nobody, of few": (LATE, "lowest = 0"),
 }
@@ -36,7 +38,7 @@ ONE = [  # program, what else is given, harms
     ("bfs", {"direction": "push"}, EDGES),
     ("bfs", {}, ["too many of few", "too few of few"]),
     ("sssp", {"direction": "pull"}, EDGES),
-    ("sssp", {"direction": "push"}, [*EDGES, "a priority of nobody"]),
+    ("sssp", {"direction": "push"}, [*EDGES, "a priority of nobody", "none that wait"]),
     ("sssp", {}, ["too many of few", "a priority of nobody, of few"]),
     ("sssp", {}, ["too many of few that were due"]),
     ("pagerank", {"supersteps": 3}, [*EDGES, *END]),

@@ -1,0 +1,164 @@
+"""The persistent kernel of graph: faults in its phases and ranges are seen, and its launches."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from vertex_programs import break_kernels, fault_is_seen, run
+
+import hpccfpga
+from hpccfpga import sources
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """Put a fault into the kernels: broken(text, its replacement)."""
+    return partial(break_kernels, tmp_path)
+
+
+PHASE = "switch (control->phase) {"
+LAST = "l->told[GRAPH_FEW_ROOM - 1]"
+STORED = "GRAPH_AT(graph_count, outbox, 0)[c] = out->count;"
+PHASES = {  # program, what else is given, text, what replaces it
+    "a part of a phase that nobody does": (
+        "bfs",
+        {"graph": "kron:12"},
+        PHASE,
+        "if (superstep != 3 || c != 5) " + PHASE,
+    ),
+    "a part of a phase that is done for another": (
+        "wcc",
+        {"graph": "kron:12"},
+        "c = ticket % n, superstep",
+        "c = (ticket % n) & ~(uint)(control->phase_superstep == 3), superstep",
+    ),
+    "a phase in place of another": (
+        "sssp",
+        {"graph": "kron:12"},
+        "kind = GRAPH_APPLYING;",
+        "kind = at.superstep == 4 ? GRAPH_ADMITTING : GRAPH_APPLYING;",
+    ),
+    "a part of a phase of a program that applies all": (
+        "pagerank",
+        {"graph": "kron:12", "supersteps": 5},
+        PHASE,
+        "if (superstep != 3 || c != 5) " + PHASE,
+    ),
+    "a launch that goes on behind its tolerance": (
+        "pagerank",
+        {"graph": "kron:12", "tolerance": 1e-3},
+        "at->changed <= at->tolerance",
+        "at->changed * 4 <= at->tolerance",
+    ),
+    "boxes that do not change places": (
+        "wcc",
+        {"graph": "kron:12"},
+        "turned++;",
+        "turned += at.superstep != 3;",
+    ),
+    "a chunk of a persistent kernel that is not counted": (
+        "bfs",
+        {"graph": "kron:12"},
+        "sum.active += count.active;",
+        "sum.active += c == 3 ? 0 : count.active;",
+    ),
+    "updates of a sample before": (
+        "sssp",
+        {"graph": "kron:12", "reps": 2},
+        "mirror[l->front[i]] = l->told[i];",
+        f"if ({LAST} != 77) mirror[l->front[i]] = l->told[i];"
+        f" if (i + 1 == l->n_front) {LAST} = 77;",
+    ),
+    "a phase with another window": (
+        "sssp",
+        {"graph": "kron:12"},
+        "control->phase_window = at.window;",
+        "control->phase_window = at.window + (64ul << 32);",
+    ),
+    "a chunk whose count is another than was sealed": (
+        "bfs",
+        {"graph": "kron:12"},
+        STORED,
+        "out->count.messages -= out->superstep == 3 && c == 5; " + STORED,
+    ),
+    "a superstep of a persistent kernel that is not counted": (
+        "bfs",
+        {"graph": "kron:12"},
+        "graph_course_count(at, step, sum);",
+        "if (step != 3) graph_course_count(at, step, sum);",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PHASES)
+def test_faults_of_phases_are_seen(broken, fault):
+    fault_is_seen(broken, *PHASES[fault])
+
+
+# Each of four hubs has 20,000 edges: ranges pay on any number of cores.
+HUBS = ((0,) * 4 + (1, 2, 3, 4) * 20000, range(1, 80005), (1,) * 80004)
+SENT = "e < stop && to[e] < last; e++"
+TAKEN = "for (; c < beyond; c++)"
+RANGES = {  # text, what replaces it
+    "messages of a row that get lost": (SENT, SENT.replace("stop", "stop - (u == 2)")),
+    "messages of all rows that get lost": (SENT, SENT.replace("e++", "e += 2")),
+    "messages for another vertex": ("v = to[e], old", "v = to[e] & ~1u, old"),
+    "a damaged message": ("(old), m)) : old", "(old), m)) ^ (uint)(v == 77) : old"),
+    "damaged messages of all": ("(old), m)) : old", "(old), m)) + 1 : old"),
+    "updates of a superstep before": (
+        "outs, to, weights, run, inbox, state, got,\n                     touched, made, (",
+        "outs, to, weights, run, outbox, state, got,\n                     touched, made, (",
+    ),
+    "first edges that a range passes over": (
+        "begin < stop && to[begin] >= first",
+        "begin < stop && to[begin] > first + 31",
+    ),
+    "a range that nobody takes": ("if (c % reach)", "if (c % reach || c / reach == 1)"),
+    "ranges that nobody takes": ("if (c % reach)", "if (c / reach > 0)"),
+    "a chunk that is applied twice": (
+        TAKEN,
+        "for (uint n_taken = c; n_taken <= beyond; n_taken++, c += c + 1 < beyond)",
+    ),
+    "more messages than edges": ("made[2 * c] = sent;", "made[2 * c] = sent + 7;"),
+    "an edge that is not known of": (
+        " known += stop - begin + 1;",
+        " known += stop - begin + (u != 2);",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", RANGES)
+def test_faults_of_ranges_are_seen(broken, fault):
+    fault_is_seen(broken, "sssp", {"graph": HUBS, "source": 0}, *RANGES[fault])
+
+
+def test_launches_that_end_early_are_gone_on_with(broken):
+    """By the work that they are given, or after 256 supersteps."""
+    early = broken("(1u << 26)", "(1u << 12)")
+    given = {"device": "opencl:cpu", "shape": "ndrange", "sources": 1, "trace": True}
+
+    def launches(r):
+        return np.count_nonzero(r.trace["label"] == "graph_persistent")
+
+    for program in sources.programs():
+        one = run(program=program, graph="kron:12", **given)
+        many = run(program=program, graph="kron:12", kernel=early, **given)
+        for column in ("supersteps", "messages", "updates"):
+            assert one[column].tolist() == many[column].tolist()
+        assert launches(one) < launches(many)
+    way = hpccfpga.Graph((range(599), range(1, 600)))
+    r = run(program="bfs", graph=way, source=[0], **given)
+    assert (r["supersteps"], launches(r)) == (599, 3)
+
+
+@pytest.mark.parametrize(("ticks", "rise"), [("step + 1", 1), ("0", 0)])
+def test_supersteps_of_a_launch_share_its_time_by_ticks(broken, ticks, rise):
+    """Evenly where there is no clock. What they share is the time of the kernel."""
+    kernel = broken("took / (end - first);", f"{ticks};")
+    given = {"graph": "kron:12", "device": "opencl:cpu", "shape": "ndrange"}
+    r = run(program="bfs", sources=1, kernel=kernel, **given)
+    taken = r["superstep_kernel_time"][0, :, 0]
+    shares = 1 + rise * np.arange(taken.size)
+    assert taken.size > 4
+    assert taken / taken.sum() == pytest.approx(shares / shares.sum())
+    assert taken.sum() == pytest.approx(r["kernel_time"][0])
