@@ -1,4 +1,4 @@
-"""The persistent kernel of graph: faults in its phases and ranges are seen, and its launches."""
+"""The persistent kernel of graph: faults in its phases are seen; its launches."""
 
 from functools import partial
 
@@ -106,8 +106,8 @@ RANGES = {  # text, what replaces it
     "a damaged message": ("(old), m)) : old", "(old), m)) ^ (uint)(v == 77) : old"),
     "damaged messages of all": ("(old), m)) : old", "(old), m)) + 1 : old"),
     "updates of a superstep before": (
-        "outs, to, weights, run, inbox, state, got,\n                     touched, made, (",
-        "outs, to, weights, run, outbox, state, got,\n                     touched, made, (",
+        "(c, beyond, chunks, outs, to, weights, run, inbox",
+        "(c, beyond, chunks, outs, to, weights, run, outbox",
     ),
     "first edges that a range passes over": (
         "begin < stop && to[begin] >= first",
