@@ -37,8 +37,14 @@ def two_ranks(scale: int | None, rounds: int) -> Lines:
     """Rate of two ranks with a core each over that of one with two."""
     graph = f"kron:{scale or 20}"
     given = {"program": "pagerank", "graph": graph, "reps": 3}
-    found = [best(**given) / best(ranks=2, **given) for _ in range(rounds)]
-    yield f"ranks, pagerank, {graph}, 2 over 1", median(found)
+    schemes = ("pcie", "shared")
+    found: dict[str, list[float]] = {scheme: [] for scheme in schemes}
+    for _ in range(rounds):
+        one = best(**given)
+        for scheme in schemes:
+            found[scheme].append(one / best(ranks=2, exchange=scheme, **given))
+    for scheme in schemes:
+        yield f"ranks, pagerank, {graph}, 2 over 1, {scheme}", median(found[scheme])
 
 
 def superstep(scale: int | None, rounds: int) -> Lines:

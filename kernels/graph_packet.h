@@ -43,7 +43,7 @@ static inline uint graph_mark(graph_packet p, uint seal, uint from, ulong positi
 
 /** As graph_digest, of `words` words. */
 static inline uint graph_packet_digest(graph_packet p, uint words, uint superstep) {
-    uint x = graph_mix(p.words[GRAPH_WHAT], superstep);
+    uint x = graph_digest_begin(p.words[GRAPH_WHAT], superstep);
     for (uint w = 0; w < GRAPH_WORDS; w++)
         if (w < words)
             x = graph_mix(x, p.words[GRAPH_HEAD + w]);
