@@ -37,14 +37,16 @@ def two_ranks(scale: int | None, rounds: int) -> Lines:
     """Rate of two ranks with a core each over that of one with two."""
     graph = f"kron:{scale or 20}"
     given = {"program": "pagerank", "graph": graph, "reps": 3}
-    schemes = ("pcie", "shared")
-    found: dict[str, list[float]] = {scheme: [] for scheme in schemes}
+    ways = (("pcie", "cyclic"), ("shared", "cyclic"), ("shared", "edges"))
+    found: dict[tuple[str, str], list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         one = best(**given)
-        for scheme in schemes:
-            found[scheme].append(one / best(ranks=2, exchange=scheme, **given))
-    for scheme in schemes:
-        yield f"ranks, pagerank, {graph}, 2 over 1, {scheme}", median(found[scheme])
+        for way in ways:
+            words = dict(zip(("exchange", "partition"), way, strict=True))
+            found[way].append(one / best(ranks=2, **words, **given))
+    for way in ways:
+        name = f"ranks, pagerank, {graph}, 2 over 1, {', '.join(way)}"
+        yield name, median(found[way])
 
 
 def superstep(scale: int | None, rounds: int) -> Lines:
