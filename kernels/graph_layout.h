@@ -2,9 +2,9 @@
  *
  * An outbox is what a rank tells the others in a superstep: a head, then a bit for each of its
  * vertices that has an update, then room for the update of each. The head is a count of each
- * chunk, then lists of updates, which stand for bits and updates where all of them fit. An
- * inbox is as much from each rank, whose bits and updates come behind its head where the lists
- * are too short, then the bits and the updates of all vertices.
+ * chunk, then lists of updates, which stand for bits and updates where all of them fit; none
+ * where all vertices tell. An inbox is as much from each rank, whose bits and updates come behind
+ * its head where the lists are too short, then the bits and the updates of all vertices.
  *
  * In architecture gravf a head has no lists, but how many messages were made for each rank.
  * Records of these lie behind the updates in an outbox, and behind the heads in an inbox.
@@ -63,6 +63,7 @@ typedef struct graph_run {
     unsigned step;       /**< 0: its name says which */
     unsigned rank, ranks;
     unsigned chunks;           /**< of each rank */
+    unsigned digests;          /**< counts have those of updates */
     unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */
     unsigned list_words;       /**< of the list of a chunk */
     unsigned vertices, source; /**< as programs see them */

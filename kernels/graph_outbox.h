@@ -25,7 +25,7 @@ typedef struct graph_out {
     HF_GLOBAL uint *list;       /**< [list_words]: ids, then tolds */
     HF_GLOBAL uint *ids;        /**< [room] */
     HF_GLOBAL hf_update *tolds; /**< [room] */
-    uint room, first, superstep, until;
+    uint digests, room, first, superstep, until;
     graph_count count;
 } graph_out;
 
@@ -65,6 +65,7 @@ static inline graph_out graph_open(GRAPH_LOCAL graph_team *team,
     out.told = GRAPH_AT(hf_update, outbox, run->out_updates);
     out.ids = GRAPH_AT(uint, outbox, place);
     out.tolds = GRAPH_AT(hf_update, outbox, place + run->room * sizeof(uint));
+    out.digests = run->digests;
     out.room = run->room;
     out.first = run->first;
     out.superstep = superstep;
@@ -80,14 +81,16 @@ static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degre
     out->told[v] = told;
     out->count.active = n + 1;
     out->count.edges += degree;
-    if (out->room == 0)
-        return; /* nobody takes lists */
+    if (!out->digests)
+        return;
+    out->count.digest += graph_digest(out->first + v, told, out->superstep);
+    if (GRAPH_ALL)
+        return; /* all do: no list has room for them */
     n = graph_slot(out->team, n);
     if (n < out->room) {
         out->ids[n] = out->first + v;
         out->tolds[n] = told;
     }
-    out->count.digest += graph_digest(out->first + v, told, out->superstep);
 }
 
 /** A new update of own vertex `v` is told now, or waits in `later`. */

@@ -56,8 +56,9 @@ hf_status graph_chunks_cut(graph_state *s) {
     return HF_OK;
 }
 
-/* Do heads have lists of updates? Where they are too short, bits and updates follow. */
-static bool heads_list(const graph_state *s) {
+/* Do plans bring updates to other ranks? Heads have lists of them, but where all vertices tell.
+ * Where lists are too short, bits and updates follow. */
+static bool updates_cross(const graph_state *s) {
     return s->env.size > 1 && s->routing->lists && s->architecture->lists;
 }
 
@@ -65,7 +66,7 @@ static bool heads_list(const graph_state *s) {
  * these. */
 static hf_status places_set(graph_state *s) {
     size_t size = (size_t)s->env.size, update = s->traits[GRAPH_UPDATE_BYTES];
-    bool parts = heads_list(s);
+    bool parts = updates_cross(s);
     graph_place *p = s->places = calloc(size + 1, sizeof *p);
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for places of %zu ranks", size);
@@ -101,7 +102,10 @@ hf_status graph_layout_set(graph_state *s) {
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;
     run->vertices = (unsigned)s->info->vertices;
-    run->room = !heads_list(s) ? 0 : graph_groups(s) ? GROUP_ROOM : ITEM_ROOM;
+    run->digests = updates_cross(s);
+    run->room = !updates_cross(s) || s->traits[GRAPH_ALWAYS] ? 0
+                : graph_groups(s)                            ? GROUP_ROOM
+                                                             : ITEM_ROOM;
     uint32_t steps = s->fewer && !s->persists ? GRAPH_FEW_STEPS : 0,
              counts = steps > run->chunks ? steps : run->chunks;
     run->list = run->made = aligned(counts * sizeof(graph_count));
