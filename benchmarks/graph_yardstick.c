@@ -414,8 +414,8 @@ int main(int argc, char **argv) {
     hf_graph *graph;
     hf_part *part;
     if (hf_graph_open(&graph, argv[1], strtoull(argv[2], NULL, 10)) != HF_OK ||
-        hf_part_new(&part, graph, "cyclic", 0, 1, true, strcmp(argv[3], "sssp") == 0,
-                    hf_host_memory_of("").free) != HF_OK)
+        hf_part_whole(&part, graph, true, strcmp(argv[3], "sssp") == 0,
+                      hf_host_memory_of("").free) != HF_OK)
         return fail(argv[1]);
     const char *delta = getenv("DELTA");
     search s = {.g = part, .n = part->own};

@@ -1,9 +1,10 @@
 /* graph_layout.h - what the kernels of `graph` and their host both know.
  *
  * An outbox is what a rank tells the others in a superstep: a head, then a bit for each of its
- * vertices that has an update, then room for the update of each. The head is a count of each
- * chunk, then lists of updates, which stand for bits and updates where all of them fit; none
- * where all vertices tell. An inbox is as much from each rank, whose bits and updates come behind
+ * vertices that has an update, then room for the update of each. Vertices that no edge leaves tell
+ * nothing; they come last, and their room does not cross. The head is a count of each chunk, then
+ * lists of updates, which stand for bits and updates where all of them fit; none where all
+ * vertices tell. An inbox is as much from each rank, whose bits and updates come behind
  * its head where the lists are too short, then the bits and the updates of all vertices.
  *
  * In architecture gravf a head has no lists, but how many messages were made for each rank.
@@ -67,6 +68,7 @@ typedef struct graph_run {
     unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */
     unsigned list_words;       /**< of the list of a chunk */
     unsigned vertices, source; /**< as programs see them */
+    unsigned heard;            /**< vertices of all ranks that edges leave */
     float value[GRAPH_VALUES];
 } graph_run;
 
@@ -74,7 +76,8 @@ typedef struct graph_run {
  *  one more that ends it: `first` is the number of all vertices. */
 typedef struct graph_place {
     unsigned long box, updates; /**< begin, and from there on its updates */
-    unsigned first, pad;        /**< number of its first vertex */
+    unsigned first, heard; /**< numbers of its first vertex, and of the first behind
+                                those that may tell something */
 } graph_place;
 
 /** What a program is: words that graph_traits writes. */

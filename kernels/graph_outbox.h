@@ -6,7 +6,7 @@
 #include "graph_digest.h"
 #include "graph_team.h"
 
-#define GRAPH_HEARD(degree)     (GRAPH_ALL || (degree) > 0) /* nobody hears it otherwise */
+#define GRAPH_HEARD(degree)     ((degree) > 0) /* nobody hears it otherwise */
 #define GRAPH_AT(T, box, place) ((HF_GLOBAL T *)((box) + (place)))
 
 /* A kernel that makes updates. Where devices have channels it sends them, too: graph_stream.cl. */

@@ -81,7 +81,7 @@ HF_KERNEL(graph_persistent, HF_READ(uint, chunks), HF_READ(ulong, rows),
             control->turned = turned;
             control->phase_superstep = at.superstep;
             control->phase_window = at.window;
-            control->everyone = at.active == run->vertices;
+            control->everyone = at.active == run->heard;
             hf_phases_begin(meets, ++phases);
         }
         const uint c = ticket % n, superstep = control->phase_superstep;

@@ -38,6 +38,7 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
         const uint words = fits && count.first < count.end
                                ? (count.end + 31) / 32
                                : 0; /* none of an empty one */
+        const uint end = count.end < place.heard ? count.end : place.heard;
         graph_count sum = graph_nothing(0, 0, 0);
         sum.digest += !fits && GRAPH_ME == 0;
         if (listed) {
@@ -64,14 +65,14 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
             for (uint w = count.first / 32 + GRAPH_ME; w < words; w += GRAPH_ITEMS) {
                 const uint first = 32 * w - place.first;
                 active[w] = bits[first / 32];
-                if (active[w] == HF_NOBODY && 32 * w + 32 <= count.end) {
+                if (active[w] == HF_NOBODY && 32 * w + 32 <= end) {
                     sum.digest +=
                         graph_take_all(mirror, told + first, 32 * w, superstep);
                     continue;
                 }
                 for (uint left = active[w]; left; left &= left - 1) {
                     const uint v = 32 * w + graph_lowest_bit(left);
-                    if (v >= count.end) { /* no vertex: the bit came damaged */
+                    if (v >= end) { /* it has nothing to tell: the bit came damaged */
                         sum.digest++;
                         continue;
                     }

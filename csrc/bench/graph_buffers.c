@@ -71,11 +71,12 @@ static hf_status places_set(graph_state *s) {
     if (!p)
         return hf_fail(HF_ENOMEM, "no memory for places of %zu ranks", size);
     for (size_t r = 0; r < size; r++) {
-        size_t room = graph_room(s, (int)r),
+        size_t room = graph_room(s, (int)r), heard = s->part->heard[r],
                updates = aligned(s->run.head + (room + 31) / 32 * sizeof(uint32_t)),
-               bytes = parts ? aligned(updates + room * update) : s->run.head;
+               bytes = parts ? aligned(updates + heard * update) : s->run.head;
         p[r].updates = updates;
         p[r].first = s->part->starts[r];
+        p[r].heard = s->part->starts[r] + s->part->heard[r];
         p[r + 1].box = p[r].box + bytes;
     }
     p[size].first = s->part->starts[size];

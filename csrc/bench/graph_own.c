@@ -38,8 +38,8 @@ hf_status graph_own_new(graph_state *s) {
     HF_TRY(device->ops->kernel(&o->same, device, "graph_same", 0));
     bool both = s->traits[GRAPH_UNDIRECTED], weights = s->traits[GRAPH_WEIGHTED];
     uint64_t taken = hf_part_bytes(s->graph, s->env.size, both, weights);
-    HF_TRY(hf_part_new(&o->part, s->graph, "cyclic", 0, 1, both, weights,
-                       s->env.memory_left - taken));
+    HF_TRY(
+        hf_part_whole(&o->part, s->graph, both, weights, s->env.memory_left - taken));
     const hf_part *p = o->part;
     size_t word = sizeof(uint32_t), update = s->traits[GRAPH_UPDATE_BYTES];
     HF_TRY(

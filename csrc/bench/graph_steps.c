@@ -104,7 +104,8 @@ static void totals_set(graph_state *s, const graph_totals *t) {
 static hf_status totals_check(const graph_state *s, const graph_totals *before) {
     const graph_totals *now = &s->totals;
     HF_TRY(s->architecture->check(s, before));
-    if (s->superstep > 0 && now->active == 0 && before->active == 0)
+    if (!s->traits[GRAPH_ALWAYS] && s->superstep > 0 && now->active == 0 &&
+        before->active == 0)
         return hf_fail(HF_EDEVICE,
                        "superstep %u: no vertex was active, as in the one before",
                        s->superstep);

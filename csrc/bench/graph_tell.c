@@ -7,7 +7,7 @@
 #include "graph_engine.h"
 
 /* Words of a row in which a rank tells of its part. */
-enum { FACT_KEY, FACT_GRAPH, FACT_PARTITION, FACT_EDGES, FACT_WORDS };
+enum { FACT_KEY, FACT_GRAPH, FACT_PARTITION, FACT_EDGES, FACT_HEARD, FACT_WORDS };
 
 /* Drawn for each source; words of a row before them. */
 enum { CANDIDATES = 32, FACTS = GRAPH_VERDICT_WORDS };
@@ -136,6 +136,8 @@ hf_status graph_connect(void *state) {
     mine[FACT_GRAPH] = s->info->digest;
     mine[FACT_PARTITION] = s->part->digest;
     mine[FACT_EDGES] = s->part->in_edges;
+    for (uint32_t v = 0; v < s->part->own; v++)
+        mine[FACT_HEARD] += s->part->degrees[v] > 0;
     if (s->starts && !s->given)
         candidates_mark(s, mine + FACTS);
     HF_TRY(graph_tell_all(s, mine));
@@ -143,6 +145,7 @@ hf_status graph_connect(void *state) {
         const uint64_t *told = s->told + (size_t)rank * s->words;
         s->keys[rank] = told[FACT_KEY];
         s->edges += told[FACT_EDGES];
+        s->run.heard += (unsigned)told[FACT_HEARD];
         if (told[FACT_GRAPH] != s->info->digest)
             return hf_fail(HF_EARG, "graph: that of rank %d is another one", rank);
         if (told[FACT_PARTITION] != s->part->digest)

@@ -64,7 +64,7 @@ static hf_status updates_setup(graph_state *s, graph_sizes *out) {
 /* ---- supersteps ---- */
 
 static hf_status pull_launch(graph_state *s) {
-    uint32_t everyone = s->totals.active == s->info->vertices;
+    uint32_t everyone = s->totals.active == s->run.heard;
     const hf_arg args[] = {GRAPH_BUFFER(chunks),   GRAPH_BUFFER(rows),
                            GRAPH_BUFFER(from),     GRAPH_BUFFER(weights),
                            GRAPH_BUFFER(degrees),  GRAPH_BUFFER(names),

@@ -36,13 +36,16 @@ const hf_graph_info *hf_graph_info_of(const hf_graph *graph);
 void hf_graph_close(hf_graph *graph);
 
 /** The part of one rank: its own vertices and the edges that come into them. Vertices are
- *  numbered anew, those of a rank consecutively, rank after rank. */
+ *  numbered anew, those of a rank consecutively, rank after rank; of those of a rank first the
+ *  ones that edges leave. */
 typedef struct hf_part {
     int rank, size;
     uint32_t vertices;      /**< numbers, those that nobody has included */
     const uint32_t *starts; /**< [size + 1] first number of each rank; the last is
                                  `vertices`, the others multiples of HF_VERTEX_GRAIN */
     uint32_t own;           /**< vertices of this rank, from starts[rank] on */
+    const uint32_t *heard;  /**< [size] vertices of each rank that edges leave, those
+                                 that were dropped included */
     uint64_t in_edges;    /**< of this rank; an undirected edge comes in at both ends */
     const uint64_t *rows; /**< [own + 1] first in-edge of each vertex */
     const uint32_t *from; /**< [in_edges] numbers, ascending in each row; hf_part_lead
@@ -64,11 +67,13 @@ typedef struct hf_part {
  *  those that come into its own vertices. `partition`: "cyclic" deals vertices out in turn,
  *  "sorted" the same by falling degree, "edges" cuts ranges with equally many edges; any
  *  other text is the path of a file with one rank for each vertex, a line each, as METIS
- *  writes it. On one rank all but "sorted" keep the numbers of the input. With `both`, edges
- *  of a directed graph count in both directions. `weights`: wanted. A part that
- *  would take more than `left` is refused: what its host has for this rank [B]. */
+ *  writes it. With `both`, edges of a directed graph count in both directions. `weights`: wanted.
+ *  A part that would take more than `left` is refused: what its host has for this rank [B]. */
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
                       int rank, int size, bool both, bool weights, uint64_t left);
+/** All of a graph on one rank, with the numbers of the input. */
+hf_status hf_part_whole(hf_part **out, const hf_graph *graph, bool both, bool weights,
+                        uint64_t left);
 /** Make part->degrees [own + own]: behind degrees comes the first of each row, HF_NO_VERTEX of an
  *  empty one. With `hubs` that is the neighbour from which most edges of this part come. */
 hf_status hf_part_lead(hf_part *base, bool hubs);

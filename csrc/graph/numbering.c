@@ -15,7 +15,7 @@ enum { SHOWN = 24 }; /* letters of a line that is wrong, and a zero */
 typedef struct deal {
     const char *name;
     uint32_t vertices, size;
-    const uint32_t *in, *ends;
+    const vertex_edges *edges;
 } deal;
 
 /* It gives all vertices an order and each place in it an owner. */
@@ -29,6 +29,12 @@ static void order_keep(const deal *d, uint32_t *order) {
 static void owners_in_turn(const deal *d, uint32_t *owners) {
     for (uint32_t i = 0; i < d->vertices; i++)
         owners[i] = i % d->size;
+}
+
+static hf_status deal_input(const deal *d, uint32_t *order, uint32_t *owners) {
+    order_keep(d, order);
+    memset(owners, 0, d->vertices * sizeof *owners);
+    return HF_OK;
 }
 
 static hf_status deal_cyclic(const deal *d, uint32_t *order, uint32_t *owners) {
@@ -48,11 +54,11 @@ static hf_status deal_sorted(const deal *d, uint32_t *order, uint32_t *owners) {
     for (unsigned pass = 0, shift = 0; pass < PASSES; pass++, shift += 11) {
         uint32_t counts[DIGIT + 1] = {0};
         for (uint32_t i = 0; i < d->vertices; i++)
-            counts[(~d->ends[i] >> shift) % DIGIT + 1]++;
+            counts[(~d->edges->ends[i] >> shift) % DIGIT + 1]++;
         for (unsigned digit = 0; digit < DIGIT; digit++)
             counts[digit + 1] += counts[digit];
         for (uint32_t i = 0; i < d->vertices; i++)
-            to[counts[(~d->ends[from[i]] >> shift) % DIGIT]++] = from[i];
+            to[counts[(~d->edges->ends[from[i]] >> shift) % DIGIT]++] = from[i];
         uint32_t *swap = from;
         from = to;
         to = swap;
@@ -67,13 +73,13 @@ static hf_status deal_sorted(const deal *d, uint32_t *order, uint32_t *owners) {
 static hf_status deal_edges(const deal *d, uint32_t *order, uint32_t *owners) {
     uint64_t all = d->vertices, before = 0;
     for (uint32_t i = 0; i < d->vertices; i++)
-        all += d->in[i];
+        all += d->edges->in[i];
     order_keep(d, order);
     for (uint32_t i = 0; i < d->vertices; i++) {
-        uint64_t middle = before + ((uint64_t)d->in[i] + 1) / 2;
+        uint64_t middle = before + ((uint64_t)d->edges->in[i] + 1) / 2;
         owners[i] = (uint32_t)((double)middle / (double)all * d->size);
         owners[i] = owners[i] < d->size ? owners[i] : d->size - 1;
-        before += (uint64_t)d->in[i] + 1;
+        before += (uint64_t)d->edges->in[i] + 1;
     }
     return HF_OK;
 }
@@ -145,6 +151,8 @@ static const struct {
 } known[] = {{"cyclic", deal_cyclic}, {"sorted", deal_sorted}, {"edges", deal_edges}};
 
 static dealer dealer_find(const char *name) {
+    if (!name)
+        return deal_input;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].deal;
@@ -168,41 +176,55 @@ static hf_status starts_set(numbering *n, uint32_t size) {
     return HF_OK;
 }
 
-static hf_status numbers_set(numbering *n, uint32_t vertices, uint32_t size,
-                             const uint32_t *order, const uint32_t *owners) {
-    for (uint32_t i = 0; i < vertices; i++)
+/* Does anybody hear vertex `v`? Of all such vertices of a rank the updates lie together, so that
+ * messages and caches hold no others. */
+static bool is_heard(const deal *d, uint32_t v) {
+    return !d->name || d->edges->out[v] > 0;
+}
+
+/* On each rank those who are heard come first, else all keep their order. */
+static hf_status numbers_set(numbering *n, const deal *d, const uint32_t *order,
+                             const uint32_t *owners) {
+    for (uint32_t i = 0; i < d->vertices; i++) {
         n->owns[owners[i]]++;
-    HF_TRY(starts_set(n, size));
-    n->names = malloc((n->starts[size] + (size_t)1) * sizeof *n->names);
-    uint32_t *next = malloc(size * sizeof *next);
+        n->heard[owners[i]] += is_heard(d, order[i]);
+    }
+    HF_TRY(starts_set(n, d->size));
+    n->names = malloc((n->starts[d->size] + (size_t)1) * sizeof *n->names);
+    uint32_t(*next)[2] = malloc(d->size * sizeof *next);
     if (n->names && next) {
-        memset(n->names, 0xFF, n->starts[size] * sizeof *n->names);
-        memcpy(next, n->starts, size * sizeof *next);
-        for (uint32_t i = 0; i < vertices; i++) {
-            uint32_t number = next[owners[i]]++;
+        memset(n->names, 0xFF, n->starts[d->size] * sizeof *n->names);
+        for (uint32_t r = 0; r < d->size; r++) {
+            next[r][true] = n->starts[r];
+            next[r][false] = n->starts[r] + n->heard[r];
+        }
+        for (uint32_t i = 0; i < d->vertices; i++) {
+            uint32_t number = next[owners[i]][is_heard(d, order[i])]++;
             n->names[number] = order[i];
             n->numbers[order[i]] = number;
         }
     }
     free(next);
     return n->names && next ? HF_OK
-                            : hf_fail(HF_ENOMEM, "no memory for %u names", vertices);
+                            : hf_fail(HF_ENOMEM, "no memory for %u names", d->vertices);
 }
 
-hf_status numbering_make(numbering *out, const char *partition, uint32_t vertices,
-                         int size, const uint32_t *in, const uint32_t *ends) {
-    deal d = {partition, vertices, (uint32_t)size, in, ends};
-    size_t bytes = (vertices + (size_t)1) * sizeof(uint32_t);
+hf_status numbering_make(numbering *out, const char *partition, int size,
+                         const vertex_edges *edges) {
+    deal d = {partition, edges->vertices, (uint32_t)size, edges};
+    size_t bytes = (d.vertices + (size_t)1) * sizeof(uint32_t);
     uint32_t *order = malloc(bytes), *owners = malloc(bytes);
     *out = (numbering){.starts = calloc((size_t)size + 1, sizeof *out->starts),
                        .owns = calloc((size_t)size, sizeof *out->owns),
+                       .heard = calloc((size_t)size, sizeof *out->heard),
                        .numbers = malloc(bytes)};
-    bool made = order && owners && out->starts && out->owns && out->numbers;
+    bool made =
+        order && owners && out->starts && out->owns && out->heard && out->numbers;
     hf_status status =
         made ? dealer_find(partition)(&d, order, owners)
-             : hf_fail(HF_ENOMEM, "no memory to deal out %u vertices", vertices);
+             : hf_fail(HF_ENOMEM, "no memory to deal out %u vertices", d.vertices);
     if (made && status == HF_OK)
-        status = numbers_set(out, vertices, (uint32_t)size, order, owners);
+        status = numbers_set(out, &d, order, owners);
     free(order);
     free(owners);
     return status;
@@ -211,6 +233,7 @@ hf_status numbering_make(numbering *out, const char *partition, uint32_t vertice
 void numbering_free(numbering *n) {
     free(n->starts);
     free(n->owns);
+    free(n->heard);
     free(n->names);
     free(n->numbers);
 }

@@ -132,8 +132,8 @@ static hf_status part_number(part *p, const char *partition, const counts *c, in
     const uint32_t *ends = counts_ends(&own, c, vertices);
     if (!ends)
         return hf_fail(HF_ENOMEM, "no memory for degrees of %u vertices", vertices);
-    hf_status status =
-        numbering_make(&p->numbering, partition, vertices, size, c->in, ends);
+    const vertex_edges edges = {vertices, c->in, c->out, ends};
+    hf_status status = numbering_make(&p->numbering, partition, size, &edges);
     free(own);
     if (status != HF_OK)
         return status;
@@ -175,11 +175,9 @@ static hf_status part_fits(const hf_graph *graph, int size, bool both, bool weig
                    graph->text, each, (double)wanted / 1e9, (double)left / 1e9, fits);
 }
 
-hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
-                      int rank, int size, bool both, bool weights, uint64_t left) {
+static hf_status part_new(hf_part **out, const hf_graph *graph, const char *partition,
+                          int rank, int size, bool both, bool weights, uint64_t left) {
     double start = hf_clock_now();
-    if (size < 1 || rank < 0 || rank >= size)
-        return hf_fail(HF_EARG, "rank %d of %d ranks", rank, size);
     if (weights && !graph->info.weighted)
         return hf_fail(HF_EARG, "graph %s has no weights", graph->text);
     HF_TRY(part_fits(graph, size, both, weights, left));
@@ -204,6 +202,7 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
                         .vertices = p->numbering.starts[size],
                         .starts = p->numbering.starts,
                         .own = p->in.own,
+                        .heard = p->numbering.heard,
                         .in_edges = p->in.rows[p->in.own],
                         .rows = p->in.rows,
                         .from = p->in.from,
@@ -217,6 +216,18 @@ hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partitio
                         .time = hf_clock_now() - start};
     *out = &p->base;
     return HF_OK;
+}
+
+hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
+                      int rank, int size, bool both, bool weights, uint64_t left) {
+    if (size < 1 || rank < 0 || rank >= size)
+        return hf_fail(HF_EARG, "rank %d of %d ranks", rank, size);
+    return part_new(out, graph, partition, rank, size, both, weights, left);
+}
+
+hf_status hf_part_whole(hf_part **out, const hf_graph *graph, bool both, bool weights,
+                        uint64_t left) {
+    return part_new(out, graph, NULL, 0, 1, both, weights, left);
 }
 
 /* ---- first edges ---- */

@@ -100,7 +100,7 @@ hf_status hf_survey_make(hf_survey *out, const hf_graph *graph, const char *part
     *out = (hf_survey){0};
     if (ranks < 1)
         return hf_fail(HF_EARG, "%d ranks", ranks);
-    HF_TRY(hf_part_new(&whole, graph, "cyclic", 0, 1, false, false, left));
+    HF_TRY(hf_part_whole(&whole, graph, false, false, left));
     hf_status status = survey_make(out, graph, whole, partition, ranks,
                                    left - hf_part_bytes(graph, 1, false, false));
     hf_part_free(whole);

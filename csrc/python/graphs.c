@@ -110,8 +110,8 @@ PyObject *graph_rows(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     status = hf_graph_open(&graph, text, seed);
     if (status == HF_OK)
-        status = hf_part_new(&part, graph, "cyclic", 0, 1, false, weights,
-                             hf_host_memory_of("").free);
+        status =
+            hf_part_whole(&part, graph, false, weights, hf_host_memory_of("").free);
     hf_graph_close(graph);
     Py_END_ALLOW_THREADS
     if (status != HF_OK)

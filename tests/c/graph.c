@@ -139,6 +139,33 @@ static void lead_check(hf_part *p) {
     free(edges);
 }
 
+/* Of a rank's vertices first those that edges leave; of each kind in the order of the input, or by
+ * falling degree. */
+static void order_check(const hf_part *p, bool sorted) {
+    const uint32_t *names = p->names + p->starts[p->rank], heard = p->heard[p->rank];
+    CHECK(heard <= p->own);
+    for (uint32_t i = 0; i < p->own; i++)
+        CHECK((p->ends[i] > 0) == (i < heard), "%u ends of %u, %u are heard",
+              p->ends[i], i, heard);
+    for (uint32_t i = 1; i < p->own; i++)
+        CHECK(i == heard || (sorted && p->ends[i] < p->ends[i - 1]) ||
+                  names[i] > names[i - 1],
+              "%u after %u", names[i], names[i - 1]);
+}
+
+/* All of a graph keeps the numbers of the input. */
+static void whole_check(const hf_graph *graph) {
+    const uint32_t vertices = (uint32_t)hf_graph_info_of(graph)->vertices;
+    hf_part *p;
+    CHECK(hf_part_whole(&p, graph, false, false, UINT64_MAX) == HF_OK, "%s",
+          hf_error());
+    numbers_check(p, vertices);
+    CHECK(p->own == vertices && p->heard[0] == vertices);
+    for (uint32_t v = 0; v < vertices; v++)
+        CHECK(p->names[v] == v);
+    hf_part_free(p);
+}
+
 static void parts_check(const hf_graph *graph, const char *partition, int size,
                         bool both, bool weights) {
     arcs want = expected(graph, both, weights);
@@ -161,9 +188,7 @@ static void parts_check(const hf_graph *graph, const char *partition, int size,
             n += part_collect(p, got + n, &want, weights);
         for (uint32_t i = 0; i < p->own; i++)
             CHECK(p->degrees[i] == out[p->names[p->starts[rank] + i]]);
-        if (size == 1 && strcmp(partition, "sorted") != 0)
-            for (uint32_t i = 0; i < want.vertices; i++)
-                CHECK(p->names[i] == i);
+        order_check(p, strcmp(partition, "sorted") == 0);
         hf_part_free(p);
     }
     if (n)
@@ -184,6 +209,7 @@ static void generators_check(void) {
     for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
         hf_graph *graph;
         CHECK(hf_graph_open(&graph, graphs[g], 1) == HF_OK, "%s", hf_error());
+        whole_check(graph);
         for (size_t k = 0; k < sizeof partitions / sizeof *partitions; k++)
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
                 parts_check(graph, partitions[k], sizes[s], s % 2, s < 2);
@@ -225,12 +251,15 @@ static void balance_check(void) {
         CHECK(hf_part_new(&p, graph, "edges", rank, 3, false, false, UINT64_MAX) ==
               HF_OK);
         uint64_t ends = 0;
+        uint32_t lowest = UINT32_MAX, highest = 0;
         for (uint32_t i = 0; i < p->own; i++) {
+            const uint32_t name = p->names[p->starts[rank] + i];
             ends += p->ends[i];
             degree = p->ends[i] > degree ? p->ends[i] : degree;
-            CHECK(i == 0 || p->names[p->starts[rank] + i] ==
-                                p->names[p->starts[rank] + i - 1] + 1);
+            lowest = name < lowest ? name : lowest;
+            highest = name > highest ? name : highest;
         }
+        CHECK(highest - lowest + 1 == p->own, "%u to %u", lowest, highest);
         most = ends > most ? ends : most;
         least = ends < least ? ends : least;
         hf_part_free(p);

@@ -7,7 +7,7 @@
 
 #include "../../kernels/graph_memory.cl"
 
-enum { OWN = 40, TELLS = 35, NOBODYS = 52, FIRST = 64, ALL = FIRST + OWN };
+enum { OWN = 40, HEARD = 38, TELLS = 35, NOBODYS = 52, FIRST = 64, ALL = FIRST + OWN };
 enum { BIT_WORDS = (ALL + 31) / 32, UPDATES = 64 };
 
 static void *room(size_t bytes) {
@@ -151,11 +151,13 @@ static void few_test(void) {
 }
 
 /* Of two ranks, number `rank` takes updates; the second has fewer vertices than numbers in its
- * words. Digests of each. */
-static void take(uint *digests, uint rank, bool damaged, uint end) {
+ * words, and its last tell nothing. Digests of each; with the bit of `also`. */
+static void take(uint *digests, uint rank, uint also, uint end) {
     const graph_count counts[] = {{.end = FIRST}, {.first = FIRST, .end = end}};
-    graph_place places[] = {{.updates = 3 * UPDATES},
-                            {.updates = 3 * UPDATES, .first = FIRST},
+    graph_place places[] = {{.updates = 3 * UPDATES, .heard = FIRST},
+                            {.updates = 3 * UPDATES,
+                             .first = FIRST,
+                             .heard = FIRST + HEARD},
                             {.first = ALL}},
                 *p = places;
     uint *in = room(11 * UPDATES + ALL * sizeof(hf_update)),
@@ -173,8 +175,7 @@ static void take(uint *digests, uint rank, bool damaged, uint end) {
         memcpy(i == rank ? out : in, &counts[i], sizeof counts[i]);
     uint *bits = (rank ? out : in) + 2 * UPDATES / 4;
     bit_set(bits, TELLS);
-    if (damaged)
-        bit_set(bits, NOBODYS);
+    bit_set(bits, also);
     memset(digests, 0, 2 * sizeof *digests);
     void *args[] = {&r, &p, &out, &in, &digests, &step, &listed};
     graph_take_call(args, 1);
@@ -185,11 +186,14 @@ static void take(uint *digests, uint rank, bool damaged, uint end) {
 static void take_test(void) {
     for (uint rank = 0; rank < 2; rank++) {
         uint right[2], wrong[2];
-        take(right, rank, false, ALL);
-        take(wrong, rank, true, ALL);
-        CHECK(right[0] == wrong[0] && right[1] != wrong[1],
-              "rank %u does not see a damaged bit", rank);
-        take(wrong, rank, false, ALL | 1u << 30);
+        const uint damaged[] = {HEARD, OWN - 1, NOBODYS};
+        take(right, rank, TELLS, ALL);
+        for (uint i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+            take(wrong, rank, damaged[i], ALL);
+            CHECK(right[0] == wrong[0] && right[1] != wrong[1],
+                  "rank %u does not see a damaged bit of %u", rank, damaged[i]);
+        }
+        take(wrong, rank, TELLS, ALL | 1u << 30);
         CHECK(right[0] == wrong[0] && right[1] != wrong[1],
               "rank %u does not see a damaged end of a chunk", rank);
     }

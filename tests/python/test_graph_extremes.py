@@ -43,6 +43,20 @@ def test_a_source_without_edges_reaches_itself(ranks):
     assert found["reached"].tolist() == [1]
 
 
+def test_who_is_not_heard_sends_a_bit():
+    ring = range(1024), [*range(1, 1024), 0]
+    found = []
+    for silent in (0, 64 * 1024):
+        graph = hpccfpga.Graph(ring, vertices=1024 + silent)
+        r = hpccfpga.run(
+            "graph", graph=graph, program="pagerank", ranks=2, exchange="host", reps=1
+        )
+        assert r.verified
+        assert (r["superstep_active"] == 512).all()
+        found.append(r["superstep_bytes"])
+    assert (found[1] - found[0] == 64 * 1024 / 2 / 8).all()
+
+
 @pytest.mark.parametrize("direction", ["pull", "push"])
 def test_one_hub_and_many_components(direction):
     n = 30_000
