@@ -431,7 +431,7 @@ int main(int argc, char **argv) {
     if (!s.values || !s.front || !s.next || !s.bits || !s.more || !s.ranks || !s.shares)
         return fail("no memory");
     for (int i = 5; i < argc; i++) {
-        uint32_t source = part->numbers[strtoul(argv[i], NULL, 10)];
+        uint32_t source = (uint32_t)strtoul(argv[i], NULL, 10);
         double best = 1e9;
         for (int k = 0; k < atoi(argv[4]); k++) {
             double start = hf_clock_now();

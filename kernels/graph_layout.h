@@ -3,8 +3,8 @@
  * An outbox is what a rank tells the others in a superstep: a head, then a bit for each of its
  * vertices that has an update, then room for the update of each. Vertices that no edge leaves tell
  * nothing; they come last, and their room does not cross. The head is a count of each chunk, then
- * lists of updates, which stand for bits and updates where all of them fit; none where all
- * vertices tell. An inbox is as much from each rank, whose bits and updates come behind
+ * lists of updates, which stand for bits and updates where all of them fit; none in programs that
+ * apply all vertices. An inbox is as much from each rank, whose bits and updates come behind
  * its head where the lists are too short, then the bits and the updates of all vertices.
  *
  * In architecture gravf a head has no lists, but how many messages were made for each rank.
@@ -60,6 +60,7 @@ typedef struct graph_run {
     unsigned long out_records, in_records, made; /**< made: for each rank, in a head */
     unsigned long home;  /**< records for ranks before this one */
     unsigned first, own; /**< numbers of this rank's vertices */
+    unsigned tells;      /**< of these, the first that may tell something */
     unsigned id;         /**< own vertex v is id + v * step of the input */
     unsigned step;       /**< 0: its name says which */
     unsigned rank, ranks;
@@ -68,12 +69,12 @@ typedef struct graph_run {
     unsigned room;             /**< updates in the list of a chunk, a multiple of 4 */
     unsigned list_words;       /**< of the list of a chunk */
     unsigned vertices, source; /**< as programs see them */
-    unsigned heard;            /**< vertices of all ranks that edges leave */
+    unsigned heard; /**< vertices of all ranks that edges leave which are kept */
     float value[GRAPH_VALUES];
 } graph_run;
 
-/** Where what rank r told lies in an inbox: its outbox without records. The list of places has
- *  one more that ends it: `first` is the number of all vertices. */
+/** Where what rank r told lies in an inbox: its outbox up to the last update that may be. The list
+ *  of places has one more that ends it: `first` is the number of all vertices. */
 typedef struct graph_place {
     unsigned long box, updates; /**< begin, and from there on its updates */
     unsigned first, heard; /**< numbers of its first vertex, and of the first behind

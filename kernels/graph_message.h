@@ -62,9 +62,9 @@ static inline void graph_fetch_ends(HF_GLOBAL const uint *to,
     }
 }
 
-/** Is vertex `u` of all ranks one of this one's? */
-static inline uint graph_is_own(HF_GLOBAL const graph_run *run, uint u) {
-    return u - run->first < run->own;
+/** Is vertex `u` of all ranks one of this one's that may tell something? */
+static inline uint graph_own_tells(HF_GLOBAL const graph_run *run, uint u) {
+    return u - run->first < run->tells;
 }
 
 /** Message `m` is for vertex `v`. */

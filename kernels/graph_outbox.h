@@ -85,7 +85,7 @@ static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degre
         return;
     out->count.digest += graph_digest(out->first + v, told, out->superstep);
     if (GRAPH_ALL)
-        return; /* all do: no list has room for them */
+        return; /* no list has room for all */
     n = graph_slot(out->team, n);
     if (n < out->room) {
         out->ids[n] = out->first + v;

@@ -88,8 +88,9 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
             const uint end = graph_block_end(first, last),
                        whole = GRAPH_ALL ? graph_all_bits(first, end) : 0;
             graph_word word = {0, 0};
-            out.count.known +=
-                graph_known_of(degrees, first, end, active[(run->first + first) / 32]);
+            out.count.known += graph_known_of(degrees, first, end,
+                                              active[(run->first + first) / 32] &
+                                                  graph_all_bits(first, run->tells));
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif

@@ -124,7 +124,8 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
             const uint v = first + GRAPH_ME, at = first + 32 * GRAPH_WORD;
             graph_word word = {0, 0};
             hf_message got;
-            if (v < end && (p.active[(run->first + v) / 32] & GRAPH_MINE))
+            if (v < run->tells && v < end &&
+                (p.active[(run->first + v) / 32] & GRAPH_MINE))
                 out.count.known += degrees[v] + 1;
             p.rows = rows + first;
             p.messages = 0;

@@ -52,7 +52,7 @@ HF_KERNEL(graph_take, HF_READ(graph_run, run), HF_READ(graph_place, places),
             for (uint k = GRAPH_ME; fits && k < count.active && k < run->room;
                  k += GRAPH_ITEMS) {
                 const uint v = ids[k];
-                if (v < count.first || v >= count.end)
+                if (v < count.first || v >= end)
                     continue;
                 HF_OR(&active[v / 32], 1u << v % 32);
                 mirror[v] = tolds[k];

@@ -56,7 +56,8 @@ hf_status graph_chunks_cut(graph_state *s) {
     return HF_OK;
 }
 
-/* Do plans bring updates to other ranks? Heads have lists of them, but where all vertices tell.
+/* Do plans bring updates to other ranks? Heads have lists of them, but in programs that apply all
+ * vertices.
  * Where lists are too short, bits and updates follow. */
 static bool updates_cross(const graph_state *s) {
     return s->env.size > 1 && s->routing->lists && s->architecture->lists;
@@ -76,7 +77,7 @@ static hf_status places_set(graph_state *s) {
                bytes = parts ? aligned(updates + heard * update) : s->run.head;
         p[r].updates = updates;
         p[r].first = s->part->starts[r];
-        p[r].heard = s->part->starts[r] + s->part->heard[r];
+        p[r].heard = s->part->starts[r] + (uint32_t)heard;
         p[r + 1].box = p[r].box + bytes;
     }
     p[size].first = s->part->starts[size];
@@ -99,6 +100,7 @@ hf_status graph_layout_set(graph_state *s) {
     uint32_t update = s->traits[GRAPH_UPDATE_BYTES], own = graph_room(s, s->env.rank);
     run->first = graph_first(s);
     run->own = s->part->own;
+    run->tells = s->part->heard[s->env.rank];
     ids_set(s);
     run->rank = (unsigned)s->env.rank;
     run->ranks = (unsigned)s->env.size;

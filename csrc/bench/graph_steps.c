@@ -100,10 +100,15 @@ static void totals_set(graph_state *s, const graph_totals *t) {
 }
 
 /* Do the totals fit those of the superstep before? After one without an active vertex, the
- * vertices that waited are active. */
+ * vertices that waited are active. In PageRank all that edges leave are. */
 static hf_status totals_check(const graph_state *s, const graph_totals *before) {
     const graph_totals *now = &s->totals;
     HF_TRY(s->architecture->check(s, before));
+    if (now->active > s->run.heard ||
+        (s->check->reference && now->active < s->run.heard))
+        return hf_fail(HF_EDEVICE,
+                       "superstep %u: %llu vertices told something, and edges leave %u",
+                       s->superstep, (unsigned long long)now->active, s->run.heard);
     if (!s->traits[GRAPH_ALWAYS] && s->superstep > 0 && now->active == 0 &&
         before->active == 0)
         return hf_fail(HF_EDEVICE,
@@ -274,7 +279,7 @@ hf_status graph_last_check(const graph_state *s, bool *right) {
         for (uint32_t left = bits[word]; left; left &= left - 1) {
             size_t v = 32 * word + (size_t)__builtin_ctz(left);
             edges += v < p->own ? p->degrees[v] : 0;
-            active++;
+            active += v < p->heard[s->env.rank];
         }
     *right = *right && edges == s->totals.own_edges && active == s->totals.own_active;
     free(bits);

@@ -127,7 +127,7 @@ static hf_status sources_draw(graph_state *s) {
     return HF_OK;
 }
 
-/* Seals and digests of all ranks, and which sources have edges. */
+/* Seals and digests of all ranks, how many vertices are heard, and which sources have edges. */
 hf_status graph_connect(void *state) {
     graph_state *s = state;
     HF_TRY(s->routing->begin(s));
@@ -136,7 +136,7 @@ hf_status graph_connect(void *state) {
     mine[FACT_GRAPH] = s->info->digest;
     mine[FACT_PARTITION] = s->part->digest;
     mine[FACT_EDGES] = s->part->in_edges;
-    for (uint32_t v = 0; v < s->part->own; v++)
+    for (uint32_t v = 0; v < s->part->heard[s->env.rank]; v++)
         mine[FACT_HEARD] += s->part->degrees[v] > 0;
     if (s->starts && !s->given)
         candidates_mark(s, mine + FACTS);

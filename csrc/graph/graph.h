@@ -71,7 +71,7 @@ typedef struct hf_part {
  *  A part that would take more than `left` is refused: what its host has for this rank [B]. */
 hf_status hf_part_new(hf_part **out, const hf_graph *graph, const char *partition,
                       int rank, int size, bool both, bool weights, uint64_t left);
-/** All of a graph on one rank, with the numbers of the input. */
+/** All of a graph on one rank, with the numbers of the input: `heard` are all. */
 hf_status hf_part_whole(hf_part **out, const hf_graph *graph, bool both, bool weights,
                         uint64_t left);
 /** Make part->degrees [own + own]: behind degrees comes the first of each row, HF_NO_VERTEX of an

@@ -31,12 +31,6 @@ static void owners_in_turn(const deal *d, uint32_t *owners) {
         owners[i] = i % d->size;
 }
 
-static hf_status deal_input(const deal *d, uint32_t *order, uint32_t *owners) {
-    order_keep(d, order);
-    memset(owners, 0, d->vertices * sizeof *owners);
-    return HF_OK;
-}
-
 static hf_status deal_cyclic(const deal *d, uint32_t *order, uint32_t *owners) {
     order_keep(d, order);
     owners_in_turn(d, owners);
@@ -152,7 +146,7 @@ static const struct {
 
 static dealer dealer_find(const char *name) {
     if (!name)
-        return deal_input;
+        return deal_cyclic;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].deal;

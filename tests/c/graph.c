@@ -148,9 +148,10 @@ static void order_check(const hf_part *p, bool sorted) {
         CHECK((p->ends[i] > 0) == (i < heard), "%u ends of %u, %u are heard",
               p->ends[i], i, heard);
     for (uint32_t i = 1; i < p->own; i++)
-        CHECK(i == heard || (sorted && p->ends[i] < p->ends[i - 1]) ||
-                  names[i] > names[i - 1],
-              "%u after %u", names[i], names[i - 1]);
+        CHECK(
+            i == heard || (sorted && p->ends[i] < p->ends[i - 1]) ||
+                ((!sorted || p->ends[i] == p->ends[i - 1]) && names[i] > names[i - 1]),
+            "%u after %u", names[i], names[i - 1]);
 }
 
 /* All of a graph keeps the numbers of the input. */

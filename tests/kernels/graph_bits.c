@@ -7,7 +7,7 @@
 
 #include "../../kernels/graph_memory.cl"
 
-enum { OWN = 40, HEARD = 38, TELLS = 35, NOBODYS = 52, FIRST = 64, ALL = FIRST + OWN };
+enum { OWN = 72, HEARD = 38, TELLS = 35, NOBODYS = 84, FIRST = 64, ALL = FIRST + OWN };
 enum { BIT_WORDS = (ALL + 31) / 32, UPDATES = 64 };
 
 static void *room(size_t bytes) {
@@ -47,6 +47,7 @@ static void line_make(line *l) {
                 .box = box_new(OWN),
                 .run = {.in_updates = UPDATES,
                         .own = OWN,
+                        .tells = OWN,
                         .ranks = 1,
                         .chunks = 1,
                         .vertices = OWN}};
@@ -151,8 +152,8 @@ static void few_test(void) {
 }
 
 /* Of two ranks, number `rank` takes updates; the second has fewer vertices than numbers in its
- * words, and its last tell nothing. Digests of each; with the bit of `also`. */
-static void take(uint *digests, uint rank, uint also, uint end) {
+ * words, and its last tell nothing. Digests of each; with the bits of a word. */
+static void take(uint *digests, uint rank, uint word, uint more, uint end) {
     const graph_count counts[] = {{.end = FIRST}, {.first = FIRST, .end = end}};
     graph_place places[] = {{.updates = 3 * UPDATES, .heard = FIRST},
                             {.updates = 3 * UPDATES,
@@ -175,7 +176,7 @@ static void take(uint *digests, uint rank, uint also, uint end) {
         memcpy(i == rank ? out : in, &counts[i], sizeof counts[i]);
     uint *bits = (rank ? out : in) + 2 * UPDATES / 4;
     bit_set(bits, TELLS);
-    bit_set(bits, also);
+    bits[word] |= more;
     memset(digests, 0, 2 * sizeof *digests);
     void *args[] = {&r, &p, &out, &in, &digests, &step, &listed};
     graph_take_call(args, 1);
@@ -187,13 +188,19 @@ static void take_test(void) {
     for (uint rank = 0; rank < 2; rank++) {
         uint right[2], wrong[2];
         const uint damaged[] = {HEARD, OWN - 1, NOBODYS};
-        take(right, rank, TELLS, ALL);
+        take(right, rank, 0, 0, ALL);
         for (uint i = 0; i < sizeof damaged / sizeof *damaged; i++) {
-            take(wrong, rank, damaged[i], ALL);
+            take(wrong, rank, damaged[i] / 32, 1u << damaged[i] % 32, ALL);
             CHECK(right[0] == wrong[0] && right[1] != wrong[1],
                   "rank %u does not see a damaged bit of %u", rank, damaged[i]);
         }
-        take(wrong, rank, TELLS, ALL | 1u << 30);
+        /* Of a whole word those that tell something count, and each other as damage. */
+        uint told[2];
+        take(told, rank, HEARD / 32, (1u << HEARD % 32) - 1, ALL);
+        take(wrong, rank, HEARD / 32, HF_NOBODY, ALL);
+        CHECK(wrong[1] - told[1] == 32 - HEARD % 32, "rank %u takes a damaged word",
+              rank);
+        take(wrong, rank, 0, 0, ALL | 1u << 30);
         CHECK(right[0] == wrong[0] && right[1] != wrong[1],
               "rank %u does not see a damaged end of a chunk", rank);
     }

@@ -133,6 +133,7 @@ static void devices_fill(void) {
                         .head = head,
                         .first = k * OWN,
                         .own = OWN,
+                        .tells = OWN,
                         .rank = k,
                         .ranks = n_ranks,
                         .chunks = 1,

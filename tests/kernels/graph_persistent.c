@@ -39,10 +39,12 @@ static const graph_run run = {.out_bits = BITS,
                               .in_bits = BITS,
                               .in_updates = UPDATES,
                               .own = OWN,
+                              .tells = OWN,
                               .step = 1,
                               .ranks = 1,
                               .chunks = CHUNKS,
                               .vertices = OWN,
+                              .heard = OWN,
                               .value = {0.85f}};
 
 /* What a run of the program works on. */

@@ -253,6 +253,30 @@ def test_what_counts_as_equal_still_tells_faults(broken, program, where):
     fault_is_seen(broken, path, given | {"direction": "pull"}, old, new)
 
 
+FEW_HEARD = "n += GRAPH_HEARD(l->degrees[n])"
+ONE = f"{HEARS} || names[v] == 33"
+LEADS = {"direction": "pull"}, {"direction": "push"}, {"architecture": "gravf"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "way", "text", "fault"),
+    [
+        *(
+            (r, way, HEARS, f"{HEARS} || names[v] == 33")
+            for r in (1, 2)
+            for way in LEADS
+        ),
+        *((r, {}, "((degree) > 0)", "((degree) >= 0)") for r in (1, 2)),
+        (1, {}, FEW_HEARD, f"{FEW_HEARD} || l->front[n] == 33"),
+    ],
+)
+def test_a_vertex_that_no_edge_leaves_tells_nothing(broken, ranks, way, text, fault):
+    """One of those that are reached does, or all: no state is wrong by that."""
+    star = (*(0,) * 90, 1), (*range(1, 91), 0)
+    given = {"graph": star, "source": 0, "ranks": ranks} | way
+    fault_is_seen(broken, "bfs", given, text, fault)
+
+
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if "few" in fault])
 def test_faults_of_few_are_seen_where_they_have_a_launch(tmp_path, fault):
     program, given, old, new = FAULTS[fault]
