@@ -28,6 +28,12 @@ static inline uint graph_bit_count(uint x) {
     return ((x + (x >> 4)) & 0x0F0F0F0Fu) * 0x01010101u >> 24;
 }
 
+/** What own vertex `v` counts for who finds that it told something: 1. One that no edge leaves has
+ *  nothing to tell, whether it was counted there or not: 2 fits neither. */
+static inline uint graph_teller(HF_GLOBAL const graph_run *run, uint v) {
+    return 1 + (v >= run->tells);
+}
+
 /** Bits of vertices at .. at + 31 before `end`. */
 static inline uint graph_all_bits(uint at, uint end) {
     return at >= end ? 0 : end - at >= 32 ? HF_NOBODY : HF_NOBODY >> (32 - (end - at));

@@ -89,7 +89,7 @@ static inline void graph_few_send(graph_few_data *few, graph_count *count) {
         const uint begin = l->rows[i], stop = begin + l->degrees[i];
         const hf_update told = l->told[i];
         graph_few_fetch(few, i);
-        count->known += stop - begin + (stop > begin);
+        count->known += stop - begin + graph_teller(few->run, l->front[i]);
         for (uint e = begin; e < stop; e++) {
             const uint v = few->to[e], wants = HF_WANTS(few->state[v], settled) != 0;
             if (!GRAPH_HELPED && !wants)

@@ -62,9 +62,10 @@ static inline void graph_fetch_ends(HF_GLOBAL const uint *to,
     }
 }
 
-/** Is vertex `u` of all ranks one of this one's that may tell something? */
-static inline uint graph_own_tells(HF_GLOBAL const graph_run *run, uint u) {
-    return u - run->first < run->tells;
+/** What vertex `u` of all ranks counts for who finds that it told something: one of others 0. */
+static inline uint graph_own_teller(HF_GLOBAL const graph_run *run, uint u) {
+    const uint v = u - run->first;
+    return v < run->own ? graph_teller(run, v) : 0;
 }
 
 /** Message `m` is for vertex `v`. */

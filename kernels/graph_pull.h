@@ -54,15 +54,18 @@ graph_some(HF_GLOBAL const uint *from, HF_GLOBAL const uint *weights,
 
 /** Those of vertices first .. end - 1, at most 32, that have a bit in `bits`, and edges that leave
  *  them: a bit of no vertex, which came damaged, counts nothing. */
-static inline ulong graph_known_of(HF_GLOBAL const uint *degrees, uint first, uint end,
+static inline ulong graph_known_of(HF_GLOBAL const graph_run *run,
+                                   HF_GLOBAL const uint *degrees, uint first, uint end,
                                    uint bits) {
     ulong sum = 0;
-    if (bits && end - first == 32)
+    if (bits && end - first == 32 && end <= run->tells)
         for (uint i = 0; i < 32; i++)
             sum += (degrees[first + i] + 1) & (0 - (bits >> i & 1));
     else
-        for (bits &= graph_all_bits(first, end); bits; bits &= bits - 1)
-            sum += degrees[first + graph_lowest_bit(bits)] + 1;
+        for (bits &= graph_all_bits(first, end); bits; bits &= bits - 1) {
+            const uint v = first + graph_lowest_bit(bits);
+            sum += degrees[v] + graph_teller(run, v);
+        }
     return sum;
 }
 
@@ -88,9 +91,8 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
             const uint end = graph_block_end(first, last),
                        whole = GRAPH_ALL ? graph_all_bits(first, end) : 0;
             graph_word word = {0, 0};
-            out.count.known += graph_known_of(degrees, first, end,
-                                              active[(run->first + first) / 32] &
-                                                  graph_all_bits(first, run->tells));
+            out.count.known += graph_known_of(run, degrees, first, end,
+                                              active[(run->first + first) / 32]);
 #ifndef GRAPH_NO_PRIORITIES
             word.late = waiting[first / 32];
 #endif

@@ -124,9 +124,8 @@ HF_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows), HF_READ(uint,
             const uint v = first + GRAPH_ME, at = first + 32 * GRAPH_WORD;
             graph_word word = {0, 0};
             hf_message got;
-            if (v < run->tells && v < end &&
-                (p.active[(run->first + v) / 32] & GRAPH_MINE))
-                out.count.known += degrees[v] + 1;
+            if (v < end && (p.active[(run->first + v) / 32] & GRAPH_MINE))
+                out.count.known += degrees[v] + graph_teller(run, v);
             p.rows = rows + first;
             p.messages = 0;
 #ifndef GRAPH_NO_PRIORITIES

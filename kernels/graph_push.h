@@ -78,7 +78,7 @@ GRAPH_TEAM_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs),
             }
             for (uint left = told; left; left &= left - 1) {
                 const uint u = first + graph_lowest_bit(left);
-                known += outs[u + 1] - outs[u] + graph_own_tells(run, u);
+                known += outs[u + 1] - outs[u] + graph_own_teller(run, u);
                 n += graph_send_all(to, weights, state, got, touched, mirror[u],
                                     outs[u], outs[u + 1], (uint)window);
             }

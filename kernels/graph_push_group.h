@@ -23,7 +23,7 @@ HF_KERNEL(graph_push, HF_READ(uint, pieces), HF_READ(ulong, outs), HF_READ(uint,
             const ulong row = tells ? outs[u] : 0,
                         edges = tells ? outs[u + 1] - row : 0;
             const uint n = graph_lay(&team, row, edges);
-            sum.known += edges + (tells && graph_own_tells(run, u));
+            sum.known += edges + (tells ? graph_own_teller(run, u) : 0);
             for (uint k = GRAPH_ME; k < n; k += GRAPH_ITEMS) {
                 const uint i = graph_whose(&team, k);
                 sum.messages +=

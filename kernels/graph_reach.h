@@ -88,7 +88,7 @@ graph_reach_send(uint c, uint beyond, HF_GLOBAL const uint *chunks,
             const uint i = graph_lowest_bit(left), u = at + i;
             const ulong begin = outs[u], stop = outs[u + 1];
             if (u >= first && u < last)
-                known += stop - begin + (stop > begin);
+                known += stop - begin + graph_teller(run, u);
             if (begin < stop && to[begin] >= first && to[begin] < last)
                 sent += graph_send_alone(to, weights, state, got, touched, mirror[u],
                                          begin, settled);

@@ -61,7 +61,7 @@ HF_KERNEL(graph_scatter, HF_READ(uint, chunks), HF_READ(ulong, outs), HF_READ(ui
             for (uint left = at < end ? bits[at / 32] & GRAPH_MINE : 0; left;
                  left &= left - 1) {
                 const uint v = at + graph_lowest_bit(left);
-                sum.known += v < run->tells;
+                sum.known += graph_teller(run, v);
                 for (uint rank = 0; rank < run->ranks; rank++)
                     sum.digest += graph_post(run, outs, to, weights, outbox, rank, v,
                                              told[v], superstep);

@@ -57,8 +57,7 @@ hf_status graph_chunks_cut(graph_state *s) {
 }
 
 /* Do plans bring updates to other ranks? Heads have lists of them, but in programs that apply all
- * vertices.
- * Where lists are too short, bits and updates follow. */
+ * vertices. Where lists are too short, bits and updates follow. */
 static bool updates_cross(const graph_state *s) {
     return s->env.size > 1 && s->routing->lists && s->architecture->lists;
 }

@@ -266,7 +266,7 @@ hf_status graph_last_check(const graph_state *s, bool *right) {
     hf_device *device = s->env.device;
     const hf_buffer *from = s->fresh ? s->buffers.outbox : s->buffers.inbox;
     size_t at = s->fresh ? s->run.out_bits : s->run.in_bits, words = (p->own + 31) / 32;
-    uint64_t edges = 0, active = 0;
+    uint64_t edges = 0, active = 0, silent = 0;
     if (words == 0)
         return HF_OK;
     uint32_t *bits = malloc(words * sizeof *bits);
@@ -279,9 +279,11 @@ hf_status graph_last_check(const graph_state *s, bool *right) {
         for (uint32_t left = bits[word]; left; left &= left - 1) {
             size_t v = 32 * word + (size_t)__builtin_ctz(left);
             edges += v < p->own ? p->degrees[v] : 0;
-            active += v < p->heard[s->env.rank];
+            active++;
+            silent += v >= p->heard[s->env.rank];
         }
-    *right = *right && edges == s->totals.own_edges && active == s->totals.own_active;
+    *right = *right && edges == s->totals.own_edges && active == s->totals.own_active &&
+             silent == 0;
     free(bits);
     return status;
 }

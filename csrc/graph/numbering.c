@@ -14,7 +14,7 @@ enum { SHOWN = 24 }; /* letters of a line that is wrong, and a zero */
 /* What a partition knows. */
 typedef struct deal {
     const char *name;
-    uint32_t vertices, size;
+    uint32_t size;
     const vertex_edges *edges;
 } deal;
 
@@ -22,12 +22,12 @@ typedef struct deal {
 typedef hf_status (*dealer)(const deal *d, uint32_t *order, uint32_t *owners);
 
 static void order_keep(const deal *d, uint32_t *order) {
-    for (uint32_t i = 0; i < d->vertices; i++)
+    for (uint32_t i = 0; i < d->edges->vertices; i++)
         order[i] = i;
 }
 
 static void owners_in_turn(const deal *d, uint32_t *owners) {
-    for (uint32_t i = 0; i < d->vertices; i++)
+    for (uint32_t i = 0; i < d->edges->vertices; i++)
         owners[i] = i % d->size;
 }
 
@@ -40,18 +40,18 @@ static hf_status deal_cyclic(const deal *d, uint32_t *order, uint32_t *owners) {
 /* By falling degree; of the same degree, in the order of the input. */
 static hf_status deal_sorted(const deal *d, uint32_t *order, uint32_t *owners) {
     enum { DIGIT = 1 << 11, PASSES = 3 };
-    uint32_t *other = malloc((d->vertices + (size_t)1) * sizeof *other);
+    uint32_t *other = malloc((d->edges->vertices + (size_t)1) * sizeof *other);
     uint32_t *from = other, *to = order;
     if (!other)
-        return hf_fail(HF_ENOMEM, "no memory to sort %u vertices", d->vertices);
+        return hf_fail(HF_ENOMEM, "no memory to sort %u vertices", d->edges->vertices);
     order_keep(d, from);
     for (unsigned pass = 0, shift = 0; pass < PASSES; pass++, shift += 11) {
         uint32_t counts[DIGIT + 1] = {0};
-        for (uint32_t i = 0; i < d->vertices; i++)
+        for (uint32_t i = 0; i < d->edges->vertices; i++)
             counts[(~d->edges->ends[i] >> shift) % DIGIT + 1]++;
         for (unsigned digit = 0; digit < DIGIT; digit++)
             counts[digit + 1] += counts[digit];
-        for (uint32_t i = 0; i < d->vertices; i++)
+        for (uint32_t i = 0; i < d->edges->vertices; i++)
             to[counts[(~d->edges->ends[from[i]] >> shift) % DIGIT]++] = from[i];
         uint32_t *swap = from;
         from = to;
@@ -65,11 +65,11 @@ static hf_status deal_sorted(const deal *d, uint32_t *order, uint32_t *owners) {
 /* Ranges of vertices with equal shares of in-edges. A vertex counts as one edge more, so that
  * vertices without edges are shared out, too. */
 static hf_status deal_edges(const deal *d, uint32_t *order, uint32_t *owners) {
-    uint64_t all = d->vertices, before = 0;
-    for (uint32_t i = 0; i < d->vertices; i++)
+    uint64_t all = d->edges->vertices, before = 0;
+    for (uint32_t i = 0; i < d->edges->vertices; i++)
         all += d->edges->in[i];
     order_keep(d, order);
-    for (uint32_t i = 0; i < d->vertices; i++) {
+    for (uint32_t i = 0; i < d->edges->vertices; i++) {
         uint64_t middle = before + ((uint64_t)d->edges->in[i] + 1) / 2;
         owners[i] = (uint32_t)((double)middle / (double)all * d->size);
         owners[i] = owners[i] < d->size ? owners[i] : d->size - 1;
@@ -91,7 +91,7 @@ static hf_status lines_deal(const deal *d, const char **text, const char *end,
                            "partition %s: line %u: \"%s\" is none of the ranks 0 to %u",
                            d->name, *v + 1, shown, d->size - 1);
         }
-        if (*v == d->vertices)
+        if (*v == d->edges->vertices)
             return hf_fail(HF_EARG, "partition %s has more than %u lines", d->name, *v);
         owners[*v] = (uint32_t)rank;
         *text = line_end(after) + 1;
@@ -119,10 +119,10 @@ static hf_status owners_read(const deal *d, const graph_file *file, uint32_t *ow
         HF_TRY(lines_deal(d, &text, window + whole, &v, owners));
         at += whole;
     }
-    return v == d->vertices
+    return v == d->edges->vertices
                ? HF_OK
                : hf_fail(HF_EARG, "partition %s has %u lines, the graph %u vertices",
-                         d->name, v, d->vertices);
+                         d->name, v, d->edges->vertices);
 }
 
 static hf_status deal_file(const deal *d, uint32_t *order, uint32_t *owners) {
@@ -179,7 +179,7 @@ static bool is_heard(const deal *d, uint32_t v) {
 /* On each rank those who are heard come first, else all keep their order. */
 static hf_status numbers_set(numbering *n, const deal *d, const uint32_t *order,
                              const uint32_t *owners) {
-    for (uint32_t i = 0; i < d->vertices; i++) {
+    for (uint32_t i = 0; i < d->edges->vertices; i++) {
         n->owns[owners[i]]++;
         n->heard[owners[i]] += is_heard(d, order[i]);
     }
@@ -192,21 +192,22 @@ static hf_status numbers_set(numbering *n, const deal *d, const uint32_t *order,
             next[r][true] = n->starts[r];
             next[r][false] = n->starts[r] + n->heard[r];
         }
-        for (uint32_t i = 0; i < d->vertices; i++) {
+        for (uint32_t i = 0; i < d->edges->vertices; i++) {
             uint32_t number = next[owners[i]][is_heard(d, order[i])]++;
             n->names[number] = order[i];
             n->numbers[order[i]] = number;
         }
     }
     free(next);
-    return n->names && next ? HF_OK
-                            : hf_fail(HF_ENOMEM, "no memory for %u names", d->vertices);
+    return n->names && next
+               ? HF_OK
+               : hf_fail(HF_ENOMEM, "no memory for %u names", d->edges->vertices);
 }
 
 hf_status numbering_make(numbering *out, const char *partition, int size,
                          const vertex_edges *edges) {
-    deal d = {partition, edges->vertices, (uint32_t)size, edges};
-    size_t bytes = (d.vertices + (size_t)1) * sizeof(uint32_t);
+    deal d = {partition, (uint32_t)size, edges};
+    size_t bytes = (edges->vertices + (size_t)1) * sizeof(uint32_t);
     uint32_t *order = malloc(bytes), *owners = malloc(bytes);
     *out = (numbering){.starts = calloc((size_t)size + 1, sizeof *out->starts),
                        .owns = calloc((size_t)size, sizeof *out->owns),
@@ -216,7 +217,7 @@ hf_status numbering_make(numbering *out, const char *partition, int size,
         order && owners && out->starts && out->owns && out->heard && out->numbers;
     hf_status status =
         made ? dealer_find(partition)(&d, order, owners)
-             : hf_fail(HF_ENOMEM, "no memory to deal out %u vertices", d.vertices);
+             : hf_fail(HF_ENOMEM, "no memory to deal out %u vertices", edges->vertices);
     if (made && status == HF_OK)
         status = numbers_set(out, &d, order, owners);
     free(order);

@@ -121,7 +121,7 @@ RANGES = {  # text, what replaces it
     ),
     "more messages than edges": ("made[2 * c] = sent;", "made[2 * c] = sent + 7;"),
     "an edge that is not known of": (
-        " known += stop - begin + (stop > begin);",
+        " known += stop - begin + graph_teller(run, u);",
         " known += stop - begin + (u != 2);",
     ),
 }

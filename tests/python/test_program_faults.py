@@ -255,23 +255,26 @@ def test_what_counts_as_equal_still_tells_faults(broken, program, where):
 
 FEW_HEARD = "n += GRAPH_HEARD(l->degrees[n])"
 ONE = f"{HEARS} || names[v] == 33"
+BITS = "bits[at / 32] = word.bits"
+# On two ranks lists stand for bits, but with messages along edges.
+STRAY = f"out->{BITS}", f"out->{BITS} | 2 * (at == 32 && out->superstep == 1)"
+STRAY_PUSHED = f"out.{BITS}", f"out.{BITS} | 2 * (at == 32 && superstep == 1)"
 LEADS = {"direction": "pull"}, {"direction": "push"}, {"architecture": "gravf"}
 
 
 @pytest.mark.parametrize(
     ("ranks", "way", "text", "fault"),
     [
-        *(
-            (r, way, HEARS, f"{HEARS} || names[v] == 33")
-            for r in (1, 2)
-            for way in LEADS
-        ),
+        *((r, way, HEARS, ONE) for r in (1, 2) for way in LEADS),
         *((r, {}, "((degree) > 0)", "((degree) >= 0)") for r in (1, 2)),
+        (1, LEADS[0], *STRAY),
+        (1, LEADS[1], *STRAY_PUSHED),
+        *((r, LEADS[2], *STRAY) for r in (1, 2)),
         (1, {}, FEW_HEARD, f"{FEW_HEARD} || l->front[n] == 33"),
     ],
 )
 def test_a_vertex_that_no_edge_leaves_tells_nothing(broken, ranks, way, text, fault):
-    """One of those that are reached does, or all: no state is wrong by that."""
+    """One of those that are reached does, or all, or has a bit: states stay right."""
     star = (*(0,) * 90, 1), (*range(1, 91), 0)
     given = {"graph": star, "source": 0, "ranks": ranks} | way
     fault_is_seen(broken, "bfs", given, text, fault)
