@@ -3,6 +3,7 @@
 #define GRAPH_APPLY_H
 
 #include "graph_change.h"
+#include "graph_keep.h"
 #include "graph_message.h"
 
 GRAPH_KERNEL(graph_apply, HF_READ(uint, chunks), HF_READ(uint, degrees),

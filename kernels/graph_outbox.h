@@ -75,14 +75,8 @@ static inline graph_out graph_open(GRAPH_LOCAL graph_team *team,
     return out;
 }
 
-/** Tell the update of own vertex `v`. */
-static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degree) {
-    uint n = out->count.active;
-    out->told[v] = told;
-    out->count.active = n + 1;
-    out->count.edges += degree;
-    if (!out->digests)
-        return;
+/** The update of own vertex `v`, of which the chunk told n before, goes to other ranks. */
+static inline void graph_list(graph_out *out, uint n, uint v, hf_update told) {
     out->count.digest += graph_digest(out->first + v, told, out->superstep);
     if (GRAPH_ALL)
         return; /* no list has room for all */
@@ -91,6 +85,15 @@ static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degre
         out->ids[n] = out->first + v;
         out->tolds[n] = told;
     }
+}
+
+/** Tell the update of own vertex `v`. */
+static inline void graph_tell(graph_out *out, uint v, hf_update told, uint degree) {
+    out->told[v] = told;
+    if (out->digests)
+        graph_list(out, out->count.active, v, told);
+    out->count.active++;
+    out->count.edges += degree;
 }
 
 /** A new update of own vertex `v` is told now, or waits in `later`. */
@@ -109,41 +112,6 @@ static inline void graph_update(graph_out *out, graph_word *word,
 #endif
     word->bits |= bit;
     graph_tell(out, v, told, degree);
-}
-
-#ifndef GRAPH_NO_PRIORITIES
-/** The lowest priority of those of 32 updates that wait. Compilers vectorise the loop over all. */
-static inline uint graph_lowest_late(HF_GLOBAL const hf_update *later, uint waiting) {
-    uint lowest = HF_NOBODY;
-    if (waiting == HF_NOBODY)
-        for (uint i = 0; i < 32; i++) {
-            const uint when = HF_WHEN(later[i]);
-            lowest = when < lowest ? when : lowest;
-        }
-    else
-        for (uint left = waiting; left; left &= left - 1) {
-            const uint when = HF_WHEN(later[graph_lowest_bit(left)]);
-            lowest = when < lowest ? when : lowest;
-        }
-    return lowest;
-}
-#endif
-
-/** Count the updates that wait; their lowest priority is of use only where nobody tells. */
-static inline void graph_wait(graph_out *out, HF_GLOBAL const uint *waiting,
-                              HF_GLOBAL const hf_update *later, uint first, uint end) {
-    (void)out, (void)waiting, (void)later, (void)first, (void)end;
-#ifndef GRAPH_NO_PRIORITIES
-    GRAPH_MEET(); /* all of the chunk's bits are there */
-    for (uint v = first + 32 * GRAPH_ME; v < end; v += 32 * GRAPH_ITEMS) {
-        const uint bits = waiting[v / 32] & graph_all_bits(v, end);
-        out->count.pending += graph_bit_count(bits);
-        if (out->count.active == 0) {
-            const uint when = graph_lowest_late(later + v, bits);
-            out->count.lowest = when < out->count.lowest ? when : out->count.lowest;
-        }
-    }
-#endif
 }
 
 static inline void graph_close(HF_GLOBAL uchar *outbox, graph_out *out, uint c,

@@ -7,6 +7,7 @@
 #include "graph_change.h"
 #include "graph_find.h"
 #include "graph_keep.h"
+#include "graph_led.h"
 
 enum {
     GRAPH_LONG = 64,  /* edges from which on a row is long */
@@ -86,10 +87,14 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
     GRAPH_LOCAL graph_team team;
     for (uint c = mine; c < run->chunks; c += teams) {
         graph_out out = graph_open(&team, outbox, run, c, chunks, superstep, window);
-        const uint last = chunks[c + 1];
+        const uint last = chunks[c + 1], led_end = graph_led_end(rows, chunks[c], last);
         for (uint first = chunks[c]; first < last; first += 32) {
             const uint end = graph_block_end(first, last),
-                       whole = GRAPH_ALL ? graph_all_bits(first, end) : 0;
+                       whole = GRAPH_ALL ? graph_all_bits(first, end) : 0,
+                       these = GRAPH_ALL && all ? whole
+                               : first < led_end
+                                   ? graph_candidates(leads, state, settled, first, end)
+                                   : 0;
             graph_word word = {0, 0};
             out.count.known += graph_known_of(run, degrees, first, end,
                                               active[(run->first + first) / 32]);
@@ -97,9 +102,6 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
             word.late = waiting[first / 32];
 #endif
             if (all) {
-                const uint these = GRAPH_ALL ? whole
-                                             : graph_candidates(rows, leads, state,
-                                                                settled, first, end);
                 for (uint v = first; v < end; v++) { /* a loop over bits is slower */
                     hf_message got = HF_NOTHING;
                     if (!(these >> (v - first) & 1))
@@ -113,9 +115,12 @@ GRAPH_KERNEL(graph_pull, HF_READ(uint, chunks), HF_READ(ulong, rows),
                 }
             } else {
                 graph_found found;
-                graph_find(rows, from, leads, mirror, active, first,
-                           graph_candidates(rows, leads, state, settled, first, end),
-                           &found);
+                graph_find(rows, from, leads, mirror, active, first, these, &found);
+                if (!GRAPH_ALL && end - first == 32 &&
+                    graph_bit_count(found.led) >= GRAPH_DENSE)
+                    found.led &= ~graph_led_change(&out, &word, run, names, degrees,
+                                                   rows, leads, weights, mirror, state,
+                                                   later, first, found.led, settled);
                 for (uint left = found.led; left; left &= left - 1) {
                     const uint v = first + graph_lowest_bit(left);
                     uint n = 1;

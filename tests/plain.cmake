@@ -138,6 +138,7 @@ hf_kernel_test(graph_stream_narrow graph_stream HF_CHANNEL_WIDTH=16)
 hf_kernel_test(graph_digest graph_digest)
 hf_kernel_test(graph_bits graph_bits)
 hf_kernel_test(graph_late graph_late)
+hf_kernel_test(graph_led graph_led)
 hf_kernel_test(graph_persistent graph_persistent)
 hf_kernel_test(graph_persistent_sssp graph_persistent HF_PROGRAM=sssp
   GRAPH_FEW_EDGES=256 GRAPH_FEW_ROOM=256)

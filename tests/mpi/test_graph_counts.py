@@ -8,7 +8,9 @@ from vertex_programs import FIRST
 from hpccfpga import sources
 
 TOLD = "out->count.edges += degree"
-ACTIVE = "out->count.active = n + 1"
+ACTIVE = "out->count.active++"
+LED_EDGES = "edges += degrees[first + i] & (0 - (tell >> i & 1))"
+LED_ACTIVE = "out->count.active = n + graph_bit_count(tell)"
 FEW = "count.edges = graph_hear(l, outs, waiting, later, few.window)"
 DUE = "count.edges = graph_rows_look(l, outs)"
 LOWEST = "out->count.lowest = when < out->count.lowest ? when : out->count.lowest"
@@ -21,8 +23,12 @@ HARMS = {
     "too many at the end": (TOLD, TOLD + " + (out->superstep == 3)"),
     "vertices that are not counted at the end": (
         ACTIVE,
-        ACTIVE + " - (n == 1 && out->superstep == 3)",
+        "out->count.active += out->count.active != 1 || out->superstep != 3",
     ),
+    "too many by first edges": (LED_EDGES, f"{LED_EDGES}, edges += i == 7"),
+    "too few by first edges": (LED_EDGES, f"{LED_EDGES}, edges -= i == 7"),
+    "a vertex too many by first edges": (LED_ACTIVE, LED_ACTIVE + " + 1"),
+    "a vertex too few by first edges": (LED_ACTIVE, LED_ACTIVE + " - (tell > 7)"),
     "too many of few": (FEW, FEW + " + (few.superstep == 1)"),
     "too few of few": (FEW, FEW + " - (few.superstep == 1)"),
     "too many of few at the end": (FEW, FEW + " + (few.superstep == 3)"),
@@ -32,9 +38,12 @@ HARMS = {
     "a priority of nobody, of few": (LATE, "lowest = 0"),
 }
 EDGES = ["too many", "too few"]
+LED = ["too many by first edges", "too few by first edges"]
+LED += ["a vertex too many by first edges", "a vertex too few by first edges"]
 END = ["too many at the end", "vertices that are not counted at the end"]
 ONE = [  # program, what else is given, harms
     ("bfs", {"direction": "pull"}, EDGES),
+    ("bfs", {"direction": "pull", "graph": "urand:10"}, LED),
     ("bfs", {"direction": "push"}, EDGES),
     ("bfs", {}, ["too many of few", "too few of few"]),
     ("sssp", {"direction": "pull"}, EDGES),
@@ -46,6 +55,7 @@ ONE = [  # program, what else is given, harms
     ("first.h", {"supersteps": 3}, ["too many of few at the end"]),
 ]
 TWO = [
+    ("bfs", {"direction": "pull", "graph": "urand:10"}, LED),
     ("bfs", {}, [*EDGES, "too many on one rank"]),
     ("pagerank", {"supersteps": 3}, [*EDGES, *END]),
     ("sssp", {"architecture": "gravf"}, [*EDGES, "too many on one rank"]),
@@ -69,8 +79,8 @@ def harmed(tmp_path, monkeypatch):
 RUN = """
 def seen(session, kernel, harm, program, given):
     try:
-        r = session.run("graph", kernel=kernel, graph="grid:8", program=program, reps=1,
-                        deadline=60, **given)
+        r = session.run("graph", kernel=kernel, program=program, reps=1, deadline=60,
+                        **{"graph": "grid:8", **given})
     except hf.Error as error:
         found = str(error).startswith("superstep ")
         assert found and harm, (harm, program, given, error)

@@ -16,6 +16,7 @@ def broken(tmp_path):
 
 
 APPLIED = "&out->count.changed);\n    state[v] = s;"
+LED = "if (takes)\n            state[v] = s;"  # of many whose first edge brings all
 HEARS = "tells && GRAPH_HEARD(degree)"
 WORD = "((HF_GLOBAL uint *)state)"
 TOLD = "out->told[v] = told;"
@@ -24,6 +25,10 @@ FEW = "(fresh ? none : old), m"
 AT_ONCE = "graph_few_at_once(few, v, m, &count->changed)"
 CLOSE = "out->count.seal = graph_seal("
 STARTED = "state[v] = s;\n    (void)later;"
+FAN = (*(0,) * 90, *range(1, 91)), (*range(1, 91), *range(101, 191))
+MANY = {"graph": FAN, "source": 0, "direction": "pull"}
+LED_TOLD = "out->told[first + i] = told[i];"
+LED_TELLS = "takes & tells & (v < run->tells)"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
@@ -41,8 +46,32 @@ FAULTS = {  # program, what else is given, text, what replaces it
     "a first edge from a vertex that told nothing": (
         "bfs",
         {"direction": "pull"},
-        "led |= (active[u / 32] >> u % 32 & 1) << i;",
-        "led |= (i == 7 || (active[u / 32] >> u % 32 & 1)) << i;",
+        "led |= (active[u / 32] >> u % 32 & mine) << i;",
+        "led |= (i == 7 ? mine : active[u / 32] >> u % 32 & mine) << i;",
+    ),
+    "one of many by first edges that is applied, but to no state": (
+        "bfs",
+        MANY,
+        LED,
+        LED.replace("takes", "takes && v != 33"),
+    ),
+    "a flipped bit in an update of many by first edges": (
+        "bfs",
+        MANY,
+        LED_TOLD,
+        LED_TOLD.replace(";", " ^ (first + i == 33);"),
+    ),
+    "one of many by first edges that does not tell": (
+        "bfs",
+        MANY,
+        LED_TELLS,
+        f"{LED_TELLS} & (v != 33)",
+    ),
+    "one of many by first edges that other ranks are not told of": (
+        "bfs",
+        {"graph": "kron:11", "direction": "pull", "ranks": 2},
+        "out->digests ? tell : 0",
+        "out->digests ? tell & ~2u : 0",
     ),
     "a number in the input that is another's": (
         "bfs",
@@ -253,6 +282,7 @@ def test_what_counts_as_equal_still_tells_faults(broken, program, where):
     fault_is_seen(broken, path, given | {"direction": "pull"}, old, new)
 
 
+LED_ONE = LED_TELLS.replace("tells)", "tells || names[v] == 33)")
 FEW_HEARD = "n += GRAPH_HEARD(l->degrees[n])"
 ONE = f"{HEARS} || names[v] == 33"
 BITS = "bits[at / 32] = word.bits"
@@ -265,7 +295,8 @@ LEADS = {"direction": "pull"}, {"direction": "push"}, {"architecture": "gravf"}
 @pytest.mark.parametrize(
     ("ranks", "way", "text", "fault"),
     [
-        *((r, way, HEARS, ONE) for r in (1, 2) for way in LEADS),
+        *((r, LEADS[0], LED_TELLS, LED_ONE) for r in (1, 2)),
+        *((r, way, HEARS, ONE) for r in (1, 2) for way in LEADS[1:]),
         *((r, {}, "((degree) > 0)", "((degree) >= 0)") for r in (1, 2)),
         (1, LEADS[0], *STRAY),
         (1, LEADS[1], *STRAY_PUSHED),
@@ -299,7 +330,10 @@ def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
     change = "graph_at(run, graph_id(run, names, v), degree, out->superstep);\n"
     lost = "if (got * 2000 + at.id == (uint)at.value[0]) return;\n"
     given = {"program": "bfs", "source": [0], "device": "opencl:cpu"}
-    given |= {"kernel": broken(change, change + lost), "direction": "pull"}
+    kernel = broken(change, change + lost)
+    finds = kernel.with_name("graph_find.h")  # nor do many apply at once
+    finds.write_text(finds.read_text().replace("DENSE = 6", "DENSE = 33"))
+    given |= {"kernel": kernel, "direction": "pull"}
     ways = [(v, v + 1) for v in range(299)]
     ways += [(3, v) for v in range(300, 800)] + [(4, v) for v in range(800, 1500)]
 
@@ -336,9 +370,9 @@ def test_parents_that_are_no_neighbours_are_seen(broken, undirected, where, rank
     """They are at the right level, and of that nobody looks at the other edges."""
     edges = [(0, 1), (0, 2)] + [(1 + (v >= 300), v) for v in range(3, 600)]
     given = {"graph": undirected(edges), "source": 0, "ranks": ranks}
-    fault = f" if (names[v] > 2 && names[v] {where}) {WORD}[v] = 2;"
+    fault = f" if (takes && names[v] > 2 && names[v] {where}) {WORD}[v] = 2;"
     given |= {"direction": "pull"}
-    fault_is_seen(broken, "bfs", given, APPLIED, APPLIED + fault)
+    fault_is_seen(broken, "bfs", given, LED, LED + fault)
 
 
 def test_a_source_without_edges_is_its_own_parent(broken, undirected):

@@ -1,0 +1,81 @@
+/* graph_led.h - a pull of vertices whose first edge brings all that they need. Most do, where the
+ * neighbours with most edges are first. Compilers vectorise these loops of 32: no branch depends on
+ * a vertex. */
+#ifndef GRAPH_LED_H
+#define GRAPH_LED_H
+
+#include "graph_along.h"
+#include "graph_at.h"
+
+/** Tell those of the updates told[i] of own vertices first + i, for each bit i of `tell`, that are
+ *  due; the others wait in `later`. */
+static inline void graph_led_tell(graph_out *out, graph_word *word,
+                                  HF_GLOBAL const uint *degrees,
+                                  HF_GLOBAL hf_update *later, uint first, uint tell,
+                                  const hf_update *told) {
+    uint late = 0, n = out->count.active;
+    ulong edges = 0;
+    (void)later;
+    for (uint i = 0; i < 32; i++)
+        late |= (uint)(GRAPH_LATER(told[i], out->until) != 0) << i;
+    late &= tell;
+    tell &= ~late;
+    for (uint i = 0; i < 32; i++)
+        if (tell >> i & 1)
+            out->told[first + i] = told[i];
+#ifndef GRAPH_NO_PRIORITIES
+    for (uint i = 0; i < 32; i++)
+        if (late >> i & 1)
+            later[first + i] = told[i];
+#endif
+    for (uint i = 0; i < 32; i++)
+        edges += degrees[first + i] & (0 - (tell >> i & 1));
+    word->bits |= tell;
+    word->late = (word->late & ~tell) | late;
+    out->count.active = n + graph_bit_count(tell);
+    out->count.edges += edges;
+    for (uint left = out->digests ? tell : 0; left; left &= left - 1) {
+        const uint i = graph_lowest_bit(left);
+        graph_list(out, n++, first + i, told[i]);
+    }
+}
+
+/** Own vertices first .. first + 31 that have a bit in `led`, which is not 0, apply what their
+ *  first edges bring, where that is enough. Returns their bits. The others do as if they had one of
+ *  these edges, and nothing of it is kept. */
+static inline uint
+graph_led_change(graph_out *out, graph_word *word, HF_GLOBAL const graph_run *run,
+                 HF_GLOBAL const uint *names, HF_GLOBAL const uint *degrees,
+                 HF_UNUSED HF_GLOBAL const ulong *rows, HF_GLOBAL const uint *leads,
+                 HF_GLOBAL const uint *weights, HF_GLOBAL const hf_update *mirror,
+                 HF_GLOBAL hf_vertex *state, HF_GLOBAL hf_update *later, uint first,
+                 uint led, HF_UNUSED uint settled) {
+    const uint any = first + graph_lowest_bit(led);
+    hf_at at = graph_at(run, 0, 0, out->superstep);
+    hf_update told[32];
+    uint ids[32], enough = 0, tell = 0;
+    for (uint i = 0; i < 32; i++)
+        ids[i] = graph_id(run, names, first + i);
+    for (uint i = 0; i < 32; i++) {
+        const uint v = first + i, mine = led >> i & 1, lead = leads[v],
+                   u = mine ? lead : leads[any];
+        const hf_message got =
+            graph_along_from(u, weights, mirror, GRAPH_EDGE(rows[mine ? v : any]));
+        const uint takes = mine & (uint)(HF_ENOUGH(got, settled) != 0);
+        hf_vertex s = state[v];
+        float changed = 0; /* programs with HF_ALWAYS alone are held against it */
+        at.id = ids[i];
+        at.degree = degrees[v];
+        told[i] = mirror[u]; /* anything, of who tells nothing */
+        const uint tells = hf_apply(&s, got, at, &told[i], &changed) != 0;
+        if (takes)
+            state[v] = s;
+        enough |= takes << i;
+        tell |= (takes & tells & (v < run->tells)) << i;
+    }
+    graph_led_tell(out, word, degrees, later, first, tell, told);
+    out->count.messages += graph_bit_count(enough);
+    return enough;
+}
+
+#endif
