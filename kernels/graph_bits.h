@@ -4,6 +4,9 @@
 
 #include "graph_program.h"
 
+/** A loop over 32 vertices, by vectors: no branch in it depends on a vertex. */
+#define GRAPH_EACH(i) HF_VECTORS(8) for (uint i = 0; i < 32; i++)
+
 #ifdef HF_HOST
 static inline uint graph_lowest_bit(uint x) {
     return (uint)__builtin_ctz(x);

@@ -19,14 +19,14 @@ static inline ulong graph_next(HF_GLOBAL const uint *from, HF_GLOBAL const uint 
     return e;
 }
 
-/** Bits of the vertices first .. end - 1 that messages may change. The loop with a known end is
- *  vectorised by compilers. */
+/** Bits of the vertices first .. end - 1 that messages may change. The loop with a known end goes
+ *  by vectors. */
 static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
                                  HF_UNUSED uint settled, uint first, uint end) {
     uint bits = 0;
     (void)state;
     if (end - first == 32)
-        for (uint i = 0; i < 32; i++)
+        GRAPH_EACH(i)
             bits |= (uint)(HF_WANTS(state[first + i], settled) != 0) << i;
     else
         for (uint v = first; v < end; v++)
@@ -38,7 +38,7 @@ static inline uint graph_wanting(HF_GLOBAL const hf_vertex *state,
 static inline uint graph_led_to(HF_GLOBAL const uint *leads, uint first, uint end) {
     uint bits = 0;
     if (end - first == 32)
-        for (uint i = 0; i < 32; i++)
+        GRAPH_EACH(i)
             bits |= (uint)(leads[first + i] != HF_NOBODY) << i;
     else
         for (uint v = first; v < end; v++)
@@ -90,7 +90,7 @@ static inline uint graph_led_by(HF_GLOBAL const uint *leads,
                                 HF_GLOBAL const uint *active, uint first, uint these) {
     uint led = 0;
     if (graph_bit_count(these) >= GRAPH_DENSE)
-        for (uint i = 0; i < 32; i++) {
+        GRAPH_EACH(i) {
             const uint mine = these >> i & 1, u = mine ? leads[first + i] : 0;
             led |= (active[u / 32] >> u % 32 & mine) << i;
         }

@@ -18,11 +18,11 @@ static inline void graph_keep(graph_out *out, HF_GLOBAL uint *waiting, graph_wor
 }
 
 #ifndef GRAPH_NO_PRIORITIES
-/** The lowest priority of those of 32 updates that wait. Compilers vectorise the loop over all. */
+/** The lowest priority of those of 32 updates that wait. The loop over all goes by vectors. */
 static inline uint graph_lowest_late(HF_GLOBAL const hf_update *later, uint waiting) {
     uint lowest = HF_NOBODY;
     if (waiting == HF_NOBODY)
-        for (uint i = 0; i < 32; i++) {
+        GRAPH_EACH(i) {
             const uint when = HF_WHEN(later[i]);
             lowest = when < lowest ? when : lowest;
         }

@@ -1,6 +1,5 @@
 /* graph_led.h - a pull of vertices whose first edge brings all that they need. Most do, where the
- * neighbours with most edges are first. Compilers vectorise these loops of 32: no branch depends on
- * a vertex. */
+ * neighbours with most edges are first. These loops of 32 go by vectors. */
 #ifndef GRAPH_LED_H
 #define GRAPH_LED_H
 
@@ -16,19 +15,17 @@ static inline void graph_led_tell(graph_out *out, graph_word *word,
     uint late = 0, n = out->count.active;
     ulong edges = 0;
     (void)later;
-    for (uint i = 0; i < 32; i++)
+    GRAPH_EACH(i)
         late |= (uint)(GRAPH_LATER(told[i], out->until) != 0) << i;
     late &= tell;
     tell &= ~late;
-    for (uint i = 0; i < 32; i++)
-        if (tell >> i & 1)
-            out->told[first + i] = told[i];
+    GRAPH_EACH(i)
+        out->told[first + i] = tell >> i & 1 ? told[i] : out->told[first + i];
 #ifndef GRAPH_NO_PRIORITIES
-    for (uint i = 0; i < 32; i++)
-        if (late >> i & 1)
-            later[first + i] = told[i];
+    GRAPH_EACH(i)
+        later[first + i] = late >> i & 1 ? told[i] : later[first + i];
 #endif
-    for (uint i = 0; i < 32; i++)
+    GRAPH_EACH(i)
         edges += degrees[first + i] & (0 - (tell >> i & 1));
     word->bits |= tell;
     word->late = (word->late & ~tell) | late;
@@ -54,22 +51,22 @@ graph_led_change(graph_out *out, graph_word *word, HF_GLOBAL const graph_run *ru
     hf_at at = graph_at(run, 0, 0, out->superstep);
     hf_update told[32];
     uint ids[32], enough = 0, tell = 0;
-    for (uint i = 0; i < 32; i++)
+    GRAPH_EACH(i)
         ids[i] = graph_id(run, names, first + i);
-    for (uint i = 0; i < 32; i++) {
+    GRAPH_EACH(i) {
         const uint v = first + i, mine = led >> i & 1, lead = leads[v],
                    u = mine ? lead : leads[any];
         const hf_message got =
             graph_along_from(u, weights, mirror, GRAPH_EDGE(rows[mine ? v : any]));
         const uint takes = mine & (uint)(HF_ENOUGH(got, settled) != 0);
-        hf_vertex s = state[v];
+        const hf_vertex old = state[v];
+        hf_vertex s = old;
         float changed = 0; /* programs with HF_ALWAYS alone are held against it */
         at.id = ids[i];
         at.degree = degrees[v];
         told[i] = mirror[u]; /* anything, of who tells nothing */
         const uint tells = hf_apply(&s, got, at, &told[i], &changed) != 0;
-        if (takes)
-            state[v] = s;
+        state[v] = takes ? s : old;
         enough |= takes << i;
         tell |= (takes & tells & (v < run->tells)) << i;
     }

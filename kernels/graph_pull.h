@@ -60,7 +60,7 @@ static inline ulong graph_known_of(HF_GLOBAL const graph_run *run,
                                    uint bits) {
     ulong sum = 0;
     if (bits && end - first == 32 && end <= run->tells)
-        for (uint i = 0; i < 32; i++)
+        GRAPH_EACH(i)
             sum += (degrees[first + i] + 1) & (0 - (bits >> i & 1));
     else
         for (bits &= graph_all_bits(first, end); bits; bits &= bits - 1) {

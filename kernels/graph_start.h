@@ -23,8 +23,8 @@ static inline uint graph_start_vertex(HF_GLOBAL const graph_run *run,
 }
 
 /** Start this work-item's vertices of a word. Returns the bits of those that tell something;
- *  those of a whole word whose update is not yet due become *late in their place. Compilers
- *  vectorise loops of 32. The loop over names is apart: else it would keep them from it. */
+ *  those of a whole word whose update is not yet due become *late in their place. Loops
+ *  of 32 go by vectors; that over names is apart, as it would keep the other from it. */
 static inline uint graph_start_word(HF_GLOBAL const graph_run *run,
                                     HF_GLOBAL const uint *names,
                                     HF_GLOBAL const uint *degrees,
@@ -36,14 +36,14 @@ static inline uint graph_start_word(HF_GLOBAL const graph_run *run,
     uint tell = 0, wait = 0;
     if (GRAPH_ITEMS == 1 && these == HF_NOBODY) {
         uint ids[32];
-        for (uint i = 0; i < 32; i++)
+        GRAPH_EACH(i)
             ids[i] = graph_id(run, names, at + i);
-        for (uint i = 0; i < 32; i++) {
+        GRAPH_EACH(i) {
             where.id = ids[i];
             where.degree = degrees[at + i];
             tell |= graph_start_vertex(run, state, later, where, at + i) << i;
         }
-        for (uint i = 0; i < 32; i++)
+        GRAPH_EACH(i)
             wait |= (uint)(GRAPH_LATER(later[at + i], until) != 0) << i;
     } else
         for (uint left = these; left; left &= left - 1) {
@@ -60,7 +60,7 @@ static inline uint graph_start_word(HF_GLOBAL const graph_run *run,
 static inline void graph_got_clear(HF_GLOBAL uint *got, uint at, uint end) {
     const uint these = graph_all_bits(at, end) & GRAPH_MINE;
     if (these == HF_NOBODY)
-        for (uint i = 0; i < 32; i++)
+        GRAPH_EACH(i)
             got[at + i] = graph_bits_of(HF_NOTHING);
     else
         for (uint left = these; left; left &= left - 1)

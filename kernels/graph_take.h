@@ -4,15 +4,14 @@
 
 #include "graph_outbox.h"
 
-/** The updates of 32 vertices from `v` on, all active. Returns their digest. It is apart because
- *  compilers make vectors of it. */
+/** The updates of 32 vertices from `v` on, all active. Returns their digest. */
 static inline uint graph_take_all(HF_GLOBAL hf_update *mirror,
                                   HF_GLOBAL const hf_update *told, uint v,
                                   uint superstep) {
     uint digest = 0;
-    for (uint i = 0; i < 32; i++)
+    GRAPH_EACH(i)
         mirror[v + i] = told[i];
-    for (uint i = 0; i < 32; i++)
+    GRAPH_EACH(i)
         digest += graph_digest(v + i, mirror[v + i], superstep);
     return digest;
 }

@@ -20,6 +20,8 @@
  * HF_PIPELINE           first in the body of a loop: start a trip every clock cycle
  * HF_UNROLL(n)          in front of a loop: n trips at the same time on FPGAs
  * HF_UNROLL_SCALAR(n)   the same; a CPU's compiler makes no vectors of this loop
+ * HF_VECTORS(n)         a loop of which a CPU's compiler makes vectors of n, where it can: that of
+ *                       PoCL 5 makes none otherwise
  * HF_INDEPENDENT        in front of a loop: trips touch different words of device memory
  * HF_ITEM, HF_ITEMS     this work-item and their number
  * HF_PREFETCH_READ(address), HF_PREFETCH_WRITE(address)
@@ -92,6 +94,7 @@
 #define HF_ITEM  ((ulong)get_global_id(0))
 #define HF_ITEMS ((ulong)get_global_size(0))
 #if defined(__x86_64__) || defined(__aarch64__)
+#define HF_VECTORS(n)             HF_PRAGMA(clang loop vectorize_width(n))
 #define HF_PREFETCH_READ(address) __builtin_prefetch((const void *)(size_t)(address), 0)
 #define HF_PREFETCH_WRITE(address) \
     __builtin_prefetch((const void *)(size_t)(address), 1)
@@ -120,6 +123,7 @@
 #endif
 
 #ifndef HF_PREFETCH_READ
+#define HF_VECTORS(n)
 #define HF_PREFETCH_READ(address)
 #define HF_PREFETCH_WRITE(address)
 #define HF_PREFETCH_PAST(address)

@@ -18,6 +18,7 @@ static _Thread_local size_t hf_item, hf_items = 1;
 #define HF_PIPELINE
 #define HF_UNROLL(n)
 #define HF_INDEPENDENT
+#define HF_VECTORS(n)
 #define HF_ITEM                    ((ulong)hf_item)
 #define HF_ITEMS                   ((ulong)hf_items)
 #define HF_PREFETCH_READ(address)  __builtin_prefetch(address, 0)

@@ -16,7 +16,7 @@ def broken(tmp_path):
 
 
 APPLIED = "&out->count.changed);\n    state[v] = s;"
-LED = "if (takes)\n            state[v] = s;"  # of many whose first edge brings all
+LED = "state[v] = takes ? s : old;"  # of many whose first edge brings all
 HEARS = "tells && GRAPH_HEARD(degree)"
 WORD = "((HF_GLOBAL uint *)state)"
 TOLD = "out->told[v] = told;"
@@ -27,7 +27,7 @@ CLOSE = "out->count.seal = graph_seal("
 STARTED = "state[v] = s;\n    (void)later;"
 FAN = (*(0,) * 90, *range(1, 91)), (*range(1, 91), *range(101, 191))
 MANY = {"graph": FAN, "source": 0, "direction": "pull"}
-LED_TOLD = "out->told[first + i] = told[i];"
+LED_TOLD = "out->told[first + i] = tell >> i & 1 ? told[i] :"
 LED_TELLS = "takes & tells & (v < run->tells)"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
@@ -59,7 +59,7 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "bfs",
         MANY,
         LED_TOLD,
-        LED_TOLD.replace(";", " ^ (first + i == 33);"),
+        LED_TOLD.replace(" :", " ^ (first + i == 33) :"),
     ),
     "one of many by first edges that does not tell": (
         "bfs",
