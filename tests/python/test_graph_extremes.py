@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import QUICKLY
-from vertex_programs import FIRST, run
+from vertex_programs import FIRST, quickly, run
 
 import hpccfpga
 
@@ -112,7 +112,7 @@ def test_a_message_of_12_bytes(tmp_path):
     program = tmp_path / "wide.h"
     program.write_text(WIDE)
     given = {"program": program, "graph": "grid:6"}
-    found = run(device="opencl", **given)
+    found = quickly(device="opencl", **given)
     assert found.verified
     assert found.vertices["least"].tolist() == [0] * 64
     with pytest.raises(ValueError, match="push, but a message has 12 B, not 4"):
@@ -153,7 +153,7 @@ def test_an_update_of_a_vector(tmp_path, shape):
     program = tmp_path / "vector.h"
     program.write_text(VECTOR)
     given = {"graph": "grid:8", "source": [0], "shape": shape, "device": "opencl"}
-    found = run(program=program, **given)
+    found = quickly(program=program, **given)
     assert found.verified
     assert found.vertices["hops"].max() == 30
 

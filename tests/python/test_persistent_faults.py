@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from vertex_programs import break_kernels, fault_is_seen, run
+from vertex_programs import break_kernels, fault_is_seen, quickly
 
 import hpccfpga
 from hpccfpga import sources
@@ -141,13 +141,13 @@ def test_launches_that_end_early_are_gone_on_with(broken):
         return np.count_nonzero(r.trace["label"] == "graph_persistent")
 
     for program in sources.programs():
-        one = run(program=program, graph="kron:12", **given)
-        many = run(program=program, graph="kron:12", kernel=early, **given)
+        one = quickly(program=program, graph="kron:12", **given)
+        many = quickly(program=program, graph="kron:12", kernel=early, **given)
         for column in ("supersteps", "messages", "updates"):
             assert one[column].tolist() == many[column].tolist()
         assert launches(one) < launches(many)
     way = hpccfpga.Graph((range(599), range(1, 600)))
-    r = run(program="bfs", graph=way, source=[0], **given)
+    r = quickly(program="bfs", graph=way, source=[0], **given)
     assert (r["supersteps"], launches(r)) == (599, 3)
 
 
@@ -156,7 +156,7 @@ def test_supersteps_of_a_launch_share_its_time_by_ticks(broken, ticks, rise):
     """Evenly where there is no clock. What they share is the time of the kernel."""
     kernel = broken("took / (end - first);", f"{ticks};")
     given = {"graph": "kron:12", "device": "opencl:cpu", "shape": "ndrange"}
-    r = run(program="bfs", sources=1, kernel=kernel, **given)
+    r = quickly(program="bfs", sources=1, kernel=kernel, **given)
     taken = r["superstep_kernel_time"][0, :, 0]
     shares = 1 + rise * np.arange(taken.size)
     assert taken.size > 4

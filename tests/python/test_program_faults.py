@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from vertex_programs import break_kernels, fault_is_seen, run, verifies
+from vertex_programs import break_kernels, fault_is_seen, quickly, verifies
 
 import hpccfpga
 from hpccfpga import sources
@@ -320,9 +320,8 @@ def test_faults_of_few_are_seen_where_they_have_a_launch(tmp_path, fault):
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
     kernel = broken(APPLIED, APPLIED + " if (out->superstep == 1) told *= 1.5f;")
-    with pytest.warns(hpccfpga.VerificationWarning):
-        r = run(program="pagerank", supersteps=12, device="opencl", kernel=kernel)
-    assert not r.verified
+    given = {"program": "pagerank", "supersteps": 12, "device": "opencl"}
+    assert not verifies(kernel=kernel, **given)
 
 
 def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
@@ -385,22 +384,20 @@ def test_labels_that_are_all_zero_are_no_components(broken):
     old = "hf_vertex s = state[v];\n    hf_update told;\n    const int tells = hf_apply"
     kernel = broken(old, f"if (out->superstep > 0) {WORD}[v] = 0;\n" + old)
     given = {"program": "wcc", "graph": "urand:8:1", "direction": "pull"}
-    with pytest.warns(hpccfpga.VerificationWarning):
-        r = run(device="opencl", kernel=kernel, **given)
-    assert not r.verified
+    assert not verifies(device="opencl", kernel=kernel, **given)
 
 
 def test_a_length_that_no_word_holds_is_refused(broken):
     """No way leads to 2 and 3; each offers the other the length they start with."""
     graph = hpccfpga.Graph(([0, 2, 3], [1, 3, 2], [3, 1, 1]))
     given = {"program": "sssp", "graph": graph, "source": [0], "device": "opencl"}
-    assert run(**given)["reached"] == 2
+    assert quickly(**given)["reached"] == 2
     kernel = broken(
         "hf_start(&s, at, &told) != 0;",
         "hf_start(&s, at, &told) != 0; if (!tells) *(uint *)&s = HF_NOBODY - 1;",
     )
     with pytest.raises(ValueError, match="path to vertex 2 is longer than "):
-        run(kernel=kernel, **given)
+        quickly(kernel=kernel, **given)
 
 
 HALVES = """
@@ -425,11 +422,10 @@ def test_a_tolerance_must_have_ended_a_program_of_ones_own(broken, tmp_path):
     path = tmp_path / "halves.h"
     path.write_text(HALVES)
     given = {"program": path, "tolerance": 40 * 256, "device": "opencl"}
-    assert run(**given)["supersteps"][0] == 5  # 32 of each vertex
+    assert quickly(**given)["supersteps"][0] == 5  # 32 of each vertex
     kernel = broken(CLOSE, "out->count.changed /= 2; " + CLOSE)
-    with pytest.warns(hpccfpga.VerificationWarning):
-        assert not run(**given, kernel=kernel).verified
-    assert run(**given, supersteps=3).verified
+    assert not verifies(**given, kernel=kernel)
+    assert verifies(**given, supersteps=3)
 
 
 TIMES = """
@@ -450,7 +446,6 @@ def test_a_vertex_without_messages_is_not_applied(broken, tmp_path):
     path.write_text(TIMES)
     graph = hpccfpga.Graph(([0, 1, 2], [1, 0, 1]))
     given = {"program": path, "graph": graph, "direction": "pull", "device": "opencl"}
-    assert run(**given).vertices["times"].tolist() == [3, 3, 0]
+    assert quickly(**given).vertices["times"].tolist() == [3, 3, 0]
     kernel = broken("if (!(these >> (v - first) & 1))", "if (0)")
-    with pytest.warns(hpccfpga.VerificationWarning):
-        assert not run(**given, kernel=kernel).verified
+    assert not verifies(**given, kernel=kernel)
