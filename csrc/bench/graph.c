@@ -114,6 +114,10 @@ static hf_status traits_take(graph_state *s) {
                        "program: the state of a vertex has %s%u B; %d at most are "
                        "possible",
                        or_more(bytes), bytes, GRAPH_STATE);
+    if (s->traits[GRAPH_PRIORITIES] && s->traits[GRAPH_ALWAYS])
+        return hf_fail(HF_EARG,
+                       "program: HF_ALWAYS and HF_WHEN; where all vertices apply in "
+                       "every superstep no update waits");
     if (s->traits[GRAPH_PRIORITIES] &&
         (s->traits[GRAPH_WINDOW] == 0 || s->traits[GRAPH_GROWTH] == 0))
         return hf_fail(HF_EARG,

@@ -229,6 +229,11 @@ def test_hints_that_are_wrong_are_seen(hops, hint):
         ("uint hops;", f"uint hops; uchar x[{'9' * 5000}];", r"hops\.h:3:"),
         (
             "HF_SCATTER",
+            "#define HF_WHEN(told) told\n#define HF_ALWAYS\nHF_SCATTER",
+            "HF_ALWAYS and HF_WHEN; where all vertices apply",
+        ),
+        (
+            "HF_SCATTER",
             "#define HF_WHEN(told) told\n#define HF_WINDOW 0\nHF_SCATTER",
             "HF_WINDOW is 0 and HF_GROWTH 1",
         ),
