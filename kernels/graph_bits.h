@@ -4,7 +4,7 @@
 
 #include "graph_program.h"
 
-/** A loop over 32 vertices, by vectors: no branch in it depends on a vertex. */
+/** A loop over 32 vertices, by vectors where a compiler can. */
 #define GRAPH_EACH(i) HF_VECTORS(8) for (uint i = 0; i < 32; i++)
 
 #ifdef HF_HOST

@@ -80,9 +80,12 @@ typedef struct graph_found {
     ulong at[32]; /**< which edge that is */
 } graph_found;
 
-enum {
-    GRAPH_DENSE = 6
-}; /* bits of a word from which on a loop over all 32 is faster */
+/** Bits of a word from which on a loop over all 32 is faster: FPGAs have no vectors. */
+#if defined(HF_INTEL) || defined(HF_XILINX)
+enum { GRAPH_DENSE = 33 };
+#else
+enum { GRAPH_DENSE = 6 };
+#endif
 
 /** Bits of those of vertices first + i, for each bit i of `these`, whose first edge comes from an
  *  active vertex. */

@@ -38,8 +38,9 @@ static inline void graph_led_tell(graph_out *out, graph_word *word,
 }
 
 /** Own vertices first .. first + 31 that have a bit in `led`, which is not 0, apply what their
- *  first edges bring, where that is enough. Returns their bits. The others do as if they had one of
- *  these edges, and nothing of it is kept. */
+ *  first edges bring, where that is enough. Returns their bits. In place of each
+ *  other the first of them does so again, and nothing of it is kept: a program sees no vertex with
+ *  a message that is not its own. */
 static inline uint
 graph_led_change(graph_out *out, graph_word *word, HF_GLOBAL const graph_run *run,
                  HF_GLOBAL const uint *names, HF_GLOBAL const uint *degrees,
@@ -49,26 +50,29 @@ graph_led_change(graph_out *out, graph_word *word, HF_GLOBAL const graph_run *ru
                  uint led, HF_UNUSED uint settled) {
     const uint any = first + graph_lowest_bit(led);
     hf_at at = graph_at(run, 0, 0, out->superstep);
+    const hf_vertex first_led = state[any];
+    const uint lead_led = leads[any], degree_led = degrees[any],
+               id_led = graph_id(run, names, any);
     hf_update told[32];
     uint ids[32], enough = 0, tell = 0;
     GRAPH_EACH(i)
         ids[i] = graph_id(run, names, first + i);
     GRAPH_EACH(i) {
         const uint v = first + i, mine = led >> i & 1, lead = leads[v],
-                   u = mine ? lead : leads[any];
+                   degree = degrees[v], u = mine ? lead : lead_led;
         const hf_message got =
             graph_along_from(u, weights, mirror, GRAPH_EDGE(rows[mine ? v : any]));
         const uint takes = mine & (uint)(HF_ENOUGH(got, settled) != 0);
         const hf_vertex old = state[v];
-        hf_vertex s = old;
+        hf_vertex s = mine ? old : first_led;
         float changed = 0; /* programs with HF_ALWAYS alone are held against it */
-        at.id = ids[i];
-        at.degree = degrees[v];
+        at.id = mine ? ids[i] : id_led;
+        at.degree = mine ? degree : degree_led;
         told[i] = mirror[u]; /* anything, of who tells nothing */
         const uint tells = hf_apply(&s, got, at, &told[i], &changed) != 0;
         state[v] = takes ? s : old;
         enough |= takes << i;
-        tell |= (takes & tells & (v < run->tells)) << i;
+        tell |= (takes & tells & GRAPH_HEARD(degree)) << i;
     }
     graph_led_tell(out, word, degrees, later, first, tell, told);
     out->count.messages += graph_bit_count(enough);

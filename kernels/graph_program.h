@@ -22,7 +22,8 @@
  *                            their order; default: all bits are, and a field has each byte
  *   HF_WHEN(told)            priority of an update: low ones first, and those at most
  *                            HF_WINDOW apart together; scatter must never lower it. What is
- *                            below `settled` is final. Windows grow by HF_GROWTH.
+ *                            below `settled` is final. Windows grow by HF_GROWTH. Not
+ *                            with HF_ALWAYS.
  */
 #ifndef GRAPH_PROGRAM_H
 #define GRAPH_PROGRAM_H

@@ -8,8 +8,7 @@
 
 /** Set the state of own vertex `v` before the first superstep, and of programs with priorities
  *  its place in `later`. Returns 1 if it tells an update and has somebody to hear it. */
-static inline uint graph_start_vertex(HF_GLOBAL const graph_run *run,
-                                      HF_GLOBAL hf_vertex *state,
+static inline uint graph_start_vertex(HF_GLOBAL hf_vertex *state,
                                       HF_GLOBAL hf_update *later, hf_at at, uint v) {
     hf_vertex s;
     hf_update told;
@@ -19,7 +18,7 @@ static inline uint graph_start_vertex(HF_GLOBAL const graph_run *run,
 #ifndef GRAPH_NO_PRIORITIES
     later[v] = told; /* anything, of who tells nothing */
 #endif
-    return tells & (v < run->tells);
+    return tells & GRAPH_HEARD(at.degree);
 }
 
 /** Start this work-item's vertices of a word. Returns the bits of those that tell something;
@@ -41,7 +40,7 @@ static inline uint graph_start_word(HF_GLOBAL const graph_run *run,
         GRAPH_EACH(i) {
             where.id = ids[i];
             where.degree = degrees[at + i];
-            tell |= graph_start_vertex(run, state, later, where, at + i) << i;
+            tell |= graph_start_vertex(state, later, where, at + i) << i;
         }
         GRAPH_EACH(i)
             wait |= (uint)(GRAPH_LATER(later[at + i], until) != 0) << i;
@@ -50,7 +49,7 @@ static inline uint graph_start_word(HF_GLOBAL const graph_run *run,
             const uint i = graph_lowest_bit(left);
             where.id = graph_id(run, names, at + i);
             where.degree = degrees[at + i];
-            tell |= graph_start_vertex(run, state, later, where, at + i) << i;
+            tell |= graph_start_vertex(state, later, where, at + i) << i;
         }
     *late = tell & wait;
     return tell & ~wait;

@@ -111,12 +111,27 @@ static void candidates_mark(const graph_state *s, uint64_t *bits) {
     }
 }
 
+/* Has a rank told that candidate `i` has edges? */
+static bool candidate_fits(const graph_state *s, size_t i) {
+    uint64_t bits = 0;
+    for (int rank = 0; rank < s->env.size; rank++)
+        bits |= s->told[(size_t)rank * s->words + FACTS + i / 64];
+    return bits >> (i % 64) & 1;
+}
+
+static bool among(const uint32_t *vertices, size_t n, uint32_t v) {
+    size_t i = 0;
+    while (i < n && vertices[i] != v)
+        i++;
+    return i < n;
+}
+
+/* Each is drawn once, while there are others. */
 static hf_status sources_draw(graph_state *s) {
     size_t n = 0;
     for (size_t i = 0; n < s->n_points && i < s->n_points * CANDIDATES; i++)
-        for (int rank = 0; rank < s->env.size; rank++)
-            if (s->told[(size_t)rank * s->words + FACTS + i / 64] >> (i % 64) & 1)
-                s->sources[n++] = candidate(s, i);
+        if (candidate_fits(s, i) && !among(s->sources, n, candidate(s, i)))
+            s->sources[n++] = candidate(s, i);
     if (n == 0)
         return hf_fail(HF_EARG,
                        "graph: no vertex with edges among %zu that were drawn; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -50,8 +51,15 @@ def label(result: Result) -> str:
 def subject(result: Result) -> str:
     """Name the benchmark, and the program and the graph of one that runs these."""
     told = [result.parameters.get(name) for name in ("program", "graph")]
-    names = [printable(PurePath(str(value)).name) for value in told if value]
+    names = [printable(_without_folder(str(value))) for value in told if value]
     return " ".join([result.benchmark, *(n for n in names if len(n) <= LONGEST_NAME)])
+
+
+def _without_folder(name: str) -> str:
+    """Drop the folder of a file; words before its path stay, such as `undirected:`."""
+    words = re.match(r"(?:[a-z]+:)*", name)
+    assert words
+    return words[0] + PurePath(name[words.end() :]).name
 
 
 def headline(result: Result) -> str:

@@ -12,11 +12,11 @@
 
 enum { OWN = 96, FIRST = 32, MIRROR = 128, ROOM = 20, LIST = 2 * ROOM, UNTIL = 20 };
 
-/* A sequence of numbers that does not repeat here. */
+/* A sequence of numbers that does not repeat here: of all 32 bits. */
 static uint next(void) {
-    static uint x = 1;
-    x = x * 1664525 + 1013904223;
-    return x >> 8;
+    static ulong x = 1;
+    x = x * 6364136223846793005 + 1442695040888963407;
+    return (uint)(x >> 32);
 }
 
 /* What a word of vertices is pulled with, and what that leaves. */
@@ -30,29 +30,38 @@ typedef struct word {
     graph_out out;
 } word;
 
-/* A word of which `tells` vertices before the end have edges, and of one rank or several. */
-static void word_make(word *w, uint tells, uint digests, uint step) {
+/* A word whose vertices with a bit in `led` have a first edge that counts, of one rank or several;
+ * edges leave `tells` of them. Nobody may look where the first edge of another leads. */
+static void word_make(word *w, uint led, uint tells, uint digests, uint step) {
     memset(w, 0, sizeof *w);
     w->run.own = OWN;
-    w->run.tells = FIRST + tells;
+    w->run.tells =
+        OWN; /* a part may drop edges: it has room for updates that nobody hears */
     w->run.step = step;
     for (uint v = 0; v < OWN; v++) {
+        const uint mine = v >= FIRST && led >> (v - FIRST) % 32 & 1,
+                   nobodys = mine ? 0 : 1u << 31;
         w->rows[v + 1] = v + 1;
-        w->names[v] = next();
-        w->degrees[v] = v < w->run.tells ? 1 + next() % 5 : 0;
-        w->leads[v] = next() % MIRROR;
+        w->names[v] = next() % 1000 | nobodys;
+        w->degrees[v] = (v < FIRST + tells ? 1 + next() % 5 : 0) | nobodys;
+        w->leads[v] = mine ? next() % MIRROR : HF_NOBODY;
         w->weights[v] = next() % 9;
-        w->state[v].far = next() % 30;
+        w->state[v].far = next() % 30 | nobodys;
         w->later[v] = w->told[v] = HF_NOBODY;
     }
     for (uint u = 0; u < MIRROR; u++)
         w->mirror[u] = next() % 24;
     w->word.late = next();
+    w->word.bits = next() & ~w->word.late;
     w->out.digests = digests;
     w->out.room = ROOM;
     w->out.superstep = 3;
     w->out.until = UNTIL;
     w->out.count = graph_nothing(0, OWN, 3);
+    w->out.count.active = next() % 4;
+    w->out.count.edges = next();
+    w->out.count.messages = next();
+    w->out.count.digest = next();
 }
 
 /* The parts of `w` that pointers lead to are its own. */
@@ -90,7 +99,7 @@ static uint at_once(word *w, uint led, uint settled) {
 static void change_test(uint led, uint tells, uint digests, uint step) {
     word one, all;
     uint settled = next() % 20;
-    word_make(&one, tells, digests, step);
+    word_make(&one, led, tells, digests, step);
     memcpy(&all, &one, sizeof all);
     const uint right = one_by_one(own(&one), led, settled),
                enough = at_once(own(&all), led, settled);
@@ -106,7 +115,7 @@ static void led_by_test(uint these) {
     for (uint v = 0; v < OWN; v++)
         leads[v] = next() % MIRROR;
     for (uint i = 0; i < MIRROR / 32; i++)
-        active[i] = next() ^ next() << 16;
+        active[i] = next();
     for (uint i = 0; i < 32; i++) {
         const uint u = leads[FIRST + i];
         right |= (these >> i & active[u / 32] >> u % 32 & 1) << i;
@@ -134,7 +143,7 @@ static void led_end_test(uint first, uint last, uint end, uint every) {
 
 int main(void) {
     for (uint n = 0; n < 4000; n++) {
-        uint led = next() ^ next() << 16;
+        uint led = next();
         led = n % 3 == 0 ? led : n % 3 == 1 ? led & next() : HF_NOBODY;
         led_by_test(n ? led : 0);
         change_test(led ? led : 1, n % 7 ? 32 : n % 32, n % 2, n % 5 == 0);

@@ -153,7 +153,8 @@ def test_an_update_of_a_vector(tmp_path, shape):
     program = tmp_path / "vector.h"
     program.write_text(VECTOR)
     given = {"graph": "grid:8", "source": [0], "shape": shape, "device": "opencl"}
-    found = quickly(program=program, **given)
+    take = run if shape == "ndrange" else quickly  # the first by vectors
+    found = take(program=program, **given)
     assert found.verified
     assert found.vertices["hops"].max() == 30
 

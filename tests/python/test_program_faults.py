@@ -28,7 +28,7 @@ STARTED = "state[v] = s;\n    (void)later;"
 FAN = (*(0,) * 90, *range(1, 91)), (*range(1, 91), *range(101, 191))
 MANY = {"graph": FAN, "source": 0, "direction": "pull"}
 LED_TOLD = "out->told[first + i] = tell >> i & 1 ? told[i] :"
-LED_TELLS = "takes & tells & (v < run->tells)"
+LED_TELLS = "takes & tells & GRAPH_HEARD(degree)"
 MORE = "out->count.active += out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
@@ -282,7 +282,7 @@ def test_what_counts_as_equal_still_tells_faults(broken, program, where):
     fault_is_seen(broken, path, given | {"direction": "pull"}, old, new)
 
 
-LED_ONE = LED_TELLS.replace("tells)", "tells || names[v] == 33)")
+LED_ONE = LED_TELLS.replace("GRAPH_HEARD(degree)", "(names[v] == 33 || degree > 0)")
 FEW_HEARD = "n += GRAPH_HEARD(l->degrees[n])"
 ONE = f"{HEARS} || names[v] == 33"
 BITS = "bits[at / 32] = word.bits"
@@ -331,6 +331,7 @@ def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
     given = {"program": "bfs", "source": [0], "device": "opencl:cpu"}
     kernel = broken(change, change + lost)
     finds = kernel.with_name("graph_find.h")  # nor do many apply at once
+    assert "DENSE = 6" in finds.read_text()
     finds.write_text(finds.read_text().replace("DENSE = 6", "DENSE = 33"))
     given |= {"kernel": kernel, "direction": "pull"}
     ways = [(v, v + 1) for v in range(299)]

@@ -76,6 +76,9 @@ def test_sources_are_those_that_were_named():
     assert r["source"].tolist() == [3, 0, 3]
     assert run(source=3, sources=1)["source"].tolist() == [3]
     assert len(run()["source"]) == 4
+    drawn = run(graph=hpccfpga.Graph(([0, 1, 2], [1, 2, 0])), sources=7)["source"]
+    assert {*drawn[:3]} == {0, 1, 2}
+    assert drawn[3:].tolist() == [*drawn[:3], drawn[0]]
     assert run(program="wcc", sources=2)["source"].tolist() == [-1]
 
 
@@ -100,6 +103,23 @@ def test_directions_find_the_same():
         ]
         for name in ("supersteps", "updates", "reached"):
             assert len({tuple(r[name]) for r in found}) == 1, (program, name)
+        if (
+            program == "bfs"
+        ):  # a vertex that pulls looks no further than a first message
+            assert found[2]["messages"].tolist() == (found[2]["reached"] - 1).tolist()
+
+
+@pytest.mark.parametrize("program", ["bfs", "pagerank", "wcc"])
+def test_edges_that_are_dropped_count_nothing(program, tmp_path):
+    """Who has no edge but one to itself has room for an update, and tells none."""
+    path = tmp_path / "loops.el"
+    edges = [*((v, v) for v in range(81)), *((0, v) for v in range(1, 81))]
+    path.write_text("".join(f"{u} {v}\n" for u, v in edges))
+    given = {"graph": f"simple:{path}", "device": "host", "program": program}
+    given |= {"source": [0]} if program == "bfs" else {}
+    found = run(direction="pull", **given)
+    assert found.verified
+    assert found["updates"].tolist() == run(**given)["updates"].tolist()
 
 
 @pytest.mark.parametrize("ranks", [None, 2])
@@ -112,7 +132,11 @@ def test_the_table_of_supersteps_adds_up(ranks, tmp_path):
     assert name == "superstep of the best sample of the last point"
     assert figure.legends[0].get_title().get_text() == "graph bfs kron:11"
     assert str(r).startswith("graph bfs kron:11, measured")
-    for graph, named in (("x/a\nb.el", " a\\nb.el"), (f"x/{'0' * 64}.hfg", "")):
+    for graph, named in (
+        ("x/a\nb.el", " a\\nb.el"),
+        ("undirected:simple:/x/b.el", " undirected:simple:b.el"),
+        (f"x/{'0' * 64}.hfg", ""),
+    ):
         assert replace(r, parameters=r.parameters | {"graph": graph}).subject == (
             f"graph bfs{named}"
         )
