@@ -103,9 +103,7 @@ def test_directions_find_the_same():
         ]
         for name in ("supersteps", "updates", "reached"):
             assert len({tuple(r[name]) for r in found}) == 1, (program, name)
-        if (
-            program == "bfs"
-        ):  # a vertex that pulls looks no further than a first message
+        if program == "bfs":  # who pulls looks no further than a first message
             assert found[2]["messages"].tolist() == (found[2]["reached"] - 1).tolist()
 
 
