@@ -102,6 +102,11 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
 /** Compile OpenCL C for the session's device; *binary is malloc'ed. Not collective. */
 hf_status hf_session_build(hf_session *session, const char *source, const char *options,
                            unsigned char **binary, size_t *bytes);
+/** Does the session lack the kernels of relay_ndrange.cl, which its device may have use for? */
+bool hf_session_relays(const hf_session *session);
+/** Take their program binary; without effect where the device cannot use them. Not collective. */
+hf_status hf_session_relay(hf_session *session, const unsigned char *binary,
+                           size_t bytes);
 /** Every rank gets the worst status of any rank and its message. Collective. */
 hf_status hf_session_agree(hf_session *session, hf_status status);
 /** Go on over another exchange scheme, on the same device; HF_AUTO takes the scheme of each

@@ -20,6 +20,10 @@ foreach(ranks 1 4) # two verify in tests/mpi/test_channel_ranks.py, and end wher
   hf_ranks_test(channel_opencl_${ranks} ${ranks} c/channel.c opencl:cpu .)
   list(APPEND spinning channel_opencl_${ranks})
 endforeach()
+foreach(ranks 1 3)
+  hf_ranks_test(relay_${ranks} ${ranks} c/relay.c)
+  list(APPEND spinning relay_${ranks})
+endforeach()
 # Without fibers, and on a CPU for which kernels have no way to call the host.
 set(short sizes=1,100,3000 reps=2 loop_upper=9 loop_lower=3)
 hf_program(c/channel.c yield)

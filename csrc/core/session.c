@@ -207,6 +207,7 @@ static hf_status places_gather(hf_session *session) {
             places[rank].again = device_shared(session, i, rank);
         shares += rank != net->rank && device_shared(session, rank, net->rank);
     }
+    session->alone = shares == 1;
     memory_share(info, shares);
     return HF_OK;
 }
@@ -281,6 +282,26 @@ hf_status hf_session_build(hf_session *session, const char *source, const char *
                            unsigned char **binary, size_t *bytes) {
     HF_TRY(hf_session_check(session));
     return session->device->ops->build(session->device, source, options, binary, bytes);
+}
+
+/* Kernels of two ranks on one device would take turns, each while it waits for the other. */
+bool hf_session_relays(const hf_session *session) {
+    const hf_exchange *exchange = session->exchange;
+    const hf_device *device = session->device;
+    bool wanted = exchange->ops->relays;
+    for (size_t i = 0; i < exchange->n_choices; i++)
+        wanted = wanted || exchange->choices[i]->ops->relays;
+    return wanted && session->alone && !session->relay_tried && device->ops->relay &&
+           device->info.type != HF_CPU;
+}
+
+hf_status hf_session_relay(hf_session *session, const unsigned char *binary,
+                           size_t bytes) {
+    hf_device *device = session->device;
+    HF_TRY(hf_session_check(session));
+    session->relay_tried = true;
+    hf_status status = device->ops->relay(device, binary, bytes);
+    return status == HF_ENOTSUP ? HF_OK : status;
 }
 
 static hf_status exchange_same(hf_transport *net, const char *name,

@@ -14,6 +14,8 @@ struct hf_session {
     hf_place *places; /* [size] */
     long process;     /* that opened it */
     uint64_t number;  /* of the run before: no other run of this machine has it */
+    bool alone;       /* no other rank has this rank's device */
+    bool relay_tried; /* hf_session_relay was called */
 };
 
 /** Parameters that every benchmark has. */

@@ -45,6 +45,9 @@ typedef struct hf_order {
     bool
         lazy; /**< it may begin as late as the next command of its queue, the first one that
                     comes after it, or the first `test`, `wait` or `finish`; `idle` is none */
+    bool
+        untold; /**< a launch without an event need not be waited for; what comes later in its
+                      queue comes after it. A command with an event follows in the end */
 } hf_order;
 
 /** One kernel argument: a buffer, or `bytes` bytes at `value`. */

@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include "core/error.h"
+#include "late.h"
 
 hf_status hf_device_check(const hf_device *device) {
     if (!device->broken)

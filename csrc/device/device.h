@@ -25,14 +25,12 @@ typedef struct hf_device {
     void *context;
     const char *folder; /**< for files, while a scheme is opened; the session sets it */
     struct hf_host_queues *queues; /**< host_queue.h; NULL: the runtime has its own */
+    bool timed; /**< commands keep their times: each of them is to have an event */
+    hf_kernel *relay; /**< that `relay` took; NULL: there is none */
 } hf_device;
 
 /** HF_EDEVICE for a broken device. */
 hf_status hf_device_check(const hf_device *device);
-/** Break the device, and fail with the name of what has not ended, e.g. `kernel "x"`. */
-hf_status hf_device_break(hf_device *device, const char *what);
-/** Call `meanwhile`; its failure breaks the device. */
-hf_status hf_device_meanwhile(hf_device *device, const char *what);
 /** Wait for all these commands, up to the one that breaks the device; the first failure. The last
  *  comes first: those before it have mostly ended with it, and each wait costs a wake-up. */
 hf_status hf_device_wait(hf_device *device, hf_event *const *events, size_t n);
@@ -67,6 +65,9 @@ struct hf_device_ops {
     hf_status (*kernel)(hf_kernel **out, hf_device *device, const char *name,
                         unsigned unit);
     void (*kernel_free)(hf_kernel *kernel);
+    /** Take `relay`, of relay_ndrange.cl, beside the loaded program. It works in pinned memory:
+     *  HF_ENOTSUP where kernels do not see that, as it changes, at the host's address. */
+    hf_status (*relay)(hf_device *device, const unsigned char *binary, size_t bytes);
 
     /** A buffer of device memory; `spot` NULL: the runtime chooses which. */
     hf_status (*alloc)(hf_buffer **out, hf_device *device, size_t bytes,
@@ -102,14 +103,13 @@ struct hf_device_ops {
 
     /** Has the command ended? Waits at most `seconds` for it. The event stays. */
     hf_status (*test)(hf_device *device, hf_event *event, double seconds, bool *ended);
-    /** Wait for the command and release its event; HF_OK for NULL. Every event that a
-     *  command gives ends here. */
+    /** Wait for the command and release its event: each ends here; HF_OK for NULL. */
     hf_status (*wait)(hf_device *device, hf_event *event);
     /** Wait for all commands; their events stay. Have all ended? */
     hf_status (*finish)(hf_device *device);
     bool (*idle)(const hf_device *device);
 
-    /** From now on commands keep their times. Called before the first one. */
+    /** From now on commands keep their times, and device->timed. Called before the first one. */
     hf_status (*profile)(hf_device *device);
     /** Start and end of the command last waited for, on the device's own clock [ns]. */
     hf_status (*times)(hf_device *device, uint64_t ticks[2]);

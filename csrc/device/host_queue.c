@@ -16,6 +16,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "late.h"
 
 enum { CLOSE_SECONDS = 2, NAME_ROOM = 240 };
 

@@ -94,6 +94,7 @@ static void opencl_close(hf_device *base) {
         buffer_free(buffer);
     }
     hf_opencl_unload(device);
+    hf_opencl_relay_free(device);
     if (device->context)
         clReleaseContext(device->context);
     free(device);
@@ -431,6 +432,7 @@ const hf_device_ops hf_device_opencl = {
     .load = hf_opencl_load,
     .kernel = hf_opencl_kernel,
     .kernel_free = hf_opencl_kernel_free,
+    .relay = hf_opencl_relay,
     .alloc = opencl_alloc,
     .wrap = opencl_wrap,
     .pin = opencl_pin,

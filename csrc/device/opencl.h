@@ -30,6 +30,7 @@ struct hf_opencl_device {
     unsigned char *binary;         /**< what `program` was made from */
     const hf_kernel_info *kernels; /**< of the kernel file; NULL: not known */
     size_t binary_bytes;
+    cl_program relay; /**< that base.relay is of; NULL: none */
     struct hf_opencl_buffer
         *kept; /**< freed once a command of the broken device ends */
     struct hf_opencl_buffer *pinned; /**< memory that copies are polled for */
@@ -94,6 +95,9 @@ hf_status hf_opencl_kernel(hf_kernel **out, hf_device *base, const char *name,
 void hf_opencl_kernel_free(hf_kernel *kernel);
 hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
                            const hf_order *order, hf_event **done);
+
+hf_status hf_opencl_relay(hf_device *base, const unsigned char *binary, size_t bytes);
+void hf_opencl_relay_free(hf_opencl_device *device);
 
 /** Take memory for copies that tell of kernels. A GPU's runtime may say that a kernel has ended
  *  only when all commands that were given before it have, in whatever queue; of a copy it says so

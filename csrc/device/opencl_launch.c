@@ -69,7 +69,9 @@ hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
     cl_kernel kernel = (cl_kernel)launch->kernel;
     hf_opencl_command command;
     HF_TRY(args_set(base, launch));
-    HF_TRY(hf_opencl_begin(&command, base, order));
+    HF_TRY(!done && order && order->untold
+               ? hf_opencl_begin_untold(&command, base, order)
+               : hf_opencl_begin(&command, base, order));
     const cl_event *after = hf_opencl_after(&command);
     cl_event *own = hf_opencl_own(&command);
     bool once = launch->items <= 1;

@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "late.h"
 
 enum { CLOSE_SECONDS = 2, NAME_ROOM = 160 };
 
@@ -229,6 +230,7 @@ hf_status hf_opencl_profile(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     HF_TRY(hf_opencl_finish(base));
     device->properties = CL_QUEUE_PROFILING_ENABLE;
+    base->timed = true;
     for (size_t queue = 0; queue < HF_MAX_QUEUES; queue++) {
         if (device->queues[queue])
             clReleaseCommandQueue(device->queues[queue]);
@@ -295,7 +297,7 @@ static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device
     command->device = device;
     command->queue = device->queues[queue];
     command->n_after = 0;
-    command->blocks = command->lazy = false;
+    command->blocks = command->lazy = command->untold = false;
     return hf_opencl_check(code, "clCreateCommandQueue");
 }
 
@@ -348,6 +350,15 @@ hf_status hf_opencl_reach(hf_device *base, const hf_order *order) {
     return queue_drain(device, behind.queue);
 }
 
+hf_status hf_opencl_begin_untold(hf_opencl_command *command, hf_device *base,
+                                 const hf_order *order) {
+    assert(order->n_after == 0);
+    HF_TRY(queue_open(command, (hf_opencl_device *)base, order->queue));
+    command->event = NULL;
+    command->untold = true;
+    return HF_OK;
+}
+
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,
                                    const hf_order *order) {
     HF_TRY(hf_opencl_reach(base, order));
@@ -372,6 +383,8 @@ hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *cal
                         cl_kernel kernel, hf_event **done) {
     hf_opencl_device *device = command->device;
     hf_opencl_event *event = command->event;
+    if (!event && code == CL_SUCCESS && command->untold)
+        code = clFlush(command->queue);
     if (!event)
         return hf_opencl_check(code, call);
     if (code != CL_SUCCESS) {

@@ -22,6 +22,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "late.h"
 
 #define MAIN       "libxrt_coreutil.so.2"
 #define OWN_FOLDER "/opt/xilinx/xrt"

@@ -17,6 +17,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "late.h"
 #include "xrt_device.h"
 
 /* Time between two looks, that a signal has to take effect, and a copy to end as the process

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/work.h"
+#include "relay.h"
 
 enum {
     SPINS = 128,     /* looks between two at the clock */
@@ -39,18 +40,24 @@ size_t hf_chunk_at(const hf_chunks *c, size_t message, size_t at) {
 
 static hf_status chunks_plan_take(hf_plan *plan) {
     hf_chunks *c = (hf_chunks *)plan->exchange;
-    double most = 0;
+    enum { MOST, NO_RELAY, N };
+    double found[N] = {[NO_RELAY] = !hf_relay_fits(c, plan)}, *most = &found[MOST];
     assert(!c->moving);
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
         assert(!c->ins[slot].event); /* no write was deferred: its slot may be wiped */
     for (size_t i = 0; i < plan->n; i++) {
         const hf_message *m = &plan->messages[i];
-        most = fmax(most, (double)chunk_of(c, m->send_bytes));
-        most = fmax(most, (double)chunk_of(c, m->recv_bytes));
+        *most = fmax(*most, (double)chunk_of(c, m->send_bytes));
+        *most = fmax(*most, (double)chunk_of(c, m->recv_bytes));
     }
-    ((hf_chunks_plan *)plan)->brief = most < BRIEF;
-    HF_TRY(c->base.net->ops->reduce(c->base.net, &most, 1, HF_MAX));
-    return hf_chunks_room(c, (size_t)most);
+    ((hf_chunks_plan *)plan)->brief = *most < BRIEF;
+    HF_TRY(c->base.net->ops->reduce(c->base.net, found, N, HF_MAX));
+    HF_TRY(hf_chunks_room(c, (size_t)*most));
+    if (found[NO_RELAY] != 0)
+        return HF_OK;
+    HF_TRY(hf_relay_ready(c));
+    ((hf_chunks_plan *)plan)->relays = c->relay != NULL;
+    return HF_OK;
 }
 
 /* A single chunk each way has nothing to overlap with. */
@@ -68,8 +75,10 @@ static hf_status chunks_start(hf_plan *base, const hf_order *order) {
     c->moving = base;
     plan->order = order;
     plan->out = plan->in = (hf_cursor){0};
+    plan->relayed = plan->relays && base->waited && !base->glances;
     plan->blocks = plan_blocks(c, base);
-    plan->defers = base->enqueued && c->base.device->info.type != HF_CPU;
+    plan->defers = base->enqueued && c->base.device->info.type != HF_CPU &&
+                   !(plan->relayed && c->base.device->timed);
     plan->begun = plan->marked = plan->late = false;
     c->runs++;
     plan->moved = plan->looked = hf_clock_now();
@@ -90,6 +99,7 @@ static void chunks_plan_free(hf_plan *base) {
     if (!c->moving) /* a failure may have left a write that was deferred */
         for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
             event_end(c->base.device, &c->ins[slot].event);
+    hf_relay_stop(c);
     if (c->moving != base)
         return;
     c->moving = NULL;
@@ -300,7 +310,7 @@ static hf_status plan_look(hf_chunks_plan *plan, bool wait) {
         return HF_OK;
     double now = hf_clock_now();
     if (now - plan->looked > LOOKS) {
-        int whom = waited_for(c);
+        int whom = plan->relayed ? hf_relay_waits_for(c) : waited_for(c);
         plan->looked = now;
         HF_TRY(whom == HF_NOBODY ? net->ops->heed(net)
                                  : net->ops->look(net, whom, plan->moved));
@@ -309,6 +319,12 @@ static hf_status plan_look(hf_chunks_plan *plan, bool wait) {
     if (wait && (c->crowded || now - plan->moved > PATIENCE))
         sched_yield();
     return HF_OK;
+}
+
+static void plan_moved(hf_chunks_plan *plan) {
+    plan->moved = hf_clock_now();
+    plan->looks = 0;
+    plan->late = false;
 }
 
 /* Time of copies and messages side by side is that of the copies. */
@@ -329,8 +345,28 @@ static hf_status plan_end(hf_chunks_plan *plan) {
     return ready ? device->ops->wait(device, ready) : HF_OK;
 }
 
+/* Relayed plans are waited for, by hosts that look for the end of their own launches. */
+static hf_status relayed_progress(hf_chunks_plan *plan, bool *done) {
+    hf_status status = HF_OK;
+    for (*done = false; status == HF_OK && !*done;) {
+        bool moved = false;
+        status = hf_relay_go_on(plan, &moved, done);
+        if (moved)
+            plan_moved(plan);
+        else if (status == HF_OK)
+            status = plan_look(plan, true);
+    }
+    if (status != HF_OK)
+        hf_relay_stop(hf_chunks_of(plan));
+    else
+        hf_lap(plan->base.exchange->laps, HF_LAP_TRANSFER);
+    return status == HF_OK ? plan_end(plan) : status;
+}
+
 static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
     hf_chunks_plan *plan = (hf_chunks_plan *)base;
+    if (plan->relayed)
+        return relayed_progress(plan, done);
     hf_chunks *c = hf_chunks_of(plan);
     bool blocks = wait && plan->blocks, moved;
     if (!wait)
@@ -345,13 +381,10 @@ static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
             HF_TRY(out_done(plan, done));
         if (*done)
             return plan_end(plan);
-        if (moved) {
-            plan->moved = hf_clock_now();
-            plan->looks = 0;
-            plan->late = false;
-        } else {
+        if (moved)
+            plan_moved(plan);
+        else
             HF_TRY(plan_look(plan, wait));
-        }
     } while (wait || moved);
     return HF_OK;
 }

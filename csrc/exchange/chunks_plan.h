@@ -21,8 +21,11 @@ typedef struct hf_chunks_plan {
     bool blocks;     /**< who waits for it waits for each copy */
     bool brief;      /**< all its copies are short: less than 8 KiB */
     bool defers;     /**< it may be done while its last write is in its queue */
+    bool relays;     /**< devices may pass its messages on by themselves: relay.h */
+    bool relayed;    /**< they do, since this start */
     bool late;       /**< nothing moves: its copies are waited for, not looked at */
-    bool begun;      /**< a read has ended, and so has all that the plan comes after */
+    bool begun;      /**< a read has ended, and so has all that the plan comes after; or
+                          its launch is given */
     bool marked;     /**< `ready` is there, or was */
     hf_event *ready; /**< of all that the plan comes after */
     double moved;    /**< when something moved last [s] */

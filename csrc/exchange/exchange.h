@@ -36,6 +36,7 @@ struct hf_exchange_ops {
     const char *name, *summary;
     const char *device; /**< the runtime it uses unless told otherwise */
     bool host_memory;   /**< moves host memory only: needs the runtime `device` */
+    bool relays;        /**< its plans may go by the device's `relay` */
 
     const hf_block_ops *blocks;   /**< of a host-routed scheme, else NULL */
     const hf_stream_ops *streams; /**< of a kernel-routed one, else NULL */

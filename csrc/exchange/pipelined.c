@@ -7,7 +7,7 @@ extern const hf_exchange_ops hf_exchange_pipelined;
 
 static hf_status pipelined_open(hf_exchange **out, hf_device *device,
                                 hf_transport *net) {
-    return hf_chunks_open(out, &hf_exchange_pipelined, device, net, false);
+    return hf_chunks_open(out, &hf_exchange_pipelined, device, net, &hf_carrier_copies);
 }
 
 const hf_exchange_ops hf_exchange_pipelined = {

@@ -238,9 +238,10 @@ static hf_status plan_go(hf_plan *plan, bool enqueued) {
     const hf_block_ops *ops = plan->exchange->ops->blocks;
     bool done = false;
     plan->enqueued = enqueued;
+    plan->waited = true;
     plan->exchange->used = true;
     HF_TRY(ops->start(plan, NULL));
-    plan->enqueued = false;
+    plan->enqueued = plan->waited = false;
     while (!done)
         HF_TRY(ops->progress(plan, true, &done));
     return HF_OK;

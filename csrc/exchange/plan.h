@@ -58,7 +58,7 @@ typedef struct hf_plan {
      *  the planned one, the same at both ends. */
     hf_message *messages;
     const hf_glance *glances; /**< [n] the caller's, or NULL */
-    bool enqueued;            /**< the start is that of hf_plan_enqueue */
+    bool enqueued, waited;    /**< started by hf_plan_enqueue; by that or hf_plan_run */
 } hf_plan;
 
 typedef struct hf_block_ops {

@@ -10,8 +10,7 @@
 
 enum { DEPTH = 4 };
 
-/* A remark for results, behind those that are there. */
-static void note_add(hf_chunks *c, const char *text) {
+void hf_chunks_note(hf_chunks *c, const char *text) {
     char *note = c->base.note;
     size_t used = strlen(note);
     snprintf(note + used, sizeof c->base.note - used, "%s%s", used ? "; " : "", text);
@@ -22,7 +21,7 @@ static bool in_window(const hf_chunks *c, int rank) {
 }
 
 const hf_carrier *hf_carrier_to(const hf_chunks *c, int rank) {
-    return in_window(c, rank) ? &hf_carrier_window : &hf_carrier_messages;
+    return in_window(c, rank) ? c->near : &hf_carrier_messages;
 }
 
 void hf_chunks_room_free(hf_chunks *c) {
@@ -49,16 +48,23 @@ static hf_status window_make(hf_chunks *c, size_t bytes) {
         return status;
     char text[sizeof c->base.note];
     snprintf(text, sizeof text, "all ranks exchange by messages: %.180s", hf_error());
-    note_add(c, text);
+    hf_chunks_note(c, text);
     return HF_OK;
+}
+
+/* Does this rank's device take chunks from the slots of other ranks? */
+static bool takes_there(const hf_chunks *c) {
+    return c->near == &hf_carrier_window;
 }
 
 /* Runtimes may pin memory by a copy of it, which the other ranks do not see. */
 static hf_status window_pin(hf_chunks *c) {
     hf_device *device = c->base.device;
-    HF_TRY(
-        device->ops->pin(&c->pinned, device, c->window->memory, c->window->all_bytes));
-    if (c->pinned->host == c->window->memory)
+    const hf_shared *w = c->window;
+    void *memory = takes_there(c) ? w->memory : w->parts[c->base.net->rank];
+    HF_TRY(device->ops->pin(&c->pinned, device, memory,
+                            takes_there(c) ? w->all_bytes : w->bytes));
+    if (c->pinned->host == memory)
         return HF_OK;
     device->ops->free(c->pinned);
     c->pinned = NULL;
@@ -76,7 +82,7 @@ static hf_status window_use(hf_chunks *c) {
     char text[sizeof c->base.note];
     snprintf(text, sizeof text,
              "the ranks' common memory is not pinned on each: %.160s", hf_error());
-    note_add(c, text);
+    hf_chunks_note(c, text);
     return HF_OK;
 }
 
@@ -90,7 +96,7 @@ static hf_status pairs_note(hf_chunks *c) {
         text, sizeof text,
         "%.0f of %.0f pairs of ranks exchange by common memory, the others by messages",
         pairs, (double)net->size * net->size);
-    note_add(c, text);
+    hf_chunks_note(c, text);
     return HF_OK;
 }
 
@@ -100,7 +106,7 @@ static hf_status own_make(hf_chunks *c, bool far, size_t bytes) {
         HF_TRY(device->ops->pin(&c->pinned_out, device, NULL, bytes));
         c->out = c->pinned_out->host;
     }
-    if (far) {
+    if (far || !takes_there(c)) {
         HF_TRY(device->ops->pin(&c->pinned_in, device, NULL, bytes));
         c->in = c->pinned_in->host;
     }
@@ -111,8 +117,8 @@ static hf_status own_make(hf_chunks *c, bool far, size_t bytes) {
  * there would end the process when it is written, not here. */
 static hf_status memory_check(const hf_chunks *c, size_t bytes) {
     const hf_transport *net = c->base.net;
-    bool near = c->wants_window && net->local_size == net->size;
-    uint64_t wanted = (uint64_t)bytes * (near ? 1 : 2),
+    bool there = takes_there(c) && net->local_size == net->size;
+    uint64_t wanted = (uint64_t)bytes * (there ? 1 : 2),
              left = hf_host_memory_of("").free / (uint64_t)net->local_size;
     return wanted <= left
                ? HF_OK
@@ -129,8 +135,7 @@ static hf_status slots_make(hf_chunks *c, size_t bytes) {
     hf_transport *net = c->base.net;
     c->base.note[0] = '\0';
     HF_TRY(hf_agree(net, memory_check(c, bytes)));
-    if (c->wants_window)
-        HF_TRY(window_make(c, bytes));
+    HF_TRY(window_make(c, bytes));
     bool far = !c->window || net->local_size < net->size;
     if (c->window)
         HF_TRY(window_use(c));

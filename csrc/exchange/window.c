@@ -1,5 +1,5 @@
 /* window.c - chunks go by memory that the ranks of a node share: the receiver finds them in the
- * sender's slots.
+ * sender's slots. Its device takes them from there, or its host copies them into slots of its own.
  *
  * A rank's part of the memory begins with a note for each rank that it sends to, and a receipt for
  * each that it receives from: this rank alone writes both. Its slots follow. A chunk goes by a
@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "chunks.h"
 #include "core/error.h"
@@ -98,5 +99,47 @@ const hf_carrier hf_carrier_window = {
     .expect = window_expect,
     .come = window_come,
     .taken = window_taken,
+    .waits = true,
+};
+
+/* ---- the host copies ---- */
+
+static hf_status copy_expect(hf_chunks *c, hf_incoming *in, size_t slot) {
+    in->copy = c->in + slot * c->slot_room;
+    return HF_OK;
+}
+
+enum { PART = 32 << 10 /* that a thread copies at a time [B] */ };
+
+static void part_copy(void *context, size_t i) {
+    const hf_incoming *in = context;
+    size_t at = i * PART, left = in->bytes - at;
+    memcpy(in->copy + at, in->memory + at, left < PART ? left : PART);
+}
+
+/* In turn: a receipt is for all chunks before it, too, whose slots are free then. */
+static hf_status copy_come(hf_chunks *c, hf_incoming *in, bool *is) {
+    const receipt *own = receipt_of(c, c->base.net->rank, in->rank);
+    *is = atomic_load_explicit(&own->taken, memory_order_relaxed) == in->number;
+    if (*is)
+        HF_TRY(window_come(c, in, is));
+    if (!*is)
+        return HF_OK;
+    hf_team_work(c->team, (in->bytes + PART - 1) / PART, part_copy, in);
+    in->memory = in->copy;
+    window_taken(c, in);
+    return HF_OK;
+}
+
+static void copy_taken(hf_chunks *c, const hf_incoming *in) {
+    (void)c, (void)in;
+}
+
+const hf_carrier hf_carrier_copies = {
+    .go = window_go,
+    .gone = window_gone,
+    .expect = copy_expect,
+    .come = copy_come,
+    .taken = copy_taken,
     .waits = true,
 };

@@ -288,6 +288,26 @@ static PyObject *session_build(PyObject *self, PyObject *args) {
     return answer;
 }
 
+static PyObject *session_relay(PyObject *self, PyObject *args) {
+    Py_buffer binary;
+    if (!PyArg_ParseTuple(args, "y*:relay", &binary))
+        return NULL;
+    hf_session *session = session_acquire(self);
+    hf_status status = HF_OK;
+    if (session) {
+        Py_BEGIN_ALLOW_THREADS
+        status = hf_session_relay(session, binary.buf, (size_t)binary.len);
+        Py_END_ALLOW_THREADS
+        session_release(self);
+    }
+    PyBuffer_Release(&binary);
+    if (!session)
+        return NULL;
+    if (status != HF_OK)
+        return status_raise(state_of(self), status);
+    Py_RETURN_NONE;
+}
+
 static PyObject *session_agree(PyObject *self, PyObject *error) {
     hf_session *session = session_acquire(self);
     if (!session)
@@ -347,6 +367,8 @@ static PyObject *fact_get(PyObject *self, void *which) {
         return PyBool_FromLong(facts.emulated);
     case 'd':
         return device_dict(facts.device);
+    case 'l':
+        return PyBool_FromLong(hf_session_relays(session));
     default:
         break;
     }
@@ -369,6 +391,7 @@ static PyGetSetDef session_facts[] = {
     FACT("kernel_routed", 'k', "Whether kernels send and receive themselves."),
     FACT("emulated", 'e', "Whether a CPU stands in for the accelerator."),
     FACT("device", 'd', "The device as a dict."),
+    FACT("relays", 'l', "Whether relay_ndrange.cl is of use here, and not taken."),
     FACT("hosts", 'h', "Host name of each rank."),
     FACT("devices", 'v', "Runtime, index and name of each rank's device."),
     {0},
@@ -386,6 +409,9 @@ static PyMethodDef session_methods[] = {
      "build($self, source, options, quiet=False, /)\n--\n\n"
      "Compile OpenCL C for the device; the program binary as bytes. quiet: what the\n"
      "compiler prints is dropped, unless it ends the process."},
+    {"relay", session_relay, METH_VARARGS,
+     "relay($self, binary, /)\n--\n\n"
+     "Take the program binary of relay_ndrange.cl, if the device can use it."},
     {"agree", session_agree, METH_O,
      "agree($self, error, /)\n--\n\n"
      "Raise on every rank if any rank passes an exception. Collective."},

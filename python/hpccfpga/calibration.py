@@ -14,6 +14,9 @@ from hpccfpga.result import Column, Result
 if TYPE_CHECKING:
     from hpccfpga.progress import Callback
 
+NOTHING = 1e-12
+"""Time that stands for none on a logarithmic axis [s]."""
+
 ROUNDS = 3
 """How often a calibration goes through its parts."""
 
@@ -124,7 +127,7 @@ def curves(
                 f"the calibration has {name} as {list(column.values.shape)} "
                 f"[{column.unit}], not one value [{terms[name]['unit']}] a point"
             )
-        usable = ~calibration.failed & (column.values > 0) & np.isfinite(column.values)
+        usable = ~calibration.failed & (column.values >= 0) & (column.values < np.inf)
         points, order = np.unique(calibration[label][usable], return_index=True)
         if not len(points):
             raise ValueError(f"the calibration has no verified {name}")
@@ -134,7 +137,7 @@ def curves(
                 f"{label.replace('_', ' ')} {outside[0]} {at.unit} lies outside the "
                 f"calibration ({points[0]} {at.unit} to {points[-1]} {at.unit})"
             )
-        measured = np.log(calibration[name][usable][order])
+        measured = np.log(np.maximum(calibration[name][usable][order], NOTHING))
         curve = np.exp(np.interp(np.log(at.values), np.log(points), measured))
         found[name] = Column(terms[name]["unit"], curve)
     return found

@@ -50,6 +50,9 @@ from hpccfpga.xclbin import BANK, fitting, kinds
 LOCK_DEADLINE = 300.0
 """Longest wait for another process that builds the same kernels [s]."""
 
+RELAY = "relay_ndrange"
+"""Stem of the kernel file whose kernels pass messages on."""
+
 FILES = 32
 """Open files that are enough to compile."""
 
@@ -150,7 +153,20 @@ def load(
         binary = _built(core, stem, core.prelude + text, options)
         hashes = {"source_hash": _hash(text.encode()), "binary_hash": _hash(binary)}
         return Kernel(stem, binary, {"knobs": knobs, **hashes}, hashes["source_hash"])
-    return _cached(core, stem, text, knobs, options, compiling)
+    own = texts(benchmark, knobs)
+    return _cached(core, stem, text, knobs, options, own, compiling)
+
+
+def relay(core: _core.Session) -> bytes:
+    """Return the program binary of the kernels that pass messages on.
+
+    Raises
+    ------
+    Error, ValueError
+        As `load`.
+    """
+    text = read_source(kernel_dir() / f"{RELAY}.cl")
+    return _cached(core, RELAY, text, {}, "", {}, bool).binary
 
 
 def build(
@@ -282,6 +298,7 @@ def _cached(
     source: str,
     knobs: dict[str, Any],
     options: str,
+    hashes: dict[str, dict[str, str]],
     compiling: Callable[[], object],
 ) -> Kernel:
     """Kernels built from `source`, by this process or an earlier one."""
@@ -303,7 +320,7 @@ def _cached(
         "driver": device["driver"],
         "source_hash": _hash(source.encode()),
         "options": options,
-        **texts(benchmark, knobs),
+        **hashes,
     }
     request = _hash(json.dumps(wanted, sort_keys=True).encode())
     wanted["request_hash"] = request

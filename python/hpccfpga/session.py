@@ -283,6 +283,8 @@ class Session:
                     params = {**own, **params, **program.manifest["knobs"]}
                 fields = sources.fields(benchmark, params)
                 sources.scalars_check(benchmark, params)
+                if self._core.relays:
+                    self._core.relay(kernels.relay(self._core))
             except BaseException as raised:
                 error = raised
             self.agree(error)

@@ -196,6 +196,19 @@ hf_status program_make(const hf_args *args) {
 
 /* ---- runs ---- */
 
+/* A CPU's kernels see the host's memory. They share cores, as no devices would. */
+static hf_status relay_take(void) {
+    char options[1024];
+    unsigned char *binary = NULL;
+    size_t bytes;
+    snprintf(options, sizeof options, "-I%s", asked.folder);
+    HF_TRY(world_build(now.session, "#include \"relay_ndrange.cl\"\n", options, &binary,
+                       &bytes));
+    hf_status status = hf_session_relay(now.session, binary, bytes);
+    free(binary);
+    return status;
+}
+
 hf_status session_open(void) {
     char device[64];
     snprintf(device, sizeof device, "%s:%s", now.device, now.type);
@@ -205,6 +218,8 @@ hf_status session_open(void) {
     if (asked.passes &&
         !hf_device_type_named(&now.session->device->info.type, asked.passes))
         return hf_fail(HF_EARG, "passes=%s: no type of a device", asked.passes);
+    if (asked.passes && now.session->exchange->ops->relays)
+        HF_TRY(relay_take());
     plant_open(now.session);
     return HF_OK;
 }

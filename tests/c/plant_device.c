@@ -406,7 +406,7 @@ static hf_status planted_launch(hf_device *device, const hf_launch *what,
         streams && order && order->queue > 0; /* it ends when others have run */
     hf_launch launch = *what;
     hf_arg args[PLANT_ARGS];
-    uint64_t values[PLANT_ARGS][2];
+    uint64_t values[PLANT_ARGS][PLANT_WORDS];
     int times = 1;
     plant_must(what->n_args <= PLANT_ARGS);
     for (size_t a = 0; a < what->n_args; a++)

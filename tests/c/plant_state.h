@@ -8,7 +8,8 @@ enum {
     PLANT_BUFFERS = 96, /* of a run, at most */
     PLANT_PARTS = 24,   /* of a buffer: its thirds and eighths are some */
     PLANT_PIECES = PLANT_BUFFERS * PLANT_PARTS,
-    PLANT_ARGS = 20 /* of a kernel */
+    PLANT_ARGS = 20,  /* of a kernel */
+    PLANT_WORDS = 64, /* of a value among them */
 };
 
 typedef struct plant_state {
@@ -55,9 +56,10 @@ void plant_launch_start(void);
 void plant_launch_keep(const hf_launch *launch);
 /** Give the launch the numbers and buffers of the one before, or half of one number; false where
  *  that changes nothing. `args` and `values` are memory for it. */
-bool plant_launch_age(hf_launch *launch, hf_arg *args, uint64_t values[PLANT_ARGS][2]);
+bool plant_launch_age(hf_launch *launch, hf_arg *args,
+                      uint64_t values[PLANT_ARGS][PLANT_WORDS]);
 bool plant_launch_shorten(hf_launch *launch, hf_arg *args,
-                          uint64_t values[PLANT_ARGS][2]);
+                          uint64_t values[PLANT_ARGS][PLANT_WORDS]);
 
 void plant_net_wrap(hf_transport_ops *ops, const hf_transport_ops *own);
 /** Forget the messages of the run before. */

@@ -43,6 +43,7 @@ SHARED_WITH_KERNELS = {
     "bench/verdict.h": {"hf_finding.h"},  # what check kernels write
     "bench/sweep.h": {"hf_slide.h"},  # how far messages of a sweep slide
     "exchange/rings.h": {"hf_ring.h"},  # the memory of channels
+    "exchange/relay.c": {"relay_layout.h"},  # what a relay does, and where
     "exchange/scheduler.h": {"hf_ring.h"},  # what a kernel calls that waits
 }
 # Calls that only these files may make, and why.

@@ -1,0 +1,248 @@
+/* relay.c - plans that devices carry out themselves. PoCL, whose kernels see the host's memory,
+ * passes for an accelerator. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "chunks.h"
+#include "core/error.h"
+#include "core/session.h"
+#include "relay_layout.h"
+#include "world.h"
+
+enum { ROOM = RELAY_LONGEST + (1 << 16), STEPS = 2 * RELAY_SLOTS + 3 };
+
+static hf_session *session;
+static hf_device *device;
+static hf_exchange *exchange;
+static int rank, size;
+static hf_buffer *buffers[2];
+static unsigned char *memory;
+
+static const hf_device_ops *own;
+static hf_device_ops counting;
+static size_t n_launches, n_untold;
+
+static hf_status counted_launch(hf_device *of, const hf_launch *launch,
+                                const hf_order *order, hf_event **done) {
+    bool is = order && order->label && strcmp(order->label, "relay") == 0;
+    n_launches += is;
+    n_untold += is && order->untold && !done;
+    return own->launch(of, launch, order, done);
+}
+
+static void open_all(const char *prelude) {
+    unsigned char *binary = NULL;
+    size_t bytes = 0;
+    char source[256];
+    snprintf(source, sizeof source, "%s\n#include \"relay_ndrange.cl\"\n", prelude);
+    OK(world_open(&session, (hf_options){.device = "cpu",
+                                         .exchange = "shared",
+                                         .deadline = 20,
+                                         .has_comm = true}));
+    device = session->device;
+    exchange = session->exchange;
+    rank = session->net->rank;
+    size = session->net->size;
+    CHECK(!hf_session_relays(session)); /* a CPU, of two ranks */
+    OK(world_build(session, source, "-I .", &binary, &bytes));
+    OK(hf_session_relay(session, binary, bytes));
+    CHECK(device->relay, "%s", hf_error());
+    free(binary);
+    device->info.type = HF_ACCELERATOR;
+    own = device->ops;
+    counting = *own;
+    counting.launch = counted_launch;
+    device->ops = &counting;
+    for (int i = 0; i < 2; i++)
+        OK(device->ops->alloc(&buffers[i], device, ROOM, NULL));
+    memory = malloc(ROOM);
+}
+
+static void close_all(void) {
+    free(memory);
+    for (int i = 0; i < 2; i++)
+        device->ops->free(buffers[i]);
+    hf_session_close(session);
+}
+
+static unsigned char byte_of(int of, size_t i) {
+    return (unsigned char)(i * 31 + i / 253 + 57 * (size_t)of);
+}
+
+static void buffers_fill(void) {
+    for (size_t i = 0; i < ROOM; i++)
+        memory[i] = byte_of(rank, i);
+    OK(device->ops->write(device, buffers[0], 0, memory, ROOM, NULL, NULL));
+    memset(memory, 0xEE, ROOM);
+    OK(device->ops->write(device, buffers[1], 0, memory, ROOM, NULL, NULL));
+}
+
+static size_t wrong_bytes(int buffer, int of, size_t from, size_t at, size_t bytes) {
+    size_t wrong = 0;
+    OK(device->ops->read(device, buffers[buffer], 0, memory, ROOM, NULL, NULL));
+    for (size_t i = 0; i < bytes; i++)
+        wrong += memory[at + i] != byte_of(of, from + i);
+    return wrong;
+}
+
+/* A block goes round the ring, from buffer to buffer, and `hop` bytes further with each step. */
+static void ring_test(size_t bytes, size_t hop) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, bytes, bytes};
+    hf_plan *plans[2];
+    buffers_fill();
+    n_launches = n_untold = 0;
+    for (int k = 0; k < 2; k++)
+        OK(hf_plan_new(&plans[k], exchange, buffers[1 - k], buffers[k], 1, &m));
+    for (size_t step = 0; step < STEPS; step++) {
+        hf_plan *plan = plans[step % 2];
+        plan->messages->send_at = step * hop;
+        plan->messages->recv_at = (step + 1) * hop;
+        OK(step + 1 < STEPS ? hf_plan_enqueue(plan) : hf_plan_run(plan));
+    }
+    CHECK(strstr(exchange->note, "devices pass messages up to 1 MiB on"), "%s",
+          exchange->note);
+    CHECK(n_launches == STEPS && n_untold == STEPS - 1,
+          "%zu launches, %zu of them untold", n_launches, n_untold);
+    CHECK(device->ops->idle(device));
+    int from = ((rank - STEPS) % size + size) % size;
+    size_t wrong = wrong_bytes(STEPS % 2, from, 0, STEPS * hop, bytes);
+    CHECK(wrong == 0, "%zu of %zu bytes, %zu further, are wrong", wrong, bytes, hop);
+    for (int k = 0; k < 2; k++)
+        hf_plan_free(plans[k]);
+}
+
+/* All to all, short and long blocks in turns: other lengths than were planned, and none. */
+static void all_test(void) {
+    hf_message messages[RELAY_WAYS];
+    size_t n = 0;
+    hf_plan *plan;
+    for (int other = 0; other < size; other++)
+        if (other != rank)
+            messages[n++] = (hf_message){other, other, 0, 0, 100000, 100000};
+    buffers_fill();
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], n, messages));
+    for (size_t step = 0; step < STEPS; step++) {
+        size_t bytes = step % 3 == 0 ? 100000 : step % 3 == 1 ? 999 : 0;
+        n_launches = 0;
+        for (size_t i = 0; i < n; i++) {
+            hf_message *m = &plan->messages[i];
+            m->send_at = step + 7 * (size_t)m->to;
+            m->recv_at = (size_t)m->from * 200000 + step;
+            m->send_bytes = m->recv_bytes = bytes;
+        }
+        OK(hf_plan_run(plan));
+        CHECK(n_launches == (bytes > 0 && n > 0));
+        for (size_t i = 0; i < n; i++) {
+            const hf_message *m = &plan->messages[i];
+            size_t wrong =
+                wrong_bytes(1, m->from, step + 7 * (size_t)rank, m->recv_at, bytes);
+            CHECK(wrong == 0, "step %zu: %zu bytes from %d", step, wrong, m->from);
+        }
+    }
+    hf_plan_free(plan);
+}
+
+/* One rank alone sends, and is ahead: it waits where the slots are full. */
+static void one_way_test(void) {
+    hf_message m = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0};
+    hf_plan *plan;
+    if (rank == 0)
+        m = (hf_message){1 % size, size == 1 ? 0 : HF_NOBODY, 0, 0,
+                         5000,     size == 1 ? 5000 : 0};
+    else if (rank == 1)
+        m = (hf_message){HF_NOBODY, 0, 0, 0, 0, 5000};
+    buffers_fill();
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    for (size_t step = 0; step < STEPS; step++) {
+        plan->messages->send_at = step;
+        plan->messages->recv_at = 5000 * step;
+        if (rank == 1 && step < 2)
+            nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        OK(step + 1 < STEPS ? hf_plan_enqueue(plan) : hf_plan_run(plan));
+    }
+    for (size_t step = 0; rank == 1 && step < STEPS; step++)
+        CHECK(wrong_bytes(1, 0, step, 5000 * step, 5000) == 0, "step %zu", step);
+    hf_plan_free(plan);
+}
+
+/* What goes by copies, since one rank at least needs it so. */
+static void other_ways_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    enum { TOO_LONG, TWICE, CHUNKS, GLANCES, STARTED, N };
+    static unsigned char seen[2 * 8];
+    const hf_glance glances[] = {{seen, seen + 8, 8}};
+    for (int why = 0; why < N; why++) {
+        size_t bytes = why == TOO_LONG ? RELAY_LONGEST + (rank == 0) : 3000, n = 1;
+        size_t expected = why == TOO_LONG ? RELAY_LONGEST + (left == 0) : 3000;
+        hf_message m[2] = {{right, left, 0, 0, bytes, expected}};
+        hf_plan *plan;
+        bool done = false;
+        if (why == TWICE && rank == 0)
+            m[n++] = (hf_message){right, HF_NOBODY, 0, 0, 100, 0};
+        if (why == TWICE && left == 0)
+            m[n++] = (hf_message){HF_NOBODY, left, 0, 4000, 0, 100};
+        ((hf_chunks *)exchange)->chunk_size = why == CHUNKS ? 4096 : 0;
+        buffers_fill();
+        n_launches = 0;
+        OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], n, m));
+        plan->glances = why == GLANCES ? glances : NULL;
+        if (why == STARTED) {
+            OK(exchange->ops->blocks->start(plan, NULL));
+            while (!done)
+                OK(exchange->ops->blocks->progress(plan, true, &done));
+        } else {
+            OK(hf_plan_run(plan));
+        }
+        CHECK(n_launches == 0, "case %d", why);
+        CHECK(wrong_bytes(1, left, 0, 0, expected) == 0, "case %d", why);
+        hf_plan_free(plan);
+        ((hf_chunks *)exchange)->chunk_size = 0;
+    }
+}
+
+/* A rank comes late: nobody gives up. Then it does not come: the one that waits for it ends by the
+ * deadline, and its kernel leaves the device. */
+static void late_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, 100000, 100000};
+    hf_plan *plan;
+    buffers_fill();
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    if (rank == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    OK(hf_plan_run(plan));
+    CHECK(wrong_bytes(1, left, 0, 0, m.recv_bytes) == 0);
+    session->net->deadline = device->deadline = 0.5;
+    if (left == 0) {
+        CHECK(hf_plan_run(plan) == HF_ECOMM);
+        CHECK(strstr(hf_error(), "rank 0"), "%s", hf_error());
+        CHECK(!device->broken);
+        CHECK(device->ops->idle(device));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    hf_plan_free(plan);
+}
+
+int main(int argc, char **argv) {
+    static const size_t lengths[] = {1,    3,    4,     7,     8,      100,
+                                     2048, 2049, 65536, 65537, 300001, RELAY_LONGEST};
+    MPI_Init(&argc, &argv);
+    open_all("");
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        ring_test(lengths[i], 64);
+        ring_test(lengths[i], 1);
+    }
+    if (2 * (size - 1) <= RELAY_WAYS)
+        all_test();
+    one_way_test();
+    other_ways_test();
+    if (size > 1)
+        late_test();
+    close_all();
+    MPI_Finalize();
+    return check_failures > 0;
+}
