@@ -1,5 +1,5 @@
 /* pipelined.c - scheme `pipelined`: device -> host, host -> host, host -> device, in chunks that
- * go on side by side.
+ * go on side by side. Hosts of one node copy; others send messages.
  */
 #include "chunks.h"
 
@@ -12,7 +12,7 @@ static hf_status pipelined_open(hf_exchange **out, hf_device *device,
 
 const hf_exchange_ops hf_exchange_pipelined = {
     .name = "pipelined",
-    .summary = "read, MPI and write of different chunks at the same time",
+    .summary = "read, copy or message, and write of different chunks at the same time",
     .device = "opencl",
     .blocks = &hf_chunks_blocks,
     .open = pipelined_open,

@@ -339,8 +339,11 @@ int hf_relay_waits_for(const hf_chunks *c) {
 
 void hf_relay_stop(hf_chunks *c) {
     const hf_relay *r = c->relay;
+    char line[HF_MESSAGE_ROOM]; /* of the failure before, which is told */
     if (!r || r->ended == r->launched)
         return;
+    snprintf(line, sizeof line, "%s", hf_error());
     atomic_store(&control_of(c, c->base.net->rank)->stop, 1);
-    (void)launches_wait(c);
+    if (launches_wait(c) != HF_OK)
+        (void)hf_fail(HF_EDEVICE, "%s", line);
 }

@@ -148,24 +148,26 @@ static void all_test(void) {
 
 /* One rank alone sends, and is ahead: it waits where the slots are full. */
 static void one_way_test(void) {
+    enum { BYTES = 4999 }; /* ends within a word */
     hf_message m = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0};
     hf_plan *plan;
     if (rank == 0)
         m = (hf_message){1 % size, size == 1 ? 0 : HF_NOBODY, 0, 0,
-                         5000,     size == 1 ? 5000 : 0};
+                         BYTES,    size == 1 ? BYTES : 0};
     else if (rank == 1)
-        m = (hf_message){HF_NOBODY, 0, 0, 0, 0, 5000};
+        m = (hf_message){HF_NOBODY, 0, 0, 0, 0, BYTES};
     buffers_fill();
     OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
     for (size_t step = 0; step < STEPS; step++) {
         plan->messages->send_at = step;
-        plan->messages->recv_at = 5000 * step;
+        plan->messages->recv_at = BYTES * step;
         if (rank == 1 && step < 2)
             nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         OK(step + 1 < STEPS ? hf_plan_enqueue(plan) : hf_plan_run(plan));
     }
     for (size_t step = 0; rank == 1 && step < STEPS; step++)
-        CHECK(wrong_bytes(1, 0, step, 5000 * step, 5000) == 0, "step %zu", step);
+        CHECK(wrong_bytes(1, 0, step, BYTES * step, BYTES) == 0, "step %zu", step);
+    CHECK(rank != 1 || memory[BYTES * STEPS] == 0xEE, "beyond the end");
     hf_plan_free(plan);
 }
 
@@ -227,6 +229,39 @@ static void late_test(void) {
     hf_plan_free(plan);
 }
 
+/* A kernel that does not end, on rank 0, keeps the launch from its device: all tell of that. */
+static void hung_test(void) {
+    static _Alignas(64) volatile uint32_t nothing[1024], stop, begun;
+    const relay_job job = {.ways = {{.slot = (unsigned long)nothing,
+                                     .bytes = 4,
+                                     .number = 1,
+                                     .groups = 1}},
+                           .stop = (unsigned long)&stop,
+                           .begun = (unsigned long)&begun};
+    const hf_arg args[] = {
+        {.buffer = buffers[0]}, {.buffer = buffers[1]}, HF_VALUE(job)};
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, 3000, 3000};
+    hf_event *event = NULL;
+    hf_plan *plan;
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    session->net->deadline = device->deadline = rank == 0 ? 20 : 0.5;
+    if (size == 1)
+        device->deadline = 0.5;
+    const hf_launch launch = {device->relay, args, 3, RELAY_GROUP, RELAY_GROUP};
+    if (rank == 0)
+        OK(own->launch(device, &launch, NULL, &event));
+    hf_status status = hf_plan_run(plan);
+    bool waits = rank == 0 || left == 0;
+    CHECK(waits == (status != HF_OK));
+    CHECK(!waits || strstr(hf_error(), size > 1 ? "rank 0 waits for kernel \"relay\""
+                                                : "kernel \"relay\" has not ended"),
+          "%s", hf_error());
+    stop = 1;
+    hf_plan_free(plan);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     static const size_t lengths[] = {1,    3,    4,     7,     8,      100,
                                      2048, 2049, 65536, 65537, 300001, RELAY_LONGEST};
@@ -242,6 +277,9 @@ int main(int argc, char **argv) {
     other_ways_test();
     if (size > 1)
         late_test();
+    close_all();
+    open_all("");
+    hung_test();
     close_all();
     MPI_Finalize();
     return check_failures > 0;
