@@ -21,8 +21,9 @@ enum {
 
 /** A message on its way; addresses are the host's. */
 typedef struct relay_way {
-    unsigned long slot;    /**< where it lies */
-    unsigned long notes;   /**< [RELAY_LANES, RELAY_LINE B] what each lane has told */
+    unsigned long slot; /**< where it lies */
+    unsigned long
+        notes; /**< [RELAY_LANES, RELAY_LINE B] words of 8 bytes: what each lane has told */
     unsigned long receipt; /**< a word: number of the last message that was taken */
     unsigned long at;      /**< its first byte in the device's buffer */
     unsigned bytes;

@@ -19,10 +19,20 @@
 #endif
 
 typedef HF_GLOBAL volatile uint relay_word;
+typedef HF_GLOBAL volatile ulong relay_note;
 
-/** Wait until *word is `wanted` or later. False: this launch shall leave. */
-static inline bool relay_wait(relay_word *word, uint wanted, relay_word *stop) {
-    for (uint looks = 1; (int)(*word - wanted) < 0; looks++)
+/** Wait until so many messages were taken, or more. False: this launch shall leave. */
+static inline bool relay_taken(relay_word *receipt, uint wanted, relay_word *stop) {
+    for (uint looks = 1; (int)(*receipt - wanted) < 0; looks++)
+        if (looks % 64 == 0 && *stop)
+            return false;
+    return true;
+}
+
+/** Wait until a lane has told so much, or more. False: this launch shall leave. What others wrote
+ *  before the note is read later, behind a barrier, and past the caches: it is there. */
+static inline bool relay_hear(relay_note *note, ulong wanted, relay_word *stop) {
+    for (uint looks = 1; *note < wanted; looks++)
         if (looks % 64 == 0 && *stop)
             return false;
     return true;
@@ -93,8 +103,8 @@ static inline void relay_words_in(const relay_way *w, HF_GLOBAL uchar *to, uint 
 /* ---- longer ones: pieces, each of which its lane tells of ---- */
 
 /** What a lane has told when it has moved so many of its pieces. */
-static inline uint relay_note(const relay_way *w, uint pieces) {
-    return w->number * RELAY_ROUNDS + pieces;
+static inline ulong relay_told(const relay_way *w, uint pieces) {
+    return (ulong)w->number * RELAY_ROUNDS + pieces;
 }
 
 /** Bytes of the piece at `at`; 0 past the end. */
@@ -105,13 +115,13 @@ static inline uint relay_piece(const relay_way *w, uint at) {
 static inline void relay_pieces_out(const relay_way *w, HF_GLOBAL const uchar *from,
                                     uint lane, uint lanes) {
     HF_GLOBAL uchar *slot = (HF_GLOBAL uchar *)w->slot;
-    relay_word *note = (relay_word *)(w->notes + RELAY_LINE * lane);
+    relay_note *note = (relay_note *)(w->notes + RELAY_LINE * lane);
     for (uint k = 0, at; (at = (k * lanes + lane) * RELAY_PIECE) < w->bytes; k++) {
         relay_copy(slot + at, from + at, relay_piece(w, at));
         barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
         if (get_local_id(0) == 0) {
             RELAY_FENCE();
-            *note = relay_note(w, k + 1);
+            *note = relay_told(w, k + 1);
         }
     }
 }
@@ -119,10 +129,10 @@ static inline void relay_pieces_out(const relay_way *w, HF_GLOBAL const uchar *f
 static inline void relay_pieces_in(const relay_way *w, HF_GLOBAL uchar *to, uint lane,
                                    uint lanes, relay_word *stop, local uint *go) {
     HF_GLOBAL const uchar *slot = (HF_GLOBAL const uchar *)w->slot;
-    relay_word *note = (relay_word *)(w->notes + RELAY_LINE * lane);
+    relay_note *note = (relay_note *)(w->notes + RELAY_LINE * lane);
     for (uint k = 0, at; (at = (k * lanes + lane) * RELAY_PIECE) < w->bytes; k++) {
         if (get_local_id(0) == 0)
-            *go = relay_wait(note, relay_note(w, k + 1), stop);
+            *go = relay_hear(note, relay_told(w, k + 1), stop);
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint goes = *go;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -166,7 +176,7 @@ HF_KERNEL(relay, HF_READ(uchar, sent), HF_WRITE(uchar, got), HF_VALUE(relay_job,
         if (group == 0)
             *(relay_word *)job.begun = job.launch;
         if (way < job.out && (int)(w.taken + RELAY_SLOTS - w.number) < 0)
-            go = relay_wait((relay_word *)w.receipt, w.number - RELAY_SLOTS, stop);
+            go = relay_taken((relay_word *)w.receipt, w.number - RELAY_SLOTS, stop);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint goes = go;

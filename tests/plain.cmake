@@ -60,6 +60,9 @@ foreach(exchange shared pipelined)
     workers=2 bench=b_eff passes=accelerator share=2)
   list(APPEND spinning harness_deferred_${exchange})
 endforeach()
+hf_ranks_test(harness_relay 2 c/harness.c . device=opencl exchange=shared
+  workers=2 bench=b_eff passes=accelerator relay=1 share=2)
+list(APPEND spinning harness_relay)
 # By hand, for hours: one call, a row and every so many, of one rank and of all, and every call.
 set(every COMMAND test_harness . faults=7)
 foreach(ranks 2 3 4)

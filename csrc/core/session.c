@@ -291,7 +291,7 @@ bool hf_session_relays(const hf_session *session) {
     bool wanted = exchange->ops->relays;
     for (size_t i = 0; i < exchange->n_choices; i++)
         wanted = wanted || exchange->choices[i]->ops->relays;
-    return wanted && session->alone && !session->relay_tried && device->ops->relay &&
+    return wanted && session->alone && !session->relay_tried && device->may_relay &&
            device->info.type != HF_CPU;
 }
 
@@ -300,6 +300,8 @@ hf_status hf_session_relay(hf_session *session, const unsigned char *binary,
     hf_device *device = session->device;
     HF_TRY(hf_session_check(session));
     session->relay_tried = true;
+    if (!device->ops->relay)
+        return HF_OK;
     hf_status status = device->ops->relay(device, binary, bytes);
     return status == HF_ENOTSUP ? HF_OK : status;
 }

@@ -2,8 +2,8 @@
  *
  * Commands are `read`, `write`, `copy`, `launch` and `mark` of a device. They take an order and may
  * give an event. With `done` they return at once. With `done` NULL they return when the command
- * has ended. No wait lasts longer than the device's deadline, but for a copy without an event that
- * hangs in OpenCL's driver (docs/adr/0012).
+ * has ended, but for one that is `untold`. No wait lasts longer than the device's deadline, but for
+ * a copy without an event that hangs in OpenCL's driver (docs/adr/0012).
  */
 #ifndef HF_COMMAND_H
 #define HF_COMMAND_H
@@ -45,9 +45,9 @@ typedef struct hf_order {
     bool
         lazy; /**< it may begin as late as the next command of its queue, the first one that
                     comes after it, or the first `test`, `wait` or `finish`; `idle` is none */
-    bool
-        untold; /**< a launch without an event need not be waited for; what comes later in its
-                      queue comes after it. A command with an event follows in the end */
+    /** A launch with `done` NULL may return at once. Later commands of its queue come after it;
+     *  `finish` and `idle` know nothing of it. In the end one of these is waited for. */
+    bool untold;
 } hf_order;
 
 /** One kernel argument: a buffer, or `bytes` bytes at `value`. */

@@ -25,7 +25,7 @@ typedef struct hf_device {
     void *context;
     const char *folder; /**< for files, while a scheme is opened; the session sets it */
     struct hf_host_queues *queues; /**< host_queue.h; NULL: the runtime has its own */
-    bool timed; /**< commands keep their times: each of them is to have an event */
+    bool may_relay;   /**< its kernels may see pinned memory: `relay` tries */
     hf_kernel *relay; /**< that `relay` took; NULL: there is none */
 } hf_device;
 
@@ -109,7 +109,7 @@ struct hf_device_ops {
     hf_status (*finish)(hf_device *device);
     bool (*idle)(const hf_device *device);
 
-    /** From now on commands keep their times, and device->timed. Called before the first one. */
+    /** From now on commands keep their times. Called before the first one. */
     hf_status (*profile)(hf_device *device);
     /** Start and end of the command last waited for, on the device's own clock [ns]. */
     hf_status (*times)(hf_device *device, uint64_t ticks[2]);

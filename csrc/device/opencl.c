@@ -107,6 +107,7 @@ static hf_status opencl_make(hf_device **out, const hf_opencl_entry *entry) {
     device->base = (hf_device){
         .ops = &hf_device_opencl, .info = entry->info, .deadline = HF_DEADLINE};
     device->id = entry->id;
+    device->base.may_relay = hf_opencl_may_relay(device);
     hf_opencl_queues_open(device);
     hf_status status = hf_opencl_context(device);
     if (status == HF_OK && device->base.info.type == HF_GPU)

@@ -96,6 +96,12 @@ void hf_opencl_kernel_free(hf_kernel *kernel);
 hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
                            const hf_order *order, hf_event **done);
 
+/** A program of a binary, built; *out is NULL, or to be released, whatever it says. */
+cl_int hf_opencl_program(cl_program *out, cl_context context, cl_device_id id,
+                         const unsigned char *binary, size_t bytes);
+
+/** May its kernels see pinned memory of the host as it changes? */
+bool hf_opencl_may_relay(const hf_opencl_device *device);
 hf_status hf_opencl_relay(hf_device *base, const unsigned char *binary, size_t bytes);
 void hf_opencl_relay_free(hf_opencl_device *device);
 

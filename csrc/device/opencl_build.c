@@ -128,6 +128,20 @@ void hf_opencl_unload(hf_opencl_device *device) {
     device->binary_bytes = 0;
 }
 
+cl_int hf_opencl_program(cl_program *out, cl_context context, cl_device_id id,
+                         const unsigned char *binary, size_t bytes) {
+    cl_int code, verdict = CL_SUCCESS;
+    sigset_t own;
+    hf_opencl_enter(&own, NULL);
+    *out = clCreateProgramWithBinary(context, 1, &id, &bytes, &binary, &verdict, &code);
+    if (code == CL_SUCCESS && verdict != CL_SUCCESS)
+        code = verdict;
+    if (code == CL_SUCCESS)
+        code = clBuildProgram(*out, 1, &id, "", NULL, NULL);
+    hf_opencl_leave(&own, NULL);
+    return code;
+}
+
 hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char *binary,
                          size_t bytes) {
     hf_opencl_device *device = (hf_opencl_device *)base;
@@ -143,16 +157,9 @@ hf_status hf_opencl_load(hf_device *base, const char *name, const unsigned char 
         return hf_fail(HF_ENOMEM, "no memory for a program binary of %zu B", bytes);
     memcpy(copy, binary, bytes);
 
-    cl_int code, verdict = CL_SUCCESS;
-    sigset_t own;
-    hf_opencl_enter(&own, NULL);
-    cl_program program = clCreateProgramWithBinary(device->context, 1, &device->id,
-                                                   &bytes, &binary, &verdict, &code);
-    if (code == CL_SUCCESS && verdict != CL_SUCCESS)
-        code = verdict;
-    if (code == CL_SUCCESS)
-        code = clBuildProgram(program, 1, &device->id, "", NULL, NULL);
-    hf_opencl_leave(&own, NULL);
+    cl_program program;
+    cl_int code =
+        hf_opencl_program(&program, device->context, device->id, binary, bytes);
     if (code != CL_SUCCESS) {
         if (program)
             clReleaseProgram(program);

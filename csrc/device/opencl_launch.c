@@ -66,10 +66,12 @@ static hf_status args_set(hf_device *base, const hf_launch *launch) {
 
 hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
                            const hf_order *order, hf_event **done) {
+    const hf_opencl_device *device = (const hf_opencl_device *)base;
     cl_kernel kernel = (cl_kernel)launch->kernel;
     hf_opencl_command command;
     HF_TRY(args_set(base, launch));
-    HF_TRY(!done && order && order->untold
+    /* commands that keep times have events */
+    HF_TRY(!done && order && order->untold && !device->properties
                ? hf_opencl_begin_untold(&command, base, order)
                : hf_opencl_begin(&command, base, order));
     const cl_event *after = hf_opencl_after(&command);

@@ -230,7 +230,6 @@ hf_status hf_opencl_profile(hf_device *base) {
     hf_opencl_device *device = (hf_opencl_device *)base;
     HF_TRY(hf_opencl_finish(base));
     device->properties = CL_QUEUE_PROFILING_ENABLE;
-    base->timed = true;
     for (size_t queue = 0; queue < HF_MAX_QUEUES; queue++) {
         if (device->queues[queue])
             clReleaseCommandQueue(device->queues[queue]);

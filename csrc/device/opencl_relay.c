@@ -1,6 +1,6 @@
-/* opencl_relay.c - may kernels of the runtime `opencl` work in pinned memory of the host while the
- * host and other devices do? OpenCL 1.2 does not promise that. So it is tried, in a context of its
- * own: a kernel that must not touch the memory breaks no other.
+/* opencl_relay.c - the kernel of relay_ndrange.cl, where kernels may work in pinned memory while
+ * the host and other devices do. OpenCL 1.2 does not promise that. So it is tried, in a context of
+ * its own: a kernel that must not touch the memory breaks no other.
  */
 #include "opencl.h"
 
@@ -26,14 +26,6 @@ typedef struct trial {
 
 static const double TRIAL_SECONDS = 1; /* longest wait for the kernel's word [s] */
 
-static cl_int program_make(cl_program *out, cl_context context, cl_device_id id,
-                           const unsigned char *binary, size_t bytes) {
-    cl_int code, verdict = CL_SUCCESS;
-    *out = clCreateProgramWithBinary(context, 1, &id, &bytes, &binary, &verdict, &code);
-    code = code == CL_SUCCESS ? verdict : code;
-    return code == CL_SUCCESS ? clBuildProgram(*out, 1, &id, "", NULL, NULL) : code;
-}
-
 static cl_int trial_make(trial *t, const hf_opencl_device *device,
                          const unsigned char *binary, size_t bytes) {
     cl_int code;
@@ -46,7 +38,7 @@ static cl_int trial_make(trial *t, const hf_opencl_device *device,
     if (code == CL_SUCCESS)
         t->queue = clCreateCommandQueue(t->context, device->id, 0, &code);
     if (code == CL_SUCCESS)
-        code = program_make(&t->program, t->context, device->id, binary, bytes);
+        code = hf_opencl_program(&t->program, t->context, device->id, binary, bytes);
     if (code == CL_SUCCESS)
         t->kernel = clCreateKernel(t->program, "relay_probe", &code);
     if (code == CL_SUCCESS)
@@ -101,30 +93,44 @@ static void trial_end(trial *t) {
     free(t->words);
 }
 
-/* Kernels of a CPU are code of this process. NVIDIA's have one address space with the host; of
- * others a kernel that goes astray may end the process, so they are not tried. */
-hf_status hf_opencl_relay(hf_device *base, const unsigned char *binary, size_t bytes) {
-    hf_opencl_device *device = (hf_opencl_device *)base;
+static bool is_cpu(const hf_opencl_device *device) {
     cl_device_type type = 0;
     clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    bool host = (type & CL_DEVICE_TYPE_CPU) != 0, sees = false;
-    cl_int code = CL_SUCCESS;
-    if (host || hf_text_contains(base->info.platform, "NVIDIA")) {
-        trial t = {0};
-        code = trial_make(&t, device, binary, bytes);
-        sees = code == CL_SUCCESS && trial_run(&t, host);
-        trial_end(&t);
-    }
-    HF_TRY(hf_opencl_check(code, "a program beside the loaded one"));
+    return (type & CL_DEVICE_TYPE_CPU) != 0;
+}
+
+/* Kernels of a CPU are code of this process. NVIDIA's have one address space with the host; of
+ * others a kernel that goes astray may end the process, so they are not tried. */
+bool hf_opencl_may_relay(const hf_opencl_device *device) {
+    return is_cpu(device) || hf_text_contains(device->base.info.platform, "NVIDIA");
+}
+
+static hf_status refused(const hf_device *base, cl_int code) {
+    return code == CL_SUCCESS
+               ? HF_OK
+               : hf_fail(HF_EDEVICE,
+                         "device \"%s\" refuses the program binary of \"relay\": %s",
+                         base->info.name, hf_opencl_code(code));
+}
+
+hf_status hf_opencl_relay(hf_device *base, const unsigned char *binary, size_t bytes) {
+    hf_opencl_device *device = (hf_opencl_device *)base;
+    trial t = {0};
+    hf_opencl_relay_free(device); /* one that was taken before */
+    cl_int code = trial_make(&t, device, binary, bytes);
+    bool sees = code == CL_SUCCESS && trial_run(&t, is_cpu(device));
+    trial_end(&t);
+    HF_TRY(refused(base, code));
     if (!sees)
         return hf_fail(HF_ENOTSUP,
                        "kernels of device \"%s\" do not see memory of the host as it "
                        "changes",
                        base->info.name);
-    code = program_make(&device->relay, device->context, device->id, binary, bytes);
+    code =
+        hf_opencl_program(&device->relay, device->context, device->id, binary, bytes);
     if (code == CL_SUCCESS)
         base->relay = (hf_kernel *)clCreateKernel(device->relay, "relay", &code);
-    return hf_opencl_check(code, "a program beside the loaded one");
+    return refused(base, code);
 }
 
 void hf_opencl_relay_free(hf_opencl_device *device) {
@@ -132,4 +138,6 @@ void hf_opencl_relay_free(hf_opencl_device *device) {
         clReleaseKernel((cl_kernel)device->base.relay);
     if (device->relay)
         clReleaseProgram(device->relay);
+    device->base.relay = NULL;
+    device->relay = NULL;
 }

@@ -61,6 +61,7 @@ struct hf_carrier {
     bool one_by_one; /**< a chunk does not go to a rank before the last one has gone */
     bool waits;      /**< nobody else looks whether the other rank is still there */
     bool ends;       /**< a plan is not done before its chunks have gone */
+    bool in_place;   /**< the receiver's device takes chunks from the sender's slots */
 };
 
 /** By memory that both ranks see (window.c), from which the receiver's device takes them, or its

@@ -40,8 +40,8 @@ size_t hf_chunk_at(const hf_chunks *c, size_t message, size_t at) {
 
 static hf_status chunks_plan_take(hf_plan *plan) {
     hf_chunks *c = (hf_chunks *)plan->exchange;
-    enum { MOST, NO_RELAY, N };
-    double found[N] = {[NO_RELAY] = !hf_relay_fits(c, plan)}, *most = &found[MOST];
+    enum { CHUNK, NO_RELAY, N };
+    double found[N] = {[NO_RELAY] = !hf_relay_fits(c, plan)}, *most = &found[CHUNK];
     assert(!c->moving);
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
         assert(!c->ins[slot].event); /* no write was deferred: its slot may be wiped */
@@ -53,10 +53,11 @@ static hf_status chunks_plan_take(hf_plan *plan) {
     ((hf_chunks_plan *)plan)->brief = *most < BRIEF;
     HF_TRY(c->base.net->ops->reduce(c->base.net, found, N, HF_MAX));
     HF_TRY(hf_chunks_room(c, (size_t)*most));
-    if (found[NO_RELAY] != 0)
-        return HF_OK;
-    HF_TRY(hf_relay_ready(c));
-    ((hf_chunks_plan *)plan)->relays = c->relay != NULL;
+    if (found[NO_RELAY] == 0) {
+        HF_TRY(hf_relay_ready(c, plan));
+        ((hf_chunks_plan *)plan)->relays = c->relay != NULL;
+    }
+    hf_chunks_note(c);
     return HF_OK;
 }
 
@@ -75,10 +76,10 @@ static hf_status chunks_start(hf_plan *base, const hf_order *order) {
     c->moving = base;
     plan->order = order;
     plan->out = plan->in = (hf_cursor){0};
+    /* as on all ranks, which start a plan in the same way */
     plan->relayed = plan->relays && base->waited && !base->glances;
     plan->blocks = plan_blocks(c, base);
-    plan->defers = base->enqueued && c->base.device->info.type != HF_CPU &&
-                   !(plan->relayed && c->base.device->timed);
+    plan->defers = base->enqueued && c->base.device->info.type != HF_CPU;
     plan->begun = plan->marked = plan->late = false;
     c->runs++;
     plan->moved = plan->looked = hf_clock_now();
@@ -310,7 +311,7 @@ static hf_status plan_look(hf_chunks_plan *plan, bool wait) {
         return HF_OK;
     double now = hf_clock_now();
     if (now - plan->looked > LOOKS) {
-        int whom = plan->relayed ? hf_relay_waits_for(c) : waited_for(c);
+        int whom = hf_relay_busy(c) ? hf_relay_waits_for(c) : waited_for(c);
         plan->looked = now;
         HF_TRY(whom == HF_NOBODY ? net->ops->heed(net)
                                  : net->ops->look(net, whom, plan->moved));
@@ -345,29 +346,35 @@ static hf_status plan_end(hf_chunks_plan *plan) {
     return ready ? device->ops->wait(device, ready) : HF_OK;
 }
 
-/* Relayed plans are waited for, by hosts that look for the end of their own launches. */
-static hf_status relayed_progress(hf_chunks_plan *plan, bool *done) {
+/* Relayed plans go on, and launches of those before others that are not. */
+static hf_status relayed_progress(hf_chunks_plan *plan, bool wait, bool *done) {
     hf_status status = HF_OK;
-    for (*done = false; status == HF_OK && !*done;) {
-        bool moved = false;
+    bool moved = true;
+    *done = false;
+    while (status == HF_OK && !*done && (wait || moved)) {
+        moved = false;
         status = hf_relay_go_on(plan, &moved, done);
         if (moved)
             plan_moved(plan);
-        else if (status == HF_OK)
-            status = plan_look(plan, true);
+        else if (status == HF_OK && !*done)
+            status = plan_look(plan, wait);
     }
     if (status != HF_OK)
         hf_relay_stop(hf_chunks_of(plan));
-    else
-        hf_lap(plan->base.exchange->laps, HF_LAP_TRANSFER);
-    return status == HF_OK ? plan_end(plan) : status;
+    hf_lap(plan->base.exchange->laps, HF_LAP_TRANSFER);
+    return status;
 }
 
 static hf_status chunks_progress(hf_plan *base, bool wait, bool *done) {
     hf_chunks_plan *plan = (hf_chunks_plan *)base;
-    if (plan->relayed)
-        return relayed_progress(plan, done);
     hf_chunks *c = hf_chunks_of(plan);
+    if (plan->relayed || hf_relay_busy(c)) {
+        HF_TRY(relayed_progress(plan, wait, done));
+        if (*done && plan->relayed && !plan->defers)
+            HF_TRY(hf_chunks_in_end(c));
+        if (plan->relayed || !*done)
+            return *done ? plan_end(plan) : HF_OK;
+    }
     bool blocks = wait && plan->blocks, moved;
     if (!wait)
         HF_TRY(plan_mark(plan));

@@ -25,14 +25,17 @@ struct hf_chunks {
     uint64_t runs;                  /**< number of starts so far, of any plan */
     size_t slot_room;               /**< of each slot [B] */
     size_t depth;                   /**< slots */
-    const hf_carrier *near; /**< to ranks of this node, where there is a window */
-    hf_team *team;          /**< with whom the host copies; NULL: alone */
-    bool crowded;           /**< the ranks of this node are more than its cores */
+    const hf_carrier
+        *near;          /**< carrier to ranks of this node, where there is a window */
+    hf_team *team;      /**< with whom the host copies; NULL: alone */
+    bool crowded;       /**< the ranks of this node are more than its cores */
     bool one_core;      /**< the device is a CPU, and this process may use one core */
     hf_shared *window;  /**< NULL: none */
     hf_relay *relay;    /**< relay.h; NULL: none so far */
     bool relay_refused; /**< there is none */
-    char *out, *in;     /**< [depth * slot_room] host memory of the slots */
+    const char *relay_note; /**< of this run's plans; static, or `relay_why` */
+    char slots_note[256], relay_why[160];
+    char *out, *in; /**< [depth * slot_room] host memory of the slots */
     hf_buffer *pinned, *pinned_out, *pinned_in; /**< of the window, and own memory */
     uint64_t *sent, *expected; /**< [size] chunks to each rank, and from each */
     hf_outgoing outs[HF_MAX_CHUNKS];
@@ -55,8 +58,13 @@ hf_status hf_chunks_room(hf_chunks *c, size_t bytes);
 /** None. Memory that a command may still use stays. */
 void hf_chunks_room_free(hf_chunks *c);
 
-/** Add a remark for results, behind those that are there. */
-void hf_chunks_note(hf_chunks *c, const char *text);
+/** Put remarks of slots and of relays into the results. */
+void hf_chunks_note(hf_chunks *c);
+/** Memory that all ranks of the node see, pinned where it is; HF_ENOTSUP where the runtime pins a
+ *  copy of it, which the others do not see. */
+hf_status hf_chunks_pin(hf_chunks *c, hf_buffer **out, void *memory, size_t bytes);
+/** Leave such memory, unless the device may still use it. */
+void hf_chunks_leave(const hf_chunks *c, hf_shared *shared);
 
 /** What a run says of chunks. */
 hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest);

@@ -112,6 +112,18 @@ hf_status hf_chunks_in_go_on(hf_chunks_plan *plan, bool wait, bool *moved) {
     return HF_OK;
 }
 
+hf_status hf_chunks_in_end(hf_chunks *c) {
+    for (; c->in_oldest < c->in_next; c->in_oldest++) {
+        hf_incoming *in = &c->ins[c->in_oldest % c->depth];
+        hf_event *event = in->event;
+        in->event = NULL;
+        in->stage = HF_IDLE;
+        HF_TRY(c->base.device->ops->wait(c->base.device, event));
+        in->carrier->taken(c, in);
+    }
+    return HF_OK;
+}
+
 bool hf_chunks_in_done(hf_chunks_plan *plan) {
     const hf_chunks *c = hf_chunks_of(plan);
     bool done = !expected_find(plan);

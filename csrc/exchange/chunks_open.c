@@ -19,16 +19,10 @@ hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest)
                        "auto%s, or longer messages",
                        size, longest, most);
     c->chunk_size = size;
+    c->relay_note = ""; /* of the run that begins */
+    hf_chunks_note(c);
     c->chunk_depth = (size_t)hf_args_number_or(args, "chunk_depth", 0);
     return HF_OK;
-}
-
-/* A core copies 1 MiB in 75 us, as long as eight copies of a GPU. A CPU needs its cores itself. */
-static hf_team *team_of(const hf_chunks *c) {
-    enum { MOST = 4 };
-    size_t cores = hf_cores() / (size_t)c->base.net->local_size;
-    bool copies = c->near == &hf_carrier_copies && c->base.device->info.type != HF_CPU;
-    return copies && cores > 1 ? hf_team_new((cores < MOST ? cores : MOST) - 1) : NULL;
 }
 
 hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
@@ -41,7 +35,7 @@ hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
     c->sent = (uint64_t *)(c + 1);
     c->expected = c->sent + ranks;
     c->near = near;
-    c->team = team_of(c);
+    c->relay_note = "";
     c->crowded = hf_node_crowded(net->local_size);
     c->one_core = device->info.type == HF_CPU && hf_cores() == 1;
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)

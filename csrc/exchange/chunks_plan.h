@@ -46,6 +46,8 @@ bool hf_chunks_reads_ended(hf_chunks_plan *plan);
 
 /** Go on with what is received. `wait`: the plan is waited for. */
 hf_status hf_chunks_in_go_on(hf_chunks_plan *plan, bool wait, bool *moved);
+/** End what earlier runs deferred, where all of the queue has ended. */
+hf_status hf_chunks_in_end(hf_chunks *c);
 /** Are all written, or deferred by this run: in the plan's queue? */
 bool hf_chunks_in_done(hf_chunks_plan *plan);
 

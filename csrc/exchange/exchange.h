@@ -29,7 +29,7 @@ typedef struct hf_exchange {
     bool used;         /**< a plan of this scheme has run since hf_exchange_used */
     const hf_run *run; /**< NULL, or whom `stream` asks by `tick` whether to go on */
     char prelude[HF_PRELUDE_ROOM]; /**< goes in front of kernels that are built here */
-    char note[256];                /**< a remark for results, or "" */
+    char note[420];                /**< a remark for results, or "" */
 } hf_exchange;
 
 struct hf_exchange_ops {

@@ -4,9 +4,9 @@
  * that it receives from. For each that it sends to, notes and slots follow. This rank alone writes
  * all of these: its device `begun`, notes and slots, its host the others.
  *
- * Launches are in one queue: when one has begun, those before it have ended. So only a launch that
- * is waited for has an event. An H200 takes 2 us of the host for one, and the next launch begins
- * 3 us later.
+ * Launches are in one queue: when one has begun, those before it have ended. They have no events:
+ * an H200 takes 2 us of the host for one, and the next launch begins 3 us later. Who waits for the
+ * last one has a mark put behind it, when it has begun.
  */
 #include "relay.h"
 
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "agree.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/pages.h"
 #include "relay_layout.h"
@@ -27,8 +28,18 @@ enum {
     RANKS = 8, /* of a node: each pair takes memory */
     SHORT_ROOM = 2 * RELAY_SHORT,
     NOTES = RELAY_LANES * RELAY_LINE,
-    PAIR = NOTES + RELAY_SLOTS * (SHORT_ROOM + RELAY_LONGEST),
+    WORDS = RELAY_SLOTS * SHORT_ROOM,
+    PAIR = NOTES + WORDS + RELAY_SLOTS * RELAY_LONGEST,
 };
+
+/* What the kernel takes for granted: each lane's last note is below the next message's first; slots
+ * go on in turn when numbers begin again; OpenCL has room for such an argument. */
+_Static_assert(RELAY_LONGEST / RELAY_PIECE / RELAY_LANES < RELAY_ROUNDS, "notes");
+_Static_assert((RELAY_SLOTS & (RELAY_SLOTS - 1)) == 0, "slots");
+_Static_assert(sizeof(relay_job) <= 1024 && sizeof(unsigned long) == 8, "arguments");
+
+/* A wait for what has ended [s]. */
+static const double BRIEFLY = 1e-3;
 
 #define RELAYED "devices pass messages up to 1 MiB on by themselves"
 
@@ -58,7 +69,7 @@ struct hf_relay {
 /* Number of a rank among those of its node. */
 static int local_of(const hf_transport *net, int rank) {
     int local = 0;
-    for (int other = 0; other < rank; other++)
+    for (int other = net->nodes[rank]; other < rank; other++)
         local += net->nodes[other] == net->nodes[rank];
     return local;
 }
@@ -82,10 +93,10 @@ static size_t pairs_bytes(const hf_transport *net) {
 }
 
 static unsigned long slot_of(char *pair, size_t bytes, uint32_t number) {
-    size_t i = number % RELAY_SLOTS, longs = (size_t)RELAY_SLOTS * SHORT_ROOM;
+    size_t i = number % RELAY_SLOTS;
     return (unsigned long)(pair + NOTES +
                            (bytes <= RELAY_SHORT ? i * SHORT_ROOM
-                                                 : longs + i * RELAY_LONGEST));
+                                                 : WORDS + i * RELAY_LONGEST));
 }
 
 /* ---- which plans ---- */
@@ -111,7 +122,7 @@ bool hf_relay_fits(const hf_chunks *c, const hf_plan *plan) {
     const hf_device *device = c->base.device;
     unsigned to = 0, from = 0;
     size_t ways = 0;
-    bool fits = c->near == &hf_carrier_window && !c->chunk_size && !c->chunk_depth &&
+    bool fits = c->base.ops->relays && !c->chunk_size && !c->chunk_depth &&
                 device->relay && device->info.type != HF_CPU &&
                 net->local_size <= RANKS;
     for (size_t i = 0; fits && i < plan->n; i++) {
@@ -125,25 +136,14 @@ bool hf_relay_fits(const hf_chunks *c, const hf_plan *plan) {
 /* ---- memory ---- */
 
 void hf_relay_free(hf_chunks *c) {
-    hf_device *device = c->base.device;
     if (!c->relay)
         return;
-    device->ops->free(c->relay->pinned);
-    if (device->broken)
-        hf_shared_keep(c->relay->window);
-    else
-        hf_shared_free(c->relay->window);
+    if (c->relay->window && c->relay->pinned)
+        hf_relay_stop(c);
+    c->base.device->ops->free(c->relay->pinned);
+    hf_chunks_leave(c, c->relay->window);
     free(c->relay);
     c->relay = NULL;
-}
-
-static hf_status relay_pin(hf_relay *r, hf_device *device) {
-    HF_TRY(
-        device->ops->pin(&r->pinned, device, r->window->memory, r->window->all_bytes));
-    return r->pinned->host == r->window->memory
-               ? HF_OK
-               : hf_fail(HF_ENOTSUP, "device \"%s\" pins memory elsewhere",
-                         device->info.name);
 }
 
 static hf_status relay_open(hf_chunks *c) {
@@ -153,33 +153,48 @@ static hf_status relay_open(hf_chunks *c) {
         hf_agree(net, c->relay ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a relay")));
     assert(c->relay); /* else the ranks would have agreed on that */
     HF_TRY(hf_shared_new(&c->relay->window, net, HEAD + pairs_bytes(net)));
-    return hf_agree(net, relay_pin(c->relay, c->base.device));
+    const hf_shared *w = c->relay->window;
+    return hf_agree(net, hf_chunks_pin(c, &c->relay->pinned, w->memory, w->all_bytes));
 }
 
-hf_status hf_relay_ready(hf_chunks *c) {
+/* Nothing lies there: a run like the one before would find its data in each slot. */
+static void memory_wipe(const hf_chunks *c, size_t longest) {
+    char *own = (char *)control_of(c, c->base.net->rank);
+    memset(own, 0, HEAD);
+    for (char *pair = own + HEAD; pair < own + HEAD + pairs_bytes(c->base.net);
+         pair += PAIR) {
+        memset(pair, 0, NOTES + WORDS);
+        for (size_t i = 0; longest > RELAY_SHORT && i < RELAY_SLOTS; i++)
+            memset(pair + NOTES + WORDS + i * RELAY_LONGEST, 0, longest);
+    }
+}
+
+hf_status hf_relay_ready(hf_chunks *c, const hf_plan *plan) {
+    size_t longest = 0;
     if (!c->relay && !c->relay_refused) {
         hf_status status = relay_open(c);
-        char text[200] = RELAYED;
-        if (status != HF_OK)
-            snprintf(text, sizeof text,
-                     "no device passes messages on by itself: %.140s", hf_error());
         c->relay_refused = status != HF_OK;
-        if (c->relay_refused)
+        if (c->relay_refused) {
+            snprintf(c->relay_why, sizeof c->relay_why,
+                     "devices do not pass messages on by themselves: %.110s",
+                     hf_error());
             hf_relay_free(c);
+        }
         if (status == HF_ECOMM)
             return status;
-        hf_chunks_note(c, text);
     }
+    c->relay_note = c->relay ? RELAYED : c->relay_why;
     hf_relay *r = c->relay;
     if (!r)
         return HF_OK;
-    if (!strstr(c->base.note, RELAYED)) /* other slots have other notes */
-        hf_chunks_note(c, RELAYED);
     hf_relay_stop(c);
     memset(r->sent, 0, sizeof r->sent);
     memset(r->expected, 0, sizeof r->expected);
     r->launched = r->ended = 0;
-    memset(control_of(c, c->base.net->rank), 0, HEAD + pairs_bytes(c->base.net));
+    for (size_t i = 0; i < plan->n; i++)
+        if (plan->messages[i].send_bytes > longest)
+            longest = plan->messages[i].send_bytes;
+    memory_wipe(c, longest);
     return HF_OK;
 }
 
@@ -227,9 +242,9 @@ static size_t ways_of(const hf_chunks_plan *plan, relay_job *job) {
     return n;
 }
 
+/* It counts at once: after a failure nobody knows whether it runs. */
 static hf_status relay_launch(hf_chunks_plan *plan) {
-    static const hf_order untold = {.label = "relay", .untold = true},
-                          told = {.label = "relay"};
+    static const hf_order order = {.label = "relay", .untold = true};
     const hf_chunks *c = hf_chunks_of(plan);
     hf_relay *r = c->relay;
     hf_device *device = c->base.device;
@@ -252,10 +267,8 @@ static hf_status relay_launch(hf_chunks_plan *plan) {
                               .n_args = sizeof args / sizeof *args,
                               .items = (size_t)job.ways[n - 1].groups * RELAY_GROUP,
                               .group = RELAY_GROUP};
-    HF_TRY(device->ops->launch(device, &launch, plan->defers ? &untold : &told,
-                               plan->defers ? NULL : &r->last));
     r->launched++;
-    return HF_OK;
+    return device->ops->launch(device, &launch, &order, NULL);
 }
 
 static uint32_t begun_of(const hf_chunks *c) {
@@ -275,12 +288,15 @@ static void ended_note(const hf_chunks *c, uint32_t ended) {
     r->ended = ended;
 }
 
-/* Wait for all launches. */
+static hf_status last_take(hf_relay *r, hf_device *device) {
+    return r->last ? HF_OK : device->ops->mark(device, NULL, &r->last);
+}
+
+/* Wait for all launches, by their device. */
 static hf_status launches_wait(const hf_chunks *c) {
     hf_relay *r = c->relay;
     hf_device *device = c->base.device;
-    if (!r->last)
-        HF_TRY(device->ops->mark(device, NULL, &r->last));
+    HF_TRY(last_take(r, device));
     hf_event *last = r->last;
     r->last = NULL;
     HF_TRY(device->ops->wait(device, last));
@@ -288,38 +304,66 @@ static hf_status launches_wait(const hf_chunks *c) {
     return HF_OK;
 }
 
+/* All that they wait for is there: have they ended? */
+static hf_status launches_look(const hf_chunks *c, bool *ended) {
+    hf_relay *r = c->relay;
+    hf_device *device = c->base.device;
+    HF_TRY(last_take(r, device));
+    HF_TRY(device->ops->test(device, r->last, 0, ended));
+    return *ended ? launches_wait(c) : HF_OK;
+}
+
+/* Launches wait for nobody and are late: the device tells what keeps it. Where one has not begun,
+ * that is what was given before it. */
+static hf_status device_hear(const hf_chunks_plan *plan, uint32_t begun, bool *moved) {
+    const hf_chunks *c = hf_chunks_of(plan);
+    hf_device *device = c->base.device;
+    double start = hf_clock_now();
+    if (begun == c->relay->launched || start - plan->moved > device->deadline)
+        return launches_wait(c);
+    HF_TRY(device->ops->mark(device, NULL, NULL));
+    *moved = hf_clock_now() - start > BRIEFLY; /* it was there */
+    return HF_OK;
+}
+
+bool hf_relay_busy(const hf_chunks *c) {
+    return c->relay && c->relay->ended != c->relay->launched;
+}
+
 hf_status hf_relay_go_on(hf_chunks_plan *plan, bool *moved, bool *done) {
     hf_chunks *c = hf_chunks_of(plan);
     hf_relay *r = c->relay;
-    hf_device *device = c->base.device;
     uint32_t begun = begun_of(c);
+    bool ended = false;
     if (begun > r->ended + 1)
         ended_note(c, begun - 1);
-    if (plan->late && r->ended < r->launched && hf_relay_waits_for(c) == HF_NOBODY) {
-        HF_TRY(launches_wait(c)); /* the device tells what keeps it */
-        *moved = true;
+    if (plan->late && hf_relay_busy(c) && hf_relay_waits_for(c) == HF_NOBODY) {
+        HF_TRY(device_hear(plan, begun, moved));
+        begun = begun_of(c);
     }
-    if (!plan->begun && r->launched - begun < AHEAD) {
+    if (plan->relayed && !plan->begun && r->launched - begun < AHEAD) {
         HF_TRY(relay_launch(plan));
         plan->begun = *moved = true;
     }
-    *done = plan->begun && (plan->defers || r->ended == r->launched);
-    bool ended = false;
-    if (plan->begun && !*done)
-        HF_TRY(device->ops->test(device, r->last, 0, &ended));
+    if (plan->relayed && !plan->begun)
+        return HF_OK;
+    *done = !hf_relay_busy(c) || (plan->relayed && plan->defers);
+    if (!*done && begun == r->launched)
+        HF_TRY(launches_look(c, &ended));
     *moved = *moved || ended;
-    return ended ? launches_wait(c) : HF_OK;
+    return HF_OK;
 }
 
 /* Has message `number` from a rank come, as far as the host sees? */
 static bool has_come(const hf_chunks *c, int from, uint32_t number) {
     char *pair = pair_of(c, from, c->base.net->rank);
-    const volatile uint32_t *word = (uint32_t *)slot_of(pair, RELAY_SHORT, number),
-                            *note = (uint32_t *)pair;
-    return number == 0 || word[1] == number || *note / RELAY_ROUNDS >= number;
+    const volatile uint32_t *word = (uint32_t *)slot_of(pair, RELAY_SHORT, number);
+    uint64_t note; /* the first lane's */
+    memcpy(&note, pair, sizeof note);
+    return number == 0 || word[1] == number || note / RELAY_ROUNDS >= number;
 }
 
-/* Of the launch that runs: the last one that has begun, or the first. */
+/* Of the launch that runs: the last one that has begun. */
 int hf_relay_waits_for(const hf_chunks *c) {
     const hf_transport *net = c->base.net;
     const hf_relay *r = c->relay;
@@ -338,12 +382,12 @@ int hf_relay_waits_for(const hf_chunks *c) {
 }
 
 void hf_relay_stop(hf_chunks *c) {
-    const hf_relay *r = c->relay;
     char line[HF_MESSAGE_ROOM]; /* of the failure before, which is told */
-    if (!r || r->ended == r->launched)
+    if (!hf_relay_busy(c))
         return;
+    control *own = control_of(c, c->base.net->rank);
     snprintf(line, sizeof line, "%s", hf_error());
-    atomic_store(&control_of(c, c->base.net->rank)->stop, 1);
+    atomic_store(&own->stop, 1);
     if (launches_wait(c) != HF_OK)
         (void)hf_fail(HF_EDEVICE, "%s", line);
 }

@@ -7,13 +7,24 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/pages.h"
+#include "core/parallel.h"
 
 enum { DEPTH = 4 };
 
-void hf_chunks_note(hf_chunks *c, const char *text) {
+static void text_add(char *text, size_t room, const char *more) {
+    size_t used = strlen(text);
+    if (*more)
+        snprintf(text + used, room - used, "%s%s", used ? "; " : "", more);
+}
+
+static void note_add(hf_chunks *c, const char *text) {
+    text_add(c->slots_note, sizeof c->slots_note, text);
+}
+
+void hf_chunks_note(hf_chunks *c) {
     char *note = c->base.note;
-    size_t used = strlen(note);
-    snprintf(note + used, sizeof c->base.note - used, "%s%s", used ? "; " : "", text);
+    snprintf(note, sizeof c->base.note, "%s", c->slots_note);
+    text_add(note, sizeof c->base.note, c->relay_note);
 }
 
 static bool in_window(const hf_chunks *c, int rank) {
@@ -29,10 +40,7 @@ void hf_chunks_room_free(hf_chunks *c) {
     device->ops->free(c->pinned);
     device->ops->free(c->pinned_out);
     device->ops->free(c->pinned_in);
-    if (device->broken)
-        hf_shared_keep(c->window);
-    else
-        hf_shared_free(c->window);
+    hf_chunks_leave(c, c->window);
     c->pinned = c->pinned_out = c->pinned_in = NULL;
     c->window = NULL;
     c->out = c->in = NULL;
@@ -46,30 +54,36 @@ static hf_status window_make(hf_chunks *c, size_t bytes) {
         hf_shared_new(&c->window, net, hf_window_head(net->size) + bytes);
     if (status == HF_OK || status == HF_ECOMM)
         return status;
-    char text[sizeof c->base.note];
+    char text[sizeof c->slots_note];
     snprintf(text, sizeof text, "all ranks exchange by messages: %.180s", hf_error());
-    hf_chunks_note(c, text);
+    note_add(c, text);
     return HF_OK;
 }
 
-/* Does this rank's device take chunks from the slots of other ranks? */
-static bool takes_there(const hf_chunks *c) {
-    return c->near == &hf_carrier_window;
-}
-
-/* Runtimes may pin memory by a copy of it, which the other ranks do not see. */
-static hf_status window_pin(hf_chunks *c) {
+hf_status hf_chunks_pin(hf_chunks *c, hf_buffer **out, void *memory, size_t bytes) {
     hf_device *device = c->base.device;
-    const hf_shared *w = c->window;
-    void *memory = takes_there(c) ? w->memory : w->parts[c->base.net->rank];
-    HF_TRY(device->ops->pin(&c->pinned, device, memory,
-                            takes_there(c) ? w->all_bytes : w->bytes));
-    if (c->pinned->host == memory)
+    HF_TRY(device->ops->pin(out, device, memory, bytes));
+    if ((*out)->host == memory)
         return HF_OK;
-    device->ops->free(c->pinned);
-    c->pinned = NULL;
+    device->ops->free(*out);
+    *out = NULL;
     return hf_fail(HF_ENOTSUP, "device \"%s\" pins memory elsewhere",
                    device->info.name);
+}
+
+void hf_chunks_leave(const hf_chunks *c, hf_shared *shared) {
+    if (c->base.device->broken)
+        hf_shared_keep(shared);
+    else
+        hf_shared_free(shared);
+}
+
+/* All of it, or the part of this rank where others copy from there. */
+static hf_status window_pin(hf_chunks *c) {
+    const hf_shared *w = c->window;
+    return c->near->in_place
+               ? hf_chunks_pin(c, &c->pinned, w->memory, w->all_bytes)
+               : hf_chunks_pin(c, &c->pinned, w->parts[c->base.net->rank], w->bytes);
 }
 
 /* Copies to and from memory that is not pinned are slower, and right. */
@@ -79,10 +93,10 @@ static hf_status window_use(hf_chunks *c) {
     hf_status status = hf_agree(net, window_pin(c));
     if (status == HF_OK || status == HF_ECOMM)
         return status;
-    char text[sizeof c->base.note];
+    char text[sizeof c->slots_note];
     snprintf(text, sizeof text,
              "the ranks' common memory is not pinned on each: %.160s", hf_error());
-    hf_chunks_note(c, text);
+    note_add(c, text);
     return HF_OK;
 }
 
@@ -91,12 +105,12 @@ static hf_status pairs_note(hf_chunks *c) {
     hf_transport *net = c->base.net;
     double pairs = net->local_size;
     HF_TRY(net->ops->reduce(net, &pairs, 1, HF_SUM));
-    char text[sizeof c->base.note];
+    char text[sizeof c->slots_note];
     snprintf(
         text, sizeof text,
         "%.0f of %.0f pairs of ranks exchange by common memory, the others by messages",
         pairs, (double)net->size * net->size);
-    hf_chunks_note(c, text);
+    note_add(c, text);
     return HF_OK;
 }
 
@@ -106,7 +120,7 @@ static hf_status own_make(hf_chunks *c, bool far, size_t bytes) {
         HF_TRY(device->ops->pin(&c->pinned_out, device, NULL, bytes));
         c->out = c->pinned_out->host;
     }
-    if (far || !takes_there(c)) {
+    if (far || !c->near->in_place) {
         HF_TRY(device->ops->pin(&c->pinned_in, device, NULL, bytes));
         c->in = c->pinned_in->host;
     }
@@ -117,7 +131,7 @@ static hf_status own_make(hf_chunks *c, bool far, size_t bytes) {
  * there would end the process when it is written, not here. */
 static hf_status memory_check(const hf_chunks *c, size_t bytes) {
     const hf_transport *net = c->base.net;
-    bool there = takes_there(c) && net->local_size == net->size;
+    bool there = c->near->in_place && net->local_size == net->size;
     uint64_t wanted = (uint64_t)bytes * (there ? 1 : 2),
              left = hf_host_memory_of("").free / (uint64_t)net->local_size;
     return wanted <= left
@@ -133,7 +147,7 @@ static hf_status memory_check(const hf_chunks *c, size_t bytes) {
 
 static hf_status slots_make(hf_chunks *c, size_t bytes) {
     hf_transport *net = c->base.net;
-    c->base.note[0] = '\0';
+    c->slots_note[0] = '\0';
     HF_TRY(hf_agree(net, memory_check(c, bytes)));
     HF_TRY(window_make(c, bytes));
     bool far = !c->window || net->local_size < net->size;
@@ -156,6 +170,15 @@ static void slots_wipe(const hf_chunks *c, size_t bytes) {
     }
 }
 
+/* A core copies 512 KiB in 75 us, four times as long as a GPU. CPUs need their cores themselves. */
+static void team_take(hf_chunks *c) {
+    enum { MOST = 4 };
+    size_t cores = hf_cores() / (size_t)c->base.net->local_size;
+    if (!c->team && !c->near->in_place && c->base.device->info.type != HF_CPU &&
+        cores > 1)
+        c->team = hf_team_new((cores < MOST ? cores : MOST) - 1);
+}
+
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
     size_t ranks = (size_t)c->base.net->size,
            room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
@@ -170,6 +193,7 @@ hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
         }
         c->slot_room = room;
     }
+    team_take(c);
     memset(c->sent, 0, ranks * sizeof *c->sent);
     memset(c->expected, 0, ranks * sizeof *c->expected);
     c->out_next = c->out_oldest = c->in_next = c->in_oldest = 0;

@@ -100,6 +100,7 @@ const hf_carrier hf_carrier_window = {
     .come = window_come,
     .taken = window_taken,
     .waits = true,
+    .in_place = true,
 };
 
 /* ---- the host copies ---- */

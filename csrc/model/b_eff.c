@@ -128,12 +128,12 @@ static void pcie_eval(size_t n, const double *const *in, double *const *out) {
 }
 
 /* Any scheme, from the parts of its steps as it takes them. */
-#define CALIBRATED(scheme)                                                         \
-    static const hf_term scheme##_calibrated_inputs[] = {                          \
-        SIZE,                                                                      \
-        RANKS,                                                                     \
-        HF_TERM(#scheme "_copies_time", "s", "read and write of a step"),          \
-        HF_TERM(#scheme "_exchange_time", "s", "between them, from host to host"), \
+#define CALIBRATED(scheme)                                                      \
+    static const hf_term scheme##_calibrated_inputs[] = {                       \
+        SIZE,                                                                   \
+        RANKS,                                                                  \
+        HF_TERM(#scheme "_copies_time", "s", "read and write of a step"),       \
+        HF_TERM(#scheme "_exchange_time", "s", "between them, if anything is"), \
         {0}}
 CALIBRATED(pcie);
 CALIBRATED(pipelined);
@@ -265,10 +265,10 @@ static const hf_formula formulas[] = {
      "other; counts one message per rank",
      shared_inputs, shared_outputs, shared_eval},
     {HF_CALIBRATED, "pipelined",
-     "copies, and what of the messages they do not hide; counts one message per rank",
+     "copies, and what of the rest they do not hide; counts one message per rank",
      pipelined_calibrated_inputs, time_and_bandwidth, calibrated_eval},
     {HF_CALIBRATED, "shared",
-     "copies, and the waits between them; counts one message per rank",
+     "copies, and what is between them; counts one message per rank",
      shared_calibrated_inputs, time_and_bandwidth, calibrated_eval},
     {HF_EXPECTED, "host",
      "Eq. 2 without a device: MPI alone; counts one message per rank", host_inputs,

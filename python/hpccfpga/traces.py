@@ -15,6 +15,8 @@ from hpccfpga.files import replacing
 from hpccfpga.tables import human
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hpccfpga.result import Column, Result
 
 SPANS = 16384
@@ -26,6 +28,9 @@ direction; the timed part as a whole; the host."""
 
 EXCHANGE = ("read", "write", "message")
 """Kinds of spans that bring blocks from device to device."""
+
+RELAY = "relay"
+"""Label of a kernel that does so, too."""
 
 _COLUMNS = {
     "point": ("1", "int64"),
@@ -121,8 +126,8 @@ def spans(trace: bool | int) -> int:
 def hidden(trace: Trace) -> float:
     """Share of the exchanges' time in which kernels ran on the same rank.
 
-    Reads, writes and messages are exchange; where several run at a time, it counts
-    once.
+    Reads, writes, messages and kernels that pass messages on are exchange; where
+    several run at a time, it counts once.
 
     Parameters
     ----------
@@ -135,15 +140,22 @@ def hidden(trace: Trace) -> float:
         0: exchange and kernels take turns; 1: exchange costs no time. NaN without
         exchange, or without kernels.
     """
-    if not np.any(trace["kind"] == "kernel"):
+    if not np.any(_works(trace)):
         return np.nan
     exchanged = covered = 0.0
     for part in _parts(trace):
-        moves, works = np.isin(part["kind"], EXCHANGE), part["kind"] == "kernel"
+        works, passes = _works(part), part["label"] == RELAY
+        moves = passes | np.isin(part["kind"], EXCHANGE)
         moving, working = _covered(part.where(moves)), _covered(part.where(works))
         exchanged += moving
         covered += moving + working - _covered(part.where(moves | works))
     return covered / exchanged if exchanged > 0 else np.nan
+
+
+def _works(trace: Trace) -> NDArray[np.bool_]:
+    """Spans of kernels that compute."""
+    works: NDArray[np.bool_] = trace["kind"] == "kernel"
+    return works & (trace["label"] != RELAY)
 
 
 def _parts(trace: Trace) -> Iterator[Trace]:

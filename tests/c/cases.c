@@ -196,7 +196,7 @@ hf_status program_make(const hf_args *args) {
 
 /* ---- runs ---- */
 
-/* A CPU's kernels see the host's memory. They share cores, as no devices would. */
+/* PoCL's kernels see the host's memory. Those of two ranks share cores: only tests want that. */
 static hf_status relay_take(void) {
     char options[1024];
     unsigned char *binary = NULL;
@@ -218,7 +218,7 @@ hf_status session_open(void) {
     if (asked.passes &&
         !hf_device_type_named(&now.session->device->info.type, asked.passes))
         return hf_fail(HF_EARG, "passes=%s: no type of a device", asked.passes);
-    if (asked.passes && now.session->exchange->ops->relays)
+    if (asked.relay && now.session->exchange->ops->relays)
         HF_TRY(relay_take());
     plant_open(now.session);
     return HF_OK;

@@ -12,8 +12,9 @@ typedef struct case_request {
     const char *folder, *bench, *exchange, *device, *shape, *broken;
     const char *kind, *call; /**< of faults; NULL: all */
     const char *passes;      /**< type that devices pass for; NULL: their own */
-    const char *binaries;    /**< a folder of program binaries; NULL: there are none */
-    const char *knobs; /**< of these: "NAME=VALUE ...", each of all that have it */
+    size_t relay; /**< 1: devices pass messages on, where a scheme can have that */
+    const char *binaries; /**< a folder of program binaries; NULL: there are none */
+    const char *knobs;    /**< of these: "NAME=VALUE ...", each of all that have it */
     size_t faults, share, part, workers, seed;
     size_t seconds; /**< after which no other one is tried; 0: all are */
     size_t guarded; /**< 1: a kernel that goes astray does not end the process */

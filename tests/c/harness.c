@@ -15,6 +15,7 @@
  *   bench=NAME exchange=NAME device=NAME shape=NAME kind=NAME call=NAME    only this one
  *   variant=NAME=VALUE    only this parameter that is not the default
  *   passes=TYPE devices pass for such ones, as an accelerator: exchanges treat CPUs apart
+ *   relay=1     with passes=: these pass messages on by themselves, where a scheme can have that
  *   workers=N   of PoCL, which wakes all for each command; with fewer than a rank's kernels there
  *               are no schemes of kernels that wait for each other
  *   binaries=FOLDER "knobs=NAME=VALUE ..."  programs of a device that does not compile, as
@@ -364,7 +365,8 @@ static void words_take(int argc, char **argv) {
         } numbers[] = {{"faults=", &asked.faults},   {"share=", &asked.share},
                        {"part=", &asked.part},       {"seed=", &asked.seed},
                        {"seconds=", &asked.seconds}, {"workers=", &asked.workers},
-                       {"guarded=", &asked.guarded}, {"seen=", &asked.seen}};
+                       {"guarded=", &asked.guarded}, {"seen=", &asked.seen},
+                       {"relay=", &asked.relay}};
         for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
             if (strncmp(argv[i], numbers[n].name, strlen(numbers[n].name)) == 0)
                 *numbers[n].to = strtoul(value, NULL, 10);

@@ -69,8 +69,10 @@ bool plant_launch_age(hf_launch *launch, hf_arg *args,
     return differs;
 }
 
-/* A number in a job: the length of one of its messages. */
-static uint32_t *job_number(relay_job *job) {
+/* The length of one of a job's messages. Its work-groups stay: those behind the shorter message
+ * find no bytes to move. */
+_Static_assert(sizeof(relay_job) <= PLANT_WORDS * sizeof(uint64_t), "room for values");
+static uint32_t *job_length(relay_job *job) {
     size_t n = 0;
     while (n < RELAY_WAYS && job->ways[n].groups > 0)
         n++;
@@ -88,7 +90,7 @@ bool plant_launch_shorten(hf_launch *launch, hf_arg *args,
         if (!args[a].buffer && args[a].bytes == sizeof(relay_job)) {
             memcpy(values[a], args[a].value, args[a].bytes);
             args[a].value = values[a];
-            uint32_t *number = job_number((relay_job *)values[a]);
+            uint32_t *number = job_length((relay_job *)values[a]);
             if (number)
                 *number /= 2;
             return number != NULL;

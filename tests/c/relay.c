@@ -1,6 +1,7 @@
 /* relay.c - plans that devices carry out themselves. PoCL, whose kernels see the host's memory,
  * passes for an accelerator. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,11 +34,9 @@ static hf_status counted_launch(hf_device *of, const hf_launch *launch,
     return own->launch(of, launch, order, done);
 }
 
-static void open_all(const char *prelude) {
+static void open_all(void) {
     unsigned char *binary = NULL;
     size_t bytes = 0;
-    char source[256];
-    snprintf(source, sizeof source, "%s\n#include \"relay_ndrange.cl\"\n", prelude);
     OK(world_open(&session, (hf_options){.device = "cpu",
                                          .exchange = "shared",
                                          .deadline = 20,
@@ -46,12 +45,16 @@ static void open_all(const char *prelude) {
     exchange = session->exchange;
     rank = session->net->rank;
     size = session->net->size;
-    CHECK(!hf_session_relays(session)); /* a CPU, of two ranks */
-    OK(world_build(session, source, "-I .", &binary, &bytes));
-    OK(hf_session_relay(session, binary, bytes));
+    CHECK(!hf_session_relays(session)); /* a CPU */
+    device->info.type = HF_ACCELERATOR;
+    CHECK(hf_session_relays(session) == (size == 1)); /* each rank has one of its own */
+    OK(world_build(session, "#include \"relay_ndrange.cl\"\n", "-I .", &binary,
+                   &bytes));
+    for (int k = 0; k < 2; k++) /* the second takes the place of the first */
+        OK(hf_session_relay(session, binary, bytes));
+    CHECK(!hf_session_relays(session));
     CHECK(device->relay, "%s", hf_error());
     free(binary);
-    device->info.type = HF_ACCELERATOR;
     own = device->ops;
     counting = *own;
     counting.launch = counted_launch;
@@ -105,8 +108,8 @@ static void ring_test(size_t bytes, size_t hop) {
     }
     CHECK(strstr(exchange->note, "devices pass messages up to 1 MiB on"), "%s",
           exchange->note);
-    CHECK(n_launches == STEPS && n_untold == STEPS - 1,
-          "%zu launches, %zu of them untold", n_launches, n_untold);
+    CHECK(n_launches == STEPS && n_untold == STEPS, "%zu launches, %zu of them untold",
+          n_launches, n_untold);
     CHECK(device->ops->idle(device));
     int from = ((rank - STEPS) % size + size) % size;
     size_t wrong = wrong_bytes(STEPS % 2, from, 0, STEPS * hop, bytes);
@@ -167,7 +170,7 @@ static void one_way_test(void) {
     }
     for (size_t step = 0; rank == 1 && step < STEPS; step++)
         CHECK(wrong_bytes(1, 0, step, BYTES * step, BYTES) == 0, "step %zu", step);
-    CHECK(rank != 1 || memory[BYTES * STEPS] == 0xEE, "beyond the end");
+    CHECK(rank != 1 || memory[(size_t)BYTES * STEPS] == 0xEE, "beyond the end");
     hf_plan_free(plan);
 }
 
@@ -229,9 +232,10 @@ static void late_test(void) {
     hf_plan_free(plan);
 }
 
-/* A kernel that does not end, on rank 0, keeps the launch from its device: all tell of that. */
-static void hung_test(void) {
-    static _Alignas(64) volatile uint32_t nothing[1024], stop, begun;
+/* A kernel that waits for a word of the host. */
+static _Alignas(64) volatile uint32_t nothing[1024], stop, begun;
+
+static hf_status front_launch(hf_event **event) {
     const relay_job job = {.ways = {{.slot = (unsigned long)nothing,
                                      .bytes = 4,
                                      .number = 1,
@@ -240,6 +244,109 @@ static void hung_test(void) {
                            .begun = (unsigned long)&begun};
     const hf_arg args[] = {
         {.buffer = buffers[0]}, {.buffer = buffers[1]}, HF_VALUE(job)};
+    const hf_launch launch = {device->relay, args, 3, RELAY_GROUP, RELAY_GROUP};
+    stop = 0;
+    return own->launch(device, &launch, NULL, event);
+}
+
+static void *front_end(void *unused) {
+    nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    stop = 1;
+    return unused;
+}
+
+/* A rank is late, and its kernel too. */
+static void late_begin(pthread_t *thread, hf_event **event) {
+    OK(front_launch(event));
+    CHECK(pthread_create(thread, NULL, front_end, NULL) == 0);
+}
+
+static void late_end(pthread_t thread, hf_event *event) {
+    pthread_join(thread, NULL);
+    OK(own->wait(device, event));
+}
+
+/* Plans that are relayed and plans of copies follow each other: what was left in the queue is ended
+ * by the next one that is waited for, whichever it is. The last rank's device is late each time. */
+static void mixed_test(void) {
+    enum { A, B, KINDS, LONG = RELAY_LONGEST + 1, SHORT = 3000 };
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    static const int orders[][4] = {
+        {A, B, A, B}, {B, A, B, A}, {A, A, B, B}, {B, B, A, A}};
+    const size_t bytes[KINDS] = {SHORT, LONG};
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        hf_plan *plans[KINDS];
+        hf_event *event = NULL;
+        pthread_t thread = pthread_self();
+        buffers_fill();
+        for (int kind = 0; kind < KINDS; kind++) {
+            const hf_message m = {right, left, 0, 0, bytes[kind], bytes[kind]};
+            OK(hf_plan_new(&plans[kind], exchange, buffers[1], buffers[0], 1, &m));
+        }
+        for (size_t step = 0; step < 4; step++) {
+            hf_plan *plan = plans[orders[k][step]];
+            plan->messages->send_at = step + 1;
+            plan->messages->recv_at = 64 * step;
+            if (rank == size - 1 && step % 2 == 0)
+                late_begin(&thread, &event);
+            OK(step % 2 == 0 ? hf_plan_enqueue(plan) : hf_plan_run(plan));
+            if (rank == size - 1 && step % 2 == 1)
+                late_end(thread, event);
+            if (step % 2 == 1)
+                CHECK(wrong_bytes(1, left, step + 1, 64 * step,
+                                  plan->messages->recv_bytes) == 0,
+                      "order %zu, step %zu", k, step);
+        }
+        for (int kind = 0; kind < KINDS; kind++)
+            hf_plan_free(plans[kind]);
+    }
+}
+
+/* A kernel in front ends, but the sender does not come: that is told, and the device is of use. */
+static void front_test(void) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, 3000, 3000};
+    hf_event *event = NULL;
+    pthread_t thread;
+    hf_plan *plan;
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    session->net->deadline = device->deadline = 1;
+    if (left == 0) {
+        late_begin(&thread, &event);
+        CHECK(hf_plan_run(plan) == HF_ECOMM);
+        CHECK(strstr(hf_error(), "rank 0"), "%s", hf_error());
+        CHECK(!device->broken);
+        late_end(thread, event);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    hf_plan_free(plan);
+}
+
+/* One rank alone sends, the other does not take: the sender names it when its slots are full. */
+static void full_test(void) {
+    hf_message m = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0};
+    hf_status status = HF_OK;
+    hf_plan *plan;
+    if (rank == 0)
+        m = (hf_message){1, HF_NOBODY, 0, 0, 100, 0};
+    else if (rank == 1)
+        m = (hf_message){HF_NOBODY, 0, 0, 0, 0, 100};
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    session->net->deadline = 0.5;
+    size_t steps = 0;
+    while (rank == 0 && status == HF_OK && steps < 1000) {
+        status = hf_plan_enqueue(plan);
+        steps += status == HF_OK;
+    }
+    CHECK(rank != 0 || (steps >= RELAY_SLOTS && steps <= RELAY_SLOTS + 4), "%zu",
+          steps);
+    CHECK(rank != 0 || strstr(hf_error(), "rank 1"), "%s", hf_error());
+    MPI_Barrier(MPI_COMM_WORLD);
+    hf_plan_free(plan);
+}
+
+/* A kernel that does not end, on rank 0, keeps the launch from its device: all tell of that. */
+static void hung_test(void) {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     const hf_message m = {right, left, 0, 0, 3000, 3000};
     hf_event *event = NULL;
@@ -248,9 +355,8 @@ static void hung_test(void) {
     session->net->deadline = device->deadline = rank == 0 ? 20 : 0.5;
     if (size == 1)
         device->deadline = 0.5;
-    const hf_launch launch = {device->relay, args, 3, RELAY_GROUP, RELAY_GROUP};
     if (rank == 0)
-        OK(own->launch(device, &launch, NULL, &event));
+        OK(front_launch(&event));
     hf_status status = hf_plan_run(plan);
     bool waits = rank == 0 || left == 0;
     CHECK(waits == (status != HF_OK));
@@ -266,7 +372,7 @@ int main(int argc, char **argv) {
     static const size_t lengths[] = {1,    3,    4,     7,     8,      100,
                                      2048, 2049, 65536, 65537, 300001, RELAY_LONGEST};
     MPI_Init(&argc, &argv);
-    open_all("");
+    open_all();
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         ring_test(lengths[i], 64);
         ring_test(lengths[i], 1);
@@ -275,12 +381,16 @@ int main(int argc, char **argv) {
         all_test();
     one_way_test();
     other_ways_test();
-    if (size > 1)
-        late_test();
-    close_all();
-    open_all("");
-    hung_test();
-    close_all();
+    mixed_test();
+    static void (*const failing[])(void) = {late_test, front_test, full_test,
+                                            hung_test};
+    enum { FAILING = sizeof failing / sizeof *failing };
+    for (size_t k = size > 1 ? 0 : FAILING - 1; k < FAILING; k++) {
+        failing[k](); /* the transport is of no use afterwards */
+        close_all();
+        if (k + 1 < FAILING)
+            open_all();
+    }
     MPI_Finalize();
     return check_failures > 0;
 }

@@ -52,6 +52,15 @@ def test_compiled_once(cache):
     assert len(entries(cache)) == 1
 
 
+def test_those_that_pass_messages_on_are_compiled_once(cache):
+    core = Core()
+    assert kernels.relay(core) == kernels.relay(core)
+    ((source, options),) = core.built
+    assert "relay_probe" in source
+    assert options == ""
+    assert [name.partition("-")[0] for name in entries(cache)] == ["relay_ndrange"]
+
+
 def test_it_is_told_before_they_are_compiled(cache, monkeypatch):
     core = Core()
     told = []

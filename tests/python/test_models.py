@@ -239,6 +239,17 @@ def test_equation_2_from_a_calibration():
     np.testing.assert_allclose(shared["time"], [3e-6, 4e-6, 5e-6])
 
 
+def test_a_part_that_takes_no_time_adds_none():
+    given = calibration()
+    none = np.array([0.0, 0.0, 2e-6])
+    given.columns["shared_exchange_time"] = Column("s", none)
+    r = model("b_eff", exchange="shared", calibration=given)
+    np.testing.assert_allclose(r["time"], [1e-6, 2e-6, 5e-6], rtol=1e-5)
+    given.columns["shared_exchange_time"] = Column("s", none - 1e-6)
+    with pytest.raises(ValueError, match="outside the calibration"):
+        model("b_eff", exchange="shared", calibration=given, sizes=[1])
+
+
 def test_a_calibration_is_interpolated_but_not_extended():
     given = calibration()
     r = model("b_eff", exchange="pcie", calibration=given, sizes=[4, 64])

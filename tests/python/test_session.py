@@ -12,7 +12,7 @@ import pytest
 from conftest import ours, python
 
 import hpccfpga as hf
-from hpccfpga import _core, sources
+from hpccfpga import _core, kernels, sources
 from hpccfpga.components import CALIBRATION, RING
 from hpccfpga.outcome import warn
 
@@ -145,6 +145,42 @@ def test_control_c_leaves_a_usable_session():
             timer.start()
             session.run("b_eff", sizes=[4096], reps=100_000)  # hours
         assert session.run("b_eff", **SMALL).verified
+
+
+def test_kernels_that_pass_messages_on_are_taken_once():
+    class Asking:
+        """A session whose device may have use for them."""
+
+        relays = True
+
+        def __init__(self, core):
+            self.core, self.taken = core, []
+
+        def __getattr__(self, name):
+            return getattr(self.core, name)
+
+        def relay(self, binary):
+            self.relays = False
+            self.taken.append(binary)
+            self.core.relay(binary)
+
+    with hf.open("opencl:cpu", "shared") as session:
+        assert not session._core.relays, "a CPU moves blocks by copies"
+        own = session._core = Asking(session._core)
+        for _ in range(2):
+            found = session.run("b_eff", sizes=[1, 4096], reps=1)
+            assert found.verified
+            assert (
+                found.provenance["notes"]
+                == hf.run(
+                    "b_eff", device="opencl:cpu", exchange="shared", sizes=1, reps=1
+                ).provenance["notes"]
+            )
+        assert own.taken == [kernels.relay(own.core)]
+        with pytest.raises(hf.Error, match=r"the program binary of \"relay\": CL_"):
+            own.core.relay(b"no program")
+    with pytest.raises(ValueError, match="the session is closed"):
+        own.core.relay(b"")
 
 
 def test_calibration():

@@ -35,6 +35,13 @@ def test_hidden_is_the_share_of_exchange_that_kernels_cover(rows, share):
     assert hidden(trace(*(span(*row) for row in rows))) == pytest.approx(share)
 
 
+def test_a_kernel_that_passes_messages_on_is_exchange():
+    relay = span("kernel", 0, 4, label="relay")
+    assert np.isnan(hidden(trace(relay)))
+    assert hidden(trace(relay, span("kernel", 3, 9))) == 0.25
+    assert hidden(trace(relay, span("read", 4, 8), span("kernel", 6, 9))) == 0.25
+
+
 def test_what_another_rank_or_point_does_hides_nothing():
     rows = [span("read", 0, 4), span("kernel", 0, 4, rank=1)]
     assert hidden(trace(*rows)) == 0
