@@ -266,6 +266,14 @@ static void late_end(pthread_t thread, hf_event *event) {
     OK(own->wait(device, event));
 }
 
+static hf_plan *ring_plan(size_t bytes) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, bytes, bytes};
+    hf_plan *plan = NULL;
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    return plan;
+}
+
 /* Plans that are relayed and plans of copies follow each other: what was left in the queue is ended
  * by the next one that is waited for, whichever it is. The last rank's device is late each time. */
 static void mixed_test(void) {
@@ -296,10 +304,45 @@ static void mixed_test(void) {
                 CHECK(wrong_bytes(1, left, step + 1, 64 * step,
                                   plan->messages->recv_bytes) == 0,
                       "order %zu, step %zu", k, step);
+            if (step == 1) /* no slot is in use */
+                hf_plan_free(ring_plan(SHORT));
         }
         for (int kind = 0; kind < KINDS; kind++)
             hf_plan_free(plans[kind]);
     }
+}
+
+/* A plan of copies, in which most ranks have nothing, ends the launches before it, also one that
+ * waits for the last rank. Nobody makes it leave: not who frees a plan, nor who makes one. */
+static void settled_test(void) {
+    enum { SHORT = 3000 };
+    int left = (rank + size - 1) % size;
+    hf_message m = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0};
+    if (rank == 1) /* to itself: that is not relayed */
+        m = (hf_message){1, 1, 0, ROOM / 2, 100, 100};
+    hf_plan *relayed = ring_plan(SHORT), *copies = NULL;
+    hf_event *event = NULL;
+    pthread_t thread = pthread_self();
+    OK(hf_plan_new(&copies, exchange, buffers[1], buffers[0], 1, &m));
+    buffers_fill();
+    if (rank == size - 1)
+        late_begin(&thread, &event);
+    OK(hf_plan_enqueue(relayed));
+    OK(hf_plan_run(copies));
+    CHECK(((hf_chunks *)exchange)->in_oldest == ((hf_chunks *)exchange)->in_next);
+    hf_plan_free(copies);
+    hf_plan *made = ring_plan(SHORT);
+    if (rank == size - 1)
+        late_end(thread, event);
+    CHECK(wrong_bytes(1, left, 0, 0, SHORT) == 0);
+    buffers_fill();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    OK(hf_plan_run(relayed));
+    CHECK(wrong_bytes(1, left, 0, 0, SHORT) == 0);
+    hf_plan_free(relayed);
+    hf_plan_free(made);
 }
 
 /* A kernel in front ends, but the sender does not come: that is told, and the device is of use. */
@@ -382,6 +425,8 @@ int main(int argc, char **argv) {
     one_way_test();
     other_ways_test();
     mixed_test();
+    if (size > 1)
+        settled_test();
     static void (*const failing[])(void) = {late_test, front_test, full_test,
                                             hung_test};
     enum { FAILING = sizeof failing / sizeof *failing };
