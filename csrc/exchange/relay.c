@@ -56,12 +56,11 @@ enum { HEAD = (sizeof(control) + HF_PAGE - 1) / HF_PAGE * HF_PAGE };
 struct hf_relay {
     hf_shared *window;
     hf_buffer *pinned; /* the window */
-    hf_event *last;    /* of the last launch; NULL: it has none, or has ended */
-    uint32_t launched,
-        ended;            /* launches so far; those that the host knows to have ended */
-    uint32_t sent[RANKS]; /* messages so far, by number on the node */
-    uint32_t expected[KEPT]
-                     [RANKS]; /* likewise, up to launch k: [k % KEPT]; 0 is none */
+    hf_event *last;    /* of a mark behind the last launch; NULL: there is none */
+    uint32_t launched; /* launches so far, */
+    uint32_t ended;    /* and those that the host knows to have ended */
+    /* Messages so far, by number on the node; received, up to launch k: [k % KEPT] */
+    uint32_t sent[RANKS], expected[KEPT][RANKS];
 };
 
 /* ---- where things are ---- */
