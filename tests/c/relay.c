@@ -232,6 +232,46 @@ static void late_test(void) {
     hf_plan_free(plan);
 }
 
+static hf_plan *ring_plan(size_t bytes) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, bytes, bytes};
+    hf_plan *plan = NULL;
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    return plan;
+}
+
+/* Commands that keep times have events, also where nobody is to wait for them. */
+static void profile_test(void) {
+    OK(own->profile(device));
+    ring_test(3000, 64);
+}
+
+static hf_status pin_refuse(hf_buffer **out, hf_device *of, void *pinned,
+                            size_t bytes) {
+    return pinned && bytes > RELAY_LONGEST
+               ? hf_fail(HF_ENOMEM, "too much locked memory")
+               : own->pin(out, of, pinned, bytes);
+}
+
+/* One rank may not pin so much: all go by copies, and say why. */
+static void refused_test(void) {
+    if (rank == size - 1)
+        counting.pin = pin_refuse;
+    for (int run = 0; run < 2; run++) {
+        int left = (rank + size - 1) % size;
+        hf_plan *plan = ring_plan(3000);
+        buffers_fill();
+        n_launches = 0;
+        OK(hf_plan_run(plan));
+        CHECK(n_launches == 0 && wrong_bytes(1, left, 0, 0, 3000) == 0);
+        CHECK(
+            strstr(exchange->note, "devices do not pass messages on by themselves: ") &&
+                strstr(exchange->note, "too much locked memory"),
+            "%s", exchange->note);
+        hf_plan_free(plan);
+    }
+}
+
 /* A kernel that waits for a word of the host. */
 static _Alignas(64) volatile uint32_t nothing[1024], stop, begun;
 
@@ -264,14 +304,6 @@ static void late_begin(pthread_t *thread, hf_event **event) {
 static void late_end(pthread_t thread, hf_event *event) {
     pthread_join(thread, NULL);
     OK(own->wait(device, event));
-}
-
-static hf_plan *ring_plan(size_t bytes) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, bytes, bytes};
-    hf_plan *plan = NULL;
-    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
-    return plan;
 }
 
 /* Plans that are relayed and plans of copies follow each other: what was left in the queue is ended
@@ -427,6 +459,12 @@ int main(int argc, char **argv) {
     mixed_test();
     if (size > 1)
         settled_test();
+    profile_test();
+    close_all();
+    open_all();
+    refused_test();
+    close_all();
+    open_all();
     static void (*const failing[])(void) = {late_test, front_test, full_test,
                                             hung_test};
     enum { FAILING = sizeof failing / sizeof *failing };
