@@ -115,6 +115,7 @@ class Session:
         emulation.prepare(exchange)
         self._expected: Expected | None = None
         self._unsettled = exchange == AUTO
+        self._no_relay = ""
         try:
             self._core = _core.Session(
                 chosen,
@@ -283,8 +284,7 @@ class Session:
                     params = {**own, **params, **program.manifest["knobs"]}
                 fields = sources.fields(benchmark, params)
                 sources.scalars_check(benchmark, params)
-                if self._core.relays:
-                    self._core.relay(kernels.relay(self._core))
+                self._take_relay()
             except BaseException as raised:
                 error = raised
             self.agree(error)
@@ -297,7 +297,7 @@ class Session:
                 begin=partial(begin, watch, title, benchmark),
             )
         notes = [
-            *filter(None, [program and program.note]),
+            *filter(None, [program and program.note, self._no_relay]),
             *([chosen.reason] if chosen and "scheme" in found["columns"] else []),
             *([ALONE] if self._comm is None and others_beside() else []),
         ]
@@ -313,6 +313,15 @@ class Session:
         if self.rank == 0:
             warn(result)
         return result
+
+    def _take_relay(self) -> None:
+        """Let the device pass messages on, if it may; if that fails, a note says so."""
+        if self._no_relay or not self._core.relays:
+            return
+        try:
+            self._core.relay(kernels.relay(self._core))
+        except _core.Error as error:
+            self._no_relay = f"devices do not pass messages on by themselves: {error}"
 
     def calibrate(
         self, *, progress: bool | Callback | None = None, **params: Any

@@ -183,6 +183,36 @@ def test_kernels_that_pass_messages_on_are_taken_once():
         own.core.relay(b"")
 
 
+def test_kernels_that_cannot_pass_messages_on_are_told_of(monkeypatch):
+    asked = []
+
+    def fail(core):
+        asked.append(core)
+        raise hf.Error("the kernels do not compile: error: none")
+
+    class Asking:
+        relays = True
+
+        def __init__(self, core):
+            self.core = core
+
+        def __getattr__(self, name):
+            return getattr(self.core, name)
+
+    monkeypatch.setattr(kernels, "relay", fail)
+    with hf.open("opencl:cpu", "shared") as session:
+        session._core = Asking(session._core)
+        for _ in range(2):
+            found = session.run("b_eff", sizes=1, reps=1)
+            assert found.verified
+            (note,) = (n for n in found.provenance["notes"] if "compile" in n)
+            assert note == (
+                "devices do not pass messages on by themselves: "
+                "the kernels do not compile: error: none"
+            )
+        assert len(asked) == 1
+
+
 def test_calibration():
     result = hf.calibrate(sizes=[1, 4096], reps=3, **FEW)
     assert result.benchmark == "calibration"
