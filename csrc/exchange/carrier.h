@@ -56,7 +56,7 @@ struct hf_carrier {
     hf_status (*expect)(hf_chunks *c, hf_incoming *in, size_t slot);
     /** Is it there? Then `in->memory` says where. */
     hf_status (*come)(hf_chunks *c, hf_incoming *in, bool *is);
-    /** It has been written to the device. */
+    /** It has been written to the device. NULL: nobody is told. */
     void (*taken)(hf_chunks *c, const hf_incoming *in);
     bool one_by_one; /**< a chunk does not go to a rank before the last one has gone */
     bool waits;      /**< nobody else looks whether the other rank is still there */

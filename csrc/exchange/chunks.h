@@ -26,13 +26,12 @@ struct hf_chunks {
     size_t slot_room;               /**< of each slot [B] */
     size_t depth;                   /**< slots */
     const hf_carrier
-        *near;          /**< carrier to ranks of this node, where there is a window */
-    hf_team *team;      /**< with whom the host copies; NULL: alone */
-    bool crowded;       /**< the ranks of this node are more than its cores */
-    bool one_core;      /**< the device is a CPU, and this process may use one core */
-    hf_shared *window;  /**< NULL: none */
-    hf_relay *relay;    /**< relay.h; NULL: none so far */
-    bool relay_refused; /**< there is none */
+        *near;         /**< carrier to ranks of this node, where there is a window */
+    hf_team *team;     /**< with whom the host copies; NULL: alone */
+    bool crowded;      /**< the ranks of this node are more than its cores */
+    bool one_core;     /**< the device is a CPU, and this process may use one core */
+    hf_shared *window; /**< NULL: none */
+    hf_relay *relay;   /**< relay.h; NULL: none so far */
     const char *relay_note; /**< of this run's plans; static, or `relay_why` */
     char slots_note[256], relay_why[160];
     char *out, *in; /**< [depth * slot_room] host memory of the slots */

@@ -98,6 +98,11 @@ static hf_status chunk_take(hf_chunks_plan *plan, hf_incoming *in, bool wait,
     return HF_OK;
 }
 
+static void slot_back(hf_chunks *c, const hf_incoming *in) {
+    if (in->carrier->taken)
+        in->carrier->taken(c, in);
+}
+
 hf_status hf_chunks_in_go_on(hf_chunks_plan *plan, bool wait, bool *moved) {
     hf_chunks *c = hf_chunks_of(plan);
     HF_TRY(chunk_expect(plan, moved));
@@ -106,7 +111,7 @@ hf_status hf_chunks_in_go_on(hf_chunks_plan *plan, bool wait, bool *moved) {
     while (c->in_oldest < c->in_next &&
            c->ins[c->in_oldest % c->depth].stage == HF_IDLE) {
         const hf_incoming *in = &c->ins[c->in_oldest++ % c->depth];
-        in->carrier->taken(c, in);
+        slot_back(c, in);
         *moved = true;
     }
     return HF_OK;
@@ -119,7 +124,7 @@ hf_status hf_chunks_in_end(hf_chunks *c) {
         in->event = NULL;
         in->stage = HF_IDLE;
         HF_TRY(c->base.device->ops->wait(c->base.device, event));
-        in->carrier->taken(c, in);
+        slot_back(c, in);
     }
     return HF_OK;
 }

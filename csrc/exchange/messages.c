@@ -26,16 +26,11 @@ static hf_status message_come(hf_chunks *c, hf_incoming *in, bool *is) {
     return HF_OK;
 }
 
-static void message_taken(hf_chunks *c, const hf_incoming *in) {
-    (void)c, (void)in;
-}
-
 const hf_carrier hf_carrier_messages = {
     .go = message_go,
     .gone = message_gone,
     .expect = message_expect,
     .come = message_come,
-    .taken = message_taken,
     .one_by_one = true,
     .ends = true,
 };

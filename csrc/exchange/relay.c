@@ -170,10 +170,9 @@ static void memory_wipe(const hf_chunks *c, size_t longest) {
 
 hf_status hf_relay_ready(hf_chunks *c, const hf_plan *plan) {
     size_t longest = 0;
-    if (!c->relay && !c->relay_refused) {
+    if (!c->relay && !*c->relay_why) {
         hf_status status = relay_open(c);
-        c->relay_refused = status != HF_OK;
-        if (c->relay_refused) {
+        if (status != HF_OK) {
             snprintf(c->relay_why, sizeof c->relay_why,
                      "devices do not pass messages on by themselves: %.110s",
                      hf_error());

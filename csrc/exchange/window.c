@@ -132,15 +132,10 @@ static hf_status copy_come(hf_chunks *c, hf_incoming *in, bool *is) {
     return HF_OK;
 }
 
-static void copy_taken(hf_chunks *c, const hf_incoming *in) {
-    (void)c, (void)in;
-}
-
 const hf_carrier hf_carrier_copies = {
     .go = window_go,
     .gone = window_gone,
     .expect = copy_expect,
     .come = copy_come,
-    .taken = copy_taken,
     .waits = true,
 };

@@ -209,18 +209,24 @@ static void other_ways_test(void) {
     }
 }
 
+static hf_plan *ring_plan(size_t bytes) {
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const hf_message m = {right, left, 0, 0, bytes, bytes};
+    hf_plan *plan = NULL;
+    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    return plan;
+}
+
 /* A rank comes late: nobody gives up. Then it does not come: the one that waits for it ends by the
  * deadline, and its kernel leaves the device. */
 static void late_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, 100000, 100000};
-    hf_plan *plan;
+    int left = (rank + size - 1) % size;
+    hf_plan *plan = ring_plan(100000);
     buffers_fill();
-    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
     if (rank == 0)
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     OK(hf_plan_run(plan));
-    CHECK(wrong_bytes(1, left, 0, 0, m.recv_bytes) == 0);
+    CHECK(wrong_bytes(1, left, 0, 0, plan->messages->recv_bytes) == 0);
     session->net->deadline = device->deadline = 0.5;
     if (left == 0) {
         CHECK(hf_plan_run(plan) == HF_ECOMM);
@@ -232,18 +238,18 @@ static void late_test(void) {
     hf_plan_free(plan);
 }
 
-static hf_plan *ring_plan(size_t bytes) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, bytes, bytes};
-    hf_plan *plan = NULL;
-    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
-    return plan;
-}
-
 /* Commands that keep times have events, also where nobody is to wait for them. */
 static void profile_test(void) {
+    uint64_t before[2] = {0}, after[2] = {0};
     OK(own->profile(device));
     ring_test(3000, 64);
+    hf_plan *plan = ring_plan(3000);
+    OK(own->times(device, before));
+    OK(hf_plan_enqueue(plan));
+    OK(own->times(device, after)); /* of the launch: no mark is behind it */
+    CHECK(after[0] > before[0]);
+    OK(hf_plan_run(plan));
+    hf_plan_free(plan);
 }
 
 static hf_status pin_refuse(hf_buffer **out, hf_device *of, void *pinned,
@@ -379,12 +385,10 @@ static void settled_test(void) {
 
 /* A kernel in front ends, but the sender does not come: that is told, and the device is of use. */
 static void front_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, 3000, 3000};
+    int left = (rank + size - 1) % size;
     hf_event *event = NULL;
     pthread_t thread;
-    hf_plan *plan;
-    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    hf_plan *plan = ring_plan(3000);
     session->net->deadline = device->deadline = 1;
     if (left == 0) {
         late_begin(&thread, &event);
@@ -422,11 +426,9 @@ static void full_test(void) {
 
 /* A kernel that does not end, on rank 0, keeps the launch from its device: all tell of that. */
 static void hung_test(void) {
-    int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const hf_message m = {right, left, 0, 0, 3000, 3000};
+    int left = (rank + size - 1) % size;
     hf_event *event = NULL;
-    hf_plan *plan;
-    OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], 1, &m));
+    hf_plan *plan = ring_plan(3000);
     session->net->deadline = device->deadline = rank == 0 ? 20 : 0.5;
     if (size == 1)
         device->deadline = 0.5;
