@@ -55,6 +55,8 @@ static void shared_test(void) {
     hf_team *team = hf_team_new(7);
     for (int k = 0; k < 5; k++) {
         meeting m = {.caller = pthread_self()};
+        if (k > 0) /* they sleep, and are woken */
+            nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         hf_team_work(team, PARTS, meet, &m);
         CHECK(m.done == PARTS, "%d", m.done);
         CHECK(m.others > 0, "the caller did all");
