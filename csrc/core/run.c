@@ -1,4 +1,4 @@
-/* run.c - the only loop and the only clock: samples of a benchmark. */
+/* run.c - the only loop: rounds over the points of a benchmark, and samples at each. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,191 +15,8 @@
 
 enum { CLOCK_READS = 20 };
 
-static hf_status series_grow(hf_series *s, size_t ranks) {
-    if (s->n < s->room)
-        return HF_OK;
-    size_t room = s->room ? 2 * s->room : 16;
-    double *all = realloc(s->ranks, room * ranks * sizeof *all);
-    s->ranks = all ? all : s->ranks;
-    double *slowest = realloc(s->slowest, room * sizeof *slowest);
-    s->slowest = slowest ? slowest : s->slowest;
-    if (!all || !slowest)
-        return hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
-    s->room = room;
-    return HF_OK;
-}
-
-/* The shortest sample; infinity without any. */
-static double series_best(const hf_series *s) {
-    double best = INFINITY;
-    for (size_t i = 0; i < s->n; i++)
-        best = fmin(best, s->slowest[i]);
-    return best;
-}
-
-/* A step ends by the deadline, or when the caller asks for it. Kernels that send to each other
- * are not left so: those of other ranks would wait for ever. */
-hf_status hf_go_on(const hf_env *env, bool ends) {
-    hf_loop *l = env->loop;
-    double now = hf_clock_now(), deadline = l->session->net->deadline;
-    if (!ends && now - l->step_began > deadline)
-        return hf_fail(
-            HF_EDEVICE,
-            "a step, or its check, has not ended within the deadline of %g s",
-            deadline);
-    if (!l->run->tick || now - l->heard < HF_HEARING ||
-        l->session->exchange->ops->streams)
-        return HF_OK;
-    l->heard = now;
-    return l->run->tick(l->run->context, NULL);
-}
-
-void hf_leave(const hf_env *env, hf_records records) {
-    env->loop->left = records;
-}
-
-/* The timed part. Where it is long, Ctrl-C is heard between two steps. */
-static hf_status steps_take(const hf_loop *l, size_t index, size_t inner) {
-    const hf_series *warmup = &l->points[index].warmup;
-    size_t most = inner;
-    if (warmup->n > 0 && l->run->tick && !l->session->exchange->ops->streams)
-        most = (size_t)fmax(1, fmin((double)inner, HF_HEARING / series_best(warmup)));
-    for (size_t taken = 0; taken < inner; taken += most) {
-        if (taken > 0)
-            HF_TRY(l->run->tick(l->run->context, NULL));
-        size_t left = inner - taken;
-        HF_TRY(l->path->step(l->state, index, left < most ? left : most));
-    }
-    return HF_OK;
-}
-
-/* What still runs when the clock is read is in no sample's time. */
-static hf_status idle_check(const hf_device *device) {
-    return device->ops->idle(device)
-               ? HF_OK
-               : hf_fail(HF_EDEVICE,
-                         "a command of device \"%s\" outlasted the steps that gave it",
-                         device->info.name);
-}
-
-static double power_now(hf_device *device) {
-    return device->ops->power ? device->ops->power(device) : NAN;
-}
-
-/* Take what `laps` counted, and start it anew. */
-static void parts_add(double *parts, hf_laps *laps, size_t inner) {
-    for (size_t i = 0; i < HF_N_LAPS; i++)
-        parts[i] += laps->seconds[i] / (double)inner;
-    *laps = (hf_laps){.since = hf_clock_now()};
-}
-
-/* Sample all ranks at once; each of them leaves with the same reports, and with room for
- * them in `s`. */
-static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inner,
-                             double began) {
-    hf_transport *net = l->session->net;
-    hf_status status = series_grow(s, (size_t)net->size);
-    if (status == HF_OK && l->run->tick)
-        status = l->run->tick(l->run->context, NULL);
-    hf_sample mine = {.outcome.error = NAN};
-    for (size_t i = 0; i < HF_MAX_FINDINGS; i++)
-        mine.outcome.findings[i] = NAN;
-    l->laps = (hf_laps){.since = hf_clock_now()};
-    if (status == HF_OK)
-        status = l->path->prepare(l->state, index, l->sample);
-    l->sample++;
-    parts_add(mine.parts, &l->laps, 1);
-    if (status == HF_OK)
-        status = hf_trace_ready(l->session->trace);
-    HF_TRY(hf_agree(net, status));
-    HF_TRY(net->ops->barrier(net));
-    hf_exchange_used(l->session->exchange); /* what `prepare` moves does not count */
-    hf_trace_begin(l->session->trace);
-    hf_stages_begin(&l->stages);
-    double start = hf_clock_now();
-    l->laps.since = l->step_began = l->heard = start;
-    status = steps_take(l, index, inner);
-    double end = hf_clock_now();
-    if (status == HF_OK)
-        status = idle_check(l->session->device);
-    hf_trace_end(l->session->trace, start, end);
-    mine.schemes = hf_exchange_used(l->session->exchange);
-    mine.power = power_now(l->session->device);
-    mine.seconds = (end - start) / (double)inner;
-    mine.elapsed = end - began;
-    mine.clock_cost = l->clock_cost;
-    parts_add(mine.parts, &l->laps, inner);
-    if (status != HF_OK)
-        net->ops->alarm(net);
-    HF_TRY(hf_agree(net, status)); /* nobody verifies while another rank is timed */
-    status = hf_trace_settle(l->session->trace);
-    l->laps.since = l->step_began = hf_clock_now();
-    if (status == HF_OK)
-        status = l->path->verify(l->state, index, inner, &mine.outcome);
-    if (status != HF_OK)
-        net->ops->alarm(net); /* others may wait for this rank */
-    hf_lap(&l->laps, HF_LAP_VERIFY);
-    parts_add(mine.parts, &l->laps, 1);
-    const hf_exchange *exchange = l->session->exchange;
-    if (exchange->ops->streams)
-        exchange->ops->streams->traffic(exchange, &mine.traffic);
-    mine.status = (int)status;
-    mine.number = l->sample;
-    HF_TRY(net->ops->gather(net, l->reports, &mine, sizeof mine));
-    for (int rank = 0; rank < net->size; rank++)
-        if (l->reports[rank].number != l->sample) {
-            net->ops->alarm(net);
-            return hf_fail(HF_ECOMM,
-                           "the report of rank %d is not of sample %llu, but of %llu",
-                           rank, (unsigned long long)l->sample,
-                           (unsigned long long)l->reports[rank].number);
-        }
-    for (int rank = 0; rank < net->size; rank++)
-        if (l->reports[rank].status != HF_OK)
-            return hf_agree(net, status);
-    return HF_OK;
-}
-
-static void traffic_add(hf_traffic *sum, const hf_traffic *one) {
-    sum->packets += one->packets;
-    sum->stalls += one->stalls;
-    sum->high_water = hf_larger(sum->high_water, one->high_water);
-}
-
-static void worst_take(hf_outcome *worst, const hf_outcome *one) {
-    worst->error = hf_larger(worst->error, one->error);
-    for (size_t i = 0; i < HF_MAX_FINDINGS; i++)
-        worst->findings[i] = hf_larger(worst->findings[i], one->findings[i]);
-}
-
-static hf_status sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
-                             double began) {
-    size_t ranks = (size_t)l->session->net->size;
-    HF_TRY(sample_take(l, index, s, inner, began));
-    hf_point *p = &l->points[index];
-    double slowest = 0;
-    size_t last = 0;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        traffic_add(&p->traffic, &l->reports[rank].traffic);
-        p->schemes |= l->reports[rank].schemes;
-        s->ranks[s->n * ranks + rank] = l->reports[rank].seconds;
-        if (l->reports[rank].seconds > slowest)
-            last = rank;
-        slowest = l->reports[last].seconds;
-        worst_take(&p->shares[rank].worst, &l->reports[rank].outcome);
-        worst_take(&p->worst, &p->shares[rank].worst);
-    }
-    if (s->n == 0 || slowest < p->best) {
-        hf_trace_keep(l->session->trace);
-        hf_stages_keep(&l->stages);
-        p->best = slowest;
-        p->slowest = (int)last;
-        for (size_t rank = 0; rank < ranks; rank++)
-            p->shares[rank].best = l->reports[rank];
-    }
-    s->slowest[s->n++] = slowest;
-    return HF_OK;
-}
+/* Longest time of a round, where the points leave a choice [s]. */
+static const double GROUP = 1;
 
 /* The largest of all ranks' reports: a number that every rank knows. */
 static hf_sample report_max(const hf_loop *l) {
@@ -213,8 +30,6 @@ static hf_sample report_max(const hf_loop *l) {
 
 /* Enough repetitions? Every rank decides from the same numbers. */
 static bool point_done(const hf_loop *l, const hf_point *p, double *scratch) {
-    if (l->reps)
-        return p->timed.n == l->reps;
     if (p->timed.n == l->max_reps || report_max(l).elapsed > l->time_limit)
         return true;
     if (p->timed.n < HF_INTERVAL_SAMPLES)
@@ -228,25 +43,34 @@ static bool point_done(const hf_loop *l, const hf_point *p, double *scratch) {
 /* Steps per sample: enough for CLOCK_READS readings, where the benchmark leaves a choice. */
 static size_t inner_choose(const hf_loop *l, size_t index) {
     const hf_setting *setting = &l->points[index].setting;
-    double best = series_best(&l->points[index].warmup); /* there is one at least */
+    double best = hf_series_best(&l->points[index].warmup); /* there is one at least */
     double steps = ceil(CLOCK_READS * report_max(l).clock_cost / fmax(best, 1e-9));
     steps = fmin(fmax(steps, (double)setting->fewest), (double)setting->most);
     return steps < 1 ? 1 : (size_t)steps;
 }
 
-static hf_status point_take(hf_loop *l, size_t index, double *scratch) {
+/* Repetitions until the end of a round, counted from the first one on. */
+static size_t reps_until(const hf_loop *l, size_t round) {
+    return l->reps * (round + 1) / l->rounds;
+}
+
+/* Enough for this round? */
+static bool round_done(const hf_loop *l, const hf_point *p, size_t round,
+                       double *scratch) {
+    return l->reps ? p->timed.n == reps_until(l, round) : point_done(l, p, scratch);
+}
+
+static hf_status point_take(hf_loop *l, size_t index, size_t round, double *scratch) {
     hf_point *p = &l->points[index];
     HF_TRY(hf_agree(l->session->net, l->path->plan(l->state, index, &p->setting)));
     double began = hf_clock_now();
     for (size_t i = 0; i < l->n_warmup; i++)
-        HF_TRY(sample_keep(l, index, &p->warmup, 1, began));
-    p->inner = inner_choose(l, index);
-    p->traffic = (hf_traffic){0};
+        HF_TRY(hf_sample_keep(l, index, &p->warmup, 1, began));
+    if (round == 0)
+        p->inner = inner_choose(l, index);
     do
-        HF_TRY(sample_keep(l, index, &p->timed, p->inner, began));
-    while (!point_done(l, p, scratch));
-    memcpy(scratch, p->timed.slowest, p->timed.n * sizeof *scratch);
-    p->stats = hf_stats_of(p->timed.n, scratch);
+        HF_TRY(hf_sample_keep(l, index, &p->timed, p->inner, began));
+    while (!round_done(l, p, round, scratch));
     return HF_OK;
 }
 
@@ -276,6 +100,12 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
 }
 
 /* ---- the run ---- */
+
+/* A trace has the spans of one sample of the point that is being visited. */
+static size_t rounds_of(const hf_loop *l) {
+    size_t rounds = l->outline.rounds < l->reps ? l->outline.rounds : l->reps;
+    return rounds < 1 || l->outline.n_points == 1 || l->session->trace ? 1 : rounds;
+}
 
 static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
     const hf_args *args = run->args;
@@ -320,6 +150,7 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
     if (l->path->ranks_check)
         HF_TRY(l->path->ranks_check(args, session->exchange->ops->name, env.size));
     HF_TRY(l->path->setup(l->state, args, &env, &l->outline));
+    l->rounds = rounds_of(l);
     HF_TRY(hf_session_take(session, args, l->outline.longest));
     hf_exchange_lap(session->exchange, env.laps);
     session->exchange->run = run;
@@ -357,9 +188,33 @@ static void loop_close(hf_loop *l) {
     free(l->state);
 }
 
-static hf_status point_end(const hf_loop *l, size_t index) {
+static hf_status point_end(const hf_loop *l, size_t index, double *scratch) {
+    hf_point *p = &l->points[index];
+    memcpy(scratch, p->timed.slowest, p->timed.n * sizeof *scratch);
+    p->stats = hf_stats_of(p->timed.n, scratch);
     HF_TRY(hf_trace_point(l->session->trace, index));
     return row_tell(l, index);
+}
+
+/* Points from `first` on, in rounds: as many as the first round visits within GROUP seconds, and
+ * one at least. Then they are complete, and the caller hears of them. */
+static hf_status group_take(hf_loop *l, size_t first, size_t *end, double *scratch) {
+    double elapsed = 0;
+    *end = first;
+    do {
+        HF_TRY(hf_trace_clocks(l->session->trace, *end));
+        HF_TRY(point_take(l, *end, 0, scratch));
+        elapsed += report_max(l).elapsed;
+        ++*end;
+    } while (*end < l->outline.n_points && l->rounds > 1 && elapsed < GROUP);
+    for (size_t round = 1; round < l->rounds; round++)
+        for (size_t i = first; i < *end; i++)
+            HF_TRY(point_take(l, i, round, scratch));
+    for (size_t i = first; i < *end; i++) {
+        HF_TRY(hf_agree(l->session->net, point_end(l, i, scratch)));
+        HF_TRY(hf_loop_stages_gather(l, i));
+    }
+    return HF_OK;
 }
 
 static hf_status points_take(hf_loop *l) {
@@ -370,15 +225,8 @@ static hf_status points_take(hf_loop *l) {
         scratch ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
     status = hf_agree(l->session->net, status);
     assert(status != HF_OK || scratch);
-    for (size_t i = 0; status == HF_OK && i < l->outline.n_points; i++) {
-        status = hf_trace_clocks(trace, i);
-        if (status == HF_OK)
-            status = point_take(l, i, scratch);
-        if (status == HF_OK)
-            status = hf_agree(l->session->net, point_end(l, i));
-        if (status == HF_OK)
-            status = hf_loop_stages_gather(l, i);
-    }
+    for (size_t i = 0; status == HF_OK && i < l->outline.n_points;)
+        status = group_take(l, i, &i, scratch);
     if (status == HF_OK)
         status = hf_trace_clocks(trace, l->outline.n_points);
     if (status == HF_OK)

@@ -55,7 +55,8 @@ typedef struct hf_loop {
     hf_records left;    /* by the benchmark, for the result */
     hf_sample *reports; /* [ranks] */
     hf_point *points;
-    size_t reps, max_reps, n_warmup;
+    size_t reps, max_reps, rounds;
+    size_t n_warmup; /* of a visit to a point: one in each round */
     double time_limit, clock_cost;
     bool crowded;         /* the ranks of this node are more than its cores */
     uint64_t memory_left; /* for this rank [B] */
@@ -65,6 +66,12 @@ typedef struct hf_loop {
     hf_seals seals;
     uint64_t sample; /* number of the next sample of this run */
 } hf_loop;
+
+/* The shortest sample; infinity without any. */
+double hf_series_best(const hf_series *s);
+/* Take a sample of `inner` steps into the point's `s`; its visit has begun then. Collective. */
+hf_status hf_sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
+                         double began);
 
 size_t hf_quantity_count(const hf_quantity *table);
 bool hf_point_verified(const hf_point *point);

@@ -132,6 +132,11 @@ static size_t most_samples(const hf_loop *l) {
     return most;
 }
 
+/* Warm-up repetitions of each point, in all rounds. */
+static size_t warmups(const hf_loop *l) {
+    return l->n_warmup * l->rounds;
+}
+
 void hf_column_put(hf_column *columns, size_t *n, hf_column column) {
     if (columns)
         columns[*n] = column;
@@ -195,7 +200,7 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
         hf_column_put(columns, &n, ranks_column(l, "power", "W"));
     }
     hf_column_put(columns, &n, series_column(l, "samples", most_samples(l)));
-    hf_column_put(columns, &n, series_column(l, "warmup", l->n_warmup));
+    hf_column_put(columns, &n, series_column(l, "warmup", warmups(l)));
     hf_loop_stages_columns(l, columns, &n);
     return n;
 }
@@ -313,8 +318,8 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
         power_fill(l, result, index);
     series_copy(hf_result_doubles(result, "samples") + index * rows * ranks, rows,
                 &p->timed, ranks);
-    series_copy(hf_result_doubles(result, "warmup") + index * l->n_warmup * ranks,
-                l->n_warmup, &p->warmup, ranks);
+    series_copy(hf_result_doubles(result, "warmup") + index * warmups(l) * ranks,
+                warmups(l), &p->warmup, ranks);
     hf_loop_stages_fill(l, result, index);
 }
 

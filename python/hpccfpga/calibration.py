@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 NOTHING = 1e-12
 """Time that stands for none on a logarithmic axis [s]."""
 
-ROUNDS = 3
-"""How often a calibration goes through its parts."""
-
 
 def in_host(part: Part) -> bool:
     """Whether a part moves host memory."""
@@ -29,12 +26,12 @@ def in_host(part: Part) -> bool:
 def rounds(params: Mapping[str, Any]) -> list[int]:
     """Divide the repetitions among rounds over all parts.
 
-    Another process that disturbs one round does not disturb all. As many as the
-    measurements need (`reps` is 0) are one round.
+    What disturbs one round does not disturb all. As many as the measurements need
+    (`reps` is 0) are one round.
     """
-    reps = _core.values(CALIBRATION[0].benchmark, {**params})["reps"]
-    each = [len(range(start, reps, ROUNDS)) for start in range(ROUNDS)]
-    return [n for n in each if n] or [0]
+    values = _core.values(CALIBRATION[0].benchmark, {**params})
+    reps, most = values["reps"], values["rounds"]
+    return [len(range(start, reps, most)) for start in range(min(most, reps))] or [0]
 
 
 def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Result:
@@ -42,6 +39,7 @@ def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Res
     first, own = parts[some[0].name][0], some[0].parameters
     told = {**first.parameters}
     told["reps"] = sum(result.parameters["reps"] for result in parts[some[0].name])
+    told["rounds"] = len(parts[some[0].name])
     columns = {"message_size": first.columns["message_size"]}
     for part in some:
         found = parts[part.name]

@@ -330,8 +330,8 @@ class Session:
 
         Device writes, device reads and the exchange over the host's network, each alone
         by all ranks at once; then the parts of steps of "pcie", "pipelined" and
-        "shared", as these take them. Repetitions are divided among three rounds over
-        all parts, of which the best counts. Schemes other than this session's are
+        "shared", as these take them. Repetitions are divided among `rounds` over all
+        parts, of which the best counts. Schemes other than this session's are
         opened for that time.
 
         Parameters
@@ -339,7 +339,7 @@ class Session:
         progress : bool or callable, optional
             As for `run`; the points are those of all parts.
         **params
-            Parameters that all benchmarks have: sizes [B], reps, warmup, seed, ...
+            Parameters that all parts have: sizes [B], reps, rounds, warmup, seed, ...
 
         Returns
         -------
@@ -411,7 +411,7 @@ class Session:
             for number, (reps, part) in enumerate(turns):
                 told = watch and shifted(watch, number, len(turns))
                 with sessions[in_host(part)]._exchanging(part.exchange) as session:
-                    own = {**part.parameters, **params, "reps": reps}
+                    own = {**part.parameters, **params, "reps": reps, "rounds": 1}
                     if not _core.scheme(part.exchange)["chunks"]:
                         own = {n: own[n] for n in own.keys() - components.chunks(own)}
                     found = session._run(part.benchmark, part.exchange, None, told, own)

@@ -235,9 +235,10 @@ def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
         return result
 
     monkeypatch.setattr(hf.Session, "_run", disturbed)
-    result = hf.calibrate(sizes=[1, 4096], reps=8, **FEW)
+    result = hf.calibrate(sizes=[1, 4096], reps=8, rounds=3, **FEW)
     assert [part["reps"][0] for part in found[:: len(CALIBRATION)]] == [3, 3, 2]
-    assert result.parameters["reps"] == 8
+    assert {part["warmup"].shape[1] for part in found} == {2}  # one visit each
+    assert (result.parameters["reps"], result.parameters["rounds"]) == (8, 3)
     assert result["shared_samples"].shape == (2, 8, 1)
     for part, second in zip(CALIBRATION, found[len(CALIBRATION) :], strict=False):
         for name, column in part.columns.items():
@@ -273,10 +274,11 @@ def test_a_calibration_with_a_round_that_is_wrong_is_wrong(monkeypatch):
     assert result["verified"].tolist() == [True, False]
 
 
-@pytest.mark.parametrize("reps", [-1, "few", 2.5])
-def test_a_calibration_of_impossible_repetitions_is_refused(reps):
-    with pytest.raises((TypeError, ValueError), match="reps: "):
-        hf.calibrate(sizes=[64], reps=reps)
+@pytest.mark.parametrize("name", ["reps", "rounds"])
+@pytest.mark.parametrize("number", [-1, "few", 2.5])
+def test_a_calibration_of_impossible_repetitions_is_refused(name, number):
+    with pytest.raises((TypeError, ValueError), match=f"{name}: "):
+        hf.calibrate(sizes=[64], **{name: number})
 
 
 def test_a_calibration_opens_no_device_twice(monkeypatch):
