@@ -192,15 +192,30 @@ def numbers(text):
     return [int(number) for number in text.split(",")]
 
 
+def scheme(text):
+    """Give the name of an exchange scheme that devices may have."""
+    able = [s["name"] for s in hpccfpga.exchanges() if not s["host_memory"]]
+    if text not in (*able, "auto"):
+        raise argparse.ArgumentTypeError(f"no {text!r}; known: {able}, auto")
+    return text
+
+
 def main():
     """Print what was found; return whether a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--device", default=CPU)
-    parser.add_argument("--sizes", type=numbers, default=SIZES)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--calibrations", type=int, default=5)
-    parser.add_argument("schemes", nargs="*", default=[*WANTED, "auto"])
+    add = parser.add_argument
+    add("--ranks", type=int, default=2, help="to start; default: 2")
+    add("--device", default=CPU, help="as for hpccfpga run; default: cpu")
+    add(
+        "--sizes",
+        type=numbers,
+        default=SIZES,
+        help="[B], as 1,4096; default: to 16 MiB",
+    )
+    add("--rounds", type=int, default=40, help="turns; 0: models alone; default: 40")
+    add("--calibrations", type=int, default=5, help="0: no models; default: 5")
+    usual = [*WANTED, "auto"]
+    add("schemes", nargs="*", type=scheme, default=usual, help=f"default: {usual}")
     given = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
     if under_mpi() is None:

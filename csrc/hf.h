@@ -103,7 +103,7 @@ hf_status hf_session_kernel(const hf_session *session, const char *bench,
 hf_status hf_session_build(hf_session *session, const char *source, const char *options,
                            unsigned char **binary, size_t *bytes);
 /** Does the session lack the kernels of relay_ndrange.cl, which its device may have use for? */
-bool hf_session_relays(const hf_session *session);
+bool hf_session_wants_relay(const hf_session *session);
 /** Take their program binary; without effect where the device cannot use them. Not collective. */
 hf_status hf_session_relay(hf_session *session, const unsigned char *binary,
                            size_t bytes);

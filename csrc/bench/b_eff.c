@@ -68,7 +68,6 @@ void b_eff_take(b_eff *s, const hf_args *args, const hf_env *env, hf_outline *ou
     s->env = *env;
     s->sweep = hf_sweep_of(args);
     out->n_points = s->sweep.n;
-    out->rounds = s->sweep.rounds;
     out->longest = (size_t)hf_args_largest(args, "sizes");
     if (env->size == 1)
         out->note = "one rank: every message goes to the rank itself";

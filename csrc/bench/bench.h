@@ -32,7 +32,6 @@ enum { HF_MAX_LABELS = 4, HF_MAX_METRICS = 4, HF_MAX_FINDINGS = 8 };
 typedef struct hf_outline {
     size_t n_points;
     size_t longest; /**< message at any point [B], 0: not known before it is planned */
-    size_t rounds;  /**< over all points, among which `reps` are divided; 0: one */
     const char *note; /**< a remark for the result, or NULL */
 } hf_outline;
 

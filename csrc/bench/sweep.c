@@ -4,7 +4,6 @@
 hf_sweep hf_sweep_of(const hf_args *args) {
     hf_sweep sweep = {
         .timer = hf_args_chosen(args, "loop", "timer"),
-        .rounds = (size_t)hf_args_number(args, "rounds"),
         .loop_upper = (size_t)hf_args_number(args, "loop_upper"),
         .loop_lower = (size_t)hf_args_number(args, "loop_lower"),
         .channel_width = (size_t)hf_args_number(args, "channel_width"),

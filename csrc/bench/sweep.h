@@ -17,7 +17,7 @@
      "published", "published|timer", NULL, 0, 0, HF_TEXT},                             \
     {"loop_upper", "most steps per sample", "1024", NULL, NULL, 1, 1e9, HF_INT},       \
     {"loop_lower", "fewest steps per sample", "32", NULL, NULL, 1, 1e9, HF_INT},        \
-    {"rounds", "rounds over all sizes, among which reps are divided; one where reps is "   \
+    {"rounds", "rounds over the sizes, among which reps are divided; one where reps is "   \
      "0, and with a trace", "5", NULL, NULL, 1, 1e6, HF_INT},                           \
     {"channel_width", "width of an external channel [B]", "32", NULL,                  \
      "HF_CHANNEL_WIDTH", 8, 4096, HF_INT}
@@ -26,7 +26,7 @@
 /** A plain value; `sizes` belongs to the parameters. */
 typedef struct hf_sweep {
     const double *sizes; /**< [n] message sizes [B] */
-    size_t n, rounds, loop_upper, loop_lower, channel_width;
+    size_t n, loop_upper, loop_lower, channel_width;
     bool timer;
 } hf_sweep;
 

@@ -94,7 +94,6 @@ static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *
                            hf_args_word(args, "part"), p->fallback);
     s->sweep = hf_sweep_of(args);
     out->n_points = s->sweep.n;
-    out->rounds = s->sweep.rounds;
     out->longest = s->steps ? (size_t)hf_args_largest(args, "sizes") : 0;
     size_t sent = 0, got = 0;
     for (size_t i = 0; i < s->sweep.n; i++) {

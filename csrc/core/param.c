@@ -282,8 +282,10 @@ double hf_args_number(const hf_args *args, const char *name) {
 
 double hf_args_number_or(const hf_args *args, const char *name, double word) {
     const value *v = args_find(args, name);
-    if (!v || choice_known(v->param->choices, v->text))
+    if (!v || (v->text && choice_known(v->param->choices, v->text)))
         return word;
+    if (!v->text)
+        return v->numbers[0];
     return hf_number_read(v->text, &(char *){NULL});
 }
 

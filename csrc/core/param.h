@@ -49,8 +49,8 @@ hf_status hf_args_make(hf_args **out, const char *bench, const hf_param *own,
 /** Values of a parameter that the tables are known to hold. */
 double hf_args_number(const hf_args *args, const char *name);
 const double *hf_args_list(const hf_args *args, const char *name, size_t *n);
-/** Of a parameter that is a word or a number: the number, or `word`; `word` as well where the
- *  tables have none of that name. */
+/** Of a parameter that is a number, or a word or a number: the number, or `word`; `word` as well
+ *  where the tables have none of that name. */
 double hf_args_number_or(const hf_args *args, const char *name, double word);
 /** The largest of a list. */
 double hf_args_largest(const hf_args *args, const char *name);

@@ -15,8 +15,8 @@
 
 enum { CLOCK_READS = 20 };
 
-/* Longest time of a round, where the points leave a choice [s]. */
-static const double GROUP = 1;
+/* The point that makes a round this long is its last one [s]. */
+static const double ROUND_SECONDS = 1;
 
 /* The largest of all ranks' reports: a number that every rank knows. */
 static hf_sample report_max(const hf_loop *l) {
@@ -49,9 +49,11 @@ static size_t inner_choose(const hf_loop *l, size_t index) {
     return steps < 1 ? 1 : (size_t)steps;
 }
 
-/* Repetitions until the end of a round, counted from the first one on. */
+/* Repetitions until the end of a round, counted from the first one on; the first rounds have one
+ * more where not all can have equally many. */
 static size_t reps_until(const hf_loop *l, size_t round) {
-    return l->reps * (round + 1) / l->rounds;
+    size_t each = l->reps / l->rounds, more = l->reps % l->rounds;
+    return each * (round + 1) + (round < more ? round + 1 : more);
 }
 
 /* Enough for this round? */
@@ -101,9 +103,11 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
 
 /* ---- the run ---- */
 
-/* A trace has the spans of one sample of the point that is being visited. */
+/* No round is without a repetition. A trace has the spans of one sample of the point that is being
+ * visited. */
 static size_t rounds_of(const hf_loop *l) {
-    size_t rounds = l->outline.rounds < l->reps ? l->outline.rounds : l->reps;
+    size_t rounds = (size_t)hf_args_number_or(l->run->args, "rounds", 1);
+    rounds = rounds < l->reps ? rounds : l->reps;
     return rounds < 1 || l->outline.n_points == 1 || l->session->trace ? 1 : rounds;
 }
 
@@ -196,25 +200,34 @@ static hf_status point_end(const hf_loop *l, size_t index, double *scratch) {
     return row_tell(l, index);
 }
 
-/* Points from `first` on, in rounds: as many as the first round visits within GROUP seconds, and
- * one at least. Then they are complete, and the caller hears of them. */
-static hf_status group_take(hf_loop *l, size_t first, size_t *end, double *scratch) {
-    double elapsed = 0;
-    *end = first;
-    do {
-        HF_TRY(hf_trace_clocks(l->session->trace, *end));
-        HF_TRY(point_take(l, *end, 0, scratch));
-        elapsed += report_max(l).elapsed;
-        ++*end;
-    } while (*end < l->outline.n_points && l->rounds > 1 && elapsed < GROUP);
+/* What follows the first round; then the caller hears of these points. */
+static hf_status points_complete(hf_loop *l, size_t first, size_t end,
+                                 double *scratch) {
     for (size_t round = 1; round < l->rounds; round++)
-        for (size_t i = first; i < *end; i++)
+        for (size_t i = first; i < end; i++)
             HF_TRY(point_take(l, i, round, scratch));
-    for (size_t i = first; i < *end; i++) {
+    for (size_t i = first; i < end; i++) {
         HF_TRY(hf_agree(l->session->net, point_end(l, i, scratch)));
         HF_TRY(hf_loop_stages_gather(l, i));
     }
     return HF_OK;
+}
+
+/* Points from `first` on, in rounds, up to the one that makes the first round ROUND_SECONDS long.
+ * If it takes as long by itself, nobody waits for it. */
+static hf_status group_take(hf_loop *l, size_t first, size_t *end, double *scratch) {
+    double elapsed = 0, last;
+    *end = first;
+    do {
+        HF_TRY(hf_trace_clocks(l->session->trace, *end));
+        HF_TRY(point_take(l, *end, 0, scratch));
+        last = report_max(l).elapsed;
+        elapsed += last;
+        ++*end;
+    } while (*end < l->outline.n_points && l->rounds > 1 && elapsed < ROUND_SECONDS);
+    size_t others = last < ROUND_SECONDS ? *end : *end - 1;
+    HF_TRY(points_complete(l, first, others, scratch));
+    return points_complete(l, others, *end, scratch);
 }
 
 static hf_status points_take(hf_loop *l) {
@@ -233,6 +246,10 @@ static hf_status points_take(hf_loop *l) {
         status = hf_trace_gather(trace);
     free(scratch);
     return status;
+}
+
+void hf_leave(const hf_env *env, hf_records records) {
+    env->loop->left = records;
 }
 
 /* Do all ranks run the same benchmark with the same parameters and kernels? Collective. */

@@ -56,7 +56,7 @@ typedef struct hf_loop {
     hf_sample *reports; /* [ranks] */
     hf_point *points;
     size_t reps, max_reps, rounds;
-    size_t n_warmup; /* of a visit to a point: one in each round */
+    size_t n_warmup; /* of each visit to a point; a round visits it once */
     double time_limit, clock_cost;
     bool crowded;         /* the ranks of this node are more than its cores */
     uint64_t memory_left; /* for this rank [B] */

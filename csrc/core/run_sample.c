@@ -1,4 +1,4 @@
-/* run_sample.c - the only clock: one sample of all ranks, timed and verified. */
+/* run_sample.c - the clock of samples: one of all ranks, timed and verified. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,10 +42,6 @@ hf_status hf_go_on(const hf_env *env, bool ends) {
         return HF_OK;
     l->heard = now;
     return l->run->tick(l->run->context, NULL);
-}
-
-void hf_leave(const hf_env *env, hf_records records) {
-    env->loop->left = records;
 }
 
 /* The timed part. Where it is long, Ctrl-C is heard between two steps. */

@@ -35,8 +35,8 @@ const hf_param hf_session_params[] = {
      HF_INTERVAL_SAMPLES, 1e6, HF_INT},
     {"time_limit", "longest time at one point where reps is 0 [s]", "5", NULL, NULL, 0,
      1e6, HF_REAL},
-    {"warmup", "untimed repetitions of one step at each point", "2", NULL, NULL, 1, 1e6,
-     HF_INT},
+    {"warmup", "untimed repetitions of one step at each point, in each round", "2",
+     NULL, NULL, 1, 1e6, HF_INT},
     {"seed", "seed of the input data", "1", NULL, NULL, 0, 9007199254740991, HF_INT},
     {"deadline", "longest wait for another rank, or for the device [s]",
      AS_TEXT(HF_DEADLINE), NULL, NULL, MIN_DEADLINE, MAX_DEADLINE, HF_REAL},
@@ -285,7 +285,7 @@ hf_status hf_session_build(hf_session *session, const char *source, const char *
 }
 
 /* Kernels of two ranks on one device would take turns, each while it waits for the other. */
-bool hf_session_relays(const hf_session *session) {
+bool hf_session_wants_relay(const hf_session *session) {
     const hf_exchange *exchange = session->exchange;
     const hf_device *device = session->device;
     bool wanted = exchange->ops->relays;

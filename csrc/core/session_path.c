@@ -42,14 +42,20 @@ hf_status hf_session_path(const hf_bench_path **out, const hf_session *session,
     return *out ? HF_OK : path_refuse(bench, scheme);
 }
 
-static hf_status param_refuse(const hf_args *args, const hf_param *param,
+/* Is one given that only schemes with `take` have? `exchange` is what was asked for. */
+static hf_status params_check(const hf_args *args, const char *exchange,
                               const hf_exchange_ops *scheme) {
     hf_known known = {.wanted = ""};
+    const hf_param *param = hf_plan_params;
+    while (param->name && hf_args_number_or(args, param->name, 0) == 0)
+        param++;
+    if (!param->name || (scheme->blocks && scheme->blocks->take))
+        return HF_OK;
     HF_TRY(schemes_add(&known, NULL));
     return hf_fail(HF_EARG,
                    "%s: %s is for other exchanges than \"%s\"; %s, or an exchange that "
                    "takes it; %s",
-                   param->name, hf_args_word(args, param->name), scheme->name,
+                   param->name, hf_args_word(args, param->name), exchange,
                    param->fallback, hf_known_text(&known));
 }
 
@@ -57,10 +63,7 @@ hf_status hf_session_take(hf_session *session, const hf_args *args, size_t longe
     const hf_exchange_ops *scheme = session->exchange->ops;
     if (scheme->blocks && scheme->blocks->take)
         return scheme->blocks->take(session->exchange, args, longest);
-    for (const hf_param *p = hf_plan_params; p->name; p++)
-        if (hf_args_number_or(args, p->name, 0) != 0)
-            return param_refuse(args, p, scheme);
-    return HF_OK;
+    return params_check(args, scheme->name, scheme);
 }
 
 hf_status hf_ranks_check(const char *bench, const char *exchange, const hf_args *args,
@@ -73,6 +76,7 @@ hf_status hf_ranks_check(const char *bench, const char *exchange, const hf_args 
     const hf_bench_path *path = path_over(found, scheme);
     if (!path)
         return path_refuse(found, scheme);
+    HF_TRY(params_check(args, exchange, scheme));
     return path->ranks_check ? path->ranks_check(args, exchange, ranks) : HF_OK;
 }
 

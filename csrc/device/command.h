@@ -2,7 +2,7 @@
  *
  * Commands are `read`, `write`, `copy`, `launch` and `mark` of a device. They take an order and may
  * give an event. With `done` they return at once. With `done` NULL they return when the command
- * has ended, but for one that is `untold`. No wait lasts longer than the device's deadline, but for
+ * has ended, but for one with `no_event`. No wait lasts longer than the device's deadline, but for
  * a copy without an event that hangs in OpenCL's driver (docs/adr/0012).
  */
 #ifndef HF_COMMAND_H
@@ -45,9 +45,10 @@ typedef struct hf_order {
     bool
         lazy; /**< it may begin as late as the next command of its queue, the first one that
                     comes after it, or the first `test`, `wait` or `finish`; `idle` is none */
-    /** A launch with `done` NULL may return at once. Later commands of its queue come after it;
-     *  `finish` and `idle` know nothing of it. In the end one of these is waited for. */
-    bool untold;
+    /** A launch with `done` NULL returns at once, and makes no event. Later commands of its queue
+     *  come after it; `finish` and `idle` know nothing of it. Who gives such launches waits for
+     *  the last one by a mark behind it. */
+    bool no_event;
 } hf_order;
 
 /** One kernel argument: a buffer, or `bytes` bytes at `value`. */

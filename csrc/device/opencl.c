@@ -166,9 +166,9 @@ static void CL_CALLBACK memory_free(cl_mem mem, void *memory) {
  * page, as runtimes ask of memory that they use in place. */
 static cl_mem mem_in_pages(const hf_opencl_device *device, size_t bytes, void **host,
                            cl_int *code) {
-    enum { LINE = 64, STEP = 73, LINES = 1024 };
-    char *memory = hf_pages_new(bytes + (size_t)LINE * LINES);
-    size_t begin = (uintptr_t)memory / HF_LARGE_PAGE * STEP % LINES * LINE;
+    enum { STEP = 73, LINES = 1024 };
+    char *memory = hf_pages_new(bytes + (size_t)HF_LINE * LINES);
+    size_t begin = (uintptr_t)memory / HF_LARGE_PAGE * STEP % LINES * HF_LINE;
     *code = CL_OUT_OF_HOST_MEMORY;
     if (!memory)
         return NULL;

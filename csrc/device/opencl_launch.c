@@ -71,8 +71,8 @@ hf_status hf_opencl_launch(hf_device *base, const hf_launch *launch,
     hf_opencl_command command;
     HF_TRY(args_set(base, launch));
     /* commands that keep times have events */
-    HF_TRY(!done && order && order->untold && !device->properties
-               ? hf_opencl_begin_untold(&command, base, order)
+    HF_TRY(!done && order && order->no_event && !device->properties
+               ? hf_opencl_begin_without(&command, base, order)
                : hf_opencl_begin(&command, base, order));
     const cl_event *after = hf_opencl_after(&command);
     cl_event *own = hf_opencl_own(&command);

@@ -296,7 +296,7 @@ static hf_status queue_open(hf_opencl_command *command, hf_opencl_device *device
     command->device = device;
     command->queue = device->queues[queue];
     command->n_after = 0;
-    command->blocks = command->lazy = command->untold = false;
+    command->blocks = command->lazy = command->no_event = false;
     return hf_opencl_check(code, "clCreateCommandQueue");
 }
 
@@ -349,12 +349,12 @@ hf_status hf_opencl_reach(hf_device *base, const hf_order *order) {
     return queue_drain(device, behind.queue);
 }
 
-hf_status hf_opencl_begin_untold(hf_opencl_command *command, hf_device *base,
-                                 const hf_order *order) {
+hf_status hf_opencl_begin_without(hf_opencl_command *command, hf_device *base,
+                                  const hf_order *order) {
     assert(order->n_after == 0);
     HF_TRY(queue_open(command, (hf_opencl_device *)base, order->queue));
     command->event = NULL;
-    command->untold = true;
+    command->no_event = true;
     return HF_OK;
 }
 
@@ -382,7 +382,7 @@ hf_status hf_opencl_end(hf_opencl_command *command, cl_int code, const char *cal
                         cl_kernel kernel, hf_event **done) {
     hf_opencl_device *device = command->device;
     hf_opencl_event *event = command->event;
-    if (!event && code == CL_SUCCESS && command->untold)
+    if (!event && code == CL_SUCCESS && command->no_event)
         code = clFlush(command->queue);
     if (!event)
         return hf_opencl_check(code, call);

@@ -27,7 +27,7 @@ typedef struct hf_opencl_command {
     cl_uint n_after;
     bool blocks;            /**< the call blocks, which flushes the queue */
     bool lazy;              /**< the queue is flushed later */
-    bool untold;            /**< nobody hears of its end */
+    bool no_event;          /**< nobody hears of its end */
     hf_opencl_event *event; /**< NULL: it has ended when its call returns */
 } hf_opencl_command;
 
@@ -37,8 +37,8 @@ hf_status hf_opencl_reach(hf_device *base, const hf_order *order);
 hf_status hf_opencl_begin(hf_opencl_command *command, hf_device *base,
                           const hf_order *order);
 /** The same for one of whose end nobody hears, after what is in its queue. */
-hf_status hf_opencl_begin_untold(hf_opencl_command *command, hf_device *base,
-                                 const hf_order *order);
+hf_status hf_opencl_begin_without(hf_opencl_command *command, hf_device *base,
+                                  const hf_order *order);
 /** The same for a call that blocks: it waits first for all that could keep the call from
  *  returning. Then the caller's memory is free again; the data may still be on its way. */
 hf_status hf_opencl_begin_blocking(hf_opencl_command *command, hf_device *base,

@@ -109,7 +109,7 @@ static hf_status refused(const hf_device *base, cl_int code) {
     return code == CL_SUCCESS
                ? HF_OK
                : hf_fail(HF_EDEVICE,
-                         "device \"%s\" refuses the program binary of \"relay\": %s",
+                         "device \"%s\" does not take the kernels of \"relay\": %s",
                          base->info.name, hf_opencl_code(code));
 }
 

@@ -177,7 +177,7 @@ static hf_status memory_take(hf_xrt_buffer *buffer, size_t memory, size_t bytes,
                         .undo = alloc_undo,
                         .name = "xrtBOAlloc",
                         .handle = device->handle,
-                        .bytes = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
+                        .bytes = hf_pages_bytes(bytes),
                         .number = (uint32_t)memory};
     *code = 0;
     HF_TRY(hf_xrt_make(&call, &device->base));

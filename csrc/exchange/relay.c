@@ -24,7 +24,7 @@
 
 enum {
     AHEAD = 3, /* launches that are given and have not begun, at most */
-    KEPT = 8,  /* launches of which we know what they expect: AHEAD and some */
+    KEPT = 8,  /* launches of which we know what they expect */
     RANKS = 8, /* of a node: each pair takes memory */
     SHORT_ROOM = 2 * RELAY_SHORT,
     NOTES = RELAY_LANES * RELAY_LINE,
@@ -32,10 +32,11 @@ enum {
     PAIR = NOTES + WORDS + RELAY_SLOTS * RELAY_LONGEST,
 };
 
-/* What the kernel takes for granted: each lane's last note is below the next message's first; slots
- * go on in turn when numbers begin again; OpenCL has room for such an argument. */
+/* What is taken for granted: each lane's last note is below the next message's first; counts of the
+ * last launch that ended, of those that run and of the next one are not written over; OpenCL has
+ * room for such an argument. */
 _Static_assert(RELAY_LONGEST / RELAY_PIECE / RELAY_LANES < RELAY_ROUNDS, "notes");
-_Static_assert((RELAY_SLOTS & (RELAY_SLOTS - 1)) == 0, "slots");
+_Static_assert(KEPT >= AHEAD + 2, "launches");
 _Static_assert(sizeof(relay_job) <= 1024 && sizeof(unsigned long) == 8, "arguments");
 
 /* A wait for what has ended [s]. */
@@ -44,14 +45,14 @@ static const double BRIEFLY = 1e-3;
 #define RELAYED "devices pass messages up to 1 MiB on by themselves"
 
 typedef struct control {
-    _Alignas(RELAY_LINE) _Atomic uint32_t stop;
-    _Alignas(RELAY_LINE) _Atomic uint32_t begun;
+    _Alignas(HF_LINE) _Atomic uint32_t stop;
+    _Alignas(HF_LINE) _Atomic uint32_t begun;
     struct {
-        _Alignas(RELAY_LINE) _Atomic uint32_t taken;
+        _Alignas(HF_LINE) _Atomic uint32_t taken;
     } receipts[RANKS]; /* by the sender's number on the node */
 } control;
 
-enum { HEAD = (sizeof(control) + HF_PAGE - 1) / HF_PAGE * HF_PAGE };
+enum { CONTROL_BYTES = (sizeof(control) + HF_PAGE - 1) / HF_PAGE * HF_PAGE };
 
 struct hf_relay {
     hf_shared *window;
@@ -84,7 +85,8 @@ static _Atomic uint32_t *receipt_of(const hf_chunks *c, int receiver, int sender
 /* Notes of a pair; its slots follow. Nobody sends to itself, unless it is alone. */
 static char *pair_of(const hf_chunks *c, int sender, int receiver) {
     int from = local_of(c->base.net, sender), to = local_of(c->base.net, receiver);
-    return (char *)control_of(c, sender) + HEAD + (size_t)(to - (to > from)) * PAIR;
+    return (char *)control_of(c, sender) + CONTROL_BYTES +
+           (size_t)(to - (to > from)) * PAIR;
 }
 
 static size_t pairs_bytes(const hf_transport *net) {
@@ -151,7 +153,7 @@ static hf_status relay_open(hf_chunks *c) {
     HF_TRY(
         hf_agree(net, c->relay ? HF_OK : hf_fail(HF_ENOMEM, "no memory for a relay")));
     assert(c->relay); /* else the ranks would have agreed on that */
-    HF_TRY(hf_shared_new(&c->relay->window, net, HEAD + pairs_bytes(net)));
+    HF_TRY(hf_shared_new(&c->relay->window, net, CONTROL_BYTES + pairs_bytes(net)));
     const hf_shared *w = c->relay->window;
     return hf_agree(net, hf_chunks_pin(c, &c->relay->pinned, w->memory, w->all_bytes));
 }
@@ -159,9 +161,9 @@ static hf_status relay_open(hf_chunks *c) {
 /* Nothing lies there: a run like the one before would find its data in each slot. */
 static void memory_wipe(const hf_chunks *c, size_t longest) {
     char *own = (char *)control_of(c, c->base.net->rank);
-    memset(own, 0, HEAD);
-    for (char *pair = own + HEAD; pair < own + HEAD + pairs_bytes(c->base.net);
-         pair += PAIR) {
+    memset(own, 0, CONTROL_BYTES);
+    for (char *pair = own + CONTROL_BYTES;
+         pair < own + CONTROL_BYTES + pairs_bytes(c->base.net); pair += PAIR) {
         memset(pair, 0, NOTES + WORDS);
         for (size_t i = 0; longest > RELAY_SHORT && i < RELAY_SLOTS; i++)
             memset(pair + NOTES + WORDS + i * RELAY_LONGEST, 0, longest);
@@ -242,7 +244,7 @@ static size_t ways_of(const hf_chunks_plan *plan, relay_job *job) {
 
 /* It counts at once: after a failure nobody knows whether it runs. */
 static hf_status relay_launch(hf_chunks_plan *plan) {
-    static const hf_order order = {.label = "relay", .untold = true};
+    static const hf_order order = {.label = "relay", .no_event = true};
     const hf_chunks *c = hf_chunks_of(plan);
     hf_relay *r = c->relay;
     hf_device *device = c->base.device;

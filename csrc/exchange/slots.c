@@ -180,8 +180,7 @@ static void team_take(hf_chunks *c) {
 }
 
 hf_status hf_chunks_room(hf_chunks *c, size_t bytes) {
-    size_t ranks = (size_t)c->base.net->size,
-           room = (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE,
+    size_t ranks = (size_t)c->base.net->size, room = hf_pages_bytes(bytes),
            depth = c->chunk_depth ? c->chunk_depth : DEPTH;
     if (room > c->slot_room || (room > 0 && depth != c->depth)) {
         hf_chunks_room_free(c);

@@ -13,10 +13,8 @@
 #include "core/error.h"
 #include "core/pages.h"
 
-enum { LINE = 64 /* of a cache: no two ranks write into one [B] */ };
-
 typedef struct note {
-    _Alignas(LINE) _Atomic uint64_t sent; /* chunks: written last */
+    _Alignas(HF_LINE) _Atomic uint64_t sent; /* chunks: written last */
     struct {
         uint32_t slot;
         uint32_t bytes;
@@ -24,12 +22,11 @@ typedef struct note {
 } note;
 
 typedef struct receipt {
-    _Alignas(LINE) _Atomic uint64_t taken; /* chunks */
+    _Alignas(HF_LINE) _Atomic uint64_t taken; /* chunks */
 } receipt;
 
 size_t hf_window_head(int ranks) {
-    size_t bytes = (size_t)ranks * (sizeof(note) + sizeof(receipt));
-    return (bytes + HF_PAGE - 1) / HF_PAGE * HF_PAGE;
+    return hf_pages_bytes((size_t)ranks * (sizeof(note) + sizeof(receipt)));
 }
 
 static note *note_of(const hf_chunks *c, int sender, int receiver) {

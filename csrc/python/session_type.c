@@ -368,7 +368,7 @@ static PyObject *fact_get(PyObject *self, void *which) {
     case 'd':
         return device_dict(facts.device);
     case 'l':
-        return PyBool_FromLong(hf_session_relays(session));
+        return PyBool_FromLong(hf_session_wants_relay(session));
     default:
         break;
     }
@@ -391,7 +391,7 @@ static PyGetSetDef session_facts[] = {
     FACT("kernel_routed", 'k', "Whether kernels send and receive themselves."),
     FACT("emulated", 'e', "Whether a CPU stands in for the accelerator."),
     FACT("device", 'd', "The device as a dict."),
-    FACT("relays", 'l', "Whether relay_ndrange.cl is of use here, and not taken."),
+    FACT("wants_relay", 'l', "Whether relay_ndrange.cl is of use here, and not taken."),
     FACT("hosts", 'h', "Host name of each rank."),
     FACT("devices", 'v', "Runtime, index and name of each rank's device."),
     {0},

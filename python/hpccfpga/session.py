@@ -316,7 +316,7 @@ class Session:
 
     def _take_relay(self) -> None:
         """Let the device pass messages on, if it may; if that fails, a note says so."""
-        if self._no_relay or not self._core.relays:
+        if self._no_relay or not self._core.wants_relay:
             return
         try:
             self._core.relay(kernels.relay(self._core))
@@ -377,6 +377,11 @@ class Session:
         It ends by the deadline of the run that it is for.
         """
         expected, error = self._expected, None
+        try:
+            _core.check_ranks(RING, AUTO, components.chunks(params), self.size)
+        except (TypeError, ValueError, NotImplementedError) as raised:
+            error = raised
+        self.agree(error)
         if expected is None:
             able = formulas.schemes(RING, calibrated=True)
             parts = [part for part in CALIBRATION if part.name in able]

@@ -10,6 +10,7 @@
 #include "chunks.h"
 #include "core/error.h"
 #include "core/session.h"
+#include "relay.h"
 #include "relay_layout.h"
 #include "world.h"
 
@@ -24,13 +25,13 @@ static unsigned char *memory;
 
 static const hf_device_ops *own;
 static hf_device_ops counting;
-static size_t n_launches, n_untold;
+static size_t n_launches, n_without;
 
 static hf_status counted_launch(hf_device *of, const hf_launch *launch,
                                 const hf_order *order, hf_event **done) {
     bool is = order && order->label && strcmp(order->label, "relay") == 0;
     n_launches += is;
-    n_untold += is && order->untold && !done;
+    n_without += is && order->no_event && !done;
     return own->launch(of, launch, order, done);
 }
 
@@ -45,14 +46,15 @@ static void open_all(void) {
     exchange = session->exchange;
     rank = session->net->rank;
     size = session->net->size;
-    CHECK(!hf_session_relays(session)); /* a CPU */
+    CHECK(!hf_session_wants_relay(session)); /* a CPU */
     device->info.type = HF_ACCELERATOR;
-    CHECK(hf_session_relays(session) == (size == 1)); /* each rank has one of its own */
+    CHECK(hf_session_wants_relay(session) ==
+          (size == 1)); /* each rank has one of its own */
     OK(world_build(session, "#include \"relay_ndrange.cl\"\n", "-I .", &binary,
                    &bytes));
     for (int k = 0; k < 2; k++) /* the second takes the place of the first */
         OK(hf_session_relay(session, binary, bytes));
-    CHECK(!hf_session_relays(session));
+    CHECK(!hf_session_wants_relay(session));
     CHECK(device->relay, "%s", hf_error());
     free(binary);
     own = device->ops;
@@ -97,7 +99,7 @@ static void ring_test(size_t bytes, size_t hop) {
     const hf_message m = {right, left, 0, 0, bytes, bytes};
     hf_plan *plans[2];
     buffers_fill();
-    n_launches = n_untold = 0;
+    n_launches = n_without = 0;
     for (int k = 0; k < 2; k++)
         OK(hf_plan_new(&plans[k], exchange, buffers[1 - k], buffers[k], 1, &m));
     for (size_t step = 0; step < STEPS; step++) {
@@ -108,8 +110,8 @@ static void ring_test(size_t bytes, size_t hop) {
     }
     CHECK(strstr(exchange->note, "devices pass messages up to 1 MiB on"), "%s",
           exchange->note);
-    CHECK(n_launches == STEPS && n_untold == STEPS, "%zu launches, %zu of them untold",
-          n_launches, n_untold);
+    CHECK(n_launches == STEPS && n_without == STEPS,
+          "%zu launches, %zu of them without event", n_launches, n_without);
     CHECK(device->ops->idle(device));
     int from = ((rank - STEPS) % size + size) % size;
     size_t wrong = wrong_bytes(STEPS % 2, from, 0, STEPS * hop, bytes);
@@ -122,7 +124,7 @@ static void ring_test(size_t bytes, size_t hop) {
 static void all_test(void) {
     hf_message messages[RELAY_WAYS];
     size_t n = 0;
-    hf_plan *plan;
+    hf_plan *plan = NULL;
     for (int other = 0; other < size; other++)
         if (other != rank)
             messages[n++] = (hf_message){other, other, 0, 0, 100000, 100000};
@@ -153,7 +155,7 @@ static void all_test(void) {
 static void one_way_test(void) {
     enum { BYTES = 4999 }; /* ends within a word */
     hf_message m = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0};
-    hf_plan *plan;
+    hf_plan *plan = NULL;
     if (rank == 0)
         m = (hf_message){1 % size, size == 1 ? 0 : HF_NOBODY, 0, 0,
                          BYTES,    size == 1 ? BYTES : 0};
@@ -184,7 +186,7 @@ static void other_ways_test(void) {
         size_t bytes = why == TOO_LONG ? RELAY_LONGEST + (rank == 0) : 3000, n = 1;
         size_t expected = why == TOO_LONG ? RELAY_LONGEST + (left == 0) : 3000;
         hf_message m[2] = {{right, left, 0, 0, bytes, expected}};
-        hf_plan *plan;
+        hf_plan *plan = NULL;
         bool done = false;
         if (why == TWICE && rank == 0)
             m[n++] = (hf_message){right, HF_NOBODY, 0, 0, 100, 0};
@@ -405,7 +407,7 @@ static void front_test(void) {
 static void full_test(void) {
     hf_message m = {HF_NOBODY, HF_NOBODY, 0, 0, 0, 0};
     hf_status status = HF_OK;
-    hf_plan *plan;
+    hf_plan *plan = NULL;
     if (rank == 0)
         m = (hf_message){1, HF_NOBODY, 0, 0, 100, 0};
     else if (rank == 1)
@@ -445,11 +447,35 @@ static void hung_test(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* More ranks of a node, or more messages, than there is room for. */
+static void limits_test(void) {
+    enum { NODE = 9 };
+    static const int nodes[NODE] = {0};
+    hf_transport net = *session->net;
+    hf_chunks c = *(hf_chunks *)exchange;
+    hf_message messages[NODE];
+    hf_plan plan = {.exchange = &c.base, .n = 0, .messages = messages};
+    c.base.net = &net;
+    net.nodes = nodes;
+    for (int ranks = NODE - 2; ranks <= NODE; ranks++) {
+        net.rank = net.local_rank = 0;
+        plan.n = 0;
+        net.size = net.local_size = ranks;
+        for (int other = 1; other < ranks; other++) {
+            CHECK(hf_relay_fits(&c, &plan) ==
+                      (ranks < NODE && 2 * (other - 1) <= RELAY_WAYS),
+                  "%d ranks, %zu messages each way", ranks, plan.n);
+            messages[plan.n++] = (hf_message){other, other, 0, 0, 8, 8};
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     static const size_t lengths[] = {1,    3,    4,     7,     8,      100,
                                      2048, 2049, 65536, 65537, 300001, RELAY_LONGEST};
     MPI_Init(&argc, &argv);
     open_all();
+    limits_test();
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         ring_test(lengths[i], 64);
         ring_test(lengths[i], 1);

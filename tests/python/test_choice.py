@@ -224,6 +224,17 @@ def test_what_cannot_choose_is_refused(given, error, line):
         assert "\n" not in str(refused.value)
 
 
+def test_chunks_are_refused_before_anything_is_calibrated(monkeypatch):
+    monkeypatch.delattr(hf.Session, "_calibrate")
+    with hf.open("host", "auto") as session:
+        with pytest.raises(
+            ValueError, match=r'^chunk_size: 4096 is for .* than "auto"'
+        ):
+            session.run("b_eff", sizes=[8192], chunk_size=4096)
+        with pytest.raises(ValueError, match="chunk_depth: 0 is neither auto nor an"):
+            session.run("b_eff", sizes=[8192], chunk_depth=0)
+
+
 def test_chunks_are_refused_where_they_do_nothing():
     with pytest.raises(ValueError, match="chunk_size: 4096, but part read exchanges"):
         hf.run("transfer", exchange="shared", part="read", chunk_size=4096)

@@ -151,7 +151,7 @@ def test_kernels_that_pass_messages_on_are_taken_once():
     class Asking:
         """A session whose device may have use for them."""
 
-        relays = True
+        wants_relay = True
 
         def __init__(self, core):
             self.core, self.taken = core, []
@@ -160,12 +160,12 @@ def test_kernels_that_pass_messages_on_are_taken_once():
             return getattr(self.core, name)
 
         def relay(self, binary):
-            self.relays = False
+            self.wants_relay = False
             self.taken.append(binary)
             self.core.relay(binary)
 
     with hf.open("opencl:cpu", "shared") as session:
-        assert not session._core.relays, "a CPU moves blocks by copies"
+        assert not session._core.wants_relay, "a CPU moves blocks by copies"
         own = session._core = Asking(session._core)
         for _ in range(2):
             found = session.run("b_eff", sizes=[1, 4096], reps=1)
@@ -185,7 +185,7 @@ def test_kernels_that_cannot_pass_messages_on_are_told_of(monkeypatch):
         raise hf.Error("the kernels do not compile: error: none")
 
     class Asking:
-        relays = True
+        wants_relay = True
 
         def __init__(self, core):
             self.core = core
