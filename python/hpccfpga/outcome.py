@@ -41,7 +41,7 @@ def result_of(
         emulated=session.emulated and emulation.counts(benchmark, exchange),
         ranks=session.size,
         verified=found["verified"],
-        parameters=found["parameters"],
+        parameters=_done(found),
         columns={name: Column(*pair) for name, pair in found["columns"].items()},
         summary={name: Quantity(*pair) for name, pair in found["summary"].items()}
         | _hidden(trace),
@@ -56,6 +56,14 @@ def result_of(
         trace=trace,
         vertices=_vertices(found["records"], fields),
     )
+
+
+def _done(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of a run: rounds are those that were taken, not those asked for."""
+    values = dict(found["parameters"])
+    if "rounds" in values:
+        values["rounds"] = found["columns"]["warmup"][1].shape[1] // values["warmup"]
+    return values
 
 
 def warn(result: Result) -> None:

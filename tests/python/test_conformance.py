@@ -157,7 +157,7 @@ def declared(result, reps, warmup):
         columns[name] = (unit, dtype, (points, n_stages, ranks))
     columns["verify_time_ranks"] = ("s", "float64", (points, ranks))
     columns["samples"] = ("s", "float64", (points, reps, ranks))
-    rounds = min(result.parameters.get("rounds", 1), reps) if points > 1 else 1
+    rounds = result.parameters.get("rounds", 1)
     columns["warmup"] = ("s", "float64", (points, rounds * warmup, ranks))
     if _core.scheme(result.exchange)["kernel_routed"]:
         columns |= {name: ("1", "float64", (points,)) for name in TRAFFIC}

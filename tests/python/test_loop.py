@@ -85,3 +85,21 @@ def test_a_size_beyond_memory_is_refused_with_the_largest_that_fits():
         pytest.skip(f"{device['name']} has room for every size that b_eff accepts")
     with pytest.raises(MemoryError, match="the largest size is"):
         hpccfpga.run("b_eff", exchange="pcie", sizes=[1, 1 << 31])
+
+
+@pytest.mark.parametrize(
+    ("given", "rounds"),
+    [
+        ({"reps": 7}, 5),
+        ({"reps": 2, "rounds": 3}, 2),
+        ({"reps": 4, "rounds": 1}, 1),
+        ({"reps": 0, "max_reps": 6}, 1),
+        ({"reps": 4, "sizes": [8]}, 1),
+    ],
+)
+def test_a_result_tells_the_rounds_that_were_taken(given, rounds):
+    words = {"sizes": [1, 8], "loop_upper": 4, "warmup": 3, "device": "host"}
+    result = hpccfpga.run("b_eff", exchange="host", **(words | given))
+    assert result.parameters["rounds"] == rounds
+    assert result["warmup"].shape[1] == 3 * rounds
+    assert np.isfinite(result["warmup"]).all()
