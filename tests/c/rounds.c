@@ -21,6 +21,8 @@ static hf_block_ops block_ops;
 static const hf_exchange_ops *exchange_table;
 static size_t seen[MOST], steps[MOST], n_seen; /* plans by their size; steps of each */
 static size_t told[SIZES], n_told;             /* rows, by the plans before them */
+static hf_status (*path_prepare)(void *state, size_t point, uint64_t sample);
+static uint64_t number, turns[SIZES]; /* of the last sample; of the last timed ones */
 static double now;
 static double long_step; /* of sizes below 300, on one rank; 0: none [s] */
 static double last_step; /* of the others there */
@@ -32,6 +34,37 @@ double __wrap_hf_clock_now(void);
 double __wrap_hf_clock_now(void) {
     now += 1e-9; /* whoever looks until time has passed gets on */
     return now;
+}
+
+hf_status __real_hf_session_path(const hf_bench_path **out, const hf_session *of,
+                                 const hf_bench *bench);
+hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *of,
+                                 const hf_bench *bench);
+
+/* Numbers of samples rise; those of a point's timed ones are even and odd in turn. */
+static hf_status seen_prepare(void *state, size_t point, uint64_t sample) {
+    bool timed = steps[n_seen / PLANS * PLANS - PLANS] > 0;
+    CHECK(point < SIZES && (sample > number || sample == 0));
+    if (timed) {
+        CHECK((sample - turns[point]) % 2 == 1, "sample %zu of point %zu after %zu",
+              (size_t)sample, point, (size_t)turns[point]);
+        turns[point] = sample;
+    }
+    number = sample;
+    return path_prepare(state, point, sample);
+}
+
+hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *of,
+                                 const hf_bench *bench) {
+    static hf_bench_path path;
+    HF_TRY(__real_hf_session_path(out, of, bench));
+    path = **out;
+    path_prepare = path.prepare;
+    path.prepare = seen_prepare;
+    *out = &path;
+    for (size_t i = 0; i < SIZES; i++)
+        turns[i] = 1; /* the first one is even */
+    return HF_OK;
 }
 
 static hf_status seen_plan(hf_plan *plan) {
