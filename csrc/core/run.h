@@ -25,6 +25,7 @@ typedef struct hf_sample {
 typedef struct hf_series {
     double *ranks, *slowest;
     size_t n, room;
+    uint64_t number; /* of the last sample */
 } hf_series;
 
 typedef struct hf_point {

@@ -92,7 +92,8 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     for (size_t i = 0; i < HF_MAX_FINDINGS; i++)
         mine.outcome.findings[i] = NAN;
     l->laps = (hf_laps){.since = hf_clock_now()};
-    l->sample += (l->sample + s->n) % 2;
+    l->sample += s->n > 0 && (l->sample - s->number) % 2 == 0;
+    s->number = l->sample;
     if (status == HF_OK)
         status = l->path->prepare(l->state, index, l->sample);
     l->sample++;

@@ -380,8 +380,7 @@ class Session:
         try:
             _core.check_ranks(RING, AUTO, components.chunks(params), self.size)
         except (TypeError, ValueError, NotImplementedError) as raised:
-            error = raised
-        self.agree(error)
+            self.agree(raised)
         if expected is None:
             able = formulas.schemes(RING, calibrated=True)
             parts = [part for part in CALIBRATION if part.name in able]

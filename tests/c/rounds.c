@@ -22,6 +22,7 @@ static const hf_exchange_ops *exchange_table;
 static size_t seen[MOST], steps[MOST], n_seen; /* plans by their size; steps of each */
 static size_t told[SIZES], n_told;             /* rows, by the plans before them */
 static hf_status (*path_prepare)(void *state, size_t point, uint64_t sample);
+static const uint64_t NO_SAMPLE = UINT64_MAX;
 static uint64_t number, turns[SIZES]; /* of the last sample; of the last timed ones */
 static double now;
 static double long_step; /* of sizes below 300, on one rank; 0: none [s] */
@@ -46,8 +47,9 @@ static hf_status seen_prepare(void *state, size_t point, uint64_t sample) {
     bool timed = steps[n_seen / PLANS * PLANS - PLANS] > 0;
     CHECK(point < SIZES && (sample > number || sample == 0));
     if (timed) {
-        CHECK((sample - turns[point]) % 2 == 1, "sample %zu of point %zu after %zu",
-              (size_t)sample, point, (size_t)turns[point]);
+        CHECK(turns[point] == NO_SAMPLE || (sample - turns[point]) % 2 == 1,
+              "sample %zu of point %zu after %zu", (size_t)sample, point,
+              (size_t)turns[point]);
         turns[point] = sample;
     }
     number = sample;
@@ -63,7 +65,7 @@ hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *of
     path.prepare = seen_prepare;
     *out = &path;
     for (size_t i = 0; i < SIZES; i++)
-        turns[i] = 1; /* the first one is even */
+        turns[i] = NO_SAMPLE;
     return HF_OK;
 }
 

@@ -25,7 +25,7 @@ found = {}
 for case in json.loads(os.environ["CASES"]):
     os.environ["HPCCFPGA_FAULT"] = case
     r = hf.run("b_eff", device="host", exchange="fault", comm=comm, sizes=[64, 1000],
-               reps=2, loop_upper=4, loop_lower=4)
+               rounds=1, reps=2, loop_upper=4, loop_lower=4)
     found[case] = [r["verified"].tolist(), r["bandwidth"].tolist(),
                    r.summary["b_eff"].value, r.verified]
 if rank == 0:
