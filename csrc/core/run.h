@@ -25,7 +25,6 @@ typedef struct hf_sample {
 typedef struct hf_series {
     double *ranks, *slowest;
     size_t n, room;
-    uint64_t number; /* of the last sample */
 } hf_series;
 
 typedef struct hf_point {

@@ -81,7 +81,8 @@ static void parts_add(double *parts, hf_laps *laps, size_t inner) {
 }
 
 /* Sample all ranks at once; each of them leaves with the same reports, and with room for
- * them in `s`. Numbers in `s` are even and odd in turn: by them benchmarks take turns. */
+ * them in `s`. Numbers in `s` are even and odd in turn, and so from point to point of a round:
+ * by them benchmarks take turns. */
 static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inner,
                              double began) {
     hf_transport *net = l->session->net;
@@ -92,8 +93,8 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
     for (size_t i = 0; i < HF_MAX_FINDINGS; i++)
         mine.outcome.findings[i] = NAN;
     l->laps = (hf_laps){.since = hf_clock_now()};
-    l->sample += s->n > 0 && (l->sample - s->number) % 2 == 0;
-    s->number = l->sample;
+    if (l->rounds > 1)
+        l->sample += (l->sample + index + s->n) % 2;
     if (status == HF_OK)
         status = l->path->prepare(l->state, index, l->sample);
     l->sample++;
