@@ -11,10 +11,10 @@ times; told are the median of the rounds and its 99 % interval. A second session
 is met or missed where the whole interval says so, else this noise did not let it be
 decided. `auto` is held against each other scheme. Then calibrations and runs follow
 each other, on CPUs in rounds in which the machine's cores are not moved, where there
-are some: models meet a bound that they meet in each round. A host may be slower by a
-half for seconds. So a round has three runs of each scheme, about the calibration, of
-which the best counts, as of the calibration's own rounds. Bounds are those of CPUs.
-Ends with code 1 where one is missed.
+are some: models meet a bound that they meet in each round. With `--runs` a round has
+more runs of each scheme, one before the calibration and the others behind it, and the
+best counts: a host may be slower by a half for as long as a run takes. Bounds are those
+of CPUs. Ends with code 1 where one is missed.
 
 Each rank on the device `cpu` has cores of its own, as ranks that hpccfpga starts.
 """
@@ -41,8 +41,6 @@ WANTED = {"pipelined": (0.95, 0.95), "shared": (1.0, 1.3)}
 """Least time of `pcie` over that of a scheme: at every size, and at 1 MiB."""
 AUTO = 0.97
 """Least time of each other scheme over that of `auto`, at every size."""
-RUNS = 3
-"""Of a scheme beside each calibration."""
 MODELS = {"median": (np.median, 0.10), "largest": (np.max, 0.25)}
 """By how much of the measurement models may be off, over all sizes."""
 VERDICTS = ("met", "not decided by this noise", "MISSED")
@@ -140,18 +138,17 @@ def decide(pairs, sizes):
     return verdicts
 
 
-def models_off(sessions, steady, sizes, times):
-    """By how much each model is off the runs about it, {scheme: [rounds, sizes]}."""
+def models_off(sessions, steady, sizes, times, runs):
+    """By how much each model is off the best run, {scheme: [rounds, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
     own = {"sizes": sizes, "reps": 10, "loop_upper": 256}
-    runs = {
-        f"{s} {k}": lambda s=s: sessions[s].run("b_eff", **own)
-        for k in range(RUNS)
-        for s in able
-    }
-    calibrate = {"calibration": lambda: sessions["pcie"].calibrate(**own)}
-    first = dict(list(runs.items())[: len(able)])
-    programs = first | calibrate | runs
+
+    def run(k):
+        return {f"{s} {k}": lambda s=s: sessions[s].run("b_eff", **own) for s in able}
+
+    programs = {"calibration": lambda: sessions["pcie"].calibrate(**own)}
+    for k in range(runs):
+        programs = programs | run(k) if k != 1 else run(k) | programs
     if steady:
         rounds = steady.rounds(times, programs)
     else:
@@ -162,7 +159,7 @@ def models_off(sessions, steady, sizes, times):
             model = hpccfpga.model(
                 "b_eff", exchange=scheme, calibration=found["calibration"]
             )
-            best = np.min([found[f"{scheme} {n}"]["time"] for n in range(RUNS)], axis=0)
+            best = np.min([found[f"{scheme} {n}"]["time"] for n in range(runs)], axis=0)
             each = off[scheme][k] = model["time"] / best - 1
             if sessions["pcie"].rank == 0:
                 percents = [f"{100 * x:+.0f}" for x in each]
@@ -196,7 +193,7 @@ def scheme(text):
     """Give the name of an exchange scheme that devices may have."""
     able = [s["name"] for s in hpccfpga.exchanges() if not s["host_memory"]]
     if text not in (*able, "auto"):
-        raise argparse.ArgumentTypeError(f"no {text!r}; known: {able}, auto")
+        raise argparse.ArgumentTypeError(f"no {text!r}; known: {', '.join(able)}, auto")
     return text
 
 
@@ -214,8 +211,15 @@ def main():
     )
     add("--rounds", type=int, default=40, help="turns; 0: models alone; default: 40")
     add("--calibrations", type=int, default=5, help="0: no models; default: 5")
+    add("--runs", type=int, default=1, help="beside each calibration; default: 1")
     usual = [*WANTED, "auto"]
-    add("schemes", nargs="*", type=scheme, default=usual, help=f"default: {usual}")
+    add(
+        "schemes",
+        nargs="*",
+        type=scheme,
+        default=usual,
+        help="default: " + ", ".join(usual),
+    )
     given = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
     if under_mpi() is None:
@@ -246,7 +250,8 @@ def main():
             if given.device == CPU:
                 folder = stack.enter_context(tempfile.TemporaryDirectory())
                 steady = Steady(folder, MPI.COMM_WORLD, cpus)
-            off = models_off(sessions, steady, given.sizes, given.calibrations)
+            times = given.calibrations, given.runs
+            off = models_off(sessions, steady, given.sizes, *times)
             verdicts += decide_models(off) if first else []
     return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
 

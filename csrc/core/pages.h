@@ -4,12 +4,13 @@
 
 #include <stddef.h>
 
+/** Bytes. Of a line of a cache: what two write into apart does not slow them. */
 enum {
+    HF_LINE = 64,
     HF_PAGE_LOG = 12,
     HF_PAGE = 1 << HF_PAGE_LOG,
-    HF_LARGE_PAGE = 2 << 20,
-    HF_LINE = 64 /* of a cache: what two write into apart does not slow them */
-};               /* [B] */
+    HF_LARGE_PAGE = 2 << 20
+};
 
 /** `bytes`, up to a whole page. */
 static inline size_t hf_pages_bytes(size_t bytes) {

@@ -157,7 +157,8 @@ def declared(result, reps, warmup):
         columns[name] = (unit, dtype, (points, n_stages, ranks))
     columns["verify_time_ranks"] = ("s", "float64", (points, ranks))
     columns["samples"] = ("s", "float64", (points, reps, ranks))
-    rounds = result.parameters.get("rounds", 1)
+    rounds = int(parameters(result.benchmark).get("rounds", {"default": 1})["default"])
+    rounds = min(rounds, reps) if points > 1 else 1
     columns["warmup"] = ("s", "float64", (points, rounds * warmup, ranks))
     if _core.scheme(result.exchange)["kernel_routed"]:
         columns |= {name: ("1", "float64", (points,)) for name in TRAFFIC}
