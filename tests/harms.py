@@ -80,3 +80,25 @@ def broken(folder, name, *changes, among=None):
     for file, text in texts.items():
         (folder / file).write_text(text)
     return folder / name
+
+
+def faulty(folder, name, faults, among=None):
+    """Return the path of a copy of a kernel file that has all faults.
+
+    Parameters
+    ----------
+    folder, name, among
+        As for `broken`.
+    faults : dict of str to (str, str)
+        By name, a passage, and what stands in its place. Passages that several faults
+        replace stand in what replaces them, but for one. The word HARMED there tells
+        whether the fault is to be done.
+    """
+    changes = [
+        (old, new.replace("HARMED", f"(HARM == {number})"))
+        for number, (old, new) in enumerate(faults.values(), 1)
+    ]
+    changes.sort(key=lambda change: change[0] not in change[1])
+    path = broken(folder, name, *changes, among=among)
+    path.write_text(HARM + path.read_text())
+    return path

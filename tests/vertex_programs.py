@@ -1,6 +1,7 @@
 """Vertex programs that several tests take, and faults in the kernels."""
 
 import os
+import pickle
 import re
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -9,8 +10,8 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from conftest import GUARD, QUICKLY
-from harms import broken
+from conftest import GUARD, QUICKLY, ROOT
+from harms import broken, faulty
 
 import hpccfpga
 
@@ -81,21 +82,84 @@ def verifies(**params):
     return quickly(**params).verified
 
 
-_control = cache(verifies)
+RUNS = """
+import pickle, re, warnings
+from harms import done
+warnings.simplefilter("ignore", hf.VerificationWarning)
+def told(session, faults, fault, params):
+    with done(faults, fault):
+        try:
+            r = session.run("graph", **params)
+        except hf.Error as error:
+            return str(error)
+    return "verified" if r.verified else "not verified"
+with open(f"{FOLDER}/runs.{size}", "rb") as file:
+    runs = pickle.load(file)
+with hf.open("opencl:cpu", comm=comm) as s:
+    every = [(fault, params, want, told(s, faults, fault, params))
+             for faults, fault, want, params in runs]
+wrong = [(fault or params, got) for fault, params, want, got in every
+         if not re.fullmatch(want, got, re.DOTALL)]
+assert not wrong, wrong
+"""
 
 
-def fault_is_seen(broken, program, other, old, new):
-    """Run with a fault in the kernels: not verified, or the error that is returned."""
-    kernel = broken(old, new)
-    source = 5 if program in ("bfs", "sssp") else -1
-    given = {"graph": "grid:8", "source": source, "device": "opencl:cpu"}
-    given |= {"deadline": 60, "shape": "ndrange", "program": program} | other
-    assert _control(**given)  # else a fault of this run shows nothing
-    told = ""
-    try:
-        unseen = verifies(kernel=kernel, **given)
-    except hpccfpga.Error as error:
-        told = str(error)
-        unseen = "" if FOUND.match(told) else error
-    assert not unseen
-    return told
+def faults_are_seen(
+    on_ranks, folder, faults, file="graph_ndrange.cl", above=None, told=None, **more
+):
+    """Run with each fault in the kernels: not verified, or an error that tells of it.
+
+    The same runs without a fault verify.
+
+    Parameters
+    ----------
+    on_ranks : fixture
+    folder : Path
+        Where the kernels go.
+    faults : dict of str to (str or Path, dict, str, str)
+        By name, a program, what else is given, a passage of the kernels, and what
+        stands in its place, as for `harms.faulty`.
+    file : str, optional
+        Of the kernels.
+    above : str, optional
+        Text of a kernel file that includes this one, and that is run in its place.
+    told : dict of str to str, optional
+        By name, a pattern of what the error must tell.
+    """
+    runs = {}
+    programs = dict.fromkeys(program for program, *_ in faults.values())
+    for number, program in enumerate(programs):
+        own = {name: rest for name, (of, *rest) in faults.items() if of == program}
+        place = folder / str(number)
+        place.mkdir()
+        passages = {name: (old, new) for name, (_, old, new) in own.items()}
+        kernel = faulty(place, file, passages, among="graph_*")
+        if above:
+            kernel = place / "above.cl"
+            kernel.write_text(above)
+        usual = {
+            "kernel": str(kernel),
+            "program": str(program),
+            "graph": "grid:8",
+            "source": 5 if program in ("bfs", "sssp") else -1,
+            "shape": "ndrange",
+            "reps": 2,
+            "deadline": 60,
+        }
+        for name, (given, *_) in own.items():
+            params = usual | given | more
+            ranks = runs.setdefault(params.pop("ranks", 1), [])
+            control = [*own], None, "verified", params
+            if control not in ranks:
+                ranks.append(control)
+            text = f".*{told[name]}.*" if name in (told or {}) else ".*"
+            unseen = "" if name in (told or {}) else "not verified|"
+            ranks.append(([*own], name, f"{unseen}(?:{FOUND.pattern}){text}", params))
+    for n, pairs in runs.items():
+        (folder / f"runs.{n}").write_bytes(pickle.dumps(pairs))
+        on_ranks(
+            n,
+            f"FOLDER = {str(folder)!r}\n{RUNS}",
+            PYTHONPATH=str(ROOT / "tests"),
+            **QUICKLY,
+        )

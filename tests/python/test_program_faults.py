@@ -3,7 +3,12 @@
 from functools import partial
 
 import pytest
-from vertex_programs import break_kernels, fault_is_seen, quickly, verifies
+from vertex_programs import (
+    break_kernels,
+    faults_are_seen,
+    quickly,
+    verifies,
+)
 
 import hpccfpga
 from hpccfpga import sources
@@ -29,133 +34,135 @@ FAN = (*(0,) * 90, *range(1, 91)), (*range(1, 91), *range(101, 191))
 MANY = {"graph": FAN, "source": 0, "direction": "pull"}
 LED_TOLD = "out->told[first + i] = tell >> i & 1 ? told[i] :"
 LED_TELLS = "takes & tells & GRAPH_HEARD(degree)"
-MORE = "out->count.active += out->superstep == 2; " + CLOSE
+MORE = "out->count.active += HARMED && out->superstep == 2; " + CLOSE
 FAULTS = {  # program, what else is given, text, what replaces it
     "a flipped bit in a vertex": (
         "pagerank",
         {"supersteps": 5},
         APPLIED,
-        APPLIED + f" if (names[v] == 33) {WORD}[v] ^= 1u << 22;",
+        APPLIED + f" if (HARMED && names[v] == 33) {WORD}[v] ^= 1u << 22;",
     ),
     "another edge": (
         "bfs",
         {"direction": "pull"},
         "const uint u = from[e];",
-        "const uint u = e % 3 ? from[e] : from[0];",
+        "const uint u = HARMED && e % 3 == 0 ? from[0] : from[e];",
     ),
     "a first edge from a vertex that told nothing": (
         "bfs",
         {"direction": "pull"},
         "led |= (active[u / 32] >> u % 32 & mine) << i;",
-        "led |= (i == 7 ? mine : active[u / 32] >> u % 32 & mine) << i;",
+        "led |= (HARMED && i == 7 ? mine : active[u / 32] >> u % 32 & mine) << i;",
     ),
     "one of many by first edges that is applied, but to no state": (
         "bfs",
         MANY,
         LED,
-        LED.replace("takes", "takes && v != 33"),
+        LED.replace("takes", "takes && !(HARMED && v == 33)"),
     ),
     "a flipped bit in an update of many by first edges": (
         "bfs",
         MANY,
         LED_TOLD,
-        LED_TOLD.replace(" :", " ^ (first + i == 33) :"),
+        LED_TOLD.replace(" :", " ^ (HARMED && first + i == 33) :"),
     ),
     "one of many by first edges that does not tell": (
         "bfs",
         MANY,
         LED_TELLS,
-        f"{LED_TELLS} & (v != 33)",
+        f"{LED_TELLS} & !(HARMED && v == 33)",
     ),
     "one of many by first edges that other ranks are not told of": (
         "bfs",
         {"graph": "kron:11", "direction": "pull", "ranks": 2},
         "out->digests ? tell : 0",
-        "out->digests ? tell & ~2u : 0",
+        "out->digests ? tell & ~(HARMED ? 2u : 0u) : 0",
     ),
     "a number in the input that is another's": (
         "bfs",
         {},
         "run->id + v * run->step :",
-        "run->id + v * run->step + (v == 33) :",
+        "run->id + v * run->step + (HARMED && v == 33) :",
     ),
     "a formula for numbers that have none": (
         "sssp",
         {"partition": "sorted"},
         "run->step ? run->id",
-        "1 ? run->id",
+        "run->step || HARMED ? run->id",
     ),
     "a weight that is off by one": (
         "sssp",
         {"direction": "pull"},
         "{GRAPH_WEIGHT(weights, e)};\n    (void)weights, (void)e;",
-        "{GRAPH_WEIGHT(weights, e) + (e % 5 == 0)};",
+        "{GRAPH_WEIGHT(weights, e) + (HARMED && e % 5 == 0)};",
     ),
     "a flipped bit in an update": (
         "sssp",
         {"direction": "pull"},
         "out->told[v] = told;",
-        "out->told[v] = told; ((HF_GLOBAL uint *)out->told)[v] ^= v == 33;",
+        "out->told[v] = told; ((HF_GLOBAL uint *)out->told)[v] ^= HARMED && v == 33;",
     ),
     "a flipped bit in an update of another rank": (
         "sssp",
         {"ranks": 2},
         "mirror[v] = tolds[k];",
-        "mirror[v] = tolds[k]; if (superstep == 1) ((HF_GLOBAL uint *)mirror)[v] ^= 1;",
+        "mirror[v] = tolds[k];"
+        "((HF_GLOBAL uint *)mirror)[v] ^= HARMED && superstep == 1;",
     ),
     "an update that got lost on the way": (
         "pagerank",
         {"ranks": 2, "supersteps": 5},
         "active[w] = bits[first / 32];",
-        "active[w] = bits[first / 32] & ~(w == 1 ? 0x10u : 0u);",
+        "active[w] = bits[first / 32] & ~(HARMED && w == 1 ? 0x10u : 0u);",
     ),
     "an update that is damaged as it is told": (
         "pagerank",
         {"ranks": 2, "supersteps": 5},
         TOLD,
-        TOLD + " ((HF_GLOBAL uint *)out->told)[v] ^= v == 7 ? 4u : 0u;",
+        TOLD + " ((HF_GLOBAL uint *)out->told)[v] ^= HARMED && v == 7 ? 4u : 0u;",
     ),
     "updates that are damaged as they are told": (
         "pagerank",
         {"ranks": 2, "supersteps": 5},
         TOLD,
-        TOLD + " ((HF_GLOBAL uint *)out->told)[v] ^= 4u;",
+        TOLD + " ((HF_GLOBAL uint *)out->told)[v] ^= HARMED ? 4u : 0u;",
     ),
     "an update that is never written": (
         "pagerank",
         {"ranks": 2, "supersteps": 5},
         TOLD,
-        "if (v != 7 || out->superstep != 2) " + TOLD,
+        "if (!HARMED || v != 7 || out->superstep != 2) " + TOLD,
     ),
     "an update among others that is another's": (
         "pagerank",
         {"ranks": 2, "supersteps": 5},
         "mirror[v + i] = told[i];",
-        "mirror[v + i] = told[i ^ (v == 32)];",
+        "mirror[v + i] = told[i ^ (HARMED && v == 32)];",
     ),
     "a chunk that stops too early": (
         "wcc",
         {"direction": "pull"},
         CLOSE,
-        "if (out->superstep > 0) out->count.active = out->count.pending = 0; " + CLOSE,
+        "if (HARMED && out->superstep > 0)"
+        " out->count.active = out->count.pending = 0; " + CLOSE,
     ),
     "changes that are not told": (
         "pagerank",
         {"tolerance": 1e-6, "supersteps": 500},
         CLOSE,
-        "out->count.changed = 0; " + CLOSE,
+        "if (HARMED) out->count.changed = 0; " + CLOSE,
     ),
     "changes that are told too large": (
         "pagerank",
         {"tolerance": 1e-3, "supersteps": 500},
         CLOSE,
-        "out->count.changed *= 2; " + CLOSE,
+        "out->count.changed *= HARMED ? 2 : 1; " + CLOSE,
     ),
     "counts of another superstep": (
         "bfs",
         {"direction": "pull"},
         CLOSE,
-        "out->count.superstep += out->superstep == 2; " + CLOSE,
+        "out->count.superstep += HARMED && out->superstep == 2; " + CLOSE,
     ),
     "active vertices too many": ("bfs", {"direction": "pull"}, CLOSE, MORE),
     "active vertices too many, on all ranks": (
@@ -174,148 +181,168 @@ FAULTS = {  # program, what else is given, text, what replaces it
         "sssp",
         {},
         "count.active = l->n_front;",
-        "count.active = l->n_front + (step == 1);",
+        "count.active = l->n_front; count.active += HARMED && step == 1;",
     ),
     "pushed messages that get lost": (
         "sssp",
         {"direction": "push"},
         MADE,
-        "if (v % 7) " + MADE,
+        "if (!HARMED || v % 7) " + MADE,
     ),
     "pushed messages for another vertex": (
         "bfs",
         {"direction": "push"},
         MADE,
-        MADE.replace("[v]", "[v ^ 1]"),
+        MADE.replace("[v]", "[v ^ HARMED]"),
     ),
     "more messages than edges": (
         "wcc",
         {"direction": "push"},
         "made[2 * c] = n;",
-        "made[2 * c] = n + 7;",
+        "made[2 * c] = n; made[2 * c] += HARMED ? 7 : 0;",
     ),
     "more messages than edges, on all ranks": (
         "wcc",
         {"direction": "push", "ranks": 2},
         "made[2 * c] = n;",
-        "made[2 * c] = n + 7;",
+        "made[2 * c] = n; made[2 * c] += HARMED ? 7 : 0;",
     ),
     "a vertex that does not apply what was pushed": (
         "wcc",
         {"direction": "push"},
         "these = at < end ? touched[at / 32] : 0;",
-        "these = at < end ? touched[at / 32] & ~2u : 0;",
+        "these = at < end ? touched[at / 32] & ~(HARMED ? 2u : 0u) : 0;",
     ),
     "messages of few that get lost": (
         "sssp",
         {},
         FEW,
-        FEW.replace(", m", ", e % 7 ? m : HF_NOTHING"),
+        FEW.replace(", m", ", HARMED && e % 7 == 0 ? HF_NOTHING : m"),
     ),
     "messages of few for another vertex": (
         "sssp",
         {},
         "slot = fresh ? n : place,",
-        "slot = fresh ? n : place / 2,",
+        "slot = fresh ? n : HARMED ? place / 2 : place,",
     ),
     "messages of few that are enough and get lost": (
         "bfs",
         {},
         AT_ONCE,
-        "(e % 7 == 0 || " + AT_ONCE + ")",
+        "((HARMED && e % 7 == 0) || " + AT_ONCE + ")",
     ),
     "a message of few that is applied, but to no state": (
         "bfs",
         {},
         "few->state[v] = s;",
-        "few->state[v == 33 ? 0 : v] = s;",
+        "few->state[HARMED && v == 33 ? 0 : v] = s;",
     ),
     "one of few who is told of and not heard": (
         "bfs",
         {},
         "l->n_front = l->n_next;",
-        "l->n_front = l->n_next - (l->n_next > 2);",
+        "l->n_front = l->n_next - (HARMED && l->n_next > 2);",
     ),
     "one of few who waits and is never due": (
         "sssp",
         {},
         "l->n_late += late & ~waits;",
-        "l->n_late += late & ~waits & (uint)(v != 33);",
+        "l->n_late += late & ~waits & (uint)!(HARMED && v == 33);",
     ),
     "few that stop too early": (
         "bfs",
         {},
         "count.active = l->n_front;",
-        "if (few.superstep > 3) l->n_front = 0; count.active = l->n_front;",
+        "if (HARMED && few.superstep > 3) l->n_front = 0; count.active = l->n_front;",
     ),
     "a superstep of few that is not counted": (
         "wcc",
         {},
         "counts[step] = count;",
-        "counts[step == 2 ? 1 : step] = count;",
+        "counts[HARMED && step == 2 ? 1 : step] = count;",
     ),
     "few that forget some of those who go on": (
         "wcc",
         {"graph": "kron:11"},
         "i < l->n_front; i++) {\n        mirror",
-        "i < l->n_front / 2; i++) {\n        mirror",
+        "i < (HARMED ? l->n_front / 2 : l->n_front); i++) {\n        mirror",
     ),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_are_seen(broken, fault):
-    fault_is_seen(broken, *FAULTS[fault])
+def of_ranks(ranks, faults):
+    """Take faults of runs on so many ranks."""
+    return {n: f for n, f in faults.items() if f[1].get("ranks", 1) == ranks}
 
 
-@pytest.mark.parametrize("where", ["names[v] == 33", "v > 9 && v < 19", "1"])
-@pytest.mark.parametrize("program", ["bfs", "pagerank"])
-def test_what_counts_as_equal_still_tells_faults(broken, program, where):
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_faults_are_seen(on_ranks, tmp_path, ranks):
+    faults_are_seen(on_ranks, tmp_path, of_ranks(ranks, FAULTS))
+
+
+def test_what_counts_as_equal_still_tells_faults(on_ranks, tmp_path):
     """Of the package's programs by path, which say so by HF_SAME."""
-    path = sources.kernel_dir() / "programs" / f"{program}.h"
-    if program == "bfs":  # who does not tell: nobody behind it is reached
-        given = {"graph": (range(63), range(1, 64)), "source": 0}
-        old, new = HEARS, f"{HEARS} && !({where})"
-    else:
-        given = {"graph": "kron:8", "ranks": 2}
-        old, new = APPLIED, f"{APPLIED} if ({where}) {WORD}[v] ^= 1u << 13;"
-    fault_is_seen(broken, path, given | {"direction": "pull"}, old, new)
+    # Who does not tell: nobody behind it is reached.
+    way = {"graph": ((*range(63),), (*range(1, 64),)), "source": 0}
+    faults = {}
+    for where in ("names[v] == 33", "v > 9 && v < 19", "1"):
+        fault = f"(HARMED && ({where}))"
+        for program, given, old, new in (
+            ("bfs", way, HEARS, f"{HEARS} && !{fault}"),
+            (
+                "pagerank",
+                {"graph": "kron:8", "ranks": 2},
+                APPLIED,
+                f"{APPLIED} if {fault} {WORD}[v] ^= 1u << 13;",
+            ),
+        ):
+            path = sources.kernel_dir() / "programs" / f"{program}.h"
+            given = given | {"direction": "pull"}
+            faults[f"{program} {where}"] = path, given, old, new
+    faults_are_seen(on_ranks, tmp_path, faults)
 
 
-LED_ONE = LED_TELLS.replace("GRAPH_HEARD(degree)", "(names[v] == 33 || degree > 0)")
+LED_ONE = f"({LED_TELLS}) | (takes & tells & (HARMED && names[v] == 33))"
 FEW_HEARD = "n += GRAPH_HEARD(l->degrees[n])"
-ONE = f"{HEARS} || names[v] == 33"
+ONE = f"{HEARS} || (HARMED && names[v] == 33)"
+HEARD = "((degree) > 0)"
 BITS = "bits[at / 32] = word.bits"
 # On two ranks lists stand for bits, but with messages along edges.
-STRAY = f"out->{BITS}", f"out->{BITS} | 2 * (at == 32 && out->superstep == 1)"
-STRAY_PUSHED = f"out.{BITS}", f"out.{BITS} | 2 * (at == 32 && superstep == 1)"
-LEADS = {"direction": "pull"}, {"direction": "push"}, {"architecture": "gravf"}
-
-
-@pytest.mark.parametrize(
-    ("ranks", "way", "text", "fault"),
-    [
-        *((r, LEADS[0], LED_TELLS, LED_ONE) for r in (1, 2)),
-        *((r, way, HEARS, ONE) for r in (1, 2) for way in LEADS[1:]),
-        *((r, {}, "((degree) > 0)", "((degree) >= 0)") for r in (1, 2)),
-        (1, LEADS[0], *STRAY),
-        (1, LEADS[1], *STRAY_PUSHED),
-        *((r, LEADS[2], *STRAY) for r in (1, 2)),
-        (1, {}, FEW_HEARD, f"{FEW_HEARD} || l->front[n] == 33"),
-    ],
+STRAY = f"out->{BITS}", f"out->{BITS} | 2 * (HARMED && at == 32 && out->superstep == 1)"
+STRAY_PUSHED = f"out.{BITS}", f"out.{BITS} | 2 * (HARMED && at == 32 && superstep == 1)"
+PULL, PUSH, GRAVF = (
+    {"direction": "pull"},
+    {"direction": "push"},
+    {"architecture": "gravf"},
 )
-def test_a_vertex_that_no_edge_leaves_tells_nothing(broken, ranks, way, text, fault):
+NO_EDGE = {
+    "by first edges": (PULL, LED_TELLS, LED_ONE),
+    "pushed": (PUSH, HEARS, ONE),
+    "along edges": (GRAVF, HEARS, ONE),
+    "all": ({}, HEARD, f"({HEARD} || HARMED)"),
+    "a bit along edges": (GRAVF, *STRAY),
+}
+NO_EDGE_ALONE = {
+    "a bit by first edges": (PULL, *STRAY),
+    "a bit, pushed": (PUSH, *STRAY_PUSHED),
+    "few": ({}, FEW_HEARD, f"{FEW_HEARD} || (HARMED && l->front[n] == 33)"),
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_vertex_that_no_edge_leaves_tells_nothing(on_ranks, tmp_path, ranks):
     """One of those that are reached does, or all, or has a bit: states stay right."""
-    star = (*(0,) * 90, 1), (*range(1, 91), 0)
-    given = {"graph": star, "source": 0, "ranks": ranks} | way
-    fault_is_seen(broken, "bfs", given, text, fault)
+    star = {"graph": ((*(0,) * 90, 1), (*range(1, 91), 0)), "source": 0, "ranks": ranks}
+    faults = NO_EDGE | (NO_EDGE_ALONE if ranks == 1 else {})
+    faults = {n: ("bfs", star | way, *change) for n, (way, *change) in faults.items()}
+    faults_are_seen(on_ranks, tmp_path, faults)
 
 
-@pytest.mark.parametrize("fault", [fault for fault in FAULTS if "few" in fault])
-def test_faults_of_few_are_seen_where_they_have_a_launch(tmp_path, fault):
-    program, given, old, new = FAULTS[fault]
-    broken = partial(break_kernels, tmp_path, file="graph_memory.cl")
-    fault_is_seen(broken, program, given | {"shape": "pipeline"}, old, new)
+def test_faults_of_few_are_seen_where_they_have_a_launch(on_ranks, tmp_path):
+    few = {name: fault for name, fault in FAULTS.items() if "few" in name}
+    assert len(few) > 9
+    pipeline = {"file": "graph_memory.cl", "shape": "pipeline"}
+    faults_are_seen(on_ranks, tmp_path, few, **pipeline)
 
 
 def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
@@ -364,20 +391,21 @@ def undirected(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("where", ["== 5", "< 40", "< 300"])
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_parents_that_are_no_neighbours_are_seen(broken, undirected, where, ranks):
+def test_parents_that_are_no_neighbours_are_seen(on_ranks, tmp_path, undirected, ranks):
     """They are at the right level, and of that nobody looks at the other edges."""
     edges = [(0, 1), (0, 2)] + [(1 + (v >= 300), v) for v in range(3, 600)]
     given = {"graph": undirected(edges), "source": 0, "ranks": ranks}
-    fault = f" if (takes && names[v] > 2 && names[v] {where}) {WORD}[v] = 2;"
     given |= {"direction": "pull"}
-    fault_is_seen(broken, "bfs", given, LED, LED + fault)
+    fault = f" if (HARMED && takes && names[v] > 2 && names[v] %s) {WORD}[v] = 2;"
+    every = {w: ("bfs", given, LED, LED + fault % w) for w in ("== 5", "< 40", "< 300")}
+    faults_are_seen(on_ranks, tmp_path, every)
 
 
-def test_a_source_without_edges_is_its_own_parent(broken, undirected):
+def test_a_source_without_edges_is_its_own_parent(on_ranks, tmp_path, undirected):
     given = {"graph": undirected([(0, 1), (1, 8)]), "source": 7}
-    fault_is_seen(broken, "bfs", given, STARTED, f"{STARTED} {WORD}[v] = HF_NOBODY;")
+    fault = STARTED, f"{STARTED} if (HARMED) {WORD}[v] = HF_NOBODY;"
+    faults_are_seen(on_ranks, tmp_path, {"no parent": ("bfs", given, *fault)})
 
 
 def test_labels_that_are_all_zero_are_no_components(broken):
