@@ -9,12 +9,13 @@ turn, some milliseconds each, round after round. A round gives one ratio of each
 times; told are the median of the rounds and its 99 % interval. A second session over
 `pcie` shows what sessions differ by for no reason: that widens the intervals. A bound
 is met or missed where the whole interval says so, else this noise did not let it be
-decided. `auto` is held against each other scheme. Then calibrations and runs follow
-each other, on CPUs in rounds in which the machine's cores are not moved, where there
-are some: models meet a bound that they meet in each round. With `--runs` a round has
-more runs of each scheme, one before the calibration and the others behind it, and the
-best counts: a host may be slower by a half for as long as a run takes. Bounds are those
-of CPUs. Ends with code 1 where one is missed.
+decided. `auto` is held against each other scheme. Then calibrations are taken, each
+with a run beside it that its models are held against, on CPUs in rounds in which the
+machine's cores are not moved, where there are some. Told are, over all calibrations,
+the median of how far a model is off and its 99 % interval. A host may be slower by a
+half for as long as a run takes: with `--turns` calibration and run take a share of
+their repetitions in each turn, and the best of all turns counts for both. Bounds are
+those of CPUs. Ends with code 1 where one is missed.
 
 Each rank on the device `cpu` has cores of its own, as ranks that hpccfpga starts.
 """
@@ -41,6 +42,8 @@ WANTED = {"pipelined": (0.95, 0.95), "shared": (1.0, 1.3)}
 """Least time of `pcie` over that of a scheme: at every size, and at 1 MiB."""
 AUTO = 0.97
 """Least time of each other scheme over that of `auto`, at every size."""
+REPS = 10
+"""Of calibrations, and of the runs beside them."""
 MODELS = {"median": (np.median, 0.10), "largest": (np.max, 0.25)}
 """By how much of the measurement models may be off, over all sizes."""
 VERDICTS = ("met", "not decided by this noise", "MISSED")
@@ -67,9 +70,9 @@ class Span:
         """As a cell of a table."""
         return f"{self.median:6.2f} [{self.low:5.2f}, {self.high:5.2f}]"
 
-    def verdict(self, least):
-        """Give the number of the verdict on a lower bound."""
-        return int(self.low < least) + int(self.high < least)
+    def verdict(self, least=-np.inf, most=np.inf):
+        """Give the number of the verdict on bounds."""
+        return sum(not least <= end <= most for end in (self.low, self.high))
 
 
 def measure(sessions, size, rounds, notes):
@@ -138,32 +141,36 @@ def decide(pairs, sizes):
     return verdicts
 
 
-def models_off(sessions, steady, sizes, times, runs):
-    """By how much each model is off the best run, {scheme: [rounds, sizes]}."""
+def models_off(sessions, steady, sizes, times, turns):
+    """By how much models are off, {scheme: [calibrations, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
-    own = {"sizes": sizes, "reps": 10, "loop_upper": 256}
+    own = {"sizes": sizes, "reps": REPS // turns, "loop_upper": 256}
 
-    def run(k):
-        return {f"{s} {k}": lambda s=s: sessions[s].run("b_eff", **own) for s in able}
+    def run(scheme):
+        return lambda: sessions[scheme].run("b_eff", **own)
 
-    programs = {"calibration": lambda: sessions["pcie"].calibrate(**own)}
-    for k in range(runs):
-        programs = programs | run(k) if k != 1 else run(k) | programs
+    programs = {}
+    for k in range(turns):
+        programs["calibration", k] = lambda: sessions["pcie"].calibrate(**own)
+        programs |= {(scheme, k): run(scheme) for scheme in able}
     if steady:
         rounds = steady.rounds(times, programs)
     else:
         rounds = [{n: take() for n, take in programs.items()} for _ in range(times)]
-    off = {scheme: np.empty((len(rounds), len(sizes))) for scheme in able}
-    for k, found in enumerate(rounds):
+    off = {scheme: [] for scheme in able}
+    for number, found in enumerate(rounds, 1):
         for scheme in able:
-            model = hpccfpga.model(
-                "b_eff", exchange=scheme, calibration=found["calibration"]
-            )
-            best = np.min([found[f"{scheme} {n}"]["time"] for n in range(runs)], axis=0)
-            each = off[scheme][k] = model["time"] / best - 1
+            best = np.min([found[scheme, k]["time"] for k in range(turns)], axis=0)
+            models = [
+                hpccfpga.model("b_eff", exchange=scheme, calibration=found[name])
+                for name in found
+                if name[0] == "calibration"
+            ]
+            each = np.min([model["time"] for model in models], axis=0) / best - 1
+            off[scheme].append(each)
             if sessions["pcie"].rank == 0:
                 percents = [f"{100 * x:+.0f}" for x in each]
-                print(f"calibration {k + 1}, model {scheme} [%]:", *percents)
+                print(f"calibration {number}, model {scheme} [%]:", *percents)
     return off
 
 
@@ -171,15 +178,14 @@ def decide_models(off):
     """Print how far models are off; the numbers of the verdicts."""
     verdicts = []
     for scheme, each in off.items():
-        at = np.median(each, axis=0)
-        print(f"model {scheme} [%]:", *(f"{100 * x:+.0f}" for x in at))
         for name, (figure, bound) in MODELS.items():
             figures = figure(np.abs(each), axis=1)
-            missed = np.count_nonzero(figures > bound)
-            verdicts.append(int(missed > 0) + int(missed == len(figures)))
+            span = Span.of(figures)
+            verdicts.append(span.verdict(most=bound))
             print(
-                f"model {scheme}, {name} over sizes: {figures.min():.2f} to "
-                f"{figures.max():.2f}, wanted {bound}: {VERDICTS[verdicts[-1]]}"
+                f"model {scheme}, {name} over sizes: {span}, {figures.min():.2f} to "
+                f"{figures.max():.2f}, wanted {bound}: "
+                f"{VERDICTS[verdicts[-1]]}"
             )
     return verdicts
 
@@ -211,7 +217,13 @@ def main():
     )
     add("--rounds", type=int, default=40, help="turns; 0: models alone; default: 40")
     add("--calibrations", type=int, default=5, help="0: no models; default: 5")
-    add("--runs", type=int, default=1, help="beside each calibration; default: 1")
+    add(
+        "--turns",
+        type=int,
+        default=1,
+        choices=[n for n in range(1, REPS + 1) if REPS % n == 0],
+        help="of a calibration and its run; default: 1",
+    )
     usual = [*WANTED, "auto"]
     add(
         "schemes",
@@ -250,7 +262,7 @@ def main():
             if given.device == CPU:
                 folder = stack.enter_context(tempfile.TemporaryDirectory())
                 steady = Steady(folder, MPI.COMM_WORLD, cpus)
-            times = given.calibrations, given.runs
+            times = given.calibrations, given.turns
             off = models_off(sessions, steady, given.sizes, *times)
             verdicts += decide_models(off) if first else []
     return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
