@@ -291,6 +291,9 @@ static hf_status class_plan(plans *r, size_t class, list *l) {
     HF_TRY(plan_take(s, &c->left, r->left_in[i], s->left[i], l));
     column_tell(l, s, p, 0, s->columns * top);
     HF_TRY(plan_take(s, &c->top, r->top_in[i], s->top[i], l));
+    /* Inner blocks of the iteration before. */
+    c->diagonal->kernels_beside = c->left->kernels_beside = true;
+    c->top->kernels_beside = true;
     if (s->p == p && s->rows > 0)
         row_collect(l, s, q, vector);
     HF_TRY(plan_take(s, &c->sums, s->parts, s->sums, l));

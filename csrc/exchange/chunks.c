@@ -77,7 +77,8 @@ static hf_status chunks_start(hf_plan *base, const hf_order *order) {
     plan->order = order;
     plan->out = plan->in = (hf_cursor){0};
     /* as on all ranks, which start a plan in the same way */
-    plan->relayed = plan->relays && base->waited && !base->glances;
+    plan->relayed =
+        plan->relays && base->waited && !base->glances && !base->kernels_beside;
     plan->blocks = plan_blocks(c, base);
     plan->defers = base->enqueued && c->base.device->info.type != HF_CPU;
     plan->begun = plan->marked = plan->late = false;

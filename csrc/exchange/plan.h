@@ -40,9 +40,8 @@ typedef struct hf_message {
     size_t recv_bytes; /**< length of theirs [B] */
 } hf_message;
 
-/** Host memory for copies of the first `bytes` of a message's blocks, made as they pass by: this
- *  saves reads from the device. NULL: none. Where several messages in turn send one block, the
- *  first of them copies it. */
+/** Host memory for copies of the first `bytes` of a message's blocks, made as they pass by. NULL:
+ *  none. Where several messages in turn send one block, the first of them copies it. */
 typedef struct hf_glance {
     void *sent, *came;
     size_t bytes;
@@ -58,6 +57,7 @@ typedef struct hf_plan {
      *  the planned one, the same at both ends. */
     hf_message *messages;
     const hf_glance *glances; /**< [n] the caller's, or NULL */
+    bool kernels_beside;      /**< the caller's: they run meanwhile, and need cores */
     bool enqueued, waited;    /**< started by hf_plan_enqueue; by that or hf_plan_run */
 } hf_plan;
 

@@ -12,6 +12,7 @@
 #include "core/session.h"
 #include "relay.h"
 #include "relay_layout.h"
+#include "runs.h"
 #include "world.h"
 
 enum { ROOM = RELAY_LONGEST + (1 << 16), STEPS = 2 * RELAY_SLOTS + 3 };
@@ -25,12 +26,25 @@ static unsigned char *memory;
 
 static const hf_device_ops *own;
 static hf_device_ops counting;
-static size_t n_launches, n_without;
+static size_t n_launches, n_without, n_factored;
+static const hf_kernel *fill, *factor; /* of linpack */
+
+static hf_status seen_kernel(hf_kernel **out, hf_device *of, const char *name,
+                             unsigned unit) {
+    HF_TRY(own->kernel(out, of, name, unit));
+    if (strcmp(name, "linpack_fill") == 0)
+        fill = *out;
+    if (strcmp(name, "linpack_lu") == 0)
+        factor = *out;
+    return HF_OK;
+}
 
 static hf_status counted_launch(hf_device *of, const hf_launch *launch,
                                 const hf_order *order, hf_event **done) {
     bool is = order && order->label && strcmp(order->label, "relay") == 0;
-    n_launches += is;
+    n_launches = launch->kernel == fill ? 0 : n_launches + is;
+    if (launch->kernel == factor)
+        n_factored = n_launches;
     n_without += is && order->no_event && !done;
     return own->launch(of, launch, order, done);
 }
@@ -59,6 +73,7 @@ static void open_all(void) {
     free(binary);
     own = device->ops;
     counting = *own;
+    counting.kernel = seen_kernel;
     counting.launch = counted_launch;
     device->ops = &counting;
     for (int i = 0; i < 2; i++)
@@ -179,7 +194,7 @@ static void one_way_test(void) {
 /* What goes by copies, since one rank at least needs it so. */
 static void other_ways_test(void) {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    enum { TOO_LONG, TWICE, CHUNKS, GLANCES, STARTED, N };
+    enum { TOO_LONG, TWICE, CHUNKS, GLANCES, BESIDE, STARTED, N };
     static unsigned char seen[2 * 8];
     const hf_glance glances[] = {{seen, seen + 8, 8}};
     for (int why = 0; why < N; why++) {
@@ -197,6 +212,7 @@ static void other_ways_test(void) {
         n_launches = 0;
         OK(hf_plan_new(&plan, exchange, buffers[1], buffers[0], n, m));
         plan->glances = why == GLANCES ? glances : NULL;
+        plan->kernels_beside = why == BESIDE;
         if (why == STARTED) {
             OK(exchange->ops->blocks->start(plan, NULL));
             while (!done)
@@ -447,6 +463,25 @@ static void hung_test(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Blocks of a factorisation go by copies, for inner blocks are computed meanwhile; those of
+ * the solution do not. */
+static void linpack_test(void) {
+    static const char *const params[] = {"sizes", "1024",     "reps", "1", "warmup",
+                                         "1",     "deadline", "60",   NULL};
+    hf_run run = {.bench = "linpack", .kernel = "linpack_memory"};
+    unsigned char *binary = NULL;
+    bool right = false;
+    OK(world_build(session, "#include \"linpack_memory.cl\"\n", "-I .", &binary,
+                   &run.binary_bytes));
+    run.binary = binary;
+    n_factored = n_launches = 0;
+    OK(run_take(&right, session, run, params));
+    CHECK(right && n_factored == 0 && n_launches > 0, "%zu of %zu", n_factored,
+          n_launches);
+    free(binary);
+    fill = factor = NULL;
+}
+
 /* More ranks of a node, or more messages, than there is room for. */
 static void limits_test(void) {
     enum { NODE = 9 };
@@ -485,8 +520,10 @@ int main(int argc, char **argv) {
     one_way_test();
     other_ways_test();
     mixed_test();
-    if (size > 1)
+    if (size > 1) {
         settled_test();
+        linpack_test();
+    }
     profile_test();
     close_all();
     open_all();

@@ -117,6 +117,10 @@ def test_chunks(mpirun):
             'chunk_depth: 2 is for other exchanges than "pcie"; auto, or an exchange '
             "that takes it; known: pipelined, shared"
         ),
+        "'auto', **{'chunk_size': 4096} if rank == 0 else {}": (
+            'rank 0: chunk_size: 4096 is for other exchanges than "auto"; auto, or an '
+            "exchange that takes it; known: pipelined, shared"
+        ),
         "'shared', chunk_size=4096 << rank": (
             'chunk_size differs between ranks: "4096" on rank 0, "8192" on rank 1'
         ),
