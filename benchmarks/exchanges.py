@@ -6,25 +6,32 @@
 
 The same ranks hold a session over each scheme. At each size all of them measure in
 turn, some milliseconds each, round after round. A round gives one ratio of each pair of
-times; told are the median of the rounds and its 99 % interval. A second session over
-`pcie` shows what sessions differ by for no reason: that widens the intervals. A bound
-is met or missed where the whole interval says so, else this noise did not let it be
-decided. `auto` is held against each other scheme. Then calibrations are taken, each
-with a run beside it that its models are held against, on CPUs in rounds in which the
-machine's cores are not moved, where there are some. Told are, over all calibrations,
-the median of how far a model is off and its 99 % interval. A host may be slower by a
-half for as long as a run takes: with `--turns` calibration and run take a share of
-their repetitions in each turn, and the best of all turns counts for both. Bounds are
-those of CPUs. Ends with code 1 where one is missed.
+times; told are the median of the rounds and its 99 % interval, or, of fewer than 8,
+their range. A second session over `pcie` shows what sessions differ by for no reason:
+that widens the intervals. A bound is met or missed where the whole interval says so,
+else this noise did not let it be decided. `auto` is held against each other scheme.
+
+Then calibrations are taken. Beside each there is a run over each scheme, against which
+its models are held; told are the median of how far they are off, over all calibrations,
+and its interval. On CPUs a round within which the machine's cores are moved is
+repeated.
+
+A host may be slower by a half for as long as a run takes, and the best of a
+calibration's rounds does not see that. With `--turns` calibration and run take a share
+of their repetitions in each turn, and the best of all turns counts for both: so the
+host's phase is left out of the question how good models are.
+
+Bounds are those of CPUs. Ends with code 1 where one is missed, 2 where nothing can be
+measured.
 
 Each rank on the device `cpu` has cores of its own, as ranks that hpccfpga starts.
 """
 
 import argparse
-import subprocess
+import os
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +59,7 @@ VERDICTS = ("met", "not decided by this noise", "MISSED")
 
 @dataclass
 class Span:
-    """A median, and what it lies between most likely."""
+    """A median, and what it lies between: with 99 %, or of fewer than 8 with less."""
 
     low: float
     median: float
@@ -71,7 +78,7 @@ class Span:
         return f"{self.median:6.2f} [{self.low:5.2f}, {self.high:5.2f}]"
 
     def verdict(self, least=-np.inf, most=np.inf):
-        """Give the number of the verdict on bounds."""
+        """Give the number of the verdict on a bound."""
         return sum(not least <= end <= most for end in (self.low, self.high))
 
 
@@ -141,7 +148,7 @@ def decide(pairs, sizes):
     return verdicts
 
 
-def models_off(sessions, steady, sizes, times, turns):
+def models_off(sessions, steady, sizes, number, turns):
     """By how much models are off, {scheme: [calibrations, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
     own = {"sizes": sizes, "reps": REPS // turns, "loop_upper": 256}
@@ -150,27 +157,30 @@ def models_off(sessions, steady, sizes, times, turns):
         return lambda: sessions[scheme].run("b_eff", **own)
 
     programs = {}
-    for k in range(turns):
-        programs["calibration", k] = lambda: sessions["pcie"].calibrate(**own)
-        programs |= {(scheme, k): run(scheme) for scheme in able}
+    for turn in range(turns):
+        programs["calibration", turn] = lambda: sessions["pcie"].calibrate(**own)
+        programs |= {(scheme, turn): run(scheme) for scheme in able}
     if steady:
-        rounds = steady.rounds(times, programs)
+        rounds = steady.rounds(number, programs)
     else:
-        rounds = [{n: take() for n, take in programs.items()} for _ in range(times)]
+        rounds = [{n: take() for n, take in programs.items()} for _ in range(number)]
     off = {scheme: [] for scheme in able}
-    for number, found in enumerate(rounds, 1):
+    for k, found in enumerate(rounds, 1):
+        if not all(result.verified for result in found.values()):
+            sys.exit("wrong data beside a calibration")
         for scheme in able:
-            best = np.min([found[scheme, k]["time"] for k in range(turns)], axis=0)
+            times = [found[scheme, turn]["time"] for turn in range(turns)]
             models = [
-                hpccfpga.model("b_eff", exchange=scheme, calibration=found[name])
-                for name in found
-                if name[0] == "calibration"
+                hpccfpga.model(
+                    "b_eff", exchange=scheme, calibration=found["calibration", turn]
+                )["time"]
+                for turn in range(turns)
             ]
-            each = np.min([model["time"] for model in models], axis=0) / best - 1
+            each = np.min(models, axis=0) / np.min(times, axis=0) - 1
             off[scheme].append(each)
             if sessions["pcie"].rank == 0:
                 percents = [f"{100 * x:+.0f}" for x in each]
-                print(f"calibration {number}, model {scheme} [%]:", *percents)
+                print(f"calibration {k}, model {scheme} [%]:", *percents)
     return off
 
 
@@ -178,6 +188,8 @@ def decide_models(off):
     """Print how far models are off; the numbers of the verdicts."""
     verdicts = []
     for scheme, each in off.items():
+        middle = [f"{100 * x:+.0f}" for x in np.median(each, axis=0)]
+        print(f"median at each size, model {scheme} [%]:", *middle)
         for name, (figure, bound) in MODELS.items():
             figures = figure(np.abs(each), axis=1)
             span = Span.of(figures)
@@ -190,9 +202,23 @@ def decide_models(off):
     return verdicts
 
 
+def natural(text):
+    """Give the number of an option's text, from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
+def positive(text):
+    """Give the number of an option's text, from 1 on."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
 def numbers(text):
-    """Give the sizes of an option's text."""
-    return [int(number) for number in text.split(",")]
+    """Give the sizes of an option's text, each once."""
+    return list(dict.fromkeys(map(positive, text.split(","))))
 
 
 def scheme(text):
@@ -203,69 +229,86 @@ def scheme(text):
     return text
 
 
-def main():
-    """Print what was found; return whether a bound is missed."""
+def options():
+    """Read the command's options."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    add = parser.add_argument
-    add("--ranks", type=int, default=2, help="to start; default: 2")
-    add("--device", default=CPU, help="as for hpccfpga run; default: cpu")
-    add(
-        "--sizes",
-        type=numbers,
-        default=SIZES,
-        help="[B], as 1,4096; default: to 16 MiB",
-    )
-    add("--rounds", type=int, default=40, help="turns; 0: models alone; default: 40")
-    add("--calibrations", type=int, default=5, help="0: no models; default: 5")
-    add(
+    usual = [*WANTED, "auto"]
+    for name, kind, default, told in (
+        ("--ranks", positive, 2, "to start; default: 2"),
+        ("--device", str, CPU, "as for hpccfpga run; default: cpu"),
+        ("--sizes", numbers, SIZES, "[B], as 1,4096; default: to 16 MiB"),
+        ("--rounds", natural, 40, "at each size; 0: models alone; default: 40"),
+        ("--calibrations", natural, 5, "0: no models; default: 5"),
+    ):
+        parser.add_argument(name, type=kind, default=default, help=told)
+    parser.add_argument(
         "--turns",
-        type=int,
+        type=positive,
         default=1,
         choices=[n for n in range(1, REPS + 1) if REPS % n == 0],
-        help="of a calibration and its run; default: 1",
+        help="of each calibration and the runs beside it; default: 1",
     )
-    usual = [*WANTED, "auto"]
-    add(
+    parser.add_argument(
         "schemes",
         nargs="*",
         type=scheme,
         default=usual,
         help="default: " + ", ".join(usual),
     )
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def judge(given, stack, on_cpu, cpus, comm):
+    """Measure and print what was asked for; the numbers of the verdicts."""
+    schemes = {"pcie": "pcie", CONTROL: "pcie"}
+    schemes |= dict(zip(given.schemes, given.schemes, strict=True))
+    sessions = {
+        name: stack.enter_context(hpccfpga.open(given.device, scheme, comm))
+        for name, scheme in schemes.items()
+    }
+    verdicts = []
+    if given.rounds:
+        pairs = compare(sessions, given.sizes, given.rounds)
+        verdicts += decide(pairs, given.sizes) if comm.rank == 0 else []
+    if given.calibrations:
+        steady = None
+        if on_cpu:
+            folder = tempfile.TemporaryDirectory() if comm.rank == 0 else nullcontext()
+            steady = Steady(stack.enter_context(folder), comm, cpus)
+        times = given.calibrations, given.turns
+        off = models_off(sessions, steady, given.sizes, *times)
+        verdicts += decide_models(off) if comm.rank == 0 else []
+    return verdicts
+
+
+def main():
+    """Print what was found; return the code to end with."""
+    given = options()
     sys.stdout.reconfigure(line_buffering=True)
     if under_mpi() is None:
-        return subprocess.call([*mpirun(given.ranks), sys.executable, *sys.argv])
-    cpus = set()
-    if given.device == CPU and not any(map(emulation.routed, given.schemes)):
-        cpus = cores.take()
+        command = [*mpirun(given.ranks), sys.executable, *sys.argv]
+        os.execvp(command[0], command)
+    on_cpu = given.device.lower().removeprefix("opencl:") == CPU
+    routed = [scheme for scheme in given.schemes if emulation.routed(scheme)]
+    cpus = cores.take() if on_cpu and not routed else set()
+    for name in routed:
+        emulation.prepare(name)
     from mpi4py import MPI
 
     with ExitStack() as stack:
-        sessions = {
-            name: stack.enter_context(
-                hpccfpga.open(given.device, scheme, MPI.COMM_WORLD)
-            )
-            for name, scheme in {
-                "pcie": "pcie",
-                CONTROL: "pcie",
-                **dict(zip(given.schemes, given.schemes, strict=True)),
-            }.items()
-        }
-        first = MPI.COMM_WORLD.rank == 0
-        verdicts = []
-        if given.rounds:
-            pairs = compare(sessions, given.sizes, given.rounds)
-            verdicts += decide(pairs, given.sizes) if first else []
-        if given.calibrations:
-            steady = None
-            if given.device == CPU:
-                folder = stack.enter_context(tempfile.TemporaryDirectory())
-                steady = Steady(folder, MPI.COMM_WORLD, cpus)
-            times = given.calibrations, given.turns
-            off = models_off(sessions, steady, given.sizes, *times)
-            verdicts += decide_models(off) if first else []
-    return VERDICTS[max(verdicts, default=0)] == VERDICTS[-1]
+        try:
+            verdicts = judge(given, stack, on_cpu, cpus, MPI.COMM_WORLD)
+        except (
+            LookupError,
+            ValueError,
+            NotImplementedError,
+            MemoryError,
+            hpccfpga.Error,
+        ) as error:
+            if MPI.COMM_WORLD.rank == 0:
+                print(f"exchanges.py: {error}", file=sys.stderr)
+            return 2
+    return int(VERDICTS[max(verdicts, default=0)] == VERDICTS[-1])
 
 
 if __name__ == "__main__":

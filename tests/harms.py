@@ -1,7 +1,8 @@
 """Kernel files with faults, or with many harms in one: compiling takes long.
 
 Which harm is done stands in this process, at an address that the program knows: the
-kernels of a CPU read its memory.
+kernels of a CPU read its memory. `faulty` replaces passages of any kind, each of which
+stands there once; `planted` replaces statements, wherever they stand.
 """
 
 import ctypes
@@ -85,19 +86,22 @@ def broken(folder, name, *changes, among=None):
 def faulty(folder, name, faults, among=None):
     """Return the path of a copy of a kernel file that has all faults.
 
+    A fault is done while its number stands in `done`; 0 is none.
+
     Parameters
     ----------
     folder, name, among
         As for `broken`.
     faults : dict of str to (str, str)
-        By name, a passage, and what stands in its place. Passages that several faults
-        replace stand in what replaces them, but for one. The word HARMED there tells
-        whether the fault is to be done.
+        By name, a passage, and what stands in its place: there the word HARMED tells
+        whether the fault is to be done. Where several faults replace one passage, the
+        new texts of all but one contain it.
     """
     changes = [
         (old, new.replace("HARMED", f"(HARM == {number})"))
         for number, (old, new) in enumerate(faults.values(), 1)
     ]
+    # What does not contain its passage comes last: nothing replaces that afterwards.
     changes.sort(key=lambda change: change[0] not in change[1])
     path = broken(folder, name, *changes, among=among)
     path.write_text(HARM + path.read_text())

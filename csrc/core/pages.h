@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/** Bytes. Of a line of a cache: what two write into apart does not slow them. */
+/** [B] */
 enum {
-    HF_LINE = 64,
+    HF_LINE = 64, /**< of a cache: what two write into apart does not slow them */
     HF_PAGE_LOG = 12,
     HF_PAGE = 1 << HF_PAGE_LOG,
     HF_LARGE_PAGE = 2 << 20

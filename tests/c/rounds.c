@@ -24,13 +24,13 @@ static size_t told[SIZES], n_told;             /* rows, by the plans before them
 static hf_status (*path_prepare)(void *state, size_t point, uint64_t sample);
 static const uint64_t NO_SAMPLE = UINT64_MAX;
 static uint64_t number, turns[SIZES]; /* of the last sample; of the last timed ones */
-static uint64_t opened;               /* of the first timed one of the visit before */
+static uint64_t first_before;         /* of the first timed one of the visit before */
 static double now;
 static double long_step; /* of sizes below 300, on one rank; 0: none [s] */
 static double last_step; /* of the others there */
 /* A visit whose data are damaged, and one whose plan fails; by the plans so far, 0: none. */
 static size_t harmed, failing;
-static bool plain; /* all sizes are in all rounds */
+static bool in_all_rounds; /* all sizes are in all rounds */
 
 double __wrap_hf_clock_now(void);
 double __wrap_hf_clock_now(void) {
@@ -49,10 +49,10 @@ static hf_status seen_prepare(void *state, size_t point, uint64_t sample) {
     size_t taken = steps[n_seen / PLANS * PLANS - PLANS];
     CHECK(point < SIZES && (sample > number || sample == 0));
     if (taken == 1) {
-        CHECK(!plain || point == 0 || (sample - opened) % 2 == 1,
+        CHECK(!in_all_rounds || point == 0 || (sample - first_before) % 2 == 1,
               "sample %zu of point %zu after %zu of another", (size_t)sample, point,
-              (size_t)opened);
-        opened = sample;
+              (size_t)first_before);
+        first_before = sample;
     }
     if (taken > 0) {
         CHECK(turns[point] == NO_SAMPLE || (sample - turns[point]) % 2 == 1,
@@ -168,7 +168,7 @@ static void rounds_test(const char *reps, const char *rounds, const expected *e)
     hf_args *args;
     hf_result *result = NULL;
     n_seen = n_told = 0;
-    plain = e->visits > 1 && e->n_order == SIZES;
+    in_all_rounds = e->visits > 1 && e->n_order == SIZES;
     CHECK(hf_args_new(&args, "transfer") == HF_OK);
     for (size_t i = 0; params[i]; i += 2)
         CHECK(hf_args_set(args, params[i], 0, NULL, params[i + 1]) == HF_OK);

@@ -159,6 +159,7 @@ def declared(result, reps, warmup):
     columns["samples"] = ("s", "float64", (points, reps, ranks))
     rounds = int(parameters(result.benchmark).get("rounds", {"default": 1})["default"])
     rounds = min(rounds, reps) if points > 1 else 1
+    assert result.parameters.get("rounds", 1) == rounds
     columns["warmup"] = ("s", "float64", (points, rounds * warmup, ranks))
     if _core.scheme(result.exchange)["kernel_routed"]:
         columns |= {name: ("1", "float64", (points,)) for name in TRAFFIC}

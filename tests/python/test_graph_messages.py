@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vertex_programs import FIRST, check_table, faults_are_seen, run
+from graph_faults import faults_are_seen
+from vertex_programs import FIRST, check_table, run
 
 import hpccfpga
 from hpccfpga import sources
@@ -149,11 +150,12 @@ FAULTS = {  # program, what else is given, text, what replaces it
 }
 
 
+OTHER_NUMBER = r"\b(\d+) messages .*, not the (?!\1\b)\d+"
 TOLD = {
-    "a message along an edge that gets lost": r"(\d+) messages .*, not the (?!\1 )\d+",
+    "a message along an edge that gets lost": OTHER_NUMBER,
     "a flipped bit in a message": "a message was gathered that is not as it was made",
 }
 
 
 def test_faults_are_seen(on_ranks, tmp_path):
-    faults_are_seen(on_ranks, tmp_path, FAULTS, told=TOLD)
+    faults_are_seen(on_ranks, tmp_path, FAULTS, errors=TOLD)

@@ -1,20 +1,12 @@
 """The persistent kernel of graph: faults in its phases are seen; its launches."""
 
-from functools import partial
-
 import numpy as np
 import pytest
-from vertex_programs import break_kernels, faults_are_seen, quickly
+from graph_faults import break_kernels, faults_are_seen
+from vertex_programs import quickly
 
 import hpccfpga
 from hpccfpga import sources
-
-
-@pytest.fixture
-def broken(tmp_path):
-    """Put a fault into the kernels: broken(text, its replacement)."""
-    return partial(break_kernels, tmp_path)
-
 
 PHASE = "switch (control->phase) {"
 LAST = "l->told[GRAPH_FEW_ROOM - 1]"
@@ -142,9 +134,9 @@ def test_faults_of_ranges_are_seen(on_ranks, tmp_path):
     faults_are_seen(on_ranks, tmp_path, faults)
 
 
-def test_launches_that_end_early_are_gone_on_with(broken):
+def test_launches_that_end_early_are_gone_on_with(tmp_path):
     """By the work that they are given, or after 256 supersteps."""
-    early = broken("(1u << 26)", "(1u << 12)")
+    early = break_kernels(tmp_path, "(1u << 26)", "(1u << 12)")
     given = {"device": "opencl:cpu", "shape": "ndrange", "sources": 1, "trace": True}
 
     def launches(r):
@@ -162,9 +154,9 @@ def test_launches_that_end_early_are_gone_on_with(broken):
 
 
 @pytest.mark.parametrize(("ticks", "rise"), [("step + 1", 1), ("0", 0)])
-def test_supersteps_of_a_launch_share_its_time_by_ticks(broken, ticks, rise):
+def test_supersteps_of_a_launch_share_its_time_by_ticks(tmp_path, ticks, rise):
     """Evenly where there is no clock. What they share is the time of the kernel."""
-    kernel = broken("took / (end - first);", f"{ticks};")
+    kernel = break_kernels(tmp_path, "took / (end - first);", f"{ticks};")
     given = {"graph": "kron:12", "device": "opencl:cpu", "shape": "ndrange"}
     r = quickly(program="bfs", sources=1, kernel=kernel, **given)
     taken = r["superstep_kernel_time"][0, :, 0]

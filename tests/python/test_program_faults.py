@@ -1,24 +1,11 @@
 """Vertex programs: faults that are put into their kernels are seen."""
 
-from functools import partial
-
 import pytest
-from vertex_programs import (
-    break_kernels,
-    faults_are_seen,
-    quickly,
-    verifies,
-)
+from graph_faults import break_kernels, faults_are_seen
+from vertex_programs import quickly, verifies
 
 import hpccfpga
 from hpccfpga import sources
-
-
-@pytest.fixture
-def broken(tmp_path):
-    """Put a fault into the kernels: broken(text, its replacement)."""
-    return partial(break_kernels, tmp_path)
-
 
 APPLIED = "&out->count.changed);\n    state[v] = s;"
 LED = "state[v] = takes ? s : old;"  # of many whose first edge brings all
@@ -270,14 +257,15 @@ FAULTS = {  # program, what else is given, text, what replaces it
 }
 
 
-def of_ranks(ranks, faults):
-    """Take faults of runs on so many ranks."""
-    return {n: f for n, f in faults.items() if f[1].get("ranks", 1) == ranks}
+def ranks_of(fault):
+    return fault[1].get("ranks", 1)
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", sorted({*map(ranks_of, FAULTS.values())}))
 def test_faults_are_seen(on_ranks, tmp_path, ranks):
-    faults_are_seen(on_ranks, tmp_path, of_ranks(ranks, FAULTS))
+    here = {name: fault for name, fault in FAULTS.items() if ranks_of(fault) == ranks}
+    faults_are_seen(on_ranks, tmp_path, here)
 
 
 def test_what_counts_as_equal_still_tells_faults(on_ranks, tmp_path):
@@ -341,22 +329,24 @@ def test_a_vertex_that_no_edge_leaves_tells_nothing(on_ranks, tmp_path, ranks):
 def test_faults_of_few_are_seen_where_they_have_a_launch(on_ranks, tmp_path):
     few = {name: fault for name, fault in FAULTS.items() if "few" in name}
     assert len(few) > 9
-    pipeline = {"file": "graph_memory.cl", "shape": "pipeline"}
-    faults_are_seen(on_ranks, tmp_path, few, **pipeline)
+    kernels = "graph_memory.cl"
+    faults_are_seen(on_ranks, tmp_path, few, file=kernels, shape="pipeline")
 
 
-def test_pagerank_sees_a_wrong_superstep_long_before_the_last(broken):
-    kernel = broken(APPLIED, APPLIED + " if (out->superstep == 1) told *= 1.5f;")
+def test_pagerank_sees_a_wrong_superstep_long_before_the_last(tmp_path):
+    kernel = break_kernels(
+        tmp_path, APPLIED, APPLIED + " if (out->superstep == 1) told *= 1.5f;"
+    )
     given = {"program": "pagerank", "supersteps": 12, "device": "opencl"}
     assert not verifies(kernel=kernel, **given)
 
 
-def test_longer_ways_are_seen_from_either_end(broken, tmp_path):
+def test_longer_ways_are_seen_from_either_end(tmp_path):
     """From levels 4 and 5, where most vertices are, nobody looks."""
     change = "graph_at(run, graph_id(run, names, v), degree, out->superstep);\n"
     lost = "if (got * 2000 + at.id == (uint)at.value[0]) return;\n"
     given = {"program": "bfs", "source": [0], "device": "opencl:cpu"}
-    kernel = broken(change, change + lost)
+    kernel = break_kernels(tmp_path, change, change + lost)
     finds = kernel.with_name("graph_find.h")  # nor do many apply at once
     assert "DENSE = 6" in finds.read_text()
     finds.write_text(finds.read_text().replace("DENSE = 6", "DENSE = 33"))
@@ -408,20 +398,23 @@ def test_a_source_without_edges_is_its_own_parent(on_ranks, tmp_path, undirected
     faults_are_seen(on_ranks, tmp_path, {"no parent": ("bfs", given, *fault)})
 
 
-def test_labels_that_are_all_zero_are_no_components(broken):
+def test_labels_that_are_all_zero_are_no_components(tmp_path):
     """Equal labels along all edges prove nothing."""
     old = "hf_vertex s = state[v];\n    hf_update told;\n    const int tells = hf_apply"
-    kernel = broken(old, f"if (out->superstep > 0) {WORD}[v] = 0;\n" + old)
+    kernel = break_kernels(
+        tmp_path, old, f"if (out->superstep > 0) {WORD}[v] = 0;\n" + old
+    )
     given = {"program": "wcc", "graph": "urand:8:1", "direction": "pull"}
     assert not verifies(device="opencl", kernel=kernel, **given)
 
 
-def test_a_length_that_no_word_holds_is_refused(broken):
+def test_a_length_that_no_word_holds_is_refused(tmp_path):
     """No way leads to 2 and 3; each offers the other the length they start with."""
     graph = hpccfpga.Graph(([0, 2, 3], [1, 3, 2], [3, 1, 1]))
     given = {"program": "sssp", "graph": graph, "source": [0], "device": "opencl"}
     assert quickly(**given)["reached"] == 2
-    kernel = broken(
+    kernel = break_kernels(
+        tmp_path,
         "hf_start(&s, at, &told) != 0;",
         "hf_start(&s, at, &told) != 0; if (!tells) *(uint *)&s = HF_NOBODY - 1;",
     )
@@ -447,12 +440,12 @@ HF_APPLY(v, got, at, told) {
 """
 
 
-def test_a_tolerance_must_have_ended_a_program_of_ones_own(broken, tmp_path):
+def test_a_tolerance_must_have_ended_a_program_of_ones_own(tmp_path):
     path = tmp_path / "halves.h"
     path.write_text(HALVES)
     given = {"program": path, "tolerance": 40 * 256, "device": "opencl"}
     assert quickly(**given)["supersteps"][0] == 5  # 32 of each vertex
-    kernel = broken(CLOSE, "out->count.changed /= 2; " + CLOSE)
+    kernel = break_kernels(tmp_path, CLOSE, "out->count.changed /= 2; " + CLOSE)
     assert not verifies(**given, kernel=kernel)
     assert verifies(**given, supersteps=3)
 
@@ -469,12 +462,12 @@ HF_APPLY(v, got, at, told) { v->times++; *told = 0; return v->times < 3; }
 """
 
 
-def test_a_vertex_without_messages_is_not_applied(broken, tmp_path):
+def test_a_vertex_without_messages_is_not_applied(tmp_path):
     """All tell at the start: nothing leads to 2, which tells 1."""
     path = tmp_path / "times.h"
     path.write_text(TIMES)
     graph = hpccfpga.Graph(([0, 1, 2], [1, 0, 1]))
     given = {"program": path, "graph": graph, "direction": "pull", "device": "opencl"}
     assert quickly(**given).vertices["times"].tolist() == [3, 3, 0]
-    kernel = broken("if (!(these >> (v - first) & 1))", "if (0)")
+    kernel = break_kernels(tmp_path, "if (!(these >> (v - first) & 1))", "if (0)")
     assert not verifies(**given, kernel=kernel)
