@@ -13,6 +13,8 @@
  * slide up by twice as much, so each rank sends on what it got: a byte that is damaged in any step
  * stays wrong on some rank, and one that does not come leaves another in its place.
  */
+#include <string.h>
+
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -132,10 +134,41 @@ static void transfer_teardown(void *state) {
     s->env.device->ops->free(s->pinned_got);
 }
 
-/* Byte `i` of what is sent. Windows that lie up to a thousand slides apart differ in it. */
-static unsigned char sent_byte(const transfer *s, size_t i) {
-    return (unsigned char)((i * 167 + i / 251) + 31 * s->sample +
-                           97 * (uint64_t)s->env.rank + s->env.seed);
+/* Bytes of a pattern, from its byte number `at` on. Places up to a thousand slides apart differ. */
+static void pattern_fill(unsigned char *out, size_t at, size_t n, uint64_t shift) {
+    enum { ROW = 251 };
+    for (size_t end = at + n, row; at < end;) {
+        row = at / ROW;
+        size_t stop = (row + 1) * ROW < end ? (row + 1) * ROW : end;
+        for (; at < stop; at++)
+            *out++ = (unsigned char)(at * 167 + row + shift);
+    }
+}
+
+static uint64_t shift_of(const transfer *s, uint64_t whose) {
+    return 31 * s->sample + 97 * whose + s->env.seed;
+}
+
+static void bytes_invert(unsigned char *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)~bytes[i];
+}
+
+static size_t bytes_differ(const unsigned char *one, const unsigned char *other,
+                           size_t n) {
+    size_t differ = 0;
+    for (size_t i = 0; i < n; i++)
+        differ += one[i] != other[i];
+    return differ;
+}
+
+/* Bytes from `i` on, `bytes` lie there in all, that the same steps have written: up to where a
+ * window begins or ends. */
+static size_t slice_bytes(const transfer *s, size_t i, size_t bytes) {
+    size_t to_begin = HF_SLIDE - i % HF_SLIDE,
+           to_end = HF_SLIDE - (i + HF_SLIDE - s->message % HF_SLIDE) % HF_SLIDE,
+           most = to_begin < to_end ? to_begin : to_end;
+    return bytes - i < most ? bytes - i : most;
 }
 
 /* The window that a step copies. */
@@ -160,60 +193,47 @@ static size_t writer_of(const transfer *s, size_t steps, size_t i) {
     return first < end ? first : kept;
 }
 
-/* Byte `i` of what window number `window` leaves there, if it does not lie behind all of them. */
-static unsigned char left_byte(const transfer *s, size_t window, size_t i) {
-    return sent_byte(s, i + window * HF_SLIDE);
-}
-
-/* Byte `i` of what all steps leave, as if the kept step had written wherever none has. */
-static unsigned char all_byte(const transfer *s, size_t slid, size_t i) {
-    size_t kept = window_of(s, s->kept);
-    return i < slid ? left_byte(s, writer_of(s, s->windows, i), i)
-                    : left_byte(s, kept, i - slid + kept * HF_SLIDE);
-}
-
-/* Byte `i` before any step: not what it is to become. */
-static unsigned char unwritten_byte(const transfer *s, size_t slid, size_t i) {
-    return (unsigned char)~all_byte(s, slid, i);
-}
-
-/* Byte `i` of what so many steps leave. */
-static unsigned char right_byte(const transfer *s, size_t slid, size_t steps,
-                                size_t i) {
-    if (i >= slid)
-        return s->kept < steps ? all_byte(s, slid, i) : unwritten_byte(s, slid, i);
-    size_t window = writer_of(s, steps, i);
-    return window == window_of(s, s->kept) ? unwritten_byte(s, slid, i)
-                                           : left_byte(s, window, i);
+/* `n` bytes from `i` on, as so many steps leave them: what is sent, or its inverse where none has
+ * written, as before all steps. */
+static void right_bytes(const transfer *s, size_t slid, size_t steps, size_t i,
+                        unsigned char *out, size_t n) {
+    size_t kept = window_of(s, s->kept),
+           window = i < slid ? writer_of(s, steps, i) : kept;
+    bool written = i < slid ? window != kept : s->kept < steps;
+    if (i < slid && !written)
+        window = writer_of(s, s->windows, i);
+    pattern_fill(out, i < slid ? i + window * HF_SLIDE : i - slid + 2 * kept * HF_SLIDE,
+                 n, shift_of(s, (uint64_t)s->env.rank));
+    if (!written)
+        bytes_invert(out, n);
 }
 
 /* ---- whole steps ---- */
 
-/* Byte `i` of a chain before any step. */
-static unsigned char chain_byte(const transfer *s, int rank, size_t chain, size_t i) {
-    return (unsigned char)((i * 167 + i / 251) + 31 * s->sample +
-                           97 * (N_CHAINS * (uint64_t)rank + chain) + s->env.seed);
+/* A chain of a rank, before any step. */
+static uint64_t chain_of(int rank, size_t chain) {
+    return N_CHAINS * (uint64_t)rank + chain;
 }
 
 static hf_status chains_prepare(const transfer *s, size_t point) {
     hf_device *device = s->env.device;
     size_t bytes = chain_bytes(s, point);
     for (size_t chain = 0; chain < N_CHAINS; chain++) {
-        for (size_t i = 0; i < bytes; i++)
-            s->sent[i] = chain_byte(s, s->env.rank, chain, i);
+        pattern_fill(s->sent, 0, bytes, shift_of(s, chain_of(s->env.rank, chain)));
         HF_TRY(device->ops->write(device, s->chains[chain], 0, s->sent, bytes, NULL,
                                   NULL));
     }
     return HF_OK;
 }
 
-/* Byte `i` of a chain after so many steps. */
-static unsigned char passed_byte(const transfer *s, size_t point, size_t steps,
-                                 size_t chain, size_t i) {
-    size_t message = (size_t)s->sweep.sizes[point], size = (size_t)s->env.size;
-    size_t moves = hf_slide_moves(i, message, steps, HF_SLIDE_LOG, (unsigned)chain);
+/* `n` bytes of a chain from `i` on, after so many steps. */
+static void passed_bytes(const transfer *s, size_t steps, size_t chain, size_t i,
+                         unsigned char *out, size_t n) {
+    size_t size = (size_t)s->env.size;
+    size_t moves = hf_slide_moves(i, s->message, steps, HF_SLIDE_LOG, (unsigned)chain);
     int origin = (int)(((size_t)s->env.rank + size - moves % size) % size);
-    return chain_byte(s, origin, (chain + moves) % N_CHAINS, i - moves * HF_SLIDE);
+    pattern_fill(out, i - moves * HF_SLIDE, n,
+                 shift_of(s, chain_of(origin, (chain + moves) % N_CHAINS)));
 }
 
 static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
@@ -221,12 +241,15 @@ static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
     hf_device *device = s->env.device;
     size_t bytes = chain_bytes(s, point), wrong = 0;
     for (size_t chain = 0; chain < N_CHAINS; chain++) {
-        for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
-            s->got[i] = (unsigned char)~passed_byte(s, point, steps, chain, i);
+        for (size_t i = 0, n; i < bytes; i += n) {
+            n = slice_bytes(s, i, bytes);
+            passed_bytes(s, steps, chain, i, s->sent + i, n);
+        }
+        memcpy(s->got, s->sent, bytes);
+        bytes_invert(s->got, bytes); /* of a read that does nothing */
         HF_TRY(
             device->ops->read(device, s->chains[chain], 0, s->got, bytes, NULL, NULL));
-        for (size_t i = 0; i < bytes; i++)
-            wrong += s->got[i] != passed_byte(s, point, steps, chain, i);
+        wrong += bytes_differ(s->got, s->sent, bytes);
     }
     *error = (double)wrong;
     return HF_OK;
@@ -275,10 +298,11 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     s->upwards = sample % 2 == 1;
     if (s->steps)
         return chains_prepare(s, point);
-    for (size_t i = 0; i < sent; i++)
-        s->sent[i] = sent_byte(s, i);
-    for (size_t i = 0; i < got; i++)
-        s->got[i] = unwritten_byte(s, slid, i);
+    pattern_fill(s->sent, 0, sent, shift_of(s, (uint64_t)s->env.rank));
+    for (size_t i = 0, n; i < got; i += n) {
+        n = slice_bytes(s, i, got);
+        right_bytes(s, slid, 0, i, s->got + i, n);
+    }
     return s->reads ? device->ops->write(device, s->block, 0, s->sent, sent, NULL, NULL)
                     : device->ops->write(device, s->block, 0, s->got, got, NULL, NULL);
 }
@@ -310,12 +334,19 @@ static hf_status transfer_verify(void *state, size_t point, size_t steps,
     if (s->steps)
         return chains_verify(s, point, steps, &out->error);
     if (!s->reads) {
-        for (size_t i = 0; i < bytes; i++) /* of a read that does nothing */
-            s->got[i] = (unsigned char)~right_byte(s, slid, steps, i);
+        for (size_t i = 0, n; i < bytes; i += n) {
+            n = slice_bytes(s, i, bytes);
+            right_bytes(s, slid, steps, i, s->got + i, n);
+        }
+        bytes_invert(s->got, bytes); /* of a read that does nothing */
         HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL, NULL));
     }
-    for (size_t i = 0; i < bytes; i++)
-        wrong += s->got[i] != right_byte(s, slid, steps, i);
+    for (size_t i = 0, n; i < bytes; i += n) {
+        unsigned char right[HF_SLIDE] = {0};
+        n = slice_bytes(s, i, bytes);
+        right_bytes(s, slid, steps, i, right, n);
+        wrong += bytes_differ(s->got + i, right, n);
+    }
     out->error = (double)wrong;
     return HF_OK;
 }
