@@ -151,7 +151,7 @@ def decide(pairs, sizes):
 def models_off(sessions, steady, sizes, number, turns):
     """By how much models are off, {scheme: [calibrations, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
-    own = {"sizes": sizes, "reps": REPS // turns, "loop_upper": 256}
+    own = {"sizes": sizes, "reps": REPS // turns}
 
     def run(scheme):
         return lambda: sessions[scheme].run("b_eff", **own)
