@@ -24,6 +24,7 @@ foreach(ranks 1 3)
   hf_ranks_test(relay_${ranks} ${ranks} c/relay.c)
   list(APPEND spinning relay_${ranks})
 endforeach()
+target_sources(test_relay PRIVATE c/relay_late.c c/relay_session.c)
 # Without fibers, and on a CPU for which kernels have no way to call the host.
 set(short sizes=1,100,3000 reps=2 loop_upper=9 loop_lower=3)
 hf_program(c/channel.c yield)
