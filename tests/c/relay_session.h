@@ -1,4 +1,4 @@
-/* relay_session.h - the session of relay.c: PoCL passes for an accelerator, launches are counted. */
+/* relay_session.h - the session of relay.c: PoCL passes for an accelerator. */
 #ifndef HF_RELAY_SESSION_H
 #define HF_RELAY_SESSION_H
 
