@@ -1,5 +1,5 @@
-/* transfer.c - what a step of an exchange is made of: device reads and writes alone, from pinned
- * memory and to it; or whole steps around the ring of ranks, with the time of their parts.
+/* transfer.c - what a step of an exchange is made of: device reads and writes alone or beside each
+ * other; or whole steps around the ring of ranks, with the time of their parts.
  *
  * Windows slide: window number j is copied from 2 j HF_SLIDE to j HF_SLIDE, the first one first in
  * every other sample, the last one first in those between. So the next step overwrites all that a
@@ -7,43 +7,25 @@
  * same there: a lost, repeated or late copy is seen, and one that lacks its front or its end in
  * half of the samples. One step of each sample, drawn for it, is copied behind all windows, where
  * no other step writes: of that, as of the last, all bytes are seen.
- *
- * In whole steps, every rank has two chains of bytes. Step j sends window j of chain j % 2 to the
- * right, and receives the left neighbour's window into its other chain, HF_SLIDE further. Windows
- * slide up by twice as much, so each rank sends on what it got: a byte that is damaged in any step
- * stays wrong on some rank, and one that does not come leaves another in its place.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "sweep.h"
+#include "transfer.h"
 
-enum { N_CHAINS = 2 };
-
-typedef struct transfer {
-    hf_env env;
-    hf_buffer *block, *pinned_sent, *pinned_got;
-    unsigned char
-        *sent; /* on the host, pinned: where the windows of a sample come from */
-    unsigned char *got;          /* likewise: where they end */
-    hf_buffer *chains[N_CHAINS]; /* of whole steps */
-    hf_plan *plans[N_CHAINS];    /* from each to the other, at the current point */
-    hf_sweep sweep;
-    bool reads, steps;
-    uint64_t sample;
-    size_t message, windows; /* of this sample: bytes of one, and how many there are */
-    size_t kept;             /* the step whose copy no other one writes on */
-    bool upwards;            /* the first window first */
-    size_t taken;            /* steps of this sample */
-} transfer;
+enum { READS_QUEUE = HF_MAX_QUEUES - 1 /* beside writes */ };
 
 static const hf_param params[] = {
     {"part",
-     "what is timed: read, device to host; write, host to device; or step, both and "
-     "the exchange between them",
-     "write", "write|read|step", NULL, 0, 0, HF_TEXT},
+     "what is timed: read, device to host; write, host to device; both, beside each "
+     "other; or step, a read, the exchange and a write",
+     "write", "write|read|both|step", NULL, 0, 0, HF_TEXT},
+    {"memory",
+     "the host's, of reads and writes alone: pinned, or pageable, as malloc gives it",
+     "pinned", "pinned|pageable", NULL, 0, 0, HF_TEXT},
     HF_SWEEP_PARAMS,
     HF_CHUNK_PARAMS,
     {0},
@@ -77,65 +59,85 @@ static size_t got_bytes(const transfer *s, size_t point) {
     return slid_bytes(s, point) + (size_t)s->sweep.sizes[point];
 }
 
-static size_t chain_bytes(const transfer *s, size_t point) {
-    return (size_t)s->sweep.sizes[point] +
-           hf_slide_room(steps_of(s, point), HF_SLIDE_LOG);
+/* Parameters of other parts keep their defaults. */
+static hf_status part_check(const transfer *s, const hf_args *args) {
+    const char *part = hf_args_word(args, "part");
+    for (const hf_param *p = hf_plan_params; !s->steps && p->name; p++)
+        if (hf_args_number_or(args, p->name, 0) != 0)
+            return hf_fail(HF_EARG,
+                           "%s: %s, but part %s exchanges nothing; %s, or part step",
+                           p->name, hf_args_word(args, p->name), part, p->fallback);
+    if (hf_args_chosen(args, "memory", "pageable") &&
+        (s->steps || s->writes == s->reads))
+        return hf_fail(HF_EARG,
+                       "memory: pageable, but part %s takes pinned memory; pinned, or "
+                       "part write or read",
+                       part);
+    return HF_OK;
+}
+
+static hf_status area_take(const transfer *s, transfer_area *out, size_t bytes,
+                           bool pins) {
+    hf_device *device = s->env.device;
+    if (pins) {
+        HF_TRY(device->ops->pin(&out->pinned, device, NULL, bytes));
+        out->bytes = out->pinned->host;
+        return HF_OK;
+    }
+    out->bytes = malloc(bytes);
+    return out->bytes ? HF_OK
+                      : hf_fail(HF_ENOMEM, "no memory for %zu B of the host", bytes);
+}
+
+static void area_free(const transfer *s, transfer_area *a) {
+    if (!a->pinned)
+        free(a->bytes);
+    s->env.device->ops->free(a->pinned);
 }
 
 static hf_status transfer_setup(void *state, const hf_args *args, const hf_env *env,
                                 hf_outline *out) {
     transfer *s = state;
     s->env = *env;
-    s->reads = hf_args_chosen(args, "part", "read");
     s->steps = hf_args_chosen(args, "part", "step");
-    for (const hf_param *p = hf_plan_params; !s->steps && p->name; p++)
-        if (hf_args_number_or(args, p->name, 0) != 0)
-            return hf_fail(HF_EARG,
-                           "%s: %s, but part %s exchanges nothing; %s, or part step",
-                           p->name, hf_args_word(args, p->name),
-                           hf_args_word(args, "part"), p->fallback);
+    s->reads = !s->steps && !hf_args_chosen(args, "part", "write");
+    s->writes = !s->steps && !hf_args_chosen(args, "part", "read");
+    HF_TRY(part_check(s, args));
     s->sweep = hf_sweep_of(args);
     out->n_points = s->sweep.n;
     out->longest = s->steps ? (size_t)hf_args_largest(args, "sizes") : 0;
-    size_t sent = 0, got = 0;
+    size_t sent = 1, got = 1;
     for (size_t i = 0; i < s->sweep.n; i++) {
-        size_t chain = s->steps ? chain_bytes(s, i) : 0;
+        size_t chain = s->steps ? transfer_chain_bytes(s, i) : 0;
         sent = larger(sent, s->steps ? chain : sent_bytes(s, i));
         got = larger(got, s->steps ? chain : got_bytes(s, i));
     }
     hf_device *device = env->device;
-    if (!s->steps)
-        HF_TRY(device->ops->alloc(&s->block, device, s->reads ? sent : got, NULL));
+    bool pins = hf_args_chosen(args, "memory", "pinned");
+    if (s->writes)
+        HF_TRY(device->ops->alloc(&s->written, device, got, NULL));
+    if (s->reads)
+        HF_TRY(device->ops->alloc(&s->read, device, sent, NULL));
     for (int i = 0; s->steps && i < N_CHAINS; i++)
         HF_TRY(device->ops->alloc(&s->chains[i], device, got, NULL));
-    HF_TRY(device->ops->pin(&s->pinned_sent, device, NULL, sent));
-    HF_TRY(device->ops->pin(&s->pinned_got, device, NULL, got));
-    s->sent = s->pinned_sent->host;
-    s->got = s->pinned_got->host;
-    return HF_OK;
-}
-
-static void plans_free(transfer *s) {
-    for (int from = 0; from < N_CHAINS; from++) {
-        hf_plan_free(s->plans[from]);
-        s->plans[from] = NULL;
-    }
+    HF_TRY(area_take(s, &s->from, sent, pins));
+    return area_take(s, &s->to, got, pins);
 }
 
 static void transfer_teardown(void *state) {
     transfer *s = state;
     if (!s->env.device)
         return;
-    plans_free(s);
+    transfer_plans_free(s);
     for (int i = 0; i < N_CHAINS; i++)
         s->env.device->ops->free(s->chains[i]);
-    s->env.device->ops->free(s->block);
-    s->env.device->ops->free(s->pinned_sent);
-    s->env.device->ops->free(s->pinned_got);
+    s->env.device->ops->free(s->written);
+    s->env.device->ops->free(s->read);
+    area_free(s, &s->from);
+    area_free(s, &s->to);
 }
 
-/* Bytes of a pattern, from its byte number `at` on. Places up to a thousand slides apart differ. */
-static void pattern_fill(unsigned char *out, size_t at, size_t n, uint64_t shift) {
+void transfer_fill(unsigned char *out, size_t at, size_t n, uint64_t shift) {
     enum { ROW = 251 };
     for (size_t end = at + n, row; at < end;) {
         row = at / ROW;
@@ -145,26 +147,23 @@ static void pattern_fill(unsigned char *out, size_t at, size_t n, uint64_t shift
     }
 }
 
-static uint64_t shift_of(const transfer *s, uint64_t whose) {
+uint64_t transfer_shift(const transfer *s, uint64_t whose) {
     return 31 * s->sample + 97 * whose + s->env.seed;
 }
 
-static void bytes_invert(unsigned char *bytes, size_t n) {
+void transfer_invert(unsigned char *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)
         bytes[i] = (unsigned char)~bytes[i];
 }
 
-static size_t bytes_differ(const unsigned char *one, const unsigned char *other,
-                           size_t n) {
+size_t transfer_differ(const unsigned char *one, const unsigned char *other, size_t n) {
     size_t differ = 0;
     for (size_t i = 0; i < n; i++)
         differ += one[i] != other[i];
     return differ;
 }
 
-/* Bytes from `i` on, `bytes` lie there in all, that the same steps have written: up to where a
- * window begins or ends. */
-static size_t slice_bytes(const transfer *s, size_t i, size_t bytes) {
+size_t transfer_slice(const transfer *s, size_t i, size_t bytes) {
     size_t to_begin = HF_SLIDE - i % HF_SLIDE,
            to_end = HF_SLIDE - (i + HF_SLIDE - s->message % HF_SLIDE) % HF_SLIDE,
            most = to_begin < to_end ? to_begin : to_end;
@@ -193,92 +192,46 @@ static size_t writer_of(const transfer *s, size_t steps, size_t i) {
     return first < end ? first : kept;
 }
 
-/* `n` bytes from `i` on, as so many steps leave them: what is sent, or its inverse where none has
- * written, as before all steps. */
-static void right_bytes(const transfer *s, size_t slid, size_t steps, size_t i,
-                        unsigned char *out, size_t n) {
+/* Writes move other bytes than reads beside them. */
+static uint64_t shift_to(const transfer *s, bool reads) {
+    return transfer_shift(s, 2 * (uint64_t)s->env.rank + reads);
+}
+
+/* `n` bytes from `i` on, as so many writes or reads leave them: what is copied, or its inverse
+ * where none has, as before all steps. */
+static void right_bytes(const transfer *s, bool reads, size_t slid, size_t steps,
+                        size_t i, unsigned char *out, size_t n) {
     size_t kept = window_of(s, s->kept),
            window = i < slid ? writer_of(s, steps, i) : kept;
     bool written = i < slid ? window != kept : s->kept < steps;
     if (i < slid && !written)
         window = writer_of(s, s->windows, i);
-    pattern_fill(out, i < slid ? i + window * HF_SLIDE : i - slid + 2 * kept * HF_SLIDE,
-                 n, shift_of(s, (uint64_t)s->env.rank));
+    transfer_fill(out,
+                  i < slid ? i + window * HF_SLIDE : i - slid + 2 * kept * HF_SLIDE, n,
+                  shift_to(s, reads));
     if (!written)
-        bytes_invert(out, n);
+        transfer_invert(out, n);
 }
 
-/* ---- whole steps ---- */
-
-/* A chain of a rank, before any step. */
-static uint64_t chain_of(int rank, size_t chain) {
-    return N_CHAINS * (uint64_t)rank + chain;
-}
-
-static hf_status chains_prepare(const transfer *s, size_t point) {
-    hf_device *device = s->env.device;
-    size_t bytes = chain_bytes(s, point);
-    for (size_t chain = 0; chain < N_CHAINS; chain++) {
-        pattern_fill(s->sent, 0, bytes, shift_of(s, chain_of(s->env.rank, chain)));
-        HF_TRY(device->ops->write(device, s->chains[chain], 0, s->sent, bytes, NULL,
-                                  NULL));
+static void all_bytes(const transfer *s, bool reads, size_t point, size_t steps,
+                      unsigned char *out) {
+    size_t bytes = got_bytes(s, point), slid = slid_bytes(s, point);
+    for (size_t i = 0, n; i < bytes; i += n) {
+        n = transfer_slice(s, i, bytes);
+        right_bytes(s, reads, slid, steps, i, out + i, n);
     }
-    return HF_OK;
 }
 
-/* `n` bytes of a chain from `i` on, after so many steps. */
-static void passed_bytes(const transfer *s, size_t steps, size_t chain, size_t i,
-                         unsigned char *out, size_t n) {
-    size_t size = (size_t)s->env.size;
-    size_t moves = hf_slide_moves(i, s->message, steps, HF_SLIDE_LOG, (unsigned)chain);
-    int origin = (int)(((size_t)s->env.rank + size - moves % size) % size);
-    pattern_fill(out, i - moves * HF_SLIDE, n,
-                 shift_of(s, chain_of(origin, (chain + moves) % N_CHAINS)));
-}
-
-static hf_status chains_verify(const transfer *s, size_t point, size_t steps,
-                               double *error) {
-    hf_device *device = s->env.device;
-    size_t bytes = chain_bytes(s, point), wrong = 0;
-    for (size_t chain = 0; chain < N_CHAINS; chain++) {
-        for (size_t i = 0, n; i < bytes; i += n) {
-            n = slice_bytes(s, i, bytes);
-            passed_bytes(s, steps, chain, i, s->sent + i, n);
-        }
-        memcpy(s->got, s->sent, bytes);
-        bytes_invert(s->got, bytes); /* of a read that does nothing */
-        HF_TRY(
-            device->ops->read(device, s->chains[chain], 0, s->got, bytes, NULL, NULL));
-        wrong += bytes_differ(s->got, s->sent, bytes);
+static double bytes_wrong(const transfer *s, bool reads, size_t point, size_t steps,
+                          const unsigned char *came) {
+    size_t bytes = got_bytes(s, point), slid = slid_bytes(s, point), wrong = 0;
+    for (size_t i = 0, n; i < bytes; i += n) {
+        unsigned char right[HF_SLIDE] = {0};
+        n = transfer_slice(s, i, bytes);
+        right_bytes(s, reads, slid, steps, i, right, n);
+        wrong += transfer_differ(came + i, right, n);
     }
-    *error = (double)wrong;
-    return HF_OK;
-}
-
-static hf_status chains_step(transfer *s, size_t inner) {
-    for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
-        hf_plan *plan = s->plans[s->taken % N_CHAINS];
-        plan->messages->send_at = hf_slide_from(s->taken, HF_SLIDE_LOG);
-        plan->messages->recv_at = plan->messages->send_at + HF_SLIDE;
-        HF_TRY(s->taken + 1 < end ? hf_plan_enqueue(plan) : hf_plan_run(plan));
-    }
-    return HF_OK;
-}
-
-static hf_status chains_plan(transfer *s, size_t point) {
-    size_t bytes = (size_t)s->sweep.sizes[point];
-    int rank = s->env.rank, size = s->env.size;
-    const hf_message message = {
-        .to = (rank + 1) % size,
-        .from = (rank + size - 1) % size,
-        .send_bytes = bytes,
-        .recv_bytes = bytes,
-    };
-    plans_free(s);
-    for (int from = 0; from < N_CHAINS; from++)
-        HF_TRY(hf_plan_new(&s->plans[from], s->env.exchange, s->chains[1 - from],
-                           s->chains[from], 1, &message));
-    return HF_OK;
+    return (double)wrong;
 }
 
 /* ---- a sample ---- */
@@ -287,8 +240,7 @@ static hf_status chains_plan(transfer *s, size_t point) {
 static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t sent = sent_bytes(s, point), got = got_bytes(s, point),
-           slid = slid_bytes(s, point);
+    size_t sent = sent_bytes(s, point), got = got_bytes(s, point);
     s->sample = sample;
     s->taken = 0;
     s->message = (size_t)s->sweep.sizes[point];
@@ -297,29 +249,46 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
         (size_t)(hf_random(hf_random(s->env.seed, sample), s->message) % s->windows);
     s->upwards = sample % 2 == 1;
     if (s->steps)
-        return chains_prepare(s, point);
-    pattern_fill(s->sent, 0, sent, shift_of(s, (uint64_t)s->env.rank));
-    for (size_t i = 0, n; i < got; i += n) {
-        n = slice_bytes(s, i, got);
-        right_bytes(s, slid, 0, i, s->got + i, n);
+        return transfer_chains_prepare(s, point);
+    if (s->writes) {
+        all_bytes(s, false, point, 0, s->to.bytes);
+        HF_TRY(device->ops->write(device, s->written, 0, s->to.bytes, got, NULL, NULL));
     }
-    return s->reads ? device->ops->write(device, s->block, 0, s->sent, sent, NULL, NULL)
-                    : device->ops->write(device, s->block, 0, s->got, got, NULL, NULL);
+    if (s->reads) {
+        transfer_fill(s->from.bytes, 0, sent, shift_to(s, true));
+        HF_TRY(device->ops->write(device, s->read, 0, s->from.bytes, sent, NULL, NULL));
+        all_bytes(s, true, point, 0, s->to.bytes);
+    }
+    if (s->writes)
+        transfer_fill(s->from.bytes, 0, sent, shift_to(s, false));
+    return HF_OK;
+}
+
+/* One window. Where both go on, neither is waited for before the other has begun. */
+static hf_status window_copy(transfer *s, size_t from, size_t to) {
+    static const hf_order beside = {.queue = READS_QUEUE};
+    hf_device *device = s->env.device;
+    hf_event *events[2] = {NULL, NULL};
+    bool both = s->writes && s->reads;
+    hf_status status = HF_OK;
+    if (s->writes)
+        status = device->ops->write(device, s->written, to, s->from.bytes + from,
+                                    s->message, NULL, both ? &events[0] : NULL);
+    if (s->reads && status == HF_OK)
+        status = device->ops->read(device, s->read, from, s->to.bytes + to, s->message,
+                                   both ? &beside : NULL, both ? &events[1] : NULL);
+    hf_status ended = both ? hf_device_wait(device, events, 2) : HF_OK;
+    return status == HF_OK ? ended : status;
 }
 
 static hf_status transfer_step(void *state, size_t point, size_t inner) {
     transfer *s = state;
-    hf_device *device = s->env.device;
-    size_t bytes = s->message, slid = slid_bytes(s, point);
+    size_t slid = slid_bytes(s, point);
     if (s->steps)
-        return chains_step(s, inner);
+        return transfer_chains_step(s, inner);
     for (size_t end = s->taken + inner; s->taken < end; s->taken++) {
-        size_t at = window_of(s, s->taken) * HF_SLIDE, from = 2 * at,
-               to = s->taken == s->kept ? slid : at;
-        HF_TRY(s->reads ? device->ops->read(device, s->block, from, s->got + to, bytes,
-                                            NULL, NULL)
-                        : device->ops->write(device, s->block, to, s->sent + from,
-                                             bytes, NULL, NULL));
+        size_t at = window_of(s, s->taken) * HF_SLIDE;
+        HF_TRY(window_copy(s, 2 * at, s->taken == s->kept ? slid : at));
     }
     hf_lap(s->env.laps, HF_LAP_TRANSFER);
     return HF_OK;
@@ -329,32 +298,27 @@ static hf_status transfer_verify(void *state, size_t point, size_t steps,
                                  hf_outcome *out) {
     transfer *s = state;
     hf_device *device = s->env.device;
-    size_t bytes = got_bytes(s, point), slid = slid_bytes(s, point), wrong = 0;
-    out->work[0] = s->sweep.sizes[point];
+    size_t bytes = got_bytes(s, point);
+    out->work[0] = s->sweep.sizes[point] * (s->writes && s->reads ? 2 : 1);
     if (s->steps)
-        return chains_verify(s, point, steps, &out->error);
-    if (!s->reads) {
-        for (size_t i = 0, n; i < bytes; i += n) {
-            n = slice_bytes(s, i, bytes);
-            right_bytes(s, slid, steps, i, s->got + i, n);
-        }
-        bytes_invert(s->got, bytes); /* of a read that does nothing */
-        HF_TRY(device->ops->read(device, s->block, 0, s->got, bytes, NULL, NULL));
+        return transfer_chains_verify(s, point, steps, &out->error);
+    out->error = 0;
+    if (s->reads)
+        out->error += bytes_wrong(s, true, point, steps, s->to.bytes);
+    if (s->writes) {
+        all_bytes(s, false, point, steps, s->to.bytes);
+        transfer_invert(s->to.bytes, bytes); /* of a read that does nothing */
+        HF_TRY(
+            device->ops->read(device, s->written, 0, s->to.bytes, bytes, NULL, NULL));
+        out->error += bytes_wrong(s, false, point, steps, s->to.bytes);
     }
-    for (size_t i = 0, n; i < bytes; i += n) {
-        unsigned char right[HF_SLIDE] = {0};
-        n = slice_bytes(s, i, bytes);
-        right_bytes(s, slid, steps, i, right, n);
-        wrong += bytes_differ(s->got + i, right, n);
-    }
-    out->error = (double)wrong;
     return HF_OK;
 }
 
 static hf_status transfer_plan(void *state, size_t point, hf_setting *out) {
     transfer *s = state;
     hf_sweep_plan(&s->sweep, point, out);
-    return s->steps ? chains_plan(s, point) : HF_OK;
+    return s->steps ? transfer_chains_plan(s, point) : HF_OK;
 }
 
 static const hf_bench_path blocks = {
@@ -370,8 +334,8 @@ static const hf_bench_path blocks = {
 const hf_bench hf_bench_transfer = {
     .name = "transfer",
     .summary =
-        "device reads or writes alone, or with an exchange between them; part of a "
-        "calibration",
+        "device reads and writes alone, beside each other, or with an exchange between "
+        "them; part of a calibration",
     .params = params,
     .problem = {"sizes", 1, false},
     .labels = labels,

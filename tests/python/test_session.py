@@ -211,7 +211,9 @@ def test_calibration():
     result = hf.calibrate(sizes=[1, 4096], reps=3, **FEW)
     assert result.benchmark == "calibration"
     assert result.verified
-    for part in ("write", "exchange", "read"):
+    assert not {"part", "memory"} & set(result.parameters)  # each part has its own
+    alone = ("write", "exchange", "read", "write_pageable", "read_pageable", "both")
+    for part in alone:
         assert result.units[f"{part}_time"] == "s"
         assert (result[f"{part}_time"] > 0).all()
         assert result[f"{part}_samples"].shape == (2, 3, 1)
