@@ -279,7 +279,8 @@ static hf_status ring_prepare(void *state, size_t point, uint64_t sample) {
         HF_TRY(chain_fill(s, point, chain));
     for (int chain = 0; chain < N_CHAINS; chain++)
         HF_TRY(chain_look(s, point, chain));
-    return device->ops->finish(device);
+    HF_TRY(device->ops->finish(device));
+    return hf_sweep_settle(&s->base.env, s->chains[0]);
 }
 
 static hf_status ring_step(void *state, size_t point, size_t inner) {

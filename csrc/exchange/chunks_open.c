@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/pages.h"
-#include "core/parallel.h"
+#include "one_core.h"
 #include "relay.h"
 
 hf_status hf_chunks_take(hf_exchange *base, const hf_args *args, size_t longest) {
@@ -37,7 +37,7 @@ hf_status hf_chunks_open(hf_exchange **out, const hf_exchange_ops *ops,
     c->near = near;
     c->relay_note = "";
     c->crowded = hf_node_crowded(net->local_size);
-    c->one_core = device->info.type == HF_CPU && hf_cores() == 1;
+    c->one_core = hf_device_on_one_core(device);
     for (size_t slot = 0; slot < HF_MAX_CHUNKS; slot++)
         c->ins[slot].transfer.over = true;
     *out = &c->base;
