@@ -49,8 +49,6 @@ WANTED = {"pipelined": (0.95, 0.95), "shared": (1.0, 1.3)}
 """Least time of `pcie` over that of a scheme: at every size, and at 1 MiB."""
 AUTO = 0.97
 """Least time of each other scheme over that of `auto`, at every size."""
-REPS = 10
-"""Of calibrations, and of the runs beside them."""
 MODELS = {"median": (np.median, 0.10), "largest": (np.max, 0.25)}
 """By how much of the measurement models may be off, over all sizes."""
 VERDICTS = ("met", "not decided by this noise", "MISSED")
@@ -148,10 +146,10 @@ def decide(pairs, sizes):
     return verdicts
 
 
-def models_off(sessions, steady, sizes, number, turns):
+def models_off(sessions, steady, sizes, number, reps, turns):
     """By how much models are off, {scheme: [calibrations, sizes]}."""
     able = [s for s in formulas.schemes("b_eff", calibrated=True) if s in sessions]
-    own = {"sizes": sizes, "reps": REPS // turns}
+    own = {"sizes": sizes, "reps": reps // turns}
 
     def run(scheme):
         return lambda: sessions[scheme].run("b_eff", **own)
@@ -239,15 +237,10 @@ def options():
         ("--sizes", numbers, SIZES, "[B], as 1,4096; default: to 16 MiB"),
         ("--rounds", natural, 40, "at each size; 0: models alone; default: 40"),
         ("--calibrations", natural, 5, "0: no models; default: 5"),
+        ("--reps", positive, 10, "of calibrations and runs beside; default: 10"),
+        ("--turns", positive, 1, "that these are divided among; default: 1"),
     ):
         parser.add_argument(name, type=kind, default=default, help=told)
-    parser.add_argument(
-        "--turns",
-        type=positive,
-        default=1,
-        choices=[n for n in range(1, REPS + 1) if REPS % n == 0],
-        help="of each calibration and the runs beside it; default: 1",
-    )
     parser.add_argument(
         "schemes",
         nargs="*",
@@ -255,7 +248,10 @@ def options():
         default=usual,
         help="default: " + ", ".join(usual),
     )
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.reps % given.turns:
+        parser.error(f"--reps {given.reps}: no multiple of --turns {given.turns}")
+    return given
 
 
 def judge(given, stack, on_cpu, cpus, comm):
@@ -275,7 +271,7 @@ def judge(given, stack, on_cpu, cpus, comm):
         if on_cpu:
             folder = tempfile.TemporaryDirectory() if comm.rank == 0 else nullcontext()
             steady = Steady(stack.enter_context(folder), comm, cpus)
-        times = given.calibrations, given.turns
+        times = given.calibrations, given.reps, given.turns
         off = models_off(sessions, steady, given.sizes, *times)
         verdicts += decide_models(off) if comm.rank == 0 else []
     return verdicts
