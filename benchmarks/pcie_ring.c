@@ -68,6 +68,16 @@ static void ring(cl_command_queue queue, cl_mem const chain[2],
     }
 }
 
+/* As b_eff does before a sample on a CPU: docs/adr/0047. */
+static void settle(cl_command_queue queue, cl_mem chain) {
+    unsigned char byte;
+    for (double begin = now(); now() - begin < 3e-3;) {
+        cl_int good =
+            clEnqueueReadBuffer(queue, chain, CL_TRUE, 0, 1, &byte, 0, NULL, NULL);
+        check(good == CL_SUCCESS, "read");
+    }
+}
+
 static cl_mem chain_new(cl_context context, cl_command_queue queue, size_t bytes,
                         int value) {
     cl_int good;
@@ -118,6 +128,7 @@ int main(int argc, char **argv) {
         }
         for (long sample = -2; sample < 2 * samples; sample++) { /* two to warm up */
             int slides = sample & 1;
+            settle(queue, chains[0][0]);
             MPI_Barrier(MPI_COMM_WORLD);
             double start = now();
             ring(queue, chains[slides], host, bytes, slides ? slide : 0, steps, left,

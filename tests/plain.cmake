@@ -44,7 +44,7 @@ hf_program(c/harness.c)
 target_sources(test_harness PRIVATE c/cases.c c/harmless.c c/harness_faults.c c/plant.c c/plant_device.c c/plant_launch.c
   c/plant_memory.c c/plant_net.c c/verbs.c)
 target_compile_definitions(test_harness PRIVATE _DEFAULT_SOURCE)
-hf_wrap(harness hf_session_path MPI_Irecv MPI_Test hf_digest hf_mpi_near_get)
+hf_wrap(harness hf_device_on_one_core hf_session_path MPI_Irecv MPI_Test hf_digest hf_mpi_near_get)
 hf_test(harness_host c/harness.c . device=host share=4)
 hf_test(harness_opencl c/harness.c . device=opencl workers=2 share=16)
 hf_test(harness_opencl_channel c/harness.c . device=opencl exchange=channel share=16)

@@ -85,6 +85,7 @@ typedef struct hf_bench {
     hf_problem problem;
     bool banked;   /**< each replication has its buffers in a memory bank of its own */
     bool computes; /**< it times kernels, not copies and messages alone */
+    bool brief;    /**< samples over host-routed schemes may be shorter than 2 ms */
     unsigned kernels;  /**< kernel files it has; 0: host code only */
     const char *error; /**< what `verify` finds, if it is a figure: name of its column
                             and, of all points' largest, in the summary; NULL: "error" */

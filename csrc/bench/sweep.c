@@ -1,8 +1,6 @@
 /* sweep.c - message sizes, and the published rule for the steps of a sample. */
 #include "sweep.h"
 
-#include "one_core.h"
-
 hf_sweep hf_sweep_of(const hf_args *args) {
     hf_sweep sweep = {
         .timer = hf_args_chosen(args, "loop", "timer"),
@@ -25,11 +23,6 @@ size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes) {
         steps /= hf_sweep_chunks(sweep, bytes);
     steps = steps > sweep->loop_lower ? steps : sweep->loop_lower;
     return steps < sweep->loop_upper ? steps : sweep->loop_upper;
-}
-
-hf_status hf_sweep_settle(const hf_env *env, const hf_buffer *chain) {
-    return env->exchange->ops->host_memory ? HF_OK
-                                           : hf_device_settle(env->device, chain);
 }
 
 void hf_sweep_plan(const hf_sweep *sweep, size_t point, hf_setting *out) {

@@ -35,9 +35,6 @@ hf_sweep hf_sweep_of(const hf_args *args);
 size_t hf_sweep_chunks(const hf_sweep *sweep, size_t bytes);
 /** Most steps of a sample with messages of `bytes`. */
 size_t hf_sweep_steps(const hf_sweep *sweep, size_t bytes);
-/** The end of a sample's preparation: it may be shorter than what the copies of a device keep of
- *  work before them. */
-hf_status hf_sweep_settle(const hf_env *env, const hf_buffer *chain);
 /** Label and steps of a sample at a point. */
 void hf_sweep_plan(const hf_sweep *sweep, size_t point, hf_setting *out);
 

@@ -16,15 +16,14 @@
 #include "core/random.h"
 #include "transfer.h"
 
-enum { READS_QUEUE = HF_MAX_QUEUES - 1 /* beside writes */ };
-
 static const hf_param params[] = {
     {"part",
-     "what is timed: read, device to host; write, host to device; both, beside each "
-     "other; or step, a read, the exchange and a write",
+     "what is timed: read, device to host; write, host to device; both at once; or "
+     "step, a read, the exchange and a write",
      "write", "write|read|both|step", NULL, 0, 0, HF_TEXT},
     {"memory",
-     "the host's, of reads and writes alone: pinned, or pageable, as malloc gives it",
+     "of the host, for a read or a write alone: pinned, or pageable, as malloc gives "
+     "it",
      "pinned", "pinned|pageable", NULL, 0, 0, HF_TEXT},
     HF_SWEEP_PARAMS,
     HF_CHUNK_PARAMS,
@@ -89,8 +88,9 @@ static hf_status area_take(const transfer *s, transfer_area *out, size_t bytes,
                       : hf_fail(HF_ENOMEM, "no memory for %zu B of the host", bytes);
 }
 
+/* A command of a broken device may still use it. */
 static void area_free(const transfer *s, transfer_area *a) {
-    if (!a->pinned)
+    if (!a->pinned && !s->env.device->broken)
         free(a->bytes);
     s->env.device->ops->free(a->pinned);
 }
@@ -266,18 +266,21 @@ static hf_status transfer_prepare(void *state, size_t point, uint64_t sample) {
 
 /* One window. Where both go on, neither is waited for before the other has begun. */
 static hf_status window_copy(transfer *s, size_t from, size_t to) {
-    static const hf_order beside = {.queue = READS_QUEUE};
+    static const hf_order beside = {.queue = HF_WRITES_QUEUE};
     hf_device *device = s->env.device;
     hf_event *events[2] = {NULL, NULL};
     bool both = s->writes && s->reads;
     hf_status status = HF_OK;
-    if (s->writes)
-        status = device->ops->write(device, s->written, to, s->from.bytes + from,
-                                    s->message, NULL, both ? &events[0] : NULL);
-    if (s->reads && status == HF_OK)
+    if (s->reads)
         status = device->ops->read(device, s->read, from, s->to.bytes + to, s->message,
-                                   both ? &beside : NULL, both ? &events[1] : NULL);
-    hf_status ended = both ? hf_device_wait(device, events, 2) : HF_OK;
+                                   NULL, both ? &events[0] : NULL);
+    if (s->writes && status == HF_OK)
+        status =
+            device->ops->write(device, s->written, to, s->from.bytes + from, s->message,
+                               both ? &beside : NULL, both ? &events[1] : NULL);
+    if (!both || (status != HF_OK && device->broken))
+        return status;
+    hf_status ended = hf_device_wait(device, events, 2);
     return status == HF_OK ? ended : status;
 }
 
@@ -338,6 +341,7 @@ const hf_bench hf_bench_transfer = {
         "them; part of a calibration",
     .params = params,
     .problem = {"sizes", 1, false},
+    .brief = true,
     .labels = labels,
     .metrics = metrics,
     .parts = parts,

@@ -25,12 +25,13 @@ typedef enum hf_ports {
 /** A device as its runtime describes it; a plain value. */
 typedef struct hf_device_info {
     char runtime[16], platform[128], name[128], version[128], driver[64];
-    int index;           /**< position among the runtime's devices */
-    hf_device_type type; /**< CPU, GPU or accelerator */
-    bool emulated;       /**< a CPU that stands in for an accelerator */
-    size_t memory;       /**< global memory [B]; 0: not known of one that is busy */
-    size_t max_alloc;    /**< largest buffer [B], likewise */
-    bool half, fp64;     /**< computes in half, in double precision */
+    int index;              /**< position among the runtime's devices */
+    hf_device_type type;    /**< CPU, GPU or accelerator */
+    bool emulated;          /**< a CPU that stands in for an accelerator */
+    bool copied_by_threads; /**< of the runtime, on cores of this process */
+    size_t memory;          /**< global memory [B]; 0: not known of one that is busy */
+    size_t max_alloc;       /**< largest buffer [B], likewise */
+    bool half, fp64;        /**< computes in half, in double precision */
     size_t items;   /**< work-items that fill the device; 1 where loops are pipelines */
     size_t workers; /**< threads that run work-items, or queues that run kernels */
     hf_ports ports;

@@ -153,6 +153,8 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
             hf_stages_new(env.stages, hf_quantity_count(l->bench->stages), &l->laps));
     if (l->path->ranks_check)
         HF_TRY(l->path->ranks_check(args, session->exchange->ops->name, env.size));
+    if (l->bench->brief && !env.exchange->ops->streams && hf_device_on_one_core(device))
+        HF_TRY(device->ops->alloc(&l->settling, device, 1, NULL));
     HF_TRY(l->path->setup(l->state, args, &env, &l->outline));
     l->rounds = rounds_of(l);
     HF_TRY(hf_session_take(session, args, l->outline.longest));
@@ -173,6 +175,7 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
 static void loop_close(hf_loop *l) {
     if (l->state)
         l->path->teardown(l->state);
+    l->session->device->ops->free(l->settling);
     hf_trace_stop(l->session->trace);
     hf_exchange_lap(l->session->exchange, NULL);
     l->session->exchange->run = NULL;

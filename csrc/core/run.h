@@ -7,6 +7,7 @@
 #include "core/result.h"
 #include "core/session.h"
 #include "core/stats.h"
+#include "one_core.h"
 
 enum { HF_MAX_VALUES = 32 };
 
@@ -63,6 +64,8 @@ typedef struct hf_loop {
     hf_laps laps;
     hf_stages stages;
     double step_began, heard; /* of the sample; when the caller was asked last [s] */
+    hf_buffer
+        *settling; /* read before each timed sample; NULL: none of that is needed */
     hf_seals seals;
     uint64_t sample; /* number of the next sample of this run */
 } hf_loop;

@@ -99,6 +99,8 @@ static hf_status sample_take(hf_loop *l, size_t index, hf_series *s, size_t inne
         status = l->path->prepare(l->state, index, l->sample);
     l->sample++;
     parts_add(mine.parts, &l->laps, 1);
+    if (status == HF_OK && l->settling && s == &l->points[index].timed)
+        status = hf_device_settle(l->session->device, l->settling);
     if (status == HF_OK)
         status = hf_trace_ready(l->session->trace);
     HF_TRY(hf_agree(net, status));

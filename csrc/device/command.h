@@ -33,7 +33,11 @@ typedef struct hf_spot {
     unsigned bank; /**< 1 + the number of a memory bank, which comes first; 0: none */
 } hf_spot;
 
-enum { HF_MAX_QUEUES = 32, HF_MAX_AFTER = 64 };
+enum {
+    HF_MAX_QUEUES = 32,
+    HF_MAX_AFTER = 64,
+    HF_WRITES_QUEUE = HF_MAX_QUEUES - 1, /**< of writes beside reads in queue 0 */
+};
 
 /** Where a command runs, and after what. NULL or all-zero: queue 0, after what is in it. */
 typedef struct hf_order {

@@ -4,10 +4,10 @@
 
 #include "device.h"
 
-/** Is the device a CPU whose threads have one core, which is the caller's, too? */
+/** Are its copies made by threads on one core, which is the caller's, too? */
 bool hf_device_on_one_core(const hf_device *device);
-/** If so, copy single bytes of a buffer for some milliseconds: copies after that take as long as if
- *  only copies had been before. Else do nothing. */
+/** Copy single bytes of a buffer for some milliseconds: what threads did before no longer shows in
+ *  the time of copies. */
 hf_status hf_device_settle(hf_device *device, const hf_buffer *buffer);
 
 #endif

@@ -114,6 +114,7 @@ static hf_device_info entry_info(const hf_opencl_entry *entry, size_t index) {
     info.type = type & CL_DEVICE_TYPE_ACCELERATOR ? HF_ACCELERATOR
                 : type & CL_DEVICE_TYPE_GPU       ? HF_GPU
                                                   : HF_CPU;
+    info.copied_by_threads = info.type == HF_CPU;
     info.emulated = info.type == HF_CPU || hf_text_contains(info.name, "emulat") ||
                     hf_text_contains(info.platform, "emulat");
     info.memory = (size_t)memory;

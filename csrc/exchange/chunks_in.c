@@ -2,8 +2,6 @@
 #include "chunks_plan.h"
 #include "core/error.h"
 
-enum { WRITES = HF_MAX_QUEUES - 1 /* queue of writes that go on beside reads */ };
-
 static bool expected_find(hf_chunks_plan *plan) {
     hf_cursor *at = &plan->in;
     const hf_message *m = plan->base.messages;
@@ -54,7 +52,7 @@ static hf_status chunk_write(hf_chunks_plan *plan, hf_incoming *in, bool wait) {
          deferred = reads_ended && plan->defers && is_last(plan, in);
     hf_order own = plan->order ? *plan->order : (hf_order){0};
     own.lazy = deferred && plan->brief;
-    const hf_order beside = {.queue = WRITES,
+    const hf_order beside = {.queue = HF_WRITES_QUEUE,
                              .n_after = 1,
                              .after = &plan->ready,
                              .label = plan->order ? plan->order->label : NULL};

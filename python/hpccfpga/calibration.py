@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpccfpga import _core
-from hpccfpga.components import CALIBRATION, Part, chunks
+from hpccfpga.components import CALIBRATION, Part, calibrated, chunks
 from hpccfpga.result import Column, Result
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def rounds(params: Mapping[str, Any]) -> list[int]:
 
 def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Result:
     """One result of those of all parts, in each round."""
-    first, own = parts[some[0].name][0], some[0].parameters
+    first = parts[some[0].name][0]
     told = {**first.parameters}
     told["reps"] = sum(result.parameters["reps"] for result in parts[some[0].name])
     told["rounds"] = len(parts[some[0].name])
@@ -64,7 +64,7 @@ def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Res
         emulated=any(result.emulated for result in every),
         ranks=first.ranks,
         verified=bool(right.all()),
-        parameters={k: told[k] for k in told if k not in own},
+        parameters={k: told[k] for k in told if k in calibrated()},
         columns=columns,
         summary={},
         provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},

@@ -43,12 +43,12 @@ def _steps() -> Iterator[Part]:
 
 
 CALIBRATION = (
-    _alone("write", "pcie", "transfer", part="write", memory="pinned"),
+    _alone("write", "pcie", "transfer", part="write"),
     _alone("exchange", "host", RING),
-    _alone("read", "pcie", "transfer", part="read", memory="pinned"),
+    _alone("read", "pcie", "transfer", part="read"),
     _alone("write_pageable", "pcie", "transfer", part="write", memory="pageable"),
     _alone("read_pageable", "pcie", "transfer", part="read", memory="pageable"),
-    _alone("both", "pcie", "transfer", part="both", memory="pinned"),
+    _alone("both", "pcie", "transfer", part="both"),
     *_steps(),
 )
 """What a calibration measures; its parameters are checked as those of the first."""

@@ -328,12 +328,12 @@ class Session:
     ) -> Result:
         """Measure the parts of exchanges, which `hpccfpga.model` puts together.
 
-        Device writes and reads, with pinned and with pageable memory of the host, a
-        read and a write beside each other, and the exchange over the host's network,
-        each alone by all ranks at once; then the parts of steps of "pcie", "pipelined"
-        and "shared", as these take them. Repetitions are divided among `rounds` over
-        all parts, of which the best counts. Schemes other than this session's are
-        opened for that time.
+        Device writes and device reads, with pinned and with pageable memory of the
+        host; a read and a write at once; the exchange over the host's network. All
+        ranks do the same at a time. Then the parts of steps of "pcie", "pipelined" and
+        "shared", as these take them. Repetitions are divided among `rounds` over all
+        parts, of which the best counts. Schemes other than this session's are opened
+        for that time.
 
         Parameters
         ----------
@@ -346,8 +346,8 @@ class Session:
         -------
         Result
             Of benchmark "calibration": message_size [B]; write_time, exchange_time,
-            read_time, write_pageable_time, read_pageable_time and both_time, of a read
-            and a write beside each other, [s], each alone; `<scheme>_copies_time` and
+            read_time, write_pageable_time and read_pageable_time [s], each alone;
+            both_time [s], of a read and a write at once; `<scheme>_copies_time` and
             `<scheme>_exchange_time` [s] of a step (best repetition, slowest rank), all
             [points]; and `<part>_samples` [s], [points, reps, ranks].
 

@@ -1,7 +1,7 @@
-/* settle.c - b_eff and transfer copy for a while before each sample, where the device's threads
- * have one core, which is the caller's, too.
+/* settle.c - copies before each sample of b_eff and transfer, where the device's threads have one
+ * core, which is the caller's, too.
  *
- * The clock is the test's own. The device is the host, which is said to be another one.
+ * The clock is the test's own. The device is the host, which is said to have such threads.
  */
 #include <string.h>
 
@@ -10,9 +10,12 @@
 #include "runs.h"
 #include "world.h"
 
-enum { SAMPLES = 2 * (1 + 3) /* sizes, a warm-up and repetitions */, LOOKS = 1000 };
+enum { REPS = 3, SAMPLES = 2 * REPS /* of two sizes, timed */, READS = 3000 };
 
-static size_t cores, reads, failing;
+static size_t cores = 2, reads, failing;
+static size_t in_a_row; /* of these reads, since another command */
+static size_t steps;    /* so far; of each size, the first one is the warm-up */
+static bool settles;
 static double now;
 
 double __wrap_hf_clock_now(void);
@@ -27,71 +30,131 @@ size_t __wrap_hf_cores(void) {
 }
 
 static const hf_device_ops *device_table;
+static const hf_exchange_ops *exchange_table;
 
 static hf_status seen_read(hf_device *device, const hf_buffer *from, size_t at,
                            void *to, size_t bytes, const hf_order *order,
                            hf_event **done) {
-    reads += bytes == 1;
-    if (reads == failing && failing > 0)
+    bool settling = from->bytes == 1;
+    reads += settling;
+    in_a_row = settling ? in_a_row + 1 : 0;
+    if (settling && reads == failing)
         return hf_fail(HF_EDEVICE, "planted");
     return device_table->read(device, from, at, to, bytes, order, done);
 }
 
-/* A run of 2 and 300 B, and whether it ends well: how many single bytes are read. */
-static size_t reads_of(hf_session *session, const char *bench, bool ends) {
-    static const char *const params[] = {"sizes",      "2,300", "warmup",     "1",
-                                         "reps",       "3",     "rounds",     "1",
-                                         "loop_upper", "1",     "loop_lower", "1",
-                                         NULL,         NULL,    NULL},
-                             *step[sizeof params / sizeof *params];
+static hf_status seen_write(hf_device *device, hf_buffer *to, size_t at,
+                            const void *from, size_t bytes, const hf_order *order,
+                            hf_event **done) {
+    in_a_row = 0;
+    return device_table->write(device, to, at, from, bytes, order, done);
+}
+
+static hf_status seen_launch(hf_device *device, const hf_launch *launch,
+                             const hf_order *order, hf_event **done) {
+    in_a_row = 0;
+    return device_table->launch(device, launch, order, done);
+}
+
+/* A sample is one step. */
+static hf_status seen_start(hf_plan *plan, const hf_order *order) {
+    bool timed = steps++ % (1 + REPS) > 0;
+    CHECK((in_a_row > READS - 100) == (settles && timed), "%zu reads before a sample",
+          in_a_row);
+    return exchange_table->blocks->start(plan, order);
+}
+
+/* A run of 2 and 300 B; does it settle before each sample? */
+static void run_test(hf_session *session, const char *bench, const char *part,
+                     bool wanted) {
+    const char *const params[] = {"sizes",
+                                  "2,300",
+                                  "warmup",
+                                  "1",
+                                  "reps",
+                                  "3",
+                                  "rounds",
+                                  "1",
+                                  "loop_upper",
+                                  "1",
+                                  "loop_lower",
+                                  "1",
+                                  part ? "part" : NULL,
+                                  part,
+                                  NULL};
     bool right = false;
-    memcpy(step, params, sizeof params);
-    if (strcmp(bench, "transfer") == 0) {
-        step[12] = "part";
-        step[13] = "step";
+    hf_run run = {.bench = bench, .kernel = part ? NULL : "b_eff_memory"};
+    reads = steps = 0;
+    settles = wanted;
+    CHECK(run_take(&right, session, run, params) == HF_OK && right, "%s", hf_error());
+    CHECK(reads <= (wanted ? SAMPLES * READS : 0) &&
+              reads >= (wanted ? SAMPLES * (READS - 100) : 0),
+          "%s: %zu reads", bench, reads);
+    failing = wanted ? SAMPLES * READS / 2 : 0; /* it ends there */
+    reads = steps = 0;
+    if (wanted)
+        CHECK(run_take(&right, session, run, params) == HF_EDEVICE && reads == failing);
+    failing = 0;
+}
+
+/* Samples of these are longer, or no copies. */
+static void others_test(void) {
+    static const struct {
+        const char *exchange, *bench, *kernel, *size;
+    } runs[] = {{"host", "gemm", "gemm_memory", "16"},
+                {"channel", "b_eff", "b_eff_stream", "64"}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const char *const params[] = {"sizes", runs[i].size, "reps", "2", NULL};
+        hf_session *session;
+        const hf_options options = {.device = "host", .exchange = runs[i].exchange};
+        CHECK(world_open(&session, options) == HF_OK, "%s", hf_error());
+        hf_device *device = session->device;
+        hf_device_ops ops = *(device_table = device->ops);
+        ops.read = seen_read;
+        device->ops = &ops;
+        device->info.copied_by_threads = true;
+        cores = 1;
+        reads = 0;
+        CHECK(run_verified(session, runs[i].bench, runs[i].kernel, params));
+        CHECK(reads == 0, "%s over %s: %zu reads", runs[i].bench, runs[i].exchange,
+              reads);
+        device->ops = device_table;
+        hf_session_close(session);
+        cores = 2;
     }
-    reads = 0;
-    hf_run run = {.bench = bench, .kernel = "b_eff_memory"};
-    CHECK((run_take(&right, session, run, step) == HF_OK) == ends, "%s", hf_error());
-    CHECK(right == ends);
-    return reads;
 }
 
 int main(int argc, char **argv) {
-    static const char *const benches[] = {"b_eff", "transfer"};
+    static const char *const parts[] = {NULL, "step", "write", "both"};
     MPI_Init(&argc, &argv);
     hf_session *session;
     CHECK(world_open(&session, (hf_options){.device = "host", .exchange = "host"}) ==
               HF_OK,
           "%s", hf_error());
     hf_device *device = session->device;
-    const hf_exchange_ops *exchange_table = session->exchange->ops;
+    exchange_table = session->exchange->ops;
     hf_device_ops device_ops = *(device_table = device->ops);
     hf_exchange_ops exchange_ops = *exchange_table;
+    hf_block_ops block_ops = *exchange_table->blocks;
     device_ops.read = seen_read;
-    exchange_ops.host_memory = false; /* as of a device with memory of its own */
+    device_ops.write = seen_write;
+    device_ops.launch = seen_launch;
+    block_ops.start = seen_start;
+    exchange_ops.blocks = &block_ops;
     device->ops = &device_ops;
     session->exchange->ops = &exchange_ops;
-    for (size_t i = 0; i < sizeof benches / sizeof *benches; i++) {
-        cores = 1;
-        size_t n = reads_of(session, benches[i], true);
-        CHECK(n > SAMPLES * LOOKS, "%s: %zu reads", benches[i], n);
-        failing = n / 2;
-        CHECK(reads_of(session, benches[i], false) == failing);
-        failing = 0;
-        cores = 2;
-        CHECK(reads_of(session, benches[i], true) < LOOKS);
-        cores = 1;
-        device->info.type = HF_GPU;
-        CHECK(reads_of(session, benches[i], true) < LOOKS);
-        device->info.type = HF_CPU;
-        exchange_ops.host_memory = true; /* these copies are the caller's own */
-        CHECK(reads_of(session, benches[i], true) < LOOKS);
-        exchange_ops.host_memory = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *bench = parts[i] ? "transfer" : "b_eff";
+        for (cores = 1; cores < 3; cores++)
+            for (int threads = 0; threads < 2; threads++) {
+                device->info.copied_by_threads = threads;
+                run_test(session, bench, parts[i], cores == 1 && threads);
+            }
     }
     device->ops = device_table;
     session->exchange->ops = exchange_table;
     hf_session_close(session);
+    others_test();
     MPI_Finalize();
     return check_failures != 0;
 }
