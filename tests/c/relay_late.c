@@ -16,7 +16,8 @@ void late_test(void) {
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     OK(hf_plan_run(plan));
     CHECK(wrong_bytes(1, left, 0, 0, plan->messages->recv_bytes) == 0);
-    session->net->deadline = device->deadline = 0.5;
+    session->net->deadline =
+        0.5; /* the device has time to end a kernel on a busy machine */
     if (left == 0) {
         CHECK(hf_plan_run(plan) == HF_ECOMM);
         CHECK(strstr(hf_error(), "rank 0"), "%s", hf_error());
