@@ -223,7 +223,9 @@ def parse(data: str | bytes) -> Any:
 
 def dimensions(name: str, values: np.ndarray) -> tuple[str, ...]:
     """Names of a column's dimensions, of which it has one to three."""
-    step = _STEPS.get(name, f"{name.partition('_')[0]}_number")
+    of = name.removesuffix("_samples")  # a part of a calibration; else of one word
+    own = of if of != name else name.partition("_")[0]
+    step = _STEPS.get(name, f"{own}_number")
     return (("point",), ("point", "rank"), ("point", step, "rank"))[values.ndim - 1]
 
 

@@ -26,7 +26,7 @@ static struct {
     size_t beside; /* writes that began beside a read */
     bool pinned;
     bool fails;          /* a write beside a read, at once */
-    size_t begun, ended; /* such reads */
+    size_t begun, ended; /* copies with an event */
 } fault;
 
 static bool hit(bool may) {
@@ -52,7 +52,8 @@ static hf_status short_write(hf_device *device, hf_buffer *buffer, size_t at,
                              const void *from, size_t bytes, const hf_order *order,
                              hf_event **done) {
     size_t begin[2], length[2], n = parts_of(fault.writes, bytes, begin, length);
-    CHECK(!done || (!fault.waited && order->queue > 0), "not beside a read");
+    CHECK(!done || (!fault.waited && order->queue > 0 && order->n_after == 0),
+          "not beside a read");
     if (done && fault.fails)
         return hf_fail(HF_EDEVICE, "planted");
     for (size_t i = 0; i < n; i++)
@@ -60,6 +61,7 @@ static hf_status short_write(hf_device *device, hf_buffer *buffer, size_t at,
                                     (const char *)from + begin[i], length[i], order,
                                     i + 1 == n ? done : NULL));
     fault.beside += done != NULL;
+    fault.begun += done && *done;
     return HF_OK;
 }
 
@@ -67,6 +69,7 @@ static hf_status short_read(hf_device *device, const hf_buffer *buffer, size_t a
                             void *to, size_t bytes, const hf_order *order,
                             hf_event **done) {
     size_t begin[2], length[2], n = parts_of(fault.reads, bytes, begin, length);
+    CHECK(fault.begun == fault.ended, "beside an earlier copy");
     for (size_t i = 0; i < n; i++)
         HF_TRY(hf_device_host.read(device, buffer, at + begin[i], (char *)to + begin[i],
                                    length[i], order, i + 1 == n ? done : NULL));
@@ -176,6 +179,7 @@ int main(void) {
         fault.beside = fault.pinned = 0;
         part_test(device, args, runs[i].stride);
         CHECK((fault.beside > 0) == (runs[i].part[0] == 'b'));
+        CHECK(fault.begun == fault.ended);
         CHECK(fault.pinned == (strcmp(runs[i].memory, "pinned") == 0));
     }
     CHECK(hf_args_set(args, "memory", 0, NULL, "pinned") == HF_OK);

@@ -14,6 +14,7 @@ from conftest import ours, python
 import hpccfpga as hf
 from hpccfpga import _core, kernels, sources
 from hpccfpga.components import CALIBRATION, RING
+from hpccfpga.formats import dimensions
 from hpccfpga.outcome import warn
 
 SMALL = {"sizes": [1, 64, 1000], "reps": 3, "loop_upper": 16}
@@ -221,6 +222,14 @@ def test_calibration():
         model = hf.model("b_eff", exchange=exchange, calibration=result)
         parts = (result[f"{exchange}_{part}_time"] for part in ("copies", "exchange"))
         np.testing.assert_allclose(model["time"], sum(parts))
+
+
+def test_parts_of_a_calibration_have_numbers_of_samples_of_their_own():
+    result = hf.calibrate(sizes=[1, 4096], reps=0, **FEW)  # as many as each needs
+    assert hf.Result.from_json(result.to_json()).verified
+    names = (f"{part.name}_samples" for part in CALIBRATION)
+    own = {dimensions(name, result[name])[1] for name in names}
+    assert len(own) == len(CALIBRATION)
 
 
 def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
