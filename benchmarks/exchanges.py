@@ -39,7 +39,7 @@ from programs import CPU, mpirun
 from steady import Steady
 
 import hpccfpga
-from hpccfpga import cores, emulation, formulas
+from hpccfpga import _core, cores, emulation, formulas
 from hpccfpga.errors import under_mpi
 
 SIZES = [2**k for k in range(0, 25, 2)]
@@ -256,6 +256,7 @@ def options():
 
 def judge(given, stack, on_cpu, cpus, comm):
     """Measure and print what was asked for; the numbers of the verdicts."""
+    _core.values("b_eff", {"reps": given.reps})  # refused at once, if it is impossible
     schemes = {"pcie": "pcie", CONTROL: "pcie"}
     schemes |= dict(zip(given.schemes, given.schemes, strict=True))
     sessions = {

@@ -68,7 +68,7 @@ static void ring(cl_command_queue queue, cl_mem const chain[2],
     }
 }
 
-/* As b_eff does before a sample on a CPU: docs/adr/0047. */
+/* As b_eff is settled before a sample where threads share a core: docs/adr/0047. */
 static void settle(cl_command_queue queue, cl_mem chain) {
     unsigned char byte;
     for (double begin = now(); now() - begin < 3e-3;) {

@@ -251,6 +251,18 @@ def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
     assert {part["warmup"].shape[1] for part in found} == {2}  # one visit each
     assert (result.parameters["reps"], result.parameters["rounds"]) == (8, 3)
     assert result["shared_samples"].shape == (2, 8, 1)
+    alone = {
+        part.name: (one.parameters["part"], one.parameters["memory"])
+        for part, one in zip(CALIBRATION, found, strict=False)
+        if part.benchmark == "transfer" and one.parameters["part"] != "step"
+    }
+    assert alone == {
+        "write": ("write", "pinned"),
+        "read": ("read", "pinned"),
+        "write_pageable": ("write", "pageable"),
+        "read_pageable": ("read", "pageable"),
+        "both": ("both", "pinned"),
+    }
     for part, second in zip(CALIBRATION, found[len(CALIBRATION) :], strict=False):
         for name, column in part.columns.items():
             assert result[name][1] == second[column][1]
