@@ -12,6 +12,7 @@
 typedef struct hf_session hf_session;
 typedef struct hf_args hf_args;     /* values of parameters: core/param.h */
 typedef struct hf_result hf_result; /* core/result.h */
+typedef struct hf_turns hf_turns;   /* a run in several calls: core/turns.h */
 
 /** All-zero is a valid default: the scheme's own device, one rank, no MPI. */
 typedef struct hf_options {
@@ -20,11 +21,10 @@ typedef struct hf_options {
     const char *mpi_library; /**< MPI library of the communicator's maker */
     const char *version;     /**< of hpccfpga, the same on every rank; NULL: not told */
     const char *folder; /**< for pipes of emulated channels; NULL or "": HF_FOLDER */
-    double
-        deadline;  /**< longest wait for another rank or a device [s]; 0: HF_DEADLINE */
-    size_t trace;  /**< spans of a sample that each rank records; 0: no trace */
-    int comm;      /**< communicator as a Fortran handle */
-    bool has_comm; /**< false: one rank, no MPI call is made */
+    double deadline;    /**< longest wait for a rank or a device [s]; 0: HF_DEADLINE */
+    size_t trace;       /**< spans of a sample that each rank records; 0: no trace */
+    int comm;           /**< communicator as a Fortran handle */
+    bool has_comm;      /**< false: one rank, no MPI call is made */
     hf_vendors vendors;
 } hf_options;
 
@@ -49,8 +49,8 @@ typedef struct hf_facts {
 
 /** What `tick` of a run gets after each point. Between samples it gets NULL. */
 typedef struct hf_progress {
-    size_t point, n_points, n_values;
-    const hf_quantity *quantities; /**< [n_values] */
+    size_t point, n_points, n_values; /* point 0 .. n_points - 1 of this call */
+    const hf_quantity *quantities;    /**< [n_values] */
     const double *values;
 } hf_progress;
 
@@ -69,8 +69,7 @@ typedef struct hf_expected {
     const double *times;        /**< [n_schemes, n] above 0 [s] */
 } hf_expected;
 
-/** Which of `n` schemes HF_AUTO takes for a length, by their times: the last of those that are as
- *  fast as the fastest. */
+/** Which of `n` schemes HF_AUTO takes, by their times: the last of those as fast as the fastest. */
 size_t hf_fastest(const double *times, size_t n);
 
 typedef struct hf_run {
@@ -84,6 +83,7 @@ typedef struct hf_run {
      *  but HF_OK ends the run on every rank. */
     hf_status (*tick)(void *context, const hf_progress *row);
     void *context;
+    hf_turns *turns; /**< of which the next one is taken; NULL: all in one call */
 } hf_run;
 
 /** Open a device on every rank of the communicator; what fails on one, fails on all, as
@@ -114,7 +114,7 @@ hf_status hf_session_agree(hf_session *session, hf_status status);
  *  before. Collective. */
 hf_status hf_session_exchange(hf_session *session, const char *name,
                               const hf_expected *expected);
-/** Run a benchmark; every rank gets the whole result. Collective. */
+/** Run a benchmark; every rank gets the whole result, NULL if turns are left. Collective. */
 hf_status hf_session_run(hf_session *session, hf_result **out, const hf_run *run);
 
 #endif

@@ -97,18 +97,30 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
     values[n++] = p->stats.median;
     quantities[n] = (hf_quantity){.name = "verified", .unit = "1", .dtype = HF_BOOL};
     values[n++] = hf_point_verified(p);
-    hf_progress row = {index, l->outline.n_points, n, quantities, values};
+    bool all = l->turns->turns == 1; /* of the run's points are in this call */
+    hf_progress row = {all ? index : 0, all ? l->outline.n_points : 1, n, quantities,
+                       values};
     return l->run->tick(l->run->context, &row);
 }
 
 /* ---- the run ---- */
 
-/* No round is without a repetition. A trace has the spans of one sample of the point that is being
- * visited. */
-static size_t rounds_of(const hf_loop *l) {
-    size_t rounds = (size_t)hf_args_number_or(l->run->args, "rounds", 1);
-    rounds = rounds < l->reps ? rounds : l->reps;
-    return rounds < 1 || l->outline.n_points == 1 || l->session->trace ? 1 : rounds;
+/* Who takes all at once visits a single point once. A trace has the spans of one sample of the
+ * point that is being visited. */
+static hf_status turns_open(hf_loop *l) {
+    hf_turns *turns = l->turns = l->run->turns ? l->run->turns : &l->own;
+    bool traced = l->session->trace != NULL;
+    if (turns == &l->own)
+        *turns = hf_turns_whole(l->run->args);
+    if (turns->turns > 1 && traced)
+        return hf_fail(HF_EARG, "a run in turns has no trace");
+    HF_TRY(hf_turns_begin(turns, l->bench, l->outline.n_points,
+                          (size_t)l->session->net->size));
+    if (turns->turns == 1 && (l->outline.n_points == 1 || traced))
+        turns->rounds = 1;
+    l->points = turns->points;
+    l->rounds = turns->rounds;
+    return HF_OK;
 }
 
 static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
@@ -156,19 +168,10 @@ static hf_status loop_open(hf_loop *l, hf_session *session, const hf_run *run) {
     if (l->bench->brief && !env.exchange->ops->streams && hf_device_on_one_core(device))
         HF_TRY(device->ops->alloc(&l->settling, device, 1, NULL));
     HF_TRY(l->path->setup(l->state, args, &env, &l->outline));
-    l->rounds = rounds_of(l);
+    HF_TRY(turns_open(l));
     HF_TRY(hf_session_take(session, args, l->outline.longest));
     hf_exchange_lap(session->exchange, env.laps);
     session->exchange->run = run;
-    size_t ranks = (size_t)env.size;
-    l->points = calloc(l->outline.n_points, sizeof *l->points);
-    struct hf_share *shares = calloc(l->outline.n_points * ranks, sizeof *shares);
-    if (!l->points || !shares) {
-        free(shares);
-        return hf_fail(HF_ENOMEM, "no memory for %zu points", l->outline.n_points);
-    }
-    for (size_t i = 0; i < l->outline.n_points; i++)
-        l->points[i].shares = shares + i * ranks;
     return hf_trace_start(session->trace, l->outline.n_points);
 }
 
@@ -179,17 +182,7 @@ static void loop_close(hf_loop *l) {
     hf_trace_stop(l->session->trace);
     hf_exchange_lap(l->session->exchange, NULL);
     l->session->exchange->run = NULL;
-    for (size_t i = 0; l->points && i < l->outline.n_points; i++) {
-        free(l->points[i].warmup.ranks);
-        free(l->points[i].warmup.slowest);
-        free(l->points[i].timed.ranks);
-        free(l->points[i].timed.slowest);
-        free(l->points[i].stages);
-        free(l->points[i].stages_at);
-    }
-    if (l->points)
-        free(l->points->shares); /* of all */
-    free(l->points);
+    hf_turns_clear(&l->own);
     hf_stages_free(&l->stages);
     free(l->reports);
     free(l->state);
@@ -233,20 +226,39 @@ static hf_status group_take(hf_loop *l, size_t first, size_t *end, double *scrat
     return points_complete(l, others, *end, scratch);
 }
 
+static hf_status rounds_take(hf_loop *l, double *scratch) {
+    for (size_t i = 0; i < l->outline.n_points;)
+        HF_TRY(group_take(l, i, &i, scratch));
+    return hf_trace_clocks(l->session->trace, l->outline.n_points);
+}
+
+static hf_status visit_take(hf_loop *l, size_t visit, double *scratch) {
+    size_t index = visit % l->outline.n_points;
+    HF_TRY(point_take(l, index, visit / l->outline.n_points, scratch));
+    return hf_agree(l->session->net, point_end(l, index, scratch));
+}
+
+/* After a turn that failed there is none. */
+static hf_status turn_take(hf_loop *l, double *scratch) {
+    hf_turns *turns = l->turns;
+    size_t turn = turns->taken;
+    turns->taken = turns->turns;
+    HF_TRY(turns->turns == 1 ? rounds_take(l, scratch) : visit_take(l, turn, scratch));
+    turns->taken = turn + 1;
+    return HF_OK;
+}
+
 static hf_status points_take(hf_loop *l) {
-    hf_trace *trace = l->session->trace;
     size_t room = l->reps ? l->reps : l->max_reps;
     double *scratch = malloc(room * sizeof *scratch);
     hf_status status =
         scratch ? HF_OK : hf_fail(HF_ENOMEM, "no memory for %zu samples", room);
     status = hf_agree(l->session->net, status);
     assert(status != HF_OK || scratch);
-    for (size_t i = 0; status == HF_OK && i < l->outline.n_points;)
-        status = group_take(l, i, &i, scratch);
     if (status == HF_OK)
-        status = hf_trace_clocks(trace, l->outline.n_points);
+        status = turn_take(l, scratch);
     if (status == HF_OK)
-        status = hf_trace_gather(trace);
+        status = hf_trace_gather(l->session->trace);
     free(scratch);
     return status;
 }
@@ -270,13 +282,29 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
             hf_fact_add(&facts, "%s%.17g", k ? "," : "",
                         hf_args_numbers(run->args, i)[k]);
     }
+    hf_fact(&facts, "turn");
+    hf_fact_add(&facts, "%zu", run->turns ? run->turns->taken : 0);
     hf_fact(&facts, "kernel");
     hf_fact_add(&facts, "%s %s", run->kernel ? run->kernel : "none",
                 run->kernel_hash ? run->kernel_hash : "");
     return hf_same(net, &facts);
 }
 
+/* Remarks are taken while what they are about is open. */
+static void exchange_notes_take(const hf_loop *l) {
+    const hf_exchange *exchange = l->session->exchange;
+    unsigned schemes = hf_loop_schemes(l);
+    if (*exchange->note)
+        hf_turns_note(l->turns, exchange->note);
+    for (size_t i = 0; i < exchange->n_choices; i++)
+        if (schemes >> i & 1 && *exchange->choices[i]->note)
+            hf_turns_note(l->turns, exchange->choices[i]->note);
+}
+
 static hf_status result_make(hf_result **out, const hf_loop *l) {
+    exchange_notes_take(l);
+    if (hf_turns_left(l->turns) > 0)
+        return HF_OK;
     HF_TRY(hf_loop_result(out, l));
     return hf_result_set_records(*out, l->left);
 }

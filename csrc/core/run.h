@@ -7,9 +7,10 @@
 #include "core/result.h"
 #include "core/session.h"
 #include "core/stats.h"
+#include "core/turns.h"
 #include "one_core.h"
 
-enum { HF_MAX_VALUES = 32 };
+enum { HF_MAX_VALUES = 32, HF_TURN_NOTES = 4 };
 
 /* What a rank tells the others after a sample. */
 typedef struct hf_sample {
@@ -46,6 +47,14 @@ typedef struct hf_point {
     hf_traffic traffic; /* of all ranks: sums over the timed samples, and the maximum */
 } hf_point;
 
+/* A run's samples, and remarks, which outlast the calls that take a turn each. */
+struct hf_turns {
+    const hf_bench *bench; /* NULL: nothing was taken yet */
+    hf_point *points;      /* [n_points] */
+    size_t n_points, ranks, rounds, turns, taken;
+    char notes[HF_TURN_NOTES][sizeof((hf_exchange *)0)->note]; /* "" behind the last */
+};
+
 typedef struct hf_loop {
     hf_session *session;
     const hf_bench *bench;
@@ -53,9 +62,10 @@ typedef struct hf_loop {
     const hf_run *run;
     void *state;
     hf_outline outline;
-    hf_records left;    /* by the benchmark, for the result */
-    hf_sample *reports; /* [ranks] */
-    hf_point *points;
+    hf_records left;      /* by the benchmark, for the result */
+    hf_sample *reports;   /* [ranks] */
+    hf_turns *turns, own; /* `own` where one call takes all */
+    hf_point *points;     /* of `turns` */
     size_t reps, max_reps, rounds;
     size_t n_warmup; /* of each visit to a point; a round visits it once */
     double time_limit, clock_cost;
@@ -76,9 +86,21 @@ double hf_series_best(const hf_series *s);
 hf_status hf_sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
                          double began);
 
+/* One turn takes all rounds. */
+hf_turns hf_turns_whole(const hf_args *args);
+/* Room for the samples of a run, at its first turn; HF_EARG where earlier ones were of another run,
+ * or where none is left. */
+hf_status hf_turns_begin(hf_turns *turns, const hf_bench *bench, size_t n_points,
+                         size_t ranks);
+void hf_turns_clear(hf_turns *turns);
+/* Keep a remark for the result, once. */
+void hf_turns_note(hf_turns *turns, const char *note);
+
 size_t hf_quantity_count(const hf_quantity *table);
 bool hf_point_verified(const hf_point *point);
 
+/* Bits of the schemes of all points that were chosen. */
+unsigned hf_loop_schemes(const hf_loop *l);
 /* Metrics at a point, NaN where the data did not verify. */
 void hf_loop_metrics(const hf_loop *l, size_t index, double seconds, double *values);
 hf_status hf_loop_result(hf_result **out, const hf_loop *l);

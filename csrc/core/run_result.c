@@ -97,8 +97,7 @@ static bool has_traffic(const hf_loop *l) {
     return l->session->exchange->ops->streams != NULL;
 }
 
-/* Bits of the schemes of all points that were chosen. */
-static unsigned schemes_of(const hf_loop *l) {
+unsigned hf_loop_schemes(const hf_loop *l) {
     unsigned schemes = 0;
     for (size_t i = 0; i < l->outline.n_points; i++)
         schemes |= l->points[i].schemes;
@@ -134,7 +133,7 @@ static size_t most_samples(const hf_loop *l) {
 
 /* Warm-up repetitions of each point, in all rounds. */
 static size_t warmups(const hf_loop *l) {
-    return l->n_warmup * l->rounds;
+    return l->points->warmup.n;
 }
 
 void hf_column_put(hf_column *columns, size_t *n, hf_column column) {
@@ -190,7 +189,7 @@ static size_t columns_list(const hf_loop *l, hf_column *columns) {
         }
     hf_column_put(columns, &n, hf_column_make("reps", "", "1", HF_I64, points));
     hf_column_put(columns, &n, hf_column_make("inner", "", "1", HF_I64, points));
-    if (schemes_of(l))
+    if (hf_loop_schemes(l))
         hf_column_put(columns, &n, hf_column_make("scheme", "", "1", HF_NAME, points));
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         hf_column_put(columns, &n,
@@ -309,7 +308,7 @@ static void point_fill(const hf_loop *l, hf_result *result, size_t index) {
     }
     hf_result_integers(result, "reps")[index] = (int64_t)p->timed.n;
     hf_result_integers(result, "inner")[index] = (int64_t)p->inner;
-    if (schemes_of(l))
+    if (hf_loop_schemes(l))
         schemes_fill(l, result, index);
     for (size_t i = 0; has_traffic(l) && i < N_TRAFFIC; i++)
         memcpy(&hf_result_doubles(result, traffic_columns[i].name)[index],
@@ -368,15 +367,6 @@ static void figures_fill(const hf_loop *l, hf_result *result, double *scratch) {
     }
 }
 
-static void exchange_notes_add(const hf_loop *l, hf_result *result) {
-    const hf_exchange *exchange = l->session->exchange;
-    if (*exchange->note)
-        hf_result_add_note(result, exchange->note);
-    for (size_t i = 0; i < exchange->n_choices; i++)
-        if (schemes_of(l) >> i & 1 && *exchange->choices[i]->note)
-            hf_result_add_note(result, exchange->choices[i]->note);
-}
-
 /* Of ranks that take turns on a core each one's clock runs in its own turn. */
 static void crowd_note_add(const hf_loop *l, hf_result *result) {
     char note[160];
@@ -414,7 +404,8 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
         hf_result_set_verified(result, verified);
         if (l->outline.note)
             hf_result_add_note(result, l->outline.note);
-        exchange_notes_add(l, result);
+        for (size_t i = 0; i < HF_TURN_NOTES && *l->turns->notes[i]; i++)
+            hf_result_add_note(result, l->turns->notes[i]);
         crowd_note_add(l, result);
         hf_trace_fill(trace, result, n_summary);
         *out = result;

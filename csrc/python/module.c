@@ -165,6 +165,12 @@ static PyMethodDef core_methods[] = {
     {"check_ranks", core_check_ranks, METH_VARARGS,
      "check_ranks(benchmark, exchange, params, ranks, /)\n--\n\n"
      "Raise the error that a run on so many ranks would end with, known before it."},
+    {"turns", core_turns, METH_VARARGS,
+     "turns(benchmark, params, whole=False, /)\n--\n\n"
+     "Turns of a run, of which each call of Session.run takes one: a visit to a point\n"
+     "of a sweep. A benchmark that is no sweep, or whole: there is one."},
+    {"turns_left", core_turns_left, METH_O,
+     "turns_left(turns, /)\n--\n\nHow many of them are left."},
     {"scheme", core_scheme, METH_O,
      "scheme(exchange, /)\n--\n\n"
      "What an exchange scheme says of itself: kernel_routed, host_memory, and of "

@@ -81,6 +81,12 @@ PyObject *core_check_ranks(PyObject *module, PyObject *given);
 PyObject *core_quantities(PyObject *module, PyObject *bench);
 PyObject *core_figures(PyObject *module, PyObject *args);
 
+/* Turns of a run, in a capsule. */
+PyObject *core_turns(PyObject *module, PyObject *args);
+PyObject *core_turns_left(PyObject *module, PyObject *turns);
+/* Those of a capsule, NULL of None; -1 with an exception. */
+int turns_take(hf_turns **out, PyObject *turns);
+
 PyObject *core_models(PyObject *module, PyObject *name);
 PyObject *core_evaluate(PyObject *module, PyObject *args);
 PyObject *core_fastest(PyObject *module, PyObject *times);

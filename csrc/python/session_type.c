@@ -194,12 +194,15 @@ static hf_status run_tick(void *context, const hf_progress *row) {
 }
 
 static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"benchmark", "params", "kernel",
-                               "progress",  "begin",  NULL};
-    hf_run run = {.tick = run_tick};
-    PyObject *params, *kernel, *progress, *begin = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!OO|O:run", keywords, &run.bench,
-                                     &PyDict_Type, &params, &kernel, &progress, &begin))
+    static char *keywords[] = {"benchmark", "params", "kernel", "progress",
+                               "begin",     "turns",  NULL};
+    watch w = {.begin = Py_None, .state = state_of(self)};
+    hf_run run = {.tick = run_tick, .context = &w};
+    PyObject *params, *kernel, *turns = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!OO|OO:run", keywords, &run.bench,
+                                     &PyDict_Type, &params, &kernel, &w.progress,
+                                     &w.begin, &turns) ||
+        turns_take(&run.turns, turns) < 0)
         return NULL;
     Py_ssize_t bytes = 0;
     if (kernel != Py_None &&
@@ -210,10 +213,7 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     hf_session *session = session_acquire(self);
     if (!session)
         return NULL;
-    watch w = {.begin = begin == Py_None ? NULL : begin,
-               .progress = progress,
-               .state = state_of(self)};
-    run.context = &w;
+    w.begin = w.begin == Py_None ? NULL : w.begin;
     hf_args *values = NULL;
     hf_result *result = NULL;
     /* One rank's bad parameter is every rank's error. */
@@ -233,7 +233,7 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     } else if (status != HF_OK) {
         status_raise(w.state, status);
     } else {
-        answer = result_dict(result, values);
+        answer = result ? result_dict(result, values) : Py_NewRef(Py_None);
     }
     hf_args_free(values);
     return answer;
@@ -399,9 +399,11 @@ static PyGetSetDef session_facts[] = {
 
 static PyMethodDef session_methods[] = {
     {"run", (PyCFunction)(void (*)(void))session_run, METH_VARARGS | METH_KEYWORDS,
-     "run($self, /, benchmark, params, kernel, progress, begin=None)\n--\n\n"
+     "run($self, /, benchmark, params, kernel, progress, begin=None, turns=None)\n"
+     "--\n\n"
      "Run a benchmark; columns, summary, parameters, verified and notes as a dict.\n"
-     "begin is called once, before the first sample: what is set up before may fail."},
+     "begin is called once, before the first sample: what is set up before may fail.\n"
+     "turns: take the next one; None unless it is the last one."},
     {"kernel", session_kernel, METH_VARARGS,
      "kernel($self, benchmark, shape='auto', /)\n--\n\n"
      "Stem of the kernel file that a benchmark needs here, or None."},

@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/session.h"
+#include "core/turns.h"
 #include "runs.h"
 #include "world.h"
 
@@ -21,6 +22,7 @@ static hf_block_ops block_ops;
 static const hf_exchange_ops *exchange_table;
 static size_t seen[MOST], steps[MOST], n_seen; /* plans by their size; steps of each */
 static size_t told[SIZES], n_told;             /* rows, by the plans before them */
+static size_t point_told, points_told;         /* of the last row */
 static hf_status (*path_prepare)(void *state, size_t point, uint64_t sample);
 static const uint64_t NO_SAMPLE = UINT64_MAX;
 static uint64_t number, turns[SIZES]; /* of the last sample; of the last timed ones */
@@ -28,6 +30,7 @@ static uint64_t first_before;         /* of the first timed one of the visit bef
 static double now;
 static double long_step; /* of sizes below 300, on one rank; 0: none [s] */
 static double last_step; /* of the others there */
+static double turn_step; /* of all, on all ranks */
 /* A visit whose data are damaged, and one whose plan fails; by the plans so far, 0: none. */
 static size_t harmed, failing;
 static bool in_all_rounds; /* all sizes are in all rounds */
@@ -47,7 +50,7 @@ hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *of
  * from point to point. */
 static hf_status seen_prepare(void *state, size_t point, uint64_t sample) {
     size_t taken = steps[n_seen / PLANS * PLANS - PLANS];
-    CHECK(point < SIZES && (sample > number || sample == 0));
+    CHECK(point < SIZES && (number == NO_SAMPLE || sample > number));
     if (taken == 1) {
         CHECK(!in_all_rounds || point == 0 || (sample - first_before) % 2 == 1,
               "sample %zu of point %zu after %zu of another", (size_t)sample, point,
@@ -72,6 +75,7 @@ hf_status __wrap_hf_session_path(const hf_bench_path **out, const hf_session *of
     path_prepare = path.prepare;
     path.prepare = seen_prepare;
     *out = &path;
+    number = NO_SAMPLE;
     for (size_t i = 0; i < SIZES; i++)
         turns[i] = NO_SAMPLE;
     return HF_OK;
@@ -93,8 +97,8 @@ static hf_status slow_progress(hf_plan *plan, bool wait, bool *done) {
     size_t *taken = &steps[n_seen / PLANS * PLANS - PLANS];
     bool slow_rank = session->net->rank == SLOW_RANK % session->net->size;
     if (++*taken > 1) /* the first timed step of a visit is slower, on another rank */
-        now += SLOW * (1 + 0.5 * session->net->rank +
-                       3 * (*taken == 2 && session->net->rank == 0));
+        now += turn_step + SLOW * (1 + 0.5 * session->net->rank +
+                                   3 * (*taken == 2 && session->net->rank == 0));
     if (*taken > 1 && slow_rank)
         now += plan->messages[0].send_bytes < 300 ? long_step : last_step;
     HF_TRY(exchange_table->blocks->progress(plan, wait, done));
@@ -107,6 +111,10 @@ static hf_status row_seen(void *context, const hf_progress *row) {
     (void)context;
     if (row && n_told < SIZES)
         told[n_told++] = n_seen;
+    if (row) {
+        point_told = row->point;
+        points_told = row->n_points;
+    }
     return HF_OK;
 }
 
@@ -160,18 +168,23 @@ static void times_check(hf_result *result, const expected *e, size_t reps) {
     }
 }
 
-static void rounds_test(const char *reps, const char *rounds, const expected *e) {
+static hf_args *args_of(const char *sizes, const char *reps, const char *rounds) {
     const char *const params[] = {
-        "part",       "step", "sizes",      "1,20,300", "warmup",     "1",
-        "reps",       reps,   "rounds",     rounds,     "loop_upper", "1",
-        "loop_lower", "1",    "time_limit", "0",        NULL};
+        "part",       "step", "sizes",      sizes,  "warmup",     "1",
+        "reps",       reps,   "rounds",     rounds, "loop_upper", "1",
+        "loop_lower", "1",    "time_limit", "0",    NULL};
     hf_args *args;
-    hf_result *result = NULL;
-    n_seen = n_told = 0;
-    in_all_rounds = e->visits > 1 && e->n_order == SIZES;
     CHECK(hf_args_new(&args, "transfer") == HF_OK);
     for (size_t i = 0; params[i]; i += 2)
         CHECK(hf_args_set(args, params[i], 0, NULL, params[i + 1]) == HF_OK);
+    return args;
+}
+
+static void rounds_test(const char *reps, const char *rounds, const expected *e) {
+    hf_args *args = args_of("1,20,300", reps, rounds);
+    hf_result *result = NULL;
+    n_seen = n_told = 0;
+    in_all_rounds = e->visits > 1 && e->n_order == SIZES;
     const hf_run run = {.bench = "transfer", .args = args, .tick = row_seen};
     CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
     CHECK(n_seen == e->visits * SIZES * PLANS, "%s in %s: %zu plans", reps, rounds,
@@ -217,6 +230,179 @@ static void harm_test(void) {
     CHECK(run_take(&right, session, run, params) == HF_OK && right);
 }
 
+/* Between two turns something else runs. */
+static void other_run(void) {
+    static const char *const params[] = {
+        "part", "step",       "sizes", "7",          "warmup", "1", "reps",
+        "2",    "loop_upper", "1",     "loop_lower", "1",      NULL};
+    const hf_run run = {.bench = "transfer"};
+    bool right;
+    in_all_rounds = false;
+    CHECK(run_take(&right, session, run, params) == HF_OK && right, "%s", hf_error());
+}
+
+/* Each turn is a visit; the last one gives the result of all. */
+static void turns_test(void) {
+    static const expected e = {3, {1, 20, 300}, 3, {2, 2, 1}, {0}};
+    hf_args *args = args_of("1,20,300", "5", "3");
+    hf_turns *turns;
+    hf_result *result = NULL;
+    CHECK(hf_turns_new(&turns, args, false) == HF_OK);
+    const hf_run run = {
+        .bench = "transfer", .args = args, .tick = row_seen, .turns = turns};
+    for (size_t turn = 0; turn < e.visits * SIZES; turn++) {
+        size_t round = turn / SIZES;
+        other_run();
+        CHECK(!result && hf_turns_left(turns) == e.visits * SIZES - turn);
+        n_seen = n_told = 0;
+        turn_step = round == 1 ? 0 : SLOW; /* the second round is the fastest */
+        CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
+        CHECK(n_seen == PLANS && n_told == 1 && points_told == 1 && point_told == 0);
+        CHECK(seen[0] == e.order[turn % SIZES] && steps[0] == 1 + e.reps[round],
+              "turn %zu: %zu steps of %zu B", turn, steps[0], seen[0]);
+    }
+    turn_step = 0;
+    CHECK(hf_turns_left(turns) == 0);
+    if (result) {
+        size_t ranks = (size_t)session->net->size;
+        const double *samples = column_find(result, "samples")->data,
+                     *time = hf_result_doubles(result, "time");
+        CHECK(hf_result_verified(result));
+        times_check(result, &e, 5);
+        for (size_t i = 0; i < SIZES; i++) {
+            const double *best = &samples[(i * 5 + 3) * ranks]; /* of the second */
+            double slowest = 0;
+            for (size_t rank = 0; rank < ranks; rank++)
+                slowest = fmax(slowest, best[rank]);
+            CHECK(time[i] == slowest, "%g s, not %g s", time[i], slowest);
+        }
+        hf_result_free(result);
+    }
+    result = NULL;
+    CHECK(hf_session_run(session, &result, &run) == HF_EARG && !result);
+    hf_turns_free(turns);
+    hf_args_free(args);
+}
+
+/* What is wrong in one turn counts in the result of all; after a turn that failed there is none. */
+static void turns_harm_test(void) {
+    hf_args *args = args_of("1,20,300", "3", "3");
+    for (size_t bad = 0; bad < 3 * SIZES; bad++) {
+        hf_turns *turns;
+        hf_result *result = NULL;
+        CHECK(hf_turns_new(&turns, args, false) == HF_OK);
+        const hf_run run = {.bench = "transfer", .args = args, .turns = turns};
+        for (size_t turn = 0; turn < 3 * SIZES; turn++) {
+            n_seen = 0;
+            harmed = turn == bad ? PLANS : 0;
+            CHECK(hf_session_run(session, &result, &run) == HF_OK);
+        }
+        harmed = 0;
+        for (size_t i = 0; result && i < SIZES; i++)
+            CHECK(hf_result_flags(result, "verified")[i] == (i != bad % SIZES),
+                  "size %zu after turn %zu", i, bad);
+        CHECK(result && !hf_result_verified(result));
+        hf_result_free(result);
+        hf_turns_free(turns);
+        CHECK(hf_turns_new(&turns, args, false) == HF_OK);
+        const hf_run fails = {.bench = "transfer", .args = args, .turns = turns};
+        hf_result *none = NULL;
+        for (size_t turn = 0; turn <= bad; turn++) {
+            n_seen = 0;
+            failing = turn == bad ? PLANS : 0;
+            CHECK(hf_session_run(session, &none, &fails) ==
+                      (turn == bad ? HF_EDEVICE : HF_OK) &&
+                  !none);
+        }
+        failing = 0;
+        CHECK(hf_turns_left(turns) == 0);
+        CHECK(hf_session_run(session, &none, &fails) == HF_EARG && !none);
+        hf_turns_free(turns);
+    }
+    hf_args_free(args);
+}
+
+/* Remarks of each turn are told, each once, even where the last turn has none. */
+static void turns_notes_test(void) {
+    static const char *const notes[] = {"b", "a", "b", "", "", ""};
+    hf_args *args = args_of("1,20,300", "2", "2");
+    hf_turns *turns;
+    hf_result *result = NULL;
+    CHECK(hf_turns_new(&turns, args, false) == HF_OK);
+    const hf_run run = {.bench = "transfer", .args = args, .turns = turns};
+    char *note = session->exchange->note;
+    for (size_t turn = 0; turn < 2 * SIZES; turn++) {
+        snprintf(note, sizeof session->exchange->note, "%s", notes[turn]);
+        CHECK(hf_session_run(session, &result, &run) == HF_OK);
+    }
+    CHECK(result && strcmp(hf_result_note(result, 0), "b") == 0 &&
+          strcmp(hf_result_note(result, 1), "a") == 0 && !hf_result_note(result, 2));
+    hf_result_free(result);
+    hf_turns_free(turns);
+    hf_args_free(args);
+}
+
+/* Turns of another run are refused, on all ranks, too, where those of one rank alone are others. */
+static void turns_refused_test(void) {
+    hf_args *args = args_of("1,20,300", "3", "3"), *fewer = args_of("1,20", "3", "3"),
+            *other;
+    hf_turns *turns, *fresh;
+    hf_result *none = NULL;
+    hf_session *alone = NULL;
+    const hf_options options = {.device = "host", .exchange = "host"};
+    CHECK(hf_args_new(&other, "b_eff") == HF_OK &&
+          hf_args_set(other, "sizes", 0, NULL, "1,20,300") == HF_OK &&
+          hf_args_set(other, "rounds", 0, NULL, "3") == HF_OK);
+    CHECK(hf_turns_new(&turns, args, false) == HF_OK &&
+          hf_turns_new(&fresh, args, false) == HF_OK);
+    const hf_run run = {.bench = "transfer", .args = args, .turns = turns},
+                 short_run = {.bench = "transfer", .args = fewer, .turns = turns},
+                 new_run = {.bench = "transfer", .args = fewer, .turns = fresh},
+                 other_run = {.bench = "b_eff", .args = other, .turns = turns};
+    hf_run mine = run;
+    CHECK(hf_session_run(session, &none, &new_run) == HF_EARG && !none);
+    CHECK(hf_session_run(session, &none, &run) == HF_OK && !none);
+    CHECK(hf_session_run(session, &none, &short_run) == HF_EARG && !none);
+    CHECK(hf_session_run(session, &none, &other_run) == HF_EARG && !none);
+    if (session->net->rank == 0)
+        mine.turns = fresh;
+    if (session->net->size >
+        1) { /* reports of one rank do not fit among those of two */
+        CHECK(hf_session_run(session, &none, &mine) == HF_EARG && !none &&
+                  strstr(hf_error(), "turn"),
+              "%s", hf_error());
+        CHECK(hf_session_open(&alone, &options) == HF_OK);
+        CHECK(hf_session_run(alone, &none, &run) == HF_EARG && !none);
+        hf_session_close(alone);
+    }
+    CHECK(hf_turns_left(turns) == 3 * SIZES - 1);
+    hf_turns_free(turns);
+    hf_turns_free(fresh);
+    hf_args_free(args);
+    hf_args_free(fewer);
+    hf_args_free(other);
+}
+
+/* A trace is of one sample: turns would mix those of several. */
+static void turns_traced_test(void) {
+    hf_args *args = args_of("1,20,300", "4", "3");
+    hf_turns *turns;
+    hf_result *none = NULL;
+    CHECK(hf_turns_new(&turns, args, false) == HF_OK);
+    const hf_run run = {.bench = "transfer", .args = args, .turns = turns};
+    CHECK(hf_session_run(session, &none, &run) == HF_EARG && !none);
+    hf_turns_free(turns);
+    hf_args_free(args);
+    args = args_of("1,20,300", "4", "3");
+    CHECK(hf_turns_new(&turns, args, true) == HF_OK && hf_turns_left(turns) == 1);
+    const hf_run whole = {.bench = "transfer", .args = args, .turns = turns};
+    CHECK(hf_session_run(session, &none, &whole) == HF_OK && none &&
+          hf_result_trace(none, 0));
+    hf_result_free(none);
+    hf_turns_free(turns);
+    hf_args_free(args);
+}
+
 int main(int argc, char **argv) {
     static const expected once = {1, {1, 20, 300}, 3, {4}, {1, 2, 3}},
                           open = {1, {1, 20, 300}, 3, {1}, {1, 2, 3}},
@@ -238,8 +424,13 @@ int main(int argc, char **argv) {
     rounds_test("2", "2", &alone);
     last_step = 0;
     harm_test();
+    turns_test();
+    turns_notes_test();
+    turns_harm_test();
+    turns_refused_test();
     session_close();
     session_open(64);
+    turns_traced_test();
     rounds_test("4", "3", &once);
     session_close();
     MPI_Finalize();
