@@ -21,7 +21,7 @@ C := $(shell find csrc kernels tests benchmarks -name '*.[ch]' -o -name '*.cl')
 
 run: .venv/run
 	@mkdir -p results
-	hpccfpga run b_eff --ranks 2 --exchange pcie --calibrate \
+	hpccfpga run b_eff --ranks 2 --exchange pcie --reps 40 --rounds 20 --calibrate \
 	    --json results/b_eff.json --plot results/b_eff.png
 
 # First what only computes, two at a time; the C core is built while pip unpacks the rest. Then

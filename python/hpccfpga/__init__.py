@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hpccfpga.configuration import configure
     from hpccfpga.fit import fit
     from hpccfpga.graph import Graph
-    from hpccfpga.measure import calibrate, launch, run
+    from hpccfpga.measure import calibrate, launch, run, run_calibrated
     from hpccfpga.models import model
     from hpccfpga.outcome import VerificationWarning
     from hpccfpga.plot import plot
@@ -66,6 +66,7 @@ __all__ = [
     "published_list",
     "run",
     "run_all",
+    "run_calibrated",
     "scaling",
 ]
 
@@ -77,7 +78,7 @@ _HOME = {
     "configuration": ("configure",),
     "fit": ("fit",),
     "graph": ("Graph",),
-    "measure": ("calibrate", "launch", "run"),
+    "measure": ("calibrate", "launch", "run", "run_calibrated"),
     "models": ("model",),
     "outcome": ("VerificationWarning",),
     "plot": ("plot",),

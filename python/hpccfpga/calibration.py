@@ -3,65 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hpccfpga import _core
+from hpccfpga import _core, formulas
 from hpccfpga.components import CALIBRATION, Part, calibrated, chunks
 from hpccfpga.result import Column, Result
-
-if TYPE_CHECKING:
-    from hpccfpga.progress import Callback
 
 NOTHING = 1e-12
 """Time that stands for none on a logarithmic axis [s]."""
 
 
-def in_host(part: Part) -> bool:
-    """Whether a part moves host memory."""
-    return bool(_core.scheme(part.exchange)["host_memory"])
+def parts_of(benchmark: str, exchange: str) -> tuple[Part, ...]:
+    """Return the parts that the model of a benchmark over a scheme is made of.
 
-
-def rounds(params: Mapping[str, Any]) -> list[int]:
-    """Divide the repetitions among rounds over all parts.
-
-    What disturbs one round does not disturb all. As many as the measurements need
-    (`reps` is 0) are one round.
+    Raises
+    ------
+    LookupError
+        There is no such model, or none that a calibration feeds.
     """
-    values = _core.values(CALIBRATION[0].benchmark, {**params})
-    reps, most = values["reps"], values["rounds"]
-    return [len(range(start, reps, most)) for start in range(min(most, reps))] or [0]
+    formula = formulas.check(benchmark, exchange, calibrated=True)
+    taken = {*formula["inputs"]}
+    if exchange == _core.AUTO:
+        for scheme in formulas.schemes(benchmark, calibrated=True):
+            taken |= {*formulas.check(benchmark, scheme, calibrated=True)["inputs"]}
+    return tuple(part for part in CALIBRATION if taken & part.columns.keys())
 
 
-def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Result:
-    """One result of those of all parts, in each round."""
-    first = parts[some[0].name][0]
+def of_parts(some: Sequence[Part], found: Sequence[Result]) -> Result:
+    """One result of those of parts."""
+    first = found[0]
     told = {**first.parameters}
-    told["reps"] = sum(result.parameters["reps"] for result in parts[some[0].name])
-    told["rounds"] = len(parts[some[0].name])
     columns = {"message_size": first.columns["message_size"]}
-    for part in some:
-        found = parts[part.name]
+    for part, result in zip(some, found, strict=True):
         if _core.scheme(part.exchange)["chunks"]:
-            told |= chunks(found[0].parameters)
-        best = np.argmin([result["time"] for result in found], axis=0)
-        for name, column in part.columns.items():
-            each = np.choose(best, [result[column] for result in found])
-            columns[name] = Column(found[0].columns[column].unit, each)
-    for name, found in parts.items():
-        samples = np.concatenate([result["samples"] for result in found], axis=1)
-        columns[f"{name}_samples"] = Column("s", samples)
-    every = [result for found in parts.values() for result in found]
-    right = np.logical_and.reduce([result["verified"] for result in every])
+            told |= chunks(result.parameters)
+        columns |= {n: result.columns[own] for n, own in part.columns.items()}
+    for part, result in zip(some, found, strict=True):
+        columns[f"{part.name}_samples"] = result.columns["samples"]
+    right = np.logical_and.reduce([result["verified"] for result in found])
     columns["verified"] = Column("1", right)
-    notes = [note for result in every for note in result.provenance["notes"]]
+    notes = [note for result in found for note in result.provenance["notes"]]
     return Result(
         kind="measured",
         benchmark="calibration",
         exchange=None,
         device=first.device,
-        emulated=any(result.emulated for result in every),
+        emulated=any(result.emulated for result in found),
         ranks=first.ranks,
         verified=bool(right.all()),
         parameters={k: told[k] for k in told if k in calibrated()},
@@ -69,15 +58,6 @@ def of_parts(some: Sequence[Part], parts: Mapping[str, Sequence[Result]]) -> Res
         summary={},
         provenance={**first.provenance, "notes": list(dict.fromkeys(notes))},
     )
-
-
-def shifted(watch: Callback, part: int, parts: int) -> Callback:
-    """Report the points of a sweep as points of all sweeps, which are equally long."""
-
-    def told(point: int, n_points: int, row: dict[str, float | str]) -> None:
-        watch(part * n_points + point, parts * n_points, row)
-
-    return told
 
 
 def cut_alike(calibration: Result, given: Mapping[str, Any]) -> dict[str, Any]:

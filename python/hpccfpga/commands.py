@@ -40,9 +40,9 @@ def job_of(options: Options) -> Job:
         return job(first.exchange, options.device, calibrate_task(params))
     tasks = [run_task(options.benchmark, options.kernel, params)]
     if options.calibrate or options.save_calibration:
-        names = components.calibrated()
-        shared = {name: params[name] for name in names if name in params}
-        tasks.append(calibrate_task(shared))
+        every = options.save_calibration or options.exchange == AUTO
+        of = None if every else options.benchmark
+        tasks.append(calibrate_task(components.shared(params), of))
     known = None
     chooses = components.sends_blocks(options.benchmark)
     if options.calibration or (chooses and len(tasks) == 1):

@@ -203,6 +203,11 @@ def calibrated() -> tuple[str, ...]:
     return _shared(part.benchmark for part in CALIBRATION)
 
 
+def shared(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of a run that a calibration has, too."""
+    return {name: params[name] for name in calibrated() if name in params}
+
+
 def chunks(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that say how messages are cut into chunks."""
     return {n: v for n, v in params.items() if n in ("chunk_size", "chunk_depth")}

@@ -50,7 +50,7 @@ class Task:
     task : str
         "run" or "calibrate".
     benchmark : str or None
-        What "run" measures.
+        What "run" measures; what "calibrate" measures the parts of, None: all parts.
     kernel : str or None
         Path of the kernels that "run" uses; default: the package's own.
     parameters : dict
@@ -65,7 +65,9 @@ class Task:
     @property
     def name(self) -> str:
         """Benchmark of its result."""
-        return self.benchmark or "calibration"
+        if self.task == CALIBRATE or self.benchmark is None:
+            return "calibration"
+        return self.benchmark
 
 
 @dataclass(frozen=True)
@@ -187,9 +189,11 @@ def run_task(
     return task | {"parameters": params}
 
 
-def calibrate_task(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Document of a task that calibrates."""
-    task = {"task": CALIBRATE, "benchmark": None, "kernel": None}
+def calibrate_task(
+    params: Mapping[str, Any], benchmark: str | None = None
+) -> dict[str, Any]:
+    """Document of a task that calibrates, for a model of a benchmark or for any."""
+    task = {"task": CALIBRATE, "benchmark": benchmark, "kernel": None}
     return task | {"parameters": dict(params)}
 
 
@@ -228,7 +232,7 @@ def _task(document: Any) -> Task:
 
 def _kernels(task: Task) -> int:
     """Kernels that wait for each other; files may hold as many as there can be."""
-    if task.benchmark is None or task.kernel is not None:
+    if task.task == CALIBRATE or not task.benchmark or task.kernel is not None:
         return emulation.KERNELS
     replications = _core.values(task.benchmark, task.parameters).get("replications", 1)
     return int(_core.quantities(task.benchmark)["side_by_side"] * replications)

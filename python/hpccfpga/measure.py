@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, automatic, choice
-from hpccfpga.components import CALIBRATION, check_names
+from hpccfpga import _core, automatic, choice, formulas
+from hpccfpga.components import CALIBRATION, check_names, shared
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, longest, start
@@ -104,7 +104,8 @@ def run(
         task = run_task(benchmark, kernel, params)
         known = choice.expected(exchange, calibration, board)
         todo = job(exchange, device, task, trace=trace, expected=known)
-        return _started(todo, ranks, timeout, progress, hosts)
+        (result,) = _started(todo, ranks, timeout, progress, hosts)
+        return result
     deadline = params.get("deadline")
     with opened(
         [kernel], device, exchange, comm, deadline, trace, calibration, board
@@ -148,9 +149,65 @@ def calibrate(
     exchange = CALIBRATION[0].exchange
     if _start(ranks, comm):
         todo = job(exchange, device, calibrate_task(params))
-        return _started(todo, ranks, timeout, progress, hosts)
+        (result,) = _started(todo, ranks, timeout, progress, hosts)
+        return result
     with Session(device, exchange, comm, params.get("deadline")) as session:
         return session.calibrate(progress=progress, **params)
+
+
+def run_calibrated(
+    benchmark: str,
+    *,
+    exchange: str = _core.SCHEME,
+    device: str | int | None = None,
+    ranks: int | None = None,
+    hosts: Sequence[str] | None = None,
+    comm: Comm | None = None,
+    kernel: str | os.PathLike[str] | None = None,
+    timeout: float = TIMEOUT,
+    progress: bool | Callback | None = None,
+    all_parts: bool = False,
+    **params: Any,
+) -> tuple[Result, Result]:
+    """Measure one benchmark and, in turns, the parts of its model, in one session.
+
+    Parameters
+    ----------
+    benchmark, exchange, device, ranks, hosts, comm, kernel, timeout, progress, **params
+        As for `hpccfpga.run`.
+    all_parts : bool
+        As for `hpccfpga.Session.run_calibrated`.
+
+    Returns
+    -------
+    tuple of Result
+        That of `hpccfpga.run`, and that of `hpccfpga.calibrate`; see
+        `hpccfpga.Session.run_calibrated`.
+
+    Raises
+    ------
+    LookupError, ValueError, TypeError, MemoryError, NotImplementedError, Error
+        As `hpccfpga.run`.
+    """
+    check_hosts(hosts, ranks, comm)
+    longest(timeout)
+    if comm is None:
+        check_names(benchmark, params, run_calibrated)
+    if _start(ranks, comm):
+        formulas.check(benchmark, exchange, calibrated=True)
+        parts = calibrate_task(shared(params), None if all_parts else benchmark)
+        todo = job(exchange, device, run_task(benchmark, kernel, params), parts)
+        measured, calibration = _started(todo, ranks, timeout, progress, hosts)
+        return measured, calibration
+    deadline = params.get("deadline")
+    with opened([kernel], device, exchange, comm, deadline) as session:
+        return session.run_calibrated(
+            benchmark,
+            kernel=kernel,
+            progress=progress,
+            all_parts=all_parts,
+            **params,
+        )
 
 
 def launch(benchmark: str, *, ranks: int, **options: Any) -> Result:
@@ -197,11 +254,12 @@ def _started(
     timeout: float,
     progress: bool | Callback | None,
     hosts: Sequence[str] | None,
-) -> Result:
-    """Do a job of one task on ranks that mpirun starts."""
+) -> list[Result]:
+    """Do a job on ranks that mpirun starts."""
     check(progress)
     shown = Watch() if progress is True else nullcontext(progress or None)
     with shown as watch:
-        (result,) = start(todo, ranks, timeout, watch, hosts)
-    warn(result)
-    return result
+        results = start(todo, ranks, timeout, watch, hosts)
+    for result in results:
+        warn(result)
+    return results

@@ -178,10 +178,10 @@ def _run(command: Parser, benchmark: str | None) -> None:
         command.add_argument(
             "--calibrate",
             action="store_true",
-            help="also measure the parts; show the model",
+            help="measure the parts of its model in turns with it; show the model",
         )
         command.add_argument(
-            "--save-calibration", metavar="PATH", help="calibrate, and save the parts"
+            "--save-calibration", metavar="PATH", help="calibrate, and save all parts"
         )
         command.add_argument(
             "--trace",

@@ -17,7 +17,7 @@ from hpccfpga import _core, choice, cores, emulation, formats, ranks
 from hpccfpga import job as jobs
 from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
-from hpccfpga.job import CALIBRATE, Job, Task
+from hpccfpga.job import CALIBRATE, RUN, Job, Task
 from hpccfpga.outcome import VerificationWarning
 from hpccfpga.progress import Callback
 from hpccfpga.result import Result
@@ -179,8 +179,22 @@ class _Teller:
 
 
 def _results(session: Session, job: Job, watch: Callback | None) -> list[Result]:
-    """Do the tasks; a calibration first where the others are to choose by it."""
+    """Do the tasks; a calibration first where the others are to choose by it.
+
+    Else a run and a calibration are taken in turns.
+    """
     by_it = job.exchange == AUTO and job.expected is None
+    if [task.task for task in job.tasks] == [RUN, CALIBRATE] and not by_it:
+        run, parts = job.tasks
+        assert run.benchmark is not None
+        both = session.run_calibrated(
+            run.benchmark,
+            kernel=run.kernel,
+            progress=watch,
+            all_parts=parts.benchmark is None,
+            **run.parameters,
+        )
+        return [*both]
     found: dict[int, Result] = {}
     order = sorted(enumerate(job.tasks), key=lambda t: by_it and t[1].task != CALIBRATE)
     for number, task in order:
@@ -193,7 +207,7 @@ def _results(session: Session, job: Job, watch: Callback | None) -> list[Result]
 
 
 def _do(session: Session, task: Task, watch: Callback | None) -> Result:
-    if task.benchmark is None:
+    if task.task == CALIBRATE or task.benchmark is None:
         return session.calibrate(progress=watch, **task.parameters)
     return session.run(
         task.benchmark, kernel=task.kernel, progress=watch, **task.parameters

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hpccfpga import (
-    _core,
-    choice,
-    components,
-    emulation,
-    formulas,
-    kernels,
-    sources,
-    topology,
-    traces,
-)
-from hpccfpga.arguments import number, path, word
-from hpccfpga.calibration import in_host, of_parts, rounds, shifted
+from hpccfpga import _core, choice, components, emulation, kernels, traces
+from hpccfpga.arguments import number, word
+from hpccfpga.calibration import of_parts, parts_of
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.components import (
     CALIBRATION,
     RING,
     Part,
-    benchmarks,
-    check_calibrated,
     exchanges,
     sends_blocks,
 )
 from hpccfpga.components import deadline as default_deadline
 from hpccfpga.errors import limits, others_beside
-from hpccfpga.graph import METIS, Graph, named
 from hpccfpga.outcome import described, result_of, warn
+from hpccfpga.preparation import Prepared, prepared
 from hpccfpga.progress import Callback, begin, compiling, follow
 from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import counted_ranks, origin
 from hpccfpga.ranks import handle as handle_of
 from hpccfpga.result import Result
+from hpccfpga.turns import Run, Turn, runs_of, turns_of
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
 
+
+_T = TypeVar("_T")
 
 ALONE = "under mpirun, but comm= was not given: each process measures alone"
 """Note of a run beside others that it knows nothing of."""
@@ -116,6 +108,8 @@ class Session:
         self._expected: Expected | None = None
         self._unsettled = exchange == AUTO
         self._no_relay = ""
+        spans = traces.spans(trace)
+        self._traced = spans > 0
         try:
             self._core = _core.Session(
                 chosen,
@@ -124,19 +118,14 @@ class Session:
                 self._mpi,
                 number("deadline", deadline),
                 _core.VERSION,
-                trace=traces.spans(trace),
+                trace=spans,
                 folder=emulation.folder(),
                 **emulation.vendors(),
             )
         except _core.Error as error:
             raise _core.Error(f"{error}{limits()}") from None
-        refused: Exception | None = None
         try:
-            self._expected = choice.expected(exchange, calibration, board)
-        except Exception as raised:
-            refused = raised
-        try:
-            self.agree(refused)
+            self._expected = self._agreed(choice.expected, exchange, calibration, board)
         except BaseException:
             self.close()
             raise
@@ -199,6 +188,16 @@ class Session:
             told = type(agreed) is type(error)  # and says what `error` does
             raise agreed from (None if told else error)
 
+    def _agreed(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        """Call; what that raises on any rank is raised on all."""
+        error: BaseException | None = None
+        try:
+            found = function(*arguments)
+        except BaseException as raised:
+            error = raised
+        self.agree(error)
+        return found
+
     def run(
         self,
         benchmark: str,
@@ -249,70 +248,68 @@ class Session:
         """
         if self._unsettled and sends_blocks(benchmark):
             self._settle(progress, params)
-        return self._run(benchmark, self.exchange, kernel, progress, params)
+        run = Run(benchmark, self.exchange, kernel, params)
+        return self._told(self._run(run, progress))
+
+    def _told(self, result: Result | None) -> Result:
+        """Give the result of a whole run, with a warning if its data is wrong."""
+        assert result is not None
+        if self.rank == 0:
+            warn(result)
+        return result
 
     def _run(
         self,
-        benchmark: str,
-        exchange: str,
-        kernel: str | os.PathLike[str] | None,
+        run: Run,
         progress: bool | Callback | None,
-        params: dict[str, Any],
-    ) -> Result:
-        """Measure over the scheme that there is now, which is called `exchange`."""
-        start = datetime.now(UTC)
+        turns: _core._Turns | None = None,
+        start: datetime | None = None,
+    ) -> Result | None:
+        """Measure over the scheme that there is now, which the run calls its own.
+
+        Of `turns`, if there are some, the next one; None where others are left. The run
+        began at `start`; default: now.
+        """
+        benchmark, exchange = run.benchmark, run.exchange
+        start = start or datetime.now(UTC)
         chosen = self._expected if self._core.exchange == AUTO else None
-        program, fields, error = None, [], None
         with self._following(progress) as watch:
-            try:
-                check_progress(progress)
-                word("benchmark", benchmark, benchmarks().names)
-                if kernel is not None:
-                    kernel = path("kernel", kernel)
-                params = named(params)
-                if params.get("partition") == METIS:
-                    values = _core.values(benchmark, dict(params))
-                    cut = Graph(values["graph"], seed=values["seed"])
-                    params = {**params, "partition": cut.partition(METIS, self.size)}
-                if "topology" in params:
-                    params = {**params, "topology": topology.text(params["topology"])}
-                told = partial(compiling, watch, benchmark)
-                program = kernels.load(self._core, benchmark, params, kernel, told)
-                if program is not None:
-                    banks = program.manifest.get("banks", [])
-                    own = kernels.placed(benchmark, params, banks)
-                    params = {**own, **params, **program.manifest["knobs"]}
-                fields = sources.fields(benchmark, params)
-                sources.scalars_check(benchmark, params)
-                self._take_relay()
-            except BaseException as raised:
-                error = raised
-            self.agree(error)
+            told = partial(compiling, watch, benchmark)
+            ready = self._agreed(self._prepared, run, progress, told)
             title = f"{benchmark} {exchange}, {counted_ranks(self.size)}"
             found = self._core.run(
                 benchmark,
-                params,
-                program and _loaded(program),
+                ready.parameters,
+                ready.loaded,
                 watch,
                 begin=partial(begin, watch, title, benchmark),
+                turns=turns,
             )
+        if found is None:
+            return None
         notes = [
-            *filter(None, [program and program.note, self._no_relay]),
+            *filter(None, [ready.kernel and ready.kernel.note, self._no_relay]),
             *([chosen.reason] if chosen and "scheme" in found["columns"] else []),
             *([ALONE] if self._comm is None and others_beside() else []),
         ]
         provenance = {
             **origin(start),
             "mpi": self._mpi.strip("\0\n ").partition("\n")[0] or None,
-            "kernel": program and described(program, kernel),
+            "kernel": ready.kernel and described(ready.kernel, ready.source),
             **({"expected": asdict(chosen)} if chosen else {}),
         }
-        result = result_of(
-            self._core, benchmark, exchange, found, fields, provenance, notes
+        return result_of(
+            self._core, benchmark, exchange, found, ready.fields, provenance, notes
         )
-        if self.rank == 0:
-            warn(result)
-        return result
+
+    def _prepared(
+        self, run: Run, progress: Any, compiling: Callable[[], object]
+    ) -> Prepared:
+        """Check all of a run before it begins, and build what it needs."""
+        check_progress(progress)
+        ready = prepared(self._core, run, compiling)
+        self._take_relay()
+        return ready
 
     def _take_relay(self) -> None:
         """Let the device pass messages on, if it may; if that fails, a note says so."""
@@ -356,15 +353,54 @@ class Session:
         LookupError, ValueError, TypeError, MemoryError, Error
             As `Session` and `run`.
         """
-        error: Exception | None = None
-        try:
-            check_progress(progress)
-            check_calibrated(params)
-            rounds(params)
-        except (TypeError, ValueError) as raised:
-            error = raised
-        self.agree(error)
-        return self._calibrate(CALIBRATION, progress, params)
+        return self._told(self._calibrate(CALIBRATION, progress, params))
+
+    def run_calibrated(
+        self,
+        benchmark: str,
+        *,
+        kernel: str | os.PathLike[str] | None = None,
+        progress: bool | Callback | None = None,
+        all_parts: bool = False,
+        **params: Any,
+    ) -> tuple[Result, Result]:
+        """Measure one benchmark and, in turns, the parts that its model is made of.
+
+        The benchmark visits its first message size, then each part does so, then all
+        visit the next size, and so on through all rounds. So both have met the same
+        other work on the host. With a trace each takes all of its samples at once.
+
+        Parameters
+        ----------
+        benchmark, kernel, progress, **params
+            As for `run`.
+        all_parts : bool
+            Measure all parts, as `calibrate` does, not only those that the model of
+            this benchmark over this exchange scheme takes.
+
+        Returns
+        -------
+        tuple of Result
+            That of `run`, and that of `calibrate` with the parameters that it has, too.
+
+        Raises
+        ------
+        LookupError
+            No model of the benchmark takes a calibration.
+        ValueError, TypeError, MemoryError, NotImplementedError, Error
+            As `run` and `calibrate`.
+        """
+        own = self._agreed(parts_of, benchmark, self.exchange)
+        if self._unsettled:
+            self._settle(progress, params)
+        parts = CALIBRATION if all_parts else own
+        runs = self._agreed(runs_of, parts, components.shared(params))
+        at = parts.index(own[0])  # beside what its model is made of
+        run = Run(benchmark, self.exchange, kernel, params)
+        what = f"{benchmark} {self.exchange} in turns with a calibration"
+        found = self._in_turns(what, [*runs[:at], run, *runs[at:]], progress)
+        measured = found.pop(at)
+        return self._told(measured), self._told(of_parts(parts, found))
 
     def expect(self, expected: Expected) -> None:
         """From now on take exchange schemes as "auto" does, by these times."""
@@ -384,8 +420,7 @@ class Session:
         except (TypeError, ValueError, NotImplementedError) as raised:
             self.agree(raised)
         if expected is None:
-            able = formulas.schemes(RING, calibrated=True)
-            parts = [part for part in CALIBRATION if part.name in able]
+            parts = parts_of(RING, AUTO)
             own = {name: params[name] for name in params.keys() & {"deadline"}}
             found = self._calibrate(parts, progress, choice.SHORT | own)
             try:
@@ -403,26 +438,49 @@ class Session:
         params: Mapping[str, Any],
     ) -> Result:
         """Measure some parts of a calibration."""
-        shares = rounds(params)
-        turns = [(reps, part) for reps in shares for part in some]
-        parts: dict[str, list[Result]] = {part.name: [] for part in some}
+        runs = self._agreed(runs_of, some, params)
+        return of_parts(some, self._in_turns("calibration", runs, progress))
+
+    def _in_turns(
+        self, what: str, runs: Sequence[Run], progress: bool | Callback | None
+    ) -> list[Result]:
+        """Take a turn of each run, then the next one of each; give their results."""
+        turns = self._agreed(turns_of, runs, progress, self._traced)
+        start = datetime.now(UTC)
+        most, n_turns = max(left := [*map(_core.turns_left, turns)]), sum(left)
+        found: list[Result | None] = [None for _ in runs]
+        number = itertools.count()
+        title = f"{what}, {counted_ranks(self.size)}"
         with ExitStack() as stack:
-            kinds = {in_host(part): part.exchange for part in reversed(some)}
-            sessions = {  # in the same order on all ranks
-                host: self._over(stack, exchange) for host, exchange in kinds.items()
-            }
-            title = f"calibration, {counted_ranks(self.size)}"
+            sessions = self._over(stack, runs)
             watch = stack.enter_context(self._following(progress))
-            begin(watch, title)
-            for number, (reps, part) in enumerate(turns):
-                told = watch and shifted(watch, number, len(turns))
-                with sessions[in_host(part)]._exchanging(part.exchange) as session:
-                    own = {**part.parameters, **params, "reps": reps, "rounds": 1}
-                    if not _core.scheme(part.exchange)["chunks"]:
-                        own = {n: own[n] for n in own.keys() - components.chunks(own)}
-                    found = session._run(part.benchmark, part.exchange, None, told, own)
-                    parts[part.name].append(found)
-        return of_parts(some, parts)
+            for _ in range(most):
+                for at, (run, own) in enumerate(zip(runs, turns, strict=True)):
+                    if _core.turns_left(own):
+                        told = watch and Turn(watch, title, next(number), n_turns)
+                        with sessions[at]._exchanging(run.exchange) as session:
+                            found[at] = session._run(run, told, own, start)
+        return [result for result in found if result is not None]
+
+    def _over(self, stack: ExitStack, runs: Sequence[Run]) -> list[Session]:
+        """Give a session of each run: this one, where its device goes with the scheme.
+
+        Others are opened in the same order on all ranks.
+        """
+        own, found = _core.scheme(self.exchange), []
+        others: dict[bool, Session] = {}
+        for run in runs:
+            host = _core.scheme(run.exchange)["host_memory"]
+            same = host == own["host_memory"] and not own["kernel_routed"]
+            if same or run.exchange == self.exchange:
+                found.append(self)
+                continue
+            if host not in others:
+                device = None if host else self._chosen
+                options = device, run.exchange, self._comm, self._deadline
+                others[host] = stack.enter_context(Session(*options))
+            found.append(others[host])
+        return found
 
     def _following(
         self, progress: bool | Callback | None
@@ -449,17 +507,6 @@ class Session:
             raise
         self._core.take_exchange(own, *back)
 
-    def _over(self, stack: ExitStack, exchange: str) -> Session:
-        """Give this session if its device goes with `exchange`, else another one."""
-        own, wanted = _core.scheme(self.exchange), _core.scheme(exchange)
-        same = own["host_memory"] == wanted["host_memory"]
-        if same and not own["kernel_routed"]:
-            return self
-        device = None if _core.scheme(exchange)["host_memory"] else self._chosen
-        return stack.enter_context(
-            Session(device, exchange, self._comm, self._deadline)
-        )
-
 
 def open(
     device: str | int | None = None,
@@ -479,8 +526,3 @@ def open(
     ...     long = session.run("b_eff", sizes=[1 << 20], reps=0)
     """
     return Session(device, exchange, comm, deadline, trace, calibration, board)
-
-
-def _loaded(program: kernels.Kernel) -> tuple[str, bytes, str]:
-    """Kernels as the core takes them."""
-    return program.stem, program.binary, program.made_of[:16]

@@ -142,9 +142,9 @@ def jobs(draw):
     kernel = draw(st.none() | st.sampled_from(["k.cl", "stream"]))
     given = {n: values[n] for n in names}
     shared = {n: given[n] for n in components.calibrated() if n in given}
-    calibration = job.calibrate_task(shared)
     if calibrates == "alone":
-        return job.job("pcie", device, calibration)
+        return job.job("pcie", device, job.calibrate_task(shared))
+    calibration = job.calibrate_task(shared, name)
     exchange = draw(st.sampled_from(["host", "pcie"]))
     trace = draw(st.booleans() | st.integers(1, MAX_COUNT))
     tasks = [job.run_task(name, kernel, given), *[calibration] * (calibrates == "also")]

@@ -324,7 +324,11 @@ def test_start_gives_one_result_per_task():
     measured, calibration = start(job("pcie", None, *tasks), 2, watch=Begun(told))
     assert measured.benchmark == "b_eff"
     assert calibration.benchmark == "calibration"
-    assert told == [("b_eff pcie, 2 ranks", "b_eff"), ("calibration, 2 ranks", None)]
+    assert told == [("b_eff pcie in turns with a calibration, 2 ranks", None)]
+    reversed_tasks = start(job("pcie", None, *tasks[::-1]), 2, watch=Begun(told))
+    assert [one.benchmark for one in reversed_tasks] == ["calibration", "b_eff"]
+    own = [("calibration, 2 ranks", None), ("b_eff pcie, 2 ranks", "b_eff")]
+    assert told[1:] == own
 
 
 def test_ranks_tell_of_kernels_that_they_compile(tmp_path):

@@ -416,8 +416,8 @@ ORDER = (
     {"automatic"},
     # runs
     {"trial", "progress", "ranks", "sources", "xclbin"},
-    {"kernels", "graph"},
-    {"outcome"},
+    {"kernels", "graph", "turns"},
+    {"outcome", "preparation"},
     {"session", "vendor"},
     {"job"},
     {"perform"},

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import warnings
+from copy import deepcopy
 from functools import partial
 from importlib import metadata
 
@@ -232,29 +233,28 @@ def test_parts_of_a_calibration_have_numbers_of_samples_of_their_own():
     assert len(own) == len(CALIBRATION)
 
 
-def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
+def test_a_calibration_measures_each_part(monkeypatch):
     found = []
     whole = hf.Session._run
-
-    def disturbed(self, *arguments):
-        result = whole(self, *arguments)
-        if len(found) // len(CALIBRATION) != 1:  # in the first and the last round
-            for name in ("time", "transfer_time", "exchange_time"):
-                if name in result.columns:
-                    result.columns[name].values[1] *= 1000
-        found.append(result)
-        return result
-
-    monkeypatch.setattr(hf.Session, "_run", disturbed)
+    monkeypatch.setattr(
+        hf.Session, "_run", lambda *a: found.append(whole(*a)) or found[-1]
+    )
     result = hf.calibrate(sizes=[1, 4096], reps=8, rounds=3, **FEW)
-    assert [part["reps"][0] for part in found[:: len(CALIBRATION)]] == [3, 3, 2]
-    assert {part["warmup"].shape[1] for part in found} == {2}  # one visit each
+    n = len(CALIBRATION)
+    assert len(found) == 2 * 3 * n
+    assert {*found[:-n]} == {None}
     assert (result.parameters["reps"], result.parameters["rounds"]) == (8, 3)
-    assert result["shared_samples"].shape == (2, 8, 1)
+    last = dict(zip((part.name for part in CALIBRATION), found[-n:], strict=True))
+    for part in CALIBRATION:
+        for name, column in part.columns.items():
+            assert np.array_equal(result[name], last[part.name][column])
+        samples = last[part.name]["samples"]
+        assert samples.shape == (2, 8, 1)
+        assert np.array_equal(result[f"{part.name}_samples"], samples)
     alone = {
-        part.name: (one.parameters["part"], one.parameters["memory"])
-        for part, one in zip(CALIBRATION, found, strict=False)
-        if part.benchmark == "transfer" and one.parameters["part"] != "step"
+        name: (one.parameters["part"], one.parameters["memory"])
+        for name, one in last.items()
+        if one.benchmark == "transfer" and one.parameters["part"] != "step"
     }
     assert alone == {
         "write": ("write", "pinned"),
@@ -263,9 +263,6 @@ def test_rounds_of_a_calibration_that_are_disturbed_do_not_count(monkeypatch):
         "read_pageable": ("read", "pageable"),
         "both": ("both", "pinned"),
     }
-    for part, second in zip(CALIBRATION, found[len(CALIBRATION) :], strict=False):
-        for name, column in part.columns.items():
-            assert result[name][1] == second[column][1]
 
 
 def test_a_calibration_measures_what_its_models_take():
@@ -281,20 +278,22 @@ def test_a_calibration_measures_what_its_models_take():
     assert taken <= columns
 
 
-def test_a_calibration_with_a_round_that_is_wrong_is_wrong(monkeypatch):
-    whole, found = hf.Session._run, []
-
-    def wrong(self, *arguments):
-        found.append(whole(self, *arguments))
-        if len(found) == len(CALIBRATION) + 3:
-            found[-1].columns["verified"].values[1] = False
-        return found[-1]
-
-    monkeypatch.setattr(hf.Session, "_run", wrong)
+def test_a_calibration_with_a_part_that_is_wrong_is_wrong(monkeypatch):
+    whole, found = hf.Session._in_turns, []
     with hf.open() as session:
-        result = session.calibrate(sizes=[1, 4096], reps=3, **FEW)
-    assert not result.verified
-    assert result["verified"].tolist() == [True, False]
+        monkeypatch.setattr(
+            hf.Session, "_in_turns", lambda *a: found.extend(whole(*a)) or found
+        )
+        assert session.calibrate(sizes=[1, 4096], reps=1, **FEW).verified
+        for part in range(len(CALIBRATION)):
+            wrong = deepcopy(found)
+            wrong[part].columns["verified"].values[1] = False
+            monkeypatch.setattr(hf.Session, "_in_turns", lambda *a, w=wrong: w)
+            with pytest.warns(hf.VerificationWarning, match="1 of 2 points") as given:
+                result = session.calibrate()
+            assert [warning.filename for warning in given] == [__file__]
+            assert not result.verified
+            assert result["verified"].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("name", ["reps", "rounds"])
