@@ -40,8 +40,7 @@ size_t hf_turns_left(const hf_turns *turns) {
 
 static bool fits(const hf_turns *turns, const hf_bench *bench, size_t n_points,
                  size_t ranks) {
-    bool same =
-        turns->bench == bench && turns->n_points == n_points && turns->ranks == ranks;
+    bool same = turns->bench == bench && turns->ranks == ranks;
     return (same || !turns->bench) && turns->taken < turns->turns &&
            (turns->turns == 1 || turns->turns == n_points * turns->rounds);
 }

@@ -358,12 +358,18 @@ static void turns_refused_test(void) {
     const hf_run run = {.bench = "transfer", .args = args, .turns = turns},
                  short_run = {.bench = "transfer", .args = fewer, .turns = turns},
                  new_run = {.bench = "transfer", .args = fewer, .turns = fresh},
-                 other_run = {.bench = "b_eff", .args = other, .turns = turns};
+                 other_run = {.bench = "b_eff",
+                              .kernel = "b_eff_memory",
+                              .args = other,
+                              .turns = turns};
     hf_run mine = run;
     CHECK(hf_session_run(session, &none, &new_run) == HF_EARG && !none);
     CHECK(hf_session_run(session, &none, &run) == HF_OK && !none);
     CHECK(hf_session_run(session, &none, &short_run) == HF_EARG && !none);
-    CHECK(hf_session_run(session, &none, &other_run) == HF_EARG && !none);
+    CHECK(
+        hf_session_run(session, &none, &other_run) == HF_EARG && !none &&
+            strstr(hf_error(), "1 of 9 turns were taken, of another run than of b_eff"),
+        "%s", hf_error());
     if (session->net->rank == 0)
         mine.turns = fresh;
     if (session->net->size >
