@@ -124,9 +124,11 @@ class Comparison:
         every = "the one" if total == 1 else f"all {total}"
         if self.off:
             off = "is off" if self._of_one_device else "differs"
+            typical = 100 * np.nanmedian(np.abs(self.ratio - 1))
+            middle = f", by {typical:.0f} % in the median" * (total > 1)
             return (
-                f"{who} {off} by more than 10 % at {len(self.off)} of {total} {noun}: "
-                f"most at {most}"
+                f"{who} {off} by more than 10 % at {len(self.off)} of {total} {noun}"
+                f"{middle}: most at {most}"
             )
         return f"{who} is within 10 % at {every} {noun}: farthest at {most}"
 

@@ -32,7 +32,8 @@ def test_compare_at_common_sizes():
     assert c.worst.at == 4096
     assert c.worst.ratio == pytest.approx(1.2)
     assert c.verdict == (
-        "the model is off by more than 10 % at 1 of 2 sizes: most at 4096 B (+20 %)"
+        "the model is off by more than 10 % at 1 of 2 sizes, by 12 % in the median: "
+        "most at 4096 B (+20 %)"
     )
     rows = [row for row in c.table().splitlines() if row.strip().startswith("4096")]
     assert len(rows) == 1
@@ -45,7 +46,8 @@ def test_a_model_of_another_device_is_not_off():
     b = modelled(a["message_size"], a["time"] * [1, 2, 1], device="520n")
     c = compare(a, b)
     assert c.verdict == (
-        "the model differs by more than 10 % at 1 of 3 sizes: most at 64 B (-50 %)"
+        "the model differs by more than 10 % at 1 of 3 sizes, by 0 % in the median: "
+        "most at 64 B (-50 %)"
     )
     assert "  differs by\n" in c.table()
 
