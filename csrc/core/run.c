@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/random.h"
@@ -97,7 +98,7 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
     values[n++] = p->stats.median;
     quantities[n] = (hf_quantity){.name = "verified", .unit = "1", .dtype = HF_BOOL};
     values[n++] = hf_point_verified(p);
-    bool all = l->turns->turns == 1; /* of the run's points are in this call */
+    bool all = l->turns->n_turns == 1; /* of the run's points are in this call */
     hf_progress row = {all ? index : 0, all ? l->outline.n_points : 1, n, quantities,
                        values};
     return l->run->tick(l->run->context, &row);
@@ -105,21 +106,20 @@ static hf_status row_tell(const hf_loop *l, size_t index) {
 
 /* ---- the run ---- */
 
-/* Who takes all at once visits a single point once. A trace has the spans of one sample of the
+/* In one turn, one point needs one round. So does a trace, which has the spans of one sample of the
  * point that is being visited. */
 static hf_status turns_open(hf_loop *l) {
     hf_turns *turns = l->turns = l->run->turns ? l->run->turns : &l->own;
     bool traced = l->session->trace != NULL;
     if (turns == &l->own)
         *turns = hf_turns_whole(l->run->args);
-    if (turns->turns > 1 && traced)
+    if (turns->n_turns > 1 && traced)
         return hf_fail(HF_EARG, "a run in turns has no trace");
-    HF_TRY(hf_turns_begin(turns, l->bench, l->outline.n_points,
+    HF_TRY(hf_turns_begin(turns, l->digest, l->run->args, l->outline.n_points,
                           (size_t)l->session->net->size));
-    if (turns->turns == 1 && (l->outline.n_points == 1 || traced))
-        turns->rounds = 1;
+    bool one = turns->n_turns == 1 && (l->outline.n_points == 1 || traced);
     l->points = turns->points;
-    l->rounds = turns->rounds;
+    l->rounds = one ? 1 : turns->rounds;
     return HF_OK;
 }
 
@@ -232,18 +232,21 @@ static hf_status rounds_take(hf_loop *l, double *scratch) {
     return hf_trace_clocks(l->session->trace, l->outline.n_points);
 }
 
+/* Stages are those of the last samples of a whole run: see hf_loop_stages_gather. */
 static hf_status visit_take(hf_loop *l, size_t visit, double *scratch) {
     size_t index = visit % l->outline.n_points;
+    assert(!l->bench->stages);
     HF_TRY(point_take(l, index, visit / l->outline.n_points, scratch));
     return hf_agree(l->session->net, point_end(l, index, scratch));
 }
 
-/* After a turn that failed there is none. */
+/* After one that failed here there is none: it may have taken some of its samples. */
 static hf_status turn_take(hf_loop *l, double *scratch) {
     hf_turns *turns = l->turns;
     size_t turn = turns->taken;
-    turns->taken = turns->turns;
-    HF_TRY(turns->turns == 1 ? rounds_take(l, scratch) : visit_take(l, turn, scratch));
+    turns->taken = turns->n_turns;
+    HF_TRY(turns->n_turns == 1 ? rounds_take(l, scratch)
+                               : visit_take(l, turn, scratch));
     turns->taken = turn + 1;
     return HF_OK;
 }
@@ -267,8 +270,10 @@ void hf_leave(const hf_env *env, hf_records records) {
     env->loop->left = records;
 }
 
-/* Do all ranks run the same benchmark with the same parameters and kernels? Collective. */
-static hf_status run_agree(hf_transport *net, const hf_run *run) {
+/* Do all ranks run the same benchmark with the same parameters and kernels? *digest is of these.
+ * Collective. */
+static hf_status run_agree(uint64_t *digest, const hf_session *session,
+                           const hf_run *run) {
     hf_statement facts = {0};
     const hf_param *param;
     hf_fact(&facts, "benchmark");
@@ -282,12 +287,17 @@ static hf_status run_agree(hf_transport *net, const hf_run *run) {
             hf_fact_add(&facts, "%s%.17g", k ? "," : "",
                         hf_args_numbers(run->args, i)[k]);
     }
-    hf_fact(&facts, "turn");
-    hf_fact_add(&facts, "%zu", run->turns ? run->turns->taken : 0);
     hf_fact(&facts, "kernel");
     hf_fact_add(&facts, "%s %s", run->kernel ? run->kernel : "none",
                 run->kernel_hash ? run->kernel_hash : "");
-    return hf_same(net, &facts);
+    hf_fact(&facts, "ranks");
+    hf_fact_add(&facts, "%d over exchange %s", session->net->size,
+                session->exchange->ops->name);
+    *digest = facts.failed ? 0 : hf_digest(HF_DIGEST_START, facts.text, facts.bytes);
+    const hf_turns whole = {.n_turns = 1}, *turns = run->turns ? run->turns : &whole;
+    hf_fact(&facts, "turn");
+    hf_fact_add(&facts, "%zu of %zu", turns->taken + 1, turns->n_turns);
+    return hf_same(session->net, &facts);
 }
 
 /* Remarks are taken while what they are about is open. */
@@ -316,7 +326,7 @@ static hf_status loop_run(hf_session *session, hf_result **out, const hf_run *ru
     /* Before they have agreed, no rank takes memory for the run. */
     l.crowded = hf_node_crowded(net->local_size);
     l.memory_left = hf_host_memory_of("").free / (uint64_t)net->local_size;
-    HF_TRY(run_agree(net, run));
+    HF_TRY(run_agree(&l.digest, session, run));
     HF_TRY(hf_bench_find(&l.bench, run->bench));
     HF_TRY(hf_session_path(&l.path, session, l.bench));
     hf_status status = hf_agree(net, loop_open(&l, session, run));

@@ -49,9 +49,9 @@ typedef struct hf_point {
 
 /* A run's samples, and remarks, which outlast the calls that take a turn each. */
 struct hf_turns {
-    const hf_bench *bench; /* NULL: nothing was taken yet */
-    hf_point *points;      /* [n_points] */
-    size_t n_points, ranks, rounds, turns, taken;
+    uint64_t run;     /* digest of what defines it */
+    hf_point *points; /* [n_points]; NULL: nothing was taken yet */
+    size_t n_points, rounds, n_turns, taken;
     char notes[HF_TURN_NOTES][sizeof((hf_exchange *)0)->note]; /* "" behind the last */
 };
 
@@ -66,6 +66,7 @@ typedef struct hf_loop {
     hf_sample *reports;   /* [ranks] */
     hf_turns *turns, own; /* `own` where one call takes all */
     hf_point *points;     /* of `turns` */
+    uint64_t digest;      /* of what defines the run */
     size_t reps, max_reps, rounds;
     size_t n_warmup; /* of each visit to a point; a round visits it once */
     double time_limit, clock_cost;
@@ -88,10 +89,10 @@ hf_status hf_sample_keep(hf_loop *l, size_t index, hf_series *s, size_t inner,
 
 /* One turn takes all rounds. */
 hf_turns hf_turns_whole(const hf_args *args);
-/* Room for the samples of a run, at its first turn; HF_EARG where earlier ones were of another run,
+/* Room for the samples of a run, at its first turn; HF_EARG where they are turns of another run,
  * or where none is left. */
-hf_status hf_turns_begin(hf_turns *turns, const hf_bench *bench, size_t n_points,
-                         size_t ranks);
+hf_status hf_turns_begin(hf_turns *turns, uint64_t run, const hf_args *args,
+                         size_t n_points, size_t ranks);
 void hf_turns_clear(hf_turns *turns);
 /* Keep a remark for the result, once. */
 void hf_turns_note(hf_turns *turns, const char *note);

@@ -131,7 +131,7 @@ static size_t most_samples(const hf_loop *l) {
     return most;
 }
 
-/* Warm-up repetitions of each point, in all rounds. */
+/* Warm-up repetitions of each point, in all rounds: all points have as many. */
 static size_t warmups(const hf_loop *l) {
     return l->points->warmup.n;
 }
@@ -402,11 +402,11 @@ hf_status hf_loop_result(hf_result **out, const hf_loop *l) {
         }
         figures_fill(l, result, scratch);
         hf_result_set_verified(result, verified);
+        crowd_note_add(l, result);
         if (l->outline.note)
             hf_result_add_note(result, l->outline.note);
         for (size_t i = 0; i < HF_TURN_NOTES && *l->turns->notes[i]; i++)
             hf_result_add_note(result, l->turns->notes[i]);
-        crowd_note_add(l, result);
         hf_trace_fill(trace, result, n_summary);
         *out = result;
     }

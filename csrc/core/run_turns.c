@@ -17,7 +17,7 @@ static size_t rounds_of(const hf_args *args) {
 }
 
 hf_turns hf_turns_whole(const hf_args *args) {
-    return (hf_turns){.rounds = rounds_of(args), .turns = 1};
+    return (hf_turns){.rounds = rounds_of(args), .n_turns = 1};
 }
 
 hf_status hf_turns_new(hf_turns **out, const hf_args *args, bool whole) {
@@ -28,31 +28,29 @@ hf_status hf_turns_new(hf_turns **out, const hf_args *args, bool whole) {
     if (!whole && hf_args_number_or(args, "rounds", 0) > 0) { /* a sweep has sizes */
         size_t sizes;
         hf_args_list(args, "sizes", &sizes);
-        turns->turns = sizes * turns->rounds;
+        turns->n_turns = sizes * turns->rounds;
     }
     *out = turns;
     return HF_OK;
 }
 
 size_t hf_turns_left(const hf_turns *turns) {
-    return turns->turns - turns->taken;
+    return turns->n_turns - turns->taken;
 }
 
-static bool fits(const hf_turns *turns, const hf_bench *bench, size_t n_points,
-                 size_t ranks) {
-    bool same = turns->bench == bench && turns->ranks == ranks;
-    return (same || !turns->bench) && turns->taken < turns->turns &&
-           (turns->turns == 1 || turns->turns == n_points * turns->rounds);
+static bool fits(const hf_turns *turns, uint64_t run, const hf_args *args,
+                 size_t n_points) {
+    return (!turns->points || turns->run == run) && turns->taken < turns->n_turns &&
+           turns->rounds == rounds_of(args) &&
+           (turns->n_turns == 1 || turns->n_turns == n_points * turns->rounds);
 }
 
-hf_status hf_turns_begin(hf_turns *turns, const hf_bench *bench, size_t n_points,
-                         size_t ranks) {
-    if (!fits(turns, bench, n_points, ranks))
-        return hf_fail(HF_EARG,
-                       "%zu of %zu turns were taken, of another run than of %s at %zu "
-                       "points on %zu ranks",
-                       turns->taken, turns->turns, bench->name, n_points, ranks);
-    if (turns->bench)
+hf_status hf_turns_begin(hf_turns *turns, uint64_t run, const hf_args *args,
+                         size_t n_points, size_t ranks) {
+    if (!fits(turns, run, args, n_points))
+        return hf_fail(HF_EARG, "%zu of %zu turns were taken: they are not of this run",
+                       turns->taken, turns->n_turns);
+    if (turns->points)
         return HF_OK;
     hf_point *points = calloc(n_points, sizeof *points);
     struct hf_share *shares = calloc(n_points * ranks, sizeof *shares);
@@ -63,10 +61,9 @@ hf_status hf_turns_begin(hf_turns *turns, const hf_bench *bench, size_t n_points
     }
     for (size_t i = 0; i < n_points; i++)
         points[i].shares = shares + i * ranks;
-    turns->bench = bench;
+    turns->run = run;
     turns->points = points;
     turns->n_points = n_points;
-    turns->ranks = ranks;
     return HF_OK;
 }
 

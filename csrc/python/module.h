@@ -85,7 +85,7 @@ PyObject *core_figures(PyObject *module, PyObject *args);
 PyObject *core_turns(PyObject *module, PyObject *args);
 PyObject *core_turns_left(PyObject *module, PyObject *turns);
 /* Those of a capsule, NULL of None; -1 with an exception. */
-int turns_take(hf_turns **out, PyObject *turns);
+int turns_of(hf_turns **out, PyObject *turns);
 
 PyObject *core_models(PyObject *module, PyObject *name);
 PyObject *core_evaluate(PyObject *module, PyObject *args);

@@ -202,7 +202,7 @@ static PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!OO|OO:run", keywords, &run.bench,
                                      &PyDict_Type, &params, &kernel, &w.progress,
                                      &w.begin, &turns) ||
-        turns_take(&run.turns, turns) < 0)
+        turns_of(&run.turns, turns) < 0)
         return NULL;
     Py_ssize_t bytes = 0;
     if (kernel != Py_None &&

@@ -30,7 +30,7 @@ PyObject *core_turns(PyObject *module, PyObject *args) {
     return capsule;
 }
 
-int turns_take(hf_turns **out, PyObject *turns) {
+int turns_of(hf_turns **out, PyObject *turns) {
     *out = turns == Py_None ? NULL : PyCapsule_GetPointer(turns, NAME);
     return *out || turns == Py_None ? 0 : -1;
 }

@@ -23,16 +23,16 @@ def parts_of(benchmark: str, exchange: str) -> tuple[Part, ...]:
     LookupError
         There is no such model, or none that a calibration feeds.
     """
-    formula = formulas.check(benchmark, exchange, calibrated=True)
-    taken = {*formula["inputs"]}
+    schemes = [exchange]
     if exchange == _core.AUTO:
-        for scheme in formulas.schemes(benchmark, calibrated=True):
-            taken |= {*formulas.check(benchmark, scheme, calibrated=True)["inputs"]}
+        schemes = formulas.schemes(benchmark, calibrated=True)
+    found = [formulas.check(benchmark, name, calibrated=True) for name in schemes]
+    taken = {name for formula in found for name in formula["inputs"]}
     return tuple(part for part in CALIBRATION if taken & part.columns.keys())
 
 
 def of_parts(some: Sequence[Part], found: Sequence[Result]) -> Result:
-    """One result of those of parts."""
+    """Put the results of some parts together as one."""
     first = found[0]
     told = {**first.parameters}
     columns = {"message_size": first.columns["message_size"]}
@@ -96,8 +96,8 @@ def curves(
     for name in (name for name in terms if name not in (label, "ranks")):
         if name not in calibration.columns or label not in calibration.columns:
             raise ValueError(
-                f"{calibration.name} has no {name}: `calibrate` of this version makes "
-                "a calibration that has"
+                f"{calibration.name} has no {name}: it lacks this part, or is of an "
+                "earlier version; `hpccfpga calibrate` measures all parts"
             )
         column = calibration.columns[name]
         if column.unit != terms[name]["unit"] or column.values.ndim != 1:

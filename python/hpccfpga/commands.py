@@ -7,14 +7,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, automatic, choice, components, formulas, models, ranks
+from hpccfpga import _core, automatic, choice, components, models, ranks
 from hpccfpga import suite as suites
 from hpccfpga.boards import board
 from hpccfpga.choice import AUTO
 from hpccfpga.comparison import compare
 from hpccfpga.errors import BAD_INPUT, OK, WRONG_DATA, exit_code, under_mpi
 from hpccfpga.hosts import check as check_hosts
-from hpccfpga.job import Job, calibrate_task, job, run_task
+from hpccfpga.job import ALL, Job, calibrate_task, job, run_task
 from hpccfpga.launch import longest, start
 from hpccfpga.measure import choose
 from hpccfpga.outputs import Outputs, read_result
@@ -38,17 +38,18 @@ def job_of(options: Options) -> Job:
     if options.command == "calibrate":
         first = components.CALIBRATION[0]
         return job(first.exchange, options.device, calibrate_task(params))
-    tasks = [run_task(options.benchmark, options.kernel, params)]
-    if options.calibrate or options.save_calibration:
-        every = options.save_calibration or options.exchange == AUTO
-        of = None if every else options.benchmark
-        tasks.append(calibrate_task(components.shared(params), of))
+    parts = ALL if options.save_calibration else options.calibrate
+    if parts is not None and options.calibration:
+        raise ValueError(
+            "--calibrate, --calibration: a run over auto chooses by one of them"
+        )
+    task = run_task(options.benchmark, options.kernel, params, parts)
     known = None
     chooses = components.sends_blocks(options.benchmark)
-    if options.calibration or (chooses and len(tasks) == 1):
+    if options.calibration or (chooses and parts is None):
         known = choice.expected(options.exchange, **_chosen_by(options))
     return job(
-        options.exchange, options.device, *tasks, trace=options.trace, expected=known
+        options.exchange, options.device, task, trace=options.trace, expected=known
     )
 
 
@@ -70,8 +71,6 @@ def run(options: Options) -> int:
     with _outputs(options, benchmark, exchange) as outputs:
         todo = job_of(options)
         _fill(outputs, benchmark, given(options))
-        if len(todo.tasks) > 1:
-            formulas.check(benchmark, exchange, calibrated=True)
         if options.board:  # its errors come before the run
             known = todo.tasks[0].parameters
             models.for_run(benchmark, exchange, options.board, known)

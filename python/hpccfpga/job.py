@@ -13,6 +13,7 @@ from typing import Any
 
 from hpccfpga import _core, components, emulation, topology, traces
 from hpccfpga.arguments import known, path, word
+from hpccfpga.calibration import parts_of
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.formats import check_schema
 from hpccfpga.graph import named
@@ -22,6 +23,8 @@ SCHEMA = "hpccfpga-job/1"
 """`data/job.schema.json` describes it."""
 
 RUN, CALIBRATE = "run", "calibrate"
+MODEL, ALL = PARTS = ("model", "all")
+"""Parts of exchanges that are measured in turns with a run: see `Task.parts`."""
 
 _WORD = 1 << 16  # letters; Linux takes twice as many
 
@@ -38,36 +41,39 @@ _TASK: dict[str, tuple[type, ...]] = {
     "benchmark": (str, NoneType),
     "kernel": (str, NoneType),
     "parameters": (dict,),
+    "parts": (str, NoneType),
 }
 
 
 @dataclass(frozen=True)
 class Task:
-    """One measurement of a job, with one result.
+    """One measurement of a job, with one result; with `parts` there are two.
 
     Parameters
     ----------
     task : str
         "run" or "calibrate".
     benchmark : str or None
-        What "run" measures; what "calibrate" measures the parts of, None: all parts.
+        What "run" measures.
     kernel : str or None
         Path of the kernels that "run" uses; default: the package's own.
     parameters : dict
         Those that are given.
+    parts : str or None
+        "model": "run" takes turns with the parts that its model is made of; "all": with
+        all parts of a calibration. Its second result is the calibration.
     """
 
     task: str
     benchmark: str | None
     kernel: str | None
     parameters: dict[str, Any]
+    parts: str | None = None
 
     @property
     def name(self) -> str:
-        """Benchmark of its result."""
-        if self.task == CALIBRATE or self.benchmark is None:
-            return "calibration"
-        return self.benchmark
+        """Benchmark of its first result."""
+        return self.benchmark or "calibration"
 
 
 @dataclass(frozen=True)
@@ -117,11 +123,19 @@ class Job:
             raise ValueError(f"expected: only exchange {AUTO} takes it")
         expected = None if told is None else Expected.of(told)
         tasks = tuple(map(_task, document["tasks"]))
+        for task in tasks:
+            if task.parts is not None:
+                parts_of(task.name, document["exchange"])
         return cls(document["exchange"], document["device"], trace, expected, tasks)
 
     def document(self) -> dict[str, Any]:
         """Return the job in terms of JSON."""
         return {"schema": SCHEMA, **asdict(self), "tasks": [*map(asdict, self.tasks)]}
+
+    @property
+    def results(self) -> int:
+        """Number of its results."""
+        return sum(1 if task.parts is None else 2 for task in self.tasks)
 
     @property
     def deadline(self) -> float:
@@ -135,8 +149,8 @@ class Job:
         return max(map(_kernels, self.tasks))
 
     def command(self, ranks: int, hosts: Sequence[str] | None = None) -> list[str]:
-        """Words of a command line that does the first task, and a calibration of it."""
-        first, *more = self.tasks
+        """Words of a command line that does the first task."""
+        first, *_ = self.tasks
         words = ["hpccfpga", first.task]
         if first.benchmark is not None:
             words += [first.benchmark, f"--exchange={self.exchange}"]
@@ -147,7 +161,8 @@ class Job:
                 words.append(f"--{name.replace('_', '-')}={text}")
         if self.expected and self.expected.option:
             words.append(self.expected.option)
-        words += ["--calibrate"] if more else []
+        if first.parts is not None:
+            words.append("--calibrate" if first.parts == MODEL else "--calibrate=all")
         if self.trace:
             spans = "" if self.trace == traces.SPANS else f"={self.trace}"
             words.append(f"--trace{spans}")
@@ -178,7 +193,10 @@ def job(
 
 
 def run_task(
-    benchmark: str, kernel: str | os.PathLike[str] | None, params: Mapping[str, Any]
+    benchmark: str,
+    kernel: str | os.PathLike[str] | None,
+    params: Mapping[str, Any],
+    parts: str | None = None,
 ) -> dict[str, Any]:
     """Document of a task that runs a benchmark."""
     params = named(params)
@@ -186,15 +204,13 @@ def run_task(
         params["topology"] = topology.text(params["topology"])
     own = None if kernel is None else path("kernel", kernel)
     task = {"task": RUN, "benchmark": benchmark, "kernel": own}
-    return task | {"parameters": params}
+    return task | {"parameters": params, "parts": parts}
 
 
-def calibrate_task(
-    params: Mapping[str, Any], benchmark: str | None = None
-) -> dict[str, Any]:
-    """Document of a task that calibrates, for a model of a benchmark or for any."""
-    task = {"task": CALIBRATE, "benchmark": benchmark, "kernel": None}
-    return task | {"parameters": dict(params)}
+def calibrate_task(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Document of a task that calibrates."""
+    task = {"task": CALIBRATE, "benchmark": None, "kernel": None}
+    return task | {"parameters": dict(params), "parts": None}
 
 
 def read(text: str | bytes) -> Job:
@@ -227,12 +243,15 @@ def _task(document: Any) -> Task:
         components.check_calibrated(params)
         values = _core.values(components.CALIBRATION[0].benchmark, params)
     typed = {name: values[name] for name in params}
-    return Task(kind, benchmark, document["kernel"], typed)
+    parts = document["parts"]
+    if parts is not None and (kind != RUN or parts not in PARTS):
+        raise ValueError(f"no parts {brief(parts)} of {kind}; {known(parts, PARTS)}")
+    return Task(kind, benchmark, document["kernel"], typed, parts)
 
 
 def _kernels(task: Task) -> int:
     """Kernels that wait for each other; files may hold as many as there can be."""
-    if task.task == CALIBRATE or not task.benchmark or task.kernel is not None:
+    if task.benchmark is None or task.kernel is not None:
         return emulation.KERNELS
     replications = _core.values(task.benchmark, task.parameters).get("replications", 1)
     return int(_core.quantities(task.benchmark)["side_by_side"] * replications)

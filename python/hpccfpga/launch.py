@@ -100,7 +100,7 @@ def start(
             running.wait()
         if running.failed or not running.has_results():
             running.blame()
-        results = [result_read(folder, number) for number in range(len(job.tasks))]
+        results = [result_read(folder, number) for number in range(job.results)]
     for result in results:
         result.provenance["command"] = shlex.join(job.command(ranks, hosts))
     return results
@@ -132,7 +132,7 @@ class _Ranks:
         self.ended = False  # a rank has said its last
         self.begun = False  # all ranks have started
         self.folder = folder = keeper.folders[0]
-        self.paths = [result_path(folder, number) for number in range(len(job.tasks))]
+        self.paths = [result_path(folder, number) for number in range(job.results)]
         self.files: dict[str, bytearray] = {}  # as far as they have come
         self.hearings: dict[int | None, Hearing] = defaultdict(Hearing)
         # -P: others may have put modules into the working folder.

@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hpccfpga import _core, automatic, choice, formulas
-from hpccfpga.components import CALIBRATION, check_names, shared
+from hpccfpga import _core, automatic, choice
+from hpccfpga.components import CALIBRATION, check_names
 from hpccfpga.hosts import check as check_hosts
-from hpccfpga.job import Job, calibrate_task, job, run_task
+from hpccfpga.job import ALL, MODEL, Job, calibrate_task, job, run_task
 from hpccfpga.launch import TIMEOUT, longest, start
 from hpccfpga.outcome import warn
 from hpccfpga.perform import opened
@@ -194,9 +194,8 @@ def run_calibrated(
     if comm is None:
         check_names(benchmark, params, run_calibrated)
     if _start(ranks, comm):
-        formulas.check(benchmark, exchange, calibrated=True)
-        parts = calibrate_task(shared(params), None if all_parts else benchmark)
-        todo = job(exchange, device, run_task(benchmark, kernel, params), parts)
+        task = run_task(benchmark, kernel, params, ALL if all_parts else MODEL)
+        todo = job(exchange, device, task)
         measured, calibration = _started(todo, ranks, timeout, progress, hosts)
         return measured, calibration
     deadline = params.get("deadline")

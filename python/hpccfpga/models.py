@@ -68,10 +68,10 @@ def model(
         Of kind "modelled", with the labels, time [s per step] and metrics of a measured
         one, each [points]; so too its summary. b_eff also has the parts [s] of its
         scheme that its inputs tell: write_time, exchange_time, read_time of a board's
-        data, transfer_time, exchange_time of a calibration; where pcie_bandwidth is
-        known, pair_bound [B/s] (Eq. 7, for two ranks). Where the lowest of several
-        bounds is the rate, `limit` names it. `provenance["counts"]` says what the
-        numbers count.
+        data, `<scheme>_copies_time` and `<scheme>_exchange_time` of a calibration;
+        where pcie_bandwidth is known, pair_bound [B/s] (Eq. 7, for two ranks). Where
+        the lowest of several bounds is the rate, `limit` names it.
+        `provenance["counts"]` says what the numbers count.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable
 
 from hpccfpga import _core, traces
@@ -9,6 +10,7 @@ from hpccfpga.arguments import known
 from hpccfpga.components import CALIBRATION, calibrated, parameters
 from hpccfpga.configuration import rules
 from hpccfpga.graph import PARTITIONS
+from hpccfpga.job import MODEL, PARTS
 from hpccfpga.launch import TIMEOUT
 from hpccfpga.parameters import (
     KERNEL,
@@ -177,8 +179,12 @@ def _run(command: Parser, benchmark: str | None) -> None:
         )
         command.add_argument(
             "--calibrate",
-            action="store_true",
-            help="measure the parts of its model in turns with it; show the model",
+            nargs="?",
+            const=MODEL,
+            type=_parts,
+            metavar="=all",
+            help="measure the parts of its model in turns with it, or all parts; show "
+            "the model",
         )
         command.add_argument(
             "--save-calibration", metavar="PATH", help="calibrate, and save all parts"
@@ -210,6 +216,14 @@ def _scaling(command: Parser, benchmark: str | None) -> None:
     _add_run(command)
     _add_ranks(command, several=True)
     add_own(command, benchmark)
+
+
+def _parts(text: str) -> str:
+    if text not in PARTS:
+        raise argparse.ArgumentTypeError(
+            f"no parts {brief(text)}; {known(text, PARTS)}"
+        )
+    return text
 
 
 def _calibrate(command: Parser, benchmark: str | None) -> None:

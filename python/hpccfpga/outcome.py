@@ -66,10 +66,11 @@ def _done(found: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def warn(result: Result) -> None:
+def warn(result: Result, level: int = 4) -> None:
     """Give a VerificationWarning if the data of a run was wrong.
 
-    It is given where the public function was called whose one helper calls this.
+    It is given where the public function was called, `level` calls above: by default
+    that whose one helper calls this.
     """
     if result.verified:
         return
@@ -80,7 +81,7 @@ def warn(result: Result) -> None:
         f"{result.benchmark}: wrong data at {len(wrong)} of {len(result.failed)} "
         f"points ({label} {listed})",
         VerificationWarning,
-        stacklevel=4,
+        stacklevel=level,
     )
 
 

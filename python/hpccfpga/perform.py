@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpccfpga import _core, choice, cores, emulation, formats, ranks
+from hpccfpga import _core, cores, emulation, formats, ranks
 from hpccfpga import job as jobs
-from hpccfpga.choice import AUTO
 from hpccfpga.errors import INTERRUPT, OK, STOPS, Stopped, under_mpi
-from hpccfpga.job import CALIBRATE, RUN, Job, Task
+from hpccfpga.job import ALL, Job, Task
 from hpccfpga.outcome import VerificationWarning
 from hpccfpga.progress import Callback
 from hpccfpga.result import Result
@@ -56,7 +55,7 @@ def perform(
     Returns
     -------
     list of Result
-        One per task.
+        Those of each task.
     """
     files = [task.kernel for task in job.tasks]
     with emulation.limited(job.kernels):
@@ -68,7 +67,8 @@ def perform(
         session.agree(_error(before, session))
         if job.expected is not None:
             session.expect(job.expected)
-        results = _results(session, job, watch if first else None)
+        told = watch if first else None
+        results = [one for task in job.tasks for one in _do(session, task, told)]
         session.agree(_error(after, results) if first else None)
     return results
 
@@ -117,14 +117,14 @@ def _stop(number: int, frame: object) -> None:
     raise error
 
 
-def result_path(folder: Path, task: int) -> Path:
-    """Where ranks leave the result of a task."""
-    return folder / f"{task}.json"
+def result_path(folder: Path, number: int) -> Path:
+    """Where ranks leave a result."""
+    return folder / f"{number}.json"
 
 
-def result_read(folder: Path, task: int) -> Result:
-    """Read the result of a task as ranks left it."""
-    path = result_path(folder, task)
+def result_read(folder: Path, number: int) -> Result:
+    """Read a result as ranks left it."""
+    path = result_path(folder, number)
     with formats.read(path) as (document, _):
         result = Result.of(document)
     if path.with_suffix(".npy").exists():
@@ -178,40 +178,14 @@ class _Teller:
         ranks.tell("row", *row)
 
 
-def _results(session: Session, job: Job, watch: Callback | None) -> list[Result]:
-    """Do the tasks; a calibration first where the others are to choose by it.
-
-    Else a run and a calibration are taken in turns.
-    """
-    by_it = job.exchange == AUTO and job.expected is None
-    if [task.task for task in job.tasks] == [RUN, CALIBRATE] and not by_it:
-        run, parts = job.tasks
-        assert run.benchmark is not None
-        both = session.run_calibrated(
-            run.benchmark,
-            kernel=run.kernel,
-            progress=watch,
-            all_parts=parts.benchmark is None,
-            **run.parameters,
-        )
-        return [*both]
-    found: dict[int, Result] = {}
-    order = sorted(enumerate(job.tasks), key=lambda t: by_it and t[1].task != CALIBRATE)
-    for number, task in order:
-        found[number] = _do(session, task, watch)
-        if by_it and task.task == CALIBRATE:
-            expected = choice.expected(AUTO, found[number], None)
-            assert expected is not None
-            session.expect(expected)
-    return [found[number] for number in range(len(job.tasks))]
-
-
-def _do(session: Session, task: Task, watch: Callback | None) -> Result:
-    if task.task == CALIBRATE or task.benchmark is None:
-        return session.calibrate(progress=watch, **task.parameters)
-    return session.run(
-        task.benchmark, kernel=task.kernel, progress=watch, **task.parameters
-    )
+def _do(session: Session, task: Task, watch: Callback | None) -> list[Result]:
+    if task.benchmark is None:
+        return [session.calibrate(progress=watch, **task.parameters)]
+    given = {"kernel": task.kernel, "progress": watch, **task.parameters}
+    if task.parts is None:
+        return [session.run(task.benchmark, **given)]
+    every = task.parts == ALL
+    return [*session.run_calibrated(task.benchmark, all_parts=every, **given)]
 
 
 def _error(function: Callable[..., object], *arguments: Any) -> BaseException | None:

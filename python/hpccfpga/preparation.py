@@ -21,6 +21,8 @@ class Prepared(NamedTuple):
 
     Parameters
     ----------
+    run : Run
+        What it is.
     parameters : dict
         As the core takes them, with those that are built into the kernels.
     kernel : Kernel or None
@@ -31,6 +33,7 @@ class Prepared(NamedTuple):
         What records of its result may be.
     """
 
+    run: Run
     parameters: dict[str, Any]
     kernel: kernels.Kernel | None
     source: str | None
@@ -70,4 +73,4 @@ def prepared(
         params = {**own, **params, **kernel.manifest["knobs"]}
     fields = sources.fields(run.benchmark, params)
     sources.scalars_check(run.benchmark, params)
-    return Prepared(params, kernel, source, fields)
+    return Prepared(run, params, kernel, source, fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -31,7 +30,7 @@ from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import counted_ranks, origin
 from hpccfpga.ranks import handle as handle_of
 from hpccfpga.result import Result
-from hpccfpga.turns import Run, Turn, runs_of, turns_of
+from hpccfpga.turns import Run, Turn, in_order, runs_of, turns_of
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm
@@ -46,7 +45,7 @@ ALONE = "under mpirun, but comm= was not given: each process measures alone"
 class Session:
     """A device and an exchange scheme, held open; use it in a `with` statement.
 
-    Collective over the ranks of `comm`, as are `run`, `calibrate`, `agree` and `close`.
+    Collective over the ranks of `comm`, as are all that measures, `agree` and `close`.
 
     Parameters
     ----------
@@ -108,8 +107,7 @@ class Session:
         self._expected: Expected | None = None
         self._unsettled = exchange == AUTO
         self._no_relay = ""
-        spans = traces.spans(trace)
-        self._traced = spans > 0
+        self._traced = (spans := traces.spans(trace)) > 0
         try:
             self._core = _core.Session(
                 chosen,
@@ -248,45 +246,59 @@ class Session:
         """
         if self._unsettled and sends_blocks(benchmark):
             self._settle(progress, params)
-        run = Run(benchmark, self.exchange, kernel, params)
-        return self._told(self._run(run, progress))
+        return self._told(
+            self._run(Run(benchmark, self.exchange, kernel, params), progress)
+        )
 
-    def _told(self, result: Result | None) -> Result:
-        """Give the result of a whole run, with a warning if its data is wrong."""
-        assert result is not None
+    def _told(self, result: Result, deeper: int = 0) -> Result:
+        """Give a result; warn the caller of the public method if its data is wrong."""
         if self.rank == 0:
-            warn(result)
+            warn(result, 4 + deeper)
         return result
 
-    def _run(
-        self,
-        run: Run,
-        progress: bool | Callback | None,
-        turns: _core._Turns | None = None,
-        start: datetime | None = None,
-    ) -> Result | None:
-        """Measure over the scheme that there is now, which the run calls its own.
-
-        Of `turns`, if there are some, the next one; None where others are left. The run
-        began at `start`; default: now.
-        """
-        benchmark, exchange = run.benchmark, run.exchange
-        start = start or datetime.now(UTC)
-        chosen = self._expected if self._core.exchange == AUTO else None
+    def _run(self, run: Run, progress: bool | Callback | None) -> Result:
+        """Measure over the scheme that there is now, which is called `run.exchange`."""
+        start = datetime.now(UTC)
+        title = f"{run.benchmark} {run.exchange}, {counted_ranks(self.size)}"
         with self._following(progress) as watch:
-            told = partial(compiling, watch, benchmark)
-            ready = self._agreed(self._prepared, run, progress, told)
-            title = f"{benchmark} {exchange}, {counted_ranks(self.size)}"
-            found = self._core.run(
-                benchmark,
-                ready.parameters,
-                ready.loaded,
-                watch,
-                begin=partial(begin, watch, title, benchmark),
-                turns=turns,
-            )
-        if found is None:
-            return None
+            ready = self._prepared(run, progress, watch)
+            found = self._take(ready, watch, title)
+        assert found is not None
+        return self._result(ready, found, start)
+
+    def _prepared(self, run: Run, progress: Any, watch: Callback | None) -> Prepared:
+        """Check all of a run before it begins, and build what it needs; collective."""
+
+        def prepare() -> Prepared:
+            check_progress(progress)
+            ready = prepared(self._core, run, partial(compiling, watch, run.benchmark))
+            self._take_relay()
+            return ready
+
+        return self._agreed(prepare)
+
+    def _take(
+        self,
+        ready: Prepared,
+        watch: Callback | None,
+        title: str,
+        turns: _core._Turns | None = None,
+    ) -> _core._Run | None:
+        """Measure; of `turns` take the next one: None unless it is the last."""
+        return self._core.run(
+            ready.run.benchmark,
+            ready.parameters,
+            ready.loaded,
+            watch,
+            begin=partial(begin, watch, title, ready.run.benchmark),
+            turns=turns,
+        )
+
+    def _result(self, ready: Prepared, found: _core._Run, start: datetime) -> Result:
+        """Make a result of what was found by a run that began at `start`."""
+        benchmark, exchange = ready.run.benchmark, ready.run.exchange
+        settled = exchange == AUTO and not self._unsettled
+        chosen = self._expected if settled else None
         notes = [
             *filter(None, [ready.kernel and ready.kernel.note, self._no_relay]),
             *([chosen.reason] if chosen and "scheme" in found["columns"] else []),
@@ -301,15 +313,6 @@ class Session:
         return result_of(
             self._core, benchmark, exchange, found, ready.fields, provenance, notes
         )
-
-    def _prepared(
-        self, run: Run, progress: Any, compiling: Callable[[], object]
-    ) -> Prepared:
-        """Check all of a run before it begins, and build what it needs."""
-        check_progress(progress)
-        ready = prepared(self._core, run, compiling)
-        self._take_relay()
-        return ready
 
     def _take_relay(self) -> None:
         """Let the device pass messages on, if it may; if that fails, a note says so."""
@@ -328,14 +331,14 @@ class Session:
         Device writes and device reads, with pinned and with pageable memory of the
         host; a read and a write at once; the exchange over the host's network. All
         ranks do the same at a time. Then the parts of steps of "pcie", "pipelined" and
-        "shared", as these take them. Repetitions are divided among `rounds` over all
-        parts, of which the best counts. Schemes other than this session's are opened
-        for that time.
+        "shared", as these take them. The parts take turns, size by size, in `rounds`
+        among which repetitions are divided. Schemes other than this session's are
+        opened for that time.
 
         Parameters
         ----------
         progress : bool or callable, optional
-            As for `run`; the points are those of all parts.
+            As for `run_calibrated`.
         **params
             Parameters that all parts have: sizes [B], reps, rounds, warmup, seed, ...
 
@@ -364,41 +367,54 @@ class Session:
         all_parts: bool = False,
         **params: Any,
     ) -> tuple[Result, Result]:
-        """Measure one benchmark and, in turns, the parts that its model is made of.
+        """Measure b_eff and, in turns, the parts that its calibrated model is made of.
 
-        The benchmark visits its first message size, then each part does so, then all
-        visit the next size, and so on through all rounds. So both have met the same
-        other work on the host. With a trace each takes all of its samples at once.
+        A turn is a visit to one message size in one round: b_eff visits the first size,
+        then each part does so, then all visit the next one; after the last size the
+        next round begins. So both meet the same other work on the host. In a session
+        with a trace each takes all of its samples at once; over "auto" the calibration
+        comes first, and the run chooses by it.
 
         Parameters
         ----------
-        benchmark, kernel, progress, **params
-            As for `run`.
+        benchmark : str
+            "b_eff": no other model takes a calibration.
+        kernel, **params
+            As for `run`; the parts take those that a calibration has, too.
+        progress : bool or callable, optional
+            As for `run`, with the number of the turn just done, the number of all
+            turns, of b_eff and the parts alike, and values of the samples so far.
         all_parts : bool
-            Measure all parts, as `calibrate` does, not only those that the model of
-            this benchmark over this exchange scheme takes.
+            Measure all parts, as `calibrate` does, not only those of this model.
 
         Returns
         -------
         tuple of Result
-            That of `run`, and that of `calibrate` with the parameters that it has, too.
+            What `run` gives and what `calibrate` gives; `hpccfpga.model` takes the
+            second one as `calibration`.
 
         Raises
         ------
         LookupError
-            No model of the benchmark takes a calibration.
+            No model of the benchmark over this scheme takes a calibration.
         ValueError, TypeError, MemoryError, NotImplementedError, Error
             As `run` and `calibrate`.
         """
         own = self._agreed(parts_of, benchmark, self.exchange)
-        if self._unsettled:
-            self._settle(progress, params)
-        parts = CALIBRATION if all_parts else own
-        runs = self._agreed(runs_of, parts, components.shared(params))
-        at = parts.index(own[0])  # beside what its model is made of
+        parts, shared = CALIBRATION if all_parts else own, components.shared(params)
+        runs = self._agreed(runs_of, parts, shared)
         run = Run(benchmark, self.exchange, kernel, params)
+        at = parts.index(own[0])  # beside what its model is made of
+        runs.insert(at, run)
+        self._agreed(turns_of, runs, progress, self._traced)
+        if self.exchange == AUTO:
+            calibration = self._told(self._calibrate(parts, progress, shared))
+            expected = self._agreed(choice.expected, AUTO, calibration, None)
+            assert expected is not None
+            self.expect(expected)
+            return self._told(self._run(run, progress)), calibration
         what = f"{benchmark} {self.exchange} in turns with a calibration"
-        found = self._in_turns(what, [*runs[:at], run, *runs[at:]], progress)
+        found = self._in_turns(what, runs, progress)
         measured = found.pop(at)
         return self._told(measured), self._told(of_parts(parts, found))
 
@@ -414,21 +430,14 @@ class Session:
 
         It ends by the deadline of the run that it is for.
         """
-        expected, error = self._expected, None
-        try:
-            _core.check_ranks(RING, AUTO, components.chunks(params), self.size)
-        except (TypeError, ValueError, NotImplementedError) as raised:
-            self.agree(raised)
+        expected, chunks = self._expected, components.chunks(params)
+        self._agreed(_core.check_ranks, RING, AUTO, chunks, self.size)
         if expected is None:
             parts = parts_of(RING, AUTO)
             own = {name: params[name] for name in params.keys() & {"deadline"}}
             found = self._calibrate(parts, progress, choice.SHORT | own)
-            try:
-                expected = choice.measured(choice.OWN, found)
-            except ValueError as raised:
-                error = raised
-        self.agree(error)
-        assert expected is not None
+            self._told(found, deeper=1)
+            expected = self._agreed(choice.measured, choice.OWN, found)
         self.expect(expected)
 
     def _calibrate(
@@ -445,22 +454,25 @@ class Session:
         self, what: str, runs: Sequence[Run], progress: bool | Callback | None
     ) -> list[Result]:
         """Take a turn of each run, then the next one of each; give their results."""
+        start, title = datetime.now(UTC), f"{what}, {counted_ranks(self.size)}"
         turns = self._agreed(turns_of, runs, progress, self._traced)
-        start = datetime.now(UTC)
-        most, n_turns = max(left := [*map(_core.turns_left, turns)]), sum(left)
-        found: list[Result | None] = [None for _ in runs]
-        number = itertools.count()
-        title = f"{what}, {counted_ranks(self.size)}"
+        order = in_order([*map(_core.turns_left, turns)])
         with ExitStack() as stack:
-            sessions = self._over(stack, runs)
             watch = stack.enter_context(self._following(progress))
-            for _ in range(most):
-                for at, (run, own) in enumerate(zip(runs, turns, strict=True)):
-                    if _core.turns_left(own):
-                        told = watch and Turn(watch, title, next(number), n_turns)
-                        with sessions[at]._exchanging(run.exchange) as session:
-                            found[at] = session._run(run, told, own, start)
-        return [result for result in found if result is not None]
+            sessions = self._over(stack, runs)
+            ready: list[Prepared] = []
+            found: dict[int, _core._Run | None] = {}
+            for session, run in zip(sessions, runs, strict=True):
+                with session._exchanging(run.exchange):
+                    ready.append(session._prepared(run, progress, watch))
+            for visit, at in enumerate(order):
+                told = watch and Turn(watch, title, visit, len(order))
+                with sessions[at]._exchanging(runs[at].exchange) as session:
+                    found[at] = session._take(ready[at], told, title, turns[at])
+            return [
+                self._agreed(sessions[at]._result, ready[at], found[at], start)
+                for at in range(len(runs))
+            ]
 
     def _over(self, stack: ExitStack, runs: Sequence[Run]) -> list[Session]:
         """Give a session of each run: this one, where its device goes with the scheme.
@@ -471,8 +483,7 @@ class Session:
         others: dict[bool, Session] = {}
         for run in runs:
             host = _core.scheme(run.exchange)["host_memory"]
-            same = host == own["host_memory"] and not own["kernel_routed"]
-            if same or run.exchange == self.exchange:
+            if host == own["host_memory"] and not own["kernel_routed"]:
                 found.append(self)
                 continue
             if host not in others:

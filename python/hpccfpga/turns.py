@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpccfpga import _core
 from hpccfpga.arguments import word
 from hpccfpga.components import Part, benchmarks, check_calibrated, chunks
-from hpccfpga.progress import begin, check, compiling
+from hpccfpga.progress import begin, check
 
 if TYPE_CHECKING:
     import os
@@ -45,11 +45,6 @@ class Turn:
         """Tell once that all of them begin."""
         if self.number == 0:
             begin(self.watch, self.title)
-
-    def compiling(self, benchmark: str) -> None:
-        """Tell that kernels are compiled, before the first one begins."""
-        if self.number == 0:
-            compiling(self.watch, benchmark)
 
     def __call__(self, point: int, n_points: int, row: dict[str, float | str]) -> None:
         """Tell of a point."""
@@ -92,3 +87,19 @@ def _turns_of(run: Run, whole: bool) -> _core._Turns:
     names = {"reps", "rounds", "sizes"} & run.parameters.keys()
     own = {name: run.parameters[name] for name in names}
     return _core.turns(run.benchmark, own, whole)
+
+
+def in_order(turns: Sequence[int]) -> list[int]:
+    """Return whose turn it is: each run's first one, then each one's second, and so on.
+
+    Parameters
+    ----------
+    turns : sequence of int
+        Number of turns of each run.
+    """
+    return [
+        at
+        for turn in range(max(turns))
+        for at, number in enumerate(turns)
+        if turn < number
+    ]

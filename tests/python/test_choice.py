@@ -275,7 +275,7 @@ def test_a_calibration_that_lacks_what_it_needs_is_refused(refused, tmp_path):
     wrong.verified = False
     wrong.columns["verified"] = Column("1", np.zeros(3, bool))
     for bad, line in (
-        (old, "has no shared_copies_time: `calibrate`"),
+        (old, "has no shared_copies_time: it lacks this part, or is"),
         (wrong, "has no verified pcie_copies_time"),
         (
             hf.model("gemm", board="520n"),

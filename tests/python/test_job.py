@@ -15,8 +15,15 @@ from hpccfpga.arguments import MAX_COUNT
 from hpccfpga.parameters import option
 
 BENCHMARKS = [name for name, _ in _core.components("bench")]
-RUN = {"task": "run", "benchmark": "b_eff", "kernel": None, "parameters": {"reps": 3}}
-CALIBRATE = RUN | {"task": "calibrate", "benchmark": None}
+RUN = {
+    "task": "run",
+    "benchmark": "b_eff",
+    "kernel": None,
+    "parameters": {"reps": 3},
+    "parts": "model",
+}
+CALIBRATE = RUN | {"task": "calibrate", "benchmark": None, "parts": None}
+ALONE = RUN | {"parts": None}
 DOCUMENT = {
     "schema": job.SCHEMA,
     "exchange": "host",
@@ -38,6 +45,7 @@ def test_a_job_is_its_document(schema):
     made = job.Job.of(DOCUMENT)
     assert made.document() == DOCUMENT
     assert [task.name for task in made.tasks] == ["b_eff", "calibration"]
+    assert made.results == 3
     assert made.deadline == 60 == components.deadline()
     schema.validate(DOCUMENT)
     assert job.read(json.dumps(DOCUMENT)) == made
@@ -56,13 +64,13 @@ def test_a_job_is_its_document(schema):
 )
 def test_kernels_that_wait_for_each_other(tasks, kernels):
     """PoCL has a worker for each, and wakes all of them for every command."""
-    done = [RUN | {"benchmark": name, "parameters": params} for name, params in tasks]
+    done = [ALONE | {"benchmark": name, "parameters": params} for name, params in tasks]
     assert job.job("channel", None, *done).kernels == kernels
 
 
-@pytest.mark.parametrize("task", [CALIBRATE, RUN | {"kernel": "four.poclbin"}])
+@pytest.mark.parametrize("task", [CALIBRATE, ALONE | {"kernel": "four.poclbin"}])
 def test_what_does_not_tell_its_kernels_has_as_many_as_there_can_be(task):
-    small = RUN | {"parameters": {"replications": 1}}
+    small = ALONE | {"parameters": {"replications": 1}}
     assert job.job("channel", None, small, task).kernels == emulation.KERNELS
 
 
@@ -106,6 +114,18 @@ WRONG = [
     ({"tasks": [RUN | {"kernel": 1}]}, TypeError, "kernel: 1 is no str"),
     ({"tasks": [RUN | {"parameters": {"x": 1}}]}, ValueError, 'no parameter "x"'),
     ({"tasks": [RUN | {"parameters": {"reps": -1}}]}, ValueError, "reps: -1 is not w"),
+    ({"tasks": [RUN | {"parts": "some"}]}, ValueError, "no parts 'some' of run; known"),
+    (
+        {"tasks": [CALIBRATE | {"parts": "all"}]},
+        ValueError,
+        "no parts 'all' of calibrate",
+    ),
+    ({"tasks": [RUN | {"benchmark": "gemm"}]}, LookupError, "takes a calibration"),
+    (
+        {"exchange": "channel"},
+        LookupError,
+        "over exchange 'channel' from a calibration",
+    ),
     (
         {"tasks": [CALIBRATE | {"parameters": {"topology": "ring"}}]},
         ValueError,
@@ -135,7 +155,7 @@ def test_everything_of_a_document_is_needed():
 def jobs(draw):
     """Jobs of the command's tasks, with some parameters of their defaults' kind."""
     name = draw(st.sampled_from(BENCHMARKS))
-    calibrates = draw(st.sampled_from(["no", "also", "alone"]))
+    calibrates = draw(st.sampled_from(["no", "model", "all", "alone"]))
     values = _core.values(name, {})
     names = draw(st.lists(st.sampled_from(sorted(values)), unique=True))
     device = draw(st.none() | st.sampled_from(["0", "host", "stream", "a b"]))
@@ -144,11 +164,11 @@ def jobs(draw):
     shared = {n: given[n] for n in components.calibrated() if n in given}
     if calibrates == "alone":
         return job.job("pcie", device, job.calibrate_task(shared))
-    calibration = job.calibrate_task(shared, name)
-    exchange = draw(st.sampled_from(["host", "pcie"]))
+    exchange = draw(st.sampled_from(["host", "pcie", "auto"]))
     trace = draw(st.booleans() | st.integers(1, MAX_COUNT))
-    tasks = [job.run_task(name, kernel, given), *[calibration] * (calibrates == "also")]
-    return job.job(exchange, device, *tasks, trace=trace)
+    parts = None if calibrates == "no" or name != "b_eff" else calibrates
+    task = job.run_task(name, kernel, given, parts)
+    return job.job(exchange, device, task, trace=trace)
 
 
 @given(jobs())
