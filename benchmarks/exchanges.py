@@ -16,8 +16,8 @@ its models are held: a bound is met where each calibration meets it, and missed 
 none does. Told are also the median of how far they are off, and its interval. On CPUs a
 round within which the machine's cores are moved is repeated.
 
-A host may be slower by a half for as long as a run takes, and the best of a
-calibration's rounds does not see that. With `--turns` calibration and run take a share
+A host may be slower by a half for as long as a run takes, and a calibration that is
+longer does not see that. With `--turns` calibration and run take a share
 of their repetitions in each turn, and the best of all turns counts for both: so the
 host's phase is left out of the question how good models are.
 

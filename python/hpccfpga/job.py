@@ -78,7 +78,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """Measurements in one session, one after the other.
+    """Tasks in one session, one after the other.
 
     Parameters
     ----------

@@ -183,11 +183,13 @@ def _run(command: Parser, benchmark: str | None) -> None:
             const=MODEL,
             type=_parts,
             metavar="=all",
-            help="measure the parts of its model in turns with it, or all parts; show "
-            "the model",
+            help="b_eff: also measure, in turns with it, the parts of its model, or "
+            "all parts; show the model",
         )
         command.add_argument(
-            "--save-calibration", metavar="PATH", help="calibrate, and save all parts"
+            "--save-calibration",
+            metavar="PATH",
+            help="as --calibrate=all, and save the parts",
         )
         command.add_argument(
             "--trace",
