@@ -10,9 +10,10 @@
 /* ---- sessions: a device, an exchange scheme and a transport, held open ---- */
 
 typedef struct hf_session hf_session;
-typedef struct hf_args hf_args;     /* values of parameters: core/param.h */
-typedef struct hf_result hf_result; /* core/result.h */
-typedef struct hf_turns hf_turns;   /* a run in several calls: core/turns.h */
+/* Values of parameters: core/param.h; core/result.h; a run in several calls: core/turns.h. */
+typedef struct hf_args hf_args;
+typedef struct hf_result hf_result;
+typedef struct hf_turns hf_turns;
 
 /** All-zero is a valid default: the scheme's own device, one rank, no MPI. */
 typedef struct hf_options {
@@ -86,12 +87,10 @@ typedef struct hf_run {
     hf_turns *turns; /**< of which the next one is taken; NULL: all in one call */
 } hf_run;
 
-/** Open a device on every rank of the communicator; what fails on one, fails on all, as
- *  does what is not the same on all: version, exchange scheme, kind of device.
- *  Collective. */
+/** Open a device on every rank of the communicator; what fails on one fails on all, as another
+ *  version, exchange scheme or kind of device does. Collective. */
 hf_status hf_session_open(hf_session **out, const hf_options *options);
-/** Release everything `open` took. Accepts NULL, never fails. Collective, but in another
- *  process than that of `open`, where it does nothing. */
+/** Release all, if any; it never fails. Collective, but without effect in a child process. */
 void hf_session_close(hf_session *session);
 /** What `open` found; not collective. */
 hf_facts hf_session_facts(const hf_session *session);
@@ -109,9 +108,10 @@ hf_status hf_session_relay(hf_session *session, const unsigned char *binary,
                            size_t bytes);
 /** Every rank gets the worst status of any rank and its message. Collective. */
 hf_status hf_session_agree(hf_session *session, hf_status status);
-/** Go on over another exchange scheme, on the same device; HF_AUTO takes the scheme of each
- *  plan from `expected`, which is NULL for all others. After an error the scheme is that of
- *  before. Collective. */
+/** HF_EARG on every rank where a value is not the same on all. Collective. */
+hf_status hf_session_same(hf_session *session, const char *what, const char *value);
+/** Go on over another exchange scheme, on the same device; HF_AUTO takes that of each plan from
+ *  `expected`, NULL for all others. After an error it is that of before. Collective. */
 hf_status hf_session_exchange(hf_session *session, const char *name,
                               const hf_expected *expected);
 /** Run a benchmark; every rank gets the whole result, NULL if turns are left. Collective. */

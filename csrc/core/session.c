@@ -369,6 +369,14 @@ hf_status hf_session_exchange(hf_session *session, const char *name,
     return status;
 }
 
+hf_status hf_session_same(hf_session *session, const char *what, const char *value) {
+    hf_statement facts = {0};
+    HF_TRY(hf_session_check(session));
+    hf_fact(&facts, what);
+    hf_fact_add(&facts, "%s", value);
+    return hf_same(session->net, &facts);
+}
+
 hf_status hf_session_agree(hf_session *session, hf_status status) {
     HF_TRY(hf_session_check(session));
     return hf_agree(session->net, status);

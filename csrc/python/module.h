@@ -99,6 +99,14 @@ PyObject *guard_end(PyObject *module, PyObject *unused);
 /* Tell a line and end this process. */
 void guard_end_now(const char *line);
 
+/* Of a Session: its module, the open session for one call that releases the GIL, which
+ * `session_release` ends, and run. */
+module_state *state_of(PyObject *self);
+hf_session *session_acquire(PyObject *self);
+void session_release(PyObject *self);
+PyObject *session_run(PyObject *self, PyObject *args, PyObject *kwargs);
+/* An exception's text as this thread's message, and its status. */
+hf_status exception_status(const module_state *state, PyObject *error);
 int session_type_add(PyObject *module, module_state *state);
 
 #endif

@@ -57,6 +57,19 @@ def number(name: str, value: Any, none: bool = False) -> float:
     return found
 
 
+def flag(name: str, value: Any) -> bool:
+    """Return what is True or False.
+
+    Raises
+    ------
+    TypeError
+        It is neither.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: {brief(value)} is not True or False")
+    return value
+
+
 def entries(name: str, values: Iterable[Any]) -> list[Any]:
     """List of what was given.
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hpccfpga import _core, automatic, choice
+from hpccfpga.arguments import flag
 from hpccfpga.components import CALIBRATION, check_names
 from hpccfpga.hosts import check as check_hosts
 from hpccfpga.job import ALL, MODEL, Job, calibrate_task, job, run_task
@@ -194,7 +195,8 @@ def run_calibrated(
     if comm is None:
         check_names(benchmark, params, run_calibrated)
     if _start(ranks, comm):
-        task = run_task(benchmark, kernel, params, ALL if all_parts else MODEL)
+        parts = ALL if flag("all_parts", all_parts) else MODEL
+        task = run_task(benchmark, kernel, params, parts)
         todo = job(exchange, device, task)
         measured, calibration = _started(todo, ranks, timeout, progress, hosts)
         return measured, calibration

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hpccfpga import _core, choice, components, emulation, kernels, traces
-from hpccfpga.arguments import number, word
+from hpccfpga.arguments import flag, number, word
 from hpccfpga.calibration import of_parts, parts_of
 from hpccfpga.choice import AUTO, Expected
 from hpccfpga.components import (
@@ -30,6 +30,7 @@ from hpccfpga.progress import check as check_progress
 from hpccfpga.provenance import counted_ranks, origin
 from hpccfpga.ranks import handle as handle_of
 from hpccfpga.result import Result
+from hpccfpga.text import printable
 from hpccfpga.turns import Run, Turn, in_order, runs_of, turns_of
 
 if TYPE_CHECKING:
@@ -138,11 +139,8 @@ class Session:
 
     def __repr__(self) -> str:
         """One line."""
-        device = self.device["name"]
-        return (
-            f"<Session exchange {self.exchange}, {device}, "
-            f"rank {self.rank} of {self.size}>"
-        )
+        where = f"{self.device['name']}, rank {self.rank} of {self.size}"
+        return f"<Session exchange {self.exchange}, {where}>"
 
     @property
     def rank(self) -> int:
@@ -244,6 +242,8 @@ class Session:
         Error
             The device failed, or a rank did not answer by the deadline.
         """
+        if self._unsettled:
+            self._core.same("benchmark", printable(str(benchmark)))
         if self._unsettled and sends_blocks(benchmark):
             self._settle(progress, params)
         return self._told(
@@ -400,6 +400,7 @@ class Session:
         ValueError, TypeError, MemoryError, NotImplementedError, Error
             As `run` and `calibrate`.
         """
+        self._core.same("all_parts", str(self._agreed(flag, "all_parts", all_parts)))
         own = self._agreed(parts_of, benchmark, self.exchange)
         parts, shared = CALIBRATION if all_parts else own, components.shared(params)
         runs = self._agreed(runs_of, parts, shared)
@@ -430,7 +431,7 @@ class Session:
 
         It ends by the deadline of the run that it is for.
         """
-        expected, chunks = self._expected, components.chunks(params)
+        chunks, expected = components.chunks(params), self._expected
         self._agreed(_core.check_ranks, RING, AUTO, chunks, self.size)
         if expected is None:
             parts = parts_of(RING, AUTO)
@@ -466,7 +467,7 @@ class Session:
                 with session._exchanging(run.exchange):
                     ready.append(session._prepared(run, progress, watch))
             for visit, at in enumerate(order):
-                told = watch and Turn(watch, title, visit, len(order))
+                told = watch if watch is None else Turn(watch, title, visit, len(order))
                 with sessions[at]._exchanging(runs[at].exchange) as session:
                     found[at] = session._take(ready[at], told, title, turns[at])
             return [

@@ -256,7 +256,10 @@ static void turns_test(void) {
         CHECK(!result && hf_turns_left(turns) == e.visits * SIZES - turn);
         n_seen = n_told = 0;
         turn_step = round == 1 ? 0 : SLOW; /* the second round is the fastest */
+        uint64_t seals =
+            session->number; /* of the run before: those of each are its own */
         CHECK(hf_session_run(session, &result, &run) == HF_OK, "%s", hf_error());
+        CHECK(session->number != seals);
         CHECK(n_seen == PLANS && n_told == 1 && points_told == 1 && point_told == 0);
         CHECK(seen[0] == e.order[turn % SIZES] && steps[0] == 1 + e.reps[round],
               "turn %zu: %zu steps of %zu B", turn, steps[0], seen[0]);

@@ -4,6 +4,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from conftest import ours
 
 import hpccfpga as hf
@@ -82,6 +83,39 @@ def test_one_rank_has_a_bad_kernel_path(mpirun):
     assert answer.returncode == 0, answer.stderr
     line = "rank 1: kernel: /nowhere.cl does not exist"
     assert answer.stdout.splitlines() == [line] * 3
+
+
+TURNS_DIFFER = {
+    "all_parts=bool(rank)": 'all_parts differs between ranks: "False" on rank 0, ',
+    "all_parts=3 if rank else True": "rank 1: all_parts: 3 is not True or False",
+    "sizes=[1, 8 + rank]": "sizes differs between ranks",
+    "reps=4 + rank": "reps differs between ranks",
+    "rounds=2 - rank": "rounds differs between ranks",
+    "reps=-rank": "rank 1: reps: -1 is not within",
+    "seed=rank": "seed differs between ranks",
+    "kernel='/nowhere.cl' if rank else None": "rank 1: kernel: /nowhere.cl does not",
+    "progress=3 if rank else None": "rank 1: progress: 3 is no function",
+    "progress=stop if rank else None": "stop here",
+}
+
+
+@pytest.mark.parametrize("exchange", ["pcie", "shared"])
+def test_ranks_that_differ_in_a_run_in_turns_are_refused(on_ranks, exchange):
+    on_ranks(
+        2,
+        "def stop(point, *_):\n"
+        "    if point == 3: raise ValueError('stop here')\n"
+        "few = {'sizes': [1, 64], 'reps': 4, 'rounds': 2, 'loop_upper': 2}\n"
+        f"with hf.open(comm=comm, exchange='{exchange}', deadline=20) as s:\n"
+        f"    for words, line in {TURNS_DIFFER!r}.items():\n"
+        "        own = few | {'deadline': 20} | eval(f'dict({words})')\n"
+        "        try: s.run_calibrated('b_eff', **own)\n"
+        "        except Exception as e: assert line in str(e), (words, e)\n"
+        "        else: raise SystemExit(words)\n"
+        f"        assert s.exchange == '{exchange}'\n"
+        "    both = s.run_calibrated('b_eff', **few)\n"
+        "    assert all(r.verified and r.ranks == 2 for r in both)",
+    )
 
 
 def test_ranks_of_one_mpirun_whose_commands_take_other_schemes(mpirun):
@@ -170,7 +204,7 @@ def test_ranks_that_differ_are_refused(mpirun):
             'benchmark differs between ranks: "b_eff" on rank 0, "transfer" on rank 1'
         ),
         "run(('gemm', 'b_eff')[rank], 'auto')": (
-            'benchmark differs between ranks: "gemm" on rank 0, "transfer" on rank 1'
+            'benchmark differs between ranks: "gemm" on rank 0, "b_eff" on rank 1'
         ),
         "run(sizes=[8, 9 + rank])": (
             'sizes differs between ranks: "8,9" on rank 0, "8,10" on rank 1'

@@ -74,6 +74,18 @@ def test_a_benchmark_and_its_calibration_take_turns(seen, all_parts):
     assert measured["warmup"].shape == (2, 6, 1)
     assert np.array_equal(measured["time"], measured["samples"].min(axis=(1, 2)))
     assert measured.parameters["rounds"] == calibration.parameters["rounds"] == 3
+    rates = measured["message_size"] / measured["time"]
+    np.testing.assert_allclose(measured["bandwidth"], rates)
+    np.testing.assert_allclose(measured["bandwidth_ranks"], rates[:, None])
+    assert measured.summary["b_eff"].value == pytest.approx(rates.mean())
+    assert measured.summary["latency"].value == measured["time"][0]
+    assert (measured["inner"] == 8).all()
+    medians = np.median(measured["samples"][:, :, 0], axis=1)
+    assert np.array_equal(measured["time_median"], medians)
+    copies, between = calibration["pcie_copies_time"], calibration["pcie_exchange_time"]
+    best = calibration["pcie_samples"].min(axis=(1, 2))
+    assert (copies + between <= best).all()
+    assert (copies > 0).all()
     assert {n for n in calibration.columns if n.endswith("_samples")} == {
         f"{part.name}_samples" for part in parts
     }
@@ -141,6 +153,29 @@ def test_turns_need_no_number_of_repetitions():
     assert measured.parameters["rounds"] == 1
     assert (measured["reps"] == 6).all()
     assert calibration.verified
+
+
+def test_parts_have_the_parameters_of_the_run(seen):
+    own = {"seed": 7, "warmup": 3, "deadline": 50.0, "sizes": [64], "reps": 2}
+    with hf.open() as opened:
+        opened.run_calibrated("b_eff", all_parts=True, loop_upper=4, **own)
+    for _, found in seen[-len(CALIBRATION) :]:
+        assert {n: found["parameters"][n] for n in own} == own
+        assert (found["columns"]["inner"][1] <= 4).all()
+
+
+class Falsy(Watch):
+    """Whom nothing was told yet may be an empty list."""
+
+    def __bool__(self):
+        return False
+
+
+def test_who_is_told_may_be_empty():
+    watch = Falsy()
+    with hf.open() as opened:
+        opened.run_calibrated("b_eff", progress=watch, **SMALL)
+    assert watch.told[1:] == [(turn, 12) for turn in range(12)]
 
 
 def test_with_a_trace_all_is_measured_at_once(seen):
@@ -222,6 +257,7 @@ def test_wrong_data_of_turns_is_one_warning(monkeypatch, wrong):
         ({"rounds": "many"}, (TypeError, ValueError), "rounds: "),
         ({"sizes": [0]}, ValueError, "sizes: 0"),
         ({"progress": 3}, TypeError, "progress: 3 is no function"),
+        ({"all_parts": "no"}, TypeError, "all_parts: 'no' is not True or False"),
     ],
 )
 @pytest.mark.parametrize("exchange", ["pcie", "auto"])
