@@ -262,8 +262,9 @@ def mpirun():
                 "def say(*words):\n"
                 "    os.write(1, (' '.join(map(str, words)) + '\\n').encode())\n"
                 "def any_kernels():\n"
-                "    from hpccfpga import session\n"
-                "    session._loaded = lambda p: (p.stem, p.binary, '')\n"
+                "    from hpccfpga.preparation import Prepared\n"
+                "    Prepared.loaded = property(\n"
+                "        lambda p: p.kernel and (p.kernel.stem, p.kernel.binary, ''))\n"
             )
             words = ["-c", head + what]
         else:
