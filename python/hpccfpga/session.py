@@ -403,17 +403,17 @@ class Session:
         self._core.same("all_parts", str(self._agreed(flag, "all_parts", all_parts)))
         own = self._agreed(parts_of, benchmark, self.exchange)
         parts, shared = CALIBRATION if all_parts else own, components.shared(params)
-        runs = self._agreed(runs_of, parts, shared)
         run = Run(benchmark, self.exchange, kernel, params)
-        at = parts.index(own[0])  # beside what its model is made of
-        runs.insert(at, run)
-        self._agreed(turns_of, runs, progress, self._traced)
         if self.exchange == AUTO:
+            self._agreed(turns_of, [run], progress, self._traced)
             calibration = self._told(self._calibrate(parts, progress, shared))
             expected = self._agreed(choice.expected, AUTO, calibration, None)
             assert expected is not None
             self.expect(expected)
             return self._told(self._run(run, progress)), calibration
+        runs = self._agreed(runs_of, parts, shared)
+        at = parts.index(own[0])  # beside what its model is made of
+        runs.insert(at, run)
         what = f"{benchmark} {self.exchange} in turns with a calibration"
         found = self._in_turns(what, runs, progress)
         measured = found.pop(at)

@@ -228,23 +228,47 @@ def test_a_run_in_turns_began_with_its_first_turn(monkeypatch):
             assert one.provenance["date"].startswith("2001-01-02")
 
 
-@pytest.mark.parametrize("wrong", ["b_eff", "transfer"])
-def test_wrong_data_of_turns_is_one_warning(monkeypatch, wrong):
+@pytest.fixture
+def wrong_runs(monkeypatch):
+    """Plant wrong data at the second point of runs of a benchmark."""
     whole = session.result_of
 
-    def planted(core, benchmark, *others):
-        result = whole(core, benchmark, *others)
-        if benchmark == wrong:
-            result.columns["verified"].values[1] = result.verified = False
-        return result
+    def plant(benchmark):
+        def planted(core, name, *others):
+            result = whole(core, name, *others)
+            if name == benchmark:
+                result.columns["verified"].values[1] = result.verified = False
+            return result
 
-    monkeypatch.setattr(session, "result_of", planted)
+        monkeypatch.setattr(session, "result_of", planted)
+
+    return plant
+
+
+@pytest.mark.parametrize("wrong", ["b_eff", "transfer"])
+def test_wrong_data_of_turns_is_one_warning(wrong_runs, wrong):
+    wrong_runs(wrong)
     with (
         hf.open() as opened,
         pytest.warns(hf.VerificationWarning, match="1 of 2 points") as given,
     ):
         both = opened.run_calibrated("b_eff", **SMALL)
     assert [one.verified for one in both] == [wrong != "b_eff", wrong == "b_eff"]
+    assert [warning.filename for warning in given] == [__file__]
+
+
+def test_wrong_data_of_the_calibration_before_auto_is_a_warning(
+    monkeypatch, wrong_runs
+):
+    wrong_runs("transfer")
+    short = {"sizes": [1, 256], "reps": 1, "loop_upper": 2}
+    monkeypatch.setattr(choice, "SHORT", short)
+    line = "calibration: wrong data at 1 of 2 points"
+    with (
+        hf.open(device="host", exchange="auto") as opened,
+        pytest.warns(hf.VerificationWarning, match=line) as given,
+    ):
+        assert opened.run("b_eff", **SMALL).verified
     assert [warning.filename for warning in given] == [__file__]
 
 
