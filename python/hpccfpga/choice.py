@@ -21,7 +21,7 @@ AUTO = _core.AUTO
 SHORT = {
     "sizes": [4**k for k in range(12)],
     "reps": 9,
-    "rounds": 3,
+    "rounds": 9,
     "warmup": 1,
     "loop_upper": 64,
     "loop_lower": 2,
